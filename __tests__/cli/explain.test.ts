@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+
+import { explainPolicy } from "../../lib/cli/explain.js";
+import type { CliOptions } from "../../lib/cli/options.js";
+import { kDefaultCliOptions } from "../support/cli-options.js";
+
+function explained(changes: Partial<CliOptions> = {}, environment = ["HOME", "PATH", "PWD"]) {
+  return explainPolicy(
+    {
+      cmd: "bwrap",
+      args: [],
+      layers: ["mount-namespace", "seccomp"],
+      environment,
+      policyHash: "abc",
+    },
+    {
+      options: { ...kDefaultCliOptions, ...changes },
+      workspace: "/srv/w",
+      roBinds: ["/usr", "/etc"],
+      hostNames: ["API_KEY", "HOME", "PATH"],
+    },
+  );
+}
+
+describe("explainPolicy", () => {
+  it("tells the policy a row a subject", () => {
+    expect(explained({ env: [["MODE", "hidden-value"]] }, ["HOME", "PATH", "MODE"])).toBe(
+      [
+        "Writes          /srv/w (at /workspace), and a private /tmp",
+        "Reads           /usr /etc; a private /proc and /dev",
+        "Network         none but a private loopback",
+        "Environment     the host's, without secrets and loader variables",
+        "  passed        HOME PATH",
+        "  held back     API_KEY",
+        "  set by --env  MODE",
+        "Limits          time 1m, output 1 MiB per stream",
+        "Layers          mount-namespace seccomp",
+        "Policy hash     abc",
+      ].join("\n"),
+    );
+  });
+
+  it("names what else was chosen", () => {
+    const text = explained({
+      network: "allow",
+      envPolicy: ["PATH"],
+      timeout: Number.POSITIVE_INFINITY,
+      memory: 1024 ** 3,
+      maxProcesses: 9,
+    });
+    expect(text).toContain("the host's\n");
+    expect(text).toContain("only PATH of the host's");
+    expect(text).toContain("time none, output 1 MiB per stream, memory 1 GiB, 9 processes");
+  });
+
+  it("wraps long rows to 100 columns under their text", () => {
+    const names = Array.from({ length: 60 }, (_, index) => `VARIABLE_${index}`);
+    const lines = explained({ env: names.map((name) => [name, "x"]) }).split("\n");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(lines.find((line) => line.includes("VARIABLE_59"))).toMatch(/^ {16}VARIABLE_/);
+  });
+});

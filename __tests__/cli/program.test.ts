@@ -1,0 +1,134 @@
+import { CommanderError } from "commander";
+import { describe, expect, it, vi } from "vitest";
+
+import { type Actions, createProgram } from "../../lib/cli/program.js";
+import { kDefaultCliOptions } from "../support/cli-options.js";
+
+type Call = { action: keyof Actions; command: string[]; options: unknown };
+
+async function parse(...words: string[]): Promise<Call> {
+  const calls: Call[] = [];
+  const program = createProgram("1.2.3", {
+    run: async (command, options) => void calls.push({ action: "run", command, options }),
+    explain: async (command, options) => void calls.push({ action: "explain", command, options }),
+    doctor: async (options) => void calls.push({ action: "doctor", command: [], options }),
+  });
+  await program.parseAsync(words, { from: "user" });
+  const [call] = calls;
+  if (!call) throw new Error("no action was called");
+  return call;
+}
+
+/** What the parser writes for a command line that it does not accept. */
+async function complaint(...words: string[]): Promise<string> {
+  const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  try {
+    await expect(parse(...words)).rejects.toThrow(CommanderError);
+    return write.mock.calls.map(([text]) => String(text)).join("");
+  } finally {
+    write.mockRestore();
+  }
+}
+
+describe("the command", () => {
+  it("is what follows --, unchanged, also where it looks like options", async () => {
+    const command = ["bash", "-c", "echo --", "--", "--json", "-h", ""];
+    expect(await parse("run", "--", ...command)).toEqual({
+      action: "run",
+      command,
+      options: kDefaultCliOptions,
+    });
+  });
+
+  it("ends the options without -- too", async () => {
+    const call = await parse("run", "--json", "ls", "--timeout", "1s", "--json");
+    expect(call.command).toEqual(["ls", "--timeout", "1s", "--json"]);
+    expect(call.options).toEqual({ ...kDefaultCliOptions, json: true });
+  });
+});
+
+describe.each(["run", "explain"] as const)("%s", (action) => {
+  it("reads every option", async () => {
+    const words = `-w dir --cwd sub --network allow --ro-bind /opt --ro-bind ./x
+      --no-default-ro-binds --env A=1 -e B=x=y --env-policy PATH,HOME --timeout 500ms
+      --max-output 2M --memory 512M --cpu 10s --max-processes 7 --max-open-files 8 --max-file 1G
+      --isolation compat --bwrap /usr/bin/bwrap --no-stdin --json`;
+    const call = await parse(action, ...words.split(/\s+/), "--", "ls");
+    expect(call).toEqual({
+      action,
+      command: ["ls"],
+      options: {
+        workspace: "dir",
+        cwd: "sub",
+        network: "allow",
+        roBind: ["/opt", "./x"],
+        defaultRoBinds: false,
+        env: [
+          ["A", "1"],
+          ["B", "x=y"],
+        ],
+        envPolicy: ["PATH", "HOME"],
+        timeout: 500,
+        maxOutput: 2 * 1024 ** 2,
+        memory: 512 * 1024 ** 2,
+        cpu: 10_000,
+        maxProcesses: 7,
+        maxOpenFiles: 8,
+        maxFile: 1024 ** 3,
+        isolation: "compat",
+        bwrap: "/usr/bin/bwrap",
+        stdin: false,
+        json: true,
+      },
+    });
+  });
+
+  it("starts anew for each parser: repeatable options do not pile up", async () => {
+    await parse(action, "--env", "A=1", "--ro-bind", "/opt", "--", "ls");
+    expect((await parse(action, "--", "ls")).options).toEqual(kDefaultCliOptions);
+  });
+});
+
+describe("--runtime", () => {
+  it("is an option of run and of doctor", async () => {
+    const { options } = await parse("run", "--runtime", "landlock", "--", "ls");
+    expect(options).toEqual({ ...kDefaultCliOptions, runtime: "landlock" });
+    const call = await parse("doctor", "--runtime", "auto", "--json", "--config", "x.json");
+    expect(call.options).toEqual({ runtime: "auto", json: true, config: "x.json" });
+    expect((await parse("doctor")).options).toEqual({});
+  });
+});
+
+describe("misuse", () => {
+  it.each([
+    [["run"], /missing required argument/],
+    [["run", "--"], /missing required argument/],
+    [["run", "--netwrk", "deny", "--", "ls"], /unknown option '--netwrk' \(Did you mean --network/],
+    [["run", "--network", "maybe", "--", "ls"], /maybe/],
+    [["run", "--isolation", "none", "--", "ls"], /none/],
+    [["run", "--timeout", "0", "--", "ls"], /--timeout.*duration above 0/],
+    [["run", "--cpu", "none", "--", "ls"], /--cpu/],
+    [["run", "--memory", "lots", "--", "ls"], /--memory.*size/],
+    [["run", "--max-processes", "-1", "--", "ls"], /--max-processes/],
+    [["run", "--env", "=x", "--", "ls"], /--env.*NAME=VALUE/],
+    [["run", "--env-policy", "A,,B", "--", "ls"], /--env-policy/],
+    [["run", "--ro-bind", "", "--", "ls"], /--ro-bind.*path/],
+    [["run", "--json", "--max-output", "33M", "--", "ls"], /at most 32 MiB/],
+    [["run", "--runtime", "docker", "--", "ls"], /docker.*auto, bubblewrap, landlock/],
+    [["explain", "--runtime", "landlock", "--", "ls"], /unknown option '--runtime'/],
+    [["doctor", "extra"], /too many arguments/],
+    [["frob"], /unknown command 'frob'/],
+  ])("%j is refused in one line with a fix", async (words, expected) => {
+    const text = await complaint(...words);
+    expect(text).toMatch(expected);
+    expect(text).toMatch(/^native-runner: [^\n]+\nfix: [^\n]+\n$/);
+  });
+});
+
+it.each([["--version"], ["--help"], ["run", "--help"]])("%j is no error", async (...words) => {
+  const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+  await expect(parse(...words)).rejects.toMatchObject({ exitCode: 0 });
+  const text = write.mock.calls.map(([chunk]) => String(chunk)).join("");
+  write.mockRestore();
+  expect(text).toMatch(words.includes("--version") ? /^1\.2\.3\n$/ : /^Usage: native-runner /);
+});

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+
+import * as exports from "../lib/index.js";
+
+describe("the package", () => {
+  it("exports these values and no others", () => {
+    expect(Object.keys(exports).sort()).toEqual([
+      "BubblewrapNativeRunner",
+      "FirejailNativeRunner",
+      "LandlockNativeRunner",
+      "LocalNativeRunner",
+      "RuntimeUnavailableError",
+      "SandboxError",
+      "availableRuntimes",
+      "buildBubblewrapArgv",
+      "checkShellCommand",
+      "createRuntime",
+      "forgetAvailability",
+      "loadRuntimeConfig",
+      "parseRuntimeConfig",
+    ]);
+  });
+});

@@ -1,0 +1,106 @@
+// System calls, mostly with arguments that an unfiltered kernel refuses with another errno than the
+// filter: nothing happens anywhere, and yet it shows who answered.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+
+int CallByName(int argc, char** argv) {
+  static const struct {
+    const char* name;
+    long number;
+  } kCalls[] = {
+      {"add_key", SYS_add_key},
+      {"bpf", SYS_bpf},
+      {"chroot", SYS_chroot},
+      {"clone", SYS_clone},
+      {"clone3", SYS_clone3},
+      {"delete_module", SYS_delete_module},
+      {"fsopen", SYS_fsopen},
+      {"init_module", SYS_init_module},
+      {"io_uring_enter", SYS_io_uring_enter},
+      {"io_uring_setup", SYS_io_uring_setup},
+      {"kexec_load", SYS_kexec_load},
+      {"keyctl", SYS_keyctl},
+      {"mount", SYS_mount},
+      {"mount_setattr", SYS_mount_setattr},
+      {"move_mount", SYS_move_mount},
+      {"open_tree", SYS_open_tree},
+      {"perf_event_open", SYS_perf_event_open},
+      {"pivot_root", SYS_pivot_root},
+      {"request_key", SYS_request_key},
+      {"sethostname", SYS_sethostname},
+      {"setns", SYS_setns},
+      {"swapon", SYS_swapon},
+      {"umount2", SYS_umount2},
+      {"unshare", SYS_unshare},
+      {"userfaultfd", SYS_userfaultfd},
+  };
+  if (argc < 1) return 98;
+  unsigned long values[6] = {0};
+  for (int i = 0; i + 1 < argc && i < 6; ++i) {
+    // A word that is no number is passed as a string.
+    char* end = NULL;
+    values[i] = strtoul(argv[i + 1], &end, 0);
+    if (*end != '\0') values[i] = (unsigned long)argv[i + 1];
+  }
+  for (unsigned i = 0; i < sizeof kCalls / sizeof *kCalls; ++i) {
+    if (strcmp(argv[0], kCalls[i].name) != 0) continue;
+    errno = 0;
+    const long result =
+        syscall(kCalls[i].number, values[0], values[1], values[2], values[3], values[4], values[5]);
+    return Say(result < 0 ? -1 : 0);
+  }
+  fprintf(stderr, "probe: no call is named %s\n", argv[0]);
+  return 98;
+}
+
+// Types a byte into a terminal of our own that is also our controlling one.
+int TypeIntoTerminal(int argc, char** argv) {
+  (void)argc;
+  (void)argv;
+  const int primary = posix_openpt(O_RDWR | O_NOCTTY);
+  if (primary < 0 || grantpt(primary) != 0 || unlockpt(primary) != 0) Die("posix_openpt");
+  const pid_t child = fork();  // setsid(2) wants one that leads no group
+  if (child == 0) {
+    setsid();
+    const int terminal = open(ptsname(primary), O_RDWR);
+    if (terminal < 0) Die("ptsname");
+    ioctl(terminal, TIOCSCTTY, 0);
+    _exit(ioctl(terminal, TIOCSTI, "x") == 0 ? 0 : errno);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  errno = WEXITSTATUS(status);
+  return Say(errno == 0 ? 0 : -1);
+}
+
+// getpid(2) by the i386 entry of the kernel, which a filter for one architecture must not overlook.
+int CallAs32Bit(int argc, char** argv) {
+  (void)argc;
+  (void)argv;
+#ifdef __x86_64__
+  long result = 20;
+  __asm__ volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
+  errno = result < 0 ? (int)-result : 0;
+  return Say(result < 0 ? -1 : 0);
+#else
+  errno = ENOSYS;
+  return Say(-1);
+#endif
+}

@@ -1,0 +1,59 @@
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "probe.h"
+
+// PATH: opens it for writing and writes nothing.
+int OpenForWriting(int argc, char** argv) {
+  return argc == 1 ? Say(open(argv[0], O_WRONLY | O_NOCTTY | O_CLOEXEC)) : 98;
+}
+
+// PATH: makes a new file.
+int CreateFile(int argc, char** argv) {
+  return argc == 1 ? Say(open(argv[0], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) : 98;
+}
+
+// FROM TO: a hard link.
+int MakeLink(int argc, char** argv) {
+  return argc == 2 ? Say(link(argv[0], argv[1])) : 98;
+}
+
+// PATH char|block|fifo: /dev/null's numbers for the character device, none that exists for the
+// block.
+int MakeNode(int argc, char** argv) {
+  if (argc != 2) return 98;
+  if (strcmp(argv[1], "fifo") == 0) return Say(mknod(argv[0], S_IFIFO | 0600, 0));
+  const int is_block = strcmp(argv[1], "block") == 0;
+  return Say(mknod(argv[0], (is_block ? S_IFBLK : S_IFCHR) | 0600,
+                   is_block ? makedev(259, 1048575) : makedev(1, 3)));
+}
+
+// PATH: makes a read-only bind mount writable.
+int Remount(int argc, char** argv) {
+  return argc == 1 ? Say(mount(NULL, argv[0], NULL, MS_REMOUNT | MS_BIND, NULL)) : 98;
+}
+
+// PATH: opens it again by its file handle, as the "shocker" exploit does.
+int OpenByHandle(int argc, char** argv) {
+  if (argc != 1) return 98;
+  union {
+    struct file_handle handle;
+    char space[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+  } file;
+  file.handle.handle_bytes = MAX_HANDLE_SZ;
+  int mount_id = 0;
+  if (name_to_handle_at(AT_FDCWD, argv[0], &file.handle, &mount_id, 0) != 0) {
+    Die("name_to_handle_at");
+  }
+  const int mount = open(argv[0], O_RDONLY | O_CLOEXEC);
+  if (mount < 0) Die(argv[0]);
+  return Say(open_by_handle_at(mount, &file.handle, O_RDONLY | O_CLOEXEC));
+}

@@ -1,0 +1,14 @@
+// One small program for all that a hostile command would try. Each try answers on stdout with one
+// line, "OK" or the name of the errno that stopped it, so that a test can tell who said no.
+#pragma once
+
+typedef int Try(int argc, char** argv);
+
+int Say(int result);
+void Die(const char* what);
+
+Try CallByName;
+Try OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
+Try MakeSocket, AskTcp, AskUdp, AskAbstract;
+Try TypeIntoTerminal, CallAs32Bit;
+Try Reap, WithDescriptor, Linger;

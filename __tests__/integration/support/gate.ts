@@ -1,0 +1,42 @@
+/**
+ * What the tests need of the host. A suite that can't run says why, in the log and in the report;
+ * where bwrap works, nothing is skipped.
+ */
+
+import { spawnSync } from "node:child_process";
+import { describe, type TestContext, test } from "vitest";
+
+export const isRoot = process.getuid?.() === 0;
+
+/** This host's environment without the runtime of a sanitizer, which is for the addon alone. */
+export function plainEnvironment(): NodeJS.ProcessEnv {
+  const { LD_PRELOAD: _, ...others } = process.env;
+  return others;
+}
+
+function whyNoSandbox(): string | undefined {
+  if (process.platform !== "linux") return `bwrap needs Linux, this is ${process.platform}`;
+  const flags = ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"];
+  const tried = spawnSync("bwrap", [...flags, "true"], {
+    encoding: "utf8",
+    env: plainEnvironment(),
+    timeout: 10_000,
+  });
+  if (tried.status === 0) return undefined;
+  if (tried.error) return `bwrap can't be started: ${tried.error.message}`;
+  return `bwrap does not work here: ${tried.stderr.trim() || `it ended with ${tried.status ?? tried.signal}`}`;
+}
+
+const reason = whyNoSandbox();
+
+/** `describe` for tests that need a working bwrap. */
+export function describeSandboxed(name: string, body: () => void): void {
+  if (reason === undefined) {
+    describe(name, body);
+    return;
+  }
+  process.stderr.write(`skipped: ${name}: ${reason}\n`);
+  describe(name, () => {
+    test("needs bwrap", (context: TestContext) => context.skip(reason));
+  });
+}

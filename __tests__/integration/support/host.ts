@@ -1,0 +1,61 @@
+/**
+ * Runs a host program of ../hosts in a process of its own, below a reaper: no process that the host
+ * leaves behind can get lost, and one that is alive after the bound fails the test.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const kBoundMs = 10_000;
+const kLeft = 97;
+
+export type HostEnd = { code: number | null; out: string; err: string; left: string[] };
+
+export type Host = {
+  /** The reaper's process; the host is its child. */
+  reaper: ChildProcess;
+  /** What the host has said so far. */
+  said(): string;
+  ended: Promise<HostEnd>;
+};
+
+type HostOptions = {
+  args?: readonly string[];
+  env?: NodeJS.ProcessEnv;
+  before?: readonly string[];
+  /** How long what the host leaves behind may take to go. */
+  boundMs?: number;
+};
+
+/** Starts hosts/NAME; `before` is put in front of the node command line. */
+export function startHost(probe: string, name: string, options: HostOptions = {}): Host {
+  const program = fileURLToPath(new URL(`../hosts/${name}`, import.meta.url));
+  const node = [process.execPath, "--expose-gc", program, ...(options.args ?? [])];
+  const args = ["reap", String(options.boundMs ?? kBoundMs), ...(options.before ?? []), ...node];
+  const reaper = spawn(probe, args, {
+    env: { ...process.env, ...options.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  reaper.stdout.on("data", (chunk) => {
+    out += String(chunk);
+  });
+  reaper.stderr.on("data", (chunk) => {
+    err += String(chunk);
+  });
+  const ended = new Promise<HostEnd>((resolve, reject) => {
+    reaper.on("error", reject);
+    reaper.on("close", (code) => {
+      const left =
+        code === kLeft ? out.split("\n").filter((line) => line.startsWith("left: ")) : [];
+      resolve({ code, out, err, left });
+    });
+  });
+  return { reaper, said: () => out, ended };
+}
+
+/** Runs hosts/NAME to its end. */
+export function runHost(probe: string, name: string, options: HostOptions = {}): Promise<HostEnd> {
+  return startHost(probe, name, options).ended;
+}

@@ -1,0 +1,20 @@
+/** Temporary directories that are gone when the tests of a file are. */
+
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+
+const made: string[] = [];
+
+afterAll(() => {
+  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
+});
+
+/** A new directory; `parent` defaults to the host's temporary directory. */
+export function tempDirectory(name = "work", parent = tmpdir()): string {
+  const directory = mkdtempSync(join(parent, `native-runner-${name}-`));
+  chmodSync(directory, 0o755);
+  made.push(directory);
+  return directory;
+}

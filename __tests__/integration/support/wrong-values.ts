@@ -1,0 +1,141 @@
+/** Wrong values for every option and field of the input: which, and what they are refused with. */
+
+export const kType = "ERR_INVALID_ARG_TYPE";
+export const kValue = "ERR_INVALID_ARG_VALUE";
+export const kRange = "ERR_OUT_OF_RANGE";
+
+export type Wrong = [field: string, change: Record<string, unknown>, code: string];
+
+const limit = (name: string): Wrong[] =>
+  [
+    ["1", kType],
+    [1n, kType],
+    [null, kType],
+    [true, kType],
+    [{}, kType],
+    [-1, kRange],
+    [1.5, kRange],
+    [Number.NaN, kRange],
+    [Number.POSITIVE_INFINITY, kRange],
+    [2 ** 60, kRange],
+  ].map(([value, code]) => [`limits.${name}`, { limits: { [name]: value } }, String(code)]);
+
+const kLimits = [
+  "maxStdoutBytes",
+  "maxStderrBytes",
+  "memoryBytes",
+  "cpuSeconds",
+  "maxProcesses",
+  "maxOpenFiles",
+  "maxFileBytes",
+];
+
+export const kInputs: Wrong[] = [
+  ["argv", { argv: undefined }, kType],
+  ["argv", { argv: null }, kType],
+  ["argv", { argv: "true" }, kType],
+  ["argv", { argv: { 0: "true", length: 1 } }, kType],
+  ["argv[0]", { argv: [1] }, kType],
+  ["argv[1]", { argv: ["true", 1] }, kType],
+  ["argv[1]", { argv: ["true", null] }, kType],
+  ["argv[1]", { argv: ["true", ["x"]] }, kType],
+  ["argv[1]", { argv: ["true", undefined] }, kType],
+  ["argv[1]", { argv: ["true", new String("x")] }, kType],
+  ["argv[0]", { argv: ["tr\0ue"] }, kValue],
+  ["argv[1]", { argv: ["true", "a\0b"] }, kValue],
+  ["cwd", { cwd: 1 }, kType],
+  ["cwd", { cwd: null }, kType],
+  ["cwd", { cwd: ["a"] }, kType],
+  ["cwd", { cwd: "a\0b" }, kValue],
+  ["env", { env: "A=1" }, kType],
+  ["env", { env: ["A=1"] }, kType],
+  ["env", { env: null }, kType],
+  ["env.A", { env: { A: 1 } }, kType],
+  ["env.A", { env: { A: null } }, kType],
+  ["env.A", { env: { A: undefined } }, kType],
+  ["env.A", { env: { A: {} } }, kType],
+  ["env.A", { env: { A: "a\0b" } }, kValue],
+  ["env", { env: { "A=B": "x" } }, kValue],
+  ["env", { env: { "": "x" } }, kValue],
+  ["env", { env: { "A\0B": "x" } }, kValue],
+  ["stdin", { stdin: "text" }, kType],
+  ["stdin", { stdin: [1, 2] }, kType],
+  ["stdin", { stdin: new ArrayBuffer(2) }, kType],
+  ["stdin", { stdin: new Uint16Array(2) }, kType],
+  ["stdin", { stdin: new DataView(new ArrayBuffer(2)) }, kType],
+  ["stdin", { stdin: null }, kType],
+  ["limits", { limits: 5 }, kType],
+  ["limits", { limits: [] }, kType],
+  ["limits", { limits: null }, kType],
+  ...kLimits.flatMap(limit),
+  ["limits.timeoutMs", { limits: { timeoutMs: "1s" } }, kType],
+  ["limits.timeoutMs", { limits: { timeoutMs: null } }, kType],
+  ["limits.timeoutMs", { limits: { timeoutMs: 1n } }, kType],
+  ["limits.timeoutMs", { limits: { timeoutMs: 0 } }, kRange],
+  ["limits.timeoutMs", { limits: { timeoutMs: -1 } }, kRange],
+  ["limits.timeoutMs", { limits: { timeoutMs: Number.NaN } }, kRange],
+  ["limits.timeoutMs", { limits: { timeoutMs: Number.NEGATIVE_INFINITY } }, kRange],
+  ["limits.keep", { limits: { keep: "tail" } }, kValue],
+  ["limits.keep", { limits: { keep: 1 } }, kValue],
+  ["limits.keep", { limits: { keep: null } }, kValue],
+  ["signal", { signal: {} }, kType],
+  ["signal", { signal: "SIGTERM" }, kType],
+  ["signal", { signal: null }, kType],
+  ["signal", { signal: new AbortController() }, kType],
+  ["onStdout", { onStdout: "log" }, kType],
+  ["onStdout", { onStdout: null }, kType],
+  ["onStderr", { onStderr: {} }, kType],
+];
+
+export const kOptions: Wrong[] = [
+  ["shadowDir", { shadowDir: undefined }, kType],
+  ["shadowDir", { shadowDir: 1 }, kType],
+  ["shadowDir", { shadowDir: null }, kType],
+  ["shadowDir", { shadowDir: "" }, kValue],
+  ["shadowDir", { shadowDir: "/a\0b" }, kValue],
+  ["shadowDir", { shadowDir: new URL("file:///tmp") }, kType],
+  ["envPolicy", { envPolicy: "all" }, kValue],
+  ["envPolicy", { envPolicy: 1 }, kValue],
+  ["envPolicy", { envPolicy: null }, kValue],
+  ["envPolicy[0]", { envPolicy: [1] }, kType],
+  ["envPolicy[0]", { envPolicy: ["A=B"] }, kValue],
+  ["envPolicy[1]", { envPolicy: ["A", ""] }, kValue],
+  ["maxConcurrent", { maxConcurrent: 0 }, kRange],
+  ["maxConcurrent", { maxConcurrent: -1 }, kRange],
+  ["maxConcurrent", { maxConcurrent: 1.5 }, kRange],
+  ["maxConcurrent", { maxConcurrent: Number.NaN }, kRange],
+  ["maxConcurrent", { maxConcurrent: "8" }, kType],
+];
+
+export const kBubblewrapOptions: Wrong[] = [
+  ["bwrapPath", { bwrapPath: 1 }, kType],
+  ["bwrapPath", { bwrapPath: null }, kType],
+  ["bwrapPath", { bwrapPath: "" }, kValue],
+  ["bwrapPath", { bwrapPath: "b\0wrap" }, kValue],
+  ["bwrapPath", { bwrapPath: "bin/bwrap" }, kValue],
+  ["roBinds", { roBinds: "/usr" }, kType],
+  ["roBinds", { roBinds: {} }, kType],
+  ["roBinds", { roBinds: null }, kType],
+  ["roBinds[0]", { roBinds: [1] }, kType],
+  ["roBinds[1]", { roBinds: ["/usr", ""] }, kValue],
+  ["roBinds[0]", { roBinds: ["usr"] }, kValue],
+  ["roBinds[0]", { roBinds: ["/usr\0"] }, kValue],
+  ["roBinds[0]", { roBinds: ["/usr/../root"] }, kValue],
+  ["network", { network: "none" }, kValue],
+  ["network", { network: true }, kValue],
+  ["network", { network: null }, kValue],
+  ["network", { network: "" }, kValue],
+  ["isolation", { isolation: "none" }, kValue],
+  ["isolation", { isolation: null }, kValue],
+];
+
+const title = ([field, change]: Wrong): string => {
+  const shown = (_: string, value: unknown) =>
+    typeof value === "bigint" || typeof value === "number" || value === undefined
+      ? String(value)
+      : value;
+  return `${field}: ${JSON.stringify(change, shown)}`;
+};
+/** Each row with a title for its test in front. */
+export const titled = (rows: readonly Wrong[]) =>
+  rows.map((row): [string, ...Wrong] => [title(row), ...row]);

@@ -1,0 +1,164 @@
+/** Fields, defaults and copying of the runners' options, with and without an addon. */
+
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import {
+  BubblewrapNativeRunner,
+  FirejailNativeRunner,
+  LandlockNativeRunner,
+  LocalNativeRunner,
+} from "../../lib/index.js";
+import type {
+  BubblewrapNativeRunnerOptions,
+  FirejailNativeRunnerOptions,
+  LandlockNativeRunnerOptions,
+} from "../../types/public.js";
+import { FakeAddon } from "../support/fake-addon.js";
+
+const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
+
+vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
+  ...(await importOriginal()),
+  loadAddon: () => {
+    if (!seam.fake) throw new Error("no addon");
+    return seam.fake.addon;
+  },
+}));
+
+describe.each(["with", "without"])("%s an addon", (which) => {
+  beforeEach(() => {
+    seam.fake = which === "with" ? new FakeAddon() : undefined;
+  });
+
+  it("has the contract's defaults", () => {
+    expect({ ...new BubblewrapNativeRunner({ shadowDir: "/w" }) }).toEqual({
+      bwrapPath: "bwrap",
+      shadowDir: "/w",
+      roBinds: ["/usr", "/bin", "/lib", "/lib64", "/etc"],
+      network: "deny",
+      isolation: "strict",
+      envPolicy: "scrub",
+      extraArgs: [],
+      devBind: true,
+      procBind: true,
+      layers: [],
+      required: [],
+    });
+    expect({ ...new LandlockNativeRunner({ shadowDir: "/w" }) }).toEqual({
+      shadowDir: "/w",
+      fsReadDirs: ["/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin", "/tmp"],
+      fsWriteDirs: ["/tmp"],
+      allowReadWorkspace: true,
+      allowWriteWorkspace: true,
+      network: "deny",
+      envPolicy: "scrub",
+      required: [],
+    });
+    expect({ ...new FirejailNativeRunner({ shadowDir: "/w" }) }).toEqual({
+      firejailPath: "firejail",
+      shadowDir: "/w",
+      profile: undefined,
+      extraArgs: [],
+      network: "deny",
+      envPolicy: "scrub",
+      required: [],
+    });
+    expect({ ...new LocalNativeRunner({ shadowDir: "/w" }) }).toEqual({
+      shadowDir: "/w",
+      envPolicy: "scrub",
+    });
+  });
+
+  it("shows the options it was made with", () => {
+    const options: BubblewrapNativeRunnerOptions = {
+      bwrapPath: "/usr/bin/bwrap",
+      shadowDir: "/not/there/yet",
+      roBinds: ["/usr"],
+      network: "allow",
+      isolation: "compat",
+      envPolicy: ["PATH"],
+      extraArgs: ["--hostname", "x"],
+      devBind: false,
+      procBind: false,
+      layers: ["landlock"],
+      required: ["seccomp"],
+    };
+    expect({ ...new BubblewrapNativeRunner(options) }).toEqual(options);
+    const landlock: LandlockNativeRunnerOptions = {
+      shadowDir: "/w",
+      fsReadDirs: ["/usr"],
+      fsWriteDirs: [],
+      allowReadWorkspace: false,
+      allowWriteWorkspace: false,
+      network: "allow",
+      envPolicy: "clean",
+      required: ["landlock-fs"],
+    };
+    expect({ ...new LandlockNativeRunner(landlock) }).toEqual(landlock);
+    const firejail: FirejailNativeRunnerOptions = {
+      firejailPath: "/opt/firejail",
+      shadowDir: "/w",
+      profile: "/etc/p",
+      extraArgs: ["--nodvd"],
+      network: "allow",
+      envPolicy: "inherit",
+      required: ["seccomp"],
+    };
+    expect({ ...new FirejailNativeRunner(firejail) }).toEqual(firejail);
+  });
+
+  it("takes an option that is undefined as left out", () => {
+    const undefinedOptions = { roBinds: undefined, network: undefined, envPolicy: undefined };
+    const runner = new BubblewrapNativeRunner({ shadowDir: "/w", ...undefinedOptions });
+    expect(runner).toMatchObject({ network: "deny", envPolicy: "scrub" });
+    expect(runner.roBinds).toHaveLength(5);
+  });
+
+  it("copies arrays and freezes the copies", () => {
+    const roBinds = ["/usr"];
+    const envPolicy = ["PATH"];
+    const runner = new BubblewrapNativeRunner({ shadowDir: "/w", roBinds, envPolicy });
+    roBinds.push("/root");
+    envPolicy.push("SECRET");
+    expect(runner.roBinds).toEqual(["/usr"]);
+    expect(runner.envPolicy).toEqual(["PATH"]);
+    expect(Object.isFrozen(runner.roBinds)).toBe(true);
+    expect(Object.isFrozen(runner.envPolicy)).toBe(true);
+    expect(Object.isFrozen(new BubblewrapNativeRunner({ shadowDir: "/w" }).roBinds)).toBe(true);
+  });
+
+  it.each([undefined, null, "/w"])("refuses the options %j", (options) => {
+    const wrong = options as unknown as BubblewrapNativeRunnerOptions;
+    expect(() => new BubblewrapNativeRunner(wrong)).toThrow(TypeError);
+    expect(() => new LocalNativeRunner(wrong)).toThrow(/`options`/);
+  });
+
+  it("can be subclassed", () => {
+    class Mine extends BubblewrapNativeRunner {
+      readonly label = `mine in ${this.shadowDir}`;
+    }
+    const runner = new Mine({ shadowDir: "/w" });
+    expect(runner).toBeInstanceOf(BubblewrapNativeRunner);
+    expect(runner.label).toBe("mine in /w");
+  });
+});
+
+describe("what the addon gets", () => {
+  beforeEach(() => {
+    seam.fake = new FakeAddon();
+  });
+
+  it("is a copy without a prototype, and no default, so that it can tell named from not", () => {
+    const runner = new BubblewrapNativeRunner({ shadowDir: "/w", maxConcurrent: 2 });
+    const given = seam.fake?.options[0];
+    expect(runner.roBinds).toHaveLength(5);
+    expect(given).toEqual({ shadowDir: "/w", maxConcurrent: 2 });
+    expect(Object.getPrototypeOf(given)).toBeNull();
+  });
+
+  it("is refused by it from the constructor", () => {
+    const misuse = new TypeError("network");
+    if (seam.fake) seam.fake.refusal = misuse;
+    expect(() => new BubblewrapNativeRunner({ shadowDir: "/w" })).toThrow(misuse);
+  });
+});

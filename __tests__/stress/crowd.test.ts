@@ -1,0 +1,120 @@
+/** Many runs at once: 500 in flight, 1,000 waiting in line, floods under a deadline. */
+
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync, readdirSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { describeSandboxed } from "../integration/support/gate.js";
+import { BubblewrapNativeRunner, LocalNativeRunner } from "../integration/support/package.js";
+import {
+  childrenOf,
+  eventually,
+  kMarker,
+  marked,
+  newMark,
+} from "../integration/support/processes.js";
+import { run } from "../integration/support/seen.js";
+import { tempDirectory } from "../integration/support/temp.js";
+
+const kMany = 500;
+const kLine = 1000;
+
+const makers = {
+  strict: (shadowDir: string, maxConcurrent?: number) =>
+    new BubblewrapNativeRunner({ shadowDir, maxConcurrent }),
+  local: (shadowDir: string, maxConcurrent?: number) =>
+    new LocalNativeRunner({ shadowDir, maxConcurrent }),
+};
+
+for (const [label, makeRunner] of Object.entries(makers)) {
+  describeSandboxed(`a crowd, ${label}`, () => {
+    test("500 at once", async () => {
+      const workspace = tempDirectory();
+      const gate = join(workspace, "gate");
+      execFileSync("mkfifo", [gate]);
+      const mark = newMark();
+      const runner = makeRunner(workspace, kMany);
+      // Each is there before the first may go on: it takes one byte off a fifo.
+      const script =
+        'echo "$1" > "up.$1"; dd if=gate bs=1 count=1 2> /dev/null; echo " $1"; exit $(($1 % 200))';
+      const runs = Array.from({ length: kMany }, (_, i) =>
+        run(runner, ["sh", "-c", script, "sh", String(i)], { env: { [kMarker]: mark } }),
+      );
+      const up = () => readdirSync(workspace).filter((name) => name.startsWith("up.")).length;
+      for (let last = -1; up() > last && up() < kMany; ) {
+        last = up();
+        await eventually("more are up", () => up() > last);
+      }
+      expect(up()).toBe(kMany);
+      const writer = openSync(gate, "r+"); // opens at once, and stays until the last has read
+      writeSync(writer, "x".repeat(kMany));
+      const seen = await Promise.all(runs);
+      closeSync(writer);
+      for (const [i, { out, exitCode }] of seen.entries()) {
+        expect([out, exitCode]).toEqual([`x ${i}`, i % 200]);
+      }
+      expect(marked(mark)).toEqual([]);
+      expect(childrenOf(process.pid)).toEqual([]);
+    });
+
+    test("1,000 calls at once wait their turn", async () => {
+      const workspace = tempDirectory();
+      const runner = makeRunner(workspace, 8);
+      let settled = 0;
+      let most = 0;
+      const runs = Array.from({ length: kLine }, (_, i) =>
+        run(runner, ["sh", "-c", 'echo "$1"', "sh", String(i)]).finally(() => {
+          settled += 1;
+        }),
+      );
+      const watching = setInterval(() => {
+        most = Math.max(most, childrenOf(process.pid).length);
+      }, 50);
+      const seen = await Promise.all(runs);
+      clearInterval(watching);
+      expect(seen.map(({ out }) => out)).toEqual(runs.map((_, i) => String(i)));
+      expect(settled).toBe(kLine);
+      expect(most).toBeGreaterThan(0);
+      expect(most).toBeLessThanOrEqual(8);
+    });
+  });
+}
+
+describeSandboxed("a crowd without a lane of its own", () => {
+  test("1,000 calls on many runners share one, and all end", async () => {
+    let most = 0;
+    const watching = setInterval(() => {
+      most = Math.max(most, childrenOf(process.pid).length);
+    }, 50);
+    const runs = Array.from({ length: kLine }, (_, i) =>
+      run(makers.strict(tempDirectory()), ["sh", "-c", `exit ${i % 7}`]),
+    );
+    const codes = (await Promise.all(runs)).map(({ exitCode }) => exitCode);
+    clearInterval(watching);
+    expect(codes).toEqual(runs.map((_, i) => i % 7));
+    const { availableParallelism } = await import("node:os");
+    expect(most).toBeLessThanOrEqual(Math.max(8, 4 * availableParallelism()));
+  });
+
+  test("floods do not keep a deadline from coming, nor other runs from their turn", async () => {
+    const runner = makers.strict(tempDirectory());
+    const mark = newMark();
+    const flood = "while :; do cat /dev/zero; done & cat /dev/zero >&2 & yes";
+    const env = { [kMarker]: mark };
+    const floods = Array.from({ length: 6 }, () =>
+      run(runner, flood, { env, limits: { timeoutMs: 2000 } }),
+    );
+    const quiet = Array.from({ length: 10 }, (_, i) => run(runner, ["echo", String(i)]));
+    expect((await Promise.all(quiet)).map(({ out }) => out)).toEqual(
+      quiet.map((_, i) => String(i)),
+    );
+    for (const { kind, result } of await Promise.all(floods)) {
+      expect(kind).toBe("timed-out");
+      expect(result.stdout.length).toBe(2 ** 20);
+      expect(result.stdoutBytes).toBeGreaterThan(2 ** 20);
+      expect(result.audits[0]?.durationMs).toBeLessThan(2000 + 5000);
+    }
+    expect(marked(mark)).toEqual([]);
+  });
+});

@@ -1,0 +1,124 @@
+/**
+ * A stand-in for the addon, put in at the loader's seam (LoaderHost.load): it records what lib
+ * hands over and settles runs when a test says so.
+ */
+
+import type {
+  NativeAddon,
+  NativeContext,
+  NativePlan,
+  NativeRequest,
+  RunnerHandle,
+} from "../../types/addon.js";
+import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
+
+export type FakeRun = {
+  request: NativeRequest;
+  context: NativeContext;
+  resolve(result: SandboxedExecResult): void;
+  reject(error: unknown): void;
+};
+
+const kUsage = { userCpuMs: 1, systemCpuMs: 1, peakMemoryBytes: 1024 };
+
+const kAudit: SandboxedAuditRecord = {
+  kind: "native.exec",
+  cmd: "bwrap",
+  argv: ["--unshare-net", "--", "ls"],
+  durationMs: 1,
+  timedOut: false,
+  signal: null,
+  truncatedStdout: false,
+  truncatedStderr: false,
+  runtime: "bubblewrap",
+  layers: ["seccomp"],
+  policyHash: "",
+  outcome: "exited",
+  usage: kUsage,
+};
+
+export function result(changes: Partial<SandboxedExecResult> = {}): SandboxedExecResult {
+  return {
+    exitCode: 0,
+    stdout: new Uint8Array(),
+    stderr: new Uint8Array(),
+    truncatedStdout: false,
+    truncatedStderr: false,
+    outcome: { kind: "exited" },
+    stdoutBytes: 0,
+    stderrBytes: 0,
+    usage: kUsage,
+    audits: [kAudit],
+    ...changes,
+  };
+}
+
+/** An error as the addon makes it: plain, with a code. */
+export function nativeError(message: string, code: string, fix?: string): Error {
+  return Object.assign(new Error(message), { code, fix });
+}
+
+/** What was asked of the fake since it was made. */
+export class FakeAddon {
+  readonly configured: string[] = [];
+  readonly options: object[] = [];
+  readonly runs: FakeRun[] = [];
+  readonly aborted: number[] = [];
+  policyTextCalls = 0;
+  /** Thrown by the next constructor or call, once. */
+  refusal: Error | undefined;
+
+  #refuse(): void {
+    const refusal = this.refusal;
+    this.refusal = undefined;
+    if (refusal) throw refusal;
+  }
+
+  get addon(): NativeAddon {
+    const fake = this;
+    class Handle implements RunnerHandle {
+      constructor(options: object) {
+        fake.#refuse();
+        fake.options.push(options);
+      }
+      policyText() {
+        fake.policyTextCalls += 1;
+        return "native-runner-policy 1\n";
+      }
+      exec(request: NativeRequest, context: NativeContext) {
+        fake.#refuse();
+        const id = fake.runs.length;
+        const done = new Promise<SandboxedExecResult>((resolve, reject) => {
+          fake.runs.push({ request, context, resolve, reject });
+        });
+        return { id, done };
+      }
+      abort(id: number) {
+        fake.aborted.push(id);
+      }
+      explain(request: NativeRequest, context: NativeContext): NativePlan {
+        return { ...this.exec(request, context), environment: ["A=1=2", "EMPTY="] };
+      }
+    }
+    return {
+      configure: ({ launcherPath }) => void fake.configured.push(launcherPath),
+      buildBubblewrapArgv: ({ bwrapPath, commandArgv }) => {
+        fake.#refuse();
+        return { cmd: bwrapPath, args: ["--", ...commandArgv] };
+      },
+      BubblewrapNativeRunner: Handle,
+      LandlockNativeRunner: Handle,
+      FirejailNativeRunner: Handle,
+      LocalNativeRunner: Handle,
+      landlockAbi: () => 7,
+      findProgram: (name) => `/usr/bin/${name}`,
+    };
+  }
+
+  /** The run with this number. */
+  run(index = 0): FakeRun {
+    const run = this.runs[index];
+    if (!run) throw new Error(`run ${index} was not started`);
+    return run;
+  }
+}

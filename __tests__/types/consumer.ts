@@ -1,0 +1,172 @@
+/**
+ * What a host application's TypeScript does with the package. Compiled, never run, by
+ * declarations.test.ts; each `@ts-expect-error` is a control that the types really are there.
+ */
+
+import {
+  BubblewrapNativeRunner,
+  type BubblewrapNativeRunnerOptions,
+  type BubblewrapNetworkMode,
+  buildBubblewrapArgv,
+  createRuntime,
+  LocalNativeRunner,
+  type LocalNativeRunnerOptions,
+  type NativeAuditRecord,
+  type NativeExecInput,
+  type NativeExecResult,
+  type NativeLimits,
+  type NativeRunner,
+  type Outcome,
+  type Runtime,
+  type RuntimeConfigInput,
+  SandboxError,
+} from "@openagentic/native-runner";
+
+// The types of the package that this one replaces.
+type OldLimits = { maxStdoutBytes?: number; maxStderrBytes?: number; timeoutMs?: number };
+type OldInput = {
+  argv: string[];
+  cwd?: string;
+  env?: Record<string, string>;
+  stdin?: Uint8Array;
+  limits?: OldLimits;
+};
+type OldAudit = {
+  kind: "native.exec";
+  cmd: string;
+  argv: string[];
+  cwd?: string;
+  durationMs: number;
+  timedOut: boolean;
+  signal?: string | null;
+  truncatedStdout: boolean;
+  truncatedStderr: boolean;
+};
+type OldResult = {
+  exitCode: number;
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  truncatedStdout: boolean;
+  truncatedStderr: boolean;
+  audits?: OldAudit[];
+};
+interface OldRunner {
+  exec(input: OldInput): Promise<OldResult>;
+}
+
+// A host's own runner, written against the old types, is a NativeRunner.
+class OwnRunner implements NativeRunner {
+  async exec(input: NativeExecInput): Promise<NativeExecResult> {
+    const audit: NativeAuditRecord = {
+      kind: "native.exec",
+      cmd: input.argv[0] ?? "",
+      argv: input.argv,
+      durationMs: 1,
+      timedOut: false,
+      truncatedStdout: false,
+      truncatedStderr: false,
+    };
+    const bytes = new Uint8Array();
+    return {
+      exitCode: 0,
+      stdout: bytes,
+      stderr: bytes,
+      truncatedStdout: false,
+      truncatedStderr: false,
+      audits: [audit],
+    };
+  }
+}
+declare const oldRunner: OldRunner;
+export const runners: NativeRunner[] = [new OwnRunner(), oldRunner];
+
+// Ours are the old ones.
+const options: BubblewrapNativeRunnerOptions = { bwrapPath: "bwrap", shadowDir: "/w" };
+const localOptions: LocalNativeRunnerOptions = { shadowDir: "/w" };
+export const oldRunners: OldRunner[] = [
+  new BubblewrapNativeRunner(options),
+  new LocalNativeRunner(localOptions),
+];
+runners.push(new BubblewrapNativeRunner(options), new LocalNativeRunner(localOptions));
+
+// Optional things may be undefined, also with exactOptionalPropertyTypes.
+const mode: BubblewrapNetworkMode | undefined = undefined;
+const limits: NativeLimits = { timeoutMs: undefined, memoryBytes: 1, keep: "head+tail" };
+export const runner = new BubblewrapNativeRunner({
+  shadowDir: "/w",
+  network: mode,
+  roBinds: Object.freeze(["/usr"]),
+  envPolicy: ["PATH"] as const,
+});
+
+// A result of ours has every field; one of any NativeRunner may lack the new ones.
+export async function use(): Promise<string> {
+  const input: NativeExecInput = { argv: ["ls"], cwd: undefined, signal: undefined, limits };
+  const ours = await runner.exec({ ...input, onStdout: (chunk) => chunk.byteLength });
+  const total: number = ours.stdoutBytes + ours.usage.userCpuMs;
+  const layers: string[] = ours.audits.flatMap((audit) => audit.layers);
+  const any: NativeExecResult = ours;
+  // @ts-expect-error: may be undefined
+  any.outcome.kind;
+  return describe(ours.outcome) + total + layers.join() + (any.outcome?.kind ?? "");
+}
+
+function describe(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case "setup-failed":
+      return outcome.reason;
+    case "limit-exceeded":
+      return outcome.limit;
+    case "signaled":
+      return outcome.signal;
+    default:
+      return outcome.kind;
+  }
+}
+
+// The classes can be subclassed.
+export class Logged extends BubblewrapNativeRunner {
+  override async exec(input: NativeExecInput) {
+    const result = await super.exec(input);
+    return { ...result, audits: result.audits.map((audit) => ({ ...audit, cwd: this.shadowDir })) };
+  }
+}
+
+const built = buildBubblewrapArgv({
+  bwrapPath: runner.bwrapPath,
+  shadowDir: runner.shadowDir,
+  commandArgv: ["ls"],
+  network: runner.network,
+  roBinds: runner.roBinds,
+});
+export const line: string = [built.cmd, ...built.args].join(" ");
+
+export function fixOf(error: unknown): string | undefined {
+  if (!(error instanceof SandboxError)) return undefined;
+  const code:
+    | "ERR_SANDBOX_UNAVAILABLE"
+    | "ERR_SANDBOX_SETUP"
+    | "ERR_SANDBOX_CLOSED"
+    | "ERR_COMMAND_BLOCKED" = error.code;
+  return error.fix ?? code;
+}
+
+export async function chosen(): Promise<string> {
+  const config: RuntimeConfigInput = { runtimeType: "auto", landlock: { fsReadDirs: ["/usr"] } };
+  const runtime: Runtime = await createRuntime(config, { environment: {}, warn: () => {} });
+  const asOld: NativeRunner = runtime.runner({ shadowDir: "/w" });
+  const { exitCode }: { exitCode: number | null } = await runtime.execute("ls", { timeoutSecs: 5 });
+  const { available, reason, layers } = await runtime.isAvailable();
+  return [runtime.name, available, reason, exitCode, ...layers, typeof asOld.exec].join(" ");
+}
+
+// @ts-expect-error: shadowDir is required
+new BubblewrapNativeRunner({});
+// @ts-expect-error: not a mode
+new BubblewrapNativeRunner({ shadowDir: "/w", network: "some" });
+// @ts-expect-error: read-only
+runner.network = "allow";
+// @ts-expect-error: read-only
+runner.roBinds.push("/root");
+// @ts-expect-error: a string is no Uint8Array
+export const wrongStdin: NativeExecInput = { argv: ["ls"], stdin: "text" };

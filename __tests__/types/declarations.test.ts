@@ -1,0 +1,60 @@
+/** The declarations as an application finds them in its node_modules, under its compiler settings. */
+
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { kRoot, tsc } from "../support/compile.js";
+
+let host: string;
+
+beforeAll(async () => {
+  host = await mkdtemp(join(tmpdir(), "native-runner-types-"));
+  const installed = join(host, "node_modules/@openagentic/native-runner");
+  await mkdir(installed, { recursive: true });
+  await cp(join(kRoot, "package.json"), join(installed, "package.json"));
+  await cp(join(kRoot, "types"), join(installed, "types"), { recursive: true });
+  await symlink(join(kRoot, "node_modules/@types"), join(host, "node_modules/@types"));
+  await symlink(join(kRoot, "node_modules/undici-types"), join(host, "node_modules/undici-types"));
+  const dist = join(installed, "dist");
+  expect(await tsc("-p", "tsconfig.build.json", "--outDir", dist)).toBe("");
+  await cp(join(import.meta.dirname, "consumer.ts"), join(host, "consumer.ts"));
+  await cp(join(import.meta.dirname, "consumer.ts"), join(host, "consumer.cts"));
+  await writeFile(join(host, "package.json"), '{ "type": "module" }');
+});
+
+afterAll(() => rm(host, { recursive: true, force: true }));
+
+async function compile(compilerOptions: object, ...files: string[]): Promise<string> {
+  const shared = { noEmit: true, target: "ES2022", types: ["node"], skipLibCheck: false };
+  const config = { compilerOptions: { ...shared, ...compilerOptions }, files };
+  const path = join(host, "tsconfig.json");
+  await writeFile(path, JSON.stringify(config));
+  return tsc("-p", path);
+}
+
+const kNodeNext = { module: "NodeNext", moduleResolution: "NodeNext" };
+const kBundler = { module: "ESNext", moduleResolution: "Bundler" };
+
+describe.each([
+  ["NodeNext", kNodeNext],
+  ["Bundler", kBundler],
+])("moduleResolution %s", (_name, resolution) => {
+  it.each([
+    ["strict", { strict: true }],
+    ["strict and exactOptionalPropertyTypes", { strict: true, exactOptionalPropertyTypes: true }],
+  ])("compiles, %s", async (_strictness, strictness) => {
+    expect(await compile({ ...resolution, ...strictness }, "consumer.ts")).toBe("");
+  });
+
+  it("refuses a wrong program (control)", async () => {
+    const wrong = 'import { Missing } from "@openagentic/native-runner";\nMissing();\n';
+    await writeFile(join(host, "wrong.ts"), wrong);
+    expect(await compile({ ...resolution, strict: true }, "wrong.ts")).toContain("Missing");
+  });
+});
+
+it("compiles from CommonJS, which requires the ES module", async () => {
+  expect(await compile({ ...kNodeNext, strict: true }, "consumer.cts")).toBe("");
+});

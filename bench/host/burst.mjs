@@ -1,0 +1,58 @@
+// One measured burst: `runs` runs of one command, `atOnce` of them in flight. Times are in ms.
+
+import { monitorEventLoopDelay, performance } from "node:perf_hooks";
+
+import { peakResidentBytes, resetPeak, residentBytes } from "./memory.mjs";
+
+const kKeep = 1024 * 1024;
+const kDefaultLimits = { maxStdoutBytes: kKeep, maxStderrBytes: kKeep, timeoutMs: 60_000 };
+
+function check(result, expected) {
+  const kept = result.stdout.length;
+  if (result.exitCode !== 0 || kept !== expected.kept || result.stdoutBytes !== expected.written) {
+    const stderr = Buffer.from(result.stderr).toString();
+    throw new Error(
+      `a run did not do the work: exit code ${result.exitCode}, kept ${kept} of ` +
+        `${result.stdoutBytes} bytes; ${stderr}`,
+    );
+  }
+}
+
+/**
+ * `watchLoop` adds the delay of the event loop: the histogram of monitorEventLoopDelay with
+ * resolution 1, whose samples contain the timer's own 1 ms, so an idle loop shows just over 1.
+ */
+export async function burst(exec, { argv, limits, expected, runs, atOnce, watchLoop }) {
+  const input = { argv, limits: { ...kDefaultLimits, ...limits } };
+  const output = expected ?? { kept: 0, written: 0 };
+  const runMs = [];
+  let started = 0;
+  const lane = async () => {
+    while (started < runs) {
+      started += 1;
+      const from = performance.now();
+      const result = await exec(input);
+      runMs.push(performance.now() - from);
+      check(result, output);
+    }
+  };
+
+  const histogram = watchLoop ? monitorEventLoopDelay({ resolution: 1 }) : undefined;
+  resetPeak();
+  const resident = residentBytes();
+  const cpu = process.cpuUsage();
+  const wall = performance.now();
+  histogram?.enable();
+  await Promise.all(Array.from({ length: atOnce }, lane));
+  histogram?.disable();
+  const wallMs = performance.now() - wall;
+  const { user, system } = process.cpuUsage(cpu);
+  return {
+    wallMs,
+    runMs,
+    cpuMs: (user + system) / 1e3,
+    peakGrowthBytes: peakResidentBytes() - resident,
+    loopP50Ms: histogram && histogram.percentile(50) / 1e6,
+    loopP99Ms: histogram && histogram.percentile(99) / 1e6,
+  };
+}

@@ -1,0 +1,39 @@
+// The bwrap command line that every other variant runs: what our runner itself reports in its
+// audit, without the launcher. --as-pid-1 goes with it (bwrap then forks its own init, as it does
+// for any other user), and bwrap is looked up once, as our runner does.
+
+import { accessSync, constants } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+
+import { BubblewrapNativeRunner } from "../dist/index.js";
+
+const kProbe = "/bin/true";
+
+function absolutePath(program) {
+  if (isAbsolute(program)) return program;
+  for (const directory of (process.env.PATH ?? "").split(delimiter)) {
+    const candidate = join(directory, program);
+    try {
+      accessSync(candidate, constants.X_OK);
+      return candidate;
+    } catch {
+      // Not in this directory.
+    }
+  }
+  throw new Error(`${program} is not on the PATH`);
+}
+
+/** Resolves to { cmd, options, layers }; rejects when the sandbox does not work here. */
+export async function strictSandbox(workspace) {
+  const runner = new BubblewrapNativeRunner({ shadowDir: workspace, network: "deny" });
+  const { outcome, audits } = await runner.exec({ argv: [kProbe] });
+  if (outcome.kind !== "exited") {
+    throw new Error(`the sandbox does not work here: ${outcome.reason ?? outcome.kind}`);
+  }
+  const { cmd, argv, layers } = audits[0];
+  if (argv.at(-2) !== "--" || argv.at(-1) !== kProbe) {
+    throw new Error(`expected the audit's argv to end with -- ${kProbe}, got ${argv.join(" ")}`);
+  }
+  const options = argv.slice(0, -2).filter((argument) => argument !== "--as-pid-1");
+  return { cmd: absolutePath(cmd), options, layers };
+}

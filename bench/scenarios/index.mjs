@@ -1,0 +1,9 @@
+// The suite, in the order in which it is measured and reported.
+
+import { droppedOutput } from "./dropped-output.mjs";
+import { eightAtOnce } from "./eight-at-once.mjs";
+import { keptOutput } from "./kept-output.mjs";
+import { largeHost } from "./large-host.mjs";
+import { oneRun } from "./one-run.mjs";
+
+export const kScenarios = [oneRun, eightAtOnce, largeHost, droppedOutput, keptOutput];

@@ -1,0 +1,27 @@
+// Measures that several scenarios share; see rows.mjs for their fields.
+
+export const runTime = {
+  name: "one run",
+  unit: "ms",
+  sample: (burst) => burst.runMs,
+};
+
+export const throughput = {
+  name: "throughput",
+  unit: "runs/s",
+  higherIsBetter: true,
+  sample: (burst) => (burst.runMs.length / burst.wallMs) * 1e3,
+};
+
+// The variant's own process, all its threads, without its children.
+export const hostCpu = {
+  name: "host CPU per run",
+  unit: "ms",
+  sample: (burst) => burst.cpuMs / burst.runMs.length,
+};
+
+export const wall = {
+  name: "wall",
+  unit: "ms",
+  sample: (burst) => burst.wallMs,
+};

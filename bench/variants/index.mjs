@@ -1,0 +1,9 @@
+// What is measured. A variant with a module runs in a Node process of its own; the C floor is a
+// program that is started for each round.
+
+export const kVariants = {
+  ours: { title: "ours", module: "ours.mjs" },
+  floor: { title: "(a) C floor" },
+  childProcess: { title: "(b) child_process", module: "child-process.mjs" },
+  execa: { title: "(c) execa", module: "execa.mjs" },
+};

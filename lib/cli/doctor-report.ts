@@ -1,0 +1,102 @@
+/** What `native-runner doctor` finds out. */
+
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+
+import { loadAddon } from "../native.js";
+import type { RuntimeConfig } from "../runtime/config.js";
+import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
+import { type HostFacts, readHostFacts } from "../runtime/diagnosis/facts.js";
+import { kKinds } from "../runtime/kinds/all.js";
+import { kConfiningNames, kRuntimeNames, type RuntimeName } from "../runtime/names.js";
+import type { Runtime, RuntimeAvailability } from "../runtime/runtime.js";
+import type { RuntimeSettings } from "../runtime/settings.js";
+
+const kRuns = 10;
+
+/** One runtime as it is told; `emptyRunMs` is there when it is available. */
+export type DoctorRuntime = RuntimeAvailability & {
+  name: RuntimeName;
+  /** Median of ten runs of `true`, one after the other, in milliseconds. */
+  emptyRunMs?: number;
+};
+
+/** All that is told. `--json` prints it as it is. */
+export type DoctorReport = {
+  version: string;
+  /** `landlockAbi` is undefined where the native addon is missing. */
+  host: HostFacts & { landlockAbi: number | undefined };
+  runtimeType: RuntimeConfig["runtimeType"];
+  required: boolean;
+  /** What `createRuntime` would take; null when it would refuse. */
+  chosen: RuntimeName | null;
+  runtimes: DoctorRuntime[];
+  /** About the operator's variables. */
+  warnings: string[];
+};
+
+function landlockAbi(): number | undefined {
+  try {
+    return loadAddon().landlockAbi();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The lower median. */
+export function median(values: readonly number[]): number | undefined {
+  return [...values].sort((a, b) => a - b)[(values.length - 1) >> 1];
+}
+
+async function measure(runtime: Runtime): Promise<number | undefined> {
+  const workspace = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));
+  try {
+    const runner = runtime.runner({ shadowDir: workspace });
+    const times: number[] = [];
+    for (let run = 0; run < kRuns; run += 1) {
+      const start = performance.now();
+      await runner.exec({ argv: ["true"] });
+      times.push(performance.now() - start);
+    }
+    return median(times);
+  } finally {
+    await rm(workspace, { recursive: true, force: true });
+  }
+}
+
+/** What a choice among these runtimes comes to. Pure. */
+export function chosenOf(
+  { config, required }: Pick<RuntimeSettings, "config" | "required">,
+  available: ReadonlySet<RuntimeName>,
+): RuntimeName | null {
+  const { runtimeType, allowFallbackToNative } = config;
+  const asked: readonly RuntimeName[] = runtimeType === "auto" ? kConfiningNames : [runtimeType];
+  const candidates = allowFallbackToNative ? [...asked, "native" as const] : asked;
+  const mustConfine = required || config.required.length > 0;
+  const fits = (name: RuntimeName) => available.has(name) && !(mustConfine && name === "native");
+  return candidates.find(fits) ?? null;
+}
+
+/** Looks at every runtime, one after the other, so that the measured times are right. */
+export async function examine(version: string, settings: RuntimeSettings): Promise<DoctorReport> {
+  const { config, required, warnings } = settings;
+  const runtimes: DoctorRuntime[] = [];
+  for (const name of kRuntimeNames) {
+    const runtime = new ConfiguredRuntime(kKinds[name], config);
+    const found = await runtime.isAvailable({ refresh: true });
+    const emptyRunMs = found.available ? await measure(runtime) : undefined;
+    runtimes.push({ name, ...found, ...(emptyRunMs === undefined ? {} : { emptyRunMs }) });
+  }
+  const names = runtimes.filter(({ available }) => available).map(({ name }) => name);
+  return {
+    version,
+    host: { ...readHostFacts(), landlockAbi: landlockAbi() },
+    runtimeType: config.runtimeType,
+    required,
+    chosen: chosenOf(settings, new Set(names)),
+    runtimes,
+    warnings,
+  };
+}

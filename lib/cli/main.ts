@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+/**
+ * The `native-runner` command. Sets process.exitCode and lets the event loop run out, so that all
+ * output is flushed: the result's code, 2 for misuse, 125 where a sandbox can't be had.
+ */
+
+import { CommanderError } from "commander";
+
+import { SandboxError } from "../errors.js";
+import { doctor } from "./doctor.js";
+import { explain } from "./explain.js";
+import { createProgram } from "./program.js";
+import { run } from "./run.js";
+import { CliError, complain } from "./terminal.js";
+import { packageVersion } from "./version.js";
+
+/** Codes of the TypeErrors and RangeErrors that the library throws for wrong values. */
+const kMisuse: ReadonlySet<unknown> = new Set([
+  "ERR_INVALID_ARG_TYPE",
+  "ERR_INVALID_ARG_VALUE",
+  "ERR_OUT_OF_RANGE",
+]);
+
+/** Writes what went wrong; the exit code for it. */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has written already
+  if (error instanceof SandboxError) {
+    complain(error.message, error.fix);
+    return 125;
+  }
+  if (error instanceof CliError) {
+    complain(error.message, error.fix);
+    return error.exitCode;
+  }
+  if (error instanceof Error && kMisuse.has((error as NodeJS.ErrnoException).code)) {
+    complain(error.message);
+    return 2;
+  }
+  complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  return 70; // EX_SOFTWARE, sysexits(3)
+}
+
+const program = createProgram(packageVersion(), { run, explain, doctor });
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = report(error);
+}

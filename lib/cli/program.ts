@@ -1,0 +1,176 @@
+/** The grammar of the command line. Parsing only: what a command does is the caller's. */
+
+import { Command, InvalidArgumentError, Option } from "commander";
+
+import type { EnvironmentPolicy } from "../../types/public.js";
+import { kRuntimeTypes } from "../runtime/names.js";
+import type { DoctorOptions } from "./doctor.js";
+import { formatDuration, parseDuration } from "./duration.js";
+import type { CliOptions } from "./options.js";
+import { formatSize, parseSize } from "./size.js";
+import { parseVariable } from "./variable.js";
+
+/** What the commands do. */
+export type Actions = {
+  run(command: string[], options: CliOptions): Promise<void>;
+  explain(command: string[], options: CliOptions): Promise<void>;
+  doctor(options: DoctorOptions): Promise<void>;
+};
+
+function required<Value>(value: Value | undefined, expected: string): Value {
+  if (value === undefined) throw new InvalidArgumentError(`Expected ${expected}.`);
+  return value;
+}
+
+function duration(text: string): number {
+  return required(parseDuration(text), "a duration above 0 such as 500ms, 30s, 5m, 1h or none");
+}
+
+function finiteDuration(text: string): number {
+  const value = duration(text);
+  return required(Number.isFinite(value) ? value : undefined, "a duration such as 30s or 5m");
+}
+
+function size(text: string): number {
+  return required(parseSize(text), "a size in bytes such as 4096, 64K, 512M or 2G");
+}
+
+/** A JSON string may take seven characters for a byte, and V8 ends at 2^29 of them. */
+const kMaxJsonOutput = 32 * 1024 ** 2;
+
+function checkTogether(command: Command): void {
+  const { json, maxOutput } = command.opts<CliOptions>();
+  if (json && maxOutput > kMaxJsonOutput) {
+    command.error(`error: with --json, --max-output is at most ${formatSize(kMaxJsonOutput)}`);
+  }
+}
+
+function count(text: string): number {
+  return required(/^\d{1,15}$/.test(text) ? Number(text) : undefined, "a whole number");
+}
+
+function variable(text: string, previous: [string, string][] = []): [string, string][] {
+  const parsed = parseVariable(text, process.env);
+  return [...previous, required(parsed, "NAME=VALUE, or the NAME of a variable that is set")];
+}
+
+function path(text: string, previous: string[] = []): string[] {
+  return [...previous, required(text === "" ? undefined : text, "a path")];
+}
+
+function environmentPolicy(text: string): EnvironmentPolicy {
+  if (text === "scrub" || text === "inherit" || text === "clean") return text;
+  const names = text.split(",");
+  const valid = names.every((name) => /^[^=\s]+$/.test(name));
+  return required(valid ? names : undefined, "scrub, inherit, clean or a comma list of names");
+}
+
+/** The parser's complaint in the form of all others. */
+function misuse(text: string): string {
+  const message = text
+    .replace(/^error: /, "")
+    .trimEnd()
+    .replaceAll("\n", " ");
+  return `native-runner: ${message}\nfix: see \`native-runner run --help\`\n`;
+}
+
+function runtimeOption(description: string): Option {
+  return new Option("--runtime <name>", description).choices(kRuntimeTypes);
+}
+
+/** Options that `run` and `explain` share, in the order of --help. */
+function withSharedOptions(command: Command): Command {
+  return command
+    .argument("<command...>", "the program and its arguments, best after --")
+    .option("-w, --workspace <dir>", "the only directory that can be written, at /workspace", ".")
+    .option("-C, --cwd <dir>", "where to start, relative to the workspace")
+    .addOption(
+      new Option("--network <mode>", "deny: a private loopback only")
+        .choices(["allow", "deny"])
+        .default("deny"),
+    )
+    .option("--ro-bind <path>", "mount a host path read-only, too; repeatable", path)
+    .option("--no-default-ro-binds", "leave out /usr, /bin, /lib, /lib64 and /etc")
+    .option("-e, --env <name=value>", "set a variable, or pass NAME on; repeatable", variable)
+    .option(
+      "--env-policy <policy>",
+      "host variables that pass: scrub (no secrets), inherit, clean or NAME,NAME",
+      environmentPolicy,
+      "scrub" as const,
+    )
+    .addOption(
+      new Option("-t, --timeout <duration>", "end the run after it: 500ms, 30s, 5m, 1h, none")
+        .argParser(duration)
+        .default(60_000, formatDuration(60_000)),
+    )
+    .addOption(
+      new Option("--max-output <size>", "bytes to keep of stdout and of stderr, each")
+        .argParser(size)
+        .default(1024 ** 2, formatSize(1024 ** 2)),
+    )
+    .option("--memory <size>", "most memory: 512M, 2G", size)
+    .option("--cpu <duration>", "most CPU time of a process, in whole seconds", finiteDuration)
+    .option("--max-processes <n>", "most processes and threads", count)
+    .option("--max-open-files <n>", "most open files of a process", count)
+    .option("--max-file <size>", "largest file that can be written", size)
+    .addOption(
+      new Option("--isolation <mode>", "strict: all layers; compat: the classic flags only")
+        .choices(["strict", "compat"])
+        .default("strict"),
+    )
+    .option("--bwrap <path>", "the bwrap program", "bwrap")
+    .option("--no-stdin", "do not pass standard input (a terminal's is never passed)")
+    .option("--json", "print one JSON object instead")
+    .passThroughOptions()
+    .hook("preAction", checkTogether);
+}
+
+/** The parser. It throws CommanderError instead of ending the process, and writes as it is told. */
+export function createProgram(version: string, actions: Actions): Command {
+  const program = new Command("native-runner")
+    .description("Run a command in a sandbox: isolated, bounded, recorded.")
+    .version(version, "-V, --version")
+    .usage("run|explain|doctor [options] -- COMMAND...")
+    .enablePositionalOptions()
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(misuse(text)) })
+    .addHelpText(
+      "after",
+      `
+Sizes are binary (1K = 1024); a duration without a unit is in seconds.
+
+Exit codes of run: the command's own; 2 misuse; 124 timed out; 125 the sandbox can't be made;
+126 can't be executed; 127 not found; 128+n ended by signal n; 130 interrupted.
+Exit codes of doctor: 0 a sandbox works here; 1 none does, or not the one named; 2 misuse.
+
+Examples:
+  $ native-runner run -- bash -c 'make test'
+  $ native-runner run -w ./project --timeout 5m --memory 2G --json -- npm test
+  $ native-runner run --runtime auto -- npm test
+  $ native-runner explain --network allow -- curl https://example.org`,
+    );
+  withSharedOptions(
+    program
+      .command("run")
+      .usage("[options] -- COMMAND...")
+      .description("run a command and exit as it does; output streams through"),
+  )
+    .addOption(runtimeOption("the runtime to use; default: bubblewrap"))
+    .action(actions.run);
+  withSharedOptions(
+    program
+      .command("explain")
+      .usage("[options] -- COMMAND...")
+      .description("print the bwrap command line and the policy in words; run nothing"),
+  ).action(actions.explain);
+  program
+    .command("doctor")
+    .usage("[options]")
+    .description("prove which runtimes work here, and say what would help the others")
+    .addOption(runtimeOption("the one that has to work; default: any that confines"))
+    .option("--config <file>", "the runtimes' configuration, a JSON file")
+    .option("--json", "print one JSON object instead")
+    .action((options: DoctorOptions) => actions.doctor(options));
+  return program;
+}

@@ -1,0 +1,43 @@
+import { type CliOptions, execInput } from "./options.js";
+import { endReason, truncations } from "./reason.js";
+import { resultJson } from "./result-json.js";
+import { chooseRunner } from "./runtime-choice.js";
+import { complain, readStdin, watchOutput } from "./terminal.js";
+
+const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/**
+ * `native-runner run`: streams the output through (or prints the result as JSON), then sets the
+ * process's exit code to the result's. The first SIGINT, SIGTERM or SIGHUP, and a reader that goes
+ * away, abort the run.
+ */
+export async function run(command: string[], options: CliOptions): Promise<void> {
+  const interrupt = new AbortController();
+  let outputLost = false;
+  watchOutput(() => {
+    outputLost = true;
+    interrupt.abort();
+  });
+  const onSignal = () => interrupt.abort();
+  for (const name of kSignals) process.once(name, onSignal);
+
+  try {
+    const runner = await chooseRunner(options);
+    const stdin = options.stdin ? await readStdin(interrupt.signal) : undefined;
+    const result = await runner.exec({
+      ...execInput(command, options),
+      stdin,
+      signal: interrupt.signal,
+      onStdout: options.json ? undefined : (chunk) => process.stdout.write(chunk),
+      onStderr: options.json ? undefined : (chunk) => process.stderr.write(chunk),
+    });
+    process.exitCode ??= result.exitCode;
+    if (options.json) process.stdout.write(`${resultJson(result)}\n`);
+    if (outputLost) return;
+    for (const reason of truncations(result)) complain(reason.message);
+    const reason = endReason(result, options);
+    if (reason) complain(reason.said && !options.json ? undefined : reason.message, reason.fix);
+  } finally {
+    for (const name of kSignals) process.removeListener(name, onSignal);
+  }
+}

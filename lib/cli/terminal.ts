@@ -1,0 +1,74 @@
+/** The process's three streams, as the commands use them. */
+
+import { fstatSync } from "node:fs";
+
+/** Most that is read from standard input, in bytes. */
+export const kMaxStdinBytes = 64 * 1024 * 1024;
+
+/** A message for people, with what to do about it. Ends the command line with `exitCode`. */
+export class CliError extends Error {
+  readonly exitCode: number;
+  readonly fix: string | undefined;
+
+  constructor(message: string, exitCode: number, fix?: string) {
+    super(message);
+    this.exitCode = exitCode;
+    this.fix = fix;
+  }
+}
+
+/**
+ * Calls `lost` when standard output can't be written any more. A reader that went away (`| head`) is
+ * no error and is not reported; a full disk is both. Errors of standard error have nowhere to go.
+ */
+export function watchOutput(lost: () => void): void {
+  process.stderr.on("error", () => {});
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") {
+      complain(`can't write standard output: ${error.message}`);
+      process.exitCode = 74; // EX_IOERR, sysexits(3)
+    }
+    lost();
+  });
+}
+
+/** "native-runner: message" on standard error, then "fix: ...", of which either may be missing. */
+export function complain(message: string | undefined, fix?: string | undefined): void {
+  if (message) process.stderr.write(`native-runner: ${message}\n`);
+  if (fix) process.stderr.write(`fix: ${fix}\n`);
+}
+
+function hasInput(): boolean {
+  if (process.stdin.isTTY) return false;
+  const stat = fstatSync(0);
+  return !stat.isCharacterDevice(); // /dev/null
+}
+
+/**
+ * All of standard input, when it is a pipe, a file or a socket; undefined for a terminal, and when
+ * `signal` is aborted while it is read.
+ */
+export async function readStdin(signal: AbortSignal): Promise<Uint8Array | undefined> {
+  if (signal.aborted || !hasInput()) return undefined;
+  const stop = () => process.stdin.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > kMaxStdinBytes) break;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+  if (size > kMaxStdinBytes) {
+    const fix = "put the data in a file in the workspace, or pass --no-stdin";
+    throw new CliError("standard input is longer than 64 MiB", 2, fix);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,70 @@
+/**
+ * What is thrown. Misuse is a TypeError or RangeError with Node's codes, mostly made natively; a
+ * sandbox that can't exist on this host is a SandboxError. What happens to a run is never thrown.
+ */
+
+import type { SandboxErrorCode } from "../types/public.js";
+
+/** Details of a {@link SandboxError}. */
+export type SandboxErrorOptions = {
+  code: SandboxErrorCode;
+  /** What the operator can do about it. */
+  fix?: string | undefined;
+  cause?: unknown;
+};
+
+/** A sandbox can't be had on this host; `code` is stable, `fix` says what to do when that is known. */
+export class SandboxError extends Error {
+  readonly code: SandboxErrorCode;
+  readonly fix: string | undefined;
+
+  constructor(message: string, options: SandboxErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "SandboxError";
+    this.code = options.code;
+    this.fix = options.fix;
+  }
+}
+
+const kCodes: ReadonlySet<unknown> = new Set<SandboxErrorCode>([
+  "ERR_SANDBOX_UNAVAILABLE",
+  "ERR_SANDBOX_SETUP",
+  "ERR_SANDBOX_CLOSED",
+]);
+
+function isSandboxCode(code: unknown): code is SandboxErrorCode {
+  return kCodes.has(code);
+}
+
+/**
+ * The addon's plain error with a sandbox code as a {@link SandboxError}, made here so that the stack
+ * leads to the caller; anything else as it is.
+ */
+export function fromNative(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof SandboxError) return error;
+  const { code, fix } = error as { code?: unknown; fix?: unknown };
+  if (!isSandboxCode(code)) return error;
+  return new SandboxError(error.message, {
+    code,
+    fix: typeof fix === "string" && fix !== "" ? fix : undefined,
+    cause: error.cause,
+  });
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "function" || typeof value === "symbol") return `a ${typeof value}`;
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
+
+/** A TypeError for a field that only JavaScript can check, worded and coded as the native ones. */
+export function invalidType(field: string, expected: string, value: unknown): TypeError {
+  const message = `Expected \`${field}\` to be ${expected}, got ${describe(value)}`;
+  return Object.assign(new TypeError(message), { code: "ERR_INVALID_ARG_TYPE" });
+}
+
+/** A TypeError for a value that can't be used; `message` names it. */
+export function invalidValue(message: string, cause?: unknown): TypeError {
+  const error = new TypeError(message, cause === undefined ? undefined : { cause });
+  return Object.assign(error, { code: "ERR_INVALID_ARG_VALUE" });
+}

@@ -1,0 +1,69 @@
+export type {
+  BubblewrapArgvOptions,
+  BubblewrapCommand,
+  BubblewrapExplanation,
+  BubblewrapNativeRunnerOptions,
+  BubblewrapNetworkMode,
+  EnvironmentPolicy,
+  FirejailNativeRunnerOptions,
+  IsolationMode,
+  LandlockNativeRunnerOptions,
+  LocalNativeRunnerOptions,
+  NativeAuditRecord,
+  NativeExecInput,
+  NativeExecResult,
+  NativeLimits,
+  NativeRunner,
+  NetworkMode,
+  Outcome,
+  OutputKeep,
+  SandboxErrorCode,
+  SandboxedAuditRecord,
+  SandboxedExecResult,
+  Usage,
+} from "../types/public.js";
+export { buildBubblewrapArgv } from "./argv.js";
+export { SandboxError, type SandboxErrorOptions } from "./errors.js";
+export { BubblewrapNativeRunner } from "./runners/bubblewrap.js";
+export { FirejailNativeRunner } from "./runners/firejail.js";
+export { LandlockNativeRunner } from "./runners/landlock.js";
+export { LocalNativeRunner } from "./runners/local.js";
+export {
+  availableRuntimes,
+  type BubblewrapConfig,
+  type CanaryProbe,
+  type CanaryProbeName,
+  type CanaryVerdict,
+  type CreateRuntimeOptions,
+  createRuntime,
+  type ExecuteOptions,
+  type FirejailConfig,
+  forgetAvailability,
+  type LandlockConfig,
+  loadRuntimeConfig,
+  parseRuntimeConfig,
+  type Runtime,
+  type RuntimeAvailability,
+  type RuntimeConfig,
+  type RuntimeConfigInput,
+  type RuntimeMount,
+  type RuntimeName,
+  type RuntimeReport,
+  type RuntimeResult,
+  type RuntimeRunner,
+  type RuntimeRunnerOptions,
+  type RuntimeState,
+  type RuntimeStep,
+  type RuntimeType,
+  RuntimeUnavailableError,
+  type SecurityConfig,
+} from "./runtime/index.js";
+export { checkShellCommand } from "./shell-policy/check-shell-command.js";
+export type { ShellAllowlistMode, ShellPolicy } from "./shell-policy/policy.js";
+export type {
+  ShellAllowlistRule,
+  ShellBlockRule,
+  ShellFinding,
+  ShellRefusal,
+  ShellVerdict,
+} from "./shell-policy/verdict.js";

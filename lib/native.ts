@@ -1,0 +1,125 @@
+/**
+ * The only loader of the addon. Importing this never throws and does no I/O: the binary is looked
+ * for on first use, once per Node environment; a failure is remembered and thrown on every use.
+ *
+ * Where: build/<preset>/ of a checkout, else prebuilds/<platform>-<arch>/ of an installed package.
+ * OPENAGENTIC_NATIVE_RUNNER_PRESET names one build and allows no other (sanitizer runs).
+ */
+
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import type { NativeAddon } from "../types/addon.js";
+import { SandboxError } from "./errors.js";
+
+/** What the loader needs of its host; the seam at which tests put a fake platform or addon. */
+export type LoaderHost = {
+  platform: string;
+  arch: string;
+  /** The package's folder. */
+  root: string;
+  /** Value of OPENAGENTIC_NATIVE_RUNNER_PRESET. */
+  preset: string | undefined;
+  exists(path: string): boolean;
+  /** Loads a .node file; throws what dlopen says. */
+  load(path: string): unknown;
+};
+
+const kPresets: readonly string[] = ["release", "debug", "asan", "tsan"];
+
+function unavailable(message: string, fix: string, cause?: unknown): SandboxError {
+  return new SandboxError(message, { code: "ERR_SANDBOX_UNAVAILABLE", fix, cause });
+}
+
+function candidateFolders(host: LoaderHost): string[] {
+  const build = (preset: string) => join(host.root, "build", preset);
+  if (host.preset === undefined || host.preset === "") {
+    return [build("release"), join(host.root, "prebuilds", `${host.platform}-${host.arch}`)];
+  }
+  if (kPresets.includes(host.preset)) return [build(host.preset)];
+  throw unavailable(
+    `OPENAGENTIC_NATIVE_RUNNER_PRESET: no such build "${host.preset}"`,
+    `unset it, or choose one of ${kPresets.join(", ")}`,
+  );
+}
+
+function missing(host: LoaderHost): SandboxError {
+  const target = `${host.platform}-${host.arch}`;
+  if (host.exists(join(host.root, "scripts", "build.mjs"))) {
+    const option = host.preset ? ` -- --preset ${host.preset}` : "";
+    return unavailable(
+      `the native addon is not built (${target})`,
+      `run \`npm run build${option}\` in ${host.root}`,
+    );
+  }
+  if (host.arch !== "x64") {
+    return unavailable(
+      `there is no prebuilt binary for ${target}`,
+      "use an x64 host, or build the package from a checkout with `npm run build`",
+    );
+  }
+  return unavailable(
+    `the native binary is missing from ${host.root}`,
+    "reinstall @openagentic/native-runner, and keep its prebuilds folder when bundling",
+  );
+}
+
+function load(host: LoaderHost): NativeAddon {
+  if (host.platform !== "linux") {
+    throw unavailable(
+      `@openagentic/native-runner needs Linux, this is ${host.platform}`,
+      "run the host application on Linux: a container, a virtual machine, or WSL 2 on Windows",
+    );
+  }
+  const folder = candidateFolders(host).find((path) =>
+    host.exists(join(path, "native_runner.node")),
+  );
+  if (folder === undefined) throw missing(host);
+
+  const binary = join(folder, "native_runner.node");
+  const launcherPath = join(folder, "launcher");
+  if (!host.exists(launcherPath)) throw missing(host);
+  try {
+    const addon = host.load(binary) as NativeAddon;
+    addon.configure({ launcherPath });
+    return addon;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw unavailable(
+      `the native binary can't be loaded: ${reason}`,
+      "on Alpine or a glibc older than the README's, build from a checkout with `npm run build`",
+      cause,
+    );
+  }
+}
+
+/** A loader that looks at most once and remembers what it found, failure included. */
+export function createAddonLoader(describeHost: () => LoaderHost): () => NativeAddon {
+  let found: { addon: NativeAddon } | { failure: unknown } | undefined;
+  return () => {
+    if (found === undefined) {
+      try {
+        found = { addon: load(describeHost()) };
+      } catch (failure) {
+        found = { failure };
+      }
+    }
+    if ("failure" in found) throw found.failure;
+    return found.addon;
+  };
+}
+
+/**
+ * The addon of this Node environment.
+ * @throws SandboxError ERR_SANDBOX_UNAVAILABLE when there is none.
+ */
+export const loadAddon: () => NativeAddon = createAddonLoader(() => ({
+  platform: process.platform,
+  arch: process.arch,
+  root: dirname(dirname(fileURLToPath(import.meta.url))),
+  preset: process.env.OPENAGENTIC_NATIVE_RUNNER_PRESET,
+  exists: existsSync,
+  load: createRequire(import.meta.url),
+}));

@@ -1,0 +1,80 @@
+/**
+ * What can end a run from JavaScript: the caller's AbortSignal, and a streaming callback that throws.
+ */
+
+import { addAbortListener, setMaxListeners } from "node:events";
+
+import type { NativeExecInput } from "../../types/public.js";
+import { invalidType } from "../errors.js";
+
+/**
+ * The input's signal, if it has one.
+ * @throws TypeError that names `signal` when it is not an AbortSignal (of any realm).
+ */
+export function checkSignal(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined) return undefined;
+  const like = Object(signal) as Partial<AbortSignal>;
+  if (
+    typeof signal !== "object" ||
+    typeof like.aborted !== "boolean" ||
+    typeof like.addEventListener !== "function" ||
+    typeof like.removeEventListener !== "function"
+  ) {
+    throw invalidType("signal", "an AbortSignal", signal);
+  }
+  return signal as AbortSignal;
+}
+
+/**
+ * Calls `abort` when the signal is aborted, at once if it already is; returns what stops that. One
+ * signal may serve any number of runs, so Node's warning about many listeners is switched off.
+ */
+export function onAbort(signal: AbortSignal | undefined, abort: () => void): () => void {
+  if (signal === undefined) return () => {};
+  if (signal.aborted) {
+    abort();
+    return () => {};
+  }
+  if (signal instanceof EventTarget) setMaxListeners(0, signal);
+  const subscription = addAbortListener(signal, abort); // no other listener can hide the event
+  return () => subscription[Symbol.dispose]();
+}
+
+type Callback = NonNullable<NativeExecInput["onStdout"]>;
+
+/** The callbacks of one run, wrapped so that nothing is thrown into the addon. */
+export class Callbacks {
+  #abort: (() => void) | undefined;
+  #thrown: { error: unknown } | undefined;
+
+  /**
+   * The callback to hand to the addon: the first throw of any ends the run, and silences them all.
+   * @throws TypeError that names `field` when it is not a function.
+   */
+  wrap(callback: unknown, field: "onStdout" | "onStderr"): Callback | undefined {
+    if (callback === undefined) return undefined;
+    if (typeof callback !== "function") {
+      throw invalidType(field, "a function", callback);
+    }
+    const call = callback as Callback;
+    return (chunk) => {
+      if (this.#thrown) return;
+      try {
+        call(chunk);
+      } catch (error) {
+        this.#thrown = { error };
+        this.#abort?.();
+      }
+    };
+  }
+
+  /** What ends the run; set as soon as there is one, before any callback can be called. */
+  set abort(abort: () => void) {
+    this.#abort = abort;
+  }
+
+  /** Throws what a callback threw. */
+  rethrow(): void {
+    if (this.#thrown) throw this.#thrown.error;
+  }
+}

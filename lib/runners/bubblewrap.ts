@@ -1,0 +1,102 @@
+import type {
+  BubblewrapExplanation,
+  BubblewrapNativeRunnerOptions,
+  BubblewrapNetworkMode,
+  EnvironmentPolicy,
+  IsolationMode,
+  NativeExecInput,
+  NativeRunner,
+  SandboxedExecResult,
+} from "../../types/public.js";
+import { copyOptions } from "./options.js";
+import { Supervised } from "./supervised.js";
+
+/** What a runner mounts read-only when it is not told; the addon's DefaultRoBinds. */
+export const kDefaultRoBinds: readonly string[] = Object.freeze([
+  "/usr",
+  "/bin",
+  "/lib",
+  "/lib64",
+  "/etc",
+]);
+
+const kNone: readonly never[] = Object.freeze([]);
+
+/**
+ * Runs commands under Bubblewrap, with `shadowDir` mounted at /workspace. A command sees what is
+ * mounted, writes to the workspace and a private /tmp only, and leaves no process behind.
+ *
+ * Making one does no I/O and starts nothing; options are copied. One runner serves any number of
+ * calls at once.
+ *
+ * @example
+ * const runner = new BubblewrapNativeRunner({ shadowDir: "/srv/work/42" });
+ * const result = await runner.exec({ argv: ["bash", "-lc", "make test"] });
+ */
+export class BubblewrapNativeRunner implements NativeRunner {
+  /** The bwrap program, as given. Default "bwrap". */
+  readonly bwrapPath: string;
+  /** The workspace on the host. */
+  readonly shadowDir: string;
+  /** Host paths mounted read-only, in order. Default /usr, /bin, /lib, /lib64, /etc. */
+  readonly roBinds: readonly string[];
+  /** Default "deny". */
+  readonly network: BubblewrapNetworkMode;
+  /** Default "strict". */
+  readonly isolation: IsolationMode;
+  /** Which host variables a command gets. Default "scrub". */
+  readonly envPolicy: EnvironmentPolicy;
+  /** Options for bwrap, after the mounts. Default none. */
+  readonly extraArgs: readonly string[];
+  /** Whether a minimal /dev is mounted. Default true. */
+  readonly devBind: boolean;
+  /** Whether a private /proc is mounted. Default true. */
+  readonly procBind: boolean;
+  /** Further walls inside the sandbox. Default none. */
+  readonly layers: readonly "landlock"[];
+  /** Layers that must be in force. Default none. */
+  readonly required: readonly string[];
+
+  readonly #supervised: Supervised;
+
+  /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
+  constructor(options: BubblewrapNativeRunnerOptions) {
+    const own = copyOptions(options);
+    this.#supervised = new Supervised((addon) => new addon.BubblewrapNativeRunner(own));
+    this.shadowDir = own.shadowDir;
+    const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, network = "deny" } = own;
+    const { isolation = "strict", envPolicy = "scrub" } = own;
+    const { devBind = true, procBind = true } = own;
+    const { extraArgs = kNone, layers = kNone, required = kNone } = own;
+    this.bwrapPath = bwrapPath;
+    this.roBinds = roBinds;
+    this.network = network;
+    this.isolation = isolation;
+    this.envPolicy = envPolicy;
+    this.extraArgs = extraArgs;
+    this.devBind = devBind;
+    this.procBind = procBind;
+    this.layers = layers;
+    this.required = required;
+  }
+
+  /**
+   * Runs one command in the sandbox and resolves with its outcome, whatever happens to it.
+   *
+   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse; {@link SandboxError}
+   * where a sandbox can't exist (not Linux, no bwrap, no binary); what a streaming callback threw.
+   */
+  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+    return this.#supervised.exec(input);
+  }
+
+  /**
+   * The command line and the policy of a run that is planned to the end, but not started.
+   *
+   * @throws (rejects) as `exec`; {@link SandboxError} ERR_SANDBOX_SETUP where that would resolve
+   * with "setup-failed".
+   */
+  async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
+    return this.#supervised.explain(input);
+  }
+}

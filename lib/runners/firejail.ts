@@ -1,0 +1,60 @@
+import type {
+  EnvironmentPolicy,
+  FirejailNativeRunnerOptions,
+  NativeExecInput,
+  NativeRunner,
+  NetworkMode,
+  SandboxedExecResult,
+} from "../../types/public.js";
+import { copyOptions } from "./options.js";
+import { Supervised } from "./supervised.js";
+
+/**
+ * Runs commands under Firejail, in `shadowDir` at its host path. Firejail runs a command unconfined
+ * where it is nested, so each run proves its layers from the inside or is a failed set-up.
+ *
+ * Making one does no I/O and starts nothing; options are copied.
+ */
+export class FirejailNativeRunner implements NativeRunner {
+  /** The firejail program, as given. Default "firejail". */
+  readonly firejailPath: string;
+  /** The workspace on the host. */
+  readonly shadowDir: string;
+  /** The profile file; undefined is --noprofile. */
+  readonly profile: string | undefined;
+  /** Options for firejail. Default none. */
+  readonly extraArgs: readonly string[];
+  /** Default "deny". */
+  readonly network: NetworkMode;
+  /** Which host variables a command gets. Default "scrub". */
+  readonly envPolicy: EnvironmentPolicy;
+  /** Layers that must be in force. Default none. */
+  readonly required: readonly string[];
+
+  readonly #supervised: Supervised;
+
+  /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
+  constructor(options: FirejailNativeRunnerOptions) {
+    const own = copyOptions(options);
+    this.#supervised = new Supervised((addon) => new addon.FirejailNativeRunner(own));
+    this.shadowDir = own.shadowDir;
+    const { firejailPath = "firejail", profile, extraArgs = Object.freeze([]) } = own;
+    const { network = "deny", envPolicy = "scrub", required = Object.freeze([]) } = own;
+    this.firejailPath = firejailPath;
+    this.profile = profile;
+    this.extraArgs = extraArgs;
+    this.network = network;
+    this.envPolicy = envPolicy;
+    this.required = required;
+  }
+
+  /**
+   * Runs one command and resolves with its outcome, whatever happens to it.
+   *
+   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse; {@link SandboxError}
+   * where firejail or the binary is missing; what a streaming callback threw.
+   */
+  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+    return this.#supervised.exec(input);
+  }
+}

@@ -1,0 +1,79 @@
+import type {
+  EnvironmentPolicy,
+  LandlockNativeRunnerOptions,
+  NativeExecInput,
+  NativeRunner,
+  NetworkMode,
+  SandboxedExecResult,
+} from "../../types/public.js";
+import { copyOptions } from "./options.js";
+import { Supervised } from "./supervised.js";
+
+/** What a command may read when nothing is named; the addon's DefaultReadDirs. */
+export const kDefaultReadDirs: readonly string[] = Object.freeze([
+  "/usr",
+  "/lib",
+  "/lib64",
+  "/etc",
+  "/bin",
+  "/sbin",
+  "/tmp",
+]);
+
+/** What a command may write when nothing is named; the addon's DefaultWriteDirs. */
+export const kDefaultWriteDirs: readonly string[] = Object.freeze(["/tmp"]);
+
+/**
+ * Runs commands under Landlock, in `shadowDir` at its host path: no program but our own is needed.
+ * A command reads and writes what is listed, and leaves no process behind. The audit's `layers` tell
+ * what this kernel really enforced.
+ *
+ * Making one does no I/O and starts nothing; options are copied.
+ */
+export class LandlockNativeRunner implements NativeRunner {
+  /** The workspace on the host. */
+  readonly shadowDir: string;
+  /** Host paths that may be read, besides the workspace. */
+  readonly fsReadDirs: readonly string[];
+  /** Host paths that may be written, besides the workspace. */
+  readonly fsWriteDirs: readonly string[];
+  /** Default true. */
+  readonly allowReadWorkspace: boolean;
+  /** Default true. */
+  readonly allowWriteWorkspace: boolean;
+  /** Default "deny". */
+  readonly network: NetworkMode;
+  /** Which host variables a command gets. Default "scrub". */
+  readonly envPolicy: EnvironmentPolicy;
+  /** Layers that must be in force. Default none. */
+  readonly required: readonly string[];
+
+  readonly #supervised: Supervised;
+
+  /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
+  constructor(options: LandlockNativeRunnerOptions) {
+    const own = copyOptions(options);
+    this.#supervised = new Supervised((addon) => new addon.LandlockNativeRunner(own));
+    this.shadowDir = own.shadowDir;
+    const { fsReadDirs = kDefaultReadDirs, fsWriteDirs = kDefaultWriteDirs } = own;
+    const { allowReadWorkspace = true, allowWriteWorkspace = true } = own;
+    const { network = "deny", envPolicy = "scrub", required = Object.freeze([]) } = own;
+    this.fsReadDirs = fsReadDirs;
+    this.fsWriteDirs = fsWriteDirs;
+    this.allowReadWorkspace = allowReadWorkspace;
+    this.allowWriteWorkspace = allowWriteWorkspace;
+    this.network = network;
+    this.envPolicy = envPolicy;
+    this.required = required;
+  }
+
+  /**
+   * Runs one command and resolves with its outcome, whatever happens to it.
+   *
+   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse; {@link SandboxError}
+   * where a kernel has no Landlock or the binary is missing; what a streaming callback threw.
+   */
+  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+    return this.#supervised.exec(input);
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * What the runners share: the native handle of one runner (or why there is none), and the way of a
+ * call through it. Belongs to its runner; lives on the JavaScript thread of its Node environment.
+ */
+
+import { createHash } from "node:crypto";
+import { isMainThread } from "node:worker_threads";
+
+import type { NativeAddon, NativeContext, NativeRequest, RunnerHandle } from "../../types/addon.js";
+import type {
+  BubblewrapExplanation,
+  NativeExecInput,
+  SandboxedExecResult,
+} from "../../types/public.js";
+import { fromNative, SandboxError } from "../errors.js";
+import { loadAddon } from "../native.js";
+import { Callbacks, checkSignal, onAbort } from "./abort.js";
+
+function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
+  try {
+    return { addon: loadAddon() };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
+/** A worker's process.env is its own, which the addon can't see; on the main thread it can. */
+function hostEnvironment(): Pick<NativeContext, "environment"> {
+  return isMainThread ? {} : { environment: { ...process.env } as Record<string, string> };
+}
+
+/** A native handle with the policy's hash, abort and streaming around it. */
+export class Supervised {
+  readonly #state: { handle: RunnerHandle } | { failure: unknown };
+  #policyHash: string | undefined;
+
+  /** @throws what the addon throws for a wrong option; a missing addon is kept for the first use. */
+  constructor(make: (addon: NativeAddon) => RunnerHandle) {
+    const loaded = loadOrFailure();
+    if ("failure" in loaded) {
+      this.#state = loaded;
+      return;
+    }
+    try {
+      this.#state = { handle: make(loaded.addon) };
+    } catch (error) {
+      throw fromNative(error);
+    }
+  }
+
+  /** The whole way of one call; only rejects, never throws. */
+  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+    try {
+      return await this.#run(input);
+    } catch (error) {
+      throw fromNative(error);
+    }
+  }
+
+  /** What `exec` would do. */
+  async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
+    try {
+      const context = this.#context();
+      const plan = this.#handle.explain(input, context);
+      const { outcome, audits } = await plan.done;
+      if (outcome.kind === "setup-failed") {
+        throw new SandboxError(outcome.reason, { code: "ERR_SANDBOX_SETUP", fix: outcome.fix });
+      }
+      const [audit] = audits;
+      if (audit === undefined) throw new Error("native-runner: a plan without an audit");
+      return {
+        cmd: audit.cmd,
+        args: audit.argv,
+        layers: audit.layers,
+        environment: plan.environment.map((variable) => variable.slice(0, variable.indexOf("="))),
+        policyHash: context.policyHash,
+      };
+    } catch (error) {
+      throw fromNative(error);
+    }
+  }
+
+  get #handle(): RunnerHandle {
+    if ("failure" in this.#state) throw this.#state.failure;
+    return this.#state.handle;
+  }
+
+  #context(): NativeContext {
+    this.#policyHash ??= createHash("sha256").update(this.#handle.policyText()).digest("hex");
+    return { policyHash: this.#policyHash, ...hostEnvironment() };
+  }
+
+  async #run(input: NativeExecInput): Promise<SandboxedExecResult> {
+    const handle = this.#handle;
+    const context = this.#context();
+    // What is no object at all goes to the addon as it is, which says so.
+    if (typeof input !== "object" || input === null) return handle.exec(input, context).done;
+
+    const signal = checkSignal(input.signal);
+    const callbacks = new Callbacks();
+    const run = handle.exec(requestOf(input, callbacks), context);
+    const abort = () => handle.abort(run.id);
+    callbacks.abort = abort;
+    const unsubscribe = onAbort(signal, abort);
+    try {
+      const result = await run.done;
+      callbacks.rethrow();
+      return result;
+    } finally {
+      unsubscribe();
+    }
+  }
+}
+
+/** Each field of the input read once, with callbacks that can't throw into the addon. */
+function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeRequest {
+  return {
+    argv: input.argv,
+    cwd: input.cwd,
+    env: input.env,
+    stdin: input.stdin,
+    limits: input.limits,
+    onStdout: callbacks.wrap(input.onStdout, "onStdout"),
+    onStderr: callbacks.wrap(input.onStderr, "onStderr"),
+  };
+}

@@ -1,0 +1,80 @@
+import { resolve } from "node:path";
+
+import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import { checkShellCommand } from "../shell-policy/check-shell-command.js";
+import type { ShellFinding } from "../shell-policy/verdict.js";
+import { availabilityOf } from "./availability-cache.js";
+import type { RuntimeConfig } from "./config.js";
+import type { RuntimeKind } from "./kinds/kind.js";
+import { checkMounts } from "./mounts.js";
+import type { RuntimeName } from "./names.js";
+import { RuntimeResult } from "./result.js";
+import type {
+  ExecuteOptions,
+  Runtime,
+  RuntimeAvailability,
+  RuntimeRunner,
+  RuntimeRunnerOptions,
+  RuntimeStep,
+} from "./runtime.js";
+
+function timeoutMs(seconds: number | undefined): number | undefined {
+  if (seconds === undefined) return undefined;
+  if (typeof seconds !== "number") throw invalidType("timeoutSecs", "a number above 0", seconds);
+  if (!(seconds > 0)) throw invalidValue(`Expected \`timeoutSecs\` to be above 0, got ${seconds}`);
+  return seconds * 1000;
+}
+
+/** One kind of runtime under one configuration. Immutable. */
+export class ConfiguredRuntime implements Runtime {
+  readonly steps: readonly RuntimeStep[];
+  readonly #kind: RuntimeKind;
+  readonly #config: RuntimeConfig;
+
+  constructor(kind: RuntimeKind, config: RuntimeConfig, steps: readonly RuntimeStep[] = []) {
+    this.#kind = kind;
+    this.#config = config;
+    this.steps = steps;
+  }
+
+  get name(): RuntimeName {
+    return this.#kind.name;
+  }
+
+  async isAvailable(options: { refresh?: boolean } = {}): Promise<RuntimeAvailability> {
+    return availabilityOf(this.#kind, this.#config, options.refresh);
+  }
+
+  async execute(command: string, options: ExecuteOptions = {}): Promise<RuntimeResult> {
+    const warnings = this.#checkCommand(command);
+    const { workdir = ".", mounts, env, timeoutSecs, signal } = options;
+    if (typeof workdir !== "string") throw invalidType("workdir", "a string", workdir);
+    const runner = this.runner({ shadowDir: resolve(workdir), mounts });
+    const result = await runner.exec({
+      argv: ["sh", "-c", "--", command], // "--": a command that begins with a dash is no option
+      env,
+      limits: { timeoutMs: timeoutMs(timeoutSecs) },
+      signal,
+    });
+    return new RuntimeResult(result, warnings);
+  }
+
+  runner(options: RuntimeRunnerOptions): RuntimeRunner {
+    if (typeof options !== "object" || options === null) {
+      throw invalidType("options", "an object", options);
+    }
+    const { mounts, ...own } = options;
+    return this.#kind.makeRunner(this.#config, own, checkMounts(mounts));
+  }
+
+  /** What the shell lists only warn of. */
+  #checkCommand(command: string): ShellFinding[] {
+    const { allowed, blocked, warnings } = checkShellCommand(command, this.#config.security);
+    if (allowed) return warnings;
+    const reason = blocked?.reason ?? "The shell lists refuse it.";
+    throw new SandboxError(`command blocked (${blocked?.rule ?? "shell lists"}): ${reason}`, {
+      code: "ERR_COMMAND_BLOCKED",
+      cause: blocked,
+    });
+  }
+}

@@ -1,0 +1,97 @@
+/** Chooses a runtime. */
+
+import { invalidValue } from "../errors.js";
+import type { RuntimeConfigInput } from "./config.js";
+import { ConfiguredRuntime } from "./configured-runtime.js";
+import { kKinds } from "./kinds/all.js";
+import { kConfiningNames, kRuntimeNames, type RuntimeName } from "./names.js";
+import type { Runtime, RuntimeAvailability, RuntimeStep } from "./runtime.js";
+import { type CreateRuntimeOptions, type RuntimeSettings, runtimeSettings } from "./settings.js";
+import { RuntimeUnavailableError } from "./unavailable.js";
+import { warnOnce } from "./warn.js";
+
+/** A runtime and whether it works here. */
+export type RuntimeReport = RuntimeAvailability & { name: RuntimeName };
+
+function stepOf(name: RuntimeName, found: RuntimeAvailability): RuntimeStep {
+  const { available, reason, fix } = found;
+  const because = {
+    ...(reason === undefined ? {} : { reason }),
+    ...(fix === undefined ? {} : { fix }),
+  };
+  return { name, available, ...because };
+}
+
+function refuseNative({ config, required }: RuntimeSettings): void {
+  if (required) throw invalidValue("`runtimeType` is native, but a sandbox is required");
+  if (config.required.length > 0) {
+    const layers = config.required.join(", ");
+    throw invalidValue(`the native runtime has none of the required layers (${layers})`);
+  }
+}
+
+/**
+ * The runtime that the configuration and the operator's variables ask for, proved to work here.
+ * With `runtimeType: "auto"` that is bubblewrap, else landlock, else firejail; `steps` of the result
+ * tells what was looked at. Native, which confines nothing, is taken only by its name or with
+ * `allowFallbackToNative`, and then with a warning.
+ *
+ * @throws (rejects) {@link RuntimeUnavailableError} with the same `steps` when there is none;
+ * TypeError on a wrong configuration or variable.
+ */
+export async function createRuntime(
+  input: RuntimeConfigInput = {},
+  options: CreateRuntimeOptions = {},
+): Promise<Runtime> {
+  const settings = runtimeSettings(input, options);
+  const { config, required, warnings } = settings;
+  const { runtimeType } = config;
+  if (runtimeType === "native") refuseNative(settings);
+  for (const warning of warnings) warnOnce(warning, "OPENAGENTIC_RUNTIME_CONFIG", options.warn);
+
+  const steps: RuntimeStep[] = [];
+  const look = async (name: RuntimeName): Promise<Runtime | undefined> => {
+    const found = await new ConfiguredRuntime(kKinds[name], config).isAvailable();
+    steps.push(stepOf(name, found));
+    return found.available ? new ConfiguredRuntime(kKinds[name], config, [...steps]) : undefined;
+  };
+
+  for (const name of runtimeType === "auto" ? kConfiningNames : [runtimeType]) {
+    const runtime = await look(name);
+    if (runtime === undefined) continue;
+    if (name === "native") warnUnconfined("as configured", options);
+    return runtime;
+  }
+  const failed = [...steps];
+  const mayFallBack = config.allowFallbackToNative && config.required.length === 0;
+  if (mayFallBack && runtimeType !== "native") {
+    const runtime = await look("native");
+    const reasons = failed.map(({ name, reason }) => `${name}: ${reason}`).join("; ");
+    if (runtime !== undefined) {
+      warnUnconfined(`no sandbox works here (${reasons})`, options);
+      return runtime;
+    }
+  }
+  const what =
+    runtimeType === "auto" ? "no sandbox works here" : `${runtimeType} does not work here`;
+  throw new RuntimeUnavailableError(required ? `${what}, and one is required` : what, steps);
+}
+
+function warnUnconfined(why: string, options: CreateRuntimeOptions): void {
+  const message = `commands run without a sandbox: ${why}`;
+  warnOnce(message, "OPENAGENTIC_NATIVE_RUNTIME", options.warn);
+}
+
+/** Every runtime under this configuration, and whether it works here. */
+export async function availableRuntimes(
+  input: RuntimeConfigInput = {},
+  options: CreateRuntimeOptions = {},
+): Promise<RuntimeReport[]> {
+  const { config } = runtimeSettings(input, options);
+  const reports: RuntimeReport[] = [];
+  for (const name of kRuntimeNames) {
+    const found = await new ConfiguredRuntime(kKinds[name], config).isAvailable();
+    reports.push({ name, ...found });
+  }
+  return reports;
+}

@@ -1,0 +1,154 @@
+/**
+ * The variables by which an operator selects and bounds a runtime, whatever the host application
+ * configured. Pure: reads the given variables only.
+ */
+
+import type { NetworkMode } from "../../types/public.js";
+import { invalidValue } from "../errors.js";
+import type { RuntimeConfig } from "./config.js";
+import { kRuntimeTypes, type RuntimeType } from "./names.js";
+import { suggestion } from "./nearest.js";
+
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** What the variables say; a field that is undefined was not set. */
+export type RuntimeEnvironment = {
+  runtimeType: RuntimeType | undefined;
+  /** The chosen runtime or an error: no fallback, and no warning that is only a warning. */
+  required: boolean;
+  network: NetworkMode | undefined;
+  bubblewrap: {
+    bwrapPath: string | undefined;
+    network: NetworkMode | undefined;
+    roBinds: string[] | undefined;
+  };
+  /** What contradicts or is not understood, where that is no error. */
+  warnings: string[];
+};
+
+type Choice = { variable: string; value: string; type: RuntimeType };
+
+const kBackends: Readonly<Record<string, RuntimeType>> = {
+  none: "native",
+  bwrap: "bubblewrap",
+  landlock: "landlock",
+  firejail: "firejail",
+  auto: "auto",
+};
+
+const kTypes: Readonly<Record<string, RuntimeType>> = Object.fromEntries(
+  kRuntimeTypes.map((type) => [type, type]),
+);
+
+/** In order of precedence. */
+const kSelectors = [
+  { variable: "OPENAGENTIC_RUNTIME_TYPE", values: kTypes, lenient: false },
+  { variable: "ZEPTOCLAW_RUNTIME_TYPE", values: kTypes, lenient: false },
+  { variable: "OPENAGENTIC_SANDBOX_BACKEND", values: kBackends, lenient: false },
+  { variable: "OPENAGENTIC_PROCESS_SANDBOX", values: { bwrap: "bubblewrap" }, lenient: true },
+] as const;
+
+function read(variables: Variables, name: string): string | undefined {
+  const value = variables[name];
+  return value === "" ? undefined : value;
+}
+
+function oneOf(name: string, value: string, values: readonly string[]): TypeError {
+  const choices = values.join(", ");
+  return invalidValue(`${name}=${value} is not one of ${choices}${suggestion(value, values)}`);
+}
+
+function readFlag(variables: Variables, name: string): boolean {
+  const value = read(variables, name);
+  if (value === undefined || value === "0") return false;
+  if (value === "1") return true;
+  throw oneOf(name, value, ["0", "1"]);
+}
+
+function readNetwork(variables: Variables, name: string): NetworkMode | undefined {
+  const value = read(variables, name);
+  if (value === undefined || value === "allow" || value === "deny") return value;
+  throw oneOf(name, value, ["allow", "deny"]);
+}
+
+function readList(variables: Variables, name: string): string[] | undefined {
+  const items = read(variables, name)?.split(",");
+  return items?.map((item) => item.trim()).filter((item) => item !== "");
+}
+
+function readChoices(variables: Variables, warn: (message: string) => void): Choice[] {
+  const choices: Choice[] = [];
+  for (const { variable, values, lenient } of kSelectors) {
+    const value = read(variables, variable);
+    if (value === undefined) continue;
+    const types: Readonly<Record<string, RuntimeType>> = values;
+    const type = Object.hasOwn(types, value) ? types[value] : undefined;
+    if (type !== undefined) choices.push({ variable, value, type });
+    else if (lenient) warn(`unsupported ${variable}=${value}`);
+    else throw oneOf(variable, value, Object.keys(types));
+  }
+  return choices;
+}
+
+function contradiction(first: Choice, other: Choice): string {
+  const pair = `${first.variable}=${first.value} and ${other.variable}=${other.value}`;
+  return `${pair} contradict each other`;
+}
+
+/**
+ * Reads the variables. OPENAGENTIC_RUNTIME_TYPE wins over OPENAGENTIC_SANDBOX_BACKEND, and that over
+ * OPENAGENTIC_PROCESS_SANDBOX.
+ *
+ * @throws TypeError with code ERR_INVALID_ARG_VALUE that names the variable: on a value that is not
+ * known and, when a sandbox is required, on what would be a warning.
+ */
+export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment {
+  const required =
+    readFlag(variables, "OPENAGENTIC_SANDBOX_REQUIRED") ||
+    readFlag(variables, "OPENAGENTIC_PROCESS_SANDBOX_REQUIRED");
+  const warnings: string[] = [];
+  const warn = (message: string, consequence: string) => {
+    if (required) throw invalidValue(message);
+    warnings.push(`${message}; ${consequence}`);
+  };
+
+  const choices = readChoices(variables, (message) => warn(message, "it is ignored"));
+  const [first] = choices;
+  for (const other of choices) {
+    if (first === undefined || other.type === first.type) continue;
+    warn(contradiction(first, other), `${first.variable} wins`);
+  }
+  if (required && first?.type === "native") {
+    throw invalidValue(`${first.variable}=${first.value}, but a sandbox is required`);
+  }
+  return {
+    runtimeType: first?.type,
+    required,
+    network: readNetwork(variables, "OPENAGENTIC_SANDBOX_NETWORK"),
+    bubblewrap: {
+      bwrapPath: read(variables, "OPENAGENTIC_BWRAP_PATH"),
+      network: readNetwork(variables, "OPENAGENTIC_BWRAP_NETWORK"),
+      roBinds:
+        readList(variables, "OPENAGENTIC_BWRAP_RO_BINDS") ??
+        readList(variables, "OPENAGENTIC_SANDBOX_RO_BINDS"),
+    },
+    warnings,
+  };
+}
+
+/** The configuration as the operator's variables change it; those win. */
+export function withEnvironment(config: RuntimeConfig, said: RuntimeEnvironment): RuntimeConfig {
+  const { bubblewrap } = config;
+  return {
+    ...config,
+    runtimeType: said.runtimeType ?? config.runtimeType,
+    allowFallbackToNative: config.allowFallbackToNative && !said.required,
+    network: said.network ?? config.network,
+    bubblewrap: {
+      ...bubblewrap,
+      bwrapPath: said.bubblewrap.bwrapPath ?? bubblewrap.bwrapPath,
+      network: said.bubblewrap.network ?? said.network ?? bubblewrap.network,
+      roBinds: said.bubblewrap.roBinds ?? bubblewrap.roBinds,
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { existsSync } from "node:fs";
+
+import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
+import type { RuntimeConfig } from "../config.js";
+import { kDefaultRuntimeBinds } from "../config-schema.js";
+import { bubblewrapFix } from "../diagnosis/bubblewrap.js";
+import { hostPaths, type Mount } from "../mounts.js";
+import { unlessDefault } from "./default-list.js";
+import type { RuntimeKind } from "./kind.js";
+
+const networkOf = (config: RuntimeConfig) => config.bubblewrap.network ?? config.network;
+
+function roBinds(config: RuntimeConfig): readonly string[] {
+  const named = unlessDefault(config.bubblewrap.roBinds, kDefaultRuntimeBinds);
+  return named ?? kDefaultRuntimeBinds.filter((path) => existsSync(path));
+}
+
+/** Mounts as bwrap's own options; they follow the read-only ones, so they may lie inside those. */
+function mountArgs(mounts: readonly Mount[]): string[] {
+  return mounts.flatMap(({ hostPath, guestPath, mode }) => [
+    mode === "rw" ? "--bind" : "--ro-bind",
+    hostPath,
+    guestPath,
+  ]);
+}
+
+/** Host paths that mounts among the extra arguments show. */
+function shownBy(extraArgs: readonly string[], options: RegExp): string[] {
+  return extraArgs.flatMap((word, at) => {
+    const source = options.test(word) ? extraArgs[at + 1] : undefined;
+    return source === undefined ? [] : [source];
+  });
+}
+
+/** Bubblewrap: namespaces and mounts; the workspace is at /workspace. */
+export const bubblewrapKind: RuntimeKind = {
+  name: "bubblewrap",
+  title: "Bubblewrap",
+  program: "bubblewrap",
+  policy: (config) => [config.bubblewrap, networkOf(config), config.required],
+  grants: (config) => ({
+    readable: [
+      ...config.bubblewrap.roBinds,
+      ...shownBy(config.bubblewrap.extraArgs, /^--(ro-|dev-)?bind(-try)?$/),
+    ],
+    writable: shownBy(config.bubblewrap.extraArgs, /^--(dev-)?bind(-try)?$/),
+    network: networkOf(config) === "allow",
+  }),
+  makeRunner: (config, options, mounts) => {
+    const { bwrapPath, devBind, procBind, extraArgs, isolation, layers } = config.bubblewrap;
+    const plain = mounts.every(({ mode, hostPath, guestPath }) => {
+      return mode === "ro" && hostPath === guestPath;
+    });
+    return new BubblewrapNativeRunner({
+      ...options,
+      bwrapPath,
+      roBinds: plain ? [...roBinds(config), ...hostPaths(mounts, "ro")] : roBinds(config),
+      network: networkOf(config),
+      isolation,
+      devBind,
+      procBind,
+      extraArgs: plain ? extraArgs : [...extraArgs, ...mountArgs(mounts)],
+      layers,
+      required: config.required,
+    });
+  },
+  fix: bubblewrapFix,
+};

@@ -1,0 +1,35 @@
+/** The configuration as the operator's variables leave it. */
+
+import type { RuntimeConfig, RuntimeConfigInput } from "./config.js";
+import { readRuntimeEnvironment, type Variables, withEnvironment } from "./environment.js";
+import { parseRuntimeConfig } from "./parse-config.js";
+
+/** How a runtime is chosen, besides its configuration. */
+export type CreateRuntimeOptions = {
+  /**
+   * The operator's variables, which win over the configuration. Default process.env; `{}` for none.
+   */
+  environment?: Variables | undefined;
+  /** Told of every warning; each is given as a process warning as well, once. */
+  warn?: ((message: string) => void) | undefined;
+};
+
+/** What holds for this process. */
+export type RuntimeSettings = {
+  config: RuntimeConfig;
+  /** A sandbox or an error. */
+  required: boolean;
+  /** About variables that contradict each other or are not understood. */
+  warnings: string[];
+};
+
+/** @throws TypeError that names the setting or the variable that is wrong. */
+export function runtimeSettings(
+  input: RuntimeConfigInput,
+  options: CreateRuntimeOptions,
+): RuntimeSettings {
+  const said = readRuntimeEnvironment(options.environment ?? process.env);
+  const configured = parseRuntimeConfig(input);
+  const config = parseRuntimeConfig(withEnvironment(configured, said));
+  return { config, required: said.required, warnings: said.warnings };
+}

@@ -1,0 +1,77 @@
+/** One command as it would be run: its words, what it reads and writes, and what feeds it. */
+
+import type { Assignment, Redirection } from "unbash";
+import type { ShellFinding } from "./verdict.js";
+import { type ShellWord, shellWords } from "./word.js";
+
+export type ShellRedirect = {
+  /** `<<` also for `<<-`. */
+  readonly operator: string;
+  /** The file's name, or the text of a here-document or here-string. */
+  readonly target: ShellWord;
+};
+
+export type ShellCall = {
+  /** The command's name without its folders. */
+  readonly name: string;
+  /** The command word and its arguments; never empty. */
+  readonly words: readonly ShellWord[];
+  readonly redirects: readonly ShellRedirect[];
+  /** Names of the commands that feed its input through a pipe. */
+  readonly upstream: () => readonly string[];
+  /** What an `echo` or `printf` just before it in the pipeline would print. */
+  readonly piped: () => readonly ShellWord[];
+  /** The folder it runs in where a literal `cd` led there. */
+  readonly directory: string | undefined;
+};
+
+/** What a call does beyond running its command word; found by carriers, judged by the inspector. */
+export type Effect =
+  | { readonly kind: "call"; readonly words: readonly ShellWord[] }
+  /** A string that a shell will read. */
+  | { readonly kind: "code"; readonly word: ShellWord }
+  | { readonly kind: "variable"; readonly name: string; readonly value: ShellWord }
+  | {
+      readonly kind: "finding";
+      readonly rule: ShellFinding["rule"];
+      readonly reason: string;
+      readonly word: ShellWord;
+    };
+
+/** Finds the effects of the commands that it is listed for. */
+export type Carrier = (call: ShellCall) => Effect[];
+
+export function shellRedirect(
+  node: Redirection,
+  position: (own: number) => number | undefined,
+): ShellRedirect | undefined {
+  if (node.type === "HereDoc") {
+    const { text, parts } = node.body;
+    const literal = node.delimiter?.quoted === true || parts === undefined;
+    const target = { text, literal, raw: text, position: position(node.pos) };
+    return { operator: "<<", target };
+  }
+  if (node.target === undefined) return undefined;
+  const words = shellWords(node.target, position(node.target.pos));
+  const [target] = words;
+  if (target === undefined) return undefined;
+  return {
+    operator: node.operator,
+    target: { ...target, literal: target.literal && words.length < 2 },
+  };
+}
+
+/** An assignment among the arguments (`export A=b`) as a word. */
+export function assignmentWords(node: Assignment, position: number | undefined): ShellWord[] {
+  const start = { raw: node.text, position };
+  if (node.value.type !== "Word") return [{ ...start, text: `${node.name}=`, literal: true }];
+  return shellWords(node.value, position).map(({ text, literal }) => ({
+    ...start,
+    text: `${node.name}=${text}`,
+    literal,
+  }));
+}
+
+export function basename(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

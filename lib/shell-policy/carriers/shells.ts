@@ -1,0 +1,89 @@
+/** Shells: a string given with -c is checked again, a program that comes through a pipe is refused. */
+
+import type { Carrier, Effect, ShellCall } from "../call.js";
+import { kExpansion, type ShellWord } from "../word.js";
+
+const kDecoders =
+  /^(?:base(?:64|32|nc)|b64decode|uudecode|xxd|openssl|gpg|gunzip|zcat|unxz|xzcat|bunzip2|bzcat|zstd|rev)$/;
+const kInput = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/(?:self|thread-self|\d+)\/fd\/\d+)$/;
+
+/** Whether a script's name stands for the standard input or a substitution's pipe. */
+export function isInput(word: ShellWord): boolean {
+  return kInput.test(word.text) || /^[<>]\(/.test(word.raw) || word.raw === "";
+}
+
+/** A program that an interpreter would take from its input. */
+export function fromInput({ upstream, words }: ShellCall, word: ShellWord): Effect {
+  const decoded =
+    upstream().some((name) => kDecoders.test(name)) || /base64|xxd|openssl/.test(word.raw);
+  const [command] = words;
+  const what = decoded ? "decodes data and runs it" : "runs what comes through a pipe";
+  const reason = `This ${what}, which can't be read before.`;
+  return {
+    kind: "finding",
+    rule: decoded ? "decoded-execution" : "pipe-to-shell",
+    reason,
+    word: command ?? word,
+  };
+}
+
+/** What a here-document or here-string gives a command to read, or that a file does. */
+export function inputText({ redirects }: ShellCall): ShellWord | "file" | undefined {
+  const last = redirects.findLast(({ operator }) => operator.startsWith("<"));
+  if (last === undefined) return undefined;
+  if (last.operator.startsWith("<<")) return last.target;
+  return isInput(last.target) ? undefined : "file";
+}
+
+function fromStandardInput(call: ShellCall, word: ShellWord): Effect[] {
+  const input = inputText(call);
+  if (input === undefined) return [fromInput(call, word)];
+  if (input !== "file") return [{ kind: "code", word: input }];
+  const reason = "This shell runs a file that this check does not read.";
+  return [{ kind: "finding", rule: "unread-script", reason, word }];
+}
+
+export const shellCarrier: Carrier = (call) => {
+  const { words } = call;
+  const [command] = words;
+  if (command === undefined) return [];
+  const effects: Effect[] = [];
+  let code = false;
+  let input = false;
+  let index = 1;
+  for (; index < words.length; index++) {
+    const word = words[index];
+    const text = word?.text ?? "";
+    if (word === undefined || text === "-" || text === "--") {
+      index++;
+      break;
+    }
+    if (!/^[-+]./.test(text)) break;
+    if (/^--(?:rcfile|init-file)$/.test(text)) {
+      const reason = "This shell runs a start-up file first.";
+      effects.push({ kind: "finding", rule: "unread-script", reason, word });
+      index++;
+    } else if (/^--(?:version|help)$/.test(text)) {
+      return effects;
+    } else if (!text.startsWith("--")) {
+      if (text.startsWith("-") && text.includes("c")) code = true;
+      if (text.includes("s")) input = true;
+      index += text.match(/[oO]/g)?.length ?? 0;
+    }
+  }
+  const operand = words[index];
+  if (code) {
+    if (operand) effects.push({ kind: "code", word: operand });
+  } else if (operand === undefined || input) {
+    effects.push(...fromStandardInput(call, command));
+  } else if (isInput(operand)) {
+    effects.push(fromInput(call, operand));
+  } else {
+    const reason = operand.text.startsWith(kExpansion)
+      ? "Which script this shell runs is only known as it runs."
+      : "This shell runs a script that this check does not read.";
+    if (!operand.literal)
+      effects.push({ kind: "finding", rule: "unread-script", reason, word: operand });
+  }
+  return effects;
+};

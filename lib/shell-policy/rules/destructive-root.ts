@@ -1,0 +1,120 @@
+/** Recursive removal or change of the root, a system folder or the home folder. */
+
+import type { ShellCall } from "../call.js";
+import { hasOption, isLong } from "../options.js";
+import { isGlob, isRooted, mayMatch, resolved, withoutExpansions } from "../path.js";
+import { kAnyCharacter, kAnyText, kExpansion, type ShellWord } from "../word.js";
+import { operands, type ShellRule } from "./rule.js";
+
+const kFolders = [
+  "bin",
+  "boot",
+  "dev",
+  "etc",
+  "home",
+  "lib",
+  "lib32",
+  "lib64",
+  "mnt",
+  "opt",
+  "proc",
+  "root",
+  "run",
+  "sbin",
+  "srv",
+  "sys",
+  "usr",
+  "var",
+];
+const kMarks = new RegExp(`^(?:\\.?[*?${kAnyText}${kAnyCharacter}]+|\\.\\[.*|\\*\\*)$`);
+
+function isRootFolder(path: string): boolean {
+  const segments = path.split("/").slice(1);
+  const last = segments.at(-1) ?? "";
+  // /*, ~/*, /etc/*: the folder's whole content.
+  if (segments.length > 0 && kMarks.test(last)) {
+    if (segments.length === 1) return true;
+    return isRootFolder(path.slice(0, path.lastIndexOf("/")));
+  }
+  if (path === "/" || /^~[\w.-]*$/.test(path) || /^\/(?:home|root|Users)(?:\/[\w.-]+)?$/.test(path))
+    return true;
+  if (/^\/usr\/(?:bin|lib|lib64|sbin|local)$/.test(path) || /^\/var\/(?:lib|log)$/.test(path))
+    return true;
+  if (segments.length !== 1) return false;
+  return isGlob(last) ? kFolders.some((folder) => mayMatch(last, folder)) : kFolders.includes(last);
+}
+
+/** Whether a word names what no command should remove or change as a whole. */
+export function isRootTarget(word: ShellWord, directory: string | undefined): boolean {
+  const { text } = word;
+  if (text === "") return false;
+  if (text === "..") return true;
+  const texts = text.includes(kExpansion) ? [withoutExpansions(text)] : [text];
+  // "$DIR"/* is an honest idiom, "/$DIR" too; only a default (${x:-/}) leaves a rooted rest.
+  if (text.includes(kExpansion) && !/[{:]/.test(word.raw)) return false;
+  return texts.some((each) => {
+    if (each === "") return false;
+    const path = resolved(each, directory);
+    return isRooted(path) && isRootFolder(path);
+  });
+}
+
+function target(call: ShellCall, words: readonly ShellWord[]): ShellWord | undefined {
+  return words.find((word) => isRootTarget(word, call.directory));
+}
+
+export const kDestructiveRoot: readonly ShellRule[] = [
+  {
+    name: "destructive-root",
+    reason: "This removes the root, a system folder or the home folder.",
+    commands: ["rm"],
+    find: (call) => {
+      const { words } = call;
+      const forced = words.find(({ text }) => isLong(text, "no-preserve-root", 4));
+      if (forced) return forced;
+      const recursive = hasOption(words, "r", "recursive") || hasOption(words, "R");
+      const files = operands(call);
+      return recursive ? target(call, files) : undefined;
+    },
+  },
+  {
+    name: "destructive-root",
+    reason: "This changes who may use the root, a system folder or the home folder.",
+    commands: ["chmod", "chown", "chgrp", "setfacl", "chattr"],
+    find: (call) => {
+      const { words } = call;
+      if (hasOption(words, "R", "recursive"))
+        return target(call, operands(call).slice(1)) ?? target(call, operands(call));
+      return undefined;
+    },
+  },
+  {
+    name: "destructive-root",
+    reason: "This moves the root, a system folder or the home folder away.",
+    commands: ["mv"],
+    find: (call) => {
+      const files = operands(call);
+      return target(
+        call,
+        hasOption(call.words, "t", "target-directory") ? files : files.slice(0, -1),
+      );
+    },
+  },
+  {
+    name: "destructive-root",
+    reason: "This removes what it finds in the root, a system folder or the home folder.",
+    commands: ["find", "gfind"],
+    find: (call) => {
+      const { words } = call;
+      const at = words.findIndex(({ text }) => /^[-(!]/.test(text) && !/^-[HLPDO]/.test(text));
+      const roots = words.slice(1, at < 0 ? undefined : at);
+      const removes = words.some(
+        ({ text }, index) =>
+          text === "-delete" ||
+          (/^-(?:exec|execdir|ok|okdir)$/.test(text) &&
+            /(?:^|\/)(?:rm|shred|unlink)$/.test(words[index + 1]?.text ?? "")),
+      );
+      return removes ? target(call, roots) : undefined;
+    },
+  },
+];

@@ -1,0 +1,98 @@
+/**
+ * Syntax that can't be trusted to be what it looks like: substitutions that quotes hide from a
+ * reader but not from the shell, what the parser did not resolve, and what only bash reads this way.
+ */
+
+import type { SyntaxNode } from "unbash";
+
+export type SyntaxHazard = {
+  /** `hidden`: another `sh` would read commands in what bash takes for text. */
+  readonly kind: "unreadable" | "dialect" | "hidden";
+  /** A sentence, or for the dialects the syntax. */
+  readonly what: string;
+};
+
+const kSubstitution = /\$[({]|`/;
+
+/** Bash evaluates subscripts and arithmetic once more, so quotes there don't stop a substitution. */
+function hides(text: string | undefined): boolean {
+  return text !== undefined && kSubstitution.test(text) && /['\\]/.test(text);
+}
+
+function unreadable(what: string): SyntaxHazard {
+  return { kind: "unreadable", what };
+}
+
+function dialect(what: string): SyntaxHazard {
+  return { kind: "dialect", what };
+}
+
+const kHidden = unreadable("Arithmetic runs the substitution that these quotes hide.");
+const kArithmetic = unreadable("This arithmetic can't be read.");
+
+function subscript(element: string): string | undefined {
+  return element.startsWith("[") ? element.slice(0, element.indexOf("]=") + 1) : undefined;
+}
+
+/** What is wrong with a node itself, not with those in it. */
+export function hazardOf(node: SyntaxNode): SyntaxHazard | undefined {
+  switch (node.type) {
+    case "Command": {
+      // For dash `ls &>x arg` is `ls &` and then the command `arg`.
+      const at = node.suffix.findIndex(
+        (item) => item.type === "Redirect" && /^&>/.test(item.operator),
+      );
+      const after = at < 0 ? [] : node.suffix.slice(at + 1);
+      const word = after.some((item) => item.type === "Word" || item.type === "Assignment");
+      return word ? { kind: "hidden", what: "words after &>" } : undefined;
+    }
+    case "Assignment":
+      return hides(node.index?.text) ? kHidden : undefined;
+    case "ArrayValue":
+      return node.elements.some(({ text }) => hides(subscript(text))) ? kHidden : undefined;
+    case "ArithmeticWord":
+      return hides(node.value) ? kHidden : undefined;
+    case "TestBinary":
+      if (!/^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator)) return undefined;
+      return hides(node.left.text) || hides(node.right.text) ? kHidden : undefined;
+    case "TestUnary":
+      return /^-[vR]$/.test(node.operator) && hides(node.operand.text) ? kHidden : undefined;
+    case "TestCommand":
+      return dialect("[[ … ]]");
+    case "ArithmeticCommand":
+      if (!node.expression && kSubstitution.test(node.body)) return kArithmetic;
+      return dialect("(( … ))");
+    case "ArithmeticExpansion":
+      if (node.text.startsWith("$[")) return { kind: "hidden", what: "$[ … ]" };
+      return !node.expression && kSubstitution.test(node.text.slice(3)) ? kArithmetic : undefined;
+    case "CommandExpansion":
+    case "ProcessSubstitution":
+    case "ArithmeticCommandExpansion":
+      return node.script ? undefined : unreadable("This substitution can't be read.");
+    case "ParameterExpansion":
+      if (hides(node.index?.text)) return kHidden;
+      return node.prefix === "!" ? dialect(`\${!name}`) : undefined;
+    case "Slice":
+      if (hides(node.offset.text) || hides(node.length?.text)) return kHidden;
+      return dialect(`\${name:offset}`);
+    case "Transform":
+      if (/[^QEAaKkULu]/.test(node.operand.text)) {
+        return unreadable("This expansion runs what a variable holds.");
+      }
+      return dialect(`\${name@operator}`);
+    case "Replace":
+    case "CaseModification":
+    case "Names":
+      return dialect(`\${name${node.operator}…}`);
+    case "Unknown":
+      return unreadable("This expansion can't be read.");
+    case "HereDoc":
+      return node.closing ? undefined : unreadable("This here-document has no end.");
+    case "AnsiCQuoted":
+      return node.text.includes("\\'") ? { kind: "hidden", what: "$'…\\'…'" } : undefined;
+    case "LocaleString":
+      return dialect('$"…"');
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * Walks a parsed script and tells a visitor all that it would run, and all that can't be trusted to
+ * be read as the shell will read it. A node that this file does not know is refused.
+ */
+
+import {
+  type Assignment,
+  type Command,
+  forEachChild,
+  type Pipeline,
+  type PipelineNode,
+  type Redirection,
+  type SyntaxNode,
+  type Word,
+} from "unbash";
+import { kMaxDepth, kMost } from "./limits.js";
+import { hazardOf, type SyntaxHazard } from "./syntax.js";
+import { isPlain } from "./word.js";
+
+/** Where in the script a command stands. */
+export type Place = {
+  /** The position to report where the nodes' own are those of another text. */
+  readonly fixed: { readonly position: number | undefined } | undefined;
+  /** Commands before this one in its pipeline. */
+  readonly upstream: readonly PipelineNode[];
+  /** After the keyword `time`. */
+  readonly timed: boolean;
+  /** In a pipeline of several commands, or in the background. */
+  readonly concurrent: boolean;
+  /** Functions whose body this is in. */
+  readonly functions: readonly string[];
+};
+
+export type ScriptVisitor = {
+  /** False once nothing more needs to be seen. */
+  readonly going: boolean;
+  command(command: Command, place: Place): void;
+  redirections(redirections: readonly Redirection[], place: Place): void;
+  assignment(assignment: Assignment, place: Place): void;
+  /** A variable that is set other than by an assignment. */
+  variable(name: string, position: number, place: Place): void;
+  /** Words that a loop goes through. */
+  values(words: readonly Word[], place: Place): void;
+  hazard(hazard: SyntaxHazard, position: number, place: Place): void;
+  tooDeep(): void;
+};
+
+const kNoCommands: readonly PipelineNode[] = [];
+
+export const kTopPlace: Place = {
+  fixed: undefined,
+  upstream: kNoCommands,
+  timed: false,
+  concurrent: false,
+  functions: [],
+};
+
+/** For what begins a list of commands of its own. */
+function apart(place: Place): Place {
+  if (place.upstream.length === 0 && !place.timed && !place.concurrent) return place;
+  return { ...place, upstream: kNoCommands, timed: false, concurrent: false };
+}
+
+function walkPipeline(node: Pipeline, place: Place, visitor: ScriptVisitor, depth: number): void {
+  if (node.commands.length > kMost.stages) visitor.tooDeep();
+  const timed = node.prefixes.some((prefix) => prefix.type === "Time");
+  const concurrent = place.concurrent || node.commands.length > 1;
+  node.commands.forEach((command, index) => {
+    const first = index === 0;
+    const upstream = first ? place.upstream : node.commands.slice(0, index);
+    walk(command, { ...place, upstream, concurrent, timed: timed && first }, visitor, depth + 1);
+  });
+}
+
+export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, depth: number): void {
+  if (node.type === "Word" && isPlain(node.text)) return;
+  if (!visitor.going) return;
+  if (depth > kMaxDepth) {
+    visitor.tooDeep();
+    return;
+  }
+  const hazard = hazardOf(node);
+  if (hazard) visitor.hazard(hazard, node.pos, place);
+
+  let below = place;
+  switch (node.type) {
+    case "Script": {
+      const [error] = node.errors ?? [];
+      if (error) {
+        const what = `The shell syntax can't be read: ${error.message}.`;
+        visitor.hazard({ kind: "unreadable", what }, error.pos, place);
+        return;
+      }
+      // Positions in the text of nested backquotes are those of that text.
+      const own = node.source === undefined || place.fixed !== undefined;
+      below = own ? apart(place) : { ...apart(place), fixed: { position: node.pos } };
+      break;
+    }
+    case "Command":
+      visitor.command(node, place);
+      below = apart(place);
+      break;
+    case "Pipeline":
+      walkPipeline(node, place, visitor, depth);
+      return;
+    case "Statement":
+      if (node.background) below = { ...place, concurrent: true };
+      break;
+    case "Function":
+      below = { ...apart(place), functions: [...place.functions, node.name.value] };
+      break;
+    case "Redirected":
+      visitor.redirections(node.redirects, place);
+      break;
+    case "For":
+    case "Select":
+      visitor.variable(node.name.value, node.pos, place);
+      if (node.wordlist) visitor.values(node.wordlist, place);
+      break;
+    case "Coproc":
+      if (node.name) visitor.variable(node.name.value, node.pos, place);
+      below = { ...place, concurrent: true };
+      break;
+    case "Assignment":
+      visitor.assignment(node, place);
+      below = apart(place);
+      break;
+    case "AndOr":
+    case "ArithmeticFor":
+    case "BraceGroup":
+    case "Case":
+    case "CaseItem":
+    case "CompoundList":
+    case "Elif":
+    case "If":
+    case "Subshell":
+    case "While":
+      break;
+    case "ArithmeticBinary": {
+      const { left, operator } = node;
+      const sets = /(?:^|[^=!<>])=$|^(?:<<|>>)=$/.test(operator);
+      if (sets && left.type === "ArithmeticWord") visitor.variable(left.value, node.pos, place);
+      below = apart(place);
+      break;
+    }
+    case "ParameterExpansion":
+      // ${name:=value}
+      if (node.operation?.type === "Default" && node.operation.operator.endsWith("=")) {
+        visitor.variable(node.parameter, node.pos, place);
+      }
+      below = apart(place);
+      break;
+    case "FileDescriptorVariable":
+      visitor.variable(node.name, node.pos, place);
+      return;
+    case "ArithmeticCommand":
+    case "ArithmeticCommandExpansion":
+    case "ArithmeticExpansion":
+    case "ArithmeticGroup":
+    case "ArithmeticTernary":
+    case "ArithmeticUnary":
+    case "ArithmeticWord":
+    case "ArrayValue":
+    case "BraceExpansion":
+    case "CaseModification":
+    case "CommandExpansion":
+    case "Default":
+    case "DoubleQuoted":
+    case "ExtendedGlob":
+    case "Glob":
+    case "HereDoc":
+    case "HereDocBody":
+    case "HereString":
+    case "LocaleString":
+    case "ProcessSubstitution":
+    case "Redirect":
+    case "Remove":
+    case "Replace":
+    case "Slice":
+    case "TestBinary":
+    case "TestCommand":
+    case "TestGroup":
+    case "TestLogical":
+    case "TestNot":
+    case "TestUnary":
+    case "Transform":
+    case "Word":
+      below = apart(place);
+      break;
+    case "AnsiCQuoted":
+    case "FileDescriptor":
+    case "HereDocDelimiter":
+    case "Literal":
+    case "Names":
+    case "Negation":
+    case "SimpleExpansion":
+    case "SingleQuoted":
+    case "Time":
+    case "Unknown":
+      return;
+    default: {
+      const what = "The parser knows syntax that this check does not.";
+      visitor.hazard({ kind: "unreadable", what }, 0, place);
+      return;
+    }
+  }
+  forEachChild(node, (child) => walk(child, below, visitor, depth + 1));
+}

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "addon/reader.h"
+#include "policy/policy.h"
+#include "policy/request.h"
+
+namespace native_runner {
+
+// JavaScript options and inputs as plain structs, read and copied once. Every fault has been thrown
+// into JavaScript when nullopt comes back.
+std::optional<BubblewrapPolicy> ReadBubblewrapPolicy(Reader& reader, const Napi::Value& options);
+std::optional<LandlockPolicy> ReadLandlockPolicy(Reader& reader, const Napi::Value& options);
+std::optional<FirejailPolicy> ReadFirejailPolicy(Reader& reader, const Napi::Value& options);
+std::optional<LocalPolicy> ReadLocalPolicy(Reader& reader, const Napi::Value& options);
+
+// maxConcurrent: an integer >= 1, or nullopt when it was not given.
+std::optional<std::size_t> ReadMaxConcurrent(Reader& reader, const Napi::Value& options);
+
+// What differs between the runners when an input is read.
+struct InputRules {
+  const EnvironmentPolicy* environment = nullptr;
+  std::string_view cwd_label;  // how messages about `cwd` start
+  bool in_workspace = false;   // PWD is below /workspace; else it is only known when the run starts
+};
+
+// `context.environment` replaces the host's environment where JavaScript keeps its own (workers).
+std::optional<ExecRequest> ReadExecInput(Reader& reader, const Napi::Value& input,
+                                         const Napi::Object& context, const InputRules& rules);
+
+// The options of buildBubblewrapArgv.
+struct ArgvOptions {
+  BubblewrapPolicy policy;
+  std::string cwd;  // absolute, inside the sandbox
+  std::vector<std::string> command;
+};
+std::optional<ArgvOptions> ReadArgvOptions(Reader& reader, const Napi::Value& options);
+
+}  // namespace native_runner

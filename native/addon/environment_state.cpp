@@ -1,0 +1,191 @@
+#include "addon/environment_state.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "addon/js_error.h"
+#include "addon/result.h"
+
+namespace native_runner {
+namespace {
+
+// Enough to keep all processors busy with commands that wait, few enough not to exhaust the host.
+std::size_t DefaultLaneWidth() {
+  return std::max<std::size_t>(8, 4 * uv_available_parallelism());
+}
+
+}  // namespace
+
+std::string EnvironmentState::SearchPath() {
+  const char* path = std::getenv("PATH");  // on the JavaScript thread, which may change it
+  return path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
+}
+
+EnvironmentState* EnvironmentState::Create(Napi::Env env) {
+  uv_loop_t* loop = nullptr;
+  auto* state = new EnvironmentState(env);
+  if (napi_get_uv_event_loop(env, &loop) != napi_ok ||
+      uv_async_init(loop, &state->wake_, [](uv_async_t* wake) {
+        static_cast<EnvironmentState*>(wake->data)->Deliver();
+      }) != 0) {
+    delete state;
+    ThrowJsError(env, {ErrorCode::kSetup, "cannot use Node's event loop", ""});
+    return nullptr;
+  }
+  state->wake_.data = state;
+  uv_unref(reinterpret_cast<uv_handle_t*>(&state->wake_));
+  state->context_ = std::make_unique<Napi::AsyncContext>(env, "native-runner");
+  napi_add_async_cleanup_hook(
+      env,
+      [](napi_async_cleanup_hook_handle, void* self) {
+        static_cast<EnvironmentState*>(self)->BeginTeardown();
+      },
+      state, &state->hook_);
+  return state;
+}
+
+bool EnvironmentState::StartSupervisor() {
+  if (supervisor_) return true;
+  auto started = Supervisor::Start({launcher_path_, SearchPath(), this});
+  if (!started) {
+    ThrowJsError(env_, started.error());
+    return false;
+  }
+  supervisor_ = std::move(*started);
+  default_lane_width_ = DefaultLaneWidth();
+  return true;
+}
+
+std::uint64_t EnvironmentState::Submit(Submission submission, Waiting waiting) {
+  if (tearing_down_ || !StartSupervisor()) return 0;
+  const std::uint64_t run = ++last_run_;
+  waiting_.emplace(run, std::move(waiting));
+  KeepAliveWhileWaiting();
+  const std::size_t width =
+      submission.lane_width == 0 ? default_lane_width_ : submission.lane_width;
+  supervisor_->Submit(
+      {run, submission.lane, width, std::move(submission.runtime), std::move(submission.request)});
+  return run;
+}
+
+void EnvironmentState::Abort(std::uint64_t run) {
+  if (supervisor_ && !tearing_down_) supervisor_->Abort(run);
+}
+
+void EnvironmentState::OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) {
+  Post(Chunk{run, stream, std::move(bytes)});
+}
+
+void EnvironmentState::OnEnd(std::uint64_t run, RunResult result) {
+  Post(Ended{run, std::move(result)});
+}
+
+void EnvironmentState::OnClosed() {
+  Post(Closed{});
+}
+
+void EnvironmentState::Post(News news) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    news_.push_back(std::move(news));
+    first = news_.size() == 1;
+  }
+  // Outside the lock, so that who is woken does not have to wait for it. The handle outlives the
+  // supervisor, which is the one that calls.
+  if (first) uv_async_send(&wake_);
+}
+
+void EnvironmentState::Deliver() {
+  std::vector<News> news;
+  {
+    const std::lock_guard lock(mutex_);
+    news.swap(news_);
+  }
+  if (tearing_down_) {  // JavaScript can't run any more
+    const bool closed = std::any_of(news.begin(), news.end(), [](const News& item) {
+      return std::holds_alternative<Closed>(item);
+    });
+    if (closed) EndTeardown();
+    return;
+  }
+  const Napi::HandleScope handles(env_);
+  napi_callback_scope scope = nullptr;  // runs what the promises resolve
+  if (napi_open_callback_scope(env_, nullptr, *context_, &scope) != napi_ok) return;
+  for (News& item : news) {
+    if (const auto* chunk = std::get_if<Chunk>(&item)) DeliverChunk(*chunk);
+    if (auto* ended = std::get_if<Ended>(&item)) DeliverEnd(std::move(*ended));
+  }
+  napi_close_callback_scope(env_, scope);
+}
+
+void EnvironmentState::DeliverChunk(const Chunk& chunk) {
+  const auto found = waiting_.find(chunk.run);
+  if (found == waiting_.end()) return;
+  const auto& callback =
+      chunk.stream == Stream::kStdout ? found->second.on_stdout : found->second.on_stderr;
+  if (callback.IsEmpty()) return;
+  const Napi::HandleScope handles(env_);
+  ValueBuilder builder(env_);
+  napi_value bytes = builder.CopiedBytes(chunk.bytes.data(), chunk.bytes.size());
+  napi_value receiver = builder.Null();
+  if (!builder.ok()) return;
+  const napi_status status =
+      napi_call_function(env_, receiver, callback.Value(), 1, &bytes, nullptr);
+  napi_value thrown = nullptr;  // lib catches what callers throw: this would be a fault of ours
+  bool pending = false;
+  if (status != napi_ok && napi_is_exception_pending(env_, &pending) == napi_ok && pending &&
+      napi_get_and_clear_last_exception(env_, &thrown) == napi_ok) {
+    napi_fatal_exception(env_, thrown);
+  }
+}
+
+void EnvironmentState::DeliverEnd(Ended ended) {
+  const auto found = waiting_.find(ended.run);
+  if (found == waiting_.end()) return;
+  const Napi::HandleScope handles(env_);
+  const Waiting waiting = std::move(found->second);
+  waiting_.erase(found);
+  KeepAliveWhileWaiting();
+  if (ended.result.rejection) {
+    napi_reject_deferred(env_, waiting.deferred, MakeJsError(env_, *ended.result.rejection));
+    return;
+  }
+  ValueBuilder builder(env_);
+  napi_value result = MakeResult(builder, std::move(ended.result), waiting.policy_hash);
+  // Not ok: the worker is being terminated, nobody waits any more.
+  if (builder.ok()) napi_resolve_deferred(env_, waiting.deferred, result);
+}
+
+void EnvironmentState::KeepAliveWhileWaiting() {
+  auto* handle = reinterpret_cast<uv_handle_t*>(&wake_);
+  if (waiting_.empty()) {
+    uv_unref(handle);
+  } else {
+    uv_ref(handle);
+  }
+}
+
+void EnvironmentState::BeginTeardown() {
+  tearing_down_ = true;
+  waiting_.clear();
+  context_.reset();
+  uv_ref(reinterpret_cast<uv_handle_t*>(&wake_));
+  if (supervisor_) {
+    supervisor_->Close();
+  } else {
+    EndTeardown();
+  }
+}
+
+void EnvironmentState::EndTeardown() {
+  supervisor_.reset();  // joins the thread
+  uv_close(reinterpret_cast<uv_handle_t*>(&wake_), [](uv_handle_t* handle) {
+    auto* state = static_cast<EnvironmentState*>(handle->data);
+    napi_remove_async_cleanup_hook(state->hook_);
+    delete state;
+  });
+}
+
+}  // namespace native_runner

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <napi.h>
+#include <uv.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "supervise/supervisor.h"
+
+namespace native_runner {
+
+// What one Node environment (the main thread, or a worker) has of us: its supervisor, started with
+// the first run, and the promises that wait for it. News come over a uv_async on Node's loop, which
+// keeps the process alive only while runs are in flight.
+//
+// Owns itself: an async clean-up hook ends all runs when the environment goes away, waits for the
+// proof, and frees this. (A synchronous hook crashes in a worker with open handles, none aborts.)
+// JavaScript thread, but for the RunListener's calls.
+class EnvironmentState final : public RunListener {
+ public:
+  // Makes the state of `env`; nullptr with a JavaScript exception pending when that fails.
+  static EnvironmentState* Create(Napi::Env env);
+
+  // The process's own PATH, where programs are looked for.
+  static std::string SearchPath();
+
+  void set_launcher_path(std::string path) { launcher_path_ = std::move(path); }
+
+  // What JavaScript waits for with one run.
+  struct Waiting {
+    napi_deferred deferred = nullptr;
+    Napi::FunctionReference on_stdout;
+    Napi::FunctionReference on_stderr;
+    std::string policy_hash;
+  };
+
+  struct Submission {
+    std::shared_ptr<const Runtime> runtime;
+    std::uint64_t lane = 0;
+    std::size_t lane_width = 0;  // 0: the default
+    ExecRequest request;
+  };
+
+  // Returns the run's number, or 0 with a JavaScript exception pending.
+  std::uint64_t Submit(Submission submission, Waiting waiting);
+  void Abort(std::uint64_t run);
+  std::uint64_t NewLane() { return ++last_lane_; }
+
+  void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
+  void OnEnd(std::uint64_t run, RunResult result) override;
+  void OnClosed() override;
+
+ private:
+  struct Chunk {
+    std::uint64_t run;
+    Stream stream;
+    std::vector<std::uint8_t> bytes;
+  };
+  struct Ended {
+    std::uint64_t run;
+    RunResult result;
+  };
+  struct Closed {};
+  using News = std::variant<Chunk, Ended, Closed>;
+
+  explicit EnvironmentState(Napi::Env env) : env_(env) {}
+
+  bool StartSupervisor();
+  void Post(News news);
+  void Deliver();
+  void DeliverChunk(const Chunk& chunk);
+  void DeliverEnd(Ended ended);
+  void KeepAliveWhileWaiting();
+  void BeginTeardown();
+  void EndTeardown();
+
+  Napi::Env env_;
+  napi_async_cleanup_hook_handle hook_ = nullptr;
+  std::unique_ptr<Napi::AsyncContext> context_;
+  uv_async_t wake_{};
+  std::string launcher_path_;
+  std::unique_ptr<Supervisor> supervisor_;
+  std::map<std::uint64_t, Waiting> waiting_;
+  std::uint64_t last_run_ = 0;
+  std::uint64_t last_lane_ = 0;
+  std::size_t default_lane_width_ = 0;
+  bool tearing_down_ = false;
+
+  std::mutex mutex_;  // guards news_
+  std::vector<News> news_;
+};
+
+}  // namespace native_runner

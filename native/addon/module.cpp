@@ -1,0 +1,67 @@
+#include <napi.h>
+
+#include "addon/convert.h"
+#include "addon/environment_state.h"
+#include "addon/runner_object.h"
+#include "addon/value_builder.h"
+#include "policy/bubblewrap_argv.h"
+#include "supervise/landlock_runtime.h"
+#include "supervise/program.h"
+
+namespace native_runner {
+namespace {
+
+Napi::Value Configure(const Napi::CallbackInfo& info) {
+  Reader reader(info.Env());
+  if (const auto options = reader.Object(info[0], "options")) {
+    const auto path = reader.String(*options, "launcherPath", "launcherPath");
+    if (path) static_cast<EnvironmentState*>(info.Data())->set_launcher_path(*path);
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value BuildBubblewrapArgv(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Reader reader(env);
+  const auto options = ReadArgvOptions(reader, info[0]);
+  if (!options) return env.Undefined();
+  std::vector<std::string> args =
+      BubblewrapOptions(PlanPureBubblewrap(options->policy, options->cwd));
+  args.emplace_back("--");
+  args.insert(args.end(), options->command.begin(), options->command.end());
+  ValueBuilder builder(env);
+  napi_value built = builder.Object();
+  builder.Set(built, "cmd", builder.String(options->policy.bwrap_path));
+  builder.Set(built, "args", builder.Strings(args));
+  return builder.ok() ? Napi::Value(env, built) : env.Undefined();
+}
+
+Napi::Value LandlockAbiOf(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), LandlockAbi());
+}
+
+// Where a program is on the host's own PATH; null when it is not.
+Napi::Value FindProgramOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsString()) return env.Null();
+  const auto found = FindProgram(info[0].As<Napi::String>(), EnvironmentState::SearchPath());
+  return found ? Napi::Value(Napi::String::New(env, found.value())) : env.Null();
+}
+
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  EnvironmentState* state = EnvironmentState::Create(env);
+  if (state == nullptr) return exports;
+  exports.Set("configure", Napi::Function::New(env, Configure, "configure", state));
+  exports.Set("buildBubblewrapArgv",
+              Napi::Function::New(env, BuildBubblewrapArgv, "buildBubblewrapArgv"));
+  exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
+  exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
+  DefineRunners(env, exports, state);
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(native_runner, Init)
+
+}  // namespace native_runner

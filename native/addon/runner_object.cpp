@@ -1,0 +1,143 @@
+#include "addon/runner_object.h"
+
+#include <utility>
+
+#include "addon/value_builder.h"
+#include "policy/policy_text.h"
+#include "supervise/bubblewrap_runtime.h"
+#include "supervise/firejail_runtime.h"
+#include "supervise/landlock_runtime.h"
+#include "supervise/local_runtime.h"
+
+namespace native_runner {
+namespace {
+
+EnvironmentState* StateOf(const Napi::CallbackInfo& info) {
+  return static_cast<EnvironmentState*>(info.Data());
+}
+
+// Reads the options, and ties the runtime's own policy to the core.
+template <typename RuntimeKind, auto kRead>
+std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd_label,
+                                 bool in_workspace) {
+  Reader reader(info.Env());
+  const auto width = ReadMaxConcurrent(reader, info[0]);
+  auto policy = kRead(reader, info[0]);
+  if (!policy || reader.failed()) return nullptr;
+  std::string text = PolicyText(*policy);
+  auto runtime = std::make_shared<const RuntimeKind>(std::move(*policy));
+  const InputRules rules{&runtime->policy().environment, cwd_label, in_workspace};
+  return std::make_unique<RunnerCore>(StateOf(info), runtime, rules, std::move(text), width);
+}
+
+std::unique_ptr<RunnerCore> MakeBubblewrap(const Napi::CallbackInfo& info) {
+  return Make<BubblewrapRuntime, ReadBubblewrapPolicy>(info, "NativeRunner.exec", true);
+}
+
+std::unique_ptr<RunnerCore> MakeLandlock(const Napi::CallbackInfo& info) {
+  return Make<LandlockRuntime, ReadLandlockPolicy>(info, "NativeRunner.exec", false);
+}
+
+std::unique_ptr<RunnerCore> MakeFirejail(const Napi::CallbackInfo& info) {
+  return Make<FirejailRuntime, ReadFirejailPolicy>(info, "NativeRunner.exec", false);
+}
+
+std::unique_ptr<RunnerCore> MakeLocal(const Napi::CallbackInfo& info) {
+  return Make<LocalRuntime, ReadLocalPolicy>(info, "LocalNativeRunner", false);
+}
+
+using Maker = std::unique_ptr<RunnerCore> (*)(const Napi::CallbackInfo&);
+
+template <Maker kMake>
+class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
+ public:
+  using Base = Napi::ObjectWrap<RunnerObject<kMake>>;
+  explicit RunnerObject(const Napi::CallbackInfo& info) : Base(info), core_(kMake(info)) {}
+
+  static Napi::Function Define(Napi::Env env, const char* name, EnvironmentState* state) {
+    return Base::DefineClass(env, name,
+                             {Base::InstanceMethod("exec", &RunnerObject::Exec),
+                              Base::InstanceMethod("explain", &RunnerObject::Explain),
+                              Base::InstanceMethod("abort", &RunnerObject::Abort),
+                              Base::InstanceMethod("policyText", &RunnerObject::PolicyText)},
+                             state);
+  }
+
+ private:
+  Napi::Value Exec(const Napi::CallbackInfo& info) { return core_->Exec(info); }
+  Napi::Value Explain(const Napi::CallbackInfo& info) { return core_->Explain(info); }
+  void Abort(const Napi::CallbackInfo& info) { core_->Abort(info); }
+  Napi::Value PolicyText(const Napi::CallbackInfo& info) { return core_->PolicyText(info); }
+
+  std::unique_ptr<RunnerCore> core_;  // null only when the constructor threw
+};
+
+}  // namespace
+
+RunnerCore::RunnerCore(EnvironmentState* state, std::shared_ptr<const Runtime> runtime,
+                       InputRules rules, std::string policy_text,
+                       std::optional<std::size_t> max_concurrent)
+    : state_(state),
+      runtime_(std::move(runtime)),
+      rules_(rules),
+      policy_text_(std::move(policy_text)) {
+  if (max_concurrent) {
+    lane_ = state_->NewLane();
+    lane_width_ = *max_concurrent;
+  }
+}
+
+Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, bool plan_only) {
+  const Napi::Env env = info.Env();
+  Reader reader(env);
+  const auto context = reader.Object(info[1], "context");
+  if (!context) return env.Undefined();
+  auto request = ReadExecInput(reader, info[0], *context, rules_);
+  if (!request) return env.Undefined();
+  request->plan_only = plan_only;
+
+  EnvironmentState::Waiting waiting;
+  waiting.policy_hash = reader.String(*context, "policyHash", "context.policyHash").value_or("");
+  const auto input = info[0].As<Napi::Object>();
+  if (const auto call = reader.Function(input, "onStdout", "onStdout")) {
+    waiting.on_stdout = Napi::Persistent(*call);
+  }
+  if (const auto call = reader.Function(input, "onStderr", "onStderr")) {
+    waiting.on_stderr = Napi::Persistent(*call);
+  }
+  napi_value done = nullptr;
+  if (reader.failed() || napi_create_promise(env, &waiting.deferred, &done) != napi_ok) {
+    return env.Undefined();
+  }
+  ValueBuilder builder(env);
+  napi_value handle = builder.Object();
+  builder.Set(handle, "done", done);
+  if (plan_only) builder.Set(handle, "environment", builder.Strings(request->environment));
+  const std::uint64_t run =
+      state_->Submit({runtime_, lane_, lane_width_, std::move(*request)}, std::move(waiting));
+  if (run == 0) return env.Undefined();
+  builder.Set(handle, "id", builder.Number(static_cast<double>(run)));
+  return builder.ok() ? Napi::Value(env, handle) : env.Undefined();
+}
+
+void RunnerCore::Abort(const Napi::CallbackInfo& info) {
+  if (info[0].IsNumber()) {
+    state_->Abort(static_cast<std::uint64_t>(info[0].As<Napi::Number>().Int64Value()));
+  }
+}
+
+Napi::Value RunnerCore::PolicyText(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), policy_text_);
+}
+
+void DefineRunners(Napi::Env env, Napi::Object exports, EnvironmentState* state) {
+  const auto define = [&]<Maker kMake>(const char* name) {
+    exports.Set(name, RunnerObject<kMake>::Define(env, name, state));
+  };
+  define.operator()<MakeBubblewrap>("BubblewrapNativeRunner");
+  define.operator()<MakeLandlock>("LandlockNativeRunner");
+  define.operator()<MakeFirejail>("FirejailNativeRunner");
+  define.operator()<MakeLocal>("LocalNativeRunner");
+}
+
+}  // namespace native_runner

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "addon/convert.h"
+#include "addon/environment_state.h"
+#include "supervise/runtime.h"
+
+namespace native_runner {
+
+// What every native runner class does: exec, explain, abort, policyText. JavaScript thread.
+class RunnerCore {
+ public:
+  RunnerCore(EnvironmentState* state, std::shared_ptr<const Runtime> runtime, InputRules rules,
+             std::string policy_text, std::optional<std::size_t> max_concurrent);
+
+  Napi::Value Exec(const Napi::CallbackInfo& info) { return Submit(info, false); }
+  Napi::Value Explain(const Napi::CallbackInfo& info) { return Submit(info, true); }
+  void Abort(const Napi::CallbackInfo& info);
+  Napi::Value PolicyText(const Napi::CallbackInfo& info);
+
+ private:
+  Napi::Value Submit(const Napi::CallbackInfo& info, bool plan_only);
+
+  EnvironmentState* state_;  // lives as long as the environment
+  std::shared_ptr<const Runtime> runtime_;
+  InputRules rules_;
+  std::string policy_text_;
+  std::uint64_t lane_ = 0;  // 0: the environment's default lane
+  std::size_t lane_width_ = 0;
+};
+
+// Defines the classes Bubblewrap-, Landlock-, Firejail- and LocalNativeRunner on `exports`.
+void DefineRunners(Napi::Env env, Napi::Object exports, EnvironmentState* state);
+
+}  // namespace native_runner

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sys/types.h>
+
+namespace native_runner {
+
+// The launcher's children: the command, and every orphan of its tree that the kernel hands to us.
+class Children {
+ public:
+  explicit Children(pid_t command);
+  ~Children();
+  Children(const Children&) = delete;
+  Children& operator=(const Children&) = delete;
+
+  // Readable when something happened to a child since the last Reap(); -1 if there is none.
+  int signal_descriptor() const { return signals_; }
+
+  // Collects those that have ended, without waiting. True while any child is left.
+  bool Reap();
+  // Waits until none is left.
+  void ReapAll();
+
+  bool command_ended() const { return ended_; }
+  int command_status() const { return status_; }  // as waitpid(2) gives it
+
+ private:
+  pid_t ReapOne(int flags);
+
+  pid_t command_;
+  int signals_;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+}  // namespace native_runner

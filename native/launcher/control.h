@@ -1,0 +1,32 @@
+#pragma once
+
+#include "launcher/refusal.h"
+#include "policy/report.h"
+
+namespace native_runner {
+
+// The launcher's end of the control socket, our descriptor 3. Blocking; never raises SIGPIPE. A
+// host that is gone is no error of ours: sends to it are dropped, and the next wait sees end of
+// file.
+class Control {
+ public:
+  enum class Received { kOrder, kHostGone, kNonsense };
+  // Waits for the order's descriptor (close-on-exec, the caller's to close). kNonsense: what came
+  // is no order, or descriptor 3 is no socket.
+  Received ReceiveOrder(int* descriptor) const;
+
+  enum class Wake { kChild, kEnd };
+  // Waits until the host wants an end or is gone (kEnd), or something may have happened to a child.
+  // Any message at all is taken for a kill.
+  Wake Wait(int child_signal) const;
+
+  // Says that all checks passed and which EnforcedLayers are in force, and hands over our pidfd
+  // where the kernel has such.
+  void SendReady(std::uint32_t enforced) const;
+
+  // The last word of a run.
+  void SendRefused(const Refusal& refusal) const;
+  void SendLast(const Report& report) const;
+};
+
+}  // namespace native_runner

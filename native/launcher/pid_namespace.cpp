@@ -1,0 +1,65 @@
+#include "launcher/pid_namespace.h"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "launcher/fixed_text.h"
+#include "launcher/kernel/calls.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr int kNotMapped = 77;  // no exit code of `inside`
+
+struct Entry {
+  MappedOrder* order;
+  int (*inside)(MappedOrder&);
+  bool maps_user;
+  long uid;
+  long gid;
+};
+
+bool WriteFile(const char* path, const char* text, std::size_t size) {
+  const int fd = kernel::Open(path, O_WRONLY);
+  if (fd < 0) return false;
+  const bool written = kernel::Write(fd, text, size) == static_cast<long>(size);
+  kernel::Close(fd);
+  return written;
+}
+
+// user_namespaces(7): one id may be mapped to itself, once setgroups(2) is given up.
+bool MapSelf(const char* path, long id) {
+  FixedText<64> line;
+  line.AddNumber(id).Add(" ").AddNumber(id).Add(" 1\n");
+  return WriteFile(path, line.c_str(), line.size());
+}
+
+int Enter(void* argument) {
+  const Entry& entry = *static_cast<Entry*>(argument);
+  kernel::Control(PR_SET_PDEATHSIG, SIGKILL);
+  if (entry.maps_user &&
+      !(WriteFile("/proc/self/setgroups", "deny", 4) && MapSelf("/proc/self/gid_map", entry.gid) &&
+        MapSelf("/proc/self/uid_map", entry.uid))) {
+    return kNotMapped;
+  }
+  entry.order->header.flags |= kOrderIsInit;
+  return entry.inside(*entry.order);
+}
+
+}  // namespace
+
+bool RunAsInit(MappedOrder& order, int (*inside)(MappedOrder&)) {
+  alignas(16) static char stack[kStackBytes];
+  Entry entry{&order, inside, false, kernel::Call(SYS_geteuid), kernel::Call(SYS_getegid)};
+  entry.maps_user = entry.uid != 0;
+  unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | SIGCHLD;
+  if (entry.maps_user) flags |= CLONE_NEWUSER;
+  const long pid = kernel::Clone(flags, stack + sizeof stack, Enter, &entry);
+  if (pid < 0) return false;
+  int status = 0;
+  kernel::Wait(static_cast<pid_t>(pid), &status, 0);
+  return !(WIFEXITED(status) && WEXITSTATUS(status) == kNotMapped);
+}
+
+}  // namespace native_runner

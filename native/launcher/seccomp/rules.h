@@ -1,0 +1,162 @@
+#pragma once
+
+#include <linux/sched.h>
+#include <linux/tty.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdint>
+
+// The table that generate.cpp turns into the filter every sandboxed command runs under. It names
+// what a build or a script never needs and an exploit does; all else is allowed. Calls are refused,
+// not punished: programs that try them and fall back go on working. Most need capabilities that the
+// command does not have: the filter keeps them out of reach of a kernel fault, too.
+//
+// A filter made here is for one architecture. A process that calls the kernel by another one's
+// rules (i386's int 0x80, x32) gets ENOSYS for everything: 32-bit programs do not run in the
+// sandbox.
+
+namespace native_runner {
+
+struct SeccompRule {
+  const char* call = nullptr;
+  int error = EPERM;
+  int number = -1;    // for calls that this libseccomp has no name for; equal on all architectures
+  int argument = -1;  // refuse only if this argument compares so; -1: always
+  scmp_compare compare = SCMP_CMP_EQ;
+  std::uint64_t value = 0;
+  std::uint64_t mask = 0;  // SCMP_CMP_MASKED_EQ: argument & mask == value
+};
+
+// Argument `index`, of which the kernel looks only at the bits of `mask`, has this value there.
+constexpr SeccompRule Masked(const char* call, int index, std::uint64_t mask, std::uint64_t value) {
+  return {call, EPERM, -1, index, SCMP_CMP_MASKED_EQ, value, mask};
+}
+
+// Argument `index` has this flag set.
+constexpr SeccompRule Flag(const char* call, int index, std::uint64_t flag) {
+  return Masked(call, index, flag, flag);
+}
+
+constexpr SeccompRule NoFamily(const char* call, scmp_compare compare, std::uint64_t family) {
+  return {call, EAFNOSUPPORT, -1, 0, compare, family, 0};
+}
+
+constexpr std::uint64_t kLow32 = 0xffffffff;
+
+constexpr SeccompRule kSeccompRules[] = {
+    // Keyrings are shared by all processes of a user: no namespace keeps the caller's keys apart.
+    {"keyctl"},
+    {"add_key"},
+    {"request_key"},
+
+    // Large parts of the kernel that exploits are fond of, and of use to no build.
+    {"bpf"},
+    {"perf_event_open"},
+    {"userfaultfd"},
+    {"fanotify_init"},
+    {"lookup_dcookie"},
+    {"io_uring_setup"},  // also: what it does on a process's behalf passes by this filter
+    {"io_uring_enter"},
+    {"io_uring_register"},
+
+    // Mounts are the sandbox's walls.
+    {"mount"},
+    {"umount2"},
+    {"pivot_root"},
+    {"chroot"},
+    {"fsopen"},
+    {"fsconfig"},
+    {"fsmount"},
+    {"fspick"},
+    {"move_mount"},
+    {"open_tree"},
+    {"mount_setattr", EPERM, 442},
+    {"open_tree_attr", EPERM, 467},
+    {"open_by_handle_at"},  // opens what is not mounted ("shocker")
+
+    // New namespaces would bring new capabilities inside them, and with these all of the above.
+    // clone3 hides its flags in memory; told that it does not exist, C libraries use clone.
+    {"setns"},
+    {"unshare"},
+    {"clone3", ENOSYS},
+    Flag("clone", 0, CLONE_NEWNS),
+    Flag("clone", 0, CLONE_NEWUSER),
+    Flag("clone", 0, CLONE_NEWPID),
+    Flag("clone", 0, CLONE_NEWNET),
+    Flag("clone", 0, CLONE_NEWIPC),
+    Flag("clone", 0, CLONE_NEWUTS),
+    Flag("clone", 0, CLONE_NEWCGROUP),
+
+    // Typing into the terminal that the host was started from. The kernel takes the low half of the
+    // request (CVE-2019-10063).
+    Masked("ioctl", 1, kLow32, TIOCSTI),
+    Masked("ioctl", 1, kLow32, TIOCLINUX),
+
+    // Device nodes reach the hardware and the host's disks. Files, fifos and sockets may be made.
+    Masked("mknod", 1, S_IFMT, S_IFCHR),
+    Masked("mknod", 1, S_IFMT, S_IFBLK),
+    Masked("mknodat", 2, S_IFMT, S_IFCHR),
+    Masked("mknodat", 2, S_IFMT, S_IFBLK),
+
+    // Of the socket families only UNIX (1), INET (2), INET6 (10) and NETLINK (16): AF_VSOCK speaks
+    // to the hypervisor whatever the network namespace, the others are code that nobody looks at.
+    NoFamily("socket", SCMP_CMP_LT, AF_UNIX),
+    NoFamily("socket", SCMP_CMP_EQ, 3),
+    NoFamily("socket", SCMP_CMP_EQ, 4),
+    NoFamily("socket", SCMP_CMP_EQ, 5),
+    NoFamily("socket", SCMP_CMP_EQ, 6),
+    NoFamily("socket", SCMP_CMP_EQ, 7),
+    NoFamily("socket", SCMP_CMP_EQ, 8),
+    NoFamily("socket", SCMP_CMP_EQ, 9),
+    NoFamily("socket", SCMP_CMP_EQ, 11),
+    NoFamily("socket", SCMP_CMP_EQ, 12),
+    NoFamily("socket", SCMP_CMP_EQ, 13),
+    NoFamily("socket", SCMP_CMP_EQ, 14),
+    NoFamily("socket", SCMP_CMP_EQ, 15),
+    NoFamily("socket", SCMP_CMP_GT, AF_NETLINK),
+    NoFamily("socketpair", SCMP_CMP_NE, AF_UNIX),
+
+    // Administration of the whole machine.
+    {"kexec_load"},
+    {"kexec_file_load"},
+    {"init_module"},
+    {"finit_module"},
+    {"delete_module"},
+    {"reboot"},
+    {"swapon"},
+    {"swapoff"},
+    {"acct"},
+    {"quotactl"},
+    {"quotactl_fd", EPERM, 443},
+    {"sethostname"},
+    {"setdomainname"},
+    {"settimeofday"},
+    {"clock_settime"},
+    {"syslog"},
+    {"vhangup"},
+
+    // Relics: hardware ports, segment tables, calls that nothing has used for decades.
+    {"iopl"},
+    {"ioperm"},
+    {"modify_ldt"},
+    {"uselib"},
+    {"ustat"},
+    {"sysfs"},
+    {"_sysctl"},
+    {"nfsservctl"},
+};
+
+// On top of it where the network is denied without a network namespace: no socket can be made that
+// has a name (Landlock sees TCP only, and no UNIX socket's path). socketpair(2) stays.
+constexpr SeccompRule kNoSocketRules[] = {
+    {"socket", EACCES},
+};
+
+static_assert(AF_UNIX == 1 && AF_INET == 2 && AF_INET6 == 10 && AF_NETLINK == 16);
+
+}  // namespace native_runner

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace native_runner {
+
+enum class Network { kAllow, kDeny };
+enum class Isolation { kStrict, kCompat };
+
+// Which of the host's variables a command gets; see environment.h.
+struct EnvironmentPolicy {
+  enum class Mode { kScrub, kInherit, kClean, kNames };
+  Mode mode = Mode::kScrub;
+  std::vector<std::string> names;  // only for kNames
+};
+
+// What a Bubblewrap runner was made with. Immutable once a runner exists.
+struct BubblewrapPolicy {
+  std::string bwrap_path = "bwrap";
+  std::string shadow_dir;
+  std::vector<std::string> ro_binds;
+  bool ro_binds_named = false;  // false: the five defaults, of which a missing one is skipped
+  Network network = Network::kDeny;
+  Isolation isolation = Isolation::kStrict;
+  EnvironmentPolicy environment;
+  bool with_proc = true;                // --proc /proc
+  bool with_dev = true;                 // --dev /dev
+  bool with_landlock = false;           // a second wall, put up by the launcher
+  std::vector<std::string> extra_args;  // bwrap's, verbatim; see extra_args.h
+  std::vector<std::string> required;    // layers without which nothing may run
+};
+
+// What a Landlock runner was made with: no program but the launcher, paths are the host's own.
+struct LandlockPolicy {
+  std::string shadow_dir;
+  std::vector<std::string> read_dirs;
+  std::vector<std::string> write_dirs;
+  bool read_dirs_named = false;  // false: the defaults, of which a missing one is skipped
+  bool write_dirs_named = false;
+  bool read_workspace = true;
+  bool write_workspace = true;
+  Network network = Network::kDeny;
+  EnvironmentPolicy environment;
+  std::vector<std::string> required;
+};
+
+// What a Firejail runner was made with.
+struct FirejailPolicy {
+  std::string firejail_path = "firejail";
+  std::string shadow_dir;
+  std::string profile;  // empty: --noprofile
+  std::vector<std::string> extra_args;
+  Network network = Network::kDeny;
+  EnvironmentPolicy environment;
+  std::vector<std::string> required;
+};
+
+// What a local (unconfined) runner was made with.
+struct LocalPolicy {
+  std::string shadow_dir;
+  EnvironmentPolicy environment;
+};
+
+// /usr, /bin, /lib, /lib64, /etc.
+const std::vector<std::string>& DefaultRoBinds();
+
+// /usr, /lib, /lib64, /etc, /bin, /sbin, /tmp; and /tmp.
+const std::vector<std::string>& DefaultReadDirs();
+const std::vector<std::string>& DefaultWriteDirs();
+
+}  // namespace native_runner

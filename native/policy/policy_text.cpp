@@ -1,0 +1,105 @@
+#include "policy/policy_text.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "policy/quote.h"
+#include "policy/ro_binds.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::string_view kVersionLine = "native-runner-policy 1\n";
+
+void AddLine(std::string& text, std::string_view key, std::string_view value) {
+  text += key;
+  text += ' ';
+  text += value;
+  text += '\n';
+}
+
+void AddLines(std::string& text, std::string_view key, const std::vector<std::string>& values) {
+  for (const std::string& value : values)
+    AddLine(text, key, Quoted(value));
+}
+
+std::string_view ModeName(EnvironmentPolicy::Mode mode) {
+  switch (mode) {
+    case EnvironmentPolicy::Mode::kScrub:
+      return "scrub";
+    case EnvironmentPolicy::Mode::kInherit:
+      return "inherit";
+    case EnvironmentPolicy::Mode::kClean:
+      return "clean";
+    case EnvironmentPolicy::Mode::kNames:
+      return "names";
+  }
+  return "";
+}
+
+// The names are a set: neither their order nor a repetition changes what they let through.
+void AddEnvironment(std::string& text, const EnvironmentPolicy& policy) {
+  AddLine(text, "environment", ModeName(policy.mode));
+  if (policy.mode != EnvironmentPolicy::Mode::kNames) return;
+  std::vector<std::string> names = policy.names;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (const std::string& name : names)
+    AddLine(text, "environment-name", Quoted(name));
+}
+
+}  // namespace
+
+std::string PolicyText(const BubblewrapPolicy& policy) {
+  std::string text(kVersionLine);
+  AddLine(text, "runner", "bubblewrap");
+  AddLine(text, "bwrap-path", Quoted(policy.bwrap_path));
+  AddLine(text, "isolation", policy.isolation == Isolation::kStrict ? "strict" : "compat");
+  AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
+  // A missing default is skipped, a missing named one is a failure: not the same policy.
+  AddLine(text, "ro-binds", policy.ro_binds_named ? "named" : "default");
+  AddLines(text, "ro-bind", RoBindsOf(policy));
+  if (!policy.with_proc) AddLine(text, "proc", "no");
+  if (!policy.with_dev) AddLine(text, "dev", "no");
+  AddLines(text, "extra-arg", policy.extra_args);
+  if (policy.with_landlock) AddLine(text, "landlock", "yes");
+  AddLines(text, "required", policy.required);
+  AddEnvironment(text, policy.environment);
+  return text;
+}
+
+std::string PolicyText(const LandlockPolicy& policy) {
+  std::string text(kVersionLine);
+  AddLine(text, "runner", "landlock");
+  AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
+  AddLine(text, "read-dirs", policy.read_dirs_named ? "named" : "default");
+  AddLines(text, "read-dir", policy.read_dirs);
+  AddLine(text, "write-dirs", policy.write_dirs_named ? "named" : "default");
+  AddLines(text, "write-dir", policy.write_dirs);
+  AddLine(text, "read-workspace", policy.read_workspace ? "yes" : "no");
+  AddLine(text, "write-workspace", policy.write_workspace ? "yes" : "no");
+  AddLines(text, "required", policy.required);
+  AddEnvironment(text, policy.environment);
+  return text;
+}
+
+std::string PolicyText(const FirejailPolicy& policy) {
+  std::string text(kVersionLine);
+  AddLine(text, "runner", "firejail");
+  AddLine(text, "firejail-path", Quoted(policy.firejail_path));
+  AddLine(text, "profile", policy.profile.empty() ? "none" : Quoted(policy.profile));
+  AddLines(text, "extra-arg", policy.extra_args);
+  AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
+  AddLines(text, "required", policy.required);
+  AddEnvironment(text, policy.environment);
+  return text;
+}
+
+std::string PolicyText(const LocalPolicy& policy) {
+  std::string text(kVersionLine);
+  AddLine(text, "runner", "local");
+  AddEnvironment(text, policy.environment);
+  return text;
+}
+
+}  // namespace native_runner

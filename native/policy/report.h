@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace native_runner {
+
+// What the launcher tells the supervisor, one record per message on the control socket
+// (SOCK_SEQPACKET). The supervisor tells the launcher: one message with the order's descriptor
+// (SCM_RIGHTS, one byte kOrderMessage), later at most one byte kKillMessage.
+
+inline constexpr char kOrderMessage = 'o';
+inline constexpr char kKillMessage = 'k';
+
+// The descriptors that a launcher is started with besides 0, 1 and 2.
+inline constexpr int kControlDescriptor = 3;
+
+enum class ReportKind : std::uint32_t {
+  kReady = 1,    // carries our pidfd (SCM_RIGHTS) when pidfd_open(2) works; all checks passed
+  kRefused = 2,  // a required layer is not in force or the order is bad: `error`, `text`
+  kFailed = 3,   // execve(2) of the command failed with `error`
+  kExited = 4,   // the command ended: `wait_status` and usage; nothing of the tree is left
+                 // except, in a pid namespace, ourselves
+};
+
+// Of what the launcher may or may not be able to have, what is in force (kReady).
+enum EnforcedLayer : std::uint32_t {
+  kEnforcedLandlockFiles = 1u << 0,
+  kEnforcedLandlockTcp = 1u << 1,
+  kEnforcedLandlockScope = 1u << 2,
+  kEnforcedOwnInit = 1u << 3,  // kOrderMakeInit: the launcher is pid 1 of its own pid namespace
+};
+
+// The bit of a layer by its name; 0 for one that is not of this kind.
+constexpr std::uint32_t EnforcedLayerBit(std::string_view name) {
+  if (name == "landlock-fs") return kEnforcedLandlockFiles;
+  if (name == "landlock-tcp") return kEnforcedLandlockTcp;
+  if (name == "landlock-scope") return kEnforcedLandlockScope;
+  return name == "pid-namespace" ? std::uint32_t{kEnforcedOwnInit} : 0;
+}
+
+// The name of the lowest bit's layer, as audits have it.
+constexpr const char* EnforcedLayerName(std::uint32_t bits) {
+  if ((bits & kEnforcedLandlockFiles) != 0) return "landlock-fs";
+  if ((bits & kEnforcedLandlockTcp) != 0) return "landlock-tcp";
+  if ((bits & kEnforcedLandlockScope) != 0) return "landlock-scope";
+  return "pid-namespace";
+}
+
+struct Report {
+  ReportKind kind = ReportKind::kReady;
+  std::int32_t error = 0;        // errno
+  std::int32_t wait_status = 0;  // as waitpid(2) gives it
+  std::uint32_t enforced = 0;    // kReady: EnforcedLayer bits
+  std::uint32_t not_found = 0;   // kFailed: 1 = the command does not exist (127), 0 = 126
+  std::uint64_t user_cpu_us = 0;
+  std::uint64_t system_cpu_us = 0;
+  std::uint64_t peak_memory_bytes = 0;  // largest resident set of any one process of the tree
+  char text[128] = {};                  // kRefused: what, NUL-terminated
+};
+
+}  // namespace native_runner

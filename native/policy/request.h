@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policy/limits.h"
+
+namespace native_runner {
+
+// One call of exec, read and copied from JavaScript once.
+struct ExecRequest {
+  std::vector<std::string> argv;         // argv[0] is never empty, no NUL bytes
+  std::string cwd;                       // as the caller wrote it; see workspace_path.h
+  std::vector<std::string> environment;  // "NAME=value", complete: nothing is added later
+  std::vector<std::uint8_t> stdin_bytes;
+  Limits limits;
+  bool stream_stdout = false;
+  bool stream_stderr = false;
+  bool plan_only = false;  // explain: decide everything, start nothing
+};
+
+}  // namespace native_runner

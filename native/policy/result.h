@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace native_runner {
+
+// Who is at fault decides what JavaScript sees: the first three are the caller's mistakes
+// (TypeError / RangeError), the others mean that a sandbox cannot exist here (SandboxError).
+enum class ErrorCode {
+  kInvalidType,   // ERR_INVALID_ARG_TYPE
+  kInvalidValue,  // ERR_INVALID_ARG_VALUE
+  kOutOfRange,    // ERR_OUT_OF_RANGE
+  kUnavailable,   // ERR_SANDBOX_UNAVAILABLE: a program or kernel feature is missing
+  kSetup,         // ERR_SANDBOX_SETUP: the host refused a system call that a run needs
+  kClosed,        // ERR_SANDBOX_CLOSED: the environment is shutting down
+};
+
+// A plain value; `message` is a whole sentence that names the field, what was expected, what came.
+struct Error {
+  ErrorCode code = ErrorCode::kSetup;
+  std::string message;
+  std::string fix;  // what the operator can do about it; empty when nothing is known
+};
+
+// A value or an Error. No exceptions are thrown below the addon.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  explicit operator bool() const { return ok(); }
+  T& value() { return std::get<T>(state_); }
+  const T& value() const { return std::get<T>(state_); }
+  Error& error() { return std::get<Error>(state_); }
+  const Error& error() const { return std::get<Error>(state_); }
+  T& operator*() { return value(); }
+  T* operator->() { return &value(); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+}  // namespace native_runner

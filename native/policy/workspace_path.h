@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "policy/result.h"
+
+namespace native_runner {
+
+inline constexpr const char* kWorkspace = "/workspace";
+
+// A caller's `cwd` as a path relative to the workspace, normalised: "" for its root, never with a
+// leading slash, "." or "..". "", ".", "/" and "/workspace" are the root; "a/b", "/a/b",
+// "workspace/a" and "/workspace/a" lie inside. One that leaves is kInvalidValue; `label` starts the
+// message ("NativeRunner.exec", "LocalNativeRunner").
+Result<std::string> WorkspaceRelative(std::string_view cwd, std::string_view label);
+
+// base + "/" + relative, or base when relative is empty.
+std::string JoinPath(std::string_view base, std::string_view relative);
+
+}  // namespace native_runner

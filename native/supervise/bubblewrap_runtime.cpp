@@ -1,0 +1,162 @@
+#include "supervise/bubblewrap_runtime.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "policy/bubblewrap_argv.h"
+#include "policy/extra_args.h"
+#include "policy/workspace_path.h"
+#include "supervise/host.h"
+#include "supervise/landlock_rules.h"
+#include "supervise/landlock_runtime.h"
+#include "supervise/workspace.h"
+
+namespace native_runner {
+namespace {
+
+// What bwrap and the launcher find at which number; 3 is the control socket.
+constexpr int kOptionsDescriptor = 4;
+constexpr int kLauncherDescriptor = 5;
+constexpr int kWorkspaceDescriptor = 6;
+
+constexpr std::size_t kDefaultPipe = std::size_t{64} << 10U;  // pipe(7)
+
+std::string JoinWithNul(const std::vector<std::string>& options) {
+  std::size_t size = 0;
+  for (const std::string& option : options)
+    size += option.size() + 1;
+  std::string joined;
+  joined.reserve(size);
+  for (const std::string& option : options) {
+    joined += option;
+    joined += '\0';
+  }
+  return joined;
+}
+
+RunRecord RecordOf(const BubblewrapPolicy& policy, BubblewrapPlan plan,
+                   const ExecRequest& request) {
+  RunRecord record;
+  record.runtime = "bubblewrap";
+  record.cmd = policy.bwrap_path;
+  for (Mount& mount : plan.mounts)
+    mount.descriptor = -1;  // the record names paths, not numbers
+  record.argv = BubblewrapOptions(plan);
+  record.argv.emplace_back("--");
+  record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
+  if (!request.cwd.empty()) record.cwd = request.cwd;
+  return record;
+}
+
+// What the caller's own options open is not in force, and the record says by which of them.
+void UndoLayers(const std::vector<std::string>& extra_args, Preparation* preparation) {
+  auto& layers = preparation->record.layers;
+  for (const ExtraArg& arg : ExtraArgs(extra_args)) {
+    if (!arg.opens) continue;
+    for (const std::string& layer : arg.undone) {
+      std::erase(layers, layer);
+      if (layer == "no-capabilities") preparation->order.flags &= ~kOrderNoCapabilities;
+    }
+    layers.push_back("opened:" + arg.text);
+  }
+}
+
+// Options travel over a descriptor: neither policy nor paths show in the host's process list. A
+// memory file is the quickest; where bwrap must be put into a cgroup before it has children, a pipe
+// that is filled later holds it back.
+std::optional<Error> HandOverOptions(std::string options, Preparation* preparation) {
+  if (!preparation->wants_cgroup) {
+    auto file = MemoryFile("options", options.data(), options.size(), false);
+    if (!file) return file.error();
+    preparation->spawn.Give(std::move(*file), kOptionsDescriptor);
+    return std::nullopt;
+  }
+  auto pipe = MakePipe();
+  if (!pipe) return pipe.error();
+  if (options.size() > kDefaultPipe && fcntl(pipe->write.get(), F_SETPIPE_SZ, options.size()) < 0) {
+    return SystemError("fcntl(F_SETPIPE_SZ) for bwrap's options", errno);
+  }
+  preparation->spawn.Give(std::move(pipe->read), kOptionsDescriptor);
+  preparation->gate = {std::move(pipe->write), std::move(options)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+RunRecord BubblewrapRuntime::Unprepared(const ExecRequest& request) const {
+  const auto relative = WorkspaceRelative(request.cwd, "");
+  const std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
+  return RecordOf(policy_, PlanPureBubblewrap(policy_, cwd), request);
+}
+
+void BubblewrapRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
+  shared.programs->Get(policy_.bwrap_path, [this, &request, &shared, ready = std::move(ready)](
+                                               Result<std::shared_ptr<const Program>> program) {
+    ready(program ? Plan(request, **program, shared.cgroups, shared.launcher.get())
+                  : Result<Preparation>(program.error()));
+  });
+}
+
+Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Program& program,
+                                            const CgroupParent& cgroups, int launcher) const {
+  const bool strict = policy_.isolation == Isolation::kStrict;
+  if (!policy_.with_proc) {
+    return Error{ErrorCode::kSetup,
+                 "procBind can't be false: the launcher is started through /proc",
+                 "leave procBind at its default"};
+  }
+  if (strict && !program.features.as_pid_1) {
+    return Error{ErrorCode::kUnavailable, program.path + " is too old: it lacks --as-pid-1",
+                 "install Bubblewrap 0.3 or newer"};
+  }
+  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
+  if (!relative) return relative.error();
+  auto workspace = OpenWorkspace(policy_.shadow_dir);
+  if (!workspace) return workspace.error();
+  auto facts = LookAtHost(policy_, program.features);
+  if (!facts) return facts.error();
+
+  Preparation preparation;
+  preparation.own_pid_namespace = strict;
+  preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
+  if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
+  const auto limited =
+      ApplyLimits(request.limits, cgroups, strict && !facts->is_root, &preparation);
+  if (limited) return *limited;
+  const std::vector<std::string> limit_layers = std::move(preparation.record.layers);
+
+  const bool size_tmp = program.features.size && request.limits.memory_bytes;
+  const BubblewrapPlan plan = PlanBubblewrap(
+      policy_, *facts, workspace->path, program.features.bind_fd ? kWorkspaceDescriptor : -1,
+      JoinPath(kWorkspace, *relative), size_tmp ? *request.limits.memory_bytes : 0);
+  preparation.record = RecordOf(policy_, plan, request);
+  auto& layers = preparation.record.layers;
+  layers = BubblewrapLayers(plan);
+  layers.emplace_back("no-new-privs");
+  layers.emplace_back("seccomp");
+  layers.emplace_back(strict ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
+  layers.insert(layers.end(), limit_layers.begin(), limit_layers.end());
+  UndoLayers(policy_.extra_args, &preparation);
+  if (policy_.with_landlock) {
+    if (LandlockAbi() == 0) return NoLandlock();
+    preparation.order.flags |= kOrderLandlock | kOrderScoped;
+    preparation.order.required |= kEnforcedLandlockFiles;
+    preparation.rules = LandlockRulesInside();
+  }
+  if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
+
+  SpawnOrder& spawn = preparation.spawn;
+  spawn.path = program.exec_path();
+  spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--",
+                "/proc/self/fd/" + std::to_string(kLauncherDescriptor)};
+  spawn.inherited.push_back({launcher, kLauncherDescriptor});
+  if (program.features.bind_fd) {
+    spawn.Give(std::move(workspace->directory), kWorkspaceDescriptor);
+  }
+  const auto failed = HandOverOptions(JoinWithNul(BubblewrapOptions(plan)), &preparation);
+  if (failed) return *failed;
+  return preparation;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <span>
+
+#include "policy/report.h"
+#include "policy/result.h"
+#include "supervise/descriptor.h"
+
+namespace native_runner {
+
+// Our end of the socket to one launcher. End of file on it proves that no launcher, and no bwrap
+// that is still setting up, is left: they alone hold the other end. Closing it is the order to end.
+class Control {
+ public:
+  // Fills `peer` with the launcher's end, which is to become its descriptor kControlDescriptor.
+  static Result<Control> Open(Descriptor* peer);
+
+  int descriptor() const { return socket_.get(); }
+  ino_t peer_inode() const { return peer_inode_; }
+
+  // Both may be sent before the launcher runs; the socket keeps them in order. kPeerGone: nobody
+  // holds the other end any more, why is for the child's exit to tell.
+  enum class Sent { kSent, kPeerGone, kFailed };
+  Sent SendOrder(std::span<const std::byte> order);
+  void SendKill();
+
+  enum class Received { kReport, kNothing, kClosed };
+  // `pidfd` is filled when the report carries one.
+  Received Receive(Report* report, Descriptor* pidfd);
+
+  void Close() { socket_.Close(); }
+
+ private:
+  Control(Descriptor socket, ino_t peer_inode)
+      : socket_(std::move(socket)), peer_inode_(peer_inode) {}
+
+  Descriptor socket_;
+  ino_t peer_inode_;
+};
+
+}  // namespace native_runner

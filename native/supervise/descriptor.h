@@ -1,0 +1,48 @@
+#pragma once
+
+#include <utility>
+
+#include "policy/result.h"
+
+namespace native_runner {
+
+// The one owner of a file descriptor: move-only, closed by the destructor. Every descriptor of this
+// library is created close-on-exec; what a child is meant to get is duplicated for it by Child.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { Close(); }
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  void Close();
+
+ private:
+  int fd_ = -1;
+};
+
+struct PipeEnds {
+  Descriptor read;
+  Descriptor write;
+};
+
+// An Error of code kSetup that names the system call and errno's text.
+Error SystemError(const char* call, int error);
+
+Result<PipeEnds> MakePipe();  // pipe2(2), plain pipes: splice(2) works on both ends
+Result<Descriptor> OpenPath(const char* path, int flags);
+
+// A memory file that holds `size` bytes; with `seal` it can't be changed any more by anyone, root
+// included, and may be executed (memfd_create(2), F_ADD_SEALS).
+Result<Descriptor> MemoryFile(const char* name, const void* data, std::size_t size, bool seal);
+
+// A sealed copy of a program, so that no command can overwrite what later runs start
+// (CVE-2019-5736). Errors name the path.
+Result<Descriptor> SealedCopy(const std::string& path);
+
+}  // namespace native_runner

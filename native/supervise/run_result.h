@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/outcome.h"
+#include "policy/result.h"
+#include "supervise/output_buffer.h"
+
+namespace native_runner {
+
+struct StreamResult {
+  Bytes bytes;
+  std::uint64_t total = 0;  // all that was written
+  bool truncated = false;
+};
+
+// What the audit of a run records besides its outcome.
+struct RunRecord {
+  std::string runtime;
+  std::string cmd;
+  std::vector<std::string> argv;
+  std::optional<std::string> cwd;
+  std::vector<std::string> layers;
+};
+
+// All that became of one call of exec. With `rejection` there was no run: everything else is empty.
+struct RunResult {
+  std::optional<Error> rejection;
+  Outcome outcome;
+  StreamResult out;
+  StreamResult err;
+  Usage usage;
+  double duration_ms = 0;
+  RunRecord record;
+};
+
+}  // namespace native_runner

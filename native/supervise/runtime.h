@@ -1,0 +1,76 @@
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policy/order.h"
+#include "policy/request.h"
+#include "policy/result.h"
+#include "supervise/cgroup.h"
+#include "supervise/child.h"
+#include "supervise/program.h"
+#include "supervise/run_result.h"
+
+namespace native_runner {
+
+// What the runs of one supervisor share. Supervisor thread only.
+struct Shared {
+  uv_loop_t* loop = nullptr;
+  Descriptor null_device;
+  Descriptor launcher;  // the sealed image of the launcher
+  std::unique_ptr<Programs> programs;
+  CgroupParent cgroups;
+};
+
+// Holds a spawned child back until it has been put into its cgroup: writing `bytes` lets it go.
+struct Gate {
+  Descriptor descriptor;
+  std::string bytes;
+};
+
+// How to start one run under some runtime: everything is decided, nothing has been started.
+struct Preparation {
+  SpawnOrder spawn;   // stdio and the control socket are added by Run
+  Gate gate;          // not valid: nothing is held back
+  OrderHeader order;  // flags and limits
+  std::string cwd;    // for the launcher; empty: where the runtime put it
+  RunRecord record;
+  std::vector<std::string> rules;  // of Landlock; see policy/order.h
+  bool own_pid_namespace = false;  // the end of its init is the end of all its processes
+  bool wants_cgroup = false;
+};
+
+// One way to confine a command. Immutable and shared between threads; Prepare is called on the
+// supervisor thread. A new runtime is a new subclass: Run and Supervisor know none by name.
+class Runtime {
+ public:
+  using Ready = std::function<void(Result<Preparation>)>;
+
+  virtual ~Runtime() = default;
+
+  // The record of a run that ended before it was prepared: what was asked for, no layer in force.
+  virtual RunRecord Unprepared(const ExecRequest& request) const = 0;
+
+  // Calls `ready` once, now or later. kSetup becomes the outcome "setup-failed", any other error
+  // rejects the call.
+  virtual void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const = 0;
+};
+
+// Sees to it that nothing runs without the layers in `required`: each is one that the preparation
+// has, or (Landlock's, a pid namespace that the launcher makes) one that the launcher then insists
+// on. kSetup, naming the layer, for any other.
+std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
+                                   Preparation* preparation);
+
+// Puts the request's limits into `preparation`: a cgroup for memory and processes where one can be
+// had, else resource limits; kSetup when a limit can't be enforced here. `processes_enforceable`:
+// RLIMIT_NPROC counts the run alone (a user namespace of its own, and not uid 0).
+std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgroups,
+                                 bool processes_enforceable, Preparation* preparation);
+
+}  // namespace native_runner

@@ -1,0 +1,190 @@
+#include "supervise/supervisor.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+namespace native_runner {
+
+Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
+  std::unique_ptr<Supervisor> made(new Supervisor(options.listener));
+  auto launcher = SealedCopy(options.launcher_path);
+  if (!launcher) {
+    launcher.error().code = ErrorCode::kUnavailable;
+    return launcher.error();
+  }
+  auto null_device = OpenPath("/dev/null", O_RDWR);
+  if (!null_device) return null_device.error();
+  int failed = uv_loop_init(&made->loop_);
+  if (failed != 0) return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
+  made->wake_.data = made.get();
+  uv_async_init(&made->loop_, &made->wake_,
+                [](uv_async_t* wake) { static_cast<Supervisor*>(wake->data)->OnOrders(); });
+  made->shared_.loop = &made->loop_;
+  made->shared_.launcher = std::move(*launcher);
+  made->shared_.null_device = std::move(*null_device);
+  made->shared_.programs = std::make_unique<Programs>(&made->loop_, made->shared_.null_device.get(),
+                                                      options.search_path);
+  made->shared_.cgroups = CgroupParent::Detect();
+  failed = uv_thread_create(&made->thread_, Main, made.get());
+  if (failed != 0) {
+    uv_close(reinterpret_cast<uv_handle_t*>(&made->wake_), nullptr);
+    uv_run(&made->loop_, UV_RUN_DEFAULT);
+    uv_loop_close(&made->loop_);
+    return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
+  }
+  made->thread_started_ = true;
+  return made;
+}
+
+Supervisor::~Supervisor() {
+  if (thread_started_) uv_thread_join(&thread_);
+}
+
+void Supervisor::Main(void* self) {
+  auto* supervisor = static_cast<Supervisor*>(self);
+  // Signals are the host's business; SIGPIPE in particular must not end it.
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);  // per thread on Linux; pthread_sigmask needs glibc 2.32
+  uv_run(&supervisor->loop_, UV_RUN_DEFAULT);
+  uv_loop_close(&supervisor->loop_);
+  supervisor->listener_->OnClosed();
+}
+
+void Supervisor::Submit(Job job) {
+  Post(std::move(job));
+}
+void Supervisor::Abort(std::uint64_t run) {
+  Post(AbortOrder{run});
+}
+void Supervisor::Close() {
+  Post(CloseOrder{});
+}
+
+void Supervisor::Post(Order order) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  orders_.push_back(std::move(order));
+  // Under the lock, so that the handle can't be closed between the two.
+  if (orders_.size() == 1) uv_async_send(&wake_);
+}
+
+void Supervisor::OnOrders() {
+  std::vector<Order> orders;
+  {
+    const std::lock_guard lock(mutex_);
+    orders.swap(orders_);
+  }
+  for (Order& order : orders) {
+    if (auto* job = std::get_if<Job>(&order)) {
+      const std::uint64_t lane = job->lane;
+      if (closing_) {
+        CancelWaiting(*job, true);
+        continue;
+      }
+      lanes_[lane].waiting.push_back(std::move(*job));
+      Fill(lane);
+    } else if (const auto* abort = std::get_if<AbortOrder>(&order)) {
+      AbortRun(abort->run);
+    } else {
+      BeginClose();
+    }
+  }
+}
+
+void Supervisor::Fill(std::uint64_t lane) {
+  const auto found = lanes_.find(lane);
+  if (found == lanes_.end()) return;
+  Lane& here = found->second;
+  filling_ = true;  // a run may end while it starts: the loop below then goes on with the next
+  while (!here.waiting.empty() && here.in_flight < here.waiting.front().lane_width) {
+    Job job = std::move(here.waiting.front());
+    here.waiting.pop_front();
+    ++here.in_flight;
+    Begin(std::move(job));
+  }
+  filling_ = false;
+  if (here.in_flight == 0 && here.waiting.empty()) lanes_.erase(found);
+}
+
+void Supervisor::Begin(Job job) {
+  const std::uint64_t id = job.run;
+  Run::Listener listener;
+  if (job.request.stream_stdout || job.request.stream_stderr) {
+    listener.on_chunk = [this, id](Stream stream, const std::uint8_t* data, std::size_t size) {
+      listener_->OnChunk(id, stream, {data, data + size});
+    };
+  }
+  listener.on_end = [this, id, lane = job.lane](RunResult result) {
+    OnRunEnd(id, lane, std::move(result));
+  };
+  auto run = std::make_shared<Run>(shared_, std::move(job.runtime), std::move(job.request),
+                                   std::move(listener));
+  runs_.emplace(id, run);
+  run->Start();
+}
+
+void Supervisor::OnRunEnd(std::uint64_t run, std::uint64_t lane, RunResult result) {
+  runs_.erase(run);
+  --lanes_[lane].in_flight;
+  listener_->OnEnd(run, std::move(result));
+  if (closing_) {
+    CloseLoopIfDone();
+  } else if (!filling_) {
+    Fill(lane);
+  }
+}
+
+void Supervisor::AbortRun(std::uint64_t run) {
+  if (const auto found = runs_.find(run); found != runs_.end()) {
+    const std::shared_ptr<Run> kept = found->second;
+    kept->Abort();
+    return;
+  }
+  for (auto& [id, lane] : lanes_) {
+    const auto job = std::find_if(lane.waiting.begin(), lane.waiting.end(),
+                                  [run](const Job& waiting) { return waiting.run == run; });
+    if (job == lane.waiting.end()) continue;
+    CancelWaiting(*job, false);
+    lane.waiting.erase(job);
+    return;
+  }
+}
+
+void Supervisor::CancelWaiting(const Job& job, bool closing) {
+  RunResult result;
+  if (closing) {
+    result.rejection = Error{ErrorCode::kClosed, "the Node environment is shutting down", ""};
+  }
+  result.outcome = Aborted();
+  result.record = job.runtime->Unprepared(job.request);
+  listener_->OnEnd(job.run, std::move(result));
+}
+
+void Supervisor::BeginClose() {
+  if (closing_) return;
+  closing_ = true;
+  for (const auto& [id, lane] : lanes_) {
+    for (const Job& job : lane.waiting)
+      CancelWaiting(job, true);
+  }
+  for (auto& [id, lane] : lanes_)
+    lane.waiting.clear();
+  shared_.programs->Close();
+  const auto runs = runs_;  // a copy: ending one may remove it
+  for (const auto& [id, run] : runs)
+    run->Abort();
+  CloseLoopIfDone();
+}
+
+void Supervisor::CloseLoopIfDone() {
+  if (!runs_.empty() || uv_is_closing(reinterpret_cast<uv_handle_t*>(&wake_)) != 0) return;
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);  // the loop ends with its last handle
+}
+
+}  // namespace native_runner

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "policy/request.h"
+#include "policy/result.h"
+#include "supervise/run.h"
+#include "supervise/run_result.h"
+#include "supervise/runtime.h"
+
+namespace native_runner {
+
+// Where a supervisor's news go. Called on the supervisor thread.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  virtual void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) = 0;
+  virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
+  // The last call: no process, handle or thread of the supervisor is left but the one that calls.
+  virtual void OnClosed() = 0;
+};
+
+// One thread with its own libuv loop that starts and watches all runs of one Node environment, so
+// that deadlines hold while JavaScript is busy. Public members may be called from any thread.
+class Supervisor {
+ public:
+  struct Options {
+    std::string launcher_path;        // absolute
+    std::string search_path;          // the host's PATH, where bwrap is looked for
+    RunListener* listener = nullptr;  // outlives the supervisor
+  };
+
+  static Result<std::unique_ptr<Supervisor>> Start(const Options& options);
+  ~Supervisor();  // after OnClosed only
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  // Runs of one lane start in order, at most `lane_width` of them at once; the others wait.
+  struct Job {
+    std::uint64_t run = 0;  // unique
+    std::uint64_t lane = 0;
+    std::size_t lane_width = 1;
+    std::shared_ptr<const Runtime> runtime;
+    ExecRequest request;
+  };
+  void Submit(Job job);
+  void Abort(std::uint64_t run);
+
+  // Ends every run, waits for the proof, then OnClosed. The last call.
+  void Close();
+
+ private:
+  struct AbortOrder {
+    std::uint64_t run;
+  };
+  struct CloseOrder {};
+  using Order = std::variant<Job, AbortOrder, CloseOrder>;
+  struct Lane {
+    std::size_t in_flight = 0;
+    std::deque<Job> waiting;
+  };
+
+  explicit Supervisor(RunListener* listener) : listener_(listener) {}
+
+  static void Main(void* self);
+  void Post(Order order);
+  void OnOrders();
+  void Fill(std::uint64_t lane);
+  void Begin(Job job);
+  void AbortRun(std::uint64_t run);
+  void CancelWaiting(const Job& job, bool closing);
+  void OnRunEnd(std::uint64_t run, std::uint64_t lane, RunResult result);
+  void BeginClose();
+  void CloseLoopIfDone();
+
+  RunListener* listener_;
+  uv_loop_t loop_{};
+  uv_async_t wake_{};
+  uv_thread_t thread_{};
+  bool thread_started_ = false;
+
+  std::mutex mutex_;  // guards the next two
+  std::vector<Order> orders_;
+  bool closed_ = false;
+
+  // Supervisor thread only from here on.
+  Shared shared_;
+  std::map<std::uint64_t, Lane> lanes_;
+  std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
+  bool closing_ = false;
+  bool filling_ = false;
+};
+
+}  // namespace native_runner

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/order.h"
+#include "policy/report.h"
+
+namespace native_runner {
+
+// How a test starts the launcher: as the subreaper of an ordinary process tree, or by bwrap as
+// process 1 of a pid namespace.
+enum class Mode { kSubreaper, kInit };
+
+struct OrderSpec {
+  std::vector<std::string> argv;
+  std::vector<std::string> environment = {};
+  std::string cwd = {};
+  OrderHeader header = {};  // kOrderIsInit is added by the mode
+};
+
+// What a test sees of a whole run.
+struct RunResult {
+  std::vector<Report> reports;
+  std::string out;
+  std::string err;
+  int launcher_status = -1;
+
+  const Report& last() const { return reports.back(); }
+};
+
+// The host's side of one launcher, for tests: plays the supervisor. Everything is closed, and the
+// launcher killed, by the destructor. Descriptors of the launcher: 0 is /dev/null, 1 and 2 are
+// pipes, 3 the control socket, and `leaked` is an extra one that should not reach the command.
+class LauncherHost {
+ public:
+  explicit LauncherHost(Mode mode, int leaked = -1);
+  ~LauncherHost();
+  LauncherHost(const LauncherHost&) = delete;
+  LauncherHost& operator=(const LauncherHost&) = delete;
+
+  void SendOrder(const OrderSpec& spec);
+  void SendBytes(const std::vector<std::byte>& order);
+  void SendKill();
+  void CloseControl();
+
+  // The next report; empty at end of file, or when none came in time.
+  std::optional<Report> Receive(int timeout_ms = 10'000);
+  int pidfd() const { return pidfd_; }  // -1 unless kReady brought one
+
+  // What was written to the command's stdout so far, waiting until it has `bytes` bytes.
+  std::string ReadOut(std::size_t bytes);
+  // True when no process holds the command's stdout any more.
+  bool OutputEnds(int timeout_ms);
+  // Receives to the end and collects all there is.
+  RunResult Finish();
+
+ private:
+  Mode mode_;
+  pid_t pid_ = -1;
+  int control_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+  int pidfd_ = -1;
+  std::string out_text_;
+};
+
+RunResult RunCommand(Mode mode, const OrderSpec& spec);
+
+// Empty when bwrap can make the sandbox that Mode::kInit needs, else what it said.
+const std::string& BwrapProblem();
+
+std::string ProbePath();     // the helper of probe.cpp
+std::string LauncherPath();  // $NATIVE_RUNNER_LAUNCHER, else where the build put it
+
+}  // namespace native_runner

@@ -1,0 +1,90 @@
+#include "policy/policy_text.h"
+
+#include <gtest/gtest.h>
+
+namespace native_runner {
+namespace {
+
+// The text is hashed into audits that people keep: a change here needs a new version line.
+TEST(PolicyText, IsFixedForTheDefaults) {
+  EXPECT_EQ(PolicyText(BubblewrapPolicy{}),
+            "native-runner-policy 1\n"
+            "runner bubblewrap\n"
+            "bwrap-path \"bwrap\"\n"
+            "isolation strict\n"
+            "network deny\n"
+            "ro-binds default\n"
+            "ro-bind \"/usr\"\n"
+            "ro-bind \"/bin\"\n"
+            "ro-bind \"/lib\"\n"
+            "ro-bind \"/lib64\"\n"
+            "ro-bind \"/etc\"\n"
+            "environment scrub\n");
+  EXPECT_EQ(PolicyText(LocalPolicy{}),
+            "native-runner-policy 1\n"
+            "runner local\n"
+            "environment scrub\n");
+}
+
+TEST(PolicyText, DependsOnEveryFieldOfThePolicy) {
+  const std::string base = PolicyText(BubblewrapPolicy{});
+  BubblewrapPolicy policy;
+  policy.bwrap_path = "/usr/bin/bwrap";
+  EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.network = Network::kAllow;
+  EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.isolation = Isolation::kCompat;
+  EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.ro_binds_named = true;
+  EXPECT_NE(PolicyText(policy), base);
+  for (const auto mode : {EnvironmentPolicy::Mode::kInherit, EnvironmentPolicy::Mode::kClean,
+                          EnvironmentPolicy::Mode::kNames}) {
+    policy = {};
+    policy.environment.mode = mode;
+    EXPECT_NE(PolicyText(policy), base);
+  }
+}
+
+TEST(PolicyText, LeavesOutTheWorkspaceAndSpelledOutDefaults) {
+  BubblewrapPolicy policy;
+  policy.shadow_dir = "/somewhere";
+  policy.ro_binds = DefaultRoBinds();
+  EXPECT_EQ(PolicyText(policy), PolicyText(BubblewrapPolicy{}));
+  LocalPolicy local;
+  local.shadow_dir = "/somewhere";
+  EXPECT_EQ(PolicyText(local), PolicyText(LocalPolicy{}));
+}
+
+TEST(PolicyText, OrderMattersForBindsButNotForNames) {
+  BubblewrapPolicy a;
+  a.ro_binds_named = true;
+  a.ro_binds = {"/usr", "/etc"};
+  BubblewrapPolicy b = a;
+  b.ro_binds = {"/etc", "/usr"};
+  EXPECT_NE(PolicyText(a), PolicyText(b));
+
+  b = a;
+  a.environment = {.mode = EnvironmentPolicy::Mode::kNames, .names = {"B", "A", "B"}};
+  b.environment = {.mode = EnvironmentPolicy::Mode::kNames, .names = {"A", "B"}};
+  EXPECT_EQ(PolicyText(a), PolicyText(b));
+}
+
+TEST(PolicyText, ValuesCannotForgeLines) {
+  BubblewrapPolicy one;
+  one.ro_binds_named = true;
+  one.ro_binds = {"/a\"\nro-bind \"/b"};
+  BubblewrapPolicy two = one;
+  two.ro_binds = {"/a", "/b"};
+  EXPECT_NE(PolicyText(one), PolicyText(two));
+  EXPECT_NE(PolicyText(one).find("ro-bind \"/a\\\"\\nro-bind \\\"/b\"\n"), std::string::npos);
+}
+
+TEST(DefaultRoBinds, AreTheContractsFive) {
+  EXPECT_EQ(DefaultRoBinds(), (std::vector<std::string>{"/usr", "/bin", "/lib", "/lib64", "/etc"}));
+}
+
+}  // namespace
+}  // namespace native_runner

@@ -1,0 +1,193 @@
+#include "supervise/supervisor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/supervise/support/pattern.h"
+#include "tests/supervise/support/supervisor_fixture.h"
+
+namespace native_runner {
+namespace {
+
+using std::chrono::milliseconds;
+
+class SupervisorTest : public SupervisorFixture {};
+
+// What lane tests let each job note: "s3" when the third starts, "e3" when it ends.
+std::string Noting(std::uint64_t run, const std::string& between) {
+  const std::string id = std::to_string(run);
+  return "echo s" + id + " >> log; " + between + "; echo e" + id + " >> log";
+}
+
+int MostAtOnce(const std::string& log) {
+  std::istringstream lines(log);
+  int now = 0;
+  int most = 0;
+  for (std::string line; std::getline(lines, line);) {
+    now += line[0] == 's' ? 1 : -1;
+    most = std::max(most, now);
+  }
+  return most;
+}
+
+TEST_F(SupervisorTest, RunsManyJobsFromTwoThreads) {
+  constexpr std::uint64_t kEach = 40;
+  const auto submit = [this](std::uint64_t first) {
+    for (std::uint64_t run = first; run < first + kEach; ++run) {
+      SubmitShell(run, "echo " + std::to_string(run) + "; exit " + std::to_string(run % 7), kLane,
+                  4);
+    }
+  };
+  std::thread other(submit, 1'000);
+  submit(0);
+  other.join();
+  for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{1'000}}) {
+    for (std::uint64_t run = first; run < first + kEach; ++run) {
+      const RunResult& result = Result(run);
+      EXPECT_EQ(result.outcome.kind, OutcomeKind::kExited) << result.outcome.reason;
+      EXPECT_EQ(result.outcome.exit_code, static_cast<int>(run % 7));
+      EXPECT_EQ(Text(result.out.bytes), std::to_string(run) + "\n");
+    }
+  }
+}
+
+TEST_F(SupervisorTest, ANarrowLaneKeepsTheOrder) {
+  std::string expected;
+  for (std::uint64_t run = 1; run <= 6; ++run) {
+    SubmitShell(run, Noting(run, "true"), kLane, 1);
+    const std::string id = std::to_string(run);
+    expected += "s" + id + "\ne" + id + "\n";
+  }
+  Result(6);
+  EXPECT_EQ(workspace_.Read("log"), expected);
+  EXPECT_EQ(listener_->order(), (std::vector<std::uint64_t>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(SupervisorTest, ALaneIsAsWideAsItSays) {
+  for (std::uint64_t run = 1; run <= 7; ++run) {
+    SubmitShell(run, Noting(run, "until [ -e go ]; do sleep 0.02; done"), kLane, 3);
+  }
+  for (const char* start : {"s1\n", "s2\n", "s3\n"})
+    EXPECT_TRUE(WaitForText("log", start));
+  std::this_thread::sleep_for(milliseconds(100));
+  EXPECT_EQ(workspace_.Read("log").find("s4"), std::string::npos);
+  workspace_.Write("go", "");
+  for (std::uint64_t run = 1; run <= 7; ++run) {
+    EXPECT_EQ(Result(run).outcome.kind, OutcomeKind::kExited);
+  }
+  EXPECT_EQ(MostAtOnce(workspace_.Read("log")), 3);
+}
+
+TEST_F(SupervisorTest, LanesDoNotWaitForEachOther) {
+  SubmitShell(1, "until [ -e go ]; do sleep 0.02; done", 1, 1);
+  SubmitShell(2, "exit 0", 1, 1);
+  SubmitShell(3, "exit 5", 2, 1);
+  EXPECT_EQ(Result(3).outcome.exit_code, 5);
+  workspace_.Write("go", "");
+  EXPECT_EQ(Result(2).outcome.exit_code, 0);
+  EXPECT_EQ(listener_->order(), (std::vector<std::uint64_t>{3, 1, 2}));
+}
+
+TEST_F(SupervisorTest, JobsThatCannotStartDoNotBlockTheirLane) {
+  for (std::uint64_t run = 1; run <= 50; ++run) {
+    Submit(run, ShellRequest("exit 0"), Local(workspace_.Path("missing")), kLane, 1);
+  }
+  SubmitShell(51, "exit 0", kLane, 1);
+  EXPECT_EQ(Result(51).outcome.kind, OutcomeKind::kExited);
+  EXPECT_EQ(Result(50).outcome.kind, OutcomeKind::kSetupFailed);
+  EXPECT_EQ(listener_->order().size(), 51u);
+}
+
+TEST_F(SupervisorTest, AbortsARunThatWaits) {
+  SubmitShell(1, "until [ -e go ]; do sleep 0.02; done", kLane, 1);
+  SubmitShell(2, "touch started", kLane, 1);
+  SubmitShell(3, "exit 3", kLane, 1);
+  supervisor_->Abort(2);
+  const RunResult& aborted = Result(2);
+  EXPECT_FALSE(aborted.rejection);
+  EXPECT_EQ(aborted.outcome.kind, OutcomeKind::kAborted);
+  EXPECT_EQ(aborted.outcome.exit_code, 130);
+  EXPECT_EQ(aborted.record.runtime, "local");
+  EXPECT_EQ(aborted.record.argv, (std::vector<std::string>{"/bin/sh", "-c", "touch started"}));
+  EXPECT_TRUE(aborted.record.layers.empty()) << "none was in force";
+  workspace_.Write("go", "");
+  EXPECT_EQ(Result(3).outcome.exit_code, 3);
+  EXPECT_FALSE(workspace_.Has("started"));
+}
+
+TEST_F(SupervisorTest, AbortsARunThatRuns) {
+  SubmitShell(1, "echo up > log; sleep 60");
+  ASSERT_TRUE(WaitForText("log", "up"));
+  supervisor_->Abort(1);
+  supervisor_->Abort(1);
+  EXPECT_EQ(Result(1).outcome.kind, OutcomeKind::kAborted);
+}
+
+TEST_F(SupervisorTest, AbortOfWhatIsOverOrUnknownDoesNothing) {
+  SubmitShell(1, "exit 4");
+  EXPECT_EQ(Result(1).outcome.exit_code, 4);
+  supervisor_->Abort(1);
+  supervisor_->Abort(77);
+  SubmitShell(2, "exit 5");
+  EXPECT_EQ(Result(2).outcome.exit_code, 5);
+  EXPECT_EQ(listener_->order(), (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST_F(SupervisorTest, ADeadlineHoldsThoughTheMainThreadIsBusy) {
+  ExecRequest request = ShellRequest("sleep 60");
+  request.limits.timeout_ms = 100;
+  const auto start = RecordingListener::Clock::now();
+  Submit(1, std::move(request), Local(workspace_.path()));
+  while (RecordingListener::Clock::now() - start < milliseconds(1'500)) {
+  }
+  const auto busy_until = RecordingListener::Clock::now();
+  const auto* ended = listener_->Wait(1);
+  ASSERT_NE(ended, nullptr);
+  EXPECT_EQ(ended->result.outcome.kind, OutcomeKind::kTimedOut);
+  EXPECT_GE(ended->when - start, milliseconds(99));
+  EXPECT_LT(ended->when, busy_until);
+}
+
+TEST_F(SupervisorTest, TheDeadlineCountsFromTheStartOfTheRun) {
+  SubmitShell(1, "sleep 0.5", kLane, 1);
+  ExecRequest request = ShellRequest("exit 0");
+  request.limits.timeout_ms = 400;
+  Submit(2, std::move(request), Local(workspace_.path()), kLane, 1);
+  EXPECT_EQ(Result(2).outcome.kind, OutcomeKind::kExited);
+}
+
+TEST_F(SupervisorTest, StreamsBothOutputs) {
+  ExecRequest request = ShellRequest("echo one; echo two >&2; echo three");
+  request.stream_stdout = request.stream_stderr = true;
+  Submit(1, std::move(request), Local(workspace_.path()));
+  const RunResult& result = Result(1);
+  EXPECT_EQ(listener_->Chunks(1, Stream::kStdout), Text(result.out.bytes));
+  EXPECT_EQ(listener_->Chunks(1, Stream::kStdout), "one\nthree\n");
+  EXPECT_EQ(listener_->Chunks(1, Stream::kStderr), "two\n");
+}
+
+TEST_F(SupervisorTest, ACommandMayIgnoreItsInput) {
+  ExecRequest request = ShellRequest("exec 0<&-; sleep 0.1; exit 6");
+  request.stdin_bytes.resize(4 << 20);
+  Submit(1, std::move(request), Local(workspace_.path()));
+  EXPECT_EQ(Result(1).outcome.exit_code, 6);
+}
+
+TEST(SupervisorStart, ALauncherThatIsMissingIsUnavailable) {
+  RecordingListener listener;
+  const int before = CountDescriptors();
+  const auto started = Supervisor::Start({"/nonexistent/launcher", HostPath(), &listener});
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(started.error().message.find("/nonexistent/launcher"), std::string::npos);
+  EXPECT_EQ(CountDescriptors(), before);
+}
+
+}  // namespace
+}  // namespace native_runner

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "supervise/child.h"
+
+namespace native_runner {
+
+inline int CountDescriptors() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    if (!entry.path().empty()) ++count;
+  }
+  return count;
+}
+
+// Children of this process, the dead ones that nobody has waited for included.
+inline int CountChildren() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    if (!std::getline(file, stat)) continue;
+    const std::size_t name_end = stat.rfind(')');  // "pid (name) state parent ..."
+    if (name_end == std::string::npos || name_end + 4 > stat.size()) continue;
+    if (std::stoi(stat.substr(name_end + 4)) == getpid()) ++count;
+  }
+  return count;
+}
+
+// False for a process that is gone, or dead and only waits to be reaped.
+inline bool IsAlive(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  if (!std::getline(file, stat)) return false;
+  const std::size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X';
+}
+
+// For a process that nobody reports on: its end may lie a moment behind that of its descriptors.
+inline bool IsGoneSoon(pid_t pid) {
+  for (int turn = 0; turn < 2'000 && IsAlive(pid); ++turn)
+    usleep(1'000);
+  return !IsAlive(pid);
+}
+
+// Waits until the process behind a pidfd has exited.
+inline bool WaitForExit(int pidfd, int timeout_ms = 20'000) {
+  pollfd watched{pidfd, POLLIN, 0};
+  return poll(&watched, 1, timeout_ms) == 1;
+}
+
+inline std::string ReadToEnd(int fd) {
+  std::string text;
+  std::array<char, 65536> part{};
+  for (;;) {
+    const ssize_t got = read(fd, part.data(), part.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
+
+// An order for `/bin/sh -c script`.
+inline SpawnOrder ShellOrder(const std::string& script) {
+  SpawnOrder order;
+  order.path = "/bin/sh";
+  order.argv = {"sh", "-c", script};
+  return order;
+}
+
+// Kills and reaps a child at the end of a test, whatever became of it.
+class KilledAtEnd {
+ public:
+  explicit KilledAtEnd(Child* child) : child_(child) {}
+  ~KilledAtEnd() {
+    child_->Signal(SIGKILL);
+    WaitForExit(child_->pidfd());
+    child_->Reap();
+  }
+  KilledAtEnd(const KilledAtEnd&) = delete;
+  KilledAtEnd& operator=(const KilledAtEnd&) = delete;
+
+ private:
+  Child* child_;
+};
+
+}  // namespace native_runner

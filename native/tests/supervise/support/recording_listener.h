@@ -1,0 +1,92 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "supervise/supervisor.h"
+
+namespace native_runner {
+
+// Keeps what a supervisor reports. Called on its thread, asked on the test's.
+class RecordingListener : public RunListener {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Ended {
+    RunResult result;
+    Clock::time_point when;
+    int times = 0;
+  };
+
+  void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override {
+    const std::lock_guard lock(mutex_);
+    chunks_[{run, stream}].append(bytes.begin(), bytes.end());
+    if (ended_.contains(run)) ++late_chunks_;
+  }
+
+  void OnEnd(std::uint64_t run, RunResult result) override {
+    const std::lock_guard lock(mutex_);
+    Ended& ended = ended_[run];
+    ended.result = std::move(result);
+    ended.when = Clock::now();
+    ++ended.times;
+    order_.push_back(run);
+    if (closed_) ++late_ends_;
+    news_.notify_all();
+  }
+
+  void OnClosed() override {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    news_.notify_all();
+  }
+
+  // The run's end; nullptr when it does not come in time. Valid until the listener goes.
+  const Ended* Wait(std::uint64_t run, int timeout_ms = 60'000) {
+    std::unique_lock lock(mutex_);
+    const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                     [&] { return ended_.contains(run); });
+    return came ? &ended_[run] : nullptr;
+  }
+
+  bool WaitClosed(int timeout_ms = 60'000) {
+    std::unique_lock lock(mutex_);
+    return news_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return closed_; });
+  }
+
+  std::string Chunks(std::uint64_t run, Stream stream) {
+    const std::lock_guard lock(mutex_);
+    return chunks_[{run, stream}];
+  }
+
+  std::vector<std::uint64_t> order() {
+    const std::lock_guard lock(mutex_);
+    return order_;
+  }
+
+  // What came when nothing more should have come.
+  int late() {
+    const std::lock_guard lock(mutex_);
+    int count = late_chunks_ + late_ends_;
+    for (const auto& [run, ended] : ended_)
+      count += ended.times - 1;
+    return count;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::map<std::uint64_t, Ended> ended_;
+  std::map<std::pair<std::uint64_t, Stream>, std::string> chunks_;
+  std::vector<std::uint64_t> order_;
+  bool closed_ = false;
+  int late_chunks_ = 0;
+  int late_ends_ = 0;
+};
+
+}  // namespace native_runner

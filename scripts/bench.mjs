@@ -1,0 +1,9 @@
+// npm run bench: our runs against a C floor, child_process and execa; see bench/suite.mjs. Sets up
+// what is missing first.
+import { bootstrap } from "./lib/run.mjs";
+
+bootstrap();
+
+// Needs what bootstrap has just installed and built.
+const { main } = await import("../bench/suite.mjs");
+process.exitCode = await main(process.argv.slice(2));

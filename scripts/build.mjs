@@ -1,0 +1,82 @@
+// Builds the addon and the launcher (CMake + Ninja), then dist/ (tsc). Does only what has changed.
+//   node scripts/build.mjs [--native-only] [--tests] [--preset release|debug|asan|tsan|fuzz]
+//     --tests  the C++ tests too; they need GoogleTest and libuv, which a host that only uses the
+//              package from a checkout may lack
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { buildDirectory, filesBelow, hashOf, inRoot, nodeProgram } from "./lib/project.mjs";
+import { fail, outputOf, run, runQuietly } from "./lib/run.mjs";
+
+const { values: options } = parseArgs({
+  options: {
+    "native-only": { type: "boolean", default: false },
+    preset: { type: "string", default: "release" },
+    tests: { type: "boolean", default: false },
+  },
+});
+
+const isCurrent = (stamp, hash) => existsSync(stamp) && readFileSync(stamp, "utf8") === hash;
+
+function leaveStamp(stamp, hash) {
+  mkdirSync(path.dirname(stamp), { recursive: true });
+  writeFileSync(stamp, hash);
+}
+
+const hasTestLibraries = () => outputOf("pkg-config", ["--exists", "gtest", "libuv"]) !== undefined;
+
+/** CMake notices changed sources by itself, but neither changed presets nor another node. */
+function configure(preset) {
+  const directory = buildDirectory(preset);
+  const cache = preset === "fuzz" || hasTestLibraries() ? [] : ["-DNATIVE_RUNNER_TESTS=OFF"];
+  const stamp = path.join(directory, ".configured");
+  const hash = hashOf(filesBelow("CMakePresets.json"), process.execPath, process.version, ...cache);
+  if (isCurrent(stamp, hash) && existsSync(path.join(directory, "build.ninja"))) return;
+  runQuietly("cmake", ["--preset", preset, ...cache]);
+  leaveStamp(stamp, hash);
+}
+
+function buildNative(preset, { tests }) {
+  if (outputOf("cmake", ["--version"]) === undefined) {
+    fail("no cmake here; run scripts/bootstrap first");
+  }
+  configure(preset);
+  const args = ["--build", "--preset", preset, "--parallel", String(os.availableParallelism())];
+  if (!tests && preset !== "fuzz") args.push("--target", "native_runner", "launcher");
+  if (process.stdout.isTTY) run("cmake", args);
+  else runQuietly("cmake", args, { without: /^\[\d+\/\d+\] .*\n/gm });
+}
+
+function linkCompileCommands(preset) {
+  const link = inRoot("compile_commands.json");
+  rmSync(link, { force: true });
+  symlinkSync(path.join("build", preset, "compile_commands.json"), link);
+}
+
+function buildTypeScript() {
+  const stamp = inRoot("build", "typescript.stamp");
+  const hash = hashOf(
+    filesBelow("lib", "types", "tsconfig.json", "tsconfig.build.json", "package.json"),
+  );
+  if (isCurrent(stamp, hash) && existsSync(inRoot("dist", "index.js"))) return;
+  rmSync(inRoot("dist"), { recursive: true, force: true });
+  run(process.execPath, [nodeProgram("typescript", "tsc"), "-p", "tsconfig.build.json"]);
+  const cli = inRoot("dist", "cli", "main.js");
+  if (existsSync(cli)) chmodSync(cli, 0o755);
+  leaveStamp(stamp, hash);
+}
+
+// lib/native.ts prefers prebuilds/, so a staged one would hide what is built here.
+rmSync(inRoot("prebuilds"), { recursive: true, force: true });
+buildNative(options.preset, options);
+if (options.preset === "release" || options.preset === "debug") linkCompileCommands(options.preset);
+if (!options["native-only"]) buildTypeScript();

@@ -1,0 +1,80 @@
+// An ordinary user for the tests that root starts: a uid that no account has, with a home, a copy of
+// the checkout (which may lie where only root can look, such as /root), and nothing of root's
+// environment. Needs root. Everything is below one temporary directory, owned by that user.
+import { spawnSync } from "node:child_process";
+import {
+  chownSync,
+  constants,
+  cpSync,
+  lchownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+} from "node:fs";
+import path from "node:path";
+import { processesOf } from "./processes.mjs";
+import { inRoot, root } from "./project.mjs";
+import { tempDirectory } from "./temp.mjs";
+
+const firstUid = 61_000; // between systemd's ranges for homes and for dynamic users
+const notNeeded = new Set([".git", ".cache", "coverage"].map((name) => inRoot(name)));
+
+function freeUid() {
+  const taken = new Set(
+    readFileSync("/etc/passwd", "utf8")
+      .split("\n")
+      .map((line) => Number(line.split(":")[2])),
+  );
+  let uid = firstUid;
+  while (taken.has(uid) || processesOf(uid).length > 0) uid += 1;
+  return uid;
+}
+
+function isNeeded(file) {
+  if (notNeeded.has(file)) return false;
+  const inBuild = path.relative(inRoot("build"), file);
+  if (inBuild === "" || inBuild.startsWith("..")) return true;
+  return /^release(\/(native_runner\.node|launcher))?$/.test(inBuild);
+}
+
+function giveAway(directory, uid) {
+  chownSync(directory, uid, uid);
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const file = path.join(directory, entry.name);
+    if (entry.isDirectory()) giveAway(file, uid);
+    else lchownSync(file, uid, uid);
+  }
+}
+
+/** The running node, or a copy of it where the user may not execute ours. */
+function nodeFor(uid, directory) {
+  const probe = spawnSync(process.execPath, ["--version"], { uid, gid: uid, cwd: "/" });
+  if (probe.status === 0) return process.execPath;
+  const copy = path.join(directory, "bin", "node");
+  cpSync(process.execPath, copy, { mode: constants.COPYFILE_FICLONE });
+  return copy;
+}
+
+export function makeOrdinaryUser() {
+  const uid = freeUid();
+  const home = tempDirectory("user");
+  const checkout = path.join(home, "checkout");
+  cpSync(root, checkout, {
+    recursive: true,
+    verbatimSymlinks: true,
+    mode: constants.COPYFILE_FICLONE,
+    filter: isNeeded,
+  });
+  mkdirSync(path.join(home, "tmp"));
+  const node = nodeFor(uid, home);
+  giveAway(home, uid);
+  const env = {
+    PATH: `${path.dirname(node)}:${process.env.PATH}`,
+    HOME: home,
+    TMPDIR: path.join(home, "tmp"),
+    LANG: process.env.LANG ?? "C.UTF-8",
+    NATIVE_RUNNER_TEST_AS: "user",
+    ...(process.env.CI === undefined ? {} : { CI: process.env.CI }),
+  };
+  return { uid, home, checkout, node, env, spawnOptions: { uid, gid: uid, env, cwd: checkout } };
+}

@@ -1,0 +1,96 @@
+# Which package brings what scripts/bootstrap looks for, for each package manager. Sourced, not run.
+
+package_manager() {
+  for manager in apt-get dnf pacman apk; do
+    if command -v "$manager" >/dev/null 2>&1; then echo "$manager"; return 0; fi
+  done
+  return 1
+}
+
+# One package name, or nothing where the thing comes with another or cannot be had.
+package_for() { # package_for MANAGER WHAT
+  case $1:$2 in
+    *:bwrap) echo bubblewrap ;;
+    *:git) echo git ;;
+    *:cmake) echo cmake ;;
+
+    apt-get:compiler) echo g++ ;;
+    dnf:compiler) echo gcc-c++ ;;
+    pacman:compiler) echo gcc ;;
+    apk:compiler) echo g++ ;;
+
+    apt-get:ninja | dnf:ninja) echo ninja-build ;;
+    pacman:ninja) echo ninja ;;
+    apk:ninja) echo samurai ;;
+
+    apt-get:pkg-config) echo pkg-config ;;
+    dnf:pkg-config) echo pkgconf-pkg-config ;;
+    pacman:pkg-config | apk:pkg-config) echo pkgconf ;;
+
+    apt-get:static-libc) echo libc6-dev ;;
+    dnf:static-libc) echo glibc-static ;;
+    dnf:static-libstdc++) echo libstdc++-static ;;
+    apk:static-libc) echo musl-dev ;;
+
+    apt-get:linux-headers) echo linux-libc-dev ;;
+    dnf:linux-headers) echo kernel-headers ;;
+    pacman:linux-headers) echo linux-api-headers ;;
+    apk:linux-headers) echo linux-headers ;;
+
+    apt-get:libseccomp | apk:libseccomp) echo libseccomp-dev ;;
+    dnf:libseccomp) echo libseccomp-devel ;;
+    pacman:libseccomp) echo libseccomp ;;
+
+    apt-get:libuv) echo libuv1-dev ;;
+    dnf:libuv) echo libuv-devel ;;
+    pacman:libuv) echo libuv ;;
+    apk:libuv) echo libuv-dev ;;
+
+    apt-get:gtest) echo libgtest-dev ;;
+    dnf:gtest) echo gtest-devel ;;
+    pacman:gtest) echo gtest ;;
+    apk:gtest) echo gtest-dev ;;
+
+    # Only for the distribution's own node; another one brings its headers along.
+    *:node-headers) distribution_node_headers "$1" ;;
+
+    *:clang) echo clang ;;
+    apt-get:clang-tidy) echo clang-tidy ;;
+    apt-get:clang-format) echo clang-format ;;
+    dnf:clang-tidy | dnf:clang-format) echo clang-tools-extra ;;
+    pacman:clang-tidy | pacman:clang-format) echo clang ;;
+    apk:clang-tidy | apk:clang-format) echo clang-extra-tools ;;
+    apt-get:fuzzer-runtime) echo libclang-rt-dev ;;
+    *:fuzzer-runtime) echo compiler-rt ;;
+    dnf:asan) echo libasan ;;
+    dnf:tsan) echo libtsan ;;
+    dnf:ubsan) echo libubsan ;;
+  esac
+}
+
+distribution_node_headers() {
+  [ "$(node -p process.execPath)" = /usr/bin/node ] || return 0
+  case $1 in
+    apt-get) echo libnode-dev ;;
+    dnf) echo nodejs-devel ;;
+    apk) echo nodejs-dev ;;
+  esac
+}
+
+packages_for() { # packages_for MANAGER WHAT...
+  for_manager=$1
+  shift
+  for what in "$@"; do package_for "$for_manager" "$what"; done | sort -u | tr '\n' ' ' | sed 's/ $//'
+}
+
+install_command() { # install_command MANAGER PACKAGES
+  case $1 in
+    apt-get) echo "apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $2" ;;
+    dnf) echo "dnf install -y $2" ;;
+    pacman)
+      # A fresh image has no package database yet; elsewhere -Sy without -u would half-upgrade.
+      if [ -e /var/lib/pacman/sync/core.db ]; then echo "pacman -S --needed --noconfirm $2"
+      else echo "pacman -Sy --needed --noconfirm $2"; fi ;;
+    apk) echo "apk add $2" ;;
+  esac
+}

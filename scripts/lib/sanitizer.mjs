@@ -1,0 +1,75 @@
+// How a sanitizer's runtime comes into stock Node, and the reports it leaves.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import path from "node:path";
+import { buildDirectory, inRoot } from "./project.mjs";
+import { fail, outputOf, run } from "./run.mjs";
+import { tempDirectory } from "./temp.mjs";
+
+const compilerFlags = { asan: "-fsanitize=address", tsan: "-fsanitize=thread" };
+
+function runtimeOf(sanitizer) {
+  const file = outputOf("g++", [`-print-file-name=lib${sanitizer}.so`])?.trim() ?? "";
+  if (!path.isAbsolute(file)) fail(`g++ has no lib${sanitizer}.so; run scripts/bootstrap --ci`);
+  return file;
+}
+
+/** An empty directory that the reports go to. */
+function reportsOf(sanitizer) {
+  const directory = path.join(buildDirectory(sanitizer), "reports");
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  return directory;
+}
+
+/**
+ * The environments to run in. A report may come from a process whose exit code a test looks at for
+ * other reasons, so in Node the files decide (`exitcode=0`), not the codes.
+ */
+export function environmentsOf(sanitizer) {
+  const reports = reportsOf(sanitizer);
+  const log = `log_path=${path.join(reports, "report")}`;
+  const suppressions = `suppressions=${inRoot("scripts", "tsan.supp")}`;
+  const inTests = {
+    ...process.env,
+    ASAN_OPTIONS: `detect_leaks=1:detect_stack_use_after_return=1:${log}`,
+    UBSAN_OPTIONS: `print_stacktrace=1:${log}`,
+    TSAN_OPTIONS: `second_deadlock_stack=1:${log}`,
+  };
+  const inNode = {
+    ...inTests,
+    ASAN_OPTIONS: `detect_leaks=0:${log}`,
+    TSAN_OPTIONS: `ignore_noninstrumented_modules=1:exitcode=0:${suppressions}:${log}`,
+    LD_PRELOAD: runtimeOf(sanitizer),
+    // dash, among others, does not start with ThreadSanitizer's runtime.
+    ...(sanitizer === "tsan" && {
+      NODE_OPTIONS: `--require=${inRoot("scripts", "lib", "preload-in-node.cjs")}`,
+    }),
+    OPENAGENTIC_NATIVE_RUNNER_PRESET: sanitizer,
+  };
+  return { inTests, inNode, takeReports: () => takeReports(reports) };
+}
+
+/** What was reported since the last call: [{ name, text }]. */
+function takeReports(directory) {
+  return readdirSync(directory).map((name) => {
+    const file = path.join(directory, name);
+    const text = readFileSync(file, "utf8");
+    rmSync(file);
+    return { name, text };
+  });
+}
+
+/** The positive control: a planted fault in an addon must be reported. */
+export function checkThatFaultsAreFound(sanitizer, { inNode, takeReports }) {
+  const addon = path.join(tempDirectory(sanitizer), "fault.node");
+  const source = inRoot("scripts", "lib", "planted-fault.cpp");
+  const flags = [compilerFlags[sanitizer], "-g", "-O0", "-shared", "-fPIC", "-pthread"];
+  run("g++", [...flags, source, "-o", addon]);
+  const script = "try { process.dlopen({ exports: {} }, process.argv[1]); } catch {}";
+  spawnSync(process.execPath, ["-e", script, addon], { env: inNode, stdio: "ignore" });
+  const reports = takeReports();
+  if (!reports.some(({ text }) => text.includes("planted-fault.cpp"))) {
+    fail(`${sanitizer} did not report a planted fault; it would not find others either`);
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The contract between lib/ and native/addon: what native_runner.node exports. Only lib/native.ts
+ * loads it. All checks of values happen behind it; it throws TypeError and RangeError with Node's
+ * codes, and errors whose `code` is a {@link SandboxErrorCode}, with `fix` where something helps.
+ */
+
+import type {
+  BubblewrapArgvOptions,
+  BubblewrapCommand,
+  BubblewrapNativeRunnerOptions,
+  FirejailNativeRunnerOptions,
+  LandlockNativeRunnerOptions,
+  LocalNativeRunnerOptions,
+  NativeExecInput,
+  SandboxedExecResult,
+} from "./public.js";
+
+/** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
+export type NativeRequest = Omit<NativeExecInput, "signal">;
+
+/** What only JavaScript knows of a run. */
+export type NativeContext = {
+  /** Goes into the audit as it is. */
+  policyHash: string;
+  /** The host's variables, in a worker thread; absent on the main thread, where environ is read. */
+  environment?: Record<string, string>;
+};
+
+/** A run that was accepted. */
+export type NativeRun = {
+  /** For `abort`; unique in its Node environment. */
+  id: number;
+  /** Settles on the JavaScript thread, after the last callback. */
+  done: Promise<SandboxedExecResult>;
+};
+
+/** A run that is only planned: its result has the audit it would have, and "exited" or "setup-failed". */
+export type NativePlan = NativeRun & {
+  /** "NAME=value" of every variable that the command would get. */
+  environment: string[];
+};
+
+/** A native runner: options that were checked, and a lane. */
+export interface RunnerHandle {
+  /** The policy's canonical text; constant for a handle. */
+  policyText(): string;
+  /** Starts or queues a run. Throws on misuse. */
+  exec(input: NativeRequest, context: NativeContext): NativeRun;
+  /** Decides all that `exec` would, and starts nothing. Throws on misuse. */
+  explain(input: NativeRequest, context: NativeContext): NativePlan;
+  /** Ends a run, also a queued one; an id that has settled is ignored. */
+  abort(id: number): void;
+}
+
+/** The module. */
+export interface NativeAddon {
+  /** Once per Node environment, before the first handle is made. */
+  configure(options: { launcherPath: string }): void;
+  buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand;
+  BubblewrapNativeRunner: new (options: BubblewrapNativeRunnerOptions) => RunnerHandle;
+  LandlockNativeRunner: new (options: LandlockNativeRunnerOptions) => RunnerHandle;
+  FirejailNativeRunner: new (options: FirejailNativeRunnerOptions) => RunnerHandle;
+  LocalNativeRunner: new (options: LocalNativeRunnerOptions) => RunnerHandle;
+  /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
+  landlockAbi(): number;
+  /** The path of a program on the host's own PATH. */
+  findProgram(name: string): string | null;
+}
