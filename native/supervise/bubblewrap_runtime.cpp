@@ -7,7 +7,6 @@
 #include "policy/bubblewrap_argv.h"
 #include "policy/extra_args.h"
 #include "policy/workspace_path.h"
-#include "supervise/host.h"
 #include "supervise/landlock_rules.h"
 #include "supervise/landlock_runtime.h"
 #include "supervise/workspace.h"
@@ -93,13 +92,12 @@ RunRecord BubblewrapRuntime::Unprepared(const ExecRequest& request) const {
 void BubblewrapRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
   shared.programs->Get(policy_.bwrap_path, [this, &request, &shared, ready = std::move(ready)](
                                                Result<std::shared_ptr<const Program>> program) {
-    ready(program ? Plan(request, **program, shared.cgroups, shared.launcher.get())
-                  : Result<Preparation>(program.error()));
+    ready(program ? Plan(request, **program, shared) : Result<Preparation>(program.error()));
   });
 }
 
 Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Program& program,
-                                            const CgroupParent& cgroups, int launcher) const {
+                                            Shared& shared) const {
   const bool strict = policy_.isolation == Isolation::kStrict;
   if (!policy_.with_proc) {
     return Error{ErrorCode::kSetup,
@@ -114,7 +112,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (!relative) return relative.error();
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
-  auto facts = LookAtHost(policy_, program.features);
+  auto facts = shared.host.Look(policy_, program.features);
   if (!facts) return facts.error();
 
   Preparation preparation;
@@ -122,7 +120,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
   if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
   const auto limited =
-      ApplyLimits(request.limits, cgroups, strict && !facts->is_root, &preparation);
+      ApplyLimits(request.limits, shared.cgroups, strict && !facts->is_root, &preparation);
   if (limited) return *limited;
   const std::vector<std::string> limit_layers = std::move(preparation.record.layers);
 
@@ -150,7 +148,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   spawn.path = program.exec_path();
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--",
                 "/proc/self/fd/" + std::to_string(kLauncherDescriptor)};
-  spawn.inherited.push_back({launcher, kLauncherDescriptor});
+  spawn.inherited.push_back({shared.launcher.get(), kLauncherDescriptor});
   if (program.features.bind_fd) {
     spawn.Give(std::move(workspace->directory), kWorkspaceDescriptor);
   }

@@ -15,7 +15,7 @@ class BubblewrapRuntime : public Runtime {
 
   // What Prepare would do here, as data, for `explain`; starts and opens nothing that stays.
   Result<Preparation> Plan(const ExecRequest& request, const Program& program,
-                           const CgroupParent& cgroups, int launcher) const;
+                           Shared& shared) const;
 
   const BubblewrapPolicy& policy() const { return policy_; }
 

@@ -40,13 +40,13 @@ void LandlockRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready 
   ready(Plan(request, shared));
 }
 
-Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, const Shared& shared) const {
+Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& shared) const {
   if (LandlockAbi() == 0) return NoLandlock();
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
-  auto rules = LandlockRules(policy_, FindSecrets(), workspace->path);
+  auto rules = LandlockRules(policy_, shared.host.FindSecrets(), workspace->path);
   if (!rules) return rules.error();
 
   Preparation preparation;

@@ -23,7 +23,7 @@ class LandlockRuntime : public Runtime {
   const LandlockPolicy& policy() const { return policy_; }
 
  private:
-  Result<Preparation> Plan(const ExecRequest& request, const Shared& shared) const;
+  Result<Preparation> Plan(const ExecRequest& request, Shared& shared) const;
 
   LandlockPolicy policy_;
 };

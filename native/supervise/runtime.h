@@ -13,6 +13,7 @@
 #include "policy/result.h"
 #include "supervise/cgroup.h"
 #include "supervise/child.h"
+#include "supervise/host.h"
 #include "supervise/program.h"
 #include "supervise/run_result.h"
 
@@ -25,6 +26,7 @@ struct Shared {
   Descriptor launcher;  // the sealed image of the launcher
   std::unique_ptr<Programs> programs;
   CgroupParent cgroups;
+  Host host;
 };
 
 // Holds a spawned child back until it has been put into its cgroup: writing `bytes` lets it go.

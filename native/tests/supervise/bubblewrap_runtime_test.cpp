@@ -1,5 +1,6 @@
 #include "supervise/bubblewrap_runtime.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,8 +17,6 @@ namespace native_runner {
 namespace {
 
 using Texts = std::vector<std::string>;
-
-constexpr int kLauncher = 99;
 
 bool Has(const Texts& list, const std::string& entry) {
   return std::find(list.begin(), list.end(), entry) != list.end();
@@ -41,12 +40,13 @@ class BubblewrapRuntimeTest : public testing::Test {
  protected:
   void SetUp() override {
     program_.path = "/opt/bwrap";
+    shared_.launcher = std::move(OpenPath("/dev/null", O_RDONLY).value());
     program_.features = {.bind_fd = true, .disable_userns = true, .as_pid_1 = true, .size = true};
     policy_ = SandboxPolicy(directory_.path());
   }
 
   Result<Preparation> Plan(const ExecRequest& request) {
-    return BubblewrapRuntime(policy_).Plan(request, program_, cgroups_, kLauncher);
+    return BubblewrapRuntime(policy_).Plan(request, program_, shared_);
   }
   Result<Preparation> Plan() { return Plan(CommandRequest({"node", "a.js"})); }
 
@@ -66,7 +66,7 @@ class BubblewrapRuntimeTest : public testing::Test {
   TempDirectory directory_;
   Program program_;
   BubblewrapPolicy policy_;
-  CgroupParent cgroups_;
+  Shared shared_;
 };
 
 TEST_F(BubblewrapRuntimeTest, StartsBwrapWithTheLauncherAsItsCommand) {
@@ -78,8 +78,8 @@ TEST_F(BubblewrapRuntimeTest, StartsBwrapWithTheLauncherAsItsCommand) {
   EXPECT_EQ(made->order.flags,
             kOrderIsInit | kOrderNoCapabilities | kOrderNoNewPrivs | kOrderSeccomp);
   const auto& inherited = made->spawn.inherited;
-  EXPECT_TRUE(std::any_of(inherited.begin(), inherited.end(), [](const Inherited& each) {
-    return each.source == kLauncher && each.number == 5;
+  EXPECT_TRUE(std::any_of(inherited.begin(), inherited.end(), [this](const Inherited& each) {
+    return each.source == shared_.launcher.get() && each.number == 5;
   }));
   EXPECT_FALSE(made->gate.descriptor.valid());
 }
@@ -171,7 +171,7 @@ TEST_F(BubblewrapRuntimeTest, RefusesWhatItCannotDo) {
 }
 
 TEST_F(BubblewrapRuntimeTest, ACgroupHoldsBwrapBackUntilItIsIn) {
-  cgroups_ = CgroupParent("/nonexistent", true, true);
+  shared_.cgroups = CgroupParent("/nonexistent", true, true);
   ExecRequest request = CommandRequest({"true"});
   request.limits.memory_bytes = 1 << 30;
   auto made = Plan(request);

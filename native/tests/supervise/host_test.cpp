@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/supervise/support/temp_directory.h"
@@ -24,30 +26,30 @@ BubblewrapPolicy With(std::vector<std::string> ro_binds, bool named) {
   return policy;
 }
 
-TEST(LookAtHost, ANamedBindThatIsMissingIsASetupErrorThatNamesIt) {
+TEST(Host, ANamedBindThatIsMissingIsASetupErrorThatNamesIt) {
   const TempDirectory directory;
   const std::string missing = directory.Path("missing");
-  const auto facts = LookAtHost(With({"/usr", missing}, true), {});
+  const auto facts = Host().Look(With({"/usr", missing}, true), {});
   ASSERT_FALSE(facts);
   EXPECT_EQ(facts.error().code, ErrorCode::kSetup);
   EXPECT_EQ(facts.error().message, "roBinds names \"" + missing + "\", which this host lacks");
   EXPECT_FALSE(facts.error().fix.empty());
 
   std::filesystem::create_directory(missing);  // looked at anew for each run
-  EXPECT_TRUE(LookAtHost(With({"/usr", missing}, true), {}));
+  EXPECT_TRUE(Host().Look(With({"/usr", missing}, true), {}));
 }
 
-TEST(LookAtHost, ADefaultThatIsMissingIsListed) {
+TEST(Host, ADefaultThatIsMissingIsListed) {
   const TempDirectory directory;
   const std::string missing = directory.Path("missing");
-  auto facts = LookAtHost(With({"/usr", missing}, false), {});
+  auto facts = Host().Look(With({"/usr", missing}, false), {});
   ASSERT_TRUE(facts);
   EXPECT_EQ(facts->missing, std::vector<std::string>{missing});
 }
 
-TEST(LookAtHost, FilesAndDirectoriesAreThere) {
+TEST(Host, FilesAndDirectoriesAreThere) {
   const TempDirectory directory;
-  auto facts = LookAtHost(With({directory.path(), directory.Write("file", "")}, true), {});
+  auto facts = Host().Look(With({directory.path(), directory.Write("file", "")}, true), {});
   ASSERT_TRUE(facts);
   EXPECT_TRUE(facts->missing.empty());
   EXPECT_TRUE(facts->links.empty());
@@ -59,8 +61,8 @@ std::string TargetOf(const HostFacts& facts, const std::string& path) {
   return link == facts.links.end() ? "none" : link->target;
 }
 
-TEST(LookAtHost, MergedUsrIsSeenAsLinks) {
-  auto facts = LookAtHost(With(DefaultRoBinds(), false), {});
+TEST(Host, MergedUsrIsSeenAsLinks) {
+  auto facts = Host().Look(With(DefaultRoBinds(), false), {});
   ASSERT_TRUE(facts);
   for (const std::string& path : DefaultRoBinds()) {
     std::string expected = "none";
@@ -73,7 +75,7 @@ TEST(LookAtHost, MergedUsrIsSeenAsLinks) {
   }
 }
 
-TEST(LookAtHost, ALinkIsKnownByWhatItFinallyLeadsTo) {
+TEST(Host, ALinkIsKnownByWhatItFinallyLeadsTo) {
   const TempDirectory directory;
   const std::string real = directory.Path("real");
   std::filesystem::create_directories(real + "/sub");
@@ -81,7 +83,7 @@ TEST(LookAtHost, ALinkIsKnownByWhatItFinallyLeadsTo) {
   std::filesystem::create_symlink("link", directory.Path("chain"));
   const std::string link = directory.Path("link");
   const std::string chain = directory.Path("chain");
-  auto facts = LookAtHost(With({real, link, chain, link + "/sub"}, true), {});
+  auto facts = Host().Look(With({real, link, chain, link + "/sub"}, true), {});
   ASSERT_TRUE(facts);
   EXPECT_TRUE(facts->missing.empty());
   EXPECT_EQ(TargetOf(*facts, real), "none");
@@ -90,28 +92,28 @@ TEST(LookAtHost, ALinkIsKnownByWhatItFinallyLeadsTo) {
   EXPECT_EQ(TargetOf(*facts, link + "/sub"), real + "/sub");
 }
 
-TEST(LookAtHost, ALinkToNowhereIsLeftToBwrap) {
+TEST(Host, ALinkToNowhereIsLeftToBwrap) {
   const TempDirectory directory;
   const std::string link = directory.Path("link");
   std::filesystem::create_symlink("nowhere", link);
-  auto facts = LookAtHost(With({link}, true), {});
+  auto facts = Host().Look(With({link}, true), {});
   ASSERT_TRUE(facts);
   EXPECT_TRUE(facts->links.empty());
 }
 
-TEST(LookAtHost, PassesOnWhatBwrapCanDo) {
+TEST(Host, PassesOnWhatBwrapCanDo) {
   BwrapFeatures features;
-  auto none = LookAtHost({}, features);
+  auto none = Host().Look({}, features);
   ASSERT_TRUE(none);
   EXPECT_FALSE(none->bwrap_bind_fd || none->bwrap_disable_userns);
   features.bind_fd = features.disable_userns = true;
-  auto both = LookAtHost({}, features);
+  auto both = Host().Look({}, features);
   ASSERT_TRUE(both);
   EXPECT_TRUE(both->bwrap_bind_fd && both->bwrap_disable_userns);
 }
 
-TEST(LookAtHost, OnlyRootHasSecretsToHide) {
-  auto strict = LookAtHost(With(DefaultRoBinds(), false), {});
+TEST(Host, OnlyRootHasSecretsToHide) {
+  auto strict = Host().Look(With(DefaultRoBinds(), false), {});
   ASSERT_TRUE(strict);
   EXPECT_EQ(strict->is_root, geteuid() == 0);
   if (geteuid() != 0) {
@@ -129,10 +131,54 @@ TEST(LookAtHost, OnlyRootHasSecretsToHide) {
   }
   BubblewrapPolicy compat = With(DefaultRoBinds(), false);
   compat.isolation = Isolation::kCompat;
-  auto facts = LookAtHost(compat, {});
+  auto facts = Host().Look(compat, {});
   ASSERT_TRUE(facts);
   EXPECT_TRUE(facts->is_root);
   EXPECT_TRUE(facts->secret_files.empty() && facts->secret_directories.empty());
+}
+
+// Long ago, as the host's own directories changed: what is that young is looked at anew anyway.
+void WaitUntilSettled() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+}
+
+TEST(Host, WhatHasChangedIsSeenByTheNextLook) {
+  const TempDirectory directory;
+  const std::string place = directory.Path("place");
+  std::filesystem::create_directory(directory.Path("real"));
+  std::filesystem::create_directory(directory.Path("other"));
+  std::filesystem::create_directory(place);
+  WaitUntilSettled();
+  Host host;
+  const BubblewrapPolicy policy = With({place}, false);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(TargetOf(host.Look(policy, {}).value(), place), "none");
+
+  std::filesystem::remove(place);
+  EXPECT_EQ(host.Look(policy, {}).value().missing, std::vector<std::string>{place});
+  std::filesystem::create_symlink("real", place);
+  EXPECT_EQ(TargetOf(host.Look(policy, {}).value(), place), directory.Path("real"));
+  WaitUntilSettled();
+  EXPECT_EQ(TargetOf(host.Look(policy, {}).value(), place), directory.Path("real"));
+  std::filesystem::remove(place);
+  std::filesystem::create_symlink("other", place);
+  EXPECT_EQ(TargetOf(host.Look(policy, {}).value(), place), directory.Path("other"));
+}
+
+TEST(Host, ALinkBehindALinkIsFollowedEachTime) {
+  const TempDirectory elsewhere;
+  const TempDirectory directory;
+  std::filesystem::create_directory(directory.Path("a"));
+  std::filesystem::create_directory(directory.Path("b"));
+  std::filesystem::create_symlink(directory.Path("a"), elsewhere.Path("middle"));
+  std::filesystem::create_symlink(elsewhere.Path("middle"), directory.Path("link"));
+  WaitUntilSettled();
+  Host host;
+  const BubblewrapPolicy policy = With({directory.Path("link")}, true);
+  EXPECT_EQ(TargetOf(host.Look(policy, {}).value(), directory.Path("link")), directory.Path("a"));
+  std::filesystem::remove(elsewhere.Path("middle"));
+  std::filesystem::create_symlink(directory.Path("b"), elsewhere.Path("middle"));
+  EXPECT_EQ(TargetOf(host.Look(policy, {}).value(), directory.Path("link")), directory.Path("b"));
 }
 
 }  // namespace
