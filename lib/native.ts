@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 
 import type { NativeAddon } from "../types/addon.js";
 import { SandboxError } from "./errors.js";
+import { makeResult } from "./runners/result.js";
 
 /** What the loader needs of its host; the seam at which tests put a fake platform or addon. */
 export type LoaderHost = {
@@ -83,7 +84,7 @@ function load(host: LoaderHost): NativeAddon {
   if (!host.exists(launcherPath)) throw missing(host);
   try {
     const addon = host.load(binary) as NativeAddon;
-    addon.configure({ launcherPath });
+    addon.configure({ launcherPath, makeResult });
     return addon;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -12,6 +12,7 @@ import type {
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
   NativeExecInput,
+  Outcome,
   SandboxedExecResult,
 } from "./public.js";
 
@@ -25,6 +26,33 @@ export type NativeContext = {
   /** The host's variables, in a worker thread; absent on the main thread, where environ is read. */
   environment?: Record<string, string>;
 };
+
+/**
+ * What the addon reports of a run, made into the result that `exec` gives. The arrays may come again
+ * with the next run: they are copied, never changed. The audit's argv is `options`, then `command`.
+ */
+export type MakeResult = (
+  exitCode: number,
+  outcome: Outcome,
+  stdout: Uint8Array,
+  stderr: Uint8Array,
+  truncatedStdout: boolean,
+  truncatedStderr: boolean,
+  stdoutBytes: number,
+  stderrBytes: number,
+  userCpuMs: number,
+  systemCpuMs: number,
+  peakMemoryBytes: number,
+  cmd: string,
+  options: readonly string[],
+  command: readonly string[],
+  cwd: string | undefined,
+  durationMs: number,
+  signal: string | null,
+  runtime: string,
+  layers: readonly string[],
+  policyHash: string,
+) => SandboxedExecResult;
 
 /** A run that was accepted. */
 export type NativeRun = {
@@ -55,7 +83,7 @@ export interface RunnerHandle {
 /** The module. */
 export interface NativeAddon {
   /** Once per Node environment, before the first handle is made. */
-  configure(options: { launcherPath: string }): void;
+  configure(options: { launcherPath: string; makeResult: MakeResult }): void;
   buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand;
   BubblewrapNativeRunner: new (options: BubblewrapNativeRunnerOptions) => RunnerHandle;
   LandlockNativeRunner: new (options: LandlockNativeRunnerOptions) => RunnerHandle;

@@ -1,7 +1,5 @@
 #include "addon/convert.h"
 
-#include <uv.h>
-
 #include <utility>
 
 #include "addon/js_error.h"
@@ -118,19 +116,6 @@ std::optional<Policy> Checked(Reader& reader, Policy policy) {
   if (!reader.failed()) reader.FailIf(CheckPolicy(policy));
   if (reader.failed()) return std::nullopt;
   return policy;
-}
-
-// The host's own environment. Only on the main thread, where JavaScript changes this very one.
-std::vector<Variable> HostEnvironment() {
-  uv_env_item_t* items = nullptr;
-  int count = 0;
-  std::vector<Variable> variables;
-  if (uv_os_environ(&items, &count) != 0) return variables;
-  variables.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i)
-    variables.emplace_back(items[i].name, items[i].value);
-  uv_os_free_environ(items, count);
-  return variables;
 }
 
 }  // namespace
@@ -255,7 +240,8 @@ std::optional<ExecRequest> ReadExecInput(Reader& reader, const Napi::Value& valu
   auto given = reader.Variables(context, "environment", "context.environment");
   if (reader.failed()) return std::nullopt;
   request.environment =
-      BuildEnvironment(*rules.environment, given ? *given : HostEnvironment(), named, pwd);
+      given ? BuildEnvironment(PassedVariables(*rules.environment, *given), named, pwd)
+            : BuildEnvironment(rules.host->PassedBy(*rules.environment), named, pwd);
   return request;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "addon/host_environment.h"
 #include "addon/reader.h"
 #include "policy/policy.h"
 #include "policy/request.h"
@@ -27,6 +28,7 @@ std::optional<std::size_t> ReadMaxConcurrent(Reader& reader, const Napi::Value& 
 // What differs between the runners when an input is read.
 struct InputRules {
   const EnvironmentPolicy* environment = nullptr;
+  HostEnvironment* host = nullptr;
   std::string_view cwd_label;  // how messages about `cwd` start
   bool in_workspace = false;   // PWD is below /workspace; else it is only known when the run starts
 };

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "addon/js_error.h"
-#include "addon/result.h"
 
 namespace native_runner {
 namespace {
@@ -153,7 +152,7 @@ void EnvironmentState::DeliverEnd(Ended ended) {
     return;
   }
   ValueBuilder builder(env_);
-  napi_value result = MakeResult(builder, std::move(ended.result), waiting.policy_hash);
+  napi_value result = results_.Make(builder, std::move(ended.result), waiting.policy_hash);
   // Not ok: the worker is being terminated, nobody waits any more.
   if (builder.ok()) napi_resolve_deferred(env_, waiting.deferred, result);
 }

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "addon/result.h"
 #include "supervise/supervisor.h"
 
 namespace native_runner {
@@ -30,7 +31,10 @@ class EnvironmentState final : public RunListener {
   // The process's own PATH, where programs are looked for.
   static std::string SearchPath();
 
-  void set_launcher_path(std::string path) { launcher_path_ = std::move(path); }
+  void Configure(std::string launcher_path, const Napi::Function& make_result) {
+    launcher_path_ = std::move(launcher_path);
+    results_.set_make_result(make_result);
+  }
 
   // What JavaScript waits for with one run.
   struct Waiting {
@@ -85,6 +89,7 @@ class EnvironmentState final : public RunListener {
   std::unique_ptr<Napi::AsyncContext> context_;
   uv_async_t wake_{};
   std::string launcher_path_;
+  ResultMaker results_;
   std::unique_ptr<Supervisor> supervisor_;
   std::map<std::uint64_t, Waiting> waiting_;
   std::uint64_t last_run_ = 0;

@@ -15,7 +15,10 @@ Napi::Value Configure(const Napi::CallbackInfo& info) {
   Reader reader(info.Env());
   if (const auto options = reader.Object(info[0], "options")) {
     const auto path = reader.String(*options, "launcherPath", "launcherPath");
-    if (path) static_cast<EnvironmentState*>(info.Data())->set_launcher_path(*path);
+    const auto make_result = reader.Function(*options, "makeResult", "makeResult");
+    if (path && make_result) {
+      static_cast<EnvironmentState*>(info.Data())->Configure(*path, *make_result);
+    }
   }
   return info.Env().Undefined();
 }

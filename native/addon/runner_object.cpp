@@ -26,7 +26,7 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   if (!policy || reader.failed()) return nullptr;
   std::string text = PolicyText(*policy);
   auto runtime = std::make_shared<const RuntimeKind>(std::move(*policy));
-  const InputRules rules{&runtime->policy().environment, cwd_label, in_workspace};
+  const InputRules rules{&runtime->policy().environment, nullptr, cwd_label, in_workspace};
   return std::make_unique<RunnerCore>(StateOf(info), runtime, rules, std::move(text), width);
 }
 
@@ -81,6 +81,7 @@ RunnerCore::RunnerCore(EnvironmentState* state, std::shared_ptr<const Runtime> r
       runtime_(std::move(runtime)),
       rules_(rules),
       policy_text_(std::move(policy_text)) {
+  rules_.host = &host_environment_;
   if (max_concurrent) {
     lane_ = state_->NewLane();
     lane_width_ = *max_concurrent;

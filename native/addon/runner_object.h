@@ -29,6 +29,7 @@ class RunnerCore {
 
   EnvironmentState* state_;  // lives as long as the environment
   std::shared_ptr<const Runtime> runtime_;
+  HostEnvironment host_environment_;
   InputRules rules_;
   std::string policy_text_;
   std::uint64_t lane_ = 0;  // 0: the environment's default lane

@@ -41,6 +41,12 @@ napi_value ValueBuilder::Null() {
   return made;
 }
 
+napi_value ValueBuilder::Undefined() {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_get_undefined(env_, &made));
+  return made;
+}
+
 napi_value ValueBuilder::Array(const std::vector<napi_value>& elements) {
   napi_value made = nullptr;
   if (ok_) Check(napi_create_array_with_length(env_, elements.size(), &made));
@@ -50,7 +56,7 @@ napi_value ValueBuilder::Array(const std::vector<napi_value>& elements) {
   return made;
 }
 
-napi_value ValueBuilder::Strings(const std::vector<std::string>& strings) {
+napi_value ValueBuilder::Strings(std::span<const std::string> strings) {
   std::vector<napi_value> elements;
   elements.reserve(strings.size());
   for (const std::string& text : strings)
@@ -60,6 +66,15 @@ napi_value ValueBuilder::Strings(const std::vector<std::string>& strings) {
 
 void ValueBuilder::Set(napi_value object, const char* key, napi_value value) {
   if (ok_) Check(napi_set_named_property(env_, object, key, value));
+}
+
+napi_value ValueBuilder::Call(napi_value function, std::span<const napi_value> arguments) {
+  napi_value receiver = Undefined();
+  napi_value made = nullptr;
+  if (ok_) {
+    Check(napi_call_function(env_, receiver, function, arguments.size(), arguments.data(), &made));
+  }
+  return made;
 }
 
 napi_value ValueBuilder::View(napi_value buffer, std::size_t size) {

@@ -3,6 +3,7 @@
 #include <node_api.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ class ValueBuilder {
  public:
   explicit ValueBuilder(napi_env env) : env_(env) {}
 
+  napi_env env() const { return env_; }
   bool ok() const { return ok_; }
 
   napi_value Object();
@@ -27,8 +29,10 @@ class ValueBuilder {
   napi_value Boolean(bool value);
   napi_value Null();
   napi_value Array(const std::vector<napi_value>& elements);
-  napi_value Strings(const std::vector<std::string>& strings);
+  napi_value Strings(std::span<const std::string> strings);
+  napi_value Undefined();
   void Set(napi_value object, const char* key, napi_value value);
+  napi_value Call(napi_value function, std::span<const napi_value> arguments);
 
   // A Uint8Array over a copy, or over `bytes` itself where those are large.
   napi_value CopiedBytes(const std::uint8_t* data, std::size_t size);

@@ -59,12 +59,23 @@ std::vector<std::size_t> LastOfEachName(const std::vector<Variable>& named) {
 
 }  // namespace
 
-std::vector<std::string> BuildEnvironment(const EnvironmentPolicy& policy,
-                                          const std::vector<Variable>& host,
-                                          const std::vector<Variable>& named,
-                                          std::string_view cwd) {
+std::vector<std::string> PassedVariables(const EnvironmentPolicy& policy,
+                                         const std::vector<Variable>& host) {
   Names listed(policy.names.begin(), policy.names.end());
   std::sort(listed.begin(), listed.end());
+  std::vector<std::string> passed;
+  passed.reserve(host.size());
+  for (const Variable& variable : host) {
+    if (LetsThrough(policy, listed, variable)) {
+      passed.push_back(Assignment(variable.first, variable.second));
+    }
+  }
+  return passed;
+}
+
+std::vector<std::string> BuildEnvironment(const std::vector<std::string>& passed,
+                                          const std::vector<Variable>& named,
+                                          std::string_view cwd) {
   Names overridden;
   overridden.reserve(named.size());
   for (const Variable& variable : named)
@@ -72,12 +83,13 @@ std::vector<std::string> BuildEnvironment(const EnvironmentPolicy& policy,
   std::sort(overridden.begin(), overridden.end());
 
   std::vector<std::string> environment;
-  environment.reserve(host.size() + named.size() + 2);
+  environment.reserve(passed.size() + named.size() + 2);
   bool has_path = Holds(overridden, "PATH");
-  for (const Variable& variable : host) {
-    if (!LetsThrough(policy, listed, variable) || Holds(overridden, variable.first)) continue;
-    has_path |= variable.first == "PATH";
-    environment.push_back(Assignment(variable.first, variable.second));
+  for (const std::string& variable : passed) {
+    const std::string_view name = std::string_view(variable).substr(0, variable.find('='));
+    if (Holds(overridden, name)) continue;
+    has_path |= name == "PATH";
+    environment.push_back(variable);
   }
   for (const std::size_t index : LastOfEachName(named)) {
     environment.push_back(Assignment(named[index].first, named[index].second));

@@ -20,11 +20,14 @@ bool CarriesSecret(std::string_view name, std::string_view value);
 // node(1), bash(1), git(1)).
 bool SteersLoader(std::string_view name);
 
-// The command's environment as "NAME=value": the host's variables as the policy lets them through,
-// then `named` (always passed, the last of a name wins), then PWD=`cwd` unless `named` has it, and
-// a default PATH when none is left. Sorted by nothing: the host's order, then the caller's.
-std::vector<std::string> BuildEnvironment(const EnvironmentPolicy& policy,
-                                          const std::vector<Variable>& host,
+// Those of the host's variables that the policy lets through, as "NAME=value", in their order.
+std::vector<std::string> PassedVariables(const EnvironmentPolicy& policy,
+                                         const std::vector<Variable>& host);
+
+// The command's environment as "NAME=value": `passed`, then `named` (always passed, the last of a
+// name wins), then PWD=`cwd` unless `named` has it, and a default PATH when none is left. Sorted by
+// nothing: the host's order, then the caller's.
+std::vector<std::string> BuildEnvironment(const std::vector<std::string>& passed,
                                           const std::vector<Variable>& named, std::string_view cwd);
 
 }  // namespace native_runner

@@ -43,6 +43,7 @@ RunRecord RecordOf(const BubblewrapPolicy& policy, BubblewrapPlan plan,
     mount.descriptor = -1;  // the record names paths, not numbers
   record.argv = BubblewrapOptions(plan);
   record.argv.emplace_back("--");
+  record.command_at = record.argv.size();
   record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
   if (!request.cwd.empty()) record.cwd = request.cwd;
   return record;

@@ -24,6 +24,7 @@ struct RunRecord {
   std::vector<std::string> argv;
   std::optional<std::string> cwd;
   std::vector<std::string> layers;
+  std::size_t command_at = 0;  // where the command starts in argv; before it, the runtime's options
 };
 
 // All that became of one call of exec. With `rejection` there was no run: everything else is empty.
