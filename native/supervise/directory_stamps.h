@@ -13,6 +13,7 @@ class DirectoryStamps {
  public:
   // Call before looking at what `path` leads to: remembers all the directories above it.
   void AddAbove(const std::string& path);
+  void Add(const std::string& directory);
 
   // For a name that is found along directories which were not added.
   void Distrust() { trusted_ = false; }
@@ -37,7 +38,6 @@ class DirectoryStamps {
   };
 
   static Stamp Take(const std::string& directory);
-  void Add(const std::string& directory);
 
   std::vector<Entry> entries_;
   bool trusted_ = true;

@@ -78,7 +78,10 @@ const Host::Place& Host::PlaceOf(const std::string& path) {
   Place place{KindOf(path), {}};
   if (place.kind != Kind::kMissing) {
     const std::string real = RealPath(path);
-    if (real != path) {
+    if (real == path && place.kind == Kind::kLink) {  // to nowhere, and who knows until when
+      place.kind = Kind::kMissing;
+      stamps_.Distrust();
+    } else if (real != path) {
       stamps_.AddAbove(real);
       if (!LeadsStraight(path, real)) stamps_.Distrust();
       place.link = LinkText(path, real);
