@@ -1,45 +1,94 @@
 /**
- * The table of promises that every sandboxed runner keeps. A test for a further runtime or mode is
- * one line: describePromises("its name", (options) => new ItsRunner(options)).
+ * The table of promises, run for one runtime: what promises/matrix.ts says that it keeps is shown to
+ * be kept, and the rest not to be. A test for a further runtime is its column there and one line:
+ * describePromises("its name", (options) => new ItsRunner(options)).
  */
 
-import { afterAll, beforeAll, describe } from "vitest";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import type { RuntimeName } from "../../lib/index.js";
 import { kernelRows } from "./promises/kernel.js";
-import { networkRows, type Services, startServices } from "./promises/network.js";
-import { type Promised, testRows } from "./promises/promise.js";
+import { kMatrix, kPromiseNames } from "./promises/matrix.js";
+import { loopbackRows, networkRows } from "./promises/network.js";
+import { processRows } from "./promises/processes.js";
+import { type Heading, type Promised, testRows } from "./promises/promise.js";
 import { readRows } from "./promises/reads.js";
 import { makeScene, type Scene } from "./promises/scene.js";
+import { type Services, startServices } from "./promises/services.js";
 import { describeSurvival } from "./promises/survival.js";
 import { writeRows } from "./promises/writes.js";
-import { describeSandboxed, isRoot } from "./support/gate.js";
-import type { MakeRunner } from "./support/seen.js";
+import { isRoot } from "./support/gate.js";
+import { describeRuntime } from "./support/runtimes.js";
+import { type MakeRunner, run } from "./support/seen.js";
 
-export function describePromises(label: string, makeRunner: MakeRunner): void {
-  describeSandboxed(label, () => {
-    let scene: Scene | undefined;
-    let services: Services | undefined;
-    const madeScene = (): Scene => {
-      if (scene === undefined) throw new Error("the scene is made in beforeAll");
-      return scene;
-    };
-    const startedServices = (): Services => {
-      if (services === undefined) throw new Error("the services are started in beforeAll");
-      return services;
-    };
+/** Set once, before tests read it. */
+class Later<T> {
+  #value: T | undefined;
+
+  set(value: T): void {
+    this.#value = value;
+  }
+
+  get = (): T => {
+    if (this.#value === undefined) throw new Error("it is made in beforeAll");
+    return this.#value;
+  };
+}
+
+/** What is in force in a run, as the audit and the kernel say it. */
+async function lookWhatIsInForce({ workspace }: Scene, make: MakeRunner): Promise<string[]> {
+  const { result } = await run(make({ shadowDir: workspace }), ["true"]);
+  const layers = result.audits?.[0]?.layers ?? [];
+  const said = spawnSync(join(workspace, "probe"), ["landlock-abi"], { encoding: "utf8" });
+  const abis = Array.from({ length: Number(said.stdout) }, (_, at) => `Landlock ABI ${at + 1}`);
+  return [...layers, ...abis];
+}
+
+const refuses: Heading = { kept: "refuses a command that", not: "lets a command that" };
+const lets: Heading = { kept: "lets a command", not: "does not let a command" };
+
+/**
+ * @param describeIt for a runtime that is tested although `auto` would not take it.
+ */
+export function describePromises(
+  runtime: RuntimeName,
+  makeRunner: MakeRunner,
+  describeIt: (name: string, body: () => void) => void = (_, body) =>
+    describeRuntime(runtime, body),
+): void {
+  describeIt(runtime, () => {
+    const scene = new Later<Scene>();
+    const services = new Later<Services>();
+    const inForce = new Later<string[]>();
     beforeAll(async () => {
-      scene = makeScene();
-      services = await startServices();
+      scene.set(makeScene(runtime === "bubblewrap" ? "/workspace" : undefined));
+      services.set(await startServices(scene.get()));
+      inForce.set(await lookWhatIsInForce(scene.get(), makeRunner));
     });
-    afterAll(() => services?.close());
+    afterAll(() => services.get().close());
 
-    const describeRows = (promise: string, rows: readonly Promised[]): void => {
-      describe(promise, () => testRows(rows, madeScene, makeRunner, isRoot));
-    };
-    describeRows("1: refuses a command that", readRows());
-    describeRows("2: refuses a command that", writeRows());
-    describeRows("3: refuses a command that", kernelRows());
-    describeRows("4: refuses a command that", networkRows(startedServices));
-    describeSurvival(madeScene, makeRunner);
+    const trial = { runtime, makeRunner, isRoot, scene: scene.get, inForce: inForce.get };
+    const table: [string, Heading, Promised[]][] = [
+      ["1: reading", refuses, readRows()],
+      ["2: writing", refuses, writeRows()],
+      ["2: other processes", refuses, processRows(services.get)],
+      ["3: the kernel", refuses, kernelRows()],
+      ["4: the network", refuses, networkRows(services.get)],
+      ["4: its own network", lets, loopbackRows()],
+    ];
+    for (const [title, heading, rows] of table) {
+      describe(title, () => testRows(heading, rows, trial));
+    }
+    describeSurvival(scene.get, makeRunner);
+
+    test("is told of every promise", () => {
+      const rows = table.flatMap(([, , each]) => each.map(({ promise }) => promise));
+      const told = new Set([...rows, "nothing-survives"]);
+      const hostLacks = ["devices", "root-secrets"].filter((name) => !told.has(name as never));
+      expect([...told, ...hostLacks].sort()).toEqual([...kPromiseNames].sort());
+      expect(kMatrix["nothing-survives"][runtime].is).toBe("kept"); // all of survival.ts is
+    });
   });
 }

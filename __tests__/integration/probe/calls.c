@@ -3,10 +3,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +18,9 @@
 
 #ifndef SYS_clone3
 #define SYS_clone3 435
+#endif
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
 #endif
 #ifndef SYS_mount_setattr
 #define SYS_mount_setattr 442
@@ -75,7 +81,9 @@ int TypeIntoTerminal(int argc, char** argv) {
   (void)argc;
   (void)argv;
   const int primary = posix_openpt(O_RDWR | O_NOCTTY);
-  if (primary < 0 || grantpt(primary) != 0 || unlockpt(primary) != 0) Die("posix_openpt");
+  // No terminal to be had: a filter refuses even where there is nothing to type into (ENOTTY).
+  if (primary < 0) return Say(ioctl(STDIN_FILENO, TIOCSTI, "x"));
+  if (grantpt(primary) != 0 || unlockpt(primary) != 0) Die("posix_openpt");
   const pid_t child = fork();  // setsid(2) wants one that leads no group
   if (child == 0) {
     setsid();
@@ -88,6 +96,40 @@ int TypeIntoTerminal(int argc, char** argv) {
   waitpid(child, &status, 0);
   errno = WEXITSTATUS(status);
   return Say(errno == 0 ? 0 : -1);
+}
+
+// What /proc/self/status says of capabilities, no_new_privs and seccomp, without /proc.
+int ShowRights(int argc, char** argv) {
+  (void)argc;
+  (void)argv;
+  struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+  if (syscall(SYS_capget, &header, data) != 0) Die("capget");
+  unsigned long long ambient = 0;
+  for (unsigned long number = 0; number <= CAP_LAST_CAP; ++number) {
+    const int is_set = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, number, 0, 0);
+    if (is_set == 1) ambient |= 1ULL << number;
+  }
+  printf("CapInh: %08x%08x\nCapPrm: %08x%08x\nCapEff: %08x%08x\nCapAmb: %016llx\n",
+         data[1].inheritable, data[0].inheritable, data[1].permitted, data[0].permitted,
+         data[1].effective, data[0].effective, ambient);
+  printf("NoNewPrivs: %d\n", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+  printf("Seccomp: %d\n", prctl(PR_GET_SECCOMP, 0, 0, 0, 0));
+  return 0;
+}
+
+// The version of Landlock's interface that this kernel has.
+int ShowLandlockAbi(int argc, char** argv) {
+  (void)argc;
+  (void)argv;
+  const long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, 1);
+  printf("%ld\n", abi < 0 ? 0 : abi);
+  return 0;
+}
+
+// PID: asks whether it could be signalled, and does no more.
+int Signal(int argc, char** argv) {
+  return argc == 1 && atoi(argv[0]) > 1 ? Say(kill(atoi(argv[0]), 0)) : 98;
 }
 
 // getpid(2) by the i386 entry of the kernel, which a filter for one architecture must not overlook.

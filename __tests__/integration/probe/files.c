@@ -11,6 +11,11 @@
 
 #include "probe.h"
 
+// PATH: opens it for reading and reads nothing.
+int OpenForReading(int argc, char** argv) {
+  return argc == 1 ? Say(open(argv[0], O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) : 98;
+}
+
 // PATH: opens it for writing and writes nothing.
 int OpenForWriting(int argc, char** argv) {
   return argc == 1 ? Say(open(argv[0], O_WRONLY | O_NOCTTY | O_CLOEXEC)) : 98;
@@ -19,6 +24,27 @@ int OpenForWriting(int argc, char** argv) {
 // PATH: makes a new file.
 int CreateFile(int argc, char** argv) {
   return argc == 1 ? Say(open(argv[0], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)) : 98;
+}
+
+// PATH: cuts it to the size that it has.
+int Truncate(int argc, char** argv) {
+  if (argc != 1) return 98;
+  struct stat status;
+  if (stat(argv[0], &status) != 0) Die(argv[0]);
+  return Say(truncate(argv[0], status.st_size));
+}
+
+// PATH: gives it the mode that it has.
+int ChangeMode(int argc, char** argv) {
+  if (argc != 1) return 98;
+  struct stat status;
+  if (stat(argv[0], &status) != 0) Die(argv[0]);
+  return Say(chmod(argv[0], status.st_mode & 07777));
+}
+
+// PATH: sets its times to now.
+int ChangeTimes(int argc, char** argv) {
+  return argc == 1 ? Say(utimensat(AT_FDCWD, argv[0], NULL, 0)) : 98;
 }
 
 // FROM TO: a hard link.

@@ -8,7 +8,9 @@ int Say(int result);
 void Die(const char* what);
 
 Try CallByName;
-Try OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
-Try MakeSocket, AskTcp, AskUdp, AskAbstract;
+Try OpenForReading, OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
+Try Truncate, ChangeMode, ChangeTimes;
+Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces;
+Try ShowRights, ShowLandlockAbi, Signal;
 Try TypeIntoTerminal, CallAs32Bit;
 Try Reap, WithDescriptor, Linger;

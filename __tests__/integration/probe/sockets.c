@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -57,13 +58,38 @@ int AskUdp(int argc, char** argv) {
   return argc == 1 ? AskLoopback(SOCK_DGRAM, argv[0]) : 98;
 }
 
+static int AskAddress(const struct sockaddr_un* address) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (fd < 0) return Say(-1);
+  return Ask(fd, (const struct sockaddr*)address, sizeof *address);
+}
+
 // NAME, padded with NUL bytes as libuv does.
 int AskAbstract(int argc, char** argv) {
   if (argc != 1) return 98;
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(argv[0]) + 2 > sizeof address.sun_path) return 98;
   memcpy(address.sun_path + 1, argv[0], strlen(argv[0]));
-  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  if (fd < 0) return Say(-1);
-  return Ask(fd, (const struct sockaddr*)&address, sizeof address);
+  return AskAddress(&address);
+}
+
+// PATH of a socket.
+int AskUnix(int argc, char** argv) {
+  if (argc != 1) return 98;
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (strlen(argv[0]) + 1 > sizeof address.sun_path) return 98;
+  memcpy(address.sun_path, argv[0], strlen(argv[0]));
+  return AskAddress(&address);
+}
+
+// Prints the names of the network interfaces, a line each.
+int ShowInterfaces(int argc, char** argv) {
+  (void)argc;
+  (void)argv;
+  struct if_nameindex* const all = if_nameindex();
+  if (all == NULL) return Say(-1);
+  for (const struct if_nameindex* each = all; each->if_index != 0; ++each)
+    puts(each->if_name);
+  if_freenameindex(all);
+  return 0;
 }

@@ -1,68 +1,89 @@
-/** Promise 4: under "deny" there is only a loopback of one's own. */
+/** Promise 4: under "deny" there is no network, or only a loopback of one's own. */
 
-import { randomUUID } from "node:crypto";
-import { createSocket } from "node:dgram";
-import { once } from "node:events";
 import { readdirSync, readlinkSync } from "node:fs";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { join } from "node:path";
 import { expect } from "vitest";
 
+import type { PromiseName } from "./matrix.js";
 import { type Promised, says } from "./promise.js";
-import { bindsWithNode, kProbe } from "./scene.js";
+import { bindsWithNode, kProbe, type Scene } from "./scene.js";
+import { kSocketName, type Services } from "./services.js";
 
-/** What listens on the host; each answers "hello". */
-export type Services = { tcp: number; udp: number; abstract: string; close(): Promise<void> };
+const kNo = ["ECONNREFUSED", "ENETUNREACH", "EAGAIN", "EPERM", "EACCES", "ENOENT"];
 
-async function listen(at: { host: string; port: number } | { path: string }): Promise<Server> {
-  const server = createServer((socket) => {
-    socket.on("error", () => {});
-    socket.once("data", () => socket.end("hello"));
-  });
-  server.listen(at);
-  await once(server, "listening");
-  return server;
-}
-
-export async function startServices(): Promise<Services> {
-  const abstract = `native-runner-${randomUUID()}`;
-  const tcp = await listen({ host: "127.0.0.1", port: 0 });
-  const unix = await listen({ path: `\0${abstract}` });
-  const udp = createSocket("udp4");
-  udp.on("message", (_, from) => udp.send("hello", from.port, from.address));
-  udp.bind(0, "127.0.0.1");
-  await once(udp, "listening");
-  return {
-    tcp: (tcp.address() as AddressInfo).port,
-    udp: udp.address().port,
-    abstract,
-    close: async () => {
-      udp.close();
-      for (const server of [tcp, unix]) {
-        server.close();
-        await once(server, "close");
-      }
-    },
-  };
-}
-
-const kNo = ["ECONNREFUSED", "ENETUNREACH", "EAGAIN", "EPERM", "EACCES"];
+const kDeny = () => ({ network: "deny" }) as const;
+const kAllow = () => ({ network: "allow" }) as const;
 
 function reaches(
+  promise: PromiseName,
   name: string,
-  probe: (services: Services) => string[],
-  services: () => Services,
+  probe: (scene: Scene) => string[],
+  control: Promised["control"] = kAllow,
 ): Promised {
   return {
+    promise,
     name: `reaches ${name}`,
-    policy: () => ({ network: "deny" }),
-    command: () => [kProbe, ...probe(services())],
-    refused: says(...kNo),
-    control: () => ({ network: "allow" }),
+    policy: kDeny,
+    command: (scene) => [kProbe, ...probe(scene)],
+    kept: says(...kNo),
+    control,
     reached: says("hello"),
   };
 }
 
 const hostNetwork = (): string => readlinkSync("/proc/self/ns/net");
+
+export function networkRows(services: () => Services): Promised[] {
+  return [
+    reaches("no-network", "a TCP service on the host's loopback", () => [
+      "tcp",
+      String(services().tcp),
+    ]),
+    reaches("no-network", "a UDP service on the host's loopback, as DNS is", () => [
+      "udp",
+      String(services().udp),
+    ]),
+    reaches("no-abstract-sockets", "an abstract socket of the host", () => [
+      "abstract",
+      services().abstract,
+    ]),
+    // A path is no matter of the network: "allow" shows it no better where it is not mounted.
+    reaches(
+      "no-sockets-outside",
+      "a socket outside",
+      ({ outside }) => ["unix", join(outside, kSocketName)],
+      "local",
+    ),
+    reaches(
+      "no-sockets-inside",
+      "a socket that the host keeps in the workspace",
+      () => ["unix", kSocketName],
+      "local",
+    ),
+    {
+      promise: "no-network",
+      name: "sees the host's network interfaces",
+      policy: kDeny,
+      command: () => [kProbe, "interfaces"],
+      kept: says("lo", "EACCES"),
+      control: kAllow,
+      reached: (seen) =>
+        expect(seen.out.split("\n").sort()).toEqual(readdirSync("/sys/class/net").sort()),
+    },
+    {
+      promise: "network-namespace",
+      name: "shares the host's network namespace",
+      policy: kDeny,
+      command: () => "readlink /proc/self/ns/net",
+      kept: (seen) => {
+        expect(seen.out).toMatch(/^net:/);
+        expect(seen.out).not.toBe(hostNetwork());
+      },
+      control: kAllow,
+      reached: (seen) => expect(seen.out).toBe(hostNetwork()),
+    },
+  ];
+}
 
 /** A server and its client, both inside; Node must be among what is mounted. */
 const kOwnServer = [
@@ -74,44 +95,22 @@ const kOwnServer = [
        console.log(String(data));
        server.close();
      });
-   });`,
+   });
+   server.on("error", ({ code }) => console.log(code));`,
 ];
 
-const interfaces = "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | sort";
-
-export function networkRows(services: () => Services): Promised[] {
+/** What is to work, not to be refused. */
+export function loopbackRows(): Promised[] {
   return [
-    reaches("a TCP service on the host's loopback", ({ tcp }) => ["tcp", String(tcp)], services),
-    reaches(
-      "a UDP service on the host's loopback, as DNS is",
-      ({ udp }) => ["udp", String(udp)],
-      services,
-    ),
-    reaches("an abstract socket of the host", ({ abstract }) => ["abstract", abstract], services),
     {
-      name: "sees the host's network interfaces",
-      policy: () => ({ network: "deny" }),
-      command: () => interfaces,
-      refused: (seen) => expect(seen.out).toBe("lo"),
-      control: () => ({ network: "allow" }),
-      reached: (seen) =>
-        expect(seen.out.split("\n").sort()).toEqual(readdirSync("/sys/class/net").sort()),
-    },
-    {
-      name: "shares the host's network namespace",
-      policy: () => ({ network: "deny" }),
-      command: () => "readlink /proc/self/ns/net",
-      refused: (seen) => expect(seen.out).not.toBe(hostNetwork()),
-      control: () => ({ network: "allow" }),
-      reached: (seen) => expect(seen.out).toBe(hostNetwork()),
-    },
-    {
-      name: "is kept from a server of its own on its loopback",
+      promise: "own-loopback",
+      name: "speak to a server of its own",
       policy: () => ({ network: "deny", roBinds: bindsWithNode() }),
-      command: (_, isControl) => (isControl ? kOwnServer : [kProbe, "tcp", "1"]),
-      refused: says(...kNo),
-      control: "inside",
+      command: () => kOwnServer,
+      kept: says("hello"),
+      control: "local",
       reached: says("hello"),
+      isFeature: true,
     },
   ];
 }

@@ -11,6 +11,8 @@ export const kSecret = "the-secret-of-the-host";
 
 export type Scene = {
   workspace: string;
+  /** Where the sandbox shows the workspace. */
+  inside: string;
   /** A directory outside the workspace that a policy may mount read-only. */
   outside: string;
   /** Files that hold kSecret, by where they lie. */
@@ -22,6 +24,9 @@ export type Scene = {
 
 /** The probe's path inside the sandbox and, since it is relative to the workspace, outside too. */
 export const kProbe = "./probe";
+
+/** Not /tmp: that is the one place that runtimes without mounts may share with the host. */
+const kPlace = "/var/tmp";
 
 const kSystem = ["/usr", "/bin", "/lib", "/lib64", "/etc"].filter((path) => existsSync(path));
 
@@ -41,16 +46,18 @@ function plant(directory: string): string {
   return file;
 }
 
-export function makeScene(): Scene {
-  const workspace = tempDirectory("workspace");
-  const home = tempDirectory("home");
-  const outside = tempDirectory("outside");
+/** @param inside where the sandbox shows the workspace; default: at its host path. */
+export function makeScene(inside?: string): Scene {
+  const workspace = tempDirectory("workspace", kPlace);
+  const home = tempDirectory("home", kPlace);
+  const outside = tempDirectory("outside", kPlace);
+  mkdirSync(join(workspace, "mnt"));
   buildProbe(workspace);
   const secrets = {
     home: plant(join(home, ".ssh")),
     tmp: plant(tempDirectory("tmp", "/tmp")),
-    var: plant(tempDirectory("var", "/var/tmp")),
+    var: plant(tempDirectory("var", kPlace)),
     outside: plant(outside),
   };
-  return { workspace, outside, secrets, home, isRoot };
+  return { workspace, inside: inside ?? workspace, outside, secrets, home, isRoot };
 }

@@ -27,10 +27,12 @@ function whyNoSandbox(): string | undefined {
   return `bwrap does not work here: ${tried.stderr.trim() || `it ended with ${tried.status ?? tried.signal}`}`;
 }
 
-const reason = whyNoSandbox();
+/** Why bwrap can't be used here; undefined when it can. */
+export const whyNoBubblewrap = whyNoSandbox();
 
 /** `describe` for tests that need a working bwrap. */
 export function describeSandboxed(name: string, body: () => void): void {
+  const reason = whyNoBubblewrap;
   if (reason === undefined) {
     describe(name, body);
     return;

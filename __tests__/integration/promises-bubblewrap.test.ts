@@ -1,7 +1,4 @@
 import { describePromises } from "./promises.js";
 import { BubblewrapNativeRunner } from "./support/package.js";
 
-describePromises(
-  "BubblewrapNativeRunner, strict",
-  (options) => new BubblewrapNativeRunner(options),
-);
+describePromises("bubblewrap", (options) => new BubblewrapNativeRunner(options));
