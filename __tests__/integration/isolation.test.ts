@@ -1,7 +1,9 @@
 /** `isolation: "compat"`: exactly the flags of old, and the record shows it; still nothing survives. */
 
 import { spawnSync } from "node:child_process";
+import { readlinkSync } from "node:fs";
 import { expect, test } from "vitest";
+
 import { makeScene, type Scene } from "./promises/scene.js";
 import { describeSurvival } from "./promises/survival.js";
 import { describeSandboxed, isRoot, plainEnvironment } from "./support/gate.js";
@@ -44,6 +46,19 @@ describeSandboxed("isolation", () => {
     expect(layers.includes("userns-disabled")).toBe(stdout.includes("--disable-userns"));
     const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory() });
     expect((await run(runner, ["true"])).result.audits[0]?.layers).toEqual(layers);
+  });
+
+  test("strict has a user namespace of its own, and no capability that could be regained", async () => {
+    const show = "readlink /proc/self/ns/user; grep CapBnd /proc/self/status";
+    const shadowDir = tempDirectory();
+    const strict = await run(new BubblewrapNativeRunner({ shadowDir }), show);
+    const local = await run(new LocalNativeRunner({ shadowDir }), show);
+    const [inside, bounding] = strict.out.split("\n");
+    expect(local.out.split("\n")[0]).toBe(readlinkSync("/proc/self/ns/user"));
+    expect(inside).toMatch(/^user:\[\d+\]$/);
+    expect(inside).not.toBe(local.out.split("\n")[0]);
+    expect(bounding).toBe("CapBnd:\t0000000000000000");
+    expect(local.out).not.toContain(String(bounding));
   });
 
   test("compat says that it has less", async () => {
