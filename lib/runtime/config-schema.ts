@@ -3,7 +3,7 @@
 import * as v from "valibot";
 
 import { kDefaultReadDirs, kDefaultWriteDirs } from "../runners/landlock.js";
-import type { ShellBlockRule } from "../shell-policy/verdict.js";
+import { kShellBlockRules } from "../shell-policy/verdict.js";
 import type { RuntimeConfig } from "./config.js";
 import { kRuntimeTypes } from "./names.js";
 
@@ -16,20 +16,6 @@ export const kDefaultRuntimeBinds: readonly string[] = Object.freeze([
   "/bin",
   "/sbin",
 ]);
-
-const kBlockRules = [
-  "pipe-to-shell",
-  "decoded-execution",
-  "reverse-shell",
-  "destructive-root",
-  "disk-write",
-  "fork-bomb",
-  "inline-code",
-  "credential-path",
-  "destructive-git",
-  "system-control",
-  "kernel-module",
-] as const satisfies readonly ShellBlockRule[];
 
 const filled = v.pipe(v.string("a string"), v.nonEmpty("a string that is not empty"));
 const safe = v.pipe(filled, v.excludes("\0", "a string without NUL"));
@@ -74,7 +60,7 @@ const kSections = {
     shellAllowlist: list(filled),
     shellAllowlistMode: v.optional(v.picklist(["off", "warn", "strict"]), "off"),
     shellBlocklist: list(filled),
-    disabledShellRules: list(v.picklist(kBlockRules)),
+    disabledShellRules: list(v.picklist(kShellBlockRules)),
   },
 };
 

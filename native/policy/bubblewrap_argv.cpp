@@ -71,6 +71,11 @@ void AddMount(Options& options, const Mount& mount) {
     case Mount::Kind::kRemountReadOnly:
       AddOnTarget(options, "--remount-ro", mount.target);
       break;
+    case Mount::Kind::kProgram:
+      Add(options, {"--perms", "0555", "--ro-bind-data"});
+      options.push_back(std::to_string(mount.descriptor));
+      options.push_back(mount.target);
+      break;
     case Mount::Kind::kWord:
       options.push_back(mount.source);
       break;
@@ -81,6 +86,17 @@ bool MakesRootReadOnly(const Mount& mount) {
   const bool is_read_only =
       mount.kind == Mount::Kind::kRemountReadOnly || mount.kind == Mount::Kind::kReadOnlyBind;
   return is_read_only && SamePath(mount.target, "/");
+}
+
+bool IsLauncher(const Mount& mount) {
+  return mount.kind == Mount::Kind::kProgram;
+}
+
+// Mounts that a /proc comes with: bwrap's own, or a bind that a caller named.
+bool ShowsProc(const Mount& mount) {
+  if (mount.kind == Mount::Kind::kProc) return true;
+  const bool is_bind = mount.kind == Mount::Kind::kBind || mount.kind == Mount::Kind::kReadOnlyBind;
+  return is_bind && (PathCovers(mount.target, "/proc") || PathCovers("/proc", mount.target));
 }
 
 }  // namespace
@@ -110,6 +126,10 @@ std::vector<std::string> BubblewrapLayers(const BubblewrapPlan& plan) {
     layers.emplace_back("read-only-root");
   }
   if (plan.secrets_masked) layers.emplace_back("secrets-masked");
+  if (std::any_of(plan.mounts.begin(), plan.mounts.end(), IsLauncher) &&
+      std::none_of(plan.mounts.begin(), plan.mounts.end(), ShowsProc)) {
+    layers.emplace_back("no-proc");
+  }
   return layers;
 }
 

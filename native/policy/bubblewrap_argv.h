@@ -8,6 +8,9 @@
 
 namespace native_runner {
 
+// Where the launcher lies in a sandbox without /proc, through which it is started in others.
+inline constexpr char kLauncherFile[] = "/.native-runner-launcher";
+
 // One step of bwrap's own mount list, in order (bwrap(1)).
 struct Mount {
   enum class Kind {
@@ -19,6 +22,7 @@ struct Mount {
     kTmpfs,            // [--size N] --tmpfs target
     kDirectory,        // --dir target
     kRemountReadOnly,  // --remount-ro target
+    kProgram,          // --perms 0555 --ro-bind-data descriptor target
     kWord,             // source, as it is: one word of the caller's own
   };
   Kind kind = Kind::kReadOnlyBind;
@@ -64,12 +68,13 @@ struct HostFacts {
 
 // The policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor` when
 // it is >= 0 and facts.bwrap_bind_fd; `cwd` is absolute inside the sandbox. `tmp_bytes` caps the
-// private tmpfs, 0 = none. With strict isolation, mount points are made first and /, /dev and (for
-// root) /proc are then remounted read-only, so that only /workspace, /tmp and /dev/shm can be
-// written.
+// private tmpfs, 0 = none. `launcher` is the descriptor of the launcher's image, which becomes
+// kLauncherFile where the policy has no /proc. With strict isolation, mount points are made first
+// and /, /dev and (for root) /proc are then remounted read-only, so that only /workspace, /tmp and
+// /dev/shm can be written.
 BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& facts,
                               const std::string& workspace, int descriptor, const std::string& cwd,
-                              std::uint64_t tmp_bytes);
+                              std::uint64_t tmp_bytes, int launcher = -1);
 
 // The pure builder's plan: the contract's flags, nothing that depends on the host or the launcher.
 BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::string& cwd);

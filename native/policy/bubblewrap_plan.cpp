@@ -57,7 +57,7 @@ void SealMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds, boo
 
 BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& facts,
                               const std::string& workspace, int descriptor, const std::string& cwd,
-                              std::uint64_t tmp_bytes) {
+                              std::uint64_t tmp_bytes, int launcher) {
   const bool is_strict = policy.isolation == Isolation::kStrict;
   const std::uint64_t size_bytes = is_strict ? tmp_bytes : 0;  // document 1 has no --size
   BubblewrapPlan plan;
@@ -83,6 +83,12 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
   if (plan.secrets_masked) Append(plan.mounts, PlanMasks(binds, facts));
   for (const std::string& word : policy.extra_args)
     plan.mounts.push_back({.kind = Mount::Kind::kWord, .source = word, .target = ""});
+  if (!policy.with_proc) {
+    plan.mounts.push_back({.kind = Mount::Kind::kProgram,
+                           .source = "",
+                           .target = kLauncherFile,
+                           .descriptor = launcher});
+  }
   if (is_strict) SealMounts(plan.mounts, binds, has_root_bind, policy, facts, size_bytes);
 
   plan.mounts.push_back({.kind = Mount::Kind::kBind,

@@ -26,6 +26,7 @@ BwrapFeatures ParseBwrapHelp(std::string_view help) {
     features.disable_userns |= word == "--disable-userns";
     features.as_pid_1 |= word == "--as-pid-1";
     features.size |= word == "--size";
+    features.perms |= word == "--perms";
     help.remove_prefix(std::min(end + 1, help.size()));
   }
   return features;

@@ -11,6 +11,7 @@ struct BwrapFeatures {
   bool disable_userns = false;
   bool as_pid_1 = false;
   bool size = false;
+  bool perms = false;
 };
 BwrapFeatures ParseBwrapHelp(std::string_view help);
 

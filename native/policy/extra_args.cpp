@@ -84,7 +84,7 @@ std::vector<std::string> Undone(const Known& known, const std::string* operands)
       undone.emplace_back("no-capabilities");
       break;
     case Effect::kMountsProc:
-      undone.emplace_back("read-only-root");
+      undone = {"read-only-root", "no-proc"};
       break;
     case Effect::kBindsWritable:
       if (TouchesSystem(operands[0]) || TouchesSystem(operands[1]))
@@ -93,6 +93,9 @@ std::vector<std::string> Undone(const Known& known, const std::string* operands)
     case Effect::kBinds:
       if (PathCovers(operands[0], "/etc") || PathCovers("/etc", operands[0])) {
         undone.emplace_back("secrets-masked");
+      }
+      if (PathCovers(operands[0], "/proc") || PathCovers("/proc", operands[0])) {
+        undone.emplace_back("no-proc");
       }
   }
   return undone;

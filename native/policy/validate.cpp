@@ -89,6 +89,21 @@ std::optional<Error> CheckAbsolutePaths(const std::vector<std::string>& paths,
   return std::nullopt;
 }
 
+// Without a /proc of its own a sandbox must not show the host's, and needs another way to end.
+std::optional<Error> CheckProc(const BubblewrapPolicy& policy) {
+  if (policy.with_proc) return std::nullopt;
+  if (policy.isolation == Isolation::kCompat) {
+    return Error{ErrorCode::kInvalidValue,
+                 Expected("procBind", "true with isolation \"compat\"", "false"), ""};
+  }
+  for (const std::string& path : policy.ro_binds) {
+    if (!SamePath(path, "/")) continue;
+    return Error{ErrorCode::kInvalidValue,
+                 Expected("procBind", "true with \"/\" among roBinds", "false"), ""};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Error> CheckText(std::string_view value, std::string_view field) {
@@ -136,6 +151,7 @@ std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
   if (auto error = CheckAbsolutePaths(policy.ro_binds, "roBinds")) return error;
   if (auto error = CheckExtraArgs(policy.extra_args)) return error;
+  if (auto error = CheckProc(policy)) return error;
   return CheckEnvironment(policy.environment);
 }
 

@@ -39,6 +39,9 @@ RunRecord RecordOf(const BubblewrapPolicy& policy, BubblewrapPlan plan,
   RunRecord record;
   record.runtime = "bubblewrap";
   record.cmd = policy.bwrap_path;
+  std::erase_if(plan.mounts, [](const Mount& mount) {
+    return mount.kind == Mount::Kind::kProgram;  // the launcher is not in the record
+  });
   for (Mount& mount : plan.mounts)
     mount.descriptor = -1;  // the record names paths, not numbers
   record.argv = BubblewrapOptions(plan);
@@ -60,6 +63,22 @@ void UndoLayers(const std::vector<std::string>& extra_args, Preparation* prepara
     }
     layers.push_back("opened:" + arg.text);
   }
+}
+
+// With /proc the sealed image itself is executed, and no mount shows it. Without, bwrap makes a
+// read-only file of it, for which it reads the image from an offset that must be no other run's.
+std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOrder* spawn) {
+  const std::string image = "/proc/self/fd/" + std::to_string(launcher);
+  if (with_proc) {
+    spawn->argv.push_back("/proc/self/fd/" + std::to_string(kLauncherDescriptor));
+    spawn->inherited.push_back({launcher, kLauncherDescriptor});
+    return std::nullopt;
+  }
+  auto copy = OpenPath(image.c_str(), O_RDONLY);
+  if (!copy) return copy.error();
+  spawn->argv.emplace_back(kLauncherFile);
+  spawn->Give(std::move(*copy), kLauncherDescriptor);
+  return std::nullopt;
 }
 
 // Options travel over a descriptor: neither policy nor paths show in the host's process list. A
@@ -100,14 +119,14 @@ void BubblewrapRuntime::Prepare(const ExecRequest& request, Shared& shared, Read
 Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Program& program,
                                             Shared& shared) const {
   const bool strict = policy_.isolation == Isolation::kStrict;
-  if (!policy_.with_proc) {
-    return Error{ErrorCode::kSetup,
-                 "procBind can't be false: the launcher is started through /proc",
-                 "leave procBind at its default"};
-  }
   if (strict && !program.features.as_pid_1) {
     return Error{ErrorCode::kUnavailable, program.path + " is too old: it lacks --as-pid-1",
                  "install Bubblewrap 0.3 or newer"};
+  }
+  if (!policy_.with_proc && !program.features.perms) {
+    return Error{ErrorCode::kUnavailable,
+                 program.path + " is too old for procBind: false, it lacks --perms",
+                 "install Bubblewrap 0.5 or newer, or leave procBind at its default"};
   }
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
@@ -128,7 +147,8 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const BubblewrapPlan plan = PlanBubblewrap(
       policy_, *facts, workspace->path, program.features.bind_fd ? kWorkspaceDescriptor : -1,
-      JoinPath(kWorkspace, *relative), size_tmp ? *request.limits.memory_bytes : 0);
+      JoinPath(kWorkspace, *relative), size_tmp ? *request.limits.memory_bytes : 0,
+      kLauncherDescriptor);
   preparation.record = RecordOf(policy_, plan, request);
   auto& layers = preparation.record.layers;
   layers = BubblewrapLayers(plan);
@@ -141,15 +161,14 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
     if (LandlockAbi() == 0) return NoLandlock();
     preparation.order.flags |= kOrderLandlock | kOrderScoped;
     preparation.order.required |= kEnforcedLandlockFiles;
-    preparation.rules = LandlockRulesInside();
+    preparation.rules = LandlockRulesInside(policy_);
   }
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 
   SpawnOrder& spawn = preparation.spawn;
   spawn.path = program.exec_path();
-  spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--",
-                "/proc/self/fd/" + std::to_string(kLauncherDescriptor)};
-  spawn.inherited.push_back({shared.launcher.get(), kLauncherDescriptor});
+  spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
+  if (auto error = HandOverLauncher(policy_.with_proc, shared.launcher.get(), &spawn)) return *error;
   if (program.features.bind_fd) {
     spawn.Give(std::move(workspace->directory), kWorkspaceDescriptor);
   }

@@ -28,8 +28,10 @@ std::string Rule(char kind, const std::string& path) {
   return kind + path;
 }
 
+// It is one, or lies in one.
 bool IsSecret(const std::vector<std::string>& secrets, const std::string& path) {
-  return std::find(secrets.begin(), secrets.end(), path) != secrets.end();
+  return std::any_of(secrets.begin(), secrets.end(),
+                     [&path](const std::string& secret) { return PathCovers(secret, path); });
 }
 
 bool HoldsSecret(const std::vector<std::string>& secrets, const std::string& directory) {
@@ -54,9 +56,11 @@ void AddAround(const std::vector<std::string>& secrets, const std::string& path,
     const std::string below = JoinPath(path == "/" ? "" : path, name);
     // A dangling link can't be opened; one that leads elsewhere is judged where it leads.
     std::array<char, PATH_MAX> real{};
-    if (entry->d_type == DT_LNK) {
+    if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
       if (realpath(below.c_str(), real.data()) == nullptr) continue;
-      if (HoldsSecret(secrets, real.data()) || IsSecret(secrets, real.data())) continue;
+      const bool is_link = below != real.data();
+      if (is_link && HoldsSecret(secrets, real.data())) continue;
+      if (IsSecret(secrets, real.data())) continue;
     }
     AddAround(secrets, below, rules);
   }
@@ -107,9 +111,15 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
   return rules;
 }
 
-std::vector<std::string> LandlockRulesInside() {
-  return {Rule(kRuleRead, "/"),         Rule(kRuleWrite, kWorkspace), Rule(kRuleWrite, "/tmp"),
-          Rule(kRuleWrite, "/dev/shm"), Rule(kRuleDevice, "/dev"),    Rule(kRuleDevice, "/proc")};
+std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy) {
+  std::vector<std::string> rules = {Rule(kRuleRead, "/"), Rule(kRuleWrite, kWorkspace),
+                                    Rule(kRuleWrite, "/tmp")};
+  if (policy.with_dev) {
+    rules.push_back(Rule(kRuleWrite, "/dev/shm"));
+    rules.push_back(Rule(kRuleDevice, "/dev"));
+  }
+  if (policy.with_proc) rules.push_back(Rule(kRuleDevice, "/proc"));
+  return rules;
 }
 
 }  // namespace native_runner

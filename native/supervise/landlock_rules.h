@@ -17,6 +17,6 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
                                                const std::string& workspace);
 
 // The rules of the wall inside a Bubblewrap sandbox: read all, write what bwrap left writable.
-std::vector<std::string> LandlockRulesInside();
+std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy);
 
 }  // namespace native_runner

@@ -18,6 +18,11 @@ namespace {
 
 std::vector<std::string> LauncherCommand(Mode mode) {
   if (mode == Mode::kSubreaper) return {LauncherPath()};
+  if (mode == Mode::kNoNamespaces) {
+    // The limit is that user namespace's own (user_namespaces(7)).
+    const char* const script = "echo 0 > /proc/sys/user/max_pid_namespaces && exec \"$0\"";
+    return {"unshare", "--user", "--map-root-user", "sh", "-c", script, LauncherPath()};
+  }
   return {"bwrap",
           "--unshare-user",
           "--unshare-pid",
@@ -97,7 +102,7 @@ LauncherHost::~LauncherHost() {
 void LauncherHost::SendOrder(const OrderSpec& spec) {
   OrderHeader header = spec.header;
   if (mode_ == Mode::kInit) header.flags |= kOrderIsInit;
-  SendBytes(EncodeOrder(header, spec.cwd, spec.argv, spec.environment));
+  SendBytes(EncodeOrder(header, spec.cwd, spec.argv, spec.environment, spec.rules));
 }
 
 void LauncherHost::SendBytes(const std::vector<std::byte>& order) {
@@ -194,6 +199,12 @@ const std::string& BwrapProblem() {
     return ok ? std::string() : "bwrap does not work here: " + result.err;
   }();
   return problem;
+}
+
+std::string NoNamespacesProblem() {
+  const RunResult result = RunCommand(Mode::kNoNamespaces, {.argv = {"/bin/true"}});
+  const bool ok = result.last().kind == ReportKind::kExited;
+  return ok ? std::string() : "unshare does not work here: " + result.err;
 }
 
 std::string ProbePath() {

@@ -12,15 +12,16 @@
 
 namespace native_runner {
 
-// How a test starts the launcher: as the subreaper of an ordinary process tree, or by bwrap as
-// process 1 of a pid namespace.
-enum class Mode { kSubreaper, kInit };
+// How a test starts the launcher: as the subreaper of an ordinary process tree, by bwrap as process
+// 1 of a pid namespace, or as a subreaper where no further pid namespace may be made.
+enum class Mode { kSubreaper, kInit, kNoNamespaces };
 
 struct OrderSpec {
   std::vector<std::string> argv;
   std::vector<std::string> environment = {};
   std::string cwd = {};
   OrderHeader header = {};  // kOrderIsInit is added by the mode
+  std::vector<std::string> rules = {};
 };
 
 // What a test sees of a whole run.
@@ -51,6 +52,7 @@ class LauncherHost {
   // The next report; empty at end of file, or when none came in time.
   std::optional<Report> Receive(int timeout_ms = 10'000);
   int pidfd() const { return pidfd_; }  // -1 unless kReady brought one
+  pid_t pid() const { return pid_; }    // the process that was started
 
   // What was written to the command's stdout so far, waiting until it has `bytes` bytes.
   std::string ReadOut(std::size_t bytes);
@@ -73,6 +75,9 @@ RunResult RunCommand(Mode mode, const OrderSpec& spec);
 
 // Empty when bwrap can make the sandbox that Mode::kInit needs, else what it said.
 const std::string& BwrapProblem();
+
+// Empty when unshare(1) can make the place that Mode::kNoNamespaces needs, else what it said.
+std::string NoNamespacesProblem();
 
 std::string ProbePath();     // the helper of probe.cpp
 std::string LauncherPath();  // $NATIVE_RUNNER_LAUNCHER, else where the build put it

@@ -203,8 +203,10 @@ int main(int argc, char** argv) {
   }
   if (is("call") && argc > 2) return Call(argv[2]);
   if (is("limit") && argc > 2) return PrintLimit(argv[2]);
+  if (is("truncate") && argc > 2) return PrintErrno(truncate(argv[2], 0));
   if (is("burn") && argc > 2) return Burn(std::atoi(argv[2]));
   if (is("touch") && argc > 2) return Touch(static_cast<std::size_t>(std::atoi(argv[2])));
-  std::fputs("usage: probe fds|signals|tree|comets|call|limit|burn|touch [ARGUMENT]\n", stderr);
+  std::fputs("usage: probe fds|signals|tree|comets|call|limit|truncate|burn|touch [ARGUMENT]\n",
+             stderr);
   return 2;
 }

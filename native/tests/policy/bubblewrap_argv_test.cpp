@@ -33,6 +33,8 @@ TEST(BubblewrapOptions, SpellsEachMount) {
        {"--size", "4096", "--tmpfs", "/tmp"}},
       {{.kind = Kind::kDirectory, .source = "", .target = "/d"}, {"--dir", "/d"}},
       {{.kind = Kind::kRemountReadOnly, .source = "", .target = "/"}, {"--remount-ro", "/"}},
+      {{.kind = Kind::kProgram, .source = "", .target = "/p", .descriptor = 5},
+       {"--perms", "0555", "--ro-bind-data", "5", "/p"}},
   };
   for (const Case& c : cases) {
     BubblewrapPlan plan;

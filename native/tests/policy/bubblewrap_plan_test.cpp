@@ -129,6 +129,25 @@ TEST(PlanBubblewrap, ABindInTheSharedMemoryIsNotHidden) {
   EXPECT_TRUE(Has(Options(Policy({"/dev/shmem"}), {}), {"--tmpfs", "/dev/shm"}));
 }
 
+TEST(PlanBubblewrap, WithoutProcTheLauncherIsAFileOfItsOwn) {
+  BubblewrapPolicy policy = Policy({"/usr"});
+  policy.with_proc = false;
+  HostFacts facts;
+  facts.is_root = true;
+  const auto plan = PlanBubblewrap(policy, facts, "/ws", -1, "/workspace", 0, 5);
+  const Texts options = BubblewrapOptions(plan);
+  EXPECT_TRUE(Has(options, {"--perms", "0555", "--ro-bind-data", "5", kLauncherFile, "--dir",
+                            "/workspace", "--remount-ro", "/", "--remount-ro", "/dev"}));
+  EXPECT_FALSE(Has(options, {"--proc"}));
+  EXPECT_FALSE(Has(options, {"/proc"}));
+  const Texts layers = BubblewrapLayers(plan);
+  EXPECT_EQ(std::count(layers.begin(), layers.end(), "no-proc"), 1);
+
+  policy.ro_binds = {"/usr", "/proc/sys"};
+  const Texts bound = BubblewrapLayers(PlanBubblewrap(policy, facts, "/ws", -1, "/workspace", 0));
+  EXPECT_EQ(std::count(bound.begin(), bound.end(), "no-proc"), 0);
+}
+
 TEST(PlanBubblewrap, LayersTellWhatIsInForce) {
   HostFacts facts;
   const auto layers = [&facts](Isolation isolation) {

@@ -12,11 +12,13 @@ TEST(ParseBwrapHelp, FindsOptionsAtLineStarts) {
       "    --disable-userns             Disable further use of user namespaces\n"
       "    --bind-fd FD DEST            Bind open directory\n"
       "\t--as-pid-1\n"
+      "    --perms OCTAL                Set permissions of next argument\n"
       "    --size BYTES                 Set size of next argument (only for --tmpfs)");
   EXPECT_TRUE(features.bind_fd);
   EXPECT_TRUE(features.disable_userns);
   EXPECT_TRUE(features.as_pid_1);
   EXPECT_TRUE(features.size);
+  EXPECT_TRUE(features.perms);
 }
 
 TEST(ParseBwrapHelp, IgnoresWhatIsOnlyMentioned) {
@@ -30,6 +32,7 @@ TEST(ParseBwrapHelp, IgnoresWhatIsOnlyMentioned) {
   EXPECT_FALSE(features.disable_userns);
   EXPECT_FALSE(features.as_pid_1);
   EXPECT_FALSE(features.size);
+  EXPECT_FALSE(features.perms);
 }
 
 TEST(ParseBwrapHelp, TakesAnyText) {

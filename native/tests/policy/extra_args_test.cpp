@@ -42,12 +42,14 @@ TEST(CheckExtraArgs, NamesWhatItCannotPassOn) {
 TEST(ExtraArgs, TellsWhichLayersAreUndone) {
   EXPECT_EQ(UndoneBy({"--share-net"}), Words{"network-namespace"});
   EXPECT_EQ(UndoneBy({"--cap-add", "CAP_SYS_ADMIN"}), Words{"no-capabilities"});
-  EXPECT_EQ(UndoneBy({"--bind", "/", "/"}), (Words{"read-only-root", "secrets-masked"}));
-  EXPECT_EQ(UndoneBy({"--dev-bind", "/", "/"}), (Words{"read-only-root", "secrets-masked"}));
+  const Words all = {"read-only-root", "secrets-masked", "no-proc"};
+  EXPECT_EQ(UndoneBy({"--bind", "/", "/"}), all);
+  EXPECT_EQ(UndoneBy({"--dev-bind", "/", "/"}), all);
   EXPECT_EQ(UndoneBy({"--bind", "/data", "/usr/local"}), Words{"read-only-root"});
   EXPECT_EQ(UndoneBy({"--ro-bind", "/etc/ssl", "/x"}), Words{"secrets-masked"});
-  EXPECT_EQ(UndoneBy({"--proc", "/proc"}), Words{"read-only-root"});
-  EXPECT_EQ(UndoneBy({"--bind", "/proc", "/x"}), Words{"read-only-root"});
+  EXPECT_EQ(UndoneBy({"--proc", "/proc"}), (Words{"read-only-root", "no-proc"}));
+  EXPECT_EQ(UndoneBy({"--bind", "/proc", "/x"}), (Words{"read-only-root", "no-proc"}));
+  EXPECT_EQ(UndoneBy({"--ro-bind", "/proc/sys", "/x"}), Words{"no-proc"});
 }
 
 TEST(ExtraArgs, LeavesHarmlessOnesAlone) {

@@ -74,6 +74,9 @@ TEST(CheckPolicy, TakesGoodOnes) {
   policy.ro_binds = {"/", "/a..b", "/...", "/x/./y//"};
   policy.environment = {.mode = EnvironmentPolicy::Mode::kNames, .names = {"HOME"}};
   EXPECT_FALSE(CheckPolicy(policy));
+  policy.ro_binds = {"/usr"};
+  policy.with_proc = false;
+  EXPECT_FALSE(CheckPolicy(policy));
   EXPECT_FALSE(CheckPolicy(LocalPolicy{.shadow_dir = "x", .environment = {}}));
 }
 
@@ -96,6 +99,16 @@ TEST(CheckPolicy, NamesTheFieldAtFault) {
            Case{"`roBinds[0]`", [](BubblewrapPolicy& p) { p.ro_binds = {"usr"}; }},
            Case{"`roBinds[0]`", [](BubblewrapPolicy& p) { p.ro_binds = {"/usr/../root"}; }},
            Case{"`roBinds[0]`", [](BubblewrapPolicy& p) { p.ro_binds = {WithNul("/usr")}; }},
+           Case{"`procBind`",
+                [](BubblewrapPolicy& p) {
+                  p.with_proc = false;
+                  p.isolation = Isolation::kCompat;
+                }},
+           Case{"`procBind`",
+                [](BubblewrapPolicy& p) {
+                  p.with_proc = false;
+                  p.ro_binds = {"/usr", "//."};
+                }},
            Case{"`envPolicy[1]`",
                 [](BubblewrapPolicy& p) {
                   p.environment.names = {"A", ""};

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "policy/bubblewrap_argv.h"
+#include "supervise/descriptor.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
@@ -41,7 +43,8 @@ class BubblewrapRuntimeTest : public testing::Test {
   void SetUp() override {
     program_.path = "/opt/bwrap";
     shared_.launcher = std::move(OpenPath("/dev/null", O_RDONLY).value());
-    program_.features = {.bind_fd = true, .disable_userns = true, .as_pid_1 = true, .size = true};
+    program_.features = {
+        .bind_fd = true, .disable_userns = true, .as_pid_1 = true, .size = true, .perms = true};
     policy_ = SandboxPolicy(directory_.path());
   }
 
@@ -149,6 +152,34 @@ TEST_F(BubblewrapRuntimeTest, ABwrapWithoutAsPid1ServesCompatOnly) {
   EXPECT_NE(strict.error().message.find("/opt/bwrap"), std::string::npos);
   policy_.isolation = Isolation::kCompat;
   EXPECT_TRUE(Plan());
+}
+
+TEST_F(BubblewrapRuntimeTest, WithoutProcTheLauncherIsReadFromADescriptorOfTheRunsOwn) {
+  policy_.with_proc = false;
+  auto image = MemoryFile("image", "launcher", 8, true);
+  ASSERT_TRUE(image);
+  for (int run = 0; run < 2; ++run) {
+    auto made =
+        BubblewrapRuntime(policy_).Plan(CommandRequest({"true"}), program_, cgroups_, image->get());
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(made->spawn.argv, (Texts{"bwrap", "--args", "4", "--", kLauncherFile}));
+    EXPECT_GE(IndexOf(Options(*made), {"--ro-bind-data", "5", kLauncherFile}), 0);
+    EXPECT_FALSE(Has(Options(*made), "--proc"));
+    EXPECT_FALSE(Has(made->record.argv, kLauncherFile)) << "the record names the command alone";
+    EXPECT_TRUE(Has(made->record.layers, "no-proc"));
+    const auto& inherited = made->spawn.inherited;
+    const auto launcher = std::find_if(inherited.begin(), inherited.end(),
+                                       [](const Inherited& each) { return each.number == 5; });
+    ASSERT_NE(launcher, inherited.end());
+    EXPECT_NE(launcher->source, image->get());
+    EXPECT_EQ(ReadToEnd(launcher->source), "launcher");  // from its beginning, each time
+  }
+
+  program_.features.perms = false;
+  const auto refused = Plan();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(refused.error().message.find("procBind"), std::string::npos);
 }
 
 TEST_F(BubblewrapRuntimeTest, RefusesWhatItCannotDo) {
