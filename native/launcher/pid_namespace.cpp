@@ -35,14 +35,21 @@ bool MapSelf(const char* path, long id) {
   return WriteFile(path, line.c_str(), line.size());
 }
 
+// The files of a process that is not dumpable are root's (proc(5)), so for this it is; no command
+// runs yet that could make use of it.
+bool MapUser(const Entry& entry) {
+  kernel::Control(PR_SET_DUMPABLE, 1);
+  const bool is_mapped = WriteFile("/proc/self/setgroups", "deny", 4) &&
+                         MapSelf("/proc/self/gid_map", entry.gid) &&
+                         MapSelf("/proc/self/uid_map", entry.uid);
+  kernel::Control(PR_SET_DUMPABLE, 0);
+  return is_mapped;
+}
+
 int Enter(void* argument) {
   const Entry& entry = *static_cast<Entry*>(argument);
   kernel::Control(PR_SET_PDEATHSIG, SIGKILL);
-  if (entry.maps_user &&
-      !(WriteFile("/proc/self/setgroups", "deny", 4) && MapSelf("/proc/self/gid_map", entry.gid) &&
-        MapSelf("/proc/self/uid_map", entry.uid))) {
-    return kNotMapped;
-  }
+  if (entry.maps_user && !MapUser(entry)) return kNotMapped;
   entry.order->header.flags |= kOrderIsInit;
   return entry.inside(*entry.order);
 }
