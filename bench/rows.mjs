@@ -1,5 +1,5 @@
-// Turns a scenario's measured bursts into rows: one for each measure and each variant that ours is
-// compared with.
+// Turns a scenario's measured bursts into rows: one for each measure and each variant that the first
+// one, which is ours, is compared with.
 
 import { compare, summarize } from "./summary.mjs";
 import { verdict } from "./verdict.mjs";
@@ -22,9 +22,9 @@ function summaryOf(measure, bursts) {
  */
 function rowsOf(measure, results) {
   const tail = measure.higherIsBetter ? "p1" : "p99";
-  const { ours, ...others } = Object.fromEntries(results);
+  const [[, ours], ...others] = results;
   const own = summaryOf(measure, ours);
-  return Object.entries(others).map(([name, bursts], index) => {
+  return others.map(([name, bursts], index) => {
     const other = summaryOf(measure, bursts);
     const ratio = compare(samplesOf(measure, ours), samplesOf(measure, bursts), tail);
     if (measure.tailSample !== undefined) ratio.tail = own.p99 / other.p99;

@@ -3,7 +3,12 @@
 import { droppedOutput } from "./dropped-output.mjs";
 import { eightAtOnce } from "./eight-at-once.mjs";
 import { keptOutput } from "./kept-output.mjs";
+import { landlock } from "./landlock.mjs";
 import { largeHost } from "./large-host.mjs";
 import { oneRun } from "./one-run.mjs";
+import { shellLists } from "./shell-lists.mjs";
 
-export const kScenarios = [oneRun, eightAtOnce, largeHost, droppedOutput, keptOutput];
+export const kScenarios = [
+  ...[oneRun, eightAtOnce, largeHost, droppedOutput, keptOutput],
+  ...[landlock, shellLists],
+];

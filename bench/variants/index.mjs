@@ -6,4 +6,8 @@ export const kVariants = {
   floor: { title: "(a) C floor" },
   childProcess: { title: "(b) child_process", module: "child-process.mjs" },
   execa: { title: "(c) execa", module: "execa.mjs" },
+  landlock: { title: "our Landlock", module: "landlock.mjs" },
+  bubblewrap: { title: "our Bubblewrap", module: "ours.mjs" },
+  shellLists: { title: "our shell lists", module: "shell-lists.mjs" },
+  shellParser: { title: "unbash alone", module: "shell-parser.mjs" },
 };
