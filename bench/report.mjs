@@ -81,5 +81,5 @@ export function scenarioReport(scenario, size, rows) {
 export const kLegend =
   "ratio: ours / its, of the medians; p10-p90: that ratio over the rounds; the p99 of what is\n" +
   "better when higher is its slowest 1 % (p1), that of a memory row its largest sample.\n" +
-  "All JavaScript variants give both streams of output back, capped, and keep a deadline; (a)\n" +
-  "only waits. All run bwrap with the same options; ours alone adds seccomp, usage and errno.\n";
+  "(b) and (c) give both streams of output back, capped, and keep a deadline; (a) only waits. All\n" +
+  "three run bwrap with our options; ours alone adds seccomp, usage and errno.\n";

@@ -222,7 +222,10 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions & {
   extraArgs?: readonly string[] | undefined;
   /** Mount a minimal /dev. Default true. */
   devBind?: boolean | undefined;
-  /** Mount a private /proc. Default true. */
+  /**
+   * Mount a private /proc. Default true. `false` needs bwrap 0.5 or newer, strict isolation and no
+   * "/" in `roBinds`; the audit then has the layer "no-proc".
+   */
   procBind?: boolean | undefined;
   /** Further walls inside the sandbox. Default none. */
   layers?: readonly "landlock"[] | undefined;

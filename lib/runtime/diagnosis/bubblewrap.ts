@@ -56,7 +56,8 @@ export function bubblewrapFix(
   const { sysctls, container } = facts;
   if (/mount proc/i.test(reason)) {
     const flag = kUnmaskProc[container ?? "docker"] ?? kUnmaskProc.docker;
-    return `the container hides parts of /proc, so none can be mounted in it: ${flag}`;
+    const without = "or do without one: `procBind: false` (bubblewrap)";
+    return `the container hides parts of /proc, so none can be mounted in it: ${flag}, ${without}`;
   }
   if (
     sysctls["user.max_user_namespaces"] === "0" ||
