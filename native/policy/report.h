@@ -36,7 +36,8 @@ constexpr std::uint32_t EnforcedLayerBit(std::string_view name) {
   if (name == "landlock-fs") return kEnforcedLandlockFiles;
   if (name == "landlock-tcp") return kEnforcedLandlockTcp;
   if (name == "landlock-scope") return kEnforcedLandlockScope;
-  return name == "pid-namespace" ? std::uint32_t{kEnforcedOwnInit} : 0;
+  const bool comes_of_init = name == "pid-namespace" || name == "tree-kill:pid-namespace";
+  return comes_of_init ? std::uint32_t{kEnforcedOwnInit} : 0;
 }
 
 // The name of the lowest bit's layer, as audits have it.

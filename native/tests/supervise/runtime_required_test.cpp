@@ -38,6 +38,7 @@ TEST(ApplyRequired, WhatTheLauncherMayAddIsAskedOfIt) {
       {"landlock-scope", kOrderLandlock, kEnforcedLandlockScope},
       {"landlock-tcp", kOrderNoSockets, kEnforcedLandlockTcp},
       {"pid-namespace", kOrderMakeInit, kEnforcedOwnInit},
+      {"tree-kill:pid-namespace", kOrderMakeInit, kEnforcedOwnInit},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.layer);
