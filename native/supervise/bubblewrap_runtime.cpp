@@ -168,7 +168,8 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   SpawnOrder& spawn = preparation.spawn;
   spawn.path = program.exec_path();
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
-  if (auto error = HandOverLauncher(policy_.with_proc, shared.launcher.get(), &spawn)) return *error;
+  if (auto error = HandOverLauncher(policy_.with_proc, shared.launcher.get(), &spawn))
+    return *error;
   if (program.features.bind_fd) {
     spawn.Give(std::move(workspace->directory), kWorkspaceDescriptor);
   }

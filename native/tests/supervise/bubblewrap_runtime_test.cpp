@@ -156,11 +156,9 @@ TEST_F(BubblewrapRuntimeTest, ABwrapWithoutAsPid1ServesCompatOnly) {
 
 TEST_F(BubblewrapRuntimeTest, WithoutProcTheLauncherIsReadFromADescriptorOfTheRunsOwn) {
   policy_.with_proc = false;
-  auto image = MemoryFile("image", "launcher", 8, true);
-  ASSERT_TRUE(image);
+  shared_.launcher = std::move(MemoryFile("image", "launcher", 8, true).value());
   for (int run = 0; run < 2; ++run) {
-    auto made =
-        BubblewrapRuntime(policy_).Plan(CommandRequest({"true"}), program_, cgroups_, image->get());
+    auto made = Plan();
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ(made->spawn.argv, (Texts{"bwrap", "--args", "4", "--", kLauncherFile}));
     EXPECT_GE(IndexOf(Options(*made), {"--ro-bind-data", "5", kLauncherFile}), 0);
@@ -171,7 +169,7 @@ TEST_F(BubblewrapRuntimeTest, WithoutProcTheLauncherIsReadFromADescriptorOfTheRu
     const auto launcher = std::find_if(inherited.begin(), inherited.end(),
                                        [](const Inherited& each) { return each.number == 5; });
     ASSERT_NE(launcher, inherited.end());
-    EXPECT_NE(launcher->source, image->get());
+    EXPECT_NE(launcher->source, shared_.launcher.get());
     EXPECT_EQ(ReadToEnd(launcher->source), "launcher");  // from its beginning, each time
   }
 
