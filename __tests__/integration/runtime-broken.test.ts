@@ -4,23 +4,14 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { brokenPath, command, kCli, whyNoCli } from "./support/command.js";
-import { describeSandboxed } from "./support/gate.js";
 import { describeRuntime } from "./support/runtimes.js";
 import { tempDirectory } from "./support/temp.js";
-
-type Report = {
-  chosen: string | null;
-  runtimes: { name: string; state: string; reason?: string; fix?: string }[];
-};
 
 function configFile(config: object): string {
   const path = join(tempDirectory(), "runtime.json");
   writeFileSync(path, JSON.stringify(config));
   return path;
 }
-
-const runtimeOf = (report: Report, name: string) =>
-  report.runtimes.find((runtime) => runtime.name === name);
 
 test("the command line is built", () => expect(whyNoCli).toBeUndefined());
 
@@ -74,29 +65,5 @@ describe("where nothing works", () => {
     const { stdout } = command([process.execPath, "--input-type=module", "-e", program]);
     expect(stdout).toBe("ERR_SANDBOX_UNAVAILABLE bubblewrap,landlock,firejail\n");
     expect(existsSync(made)).toBe(false);
-  });
-});
-
-/** A container that covers parts of /proc, as Docker does: no further /proc may be mounted in it. */
-const kMaskedProc = [
-  ...["bwrap", "--unshare-user", "--unshare-pid", "--dev-bind", "/", "/", "--proc", "/proc"],
-  ...["--ro-bind", "/dev/null", "/proc/loadavg", "--"],
-];
-
-describeSandboxed("a host that hides parts of /proc", () => {
-  const report = (config: object): Report => {
-    const args = ["doctor", "--json", "--config", configFile(config)];
-    return JSON.parse(command([...kMaskedProc, ...kCli, ...args]).stdout);
-  };
-
-  test("is explained, and has Bubblewrap without one", () => {
-    expect(runtimeOf(report({}), "bubblewrap")).toMatchObject({
-      state: "broken",
-      reason: expect.stringContaining("mount proc"),
-      fix: expect.stringContaining("`procBind: false`"),
-    });
-    const without = report({ bubblewrap: { procBind: false } });
-    expect(runtimeOf(without, "bubblewrap")).toMatchObject({ state: "available" });
-    expect(without.chosen).toBe("bubblewrap");
   });
 });

@@ -113,6 +113,32 @@ describe.skipIf(!existsSync(kMain))("run --runtime", () => {
   });
 });
 
+/** A container that covers parts of /proc, as Docker does: no further /proc may be mounted in it. */
+const kMaskedProc = [
+  ...["bwrap", "--unshare-user", "--unshare-pid", "--dev-bind", "/", "/", "--proc", "/proc"],
+  ...["--ro-bind", "/dev/null", "/proc/loadavg", "--"],
+];
+
+describe.skipIf(!existsSync(kMain) || !bubblewrap)("a host that hides parts of /proc", () => {
+  const nested = (config: object) => {
+    const path = join(tempDirectory(), "runtime.json");
+    writeFileSync(path, JSON.stringify(config));
+    const args = ["doctor", "--json", "--config", path];
+    return JSON.parse(command([...kMaskedProc, process.execPath, kMain, ...args]).stdout) as Report;
+  };
+
+  test("is explained, and has Bubblewrap without one", () => {
+    expect(runtimeOf(nested({}), "bubblewrap")).toMatchObject({
+      state: "broken",
+      reason: expect.stringContaining("mount proc"),
+      fix: expect.stringContaining("`procBind: false`"),
+    });
+    const without = nested({ bubblewrap: { procBind: false } });
+    expect(runtimeOf(without, "bubblewrap")).toMatchObject({ state: "available" });
+    expect(without.chosen).toBe("bubblewrap");
+  });
+});
+
 /** The host without user namespaces, as an ordinary user has it: the sysctl is the namespace's own. */
 const kNoNamespaces = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"';
 const kUser = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
