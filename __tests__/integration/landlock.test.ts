@@ -1,18 +1,19 @@
 /** LandlockNativeRunner's own options; what it keeps of the promises is in promises-landlock.test.ts. */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { kProbe, makeScene } from "./promises/scene.js";
 import { startServices } from "./promises/services.js";
-import { describeSandboxed, isRoot } from "./support/gate.js";
+import { describeSandboxed, isRoot, whyNoBubblewrap } from "./support/gate.js";
 import {
   BubblewrapNativeRunner,
   LandlockNativeRunner,
   type LandlockNativeRunnerOptions,
   LocalNativeRunner,
 } from "./support/package.js";
+import { eventually, kMarker, marked, newMark, readProc } from "./support/processes.js";
 import { describeRuntime } from "./support/runtimes.js";
 import { run } from "./support/seen.js";
 import { tempDirectory } from "./support/temp.js";
@@ -116,6 +117,32 @@ describeRuntime("landlock", () => {
     });
     expect(result.stdoutBytes).toBe(0);
   });
+
+  test("has a pid namespace wherever this user may make one, as where bwrap works", async () => {
+    const { layers = [] } = (await run(make(), ["true"])).result.audits[0] ?? {};
+    const may = isRoot || whyNoBubblewrap === undefined;
+    expect(layers.includes("pid-namespace")).toBe(may);
+    expect(layers).toContain(may ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
+  });
+
+  // Of what is not dumpable, /proc belongs to root (proc(5)); for root there is nothing to tell.
+  if (!isRoot) {
+    test("its launcher can't be looked into by its own user, also as process 1 of a namespace", async () => {
+      const mark = newMark();
+      const controller = new AbortController();
+      const running = run(make(), ["sleep", "1000"], {
+        env: { [kMarker]: mark },
+        signal: controller.signal,
+      });
+      await eventually("the command is seen", () => marked(mark).length > 0);
+      const command = Number.parseInt(marked(mark)[0] ?? "", 10);
+      const launcher = Number(readProc(command, "stat").split(") ").at(-1)?.split(" ")[1]);
+      const owners = [command, launcher].map((pid) => statSync(`/proc/${pid}/mem`).uid);
+      controller.abort();
+      await running;
+      expect(owners).toEqual([process.getuid?.(), 0]);
+    });
+  }
 
   test("starts below the workspace, at its host path", async () => {
     const runner = make();
