@@ -134,8 +134,8 @@ bool Run::WatchControl() {
   }) == 0;
 }
 
-// With a pid namespace the child's exit is news enough: what was reported before it is read then, as
-// it is when a deadline comes, and each wake-up less is host CPU saved. Without one the command
+// With a pid namespace the child's exit is news enough: what was reported before it is read then,
+// as it is when a deadline comes, and each wake-up less is host CPU saved. Without one the command
 // could stop the child, and only the report tells that it has ended.
 bool Run::WatchChild() {
   return !cause_ && (own_pid_namespace_ || WatchControl()) &&
