@@ -256,9 +256,19 @@ export type LandlockNativeRunnerOptions = RunnerOptions & {
 export type FirejailNativeRunnerOptions = RunnerOptions & {
   /** The firejail program: a name looked up on the host's PATH, or an absolute path. Default "firejail". */
   firejailPath?: string | undefined;
-  /** A profile file. Default none (--noprofile). */
+  /**
+   * A profile file, which then confines files: nothing of that is checked. Default none
+   * (--noprofile), and files are confined by the next two.
+   */
   profile?: string | undefined;
-  /** Options for firejail, passed verbatim. Default none. */
+  /**
+   * Absolute host paths that may be read, besides the workspace. Default /usr, /lib, /lib64, /etc,
+   * /bin and /sbin, of which one that the host lacks is skipped; a named one must exist.
+   */
+  fsReadDirs?: readonly string[] | undefined;
+  /** Absolute host paths that may be read and written, besides the workspace. Default none. */
+  fsWriteDirs?: readonly string[] | undefined;
+  /** Options for firejail, passed verbatim; one that opens the sandbox shows in `layers`. Default none. */
   extraArgs?: readonly string[] | undefined;
   /** Default "deny". */
   network?: NetworkMode | undefined;

@@ -9,9 +9,20 @@ import type {
 import { copyOptions } from "./options.js";
 import { Supervised } from "./supervised.js";
 
+/** What a command may read when nothing is named; the addon's DefaultFirejailReadDirs. */
+export const kDefaultFirejailReadDirs: readonly string[] = Object.freeze([
+  "/usr",
+  "/lib",
+  "/lib64",
+  "/etc",
+  "/bin",
+  "/sbin",
+]);
+
 /**
- * Runs commands under Firejail, in `shadowDir` at its host path. Firejail runs a command unconfined
- * where it is nested, so each run proves its layers from the inside or is a failed set-up.
+ * Runs commands under Firejail, in `shadowDir` at its host path: they read what is listed, and write
+ * to the workspace and a private /tmp. Firejail runs a command unconfined where it is nested, so each
+ * run proves its layers from the inside or is a failed set-up.
  *
  * Making one does no I/O and starts nothing; options are copied.
  */
@@ -22,6 +33,10 @@ export class FirejailNativeRunner implements NativeRunner {
   readonly shadowDir: string;
   /** The profile file; undefined is --noprofile. */
   readonly profile: string | undefined;
+  /** Host paths that may be read, besides the workspace. */
+  readonly fsReadDirs: readonly string[];
+  /** Host paths that may be written, besides the workspace. Default none. */
+  readonly fsWriteDirs: readonly string[];
   /** Options for firejail. Default none. */
   readonly extraArgs: readonly string[];
   /** Default "deny". */
@@ -39,9 +54,12 @@ export class FirejailNativeRunner implements NativeRunner {
     this.#supervised = new Supervised((addon) => new addon.FirejailNativeRunner(own));
     this.shadowDir = own.shadowDir;
     const { firejailPath = "firejail", profile, extraArgs = Object.freeze([]) } = own;
+    const { fsReadDirs = kDefaultFirejailReadDirs, fsWriteDirs = Object.freeze([]) } = own;
     const { network = "deny", envPolicy = "scrub", required = Object.freeze([]) } = own;
     this.firejailPath = firejailPath;
     this.profile = profile;
+    this.fsReadDirs = fsReadDirs;
+    this.fsWriteDirs = fsWriteDirs;
     this.extraArgs = extraArgs;
     this.network = network;
     this.envPolicy = envPolicy;

@@ -2,6 +2,7 @@
 
 import * as v from "valibot";
 
+import { kDefaultFirejailReadDirs } from "../runners/firejail.js";
 import { kDefaultReadDirs, kDefaultWriteDirs } from "../runners/landlock.js";
 import { kShellBlockRules } from "../shell-policy/verdict.js";
 import type { RuntimeConfig } from "./config.js";
@@ -44,6 +45,8 @@ const kSections = {
   firejail: {
     firejailPath: v.optional(safe, "firejail"),
     profile: v.optional(v.nullable(path), null),
+    fsReadDirs: list(path, kDefaultFirejailReadDirs),
+    fsWriteDirs: list(path),
     extraArgs: list(safe),
   },
   bubblewrap: {

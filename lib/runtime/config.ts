@@ -21,8 +21,12 @@ export type LandlockConfig = {
 export type FirejailConfig = {
   /** The program: a name looked up on PATH, or an absolute path. Default "firejail". */
   firejailPath: string;
-  /** A profile file; null is --noprofile, the default. */
+  /** A profile file, which then confines files; null is --noprofile, the default. */
   profile: string | null;
+  /** Directories that may be read. Default /usr, /lib, /lib64, /etc, /bin, /sbin. */
+  fsReadDirs: string[];
+  /** Directories that may be written. Default none. */
+  fsWriteDirs: string[];
   /** Options for firejail, passed verbatim. Default none. */
   extraArgs: string[];
 };

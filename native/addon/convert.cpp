@@ -176,6 +176,10 @@ std::optional<FirejailPolicy> ReadFirejailPolicy(Reader& reader, const Napi::Val
       reader.String(*options, "firejailPath", "firejailPath").value_or(policy.firejail_path);
   policy.shadow_dir = ReadRequired(reader, *options, "shadowDir");
   policy.profile = reader.String(*options, "profile", "profile").value_or("");
+  auto reads = reader.Strings(*options, "fsReadDirs", "fsReadDirs");
+  policy.read_dirs_named = reads.has_value();
+  policy.read_dirs = std::move(reads).value_or(DefaultFirejailReadDirs());
+  policy.write_dirs = ReadStrings(reader, *options, "fsWriteDirs");
   policy.extra_args = ReadStrings(reader, *options, "extraArgs");
   policy.network = ReadNetwork(reader, *options, Network::kDeny);
   policy.environment = ReadEnvironmentPolicy(reader, *options);

@@ -10,6 +10,7 @@
 #include "launcher/command.h"
 #include "launcher/control.h"
 #include "launcher/descriptors.h"
+#include "launcher/files.h"
 #include "launcher/kernel/calls.h"
 #include "launcher/landlock.h"
 #include "launcher/layers.h"
@@ -72,7 +73,8 @@ int Carry(MappedOrder& order) {
   Landlock landlock;
   const std::uint32_t flags = order.header.flags;
   const bool with_landlock = (flags & kOrderLandlock) != 0;
-  if (!EnterLayers(order.header, &refusal) || !EnterDirectory(order.cwd, &refusal) ||
+  if (!EnterLayers(order.header, &refusal) || !CheckFiles(order, &refusal) ||
+      !EnterDirectory(order.cwd, &refusal) ||
       (with_landlock && !landlock.Prepare(order, &refusal))) {
     control.SendRefused(refusal);
     return 0;

@@ -12,7 +12,7 @@ struct MappedOrder {
   const char* cwd = nullptr;
   char** argv = nullptr;
   char** environment = nullptr;
-  char** rules = nullptr;  // of Landlock; see policy/order.h
+  char** rules = nullptr;  // see policy/order.h
 };
 
 // Maps the file, checks it and closes `descriptor` in any case. False: `refusal` says why.

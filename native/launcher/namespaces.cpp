@@ -3,19 +3,16 @@
 #include <cstdint>
 
 #include "launcher/kernel/calls.h"
+#include "policy/namespace_number.h"
 
 namespace native_runner {
 namespace {
 
-// The number in "mnt:[4026531841]" (namespaces(7)); 0 when it can't be read.
+// 0 when it can't be read.
 std::uint64_t NumberOf(const char* link) {
   char text[64] = {};
   if (kernel::ReadLink(link, text, sizeof text - 1) <= 0) return 0;
-  std::uint64_t number = 0;
-  for (const char* at = text; *at != '\0'; ++at) {
-    if (*at >= '0' && *at <= '9') number = number * 10 + static_cast<std::uint64_t>(*at - '0');
-  }
-  return number;
+  return NamespaceNumber(text);
 }
 
 }  // namespace

@@ -34,14 +34,21 @@ enum OrderFlag : std::uint32_t {
   kOrderOwnMountNamespace = 1u << 9,  // these three are not the host's, whose numbers are given
   kOrderOwnPidNamespace = 1u << 10,
   kOrderOwnNetworkNamespace = 1u << 11,
+  kOrderCheckFiles = 1u << 12,  // the rules of kinds `h`, `s` and `o` hold
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0xfff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0x1fff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
 inline constexpr char kRuleRead = 'r';    // read, list, execute
 inline constexpr char kRuleWrite = 'w';   // write, make, remove, rename
 inline constexpr char kRuleList = 'l';    // list directories
 inline constexpr char kRuleDevice = 'd';  // read and write an existing file, ioctl(2) a device
+
+// Or it is to be checked, with kOrderCheckFiles, what a program that was to confine files did. The
+// first two are followed by DEVICE:INODE:PATH (file_identity.h), as the host has it.
+inline constexpr char kRuleHidden = 'h';    // the host's file is not what is at the path
+inline constexpr char kRuleShown = 's';     // it is
+inline constexpr char kRuleReadOnly = 'o';  // the path that follows is mounted read-only
 
 struct OrderHeader {
   std::uint32_t magic = kOrderMagic;

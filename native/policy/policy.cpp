@@ -18,4 +18,9 @@ const std::vector<std::string>& DefaultWriteDirs() {
   return dirs;
 }
 
+const std::vector<std::string>& DefaultFirejailReadDirs() {
+  static const std::vector<std::string> dirs = {"/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin"};
+  return dirs;
+}
+
 }  // namespace native_runner

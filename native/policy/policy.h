@@ -49,7 +49,10 @@ struct LandlockPolicy {
 struct FirejailPolicy {
   std::string firejail_path = "firejail";
   std::string shadow_dir;
-  std::string profile;  // empty: --noprofile
+  std::string profile;                 // empty: --noprofile, and files are confined by our plan
+  std::vector<std::string> read_dirs;  // besides the workspace
+  std::vector<std::string> write_dirs;
+  bool read_dirs_named = false;  // false: the defaults, of which a missing one is skipped
   std::vector<std::string> extra_args;
   Network network = Network::kDeny;
   EnvironmentPolicy environment;
@@ -68,5 +71,8 @@ const std::vector<std::string>& DefaultRoBinds();
 // /usr, /lib, /lib64, /etc, /bin, /sbin, /tmp; and /tmp.
 const std::vector<std::string>& DefaultReadDirs();
 const std::vector<std::string>& DefaultWriteDirs();
+
+// /usr, /lib, /lib64, /etc, /bin, /sbin: /tmp is private.
+const std::vector<std::string>& DefaultFirejailReadDirs();
 
 }  // namespace native_runner

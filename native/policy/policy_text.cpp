@@ -88,6 +88,9 @@ std::string PolicyText(const FirejailPolicy& policy) {
   AddLine(text, "runner", "firejail");
   AddLine(text, "firejail-path", Quoted(policy.firejail_path));
   AddLine(text, "profile", policy.profile.empty() ? "none" : Quoted(policy.profile));
+  AddLine(text, "read-dirs", policy.read_dirs_named ? "named" : "default");
+  AddLines(text, "read-dir", policy.read_dirs);
+  AddLines(text, "write-dir", policy.write_dirs);
   AddLines(text, "extra-arg", policy.extra_args);
   AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
   AddLines(text, "required", policy.required);

@@ -166,6 +166,8 @@ std::optional<Error> CheckPolicy(const FirejailPolicy& policy) {
   if (auto error = CheckProgram(policy.firejail_path, "firejailPath")) return error;
   if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
   if (auto error = CheckText(policy.profile, "profile")) return error;
+  if (auto error = CheckAbsolutePaths(policy.read_dirs, "fsReadDirs")) return error;
+  if (auto error = CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs")) return error;
   for (std::size_t i = 0; i < policy.extra_args.size(); ++i) {
     const std::string& argument = policy.extra_args[i];
     if (!argument.starts_with("--") || argument == "--" || HasNul(argument)) {

@@ -5,9 +5,11 @@
 
 namespace native_runner {
 
-// Commands in a Firejail sandbox. Firejail runs a command unconfined, without a word, where it is
-// nested; so nothing it promises is believed: the launcher inside compares the namespaces with the
-// host's and looks at its capabilities before the command starts, in every run.
+// Commands in a Firejail sandbox, confined by the policy's profile or, where it has none, by a plan
+// of ours (firejail_plan.h). Firejail runs a command unconfined, without a word, where it is
+// nested, and passes over an option that it can't follow; so nothing it promises is believed: the
+// launcher inside compares namespaces and, of a plan, files with the host's, and looks at its
+// capabilities before the command starts, in every run.
 class FirejailRuntime : public Runtime {
  public:
   explicit FirejailRuntime(FirejailPolicy policy) : policy_(std::move(policy)) {}
@@ -19,7 +21,7 @@ class FirejailRuntime : public Runtime {
 
  private:
   Result<Preparation> Plan(const ExecRequest& request, const Shared& shared) const;
-  std::vector<std::string> Options() const;
+  RunRecord Record(const ExecRequest& request, const std::vector<std::string>& options) const;
 
   FirejailPolicy policy_;
 };

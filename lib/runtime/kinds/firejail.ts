@@ -1,28 +1,30 @@
-import { FirejailNativeRunner } from "../../runners/firejail.js";
+import { FirejailNativeRunner, kDefaultFirejailReadDirs } from "../../runners/firejail.js";
 import { firejailFix } from "../diagnosis/firejail.js";
-import { type Mount, samePlace } from "../mounts.js";
+import { hostPaths, samePlace } from "../mounts.js";
+import { extended } from "./default-list.js";
 import type { RuntimeKind } from "./kind.js";
 
-function mountArgs(mounts: readonly Mount[]): string[] {
-  return mounts.map(({ hostPath, mode }) =>
-    mode === "rw" ? `--read-write=${hostPath}` : `--read-only=${hostPath}`,
-  );
-}
-
-/** Firejail: a setuid program with namespaces and a seccomp filter of its own. */
+/** Firejail: a setuid program with namespaces; we tell it what to hide, or a profile does. */
 export const firejailKind: RuntimeKind = {
   name: "firejail",
   title: "Firejail",
   program: "firejail",
   policy: (config) => [config.firejail, config.network, config.required],
-  grants: ({ network }) => ({ readable: [], writable: [], network: network === "allow" }),
+  grants: ({ firejail, network }) => ({
+    readable: [...firejail.fsReadDirs, ...firejail.fsWriteDirs],
+    writable: firejail.fsWriteDirs,
+    network: network === "allow",
+  }),
   makeRunner: (config, options, mounts) => {
-    const { firejailPath, profile, extraArgs } = config.firejail;
+    const { firejailPath, profile, fsReadDirs, fsWriteDirs, extraArgs } = config.firejail;
+    const here = samePlace(mounts, "Firejail");
     return new FirejailNativeRunner({
       ...options,
       firejailPath,
       profile: profile ?? undefined,
-      extraArgs: [...extraArgs, ...mountArgs(samePlace(mounts, "Firejail"))],
+      fsReadDirs: extended(fsReadDirs, kDefaultFirejailReadDirs, hostPaths(here, "ro")),
+      fsWriteDirs: [...fsWriteDirs, ...hostPaths(here, "rw")],
+      extraArgs,
       network: config.network,
       required: config.required,
     });

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-
 import {
   kDefaultReadDirs,
   kDefaultWriteDirs,
@@ -7,18 +5,8 @@ import {
 } from "../../runners/landlock.js";
 import { landlockFix } from "../diagnosis/landlock.js";
 import { hostPaths, samePlace } from "../mounts.js";
-import { unlessDefault } from "./default-list.js";
+import { extended } from "./default-list.js";
 import type { RuntimeKind } from "./kind.js";
-
-function extended(
-  list: readonly string[],
-  defaults: readonly string[],
-  more: readonly string[],
-): readonly string[] | undefined {
-  const named = unlessDefault(list, defaults);
-  if (more.length === 0) return named;
-  return [...(named ?? defaults.filter((path) => existsSync(path))), ...more];
-}
 
 /** Landlock: rules of the kernel on the host's own paths; needs no program. */
 export const landlockKind: RuntimeKind = {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 
 #include <csignal>
 #include <cstddef>
@@ -88,6 +89,12 @@ inline long Size(int fd) {
 }
 inline long Status(int fd, struct stat* status) {
   return Call(SYS_fstat, fd, status);
+}
+inline long Status(const char* path, struct stat* status) {
+  return Call(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+inline long FileSystem(const char* path, struct statfs* status) {
+  return Call(SYS_statfs, path, status);
 }
 inline long Map(std::size_t size, int protection, int flags, int fd) {
   return Call(SYS_mmap, nullptr, size, protection, flags, fd, 0);

@@ -1,0 +1,136 @@
+#include "supervise/firejail_host.h"
+
+#include <dirent.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "policy/order.h"
+#include "policy/path.h"
+#include "supervise/host.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kAccountBytes = std::size_t{64} << 10U;
+
+std::optional<std::string> RealPath(const std::string& path) {
+  std::array<char, PATH_MAX> real{};
+  if (realpath(path.c_str(), real.data()) == nullptr) return std::nullopt;
+  return real.data();
+}
+
+// The home directory of our account; nullopt without one.
+std::optional<std::string> Home() {
+  const auto text = std::make_unique<std::array<char, kAccountBytes>>();
+  passwd account{};
+  passwd* found = nullptr;
+  if (getpwuid_r(getuid(), &account, text->data(), text->size(), &found) != 0 || found == nullptr)
+    return std::nullopt;
+  const std::string home = account.pw_dir == nullptr ? "" : account.pw_dir;
+  return home.empty() ? home : RealPath(home).value_or(home);
+}
+
+// Of a link it is its target that counts, which lies in another entry.
+Result<std::vector<std::string>> RootEntries() {
+  std::vector<std::string> entries;
+  DIR* root = opendir("/");
+  if (root == nullptr)
+    return Error{ErrorCode::kSetup, std::string("cannot list /: ") + std::strerror(errno), ""};
+  while (const dirent* entry = readdir(root)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    std::string path("/");
+    path += name;
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) continue;
+    entries.push_back(std::move(path));
+  }
+  closedir(root);
+  return entries;
+}
+
+std::optional<Error> AddExisting(const std::vector<std::string>& directories, bool named,
+                                 const char* field, std::vector<std::string>* existing) {
+  for (const std::string& directory : directories) {
+    if (auto real = RealPath(directory)) {
+      // On a merged /usr most defaults lie in another.
+      const auto covers = [&real](const std::string& other) { return PathCovers(other, *real); };
+      if (std::none_of(existing->begin(), existing->end(), covers))
+        existing->push_back(std::move(*real));
+    } else if (named) {
+      return Error{ErrorCode::kSetup,
+                   std::string(field) + " names \"" + directory + "\", which this host lacks",
+                   std::string("remove it from ") + field + ", or create it"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string IdentityRule(char kind, const struct stat& status, const std::string& path) {
+  return kind + std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + ":" + path;
+}
+
+}  // namespace
+
+Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::string& workspace) {
+  FirejailFacts facts;
+  facts.workspace = workspace;
+  facts.is_root = geteuid() == 0;
+  auto home = Home();
+  if (!home) {
+    return Error{ErrorCode::kSetup,
+                 "Firejail serves only users with an account, and uid " + std::to_string(getuid()) +
+                     " has none (getpwuid)",
+                 "run the host as a user who is in /etc/passwd, or use another runtime"};
+  }
+  facts.home = std::move(*home);
+  auto entries = RootEntries();
+  if (!entries) return entries.error();
+  facts.entries = std::move(*entries);
+  if (auto error =
+          AddExisting(policy.read_dirs, policy.read_dirs_named, "fsReadDirs", &facts.read_dirs))
+    return *error;
+  if (auto error = AddExisting(policy.write_dirs, true, "fsWriteDirs", &facts.write_dirs))
+    return *error;
+  Secrets secrets = FindSecrets();
+  facts.secrets = std::move(secrets.files);
+  for (std::string& directory : secrets.directories)
+    facts.secrets.push_back(std::move(directory));
+  return facts;
+}
+
+std::vector<std::string> HiddenRules(const std::vector<std::string>& paths) {
+  std::vector<std::string> rules;
+  for (const std::string& path : paths) {
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0) rules.push_back(IdentityRule(kRuleHidden, status, path));
+  }
+  return rules;
+}
+
+std::vector<std::string> ReadOnlyRules(const std::vector<std::string>& paths) {
+  std::vector<std::string> rules;
+  rules.reserve(paths.size());
+  for (const std::string& path : paths)
+    rules.push_back(kRuleReadOnly + path);
+  return rules;
+}
+
+std::string ShownRule(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) status = {};  // matches nothing: the launcher refuses
+  return IdentityRule(kRuleShown, status, path);
+}
+
+}  // namespace native_runner
