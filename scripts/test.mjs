@@ -13,11 +13,12 @@ const heading = (text) => console.log(`\n== ${text}`);
 function runAsOrdinaryUser() {
   const user = makeOrdinaryUser();
   heading(`integration and stress, as an ordinary user (uid ${user.uid})`);
-  const { checkout: directory, home: countsDirectory, node, spawnOptions } = user;
+  const { checkout: directory, home: countsDirectory, node, before, spawnOptions } = user;
   const counts = runVitest(["integration", "stress"], {
     directory,
     countsDirectory,
     node,
+    before,
     ...spawnOptions,
   });
   const left = processesOf(user.uid);

@@ -46,7 +46,9 @@ class Planner {
         Add("--read-only=", entry);
       // Else root writes to Firejail's own records of the host; its working directory must stay.
       plan_.options.insert(plan_.options.end(),
-                           {"--read-only=/run", "--read-write=/run/firejail/mnt"});
+                           {"--read-only=/run", "--read-write=/run/firejail/mnt",
+                            "--read-only=/dev", "--read-write=/dev/shm"});
+      plan_.read_only.emplace_back("/run/firejail");
     }
     for (const std::string& path : facts_.read_dirs) {
       Add("--read-only=", path);
@@ -121,7 +123,9 @@ class Planner {
   // Firejail keeps the user's home directory where its parent is replaced.
   void HideHome() {
     const std::string& home = facts_.home;
+    const auto covers = [&home](const std::string& entry) { return PathCovers(entry, home); };
     if (home.empty() || home == "/" || IsShown(home)) return;
+    if (std::any_of(closed_.begin(), closed_.end(), covers)) return;
     plan_.hidden.push_back(home);
     if (!HoldsShown(home) && IsPlain(home)) Add("--blacklist=", home);
   }

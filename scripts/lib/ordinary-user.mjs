@@ -1,6 +1,8 @@
 // An ordinary user for the tests that root starts: a uid that no account has, with a home, a copy of
 // the checkout (which may lie where only root can look, such as /root), and nothing of root's
-// environment. Needs root. Everything is below one temporary directory, owned by that user.
+// environment. Needs root. Everything is below one temporary directory, owned by that user. The
+// account that Firejail wants is there for the tests alone: in a mount namespace, on a copy of
+// /etc/passwd.
 import { spawnSync } from "node:child_process";
 import {
   chownSync,
@@ -10,6 +12,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  writeFileSync,
 } from "node:fs";
 import path from "node:path";
 import { processesOf } from "./processes.mjs";
@@ -55,6 +58,29 @@ function nodeFor(uid, directory) {
   return copy;
 }
 
+const inNamespace =
+  'mount --bind "$1" /etc/passwd && mount --bind "$2" /etc/group && shift 2 && exec "$@"';
+
+/** Words that run the program after them as the user, who then has an account; [] where they can't. */
+function withAccount(uid, home) {
+  const directory = tempDirectory("account");
+  const files = Object.entries({
+    passwd: `native-runner-test:x:${uid}:${uid}::${home}:/bin/sh\n`,
+    group: `native-runner-test:x:${uid}:\n`,
+  }).map(([name, line]) => {
+    const file = path.join(directory, name);
+    writeFileSync(file, `${readFileSync(`/etc/${name}`, "utf8").trimEnd()}\n${line}`);
+    return file;
+  });
+  const become = ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"];
+  const words = ["unshare", "--mount", "sh", "-c", inNamespace, "sh", ...files, ...become];
+  const [program, ...args] = [...words, "id", "-un"];
+  const tried = spawnSync(program, args, { encoding: "utf8" });
+  if (tried.stdout?.trim() === "native-runner-test") return words;
+  console.log(`no account for uid ${uid}: ${tried.error?.message ?? tried.stderr.trim()}`);
+  return [];
+}
+
 export function makeOrdinaryUser() {
   const uid = freeUid();
   const home = tempDirectory("user");
@@ -76,5 +102,7 @@ export function makeOrdinaryUser() {
     NATIVE_RUNNER_TEST_AS: "user",
     ...(process.env.CI === undefined ? {} : { CI: process.env.CI }),
   };
-  return { uid, home, checkout, node, env, spawnOptions: { uid, gid: uid, env, cwd: checkout } };
+  const before = withAccount(uid, home);
+  const as = before.length > 0 ? {} : { uid, gid: uid };
+  return { uid, home, checkout, node, env, before, spawnOptions: { ...as, env, cwd: checkout } };
 }

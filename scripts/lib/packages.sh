@@ -12,6 +12,7 @@ package_for() { # package_for MANAGER WHAT
   case $1:$2 in
     *:bwrap) echo bubblewrap ;;
     *:git) echo git ;;
+    *:firejail) echo firejail ;;
     *:cmake) echo cmake ;;
 
     apt-get:compiler) echo g++ ;;

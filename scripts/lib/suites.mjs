@@ -52,11 +52,13 @@ export function runCtest(preset, options = {}) {
 }
 
 /**
- * Projects of the Vitest configuration, in the checkout or a copy of it. `spawnOptions` (uid, env …)
- * say as whom; that user must be able to write in `countsDirectory`.
+ * Projects of the Vitest configuration, in the checkout or a copy of it. `before`, words in front of
+ * the command line, and `spawnOptions` (uid, env …) say as whom; that user must be able to write in
+ * `countsDirectory`.
  */
 export function runVitest(projects, options = {}) {
-  const { directory = root, countsDirectory, node = process.execPath, ...spawnOptions } = options;
+  const { directory = root, countsDirectory, node = process.execPath, ...others } = options;
+  const { before = [], ...spawnOptions } = others;
   const countsFile = path.join(countsDirectory ?? tempDirectory("vitest"), "counts.json");
   const reporter = path.join(directory, "scripts", "lib", "count-reporter.mjs");
   const vitest = path.relative(root, nodeProgram("vitest"));
@@ -68,7 +70,8 @@ export function runVitest(projects, options = {}) {
     `--reporter=${reporter}`,
   ];
   const env = { ...(options.env ?? process.env), COUNTS_FILE: countsFile };
-  const status = tryRun(node, args, { ...spawnOptions, cwd: directory, env });
+  const [program, ...words] = [...before, node, ...args];
+  const status = tryRun(program, words, { ...spawnOptions, cwd: directory, env });
   if (!existsSync(countsFile)) fail(`vitest (${projects.join(", ")}) wrote no results (${status})`);
   return atLeastOneFailure(JSON.parse(readFileSync(countsFile, "utf8")), status);
 }
