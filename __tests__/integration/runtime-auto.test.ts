@@ -5,15 +5,14 @@ import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 
 import { createRuntime, RuntimeUnavailableError } from "../../lib/index.js";
-import { availabilityOf } from "./support/runtimes.js";
+import { testUnless } from "./support/gate.js";
+import { whyNo } from "./support/runtimes.js";
 import { tempDirectory } from "./support/temp.js";
 
 /** Stubs answer --help as it does: what it knows is looked at first. */
 const kRealBwrap = "/usr/bin/bwrap";
 
 const kQuiet = { environment: {}, warn: () => {} };
-const landlock = availabilityOf("landlock");
-const firejail = availabilityOf("firejail");
 
 /** A bwrap that answers --help and then fails as the real one does where it may not. */
 function brokenBwrap(words = "bwrap: setting up uid map: Permission denied"): string {
@@ -42,28 +41,32 @@ const nothingWorks = (bwrapPath: string) => ({
 });
 
 describe("auto", () => {
-  test.skipIf(!landlock.available)(
-    "takes landlock where bwrap is broken, and says why",
-    async () => {
-      const runtime = await createRuntime({ bubblewrap: { bwrapPath: brokenBwrap() } }, kQuiet);
-      expect(runtime.name).toBe("landlock");
-      expect(runtime.steps).toEqual([
-        expect.objectContaining({
-          name: "bubblewrap",
-          available: false,
-          reason: expect.stringContaining("uid map: Permission denied"),
-        }),
-        { name: "landlock", available: true },
-      ]);
-      const done = await runtime.execute("echo proven", { workdir: tempDirectory() });
-      expect(done).toMatchObject({ stdout: "proven\n", success: true });
-      expect(done.audits[0]?.runtime).toBe("landlock");
-    },
-  );
+  testUnless(whyNo("landlock"), "takes landlock where bwrap is broken, and says why", async () => {
+    const runtime = await createRuntime({ bubblewrap: { bwrapPath: brokenBwrap() } }, kQuiet);
+    expect(runtime.name).toBe("landlock");
+    expect(runtime.steps).toEqual([
+      expect.objectContaining({
+        name: "bubblewrap",
+        available: false,
+        reason: expect.stringContaining("uid map: Permission denied"),
+      }),
+      { name: "landlock", available: true },
+    ]);
+    const done = await runtime.execute("echo proven", { workdir: tempDirectory() });
+    expect(done).toMatchObject({ stdout: "proven\n", success: true });
+    expect(done.audits[0]?.runtime).toBe("landlock");
+  });
 
-  test.skipIf(!firejail.available)("takes firejail where neither other works", async () => {
+  testUnless(whyNo("firejail"), "takes firejail where neither other works", async () => {
     const config = { ...nothingWorks(brokenBwrap()), firejail: {} };
-    expect((await createRuntime(config, kQuiet)).name).toBe("firejail");
+    const runtime = await createRuntime(config, kQuiet);
+    expect(runtime.name).toBe("firejail");
+    expect(runtime.steps.map(({ available }) => available)).toEqual([false, false, true]);
+    const done = await runtime.execute("echo proven", { workdir: tempDirectory() });
+    expect(done).toMatchObject({ stdout: "proven\n", success: true });
+    expect(done.audits[0]?.layers).toEqual(
+      expect.arrayContaining(["hidden-files", "read-only-root", "network-namespace"]),
+    );
   });
 
   test("refuses where nothing works, with every step, and runs nothing", async () => {

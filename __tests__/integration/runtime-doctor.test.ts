@@ -4,10 +4,10 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { isRoot } from "./support/gate.js";
-import { availabilityOf } from "./support/runtimes.js";
+import { describeUnless, testUnless } from "./support/gate.js";
+import { whyNo } from "./support/runtimes.js";
 import { tempDirectory } from "./support/temp.js";
 
 const kMain = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
@@ -44,11 +44,12 @@ function brokenPath(): string {
   return `${directory}:${process.env.PATH}`;
 }
 
-const landlock = availabilityOf("landlock").available;
-const bubblewrap = availabilityOf("bubblewrap").available;
+const landlock = whyNo("landlock") === undefined;
+const bubblewrap = whyNo("bubblewrap") === undefined;
+const whyNoCommand = existsSync(kMain) ? undefined : "dist/ is not built: npm run build";
 
-describe.skipIf(!existsSync(kMain))("doctor", () => {
-  test.skipIf(!bubblewrap)("proves, measures, and exits with 0", () => {
+describeUnless(whyNoCommand, "doctor", () => {
+  testUnless(whyNo("bubblewrap"), "proves, measures, and exits with 0", () => {
     const { status, stdout, stderr } = cli(["doctor", "--json"]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     const report = JSON.parse(stdout) as Report;
@@ -92,7 +93,7 @@ describe.skipIf(!existsSync(kMain))("doctor", () => {
   });
 });
 
-describe.skipIf(!existsSync(kMain))("run --runtime", () => {
+describeUnless(whyNoCommand, "run --runtime", () => {
   test("runs as the runtime does, and exits as the command does", () => {
     const { status, stdout } = cli(["run", "--runtime", "native", "--", "sh", "-c", "pwd; exit 4"]);
     expect(status).toBe(4);
@@ -119,7 +120,7 @@ const kMaskedProc = [
   ...["--ro-bind", "/dev/null", "/proc/loadavg", "--"],
 ];
 
-describe.skipIf(!existsSync(kMain) || !bubblewrap)("a host that hides parts of /proc", () => {
+describeUnless(whyNoCommand ?? whyNo("bubblewrap"), "a host that hides parts of /proc", () => {
   const nested = (config: object) => {
     const path = join(tempDirectory(), "runtime.json");
     writeFileSync(path, JSON.stringify(config));
@@ -139,20 +140,22 @@ describe.skipIf(!existsSync(kMain) || !bubblewrap)("a host that hides parts of /
   });
 });
 
-/** The host without user namespaces, as an ordinary user has it: the sysctl is the namespace's own. */
+/** In a user namespace of its own, whose sysctl this is. */
 const kNoNamespaces = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"';
-const kUser = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+const kInside = ["unshare", "--user", "--map-root-user", "sh", "-c", kNoNamespaces, "sh"];
 
-describe.skipIf(!existsSync(kMain))("a host without user namespaces", () => {
-  const nested = (args: readonly string[], env: NodeJS.ProcessEnv = {}) => {
-    const inside = ["unshare", "-U", "-r", "sh", "-c", kNoNamespaces, "sh"];
-    const words = [...(isRoot ? kUser : []), ...inside, process.execPath, kMain, ...args];
-    return command(words, env);
-  };
-  const usable = nested(["--version"]).status === 0;
+function whyNotInside(): string | undefined {
+  const { status, error, stderr } = command([...kInside, "true"]);
+  if (status === 0) return undefined;
+  return `no user namespace can be made here: ${error?.message ?? stderr.trim()}`;
+}
+
+describeUnless(whyNoCommand ?? whyNotInside(), "a host without user namespaces", () => {
+  const nested = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    command([...kInside, process.execPath, kMain, ...args], env);
   const before = () => readFileSync("/proc/sys/user/max_user_namespaces", "utf8");
 
-  test.skipIf(!usable)("is explained, with the sysctl that mends it", () => {
+  test("is explained, with the sysctl that mends it", () => {
     const host = before();
     const { stdout, status } = nested(["doctor", "--json"]);
     const report = JSON.parse(stdout) as Report;
@@ -166,7 +169,7 @@ describe.skipIf(!existsSync(kMain))("a host without user namespaces", () => {
     expect(before()).toBe(host);
   });
 
-  test.skipIf(!usable)("still gets a proven run through auto, or an error and no run", () => {
+  test("still gets a proven run through auto, or an error and no run", () => {
     const env = { OPENAGENTIC_SANDBOX_REQUIRED: "1" };
     const { status, stdout } = nested(
       ["run", "--runtime", "auto", "-w", "/tmp", "--", "echo", "ran"],

@@ -84,7 +84,7 @@ for (const name of kAll) {
   });
 }
 
-for (const name of ["bubblewrap", "landlock"] as const) {
+for (const name of ["bubblewrap", "landlock", "firejail"] as const) {
   describeRuntime(name, () => {
     test("lets a mount be read, and written only where that is said", async () => {
       const runtime = await createRuntime({ runtimeType: name }, kQuiet);

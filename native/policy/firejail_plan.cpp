@@ -39,6 +39,9 @@ class Planner {
       Sort(entry);
     for (const std::string& path : shown_)
       Show(path);
+    // Else what is shown in there could not be written, nor executed by an ordinary user.
+    if (HoldsShown("/var")) plan_.options.emplace_back("--writable-var");
+    if (HoldsShown("/var/tmp")) plan_.options.emplace_back("--keep-var-tmp");
     plan_.options.emplace_back("--read-only=/");
     plan_.read_only.emplace_back("/");
     if (facts_.is_root) {
@@ -64,6 +67,9 @@ class Planner {
       plan_.hidden.push_back(secret);
     }
     HideHome();
+    // Else the host process's own or, where that is hidden, the home directory, and it gives up
+    // where that is hidden too.
+    Add("--private-cwd=", facts_.workspace);
     return std::move(plan_);
   }
 
@@ -107,7 +113,6 @@ class Planner {
         std::any_of(plan_.hidden.begin(), plan_.hidden.end(),
                     [&path](const std::string& entry) { return PathCovers(entry, path); });
     if (inside_hidden) Add("--whitelist=", path);
-    if (PathCovers("/var/tmp", path)) plan_.options.emplace_back("--keep-var-tmp");
   }
 
   // Firejail lets an ordinary user have only what is his own made writable, so it is asked no more

@@ -18,7 +18,6 @@ const kept = (note = ""): Keeping => ({ is: "kept", note });
 const keptWith = (needs: readonly Need[], note = ""): Keeping => ({ is: "kept", needs, note });
 const not = (why = ""): Keeping => ({ is: "not", why });
 
-const kProfile = "needs a profile";
 const kSockets = "no `socket(2)` at all";
 
 type Row = { title: string } & Readonly<Record<RuntimeName, Keeping>>;
@@ -28,56 +27,63 @@ const kRows = {
     title: "files outside can't be read",
     bubblewrap: kept("not mounted, but `roBinds`"),
     landlock: kept("but `fsReadDirs`"),
-    firejail: not(kProfile),
+    firejail: kept("but `fsReadDirs`"),
     native: not(),
   },
   "see-outside": {
     title: "names, sizes and times outside can't be seen",
     bubblewrap: kept(),
     landlock: not("paths can be asked for, directories can't be listed"),
-    firejail: not(kProfile),
+    firejail: kept(),
+    native: not(),
+  },
+  "see-root": {
+    title: "… nor that `/home` or `/var` are there",
+    bubblewrap: kept(),
+    landlock: not("names in `/` can be seen"),
+    firejail: not("names in `/` can be seen, nothing below them"),
     native: not(),
   },
   "private-tmp": {
     title: "private `/tmp`",
     bubblewrap: kept("memory, gone with the run"),
     landlock: not("the host's, unless other `fsReadDirs` and `fsWriteDirs` are named"),
-    firejail: not("needs a profile or options"),
+    firejail: kept("memory, gone with the run"),
     native: not(),
   },
   "root-secrets": {
     title: "root's secrets can't be read, as root",
     bubblewrap: kept("a [list](security.md#as-root) is masked"),
     landlock: kept("the same list is left out"),
-    firejail: not(kProfile),
+    firejail: kept("the same list is hidden"),
     native: not(),
   },
   "write-outside": {
     title: "files outside can't be written, made, removed",
     bubblewrap: kept(),
     landlock: kept("but `fsWriteDirs`"),
-    firejail: not(kProfile),
+    firejail: kept("but `fsWriteDirs`"),
     native: not(),
   },
   "truncate-outside": {
     title: "… nor truncated",
     bubblewrap: kept(),
     landlock: keptWith(["Landlock ABI 3"], "Linux 6.2"),
-    firejail: not(kProfile),
+    firejail: kept(),
     native: not(),
   },
   "change-outside": {
     title: "modes, times and attributes outside can't be changed",
     bubblewrap: kept(),
     landlock: not("those of the user's own files can be"),
-    firejail: not(kProfile),
+    firejail: kept(),
     native: not(),
   },
   devices: {
     title: "the host's devices can't be opened",
     bubblewrap: kept("a minimal `/dev`"),
     landlock: kept("but `null`, `zero`, `full`, `random`, `urandom`, `tty`"),
-    firejail: not(kProfile),
+    firejail: kept("a minimal `/dev`"),
     native: not(),
   },
   "read-processes": {
@@ -112,7 +118,7 @@ const kRows = {
     title: "own IPC namespace",
     bubblewrap: kept(),
     landlock: keptWith(["pid-namespace"], "comes with it"),
-    firejail: not("needs `--ipc-namespace`"),
+    firejail: kept(),
     native: not(),
   },
   "mount-namespace": {
@@ -168,14 +174,14 @@ const kRows = {
     title: "no UNIX sockets with a path, outside",
     bubblewrap: kept("but below `roBinds`"),
     landlock: kept(kSockets),
-    firejail: not("where files are open"),
+    firejail: kept("but below `fsReadDirs`"),
     native: not(),
   },
   "no-sockets-inside": {
     title: "… nor in the workspace",
     bubblewrap: not("don't keep any there"),
     landlock: kept(kSockets),
-    firejail: not(),
+    firejail: not("don't keep any there"),
     native: not(),
   },
   "nothing-survives": {

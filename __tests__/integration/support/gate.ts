@@ -30,15 +30,33 @@ function whyNoSandbox(): string | undefined {
 /** Why bwrap can't be used here; undefined when it can. */
 export const whyNoBubblewrap = whyNoSandbox();
 
-/** `describe` for tests that need a working bwrap. */
-export function describeSandboxed(name: string, body: () => void): void {
-  const reason = whyNoBubblewrap;
+/** `test`, or where there is a reason why it can't run here, one that is skipped and says so. */
+export function testUnless(
+  reason: string | undefined,
+  name: string,
+  body: () => void | Promise<void>,
+): void {
+  if (reason === undefined) {
+    test(name, body);
+    return;
+  }
+  process.stderr.write(`skipped: ${name}: ${reason}\n`);
+  test(name, (context: TestContext) => context.skip(reason));
+}
+
+/** The same for `describe`. */
+export function describeUnless(reason: string | undefined, name: string, body: () => void): void {
   if (reason === undefined) {
     describe(name, body);
     return;
   }
   process.stderr.write(`skipped: ${name}: ${reason}\n`);
   describe(name, () => {
-    test("needs bwrap", (context: TestContext) => context.skip(reason));
+    test("can run here", (context: TestContext) => context.skip(reason));
   });
+}
+
+/** `describe` for tests that need a working bwrap. */
+export function describeSandboxed(name: string, body: () => void): void {
+  describeUnless(whyNoBubblewrap, name, body);
 }

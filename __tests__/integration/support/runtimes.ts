@@ -1,9 +1,8 @@
 /** Which runtimes this host can have. A suite for one that it can't says why, and is skipped. */
 
-import { describe, type TestContext, test } from "vitest";
-
 import type { RuntimeAvailability, RuntimeName } from "../../../lib/index.js";
 import { availableRuntimes } from "../../../lib/index.js";
+import { describeUnless } from "./gate.js";
 
 const reports = await availableRuntimes({}, { environment: {} });
 
@@ -13,15 +12,13 @@ export function availabilityOf(name: RuntimeName): RuntimeAvailability {
   return report;
 }
 
+/** Why a runtime can't be had here; undefined when it can. */
+export function whyNo(name: RuntimeName): string | undefined {
+  const { available, reason = "not available" } = availabilityOf(name);
+  return available ? undefined : `${name}: ${reason}`;
+}
+
 /** `describe` for tests that need this runtime to work here. */
 export function describeRuntime(name: RuntimeName, body: () => void): void {
-  const { available, reason = "not available" } = availabilityOf(name);
-  if (available) {
-    describe(name, body);
-    return;
-  }
-  process.stderr.write(`skipped: ${name}: ${reason}\n`);
-  describe(name, () => {
-    test("needs it to work here", (context: TestContext) => context.skip(reason));
-  });
+  describeUnless(whyNo(name), name, body);
 }
