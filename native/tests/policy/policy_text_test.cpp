@@ -48,6 +48,24 @@ TEST(PolicyText, DependsOnEveryFieldOfThePolicy) {
   }
 }
 
+TEST(PolicyText, DependsOnEveryFieldOfFirejails) {
+  const FirejailPolicy defaults;
+  const auto changed = [&defaults](auto change) {
+    FirejailPolicy policy = defaults;
+    change(policy);
+    return PolicyText(policy) != PolicyText(defaults);
+  };
+  EXPECT_TRUE(changed([](FirejailPolicy& policy) { policy.firejail_path = "/opt/firejail"; }));
+  EXPECT_TRUE(changed([](FirejailPolicy& policy) { policy.profile = "/p"; }));
+  EXPECT_TRUE(changed([](FirejailPolicy& policy) { policy.read_dirs = {"/usr"}; }));
+  EXPECT_TRUE(changed([](FirejailPolicy& policy) { policy.read_dirs_named = true; }));
+  EXPECT_TRUE(changed([](FirejailPolicy& policy) { policy.write_dirs = {"/data"}; }));
+  EXPECT_TRUE(changed([](FirejailPolicy& policy) { policy.extra_args = {"--nosound"}; }));
+  EXPECT_TRUE(changed([](FirejailPolicy& policy) { policy.network = Network::kAllow; }));
+  EXPECT_TRUE(changed([](FirejailPolicy& policy) { policy.required = {"seccomp"}; }));
+  EXPECT_FALSE(changed([](FirejailPolicy& policy) { policy.shadow_dir = "/somewhere"; }));
+}
+
 TEST(PolicyText, LeavesOutTheWorkspaceAndSpelledOutDefaults) {
   BubblewrapPolicy policy;
   policy.shadow_dir = "/somewhere";
