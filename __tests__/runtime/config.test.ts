@@ -17,7 +17,13 @@ const kDefaults = {
     allowReadWorkspace: true,
     allowWriteWorkspace: true,
   },
-  firejail: { firejailPath: "firejail", profile: null, extraArgs: [] },
+  firejail: {
+    firejailPath: "firejail",
+    profile: null,
+    fsReadDirs: ["/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin"],
+    fsWriteDirs: [],
+    extraArgs: [],
+  },
   bubblewrap: {
     bwrapPath: "bwrap",
     roBinds: ["/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin"],

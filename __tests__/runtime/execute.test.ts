@@ -168,17 +168,41 @@ describe("what the runners are made with", () => {
   });
 
   it("firejail", () => {
+    const config = { required: ["seccomp"], firejail: { extraArgs: ["--nodvd"] } };
+    expect(options("firejail", config)).toEqual({
+      shadowDir: "/w",
+      envPolicy: "clean",
+      firejailPath: "firejail",
+      fsReadDirs: undefined,
+      fsWriteDirs: [],
+      extraArgs: ["--nodvd"],
+      network: "deny",
+      required: ["seccomp"],
+    });
+    expect(options("firejail", config, kMounts)).toMatchObject({
+      fsReadDirs: [...present("/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin"), "/opt"],
+      fsWriteDirs: ["/data"],
+    });
+    const named = { firejail: { fsReadDirs: ["/usr"], fsWriteDirs: ["/cache"] } };
+    expect(options("firejail", named, kMounts)).toMatchObject({
+      fsReadDirs: ["/usr", "/opt"],
+      fsWriteDirs: ["/cache", "/data"],
+    });
+  });
+
+  it("firejail, with a profile that says what may be done to files", () => {
     const config = { firejail: { profile: "/etc/p", extraArgs: ["--nodvd"] } };
     expect(options("firejail", config, kMounts)).toEqual({
       shadowDir: "/w",
       envPolicy: "clean",
       firejailPath: "firejail",
       profile: "/etc/p",
+      fsReadDirs: undefined,
+      fsWriteDirs: undefined,
       extraArgs: ["--nodvd", "--read-only=/opt", "--read-write=/data"],
       network: "deny",
       required: [],
     });
-    expect(options("firejail", {})).toMatchObject({ profile: undefined });
   });
 
   it("grants what bubblewrap's extra mounts show", () => {

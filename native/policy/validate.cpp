@@ -168,6 +168,11 @@ std::optional<Error> CheckPolicy(const FirejailPolicy& policy) {
   if (auto error = CheckText(policy.profile, "profile")) return error;
   if (auto error = CheckAbsolutePaths(policy.read_dirs, "fsReadDirs")) return error;
   if (auto error = CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs")) return error;
+  if (!policy.profile.empty() && (policy.read_dirs_named || !policy.write_dirs.empty())) {
+    return Invalid("profile",
+                   "left out, since only without one `fsReadDirs` and `fsWriteDirs` hold",
+                   policy.profile);
+  }
   for (std::size_t i = 0; i < policy.extra_args.size(); ++i) {
     const std::string& argument = policy.extra_args[i];
     if (!argument.starts_with("--") || argument == "--" || HasNul(argument)) {

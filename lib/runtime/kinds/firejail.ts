@@ -1,8 +1,15 @@
 import { FirejailNativeRunner, kDefaultFirejailReadDirs } from "../../runners/firejail.js";
 import { firejailFix } from "../diagnosis/firejail.js";
-import { hostPaths, samePlace } from "../mounts.js";
-import { extended } from "./default-list.js";
+import { hostPaths, type Mount, samePlace } from "../mounts.js";
+import { extended, unlessDefault } from "./default-list.js";
 import type { RuntimeKind } from "./kind.js";
+
+/** What a profile of the operator's says of files stands; a mount can only be added to it. */
+function mountArgs(mounts: readonly Mount[]): string[] {
+  return mounts.map(({ hostPath, mode }) =>
+    mode === "rw" ? `--read-write=${hostPath}` : `--read-only=${hostPath}`,
+  );
+}
 
 /** Firejail: a setuid program with namespaces; we tell it what to hide, or a profile does. */
 export const firejailKind: RuntimeKind = {
@@ -18,15 +25,21 @@ export const firejailKind: RuntimeKind = {
   makeRunner: (config, options, mounts) => {
     const { firejailPath, profile, fsReadDirs, fsWriteDirs, extraArgs } = config.firejail;
     const here = samePlace(mounts, "Firejail");
+    const common = { ...options, firejailPath, network: config.network, required: config.required };
+    if (profile !== null) {
+      return new FirejailNativeRunner({
+        ...common,
+        profile,
+        fsReadDirs: unlessDefault(fsReadDirs, kDefaultFirejailReadDirs),
+        fsWriteDirs: fsWriteDirs.length === 0 ? undefined : fsWriteDirs,
+        extraArgs: [...extraArgs, ...mountArgs(here)],
+      });
+    }
     return new FirejailNativeRunner({
-      ...options,
-      firejailPath,
-      profile: profile ?? undefined,
+      ...common,
       fsReadDirs: extended(fsReadDirs, kDefaultFirejailReadDirs, hostPaths(here, "ro")),
       fsWriteDirs: [...fsWriteDirs, ...hostPaths(here, "rw")],
       extraArgs,
-      network: config.network,
-      required: config.required,
     });
   },
   fix: firejailFix,

@@ -132,6 +132,42 @@ TEST(LimitValue, TakesSafeIntegers) {
   EXPECT_EQ(LimitValue(9007199254740991.0, "f").value(), 9007199254740991u);
 }
 
+TEST(CheckFirejailPolicy, NamesTheFieldThatIsWrong) {
+  const auto refusal = [](auto change) {
+    FirejailPolicy policy;
+    policy.shadow_dir = "/w";
+    policy.read_dirs = DefaultFirejailReadDirs();
+    change(policy);
+    const auto error = CheckPolicy(policy);
+    EXPECT_TRUE(!error || error->code == ErrorCode::kInvalidValue);
+    return error ? error->message.substr(0, error->message.find(" to be")) : "";
+  };
+  EXPECT_EQ(refusal([](FirejailPolicy&) {}), "");
+  EXPECT_EQ(refusal([](FirejailPolicy& policy) { policy.profile = "/p"; }), "");
+  EXPECT_EQ(refusal([](FirejailPolicy& policy) {
+              policy.extra_args = {"--a", "b"};
+            }),
+            "Expected `extraArgs[1]`");
+  EXPECT_EQ(refusal([](FirejailPolicy& policy) { policy.extra_args = {"--"}; }),
+            "Expected `extraArgs[0]`");
+  EXPECT_EQ(refusal([](FirejailPolicy& policy) { policy.read_dirs = {"usr"}; }),
+            "Expected `fsReadDirs[0]`");
+  EXPECT_EQ(refusal([](FirejailPolicy& policy) {
+              policy.write_dirs = {"/a", "b"};
+            }),
+            "Expected `fsWriteDirs[1]`");
+  EXPECT_EQ(refusal([](FirejailPolicy& policy) {
+              policy.profile = "/p";
+              policy.write_dirs = {"/a"};
+            }),
+            "Expected `profile`");
+  EXPECT_EQ(refusal([](FirejailPolicy& policy) {
+              policy.profile = "/p";
+              policy.read_dirs_named = true;
+            }),
+            "Expected `profile`");
+}
+
 TEST(LimitValue, RefusesTheRest) {
   struct Case {
     double value;
