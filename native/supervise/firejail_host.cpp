@@ -1,8 +1,10 @@
 #include "supervise/firejail_host.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +19,6 @@
 
 #include "policy/order.h"
 #include "policy/path.h"
-#include "supervise/host.h"
 
 namespace native_runner {
 namespace {
@@ -28,6 +29,11 @@ std::optional<std::string> RealPath(const std::string& path) {
   std::array<char, PATH_MAX> real{};
   if (realpath(path.c_str(), real.data()) == nullptr) return std::nullopt;
   return real.data();
+}
+
+// statx(2) instead of lstat(2), whose name an older glibc does not have.
+bool Look(const std::string& path, struct statx* status) {
+  return statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO, status) == 0;
 }
 
 // The home directory of our account; nullopt without one.
@@ -52,8 +58,8 @@ Result<std::vector<std::string>> RootEntries() {
     if (name == "." || name == "..") continue;
     std::string path("/");
     path += name;
-    struct stat status {};
-    if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) continue;
+    struct statx status {};
+    if (Look(path, &status) && S_ISLNK(status.stx_mode)) continue;
     entries.push_back(std::move(path));
   }
   closedir(root);
@@ -77,13 +83,15 @@ std::optional<Error> AddExisting(const std::vector<std::string>& directories, bo
   return std::nullopt;
 }
 
-std::string IdentityRule(char kind, const struct stat& status, const std::string& path) {
-  return kind + std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) + ":" + path;
+std::string IdentityRule(char kind, const struct statx& status, const std::string& path) {
+  const auto device = makedev(status.stx_dev_major, status.stx_dev_minor);  // as stat(2) has it
+  return kind + std::to_string(device) + ":" + std::to_string(status.stx_ino) + ":" + path;
 }
 
 }  // namespace
 
-Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::string& workspace) {
+Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::string& workspace,
+                                      Secrets secrets) {
   FirejailFacts facts;
   facts.workspace = workspace;
   facts.is_root = geteuid() == 0;
@@ -103,7 +111,6 @@ Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::s
     return *error;
   if (auto error = AddExisting(policy.write_dirs, true, "fsWriteDirs", &facts.write_dirs))
     return *error;
-  Secrets secrets = FindSecrets();
   facts.secrets = std::move(secrets.files);
   for (std::string& directory : secrets.directories)
     facts.secrets.push_back(std::move(directory));
@@ -113,8 +120,8 @@ Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::s
 std::vector<std::string> HiddenRules(const std::vector<std::string>& paths) {
   std::vector<std::string> rules;
   for (const std::string& path : paths) {
-    struct stat status {};
-    if (lstat(path.c_str(), &status) == 0) rules.push_back(IdentityRule(kRuleHidden, status, path));
+    struct statx status {};
+    if (Look(path, &status)) rules.push_back(IdentityRule(kRuleHidden, status, path));
   }
   return rules;
 }
@@ -128,8 +135,8 @@ std::vector<std::string> ReadOnlyRules(const std::vector<std::string>& paths) {
 }
 
 std::string ShownRule(const std::string& path) {
-  struct stat status {};
-  if (lstat(path.c_str(), &status) != 0) status = {};  // matches nothing: the launcher refuses
+  struct statx status {};
+  if (!Look(path, &status)) status = {};  // matches nothing: the launcher refuses
   return IdentityRule(kRuleShown, status, path);
 }
 

@@ -92,7 +92,7 @@ void FirejailRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready 
   ready(Plan(request, shared));
 }
 
-Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, const Shared& shared) const {
+Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, Shared& shared) const {
   auto program = FindProgram(policy_.firejail_path, shared.programs->search_path());
   if (!program) {
     program.error().fix = kInstall;
@@ -107,7 +107,7 @@ Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, const Shar
   FirejailFacts facts;
   const bool plans = policy_.profile.empty();
   if (plans) {
-    auto looked = LookForFirejail(policy_, workspace->path);
+    auto looked = LookForFirejail(policy_, workspace->path, shared.host.FindSecrets());
     if (!looked) return looked.error();
     facts = std::move(*looked);
     auto planned = PlanFirejail(facts);

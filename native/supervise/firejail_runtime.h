@@ -20,7 +20,7 @@ class FirejailRuntime : public Runtime {
   const FirejailPolicy& policy() const { return policy_; }
 
  private:
-  Result<Preparation> Plan(const ExecRequest& request, const Shared& shared) const;
+  Result<Preparation> Plan(const ExecRequest& request, Shared& shared) const;
   RunRecord Record(const ExecRequest& request, const std::vector<std::string>& options) const;
 
   FirejailPolicy policy_;
