@@ -3,13 +3,13 @@
  * can't follow of its options it may pass over. None of it is believed.
  */
 
-import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
 import { createRuntime, FirejailNativeRunner } from "../../lib/index.js";
+import { command, kCli, whyNoCli } from "./support/command.js";
 import { describeUnless, isRoot, whyNoBubblewrap } from "./support/gate.js";
 import { kMarker, marked, newMark } from "./support/processes.js";
 import { describeRuntime, whyNo } from "./support/runtimes.js";
@@ -17,71 +17,65 @@ import { run } from "./support/seen.js";
 import { tempDirectory } from "./support/temp.js";
 
 const kHost = fileURLToPath(new URL("hosts/firejail.mjs", import.meta.url));
-const kMain = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const kQuiet = { environment: {}, warn: () => {} };
 
 /** Another sandbox around, of the kind that containers are; it hides nothing. */
 const kNest = ["bwrap", "--unshare-user", "--unshare-pid", "--bind", "/", "/"];
 const kNested = [...kNest, "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--"];
 
-function command(words: readonly string[]) {
-  const [program = "", ...args] = words;
-  return spawnSync(program, args, { encoding: "utf8", timeout: 60_000 });
-}
+describeUnless(
+  whyNoCli ?? whyNo("firejail") ?? whyNoBubblewrap,
+  "nested in another sandbox",
+  () => {
+    const script = (file: string) => `cat ../secret; echo x > ${file}`;
+    const makeWorkspace = () => {
+      const outside = tempDirectory();
+      writeFileSync(join(outside, "secret"), "not for you");
+      const workspace = join(outside, "work");
+      mkdirSync(workspace);
+      return workspace;
+    };
 
-const whyNot = existsSync(kMain)
-  ? (whyNo("firejail") ?? whyNoBubblewrap)
-  : "dist/ is not built: npm run build";
-
-describeUnless(whyNot, "nested in another sandbox", () => {
-  const script = (file: string) => `cat ../secret; echo x > ${file}`;
-  const makeWorkspace = () => {
-    const outside = tempDirectory();
-    writeFileSync(join(outside, "secret"), "not for you");
-    const workspace = join(outside, "work");
-    mkdirSync(workspace);
-    return workspace;
-  };
-
-  test("firejail itself runs the command unconfined, and exits with 0", () => {
-    const workspace = makeWorkspace();
-    const words = ["firejail", "--noprofile", "--net=none", "--", "sh", "-c"];
-    const { status, stdout, stderr } = command([
-      ...kNested,
-      ...words,
-      `cd ${workspace} && ${script("ran")} && readlink /proc/self/ns/net`,
-    ]);
-    const { stdout: hosts } = command(["readlink", "/proc/self/ns/net"]);
-    expect({ status, stdout }).toEqual({ status: 0, stdout: `not for you${hosts}` });
-    expect(stderr).toContain("an existing sandbox was detected");
-    expect(existsSync(join(workspace, "ran"))).toBe(true);
-  });
-
-  test("ours is refused before the command starts, which runs where it is not nested", () => {
-    const workspace = makeWorkspace();
-    const host = [process.execPath, kHost, workspace];
-    const nested = command([...kNested, ...host, script("ran")]);
-    expect(JSON.parse(nested.stdout)).toMatchObject({
-      kind: "setup-failed",
-      reason: expect.stringContaining("mount-namespace: the command would run in the host's own"),
+    test("firejail itself runs the command unconfined, and exits with 0", () => {
+      const workspace = makeWorkspace();
+      const words = ["firejail", "--noprofile", "--net=none", "--", "sh", "-c"];
+      const { status, stdout, stderr } = command([
+        ...kNested,
+        ...words,
+        `cd ${workspace} && ${script("ran")} && readlink /proc/self/ns/net`,
+      ]);
+      const { stdout: hosts } = command(["readlink", "/proc/self/ns/net"]);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: `not for you${hosts}` });
+      expect(stderr).toContain("an existing sandbox was detected");
+      expect(existsSync(join(workspace, "ran"))).toBe(true);
     });
-    expect(readdirSync(workspace)).toEqual([]);
-    expect(JSON.parse(command([...host, script("ran")]).stdout)).toEqual({ kind: "exited" });
-    expect(readdirSync(workspace)).toEqual(["ran"]);
-  });
 
-  test("doctor calls it broken, and sends elsewhere", () => {
-    const doctor = [process.execPath, kMain, "doctor", "--json", "--runtime", "firejail"];
-    const { status, stdout } = command([...kNested, ...doctor]);
-    expect(status).toBe(1);
-    const { runtimes } = JSON.parse(stdout) as { runtimes: { name: string }[] };
-    expect(runtimes.find(({ name }) => name === "firejail")).toMatchObject({
-      state: "broken",
-      reason: expect.stringContaining("mount-namespace"),
-      fix: expect.stringContaining("use bubblewrap or landlock"),
+    test("ours is refused before the command starts, which runs where it is not nested", () => {
+      const workspace = makeWorkspace();
+      const host = [process.execPath, kHost, workspace];
+      const nested = command([...kNested, ...host, script("ran")]);
+      expect(JSON.parse(nested.stdout)).toMatchObject({
+        kind: "setup-failed",
+        reason: expect.stringContaining("mount-namespace: the command would run in the host's own"),
+      });
+      expect(readdirSync(workspace)).toEqual([]);
+      expect(JSON.parse(command([...host, script("ran")]).stdout)).toEqual({ kind: "exited" });
+      expect(readdirSync(workspace)).toEqual(["ran"]);
     });
-  });
-});
+
+    test("doctor calls it broken, and sends elsewhere", () => {
+      const doctor = [...kCli, "doctor", "--json", "--runtime", "firejail"];
+      const { status, stdout } = command([...kNested, ...doctor]);
+      expect(status).toBe(1);
+      const { runtimes } = JSON.parse(stdout) as { runtimes: { name: string }[] };
+      expect(runtimes.find(({ name }) => name === "firejail")).toMatchObject({
+        state: "broken",
+        reason: expect.stringContaining("mount-namespace"),
+        fix: expect.stringContaining("use bubblewrap or landlock"),
+      });
+    });
+  },
+);
 
 /** A firejail that passes over options, or (with all of them) does nothing but run the command. */
 function careless(pattern: string): string {
@@ -205,6 +199,13 @@ describeRuntime("firejail", () => {
     const seen = await run(runner, script, { env: { [kMarker]: mark } });
     expect(seen.kind).toBe("signaled");
     expect(marked(mark)).toEqual([]);
+  });
+
+  test("adds nothing to what a command writes, wherever the workspace is", async () => {
+    for (const workspace of [tempDirectory(), tempDirectory("work", "/var/tmp")]) {
+      const { out, err, exitCode } = await exec({}, "pwd; echo no >&2; exit 3", workspace);
+      expect({ out, err, exitCode }).toEqual({ out: workspace, err: "no", exitCode: 3 });
+    }
   });
 
   test("has the options that were asked for in the record, and then the command", async () => {

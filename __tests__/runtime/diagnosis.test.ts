@@ -131,6 +131,9 @@ it("firejailFix sends elsewhere where it is nested", () => {
   expect(firejailFix("firejail is nested: it ran the command unconfined", kUser)).toContain(
     "use bubblewrap or landlock",
   );
+  const shared = "mount-namespace: the command would run in the host's own";
+  expect(firejailFix(shared, kUser)).toContain("use bubblewrap or landlock");
+  expect(firejailFix("the workspace is not there: /home/you/w", kUser)).toContain("in /tmp");
   expect(firejailFix("the user is not allowed to use Firejail.", kUser)).toContain(
     "/etc/firejail/firejail.users",
   );

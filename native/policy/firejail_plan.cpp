@@ -34,6 +34,7 @@ class Planner {
   }
 
   Result<FirejailPlan> Plan() {
+    if (auto error = CheckShell()) return *error;
     if (auto error = CheckPaths()) return *error;
     for (const std::string& entry : facts_.entries)
       Sort(entry);
@@ -83,6 +84,16 @@ class Planner {
   bool HoldsShown(const std::string& path) const {
     return std::any_of(shown_.begin(), shown_.end(),
                        [&path](const std::string& shown) { return PathCovers(path, shown); });
+  }
+
+  // Firejail starts every program through it.
+  std::optional<Error> CheckShell() const {
+    const std::string& shell = facts_.shell;
+    if (!shell.ends_with("/nologin") && !shell.ends_with("/false")) return std::nullopt;
+    return Error{
+        ErrorCode::kSetup,
+        "Firejail starts programs through the user's login shell, and " + shell + " starts none",
+        "give the user another shell (chsh -s /bin/sh USER), or use another runtime"};
   }
 
   std::optional<Error> CheckPaths() const {

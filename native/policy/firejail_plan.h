@@ -18,6 +18,7 @@ struct FirejailFacts {
   bool is_root = false;
   std::string workspace;
   std::string home;                  // the user's, as passwd(5) has it; empty: none
+  std::string shell;                 // the same; empty: /bin/sh
   std::vector<std::string> entries;  // of the root directory: "/home"; without symbolic links
   std::vector<std::string> read_dirs;
   std::vector<std::string> write_dirs;

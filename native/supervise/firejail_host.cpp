@@ -36,15 +36,21 @@ bool Look(const std::string& path, struct statx* status) {
   return statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO, status) == 0;
 }
 
-// The home directory of our account; nullopt without one.
-std::optional<std::string> Home() {
+struct Account {
+  std::string home;
+  std::string shell;
+};
+
+// Ours; nullopt where there is none.
+std::optional<Account> OwnAccount() {
   const auto text = std::make_unique<std::array<char, kAccountBytes>>();
   passwd account{};
   passwd* found = nullptr;
   if (getpwuid_r(getuid(), &account, text->data(), text->size(), &found) != 0 || found == nullptr)
     return std::nullopt;
-  const std::string home = account.pw_dir == nullptr ? "" : account.pw_dir;
-  return home.empty() ? home : RealPath(home).value_or(home);
+  const auto text_of = [](const char* field) { return std::string(field == nullptr ? "" : field); };
+  const std::string home = text_of(account.pw_dir);
+  return Account{home.empty() ? home : RealPath(home).value_or(home), text_of(account.pw_shell)};
 }
 
 // Of a link it is its target that counts, which lies in another entry.
@@ -95,14 +101,15 @@ Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::s
   FirejailFacts facts;
   facts.workspace = workspace;
   facts.is_root = geteuid() == 0;
-  auto home = Home();
-  if (!home) {
+  auto account = OwnAccount();
+  if (!account) {
     return Error{ErrorCode::kSetup,
                  "Firejail serves only users with an account, and uid " + std::to_string(getuid()) +
                      " has none (getpwuid)",
                  "run the host as a user who is in /etc/passwd, or use another runtime"};
   }
-  facts.home = std::move(*home);
+  facts.home = std::move(account->home);
+  facts.shell = std::move(account->shell);
   auto entries = RootEntries();
   if (!entries) return entries.error();
   facts.entries = std::move(*entries);

@@ -144,6 +144,21 @@ TEST(PlanFirejail, RefusesWhatItCannotBeTold) {
   EXPECT_NE(refusal([](FirejailFacts& facts) { facts.secrets = {"/etc/a,b"}; }), "");
 }
 
+TEST(PlanFirejail, NeedsALoginShellThatStartsPrograms) {
+  for (const char* shell : {"/usr/sbin/nologin", "/sbin/nologin", "/bin/false"}) {
+    FirejailFacts facts = Facts();
+    facts.shell = shell;
+    const auto plan = PlanFirejail(facts);
+    ASSERT_FALSE(plan) << shell;
+    EXPECT_NE(plan.error().message.find(shell), std::string::npos) << plan.error().message;
+  }
+  for (const char* shell : {"", "/bin/sh", "/usr/bin/zsh", "/opt/nologin/bash"}) {
+    FirejailFacts facts = Facts();
+    facts.shell = shell;
+    EXPECT_TRUE(PlanFirejail(facts)) << shell;
+  }
+}
+
 TEST(FirejailOptions, HaveTheShapeOfTheDocument) {
   FirejailPolicy policy;
   FirejailPlan plan;
