@@ -18,4 +18,8 @@ const std::vector<std::string>& DefaultWriteDirs() {
   return dirs;
 }
 
+bool CanStand(const BubblewrapPolicy& policy) {
+  return policy.isolation == Isolation::kStrict && policy.extra_args.empty();
+}
+
 }  // namespace native_runner
