@@ -17,6 +17,7 @@ export type {
   NetworkMode,
   Outcome,
   OutputKeep,
+  PoolState,
   SandboxErrorCode,
   SandboxedAuditRecord,
   SandboxedExecResult,

@@ -13,6 +13,7 @@ import type {
   LocalNativeRunnerOptions,
   NativeExecInput,
   Outcome,
+  PoolState,
   SandboxedExecResult,
 } from "./public.js";
 
@@ -78,6 +79,12 @@ export interface RunnerHandle {
   explain(input: NativeRequest, context: NativeContext): NativePlan;
   /** Ends a run, also a queued one; an id that has settled is ignored. */
   abort(id: number): void;
+  /** Makes what is missing in the runner's pool; resolves with how many sandboxes stand then. */
+  warm(): Promise<number>;
+  /** Ends all in the pool, for good; resolves when that is proved. */
+  close(): Promise<number>;
+  /** What the pool has and has done. */
+  pool(): PoolState;
 }
 
 /** The module. */

@@ -11,7 +11,7 @@ import { childrenOf, eventually } from "./support/processes.js";
 import { tempDirectory } from "./support/temp.js";
 
 const kMoments = 21;
-const kTries = { strict: 25, compat: 6, local: 6 };
+const kTries = { strict: 25, warm: 12, compat: 6, local: 6 };
 const kSweepMs = 120_000;
 const kKills = 12;
 

@@ -43,6 +43,8 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       procBind: true,
       layers: [],
       required: [],
+      prewarm: undefined,
+      prewarmIdleMs: 60_000,
     });
     expect({ ...new LandlockNativeRunner({ shadowDir: "/w" }) }).toEqual({
       shadowDir: "/w",
@@ -84,6 +86,8 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       procBind: false,
       layers: ["landlock"],
       required: ["seccomp"],
+      prewarm: 0,
+      prewarmIdleMs: 5,
     };
     expect({ ...new BubblewrapNativeRunner(options) }).toEqual(options);
     const landlock: LandlockNativeRunnerOptions = {

@@ -7,7 +7,8 @@ import { leftovers, makeRunner, say } from "../integration/hosts/common.mjs";
 
 const [seconds, workspace] = isMainThread ? process.argv.slice(2) : workerData;
 const kLanes = 8;
-const kKinds = ["strict", "strict", "compat", "local"];
+const kKinds = ["strict", "warm", "compat", "local"];
+const kWarm = kKinds.indexOf("warm");
 const kScripts = [
   "exit 0",
   "sleep 0.01",
@@ -25,6 +26,7 @@ const pick = (list) => list[randomInt(list.length)];
 
 const until = Date.now() + Number(seconds) * 1000;
 const seen = {};
+const closing = [];
 let unexpected = 0;
 
 async function lane() {
@@ -41,7 +43,15 @@ async function lane() {
     const { outcome } = await running;
     seen[outcome.kind] = (seen[outcome.kind] ?? 0) + 1;
     if (!kExpected.has(outcome.kind)) unexpected += 1;
+    if (randomInt(20) === 0) renewWarm(runners);
   }
+  renewWarm(runners);
+}
+
+/** Closes the warm runner, at whatever its pool and the runs of other lanes are. */
+function renewWarm(runners) {
+  closing.push(runners[kWarm].close());
+  runners[kWarm] = makeRunner("warm", workspace, { maxConcurrent: 5 });
 }
 
 async function oneWorker() {
@@ -67,10 +77,13 @@ function ownDescriptors() {
 }
 
 if (isMainThread) {
-  await makeRunner("strict", workspace).exec({ argv: ["true"] });
+  const warm = makeRunner("warm", workspace);
+  await warm.warm();
+  await warm.close();
   await oneWorker(); // what Node opens once for all workers
   const before = ownDescriptors();
   await Promise.all([...Array.from({ length: kLanes }, lane), workers()]);
+  await Promise.all(closing);
   await delay(200);
   say({ seen, unexpected, left: leftovers(), descriptors: ownDescriptors() - before });
 } else {

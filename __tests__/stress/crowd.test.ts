@@ -22,7 +22,7 @@ const kLine = 1000;
 
 const makers = {
   strict: (shadowDir: string, maxConcurrent?: number) =>
-    new BubblewrapNativeRunner({ shadowDir, maxConcurrent }),
+    new BubblewrapNativeRunner({ shadowDir, maxConcurrent, prewarm: 0 }),
   local: (shadowDir: string, maxConcurrent?: number) =>
     new LocalNativeRunner({ shadowDir, maxConcurrent }),
 };

@@ -15,6 +15,7 @@ const kAtOnce = 6;
 
 const runners = {
   strict: makeRunner("strict", workspace),
+  warm: undefined, // one for each count
   compat: makeRunner("compat", workspace),
   local: makeRunner("local", workspace),
   missing: makeRunner("strict", "/no/such/workspace"),
@@ -48,6 +49,11 @@ const kCases = [
   ["strict", { argv: ["true"], cwd: "missing" }],
   ["strict", { argv: ["true"], cwd: "../.." }],
   ["strict", { argv: [""] }],
+  ["warm", { argv: ["true"] }],
+  ["warm", { argv: ["cat"], stdin }],
+  ["warm", { argv: ["true"], cwd: "missing" }],
+  ["warm", { ...shell("sleep 1000 & sleep 1000"), limits: { timeoutMs: 15 } }],
+  ["warm", { ...shell("sleep 1000"), abortAfter: 2 }],
   ["compat", shell("sleep 1000 & exit 2")],
   ["local", shell("(sleep 1000 &) & exit 2")],
   ["local", { argv: ["no-such-command"] }],
@@ -70,6 +76,7 @@ async function runCase(index) {
 async function runAll(count) {
   const seen = {};
   let next = 0;
+  runners.warm = makeRunner("warm", workspace);
   const lane = async () => {
     while (next < count) {
       const kind = await runCase(next++);
@@ -77,6 +84,7 @@ async function runAll(count) {
     }
   };
   await Promise.all(Array.from({ length: kAtOnce }, lane));
+  await runners.warm.close();
   return seen;
 }
 

@@ -65,6 +65,9 @@ export class FakeAddon {
   readonly runs: FakeRun[] = [];
   readonly aborted: number[] = [];
   policyTextCalls = 0;
+  closed = 0;
+  readonly poolState = { standing: 2, taken: 5, missed: 1, discarded: 3 };
+  warmFailure: Error | undefined;
   /** Thrown by the next constructor or call, once. */
   refusal: Error | undefined;
 
@@ -95,6 +98,17 @@ export class FakeAddon {
       }
       abort(id: number) {
         fake.aborted.push(id);
+      }
+      async warm() {
+        if (fake.warmFailure) throw fake.warmFailure;
+        return fake.poolState.standing;
+      }
+      async close() {
+        fake.closed += 1;
+        return 0;
+      }
+      pool() {
+        return fake.poolState;
       }
       explain(request: NativeRequest, context: NativeContext): NativePlan {
         return { ...this.exec(request, context), environment: ["A=1=2", "EMPTY="] };

@@ -19,10 +19,12 @@ function check(result, expected) {
 }
 
 /**
- * `watchLoop` adds the delay of the event loop: the histogram of monitorEventLoopDelay with
+ * `whenReady` waits before each run until the variant has all it keeps ready, and `sandboxBytes`
+ * asks it at the end for the memory of a sandbox; neither is timed. `watchLoop` adds the delay of the event loop: the histogram of monitorEventLoopDelay with
  * resolution 1, whose samples contain the timer's own 1 ms, so an idle loop shows just over 1.
  */
-export async function burst(exec, { argv, limits, expected, runs, atOnce, watchLoop }) {
+export async function burst(variant, request) {
+  const { argv, limits, expected, runs, atOnce, watchLoop, whenReady } = request;
   const input = { argv, limits: { ...kDefaultLimits, ...limits } };
   const output = expected ?? { kept: 0, written: 0 };
   const runMs = [];
@@ -30,8 +32,9 @@ export async function burst(exec, { argv, limits, expected, runs, atOnce, watchL
   const lane = async () => {
     while (started < runs) {
       started += 1;
+      if (whenReady) await variant.ready?.();
       const from = performance.now();
-      const result = await exec(input);
+      const result = await variant.exec(input);
       runMs.push(performance.now() - from);
       check(result, output);
     }
@@ -51,6 +54,7 @@ export async function burst(exec, { argv, limits, expected, runs, atOnce, watchL
     wallMs,
     runMs,
     cpuMs: (user + system) / 1e3,
+    sandboxBytes: request.sandboxBytes ? await variant.sandboxBytes() : undefined,
     peakGrowthBytes: peakResidentBytes() - resident,
     loopP50Ms: histogram && histogram.percentile(50) / 1e6,
     loopP99Ms: histogram && histogram.percentile(99) / 1e6,

@@ -8,7 +8,7 @@ const { module, setup, holdBytes } = JSON.parse(process.argv[2]);
 const { open } = await import(new URL(`../variants/${module}`, import.meta.url).href);
 const variant = await open(setup);
 // What starts no command (the shell lists) brings a burst of its own.
-const measure = variant.burst ?? ((request) => burst(variant.exec, request));
+const measure = variant.burst ?? ((request) => burst(variant, request));
 // Reachable from the global object, so that the collector keeps it.
 globalThis.heldBuffers = touchedBuffers(holdBytes);
 

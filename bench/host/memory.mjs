@@ -1,6 +1,6 @@
 // Resident memory of this process, from /proc/self/status, in bytes.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 function statusBytes(field) {
   const match = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(
@@ -16,6 +16,33 @@ export const peakResidentBytes = () => statusBytes("VmHWM");
 /** Starts the peak (VmHWM) anew from what is resident now; see proc(5), clear_refs. */
 export function resetPeak() {
   writeFileSync("/proc/self/clear_refs", "5");
+}
+
+function childrenOf(parent) {
+  const stats = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return stats.filter((pid) => {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === parent;
+    } catch {
+      return false; // gone
+    }
+  });
+}
+
+/**
+ * Resident bytes (VmRSS: with what they share, counted anew for each) of the processes below this
+ * one whose name `counts`.
+ */
+export function descendantBytes(counts, parent = process.pid) {
+  let bytes = 0;
+  for (const pid of childrenOf(parent)) {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    const name = /^Name:\s+(.*)$/m.exec(status)?.[1];
+    const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+    bytes += (counts(name) ? resident : 0) + descendantBytes(counts, Number(pid));
+  }
+  return bytes;
 }
 
 /** Holds `bytes` of Buffers whose pages have all been written to. */

@@ -6,9 +6,11 @@ import { keptOutput } from "./kept-output.mjs";
 import { landlock } from "./landlock.mjs";
 import { largeHost } from "./large-host.mjs";
 import { oneRun } from "./one-run.mjs";
+import { drained, prewarmed, prewarmedLargeHost } from "./prewarmed.mjs";
 import { shellLists } from "./shell-lists.mjs";
 
 export const kScenarios = [
   ...[oneRun, eightAtOnce, largeHost, droppedOutput, keptOutput],
+  ...[prewarmed, drained, prewarmedLargeHost],
   ...[landlock, shellLists],
 ];

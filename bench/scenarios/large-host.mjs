@@ -1,6 +1,6 @@
 import { throughput } from "./measures.mjs";
 
-const loopDelay = {
+export const loopDelay = {
   name: "loop delay",
   unit: "ms",
   sample: (burst) => burst.loopP50Ms,

@@ -6,6 +6,7 @@ import type {
   IsolationMode,
   NativeExecInput,
   NativeRunner,
+  PoolState,
   SandboxedExecResult,
 } from "../../types/public.js";
 import { copyOptions } from "./options.js";
@@ -56,6 +57,10 @@ export class BubblewrapNativeRunner implements NativeRunner {
   readonly layers: readonly "landlock"[];
   /** Layers that must be in force. Default none. */
   readonly required: readonly string[];
+  /** Sandboxes to keep standing; undefined: a few, as runs come. */
+  readonly prewarm: number | undefined;
+  /** Milliseconds without a run after which they go away. Default 60 000. */
+  readonly prewarmIdleMs: number;
 
   readonly #supervised: Supervised;
 
@@ -78,6 +83,8 @@ export class BubblewrapNativeRunner implements NativeRunner {
     this.procBind = procBind;
     this.layers = layers;
     this.required = required;
+    this.prewarm = own.prewarm;
+    this.prewarmIdleMs = own.prewarmIdleMs ?? 60_000;
   }
 
   /**
@@ -98,5 +105,34 @@ export class BubblewrapNativeRunner implements NativeRunner {
    */
   async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
     return this.#supervised.explain(input);
+  }
+
+  /**
+   * Makes the sandboxes of `prewarm` now instead of with the first run; resolves with how many
+   * stand. What changes on the host afterwards is noticed when a run comes: then it gets a new one.
+   *
+   * @throws (rejects) {@link SandboxError} when none can be made, as where `shadowDir` is missing.
+   */
+  async warm(): Promise<number> {
+    return this.#supervised.warm();
+  }
+
+  /** The standing sandboxes, and how many runs they have served. */
+  pool(): PoolState {
+    return this.#supervised.pool();
+  }
+
+  /**
+   * Aborts the runs that are under way, ends the standing sandboxes, and resolves when all their
+   * processes are known to be gone. Later runs reject with ERR_SANDBOX_CLOSED. Not a must: a runner
+   * that is no longer referenced, or whose process ends, leaves nothing behind either.
+   */
+  async close(): Promise<void> {
+    await this.#supervised.close();
+  }
+
+  /** `await using`: {@link close}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 }

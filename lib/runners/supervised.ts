@@ -10,6 +10,7 @@ import type { NativeAddon, NativeContext, NativeRequest, RunnerHandle } from "..
 import type {
   BubblewrapExplanation,
   NativeExecInput,
+  PoolState,
   SandboxedExecResult,
 } from "../../types/public.js";
 import { fromNative, SandboxError } from "../errors.js";
@@ -33,6 +34,8 @@ function hostEnvironment(): Pick<NativeContext, "environment"> {
 export class Supervised {
   readonly #state: { handle: RunnerHandle } | { failure: unknown };
   #policyHash: string | undefined;
+  readonly #runs = new Map<number, Promise<unknown>>();
+  #closed: Promise<void> | undefined;
 
   /** @throws what the addon throws for a wrong option; a missing addon is kept for the first use. */
   constructor(make: (addon: NativeAddon) => RunnerHandle) {
@@ -80,7 +83,39 @@ export class Supervised {
     }
   }
 
+  /** Makes what is missing in the pool; how many sandboxes stand then. */
+  async warm(): Promise<number> {
+    try {
+      return await this.#handle.warm();
+    } catch (error) {
+      throw fromNative(error);
+    }
+  }
+
+  /** What the pool has and has done. */
+  pool(): PoolState {
+    return "failure" in this.#state
+      ? { standing: 0, taken: 0, missed: 0, discarded: 0 }
+      : this.#state.handle.pool();
+  }
+
+  /** Aborts all runs, ends the pool, and resolves when nothing is left; no run starts any more. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    if ("failure" in this.#state) return;
+    const { handle } = this.#state;
+    for (const id of this.#runs.keys()) handle.abort(id);
+    await Promise.allSettled([...this.#runs.values(), handle.close()]);
+  }
+
   get #handle(): RunnerHandle {
+    if (this.#closed) {
+      throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
+    }
     if ("failure" in this.#state) throw this.#state.failure;
     return this.#state.handle;
   }
@@ -99,6 +134,7 @@ export class Supervised {
     const signal = checkSignal(input.signal);
     const callbacks = new Callbacks();
     const run = handle.exec(requestOf(input, callbacks), context);
+    this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);
     callbacks.abort = abort;
     const unsubscribe = onAbort(signal, abort);
@@ -107,6 +143,7 @@ export class Supervised {
       callbacks.rethrow();
       return result;
     } finally {
+      this.#runs.delete(run.id);
       unsubscribe();
     }
   }

@@ -210,6 +210,41 @@ std::optional<std::size_t> ReadMaxConcurrent(Reader& reader, const Napi::Value& 
   return std::nullopt;
 }
 
+std::optional<PoolRule> ReadPrewarm(Reader& reader, const Napi::Value& value,
+                                    const BubblewrapPolicy& policy) {
+  constexpr std::uint64_t kMost = 64;
+  const auto options = reader.Object(value, "options");
+  if (!options) return std::nullopt;
+  PoolRule rule;
+  const auto fail = [&](const char* key, ErrorCode code, const std::string& expected) {
+    reader.Fail({code,
+                 "Expected `" + std::string(key) + "` to be " + expected + ", got " +
+                     Describe(options->Get(key)),
+                 ""});
+    return std::nullopt;
+  };
+  if (const auto number = reader.Number(*options, "prewarm", "prewarm")) {
+    const auto size = LimitValue(*number, "prewarm");
+    if (!size || size.value() > kMost) {
+      return fail("prewarm", ErrorCode::kOutOfRange, "an integer from 0 to 64");
+    }
+    if (size.value() > 0 && !CanStand(policy)) {
+      return fail("prewarm", ErrorCode::kInvalidValue,
+                  "0 or left out with `extraArgs` or isolation \"compat\"");
+    }
+    rule.size = static_cast<std::size_t>(size.value());
+  }
+  if (const auto number = reader.Number(*options, "prewarmIdleMs", "prewarmIdleMs")) {
+    const auto idle = LimitValue(*number, "prewarmIdleMs");
+    if (!idle || idle.value() == 0) {
+      return fail("prewarmIdleMs", ErrorCode::kOutOfRange, "an integer from 1 on");
+    }
+    rule.idle_ms = idle.value();
+  }
+  const bool is_off = rule.size == std::size_t{0} || !CanStand(policy);
+  return is_off ? std::nullopt : std::optional(rule);
+}
+
 std::optional<ExecRequest> ReadExecInput(Reader& reader, const Napi::Value& value,
                                          const Napi::Object& context, const InputRules& rules) {
   const auto input = reader.Object(value, "input");

@@ -12,6 +12,7 @@
 #include "addon/reader.h"
 #include "policy/policy.h"
 #include "policy/request.h"
+#include "supervise/sandbox_pool.h"
 
 namespace native_runner {
 
@@ -24,6 +25,11 @@ std::optional<LocalPolicy> ReadLocalPolicy(Reader& reader, const Napi::Value& op
 
 // maxConcurrent: an integer >= 1, or nullopt when it was not given.
 std::optional<std::size_t> ReadMaxConcurrent(Reader& reader, const Napi::Value& options);
+
+// prewarm (0..64) and prewarmIdleMs: how many sandboxes are to stand for a runner of this policy.
+// nullopt: none.
+std::optional<PoolRule> ReadPrewarm(Reader& reader, const Napi::Value& options,
+                                    const BubblewrapPolicy& policy);
 
 // What differs between the runners when an input is read.
 struct InputRules {

@@ -63,9 +63,22 @@ std::uint64_t EnvironmentState::Submit(Submission submission, Waiting waiting) {
   KeepAliveWhileWaiting();
   const std::size_t width =
       submission.lane_width == 0 ? default_lane_width_ : submission.lane_width;
-  supervisor_->Submit(
-      {run, submission.lane, width, std::move(submission.runtime), std::move(submission.request)});
+  supervisor_->Submit(Supervisor::Job{run, submission.lane, width, std::move(submission.runtime),
+                                      std::move(submission.request), std::move(submission.pool)});
   return run;
+}
+
+void EnvironmentState::RequestPool(Supervisor::PoolRequest request, napi_deferred deferred) {
+  if (tearing_down_) return;
+  if (request.closes && !supervisor_) {  // nothing was ever made
+    if (deferred != nullptr) napi_resolve_deferred(env_, deferred, Napi::Number::New(env_, 0));
+    return;
+  }
+  if (!StartSupervisor()) return;
+  request.request = ++last_pool_request_;
+  if (deferred != nullptr) pool_requests_.emplace(request.request, deferred);
+  KeepAliveWhileWaiting();
+  supervisor_->Submit(std::move(request));
 }
 
 void EnvironmentState::Abort(std::uint64_t run) {
@@ -78,6 +91,10 @@ void EnvironmentState::OnChunk(std::uint64_t run, Stream stream, std::vector<std
 
 void EnvironmentState::OnEnd(std::uint64_t run, RunResult result) {
   Post(Ended{run, std::move(result)});
+}
+
+void EnvironmentState::OnPool(std::uint64_t request, Result<std::size_t> standing) {
+  Post(PoolAnswer{request, std::move(standing)});
 }
 
 void EnvironmentState::OnClosed() {
@@ -115,6 +132,7 @@ void EnvironmentState::Deliver() {
   for (News& item : news) {
     if (const auto* chunk = std::get_if<Chunk>(&item)) DeliverChunk(*chunk);
     if (auto* ended = std::get_if<Ended>(&item)) DeliverEnd(std::move(*ended));
+    if (const auto* answer = std::get_if<PoolAnswer>(&item)) DeliverAnswer(*answer);
   }
   napi_close_callback_scope(env_, scope);
 }
@@ -157,9 +175,25 @@ void EnvironmentState::DeliverEnd(Ended ended) {
   if (builder.ok()) napi_resolve_deferred(env_, waiting.deferred, result);
 }
 
+void EnvironmentState::DeliverAnswer(const PoolAnswer& answer) {
+  const auto found = pool_requests_.find(answer.request);
+  if (found == pool_requests_.end()) return;
+  const Napi::HandleScope handles(env_);
+  napi_deferred deferred = found->second;
+  pool_requests_.erase(found);
+  KeepAliveWhileWaiting();
+  if (!answer.standing) {
+    napi_reject_deferred(env_, deferred, MakeJsError(env_, answer.standing.error()));
+    return;
+  }
+  ValueBuilder builder(env_);
+  napi_value count = builder.Number(static_cast<double>(answer.standing.value()));
+  if (builder.ok()) napi_resolve_deferred(env_, deferred, count);
+}
+
 void EnvironmentState::KeepAliveWhileWaiting() {
   auto* handle = reinterpret_cast<uv_handle_t*>(&wake_);
-  if (waiting_.empty()) {
+  if (waiting_.empty() && pool_requests_.empty()) {
     uv_unref(handle);
   } else {
     uv_ref(handle);
@@ -168,7 +202,9 @@ void EnvironmentState::KeepAliveWhileWaiting() {
 
 void EnvironmentState::BeginTeardown() {
   tearing_down_ = true;
+  *tie_ = nullptr;
   waiting_.clear();
+  pool_requests_.clear();
   context_.reset();
   uv_ref(reinterpret_cast<uv_handle_t*>(&wake_));
   if (supervisor_) {

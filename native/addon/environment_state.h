@@ -49,15 +49,24 @@ class EnvironmentState final : public RunListener {
     std::uint64_t lane = 0;
     std::size_t lane_width = 0;  // 0: the default
     ExecRequest request;
+    SandboxPools::Place pool;
   };
 
   // Returns the run's number, or 0 with a JavaScript exception pending.
   std::uint64_t Submit(Submission submission, Waiting waiting);
   void Abort(std::uint64_t run);
   std::uint64_t NewLane() { return ++last_lane_; }
+  std::uint64_t NewPool() { return ++last_pool_; }
+
+  // Makes what is missing in a pool, or ends it; without `deferred` nobody waits for the answer.
+  void RequestPool(Supervisor::PoolRequest request, napi_deferred deferred);
+
+  // Where this can be found by what may outlive it: nullptr as soon as it is being torn down.
+  std::shared_ptr<EnvironmentState*> tie() const { return tie_; }
 
   void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
   void OnEnd(std::uint64_t run, RunResult result) override;
+  void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
   void OnClosed() override;
 
  private:
@@ -70,8 +79,12 @@ class EnvironmentState final : public RunListener {
     std::uint64_t run;
     RunResult result;
   };
+  struct PoolAnswer {
+    std::uint64_t request;
+    Result<std::size_t> standing;
+  };
   struct Closed {};
-  using News = std::variant<Chunk, Ended, Closed>;
+  using News = std::variant<Chunk, Ended, PoolAnswer, Closed>;
 
   explicit EnvironmentState(Napi::Env env) : env_(env) {}
 
@@ -80,6 +93,7 @@ class EnvironmentState final : public RunListener {
   void Deliver();
   void DeliverChunk(const Chunk& chunk);
   void DeliverEnd(Ended ended);
+  void DeliverAnswer(const PoolAnswer& answer);
   void KeepAliveWhileWaiting();
   void BeginTeardown();
   void EndTeardown();
@@ -94,6 +108,10 @@ class EnvironmentState final : public RunListener {
   std::map<std::uint64_t, Waiting> waiting_;
   std::uint64_t last_run_ = 0;
   std::uint64_t last_lane_ = 0;
+  std::uint64_t last_pool_ = 0;
+  std::uint64_t last_pool_request_ = 0;
+  std::map<std::uint64_t, napi_deferred> pool_requests_;
+  std::shared_ptr<EnvironmentState*> tie_ = std::make_shared<EnvironmentState*>(this);
   std::size_t default_lane_width_ = 0;
   bool tearing_down_ = false;
 

@@ -1,5 +1,6 @@
 #include "addon/runner_object.h"
 
+#include <type_traits>
 #include <utility>
 
 #include "addon/value_builder.h"
@@ -24,10 +25,17 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   const auto width = ReadMaxConcurrent(reader, info[0]);
   auto policy = kRead(reader, info[0]);
   if (!policy || reader.failed()) return nullptr;
+  std::optional<PoolRule> pool;
+  if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) {
+    pool = ReadPrewarm(reader, info[0], *policy);
+    if (reader.failed()) return nullptr;
+  }
   std::string text = PolicyText(*policy);
   auto runtime = std::make_shared<const RuntimeKind>(std::move(*policy));
   const InputRules rules{&runtime->policy().environment, nullptr, cwd_label, in_workspace};
-  return std::make_unique<RunnerCore>(StateOf(info), runtime, rules, std::move(text), width);
+  auto core = std::make_unique<RunnerCore>(StateOf(info), runtime, rules, std::move(text), width);
+  if (pool) core->UsePool(*pool);
+  return core;
 }
 
 std::unique_ptr<RunnerCore> MakeBubblewrap(const Napi::CallbackInfo& info) {
@@ -59,7 +67,10 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
                              {Base::InstanceMethod("exec", &RunnerObject::Exec),
                               Base::InstanceMethod("explain", &RunnerObject::Explain),
                               Base::InstanceMethod("abort", &RunnerObject::Abort),
-                              Base::InstanceMethod("policyText", &RunnerObject::PolicyText)},
+                              Base::InstanceMethod("policyText", &RunnerObject::PolicyText),
+                              Base::InstanceMethod("warm", &RunnerObject::Warm),
+                              Base::InstanceMethod("close", &RunnerObject::Close),
+                              Base::InstanceMethod("pool", &RunnerObject::Pool)},
                              state);
   }
 
@@ -68,6 +79,9 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
   Napi::Value Explain(const Napi::CallbackInfo& info) { return core_->Explain(info); }
   void Abort(const Napi::CallbackInfo& info) { core_->Abort(info); }
   Napi::Value PolicyText(const Napi::CallbackInfo& info) { return core_->PolicyText(info); }
+  Napi::Value Warm(const Napi::CallbackInfo& info) { return core_->Warm(info); }
+  Napi::Value Close(const Napi::CallbackInfo& info) { return core_->Close(info); }
+  Napi::Value Pool(const Napi::CallbackInfo& info) { return core_->Pool(info); }
 
   std::unique_ptr<RunnerCore> core_;  // null only when the constructor threw
 };
@@ -78,6 +92,7 @@ RunnerCore::RunnerCore(EnvironmentState* state, std::shared_ptr<const Runtime> r
                        InputRules rules, std::string policy_text,
                        std::optional<std::size_t> max_concurrent)
     : state_(state),
+      tie_(state->tie()),
       runtime_(std::move(runtime)),
       rules_(rules),
       policy_text_(std::move(policy_text)) {
@@ -86,6 +101,45 @@ RunnerCore::RunnerCore(EnvironmentState* state, std::shared_ptr<const Runtime> r
     lane_ = state_->NewLane();
     lane_width_ = *max_concurrent;
   }
+}
+
+void RunnerCore::UsePool(PoolRule rule) {
+  pool_ = {state_->NewPool(), rule, std::make_shared<PoolCounters>()};
+}
+
+RunnerCore::~RunnerCore() {
+  if (pool_.number == 0 || pool_.counters->closed.exchange(true) || *tie_ == nullptr) return;
+  (*tie_)->RequestPool({0, true, pool_, runtime_}, nullptr);
+}
+
+Napi::Value RunnerCore::Close(const Napi::CallbackInfo& info) {
+  if (pool_.number != 0) pool_.counters->closed = true;
+  return AskPool(info, true);
+}
+
+Napi::Value RunnerCore::AskPool(const Napi::CallbackInfo& info, bool closes) {
+  const Napi::Env env = info.Env();
+  napi_deferred deferred = nullptr;
+  napi_value done = nullptr;
+  if (napi_create_promise(env, &deferred, &done) != napi_ok) return env.Undefined();
+  if (pool_.number == 0) {
+    napi_resolve_deferred(env, deferred, Napi::Number::New(env, 0));
+  } else {
+    state_->RequestPool({0, closes, pool_, runtime_}, deferred);
+  }
+  return {env, done};
+}
+
+Napi::Value RunnerCore::Pool(const Napi::CallbackInfo& info) {
+  ValueBuilder builder(info.Env());
+  napi_value made = builder.Object();
+  static const PoolCounters kNone;
+  const PoolCounters& counters = pool_.counters ? *pool_.counters : kNone;
+  builder.Set(made, "standing", builder.Number(counters.standing));
+  builder.Set(made, "taken", builder.Number(counters.taken));
+  builder.Set(made, "missed", builder.Number(counters.missed));
+  builder.Set(made, "discarded", builder.Number(counters.discarded));
+  return builder.ok() ? Napi::Value(info.Env(), made) : info.Env().Undefined();
 }
 
 Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, bool plan_only) {
@@ -114,8 +168,8 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, bool plan_only) {
   napi_value handle = builder.Object();
   builder.Set(handle, "done", done);
   if (plan_only) builder.Set(handle, "environment", builder.Strings(request->environment));
-  const std::uint64_t run =
-      state_->Submit({runtime_, lane_, lane_width_, std::move(*request)}, std::move(waiting));
+  const std::uint64_t run = state_->Submit(
+      {runtime_, lane_, lane_width_, std::move(*request), pool_}, std::move(waiting));
   if (run == 0) return env.Undefined();
   builder.Set(handle, "id", builder.Number(static_cast<double>(run)));
   return builder.ok() ? Napi::Value(env, handle) : env.Undefined();

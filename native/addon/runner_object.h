@@ -13,21 +13,35 @@
 
 namespace native_runner {
 
-// What every native runner class does: exec, explain, abort, policyText. JavaScript thread.
+// What every native runner class does: exec, explain, abort, policyText, warm, close, pool.
+// JavaScript thread.
 class RunnerCore {
  public:
   RunnerCore(EnvironmentState* state, std::shared_ptr<const Runtime> runtime, InputRules rules,
              std::string policy_text, std::optional<std::size_t> max_concurrent);
+  ~RunnerCore();  // ends its pool
+  RunnerCore(const RunnerCore&) = delete;
+  RunnerCore& operator=(const RunnerCore&) = delete;
+
+  // Sandboxes may stand for this runner.
+  void UsePool(PoolRule rule);
 
   Napi::Value Exec(const Napi::CallbackInfo& info) { return Submit(info, false); }
   Napi::Value Explain(const Napi::CallbackInfo& info) { return Submit(info, true); }
   void Abort(const Napi::CallbackInfo& info);
   Napi::Value PolicyText(const Napi::CallbackInfo& info);
+  Napi::Value Warm(const Napi::CallbackInfo& info) { return AskPool(info, false); }
+  Napi::Value Close(const Napi::CallbackInfo& info);
+  Napi::Value Pool(const Napi::CallbackInfo& info);
 
  private:
   Napi::Value Submit(const Napi::CallbackInfo& info, bool plan_only);
 
-  EnvironmentState* state_;  // lives as long as the environment
+  Napi::Value AskPool(const Napi::CallbackInfo& info, bool closes);
+
+  EnvironmentState* state_;  // lives as long as the environment runs JavaScript
+  std::shared_ptr<EnvironmentState*> tie_;
+  SandboxPools::Place pool_;
   std::shared_ptr<const Runtime> runtime_;
   HostEnvironment host_environment_;
   InputRules rules_;

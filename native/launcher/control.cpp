@@ -1,5 +1,7 @@
 #include "launcher/control.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -13,7 +15,8 @@ union DescriptorSpace {
   char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-void Send(const Report& report, int attached) {
+// False: the host is gone, or the kernel has no room for it.
+bool Send(const Report& report, int attached) {
   iovec part{const_cast<Report*>(&report), sizeof report};
   msghdr message{};
   message.msg_iov = &part;
@@ -28,29 +31,60 @@ void Send(const Report& report, int attached) {
     header->cmsg_len = CMSG_LEN(sizeof attached);
     std::memcpy(CMSG_DATA(header), &attached, sizeof attached);
   }
-  kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL);  // EPIPE: the host is gone
+  return kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL) > 0;
 }
 
-}  // namespace
-
-Control::Received Control::ReceiveOrder(int* descriptor) const {
-  char kind = 0;
-  iovec part{&kind, 1};
+// One message of the host's; `descriptor` is -1 when it carries none. The result of recvmsg(2).
+long Receive(char* kind, int* descriptor, int flags) {
+  *descriptor = -1;
+  iovec part{kind, 1};
   DescriptorSpace space{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = &space;
   message.msg_controllen = sizeof space.bytes;
-  const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC);
-  if (got == 0 || got == -ECONNRESET) return Received::kHostGone;
+  const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | flags);
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (got < 0 || kind != kOrderMessage || header == nullptr || header->cmsg_level != SOL_SOCKET ||
-      header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof *descriptor)) {
-    return Received::kNonsense;
+  if (got > 0 && header != nullptr && header->cmsg_level == SOL_SOCKET &&
+      header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof *descriptor)) {
+    std::memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
   }
-  std::memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
-  return Received::kOrder;
+  return got;
+}
+
+// With our pidfd, where the kernel has such and may send it (ETOOMANYREFS in unix(7)).
+bool Announce(ReportKind kind, std::uint32_t enforced) {
+  Report report;
+  report.kind = kind;
+  report.enforced = enforced;
+  const int pidfd = kernel::OpenPidfd(kernel::ProcessId());
+  if (pidfd < 0) return Send(report, -1);
+  const bool is_sent = Send(report, pidfd) || Send(report, -1);
+  kernel::Close(pidfd);
+  return is_sent;
+}
+
+}  // namespace
+
+Control::Received Control::ReceiveOrder(int* descriptor) const {
+  char kind = 0;
+  long got = Receive(&kind, descriptor, MSG_DONTWAIT);
+  if (got == -EAGAIN) {
+    Announce(ReportKind::kStanding, 0);
+    got = Receive(&kind, descriptor, 0);
+  }
+  while (got == 1 && kind == kInputMessage && *descriptor >= 0) {
+    const bool is_placed = kernel::Duplicate(*descriptor, STDIN_FILENO) >= 0;
+    kernel::Close(*descriptor);
+    if (!is_placed) return Received::kNonsense;
+    got = Receive(&kind, descriptor, 0);
+  }
+  if (got == 0 || got == -ECONNRESET || (got == 1 && kind == kKillMessage)) {
+    return Received::kHostGone;
+  }
+  const bool is_order = got == 1 && kind == kOrderMessage && *descriptor >= 0;
+  return is_order ? Received::kOrder : Received::kNonsense;
 }
 
 Control::Wake Control::Wait(int child_signal) const {
@@ -61,13 +95,8 @@ Control::Wake Control::Wait(int child_signal) const {
   return descriptors[0].revents != 0 ? Wake::kEnd : Wake::kChild;
 }
 
-void Control::SendReady(std::uint32_t enforced) const {
-  Report report;
-  report.kind = ReportKind::kReady;
-  report.enforced = enforced;
-  const int pidfd = kernel::OpenPidfd(kernel::ProcessId());
-  Send(report, pidfd);
-  if (pidfd >= 0) kernel::Close(pidfd);
+bool Control::SendReady(std::uint32_t enforced) const {
+  return Announce(ReportKind::kReady, enforced);
 }
 
 void Control::SendRefused(const Refusal& refusal) const {

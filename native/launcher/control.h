@@ -11,8 +11,10 @@ namespace native_runner {
 class Control {
  public:
   enum class Received { kOrder, kHostGone, kNonsense };
-  // Waits for the order's descriptor (close-on-exec, the caller's to close). kNonsense: what came
-  // is no order, or descriptor 3 is no socket.
+  // Waits for the order's descriptor (close-on-exec, the caller's to close). Says so when it has
+  // not come yet, and puts what is sent as input before it in the place of stdin. kHostGone: also
+  // when the host wants an end instead. kNonsense: what came is no order, or descriptor 3 is no
+  // socket.
   Received ReceiveOrder(int* descriptor) const;
 
   enum class Wake { kChild, kEnd };
@@ -21,8 +23,9 @@ class Control {
   Wake Wait(int child_signal) const;
 
   // Says that all checks passed and which EnforcedLayers are in force, and hands over our pidfd
-  // where the kernel has such.
-  void SendReady(std::uint32_t enforced) const;
+  // where the kernel has such. False: it could not be said, so nothing may be started: a host that
+  // hears of no kReady may have the command run elsewhere.
+  [[nodiscard]] bool SendReady(std::uint32_t enforced) const;
 
   // The last word of a run.
   void SendRefused(const Refusal& refusal) const;

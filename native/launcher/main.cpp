@@ -88,8 +88,7 @@ int Carry(MappedOrder& order) {
     control.SendRefused(refusal);
     return 0;
   }
-  control.SendReady(enforced);
-  Run(control, order, landlock);
+  if (control.SendReady(enforced)) Run(control, order, landlock);
   return 0;
 }
 

@@ -23,4 +23,8 @@ const std::vector<std::string>& DefaultFirejailReadDirs() {
   return dirs;
 }
 
+bool CanStand(const BubblewrapPolicy& policy) {
+  return policy.isolation == Isolation::kStrict && policy.extra_args.empty();
+}
+
 }  // namespace native_runner

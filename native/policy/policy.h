@@ -31,6 +31,11 @@ struct BubblewrapPolicy {
   std::vector<std::string> required;    // layers without which nothing may run
 };
 
+// Whether a sandbox of this policy can be made before its command is known. Not with options of the
+// caller's own, since what those mount can't be checked again; and only where the end of one
+// process is the end of all.
+bool CanStand(const BubblewrapPolicy& policy);
+
 // What a Landlock runner was made with: no program but the launcher, paths are the host's own.
 struct LandlockPolicy {
   std::string shadow_dir;

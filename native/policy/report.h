@@ -7,20 +7,23 @@ namespace native_runner {
 
 // What the launcher tells the supervisor, one record per message on the control socket
 // (SOCK_SEQPACKET). The supervisor tells the launcher: one message with the order's descriptor
-// (SCM_RIGHTS, one byte kOrderMessage), later at most one byte kKillMessage.
+// (SCM_RIGHTS, one byte kOrderMessage), later at most one byte kKillMessage, which may also come
+// instead of the order. kInputMessage with a descriptor, before the order, replaces stdin.
 
 inline constexpr char kOrderMessage = 'o';
+inline constexpr char kInputMessage = 'i';
 inline constexpr char kKillMessage = 'k';
 
 // The descriptors that a launcher is started with besides 0, 1 and 2.
 inline constexpr int kControlDescriptor = 3;
 
 enum class ReportKind : std::uint32_t {
-  kReady = 1,    // carries our pidfd (SCM_RIGHTS) when pidfd_open(2) works; all checks passed
-  kRefused = 2,  // a required layer is not in force or the order is bad: `error`, `text`
-  kFailed = 3,   // execve(2) of the command failed with `error`
-  kExited = 4,   // the command ended: `wait_status` and usage; nothing of the tree is left
-                 // except, in a pid namespace, ourselves
+  kReady = 1,     // carries our pidfd (SCM_RIGHTS) when pidfd_open(2) works; all checks passed
+  kRefused = 2,   // a required layer is not in force or the order is bad: `error`, `text`
+  kFailed = 3,    // execve(2) of the command failed with `error`
+  kExited = 4,    // the command ended: `wait_status` and usage; nothing of the tree is left
+                  // except, in a pid namespace, ourselves
+  kStanding = 5,  // set-up is over and no order has come yet; carries our pidfd
 };
 
 // Of what the launcher may or may not be able to have, what is in force (kReady).

@@ -18,6 +18,7 @@ struct ExecRequest {
   bool stream_stdout = false;
   bool stream_stderr = false;
   bool plan_only = false;  // explain: decide everything, start nothing
+  bool may_stand = false;  // a sandbox that was made before will do
 };
 
 }  // namespace native_runner

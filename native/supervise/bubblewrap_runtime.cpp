@@ -34,7 +34,7 @@ std::string JoinWithNul(const std::vector<std::string>& options) {
   return joined;
 }
 
-RunRecord RecordOf(const BubblewrapPolicy& policy, BubblewrapPlan plan,
+RunRecord RecordOf(const BubblewrapPolicy& policy, BubblewrapPlan plan, std::string cwd,
                    const ExecRequest& request) {
   RunRecord record;
   record.runtime = "bubblewrap";
@@ -44,6 +44,7 @@ RunRecord RecordOf(const BubblewrapPolicy& policy, BubblewrapPlan plan,
   });
   for (Mount& mount : plan.mounts)
     mount.descriptor = -1;  // the record names paths, not numbers
+  plan.chdir = std::move(cwd);
   record.argv = BubblewrapOptions(plan);
   record.argv.emplace_back("--");
   record.command_at = record.argv.size();
@@ -81,32 +82,12 @@ std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOrder* 
   return std::nullopt;
 }
 
-// Options travel over a descriptor: neither policy nor paths show in the host's process list. A
-// memory file is the quickest; where bwrap must be put into a cgroup before it has children, a pipe
-// that is filled later holds it back.
-std::optional<Error> HandOverOptions(std::string options, Preparation* preparation) {
-  if (!preparation->wants_cgroup) {
-    auto file = MemoryFile("options", options.data(), options.size(), false);
-    if (!file) return file.error();
-    preparation->spawn.Give(std::move(*file), kOptionsDescriptor);
-    return std::nullopt;
-  }
-  auto pipe = MakePipe();
-  if (!pipe) return pipe.error();
-  if (options.size() > kDefaultPipe && fcntl(pipe->write.get(), F_SETPIPE_SZ, options.size()) < 0) {
-    return SystemError("fcntl(F_SETPIPE_SZ) for bwrap's options", errno);
-  }
-  preparation->spawn.Give(std::move(pipe->read), kOptionsDescriptor);
-  preparation->gate = {std::move(pipe->write), std::move(options)};
-  return std::nullopt;
-}
-
 }  // namespace
 
 RunRecord BubblewrapRuntime::Unprepared(const ExecRequest& request) const {
   const auto relative = WorkspaceRelative(request.cwd, "");
-  const std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
-  return RecordOf(policy_, PlanPureBubblewrap(policy_, cwd), request);
+  std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
+  return RecordOf(policy_, PlanPureBubblewrap(policy_, kWorkspace), std::move(cwd), request);
 }
 
 void BubblewrapRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
@@ -147,9 +128,10 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const BubblewrapPlan plan = PlanBubblewrap(
       policy_, *facts, workspace->path, program.features.bind_fd ? kWorkspaceDescriptor : -1,
-      JoinPath(kWorkspace, *relative), size_tmp ? *request.limits.memory_bytes : 0,
-      kLauncherDescriptor);
-  preparation.record = RecordOf(policy_, plan, request);
+      kWorkspace, size_tmp ? *request.limits.memory_bytes : 0, kLauncherDescriptor);
+  // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
+  if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
+  preparation.record = RecordOf(policy_, plan, JoinPath(kWorkspace, *relative), request);
   auto& layers = preparation.record.layers;
   layers = BubblewrapLayers(plan);
   layers.emplace_back("no-new-privs");
@@ -170,12 +152,37 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
   if (auto error = HandOverLauncher(policy_.with_proc, shared.launcher.get(), &spawn))
     return *error;
+  const bool may_stand = request.may_stand && CanStand(policy_) && program.features.bind_fd &&
+                         !preparation.wants_cgroup;
+  if (may_stand) {
+    preparation.fingerprint = FingerprintOf(plan, workspace->directory.get(), &shared.host_watch);
+  }
   if (program.features.bind_fd) {
     spawn.Give(std::move(workspace->directory), kWorkspaceDescriptor);
   }
-  const auto failed = HandOverOptions(JoinWithNul(BubblewrapOptions(plan)), &preparation);
-  if (failed) return *failed;
+  preparation.options = JoinWithNul(BubblewrapOptions(plan));
   return preparation;
+}
+
+// Options travel over a descriptor: neither policy nor paths show in the host's process list. A
+// memory file is the quickest; where bwrap must be put into a cgroup before it has children, a pipe
+// that is filled later holds it back.
+std::optional<Error> BubblewrapRuntime::Furnish(Preparation* preparation) const {
+  std::string options = std::move(preparation->options);
+  if (!preparation->wants_cgroup) {
+    auto file = MemoryFile("options", options.data(), options.size(), false);
+    if (!file) return file.error();
+    preparation->spawn.Give(std::move(*file), kOptionsDescriptor);
+    return std::nullopt;
+  }
+  auto pipe = MakePipe();
+  if (!pipe) return pipe.error();
+  if (options.size() > kDefaultPipe && fcntl(pipe->write.get(), F_SETPIPE_SZ, options.size()) < 0) {
+    return SystemError("fcntl(F_SETPIPE_SZ) for bwrap's options", errno);
+  }
+  preparation->spawn.Give(std::move(pipe->read), kOptionsDescriptor);
+  preparation->gate = {std::move(pipe->write), std::move(options)};
+  return std::nullopt;
 }
 
 }  // namespace native_runner

@@ -38,7 +38,14 @@ Result<Control> Control::Open(Descriptor* peer) {
 Control::Sent Control::SendOrder(std::span<const std::byte> order) {
   auto file = MemoryFile("order", order.data(), order.size(), false);
   if (!file) return Sent::kFailed;
-  char kind = kOrderMessage;
+  return SendWith(kOrderMessage, file->get());
+}
+
+Control::Sent Control::SendInput(int descriptor) {
+  return SendWith(kInputMessage, descriptor);
+}
+
+Control::Sent Control::SendWith(char kind, int descriptor) {
   iovec part{&kind, 1};
   DescriptorSpace space{};
   msghdr message{};
@@ -50,7 +57,6 @@ Control::Sent Control::SendOrder(std::span<const std::byte> order) {
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
-  const int descriptor = file->get();
   std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
   if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return Sent::kSent;
   return errno == EPIPE || errno == ECONNRESET ? Sent::kPeerGone : Sent::kFailed;

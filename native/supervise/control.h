@@ -25,6 +25,8 @@ class Control {
   // holds the other end any more, why is for the child's exit to tell.
   enum class Sent { kSent, kPeerGone, kFailed };
   Sent SendOrder(std::span<const std::byte> order);
+  // Before the order: what is to take the place of the launcher's stdin. Not kept.
+  Sent SendInput(int descriptor);
   void SendKill();
 
   enum class Received { kReport, kNothing, kClosed };
@@ -34,6 +36,8 @@ class Control {
   void Close() { socket_.Close(); }
 
  private:
+  Sent SendWith(char kind, int descriptor);
+
   Control(Descriptor socket, ino_t peer_inode)
       : socket_(std::move(socket)), peer_inode_(peer_inode) {}
 

@@ -29,7 +29,12 @@ bool Feeder::Start(uv_loop_t* loop, Descriptor pipe, std::vector<std::uint8_t> b
 void Feeder::Stop() {
   poll_.Stop();
   pipe_.Close();
-  bytes_ = {};
+}
+
+std::vector<std::uint8_t> Feeder::Recall() {
+  Stop();
+  next_ = 0;
+  return std::exchange(bytes_, {});
 }
 
 bool Feeder::WriteSome() {

@@ -15,6 +15,9 @@ class Feeder {
   bool Start(uv_loop_t* loop, Descriptor pipe, std::vector<std::uint8_t> bytes);
   void Stop();
 
+  // Stops, and gives all the bytes back, those that were written too.
+  std::vector<std::uint8_t> Recall();
+
  private:
   bool WriteSome();  // false: done, one way or the other
 

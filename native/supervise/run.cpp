@@ -1,21 +1,15 @@
 #include "supervise/run.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <string>
 #include <utility>
 
-#include "supervise/holders.h"
-
 namespace native_runner {
 namespace {
-
-constexpr std::uint64_t kInsistAfterMs = 200;
-constexpr std::uint64_t kInsistEveryMs = 50;
-constexpr int kPatience = 10;  // turns in which a launcher may end its tree by itself
 
 std::string Complaint(const RunRecord& record, const ExitStatus& status, std::string_view opening) {
   while (!opening.empty() && (opening.back() == '\n' || opening.back() == ' ')) {
@@ -47,12 +41,16 @@ Run::Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest req
                : Capture::Chunk()) {}
 
 void Run::Start() {
-  phase_ = Phase::kPreparing;
   started_ns_ = uv_hrtime();
   uv_update_time(shared_.loop);  // the cached time may be old, and would make the deadline early
   if (request_.limits.timeout_ms) {
     deadline_.Start(shared_.loop, *request_.limits.timeout_ms, 0, [this] { End(TimedOut()); });
   }
+  Prepare();
+}
+
+void Run::Prepare() {
+  phase_ = Phase::kPreparing;
   runtime_->Prepare(request_, shared_, [self = shared_from_this()](Result<Preparation> prepared) {
     if (self->phase_ != Phase::kPreparing) return;  // it ended while a program was looked for
     if (prepared) {
@@ -69,19 +67,35 @@ void Run::Launch(Preparation preparation) {
     cause_ = Outcome{OutcomeKind::kExited, 0, 0, {}, {}, {}};
     return Finish();
   }
-  own_pid_namespace_ = preparation.own_pid_namespace;
+  const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
+                                 request_.environment, preparation.rules);
+  if (preparation.fingerprint.valid()) {
+    auto standing = listener_.take(preparation.fingerprint);
+    if (standing) return LaunchIn(std::move(standing), order);
+  }
+  LaunchNew(std::move(preparation), order);
+}
+
+void Run::LaunchNew(Preparation preparation, std::span<const std::byte> order) {
   if (preparation.wants_cgroup) {
     auto group = shared_.cgroups.Create(request_.limits);
     if (!group) return FinishWithout(group.error());
     cgroup_ = std::move(*group);
   }
-  if (const auto failed = Spawn(preparation)) return FinishWithout(*failed);
+  if (const auto failed = runtime_->Furnish(&preparation)) return FinishWithout(*failed);
+  if (!AddInput()) return FinishWithout(SystemError("pipe2", errno));
+  if (input_.read.valid()) {
+    preparation.spawn.Give(std::move(input_.read), STDIN_FILENO);
+  } else {
+    preparation.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
+  }
+  auto made = Sandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
+  if (!made) return FinishWithout(made.error());
+  sandbox_ = std::move(*made);
   phase_ = Phase::kRunning;
-  const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
-                                 request_.environment, preparation.rules);
-  bool going = true;
+  bool going = sandbox_->Watch(shared_.loop, this, false) && StartPipes();
   if (cgroup_) {
-    going = cgroup_->Add(child_->pid());
+    going = going && cgroup_->Add(sandbox_->child_pid());
     const Gate gate = std::move(preparation.gate);
     if (going && gate.descriptor.valid()) {
       going = write(gate.descriptor.get(), gate.bytes.data(), gate.bytes.size()) ==
@@ -89,84 +103,53 @@ void Run::Launch(Preparation preparation) {
     }
   }
   // Without its order the launcher only waits: nothing has run yet when one of these fails.
-  going = going && WatchChild() && control_->SendOrder(order) != Control::Sent::kFailed;
+  going = going && sandbox_->SendOrder(order) != Control::Sent::kFailed;
   if (!going) End(SetupFailed("cannot hand the order to the launcher"));
 }
 
-std::optional<Error> Run::Spawn(Preparation& preparation) {
-  SpawnOrder& order = preparation.spawn;
-  Descriptor peer;
-  auto control = Control::Open(&peer);
-  if (!control) return control.error();
-  auto out = MakePipe();
-  if (!out) return out.error();
-  auto err = MakePipe();
-  if (!err) return err.error();
-  Descriptor stdin_end;
-  if (request_.stdin_bytes.empty()) {
-    order.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
-  } else {
-    auto in = MakePipe();
-    if (!in) return in.error();
-    order.Give(std::move(in->read), STDIN_FILENO);
-    stdin_end = std::move(in->write);
+// What a set-up that is still under way has to say is nobody's business (see OnGone): then the
+// pipes are watched as soon as it is over, before which no command writes.
+void Run::LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte> order) {
+  sandbox_ = std::move(standing);
+  sandbox_->set_user(this);
+  is_taken_ = true;
+  phase_ = Phase::kRunning;
+  bool going = AddInput();
+  if (input_.read.valid()) {
+    going = sandbox_->SendInput(input_.read.get()) != Control::Sent::kFailed;
+    input_.read.Close();
   }
-  order.Give(std::move(out->write), STDOUT_FILENO);
-  order.Give(std::move(err->write), STDERR_FILENO);
-  order.Give(std::move(peer), kControlDescriptor);
-  auto child = Child::Spawn(std::move(order));
-  if (!child) return child.error();
-  child_.emplace(std::move(*child));
-  control_.emplace(std::move(*control));
+  waits_for_set_up_ = !sandbox_->has_launcher();
+  going = going && (waits_for_set_up_ || StartPipes());
+  going = going && sandbox_->SendOrder(order) != Control::Sent::kFailed;
+  if (!going) End(SetupFailed("cannot hand the order to the launcher"));
+}
+
+// No input is /dev/null, not an empty pipe: programs such as rg tell the two apart.
+bool Run::AddInput() {
+  if (request_.stdin_bytes.empty()) return true;
+  auto pipe = MakePipe();
+  if (pipe) input_ = std::move(*pipe);
+  return pipe.ok();
+}
+
+bool Run::StartPipes() {
   const int null_device = shared_.null_device.get();
-  const bool watching = out_.Start(shared_.loop, std::move(out->read), null_device) &&
-                        err_.Start(shared_.loop, std::move(err->read), null_device) &&
-                        (!stdin_end.valid() || feeder_.Start(shared_.loop, std::move(stdin_end),
-                                                             std::move(request_.stdin_bytes)));
-  if (!watching) cause_ = SetupFailed("cannot watch the command's pipes");
-  return std::nullopt;
+  return out_.Start(shared_.loop, sandbox_->TakeStdout(), null_device) &&
+         err_.Start(shared_.loop, sandbox_->TakeStderr(), null_device) &&
+         (!input_.write.valid() ||
+          feeder_.Start(shared_.loop, std::move(input_.write), std::move(request_.stdin_bytes)));
 }
 
-bool Run::WatchControl() {
-  return control_poll_.Start(shared_.loop, control_->descriptor(), UV_READABLE, [this] {
-    OnControl();
-    FinishIfOver();
-  }) == 0;
-}
-
-// With a pid namespace the child's exit is news enough: what was reported before it is read then,
-// as it is when a deadline comes, and each wake-up less is host CPU saved. Without one the command
-// could stop the child, and only the report tells that it has ended.
-bool Run::WatchChild() {
-  return !cause_ && (own_pid_namespace_ || WatchControl()) &&
-         child_poll_.Start(shared_.loop, child_->pidfd(), UV_READABLE, [this] {
-           OnChildExit();
-           FinishIfOver();
-         }) == 0;
-}
-
-void Run::OnControl() {
-  while (!control_closed_) {
-    Report report;
-    Descriptor pidfd;
-    switch (control_->Receive(&report, &pidfd)) {
-      case Control::Received::kNothing:
-        return;
-      case Control::Received::kClosed:
-        control_closed_ = true;
-        control_poll_.Stop();
-        return;
-      case Control::Received::kReport:
-        OnReport(report, std::move(pidfd));
-    }
-  }
-}
-
-void Run::OnReport(const Report& report, Descriptor pidfd) {
+void Run::OnReport(const Report& report) {
+  if (report.kind == ReportKind::kStanding) return;
   if (report.kind == ReportKind::kReady) {
     ready_ = true;
     RecordEnforced(report.enforced);
-    launcher_ = std::move(pidfd);
+    if (std::exchange(waits_for_set_up_, false) && !StartPipes() && !cause_) {
+      cause_ = SetupFailed("cannot watch the command's pipes");
+      deadline_.Start(shared_.loop, 0, 0, [this] { End(*cause_); });
+    }
     return;
   }
   last_report_ = report;
@@ -174,42 +157,37 @@ void Run::OnReport(const Report& report, Descriptor pidfd) {
     record_.layers.emplace_back("tree-kill:incomplete");  // a process could not be signalled
   }
   deadline_.Stop();
-  control_poll_.Stop();  // what is still to come is the end of bwrap: looked at again then
-  if (!cause_) {
-    if (report.kind == ReportKind::kExited) {
-      cause_ = OutcomeOfExit(report, request_.limits, cgroup_ && cgroup_->MemoryKilled());
-    } else {
-      cause_ = OutcomeOfFailedStart(report);
-    }
-  }
-  if (!insist_.active()) {
-    insist_.Start(shared_.loop, kInsistAfterMs, kInsistEveryMs, [this] { Insist(); });
+  if (cause_) return;
+  if (report.kind == ReportKind::kExited) {
+    cause_ = OutcomeOfExit(report, request_.limits, cgroup_ && cgroup_->MemoryKilled());
+  } else {
+    cause_ = OutcomeOfFailedStart(report);
   }
 }
 
 // What the launcher alone could find out: which of the layers that depend on the kernel it has.
 void Run::RecordEnforced(std::uint32_t enforced) {
-  own_pid_namespace_ |= (enforced & kEnforcedOwnInit) != 0;
   const auto add = [this](const char* name) {
     auto& layers = record_.layers;
     if (std::find(layers.begin(), layers.end(), name) == layers.end()) layers.emplace_back(name);
   };
   for (std::uint32_t rest = enforced; rest != 0; rest &= rest - 1)
     add(EnforcedLayerName(rest & (~rest + 1)));
-  add(own_pid_namespace_ ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
+  add(sandbox_->own_init() ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
 }
 
-void Run::OnChildExit() {
-  child_status_ = child_->Reap();
-  if (!child_status_) return;
-  child_poll_.Stop();
-  OnControl();
-  // bwrap is gone without its launcher, or without the half of itself that sets up: end those.
-  if (!control_closed_ && !last_report_ && !ending_) {
-    ending_ = true;
-    control_->SendKill();
-    insist_.Start(shared_.loop, kInsistEveryMs, kInsistEveryMs, [this] { Insist(); });
+void Run::OnGone() {
+  // One that stood may have died, or may turn out to have failed its set-up, before the command
+  // could start: then nothing has run, and a new one tells why if it fails too.
+  if (is_taken_ && !ready_ && !cause_) {
+    is_taken_ = false;
+    request_.may_stand = false;
+    input_ = {};
+    if (!waits_for_set_up_) request_.stdin_bytes = feeder_.Recall();
+    sandbox_.reset();
+    return Prepare();
   }
+  Finish();
 }
 
 void Run::End(Outcome cause) {
@@ -219,64 +197,15 @@ void Run::End(Outcome cause) {
     return Finish();
   }
   const auto self = shared_from_this();
-  OnControl();  // an exit that was reported in time is the first cause
+  sandbox_->Receive();  // an exit that was reported in time is the first cause
   if (!cause_) cause_ = std::move(cause);
-  if (!ending_ && !last_report_) {
-    ending_ = true;
-    deadline_.Stop();
-    control_->SendKill();
-    insist_.Start(shared_.loop, kInsistAfterMs, kInsistEveryMs, [this] { Insist(); });
-  }
-  FinishIfOver();
-}
-
-// The launcher ends its tree by itself when it is told to. This is for when it does not answer.
-void Run::Insist() {
-  const auto self = shared_from_this();
-  ++insisted_;
-  OnControl();
-  if (control_closed_ && LauncherIsGone()) {
-    child_->Signal(SIGKILL);  // what it was the parent of is gone
-  } else if (!ready_) {
-    KillHolders(control_->peer_inode());
-  } else if (!launcher_.valid()) {
-    child_->Signal(SIGKILL);  // no pidfd to be had: bwrap's death is the launcher's (PDEATHSIG)
-  } else if (!own_pid_namespace_ && insisted_ <= kPatience) {
-    SignalPidfd(launcher_.get(), SIGCONT);  // the command may have stopped it
-  } else {
-    SignalPidfd(launcher_.get(), SIGKILL);
-  }
-  if (!child_status_) OnChildExit();
-  FinishIfOver();
-}
-
-void Run::FinishIfOver() {
-  if (phase_ != Phase::kRunning) return;
-  if (!child_status_) return;
-  OnControl();
-  if (!control_closed_) {
-    if (!control_poll_.active()) WatchControl();
-    return;
-  }
-  if (LauncherIsGone()) return Finish();
-  // Most often it went before bwrap did. Only now is it worth a watch of its own.
-  if (!launcher_poll_.active()) {
-    launcher_poll_.Start(shared_.loop, launcher_.get(), UV_READABLE, [this] { FinishIfOver(); });
-  }
-}
-
-// A pidfd becomes readable when its process has ended, a pid namespace's first one only after all
-// the others (pidfd_open(2), pid_namespaces(7)).
-bool Run::LauncherIsGone() const {
-  if (!launcher_.valid()) return true;
-  pollfd process{launcher_.get(), POLLIN, 0};
-  return poll(&process, 1, 0) == 1;
+  deadline_.Stop();
+  sandbox_->End();
 }
 
 void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();
-  insist_.Stop();
   feeder_.Stop();
   out_.Finish();
   err_.Finish();
@@ -313,7 +242,7 @@ Outcome Run::FinalOutcome() {
   } else if (ready_) {
     outcome = Signaled(SIGKILL);  // somebody on the host ended the sandbox
   } else {
-    outcome = SetupFailed(Complaint(record_, *child_status_, err_.opening()));
+    outcome = SetupFailed(Complaint(record_, *sandbox_->child_status(), err_.opening()));
   }
   if (outcome.kind == OutcomeKind::kSetupFailed &&
       err_.opening().find(outcome.reason) == std::string_view::npos) {
@@ -329,10 +258,8 @@ Usage Run::FinalUsage() const {
   }
   // Killed before it could report: the child's own account has its descendants' time, and that of
   // its set-up. Its peak memory is no use: it starts with this process's (posix_spawn shares it).
-  if (child_status_ && ready_) {
-    return {child_status_->user_cpu_us, child_status_->system_cpu_us, 0};
-  }
-  return {};
+  if (!sandbox_ || !sandbox_->child_status() || !ready_) return {};
+  return {sandbox_->child_status()->user_cpu_us, sandbox_->child_status()->system_cpu_us, 0};
 }
 
 }  // namespace native_runner

@@ -4,33 +4,35 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "policy/request.h"
 #include "supervise/capture.h"
 #include "supervise/cgroup.h"
-#include "supervise/child.h"
-#include "supervise/control.h"
 #include "supervise/feeder.h"
 #include "supervise/handle.h"
 #include "supervise/run_result.h"
 #include "supervise/runtime.h"
+#include "supervise/sandbox.h"
 
 namespace native_runner {
 
 enum class Stream { kStdout, kStderr };
 
-// One call of exec from its start to its proved end. Supervisor thread only; owned by the
-// Supervisor and, while a runtime prepares, by the preparation's callback.
+// One call of exec from its start to its proved end: a command in a sandbox of its own, made for it
+// or taken from those that stand. Supervisor thread only; owned by the Supervisor and, while a
+// runtime prepares, by the preparation's callback.
 //
 // The first cause of the end is the outcome: an exit that was reported, a deadline, an abort. A run
-// is over when its processes are known to be gone: the child was reaped, the control socket gave
-// end of file (no launcher, no bwrap in set-up), and the launcher's pidfd shows it dead, which as
-// pid 1 it can only be after the kernel has ended everything else in its pid namespace.
-class Run : public std::enable_shared_from_this<Run> {
+// is over when its sandbox is gone.
+class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
  public:
   struct Listener {
     std::function<void(Stream, const std::uint8_t*, std::size_t)> on_chunk;
     std::function<void(RunResult)> on_end;  // once, last
+    // A sandbox that stands and is as the fingerprint says, or none. For requests that may have
+    // one.
+    std::function<std::unique_ptr<Sandbox>(const Fingerprint&)> take;
   };
 
   Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest request,
@@ -45,18 +47,16 @@ class Run : public std::enable_shared_from_this<Run> {
  private:
   enum class Phase { kNew, kPreparing, kRunning, kDone };
 
+  void Prepare();
   void Launch(Preparation preparation);
-  std::optional<Error> Spawn(Preparation& preparation);
-  bool WatchControl();
-  bool WatchChild();
-  void OnControl();
-  void OnReport(const Report& report, Descriptor pidfd);
+  void LaunchNew(Preparation preparation, std::span<const std::byte> order);
+  void LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte> order);
+  bool AddInput();
+  bool StartPipes();
+  void OnReport(const Report& report) override;
+  void OnGone() override;
   void RecordEnforced(std::uint32_t enforced);
-  void OnChildExit();
   void End(Outcome cause);
-  void Insist();
-  void FinishIfOver();
-  bool LauncherIsGone() const;
   void Finish();
   void FinishWithout(const Error& error);
   Outcome FinalOutcome();
@@ -70,27 +70,19 @@ class Run : public std::enable_shared_from_this<Run> {
   std::uint64_t started_ns_ = 0;
 
   RunRecord record_;
-  bool own_pid_namespace_ = false;
   std::unique_ptr<Cgroup> cgroup_;
   Capture out_;
   Capture err_;
   Feeder feeder_;
-  std::optional<Child> child_;
-  std::optional<Control> control_;
-  Descriptor launcher_;  // pidfd, once it has reported
-  Poll control_poll_;
-  Poll child_poll_;
-  Poll launcher_poll_;
+  PipeEnds input_;  // until the feeder and the sandbox have its ends
+  std::unique_ptr<Sandbox> sandbox_;
   Timer deadline_;
-  Timer insist_;
-  int insisted_ = 0;
 
   std::optional<Outcome> cause_;
   std::optional<Report> last_report_;
-  std::optional<ExitStatus> child_status_;
+  bool is_taken_ = false;  // the sandbox was made before
+  bool waits_for_set_up_ = false;
   bool ready_ = false;
-  bool control_closed_ = false;
-  bool ending_ = false;
 };
 
 }  // namespace native_runner

@@ -13,7 +13,9 @@
 #include "policy/result.h"
 #include "supervise/cgroup.h"
 #include "supervise/child.h"
+#include "supervise/fingerprint.h"
 #include "supervise/host.h"
+#include "supervise/host_watch.h"
 #include "supervise/program.h"
 #include "supervise/run_result.h"
 
@@ -27,6 +29,7 @@ struct Shared {
   std::unique_ptr<Programs> programs;
   CgroupParent cgroups;
   Host host;
+  HostWatch host_watch;
 };
 
 // Holds a spawned child back until it has been put into its cgroup: writing `bytes` lets it go.
@@ -37,14 +40,16 @@ struct Gate {
 
 // How to start one run under some runtime: everything is decided, nothing has been started.
 struct Preparation {
-  SpawnOrder spawn;   // stdio and the control socket are added by Run
-  Gate gate;          // not valid: nothing is held back
-  OrderHeader order;  // flags and limits
-  std::string cwd;    // for the launcher; empty: where the runtime put it
+  SpawnOrder spawn;     // stdio and the control socket are added by who spawns
+  std::string options;  // what Furnish turns into a descriptor
+  Gate gate;            // not valid: nothing is held back
+  OrderHeader order;    // flags and limits
+  std::string cwd;      // for the launcher; empty: where the runtime put it
   RunRecord record;
   std::vector<std::string> rules;  // of Landlock; see policy/order.h
   bool own_pid_namespace = false;  // the end of its init is the end of all its processes
   bool wants_cgroup = false;
+  Fingerprint fingerprint;  // valid: a sandbox that stands and has the same will do
 };
 
 // One way to confine a command. Immutable and shared between threads; Prepare is called on the
@@ -58,10 +63,17 @@ class Runtime {
   // The record of a run that ended before it was prepared: what was asked for, no layer in force.
   virtual RunRecord Unprepared(const ExecRequest& request) const = 0;
 
-  // Calls `ready` once, now or later. kSetup becomes the outcome "setup-failed", any other error
-  // rejects the call.
+  // Calls `ready` once, now or later; until then `request` and this must live. kSetup becomes the
+  // outcome "setup-failed", any other error rejects the call.
   virtual void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const = 0;
+
+  // Adds what only a new sandbox needs, before it is spawned.
+  virtual std::optional<Error> Furnish(Preparation* preparation) const;
 };
+
+inline std::optional<Error> Runtime::Furnish(Preparation* /*preparation*/) const {
+  return std::nullopt;
+}
 
 // Sees to it that nothing runs without the layers in `required`: each is one that the preparation
 // has, or (Landlock's, a pid namespace that the launcher makes) one that the launcher then insists

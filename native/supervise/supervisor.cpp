@@ -60,6 +60,9 @@ void Supervisor::Submit(Job job) {
 void Supervisor::Abort(std::uint64_t run) {
   Post(AbortOrder{run});
 }
+void Supervisor::Submit(PoolRequest request) {
+  Post(std::move(request));
+}
 void Supervisor::Close() {
   Post(CloseOrder{});
 }
@@ -89,6 +92,8 @@ void Supervisor::OnOrders() {
       Fill(lane);
     } else if (const auto* abort = std::get_if<AbortOrder>(&order)) {
       AbortRun(abort->run);
+    } else if (auto* request = std::get_if<PoolRequest>(&order)) {
+      ServePool(std::move(*request));
     } else {
       BeginClose();
     }
@@ -118,17 +123,24 @@ void Supervisor::Begin(Job job) {
       listener_->OnChunk(id, stream, {data, data + size});
     };
   }
-  listener.on_end = [this, id, lane = job.lane](RunResult result) {
-    OnRunEnd(id, lane, std::move(result));
+  const SandboxPools::Place place =
+      job.request.plan_only ? SandboxPools::Place() : std::move(job.pool);
+  const std::uint64_t pool = place.number;
+  listener.on_end = [this, id, lane = job.lane, pool](RunResult result) {
+    OnRunEnd(id, lane, pool, std::move(result));
   };
+  listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
+  job.request.may_stand = pools_.RunStarts(place, job.runtime);
   auto run = std::make_shared<Run>(shared_, std::move(job.runtime), std::move(job.request),
                                    std::move(listener));
   runs_.emplace(id, run);
   run->Start();
 }
 
-void Supervisor::OnRunEnd(std::uint64_t run, std::uint64_t lane, RunResult result) {
+void Supervisor::OnRunEnd(std::uint64_t run, std::uint64_t lane, std::uint64_t pool,
+                          RunResult result) {
   runs_.erase(run);
+  pools_.RunEnds(pool);
   --lanes_[lane].in_flight;
   listener_->OnEnd(run, std::move(result));
   if (closing_) {
@@ -164,6 +176,19 @@ void Supervisor::CancelWaiting(const Job& job, bool closing) {
   listener_->OnEnd(job.run, std::move(result));
 }
 
+void Supervisor::ServePool(PoolRequest request) {
+  const auto answer = [this, id = request.request](Result<std::size_t> standing) {
+    listener_->OnPool(id, std::move(standing));
+  };
+  if (request.closes) {
+    pools_.Close(request.pool.number, [answer] { answer(std::size_t{0}); });
+  } else if (closing_) {
+    answer(Error{ErrorCode::kClosed, "the Node environment is shutting down", ""});
+  } else {
+    pools_.Fill(request.pool, request.runtime, answer);
+  }
+}
+
 void Supervisor::BeginClose() {
   if (closing_) return;
   closing_ = true;
@@ -177,11 +202,14 @@ void Supervisor::BeginClose() {
   const auto runs = runs_;  // a copy: ending one may remove it
   for (const auto& [id, run] : runs)
     run->Abort();
+  pools_.CloseAll();
   CloseLoopIfDone();
 }
 
 void Supervisor::CloseLoopIfDone() {
-  if (!runs_.empty() || uv_is_closing(reinterpret_cast<uv_handle_t*>(&wake_)) != 0) return;
+  if (!runs_.empty() || !pools_.empty() ||
+      uv_is_closing(reinterpret_cast<uv_handle_t*>(&wake_)) != 0)
+    return;
   const std::lock_guard lock(mutex_);
   closed_ = true;
   uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);  // the loop ends with its last handle

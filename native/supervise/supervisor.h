@@ -17,6 +17,7 @@
 #include "supervise/run.h"
 #include "supervise/run_result.h"
 #include "supervise/runtime.h"
+#include "supervise/sandbox_pools.h"
 
 namespace native_runner {
 
@@ -26,6 +27,8 @@ class RunListener {
   virtual ~RunListener() = default;
   virtual void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) = 0;
   virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
+  // The answer to FillPool or ClosePool: how many sandboxes stand.
+  virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
   // The last call: no process, handle or thread of the supervisor is left but the one that calls.
   virtual void OnClosed() = 0;
 };
@@ -52,9 +55,19 @@ class Supervisor {
     std::size_t lane_width = 1;
     std::shared_ptr<const Runtime> runtime;
     ExecRequest request;
+    SandboxPools::Place pool = {};
   };
   void Submit(Job job);
   void Abort(std::uint64_t run);
+
+  // Makes what is missing in a runner's pool; ends all in it, for good. `request` is unique.
+  struct PoolRequest {
+    std::uint64_t request = 0;
+    bool closes = false;
+    SandboxPools::Place pool;
+    std::shared_ptr<const Runtime> runtime;
+  };
+  void Submit(PoolRequest request);
 
   // Ends every run, waits for the proof, then OnClosed. The last call.
   void Close();
@@ -64,13 +77,14 @@ class Supervisor {
     std::uint64_t run;
   };
   struct CloseOrder {};
-  using Order = std::variant<Job, AbortOrder, CloseOrder>;
+  using Order = std::variant<Job, AbortOrder, PoolRequest, CloseOrder>;
   struct Lane {
     std::size_t in_flight = 0;
     std::deque<Job> waiting;
   };
 
-  explicit Supervisor(RunListener* listener) : listener_(listener) {}
+  explicit Supervisor(RunListener* listener)
+      : listener_(listener), pools_(shared_, [this] { CloseLoopIfDone(); }) {}
 
   static void Main(void* self);
   void Post(Order order);
@@ -79,7 +93,8 @@ class Supervisor {
   void Begin(Job job);
   void AbortRun(std::uint64_t run);
   void CancelWaiting(const Job& job, bool closing);
-  void OnRunEnd(std::uint64_t run, std::uint64_t lane, RunResult result);
+  void OnRunEnd(std::uint64_t run, std::uint64_t lane, std::uint64_t pool, RunResult result);
+  void ServePool(PoolRequest request);
   void BeginClose();
   void CloseLoopIfDone();
 
@@ -95,6 +110,7 @@ class Supervisor {
 
   // Supervisor thread only from here on.
   Shared shared_;
+  SandboxPools pools_;
   std::map<std::uint64_t, Lane> lanes_;
   std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
   bool closing_ = false;

@@ -19,10 +19,10 @@ const kEnds = {
 
 const controller = new AbortController();
 let started = 0;
-for (const kind of ["strict", "compat", "local"]) {
+for (const kind of ["strict", "warm", "compat", "local"]) {
   const onStdout = () => {
     started += 1;
-    if (started < 3) return;
+    if (started < 4) return;
     say("started");
     if (how === "in-callback") process.exit(7);
     setImmediate(() => kEnds[how](controller));

@@ -3,7 +3,7 @@ import { makeRunner, say } from "./common.mjs";
 
 const [workspace] = process.argv.slice(2);
 const hiding = "setsid sh -c 'trap \"\" TERM HUP INT; sleep 1000' & (sleep 1000 &) & kill -STOP 0";
-const kinds = ["strict", "compat", "local"];
+const kinds = ["strict", "warm", "compat", "local"];
 
 await Promise.all(kinds.map((kind) => makeRunner(kind, workspace).exec({ argv: ["true"] })));
 say("ready");

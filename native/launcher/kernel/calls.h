@@ -75,6 +75,9 @@ inline void Close(int fd) {
 inline long CloseRange(unsigned first, unsigned last) {
   return Call(SYS_close_range, first, last, 0);
 }
+inline long Duplicate(int fd, int number) {
+  return Call(SYS_dup3, fd, number, 0);
+}
 inline void SetCloseOnExec(int fd) {
   Call(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
 }

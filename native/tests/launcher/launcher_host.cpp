@@ -108,9 +108,17 @@ void LauncherHost::SendOrder(const OrderSpec& spec) {
 void LauncherHost::SendBytes(const std::vector<std::byte>& order) {
   const int file = memfd_create("order", MFD_CLOEXEC);
   if (write(file, order.data(), order.size()) != static_cast<ssize_t>(order.size())) std::abort();
-  char kind = kOrderMessage;
+  SendWith(kOrderMessage, file);
+  close(file);
+}
+
+void LauncherHost::SendInput(int descriptor) {
+  SendWith(kInputMessage, descriptor);
+}
+
+void LauncherHost::SendWith(char kind, int descriptor) {
   iovec part{&kind, 1};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof file)] = {};
+  alignas(cmsghdr) char space[CMSG_SPACE(sizeof descriptor)] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -119,14 +127,13 @@ void LauncherHost::SendBytes(const std::vector<std::byte>& order) {
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof file);
-  std::memcpy(CMSG_DATA(header), &file, sizeof file);
+  header->cmsg_len = CMSG_LEN(sizeof descriptor);
+  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
   sendmsg(control_, &message, MSG_NOSIGNAL);
-  close(file);
 }
 
-void LauncherHost::SendKill() {
-  send(control_, &kKillMessage, 1, MSG_NOSIGNAL);
+void LauncherHost::SendMessage(char kind) {
+  send(control_, &kind, 1, MSG_NOSIGNAL);
 }
 
 void LauncherHost::CloseControl() {
@@ -135,6 +142,16 @@ void LauncherHost::CloseControl() {
 }
 
 std::optional<Report> LauncherHost::Receive(int timeout_ms) {
+  auto report = ReceiveAny(timeout_ms);
+  return report && report->kind == ReportKind::kStanding ? ReceiveAny(timeout_ms) : report;
+}
+
+bool LauncherHost::WaitStanding(int timeout_ms) {
+  const auto report = ReceiveAny(timeout_ms);
+  return report && report->kind == ReportKind::kStanding;
+}
+
+std::optional<Report> LauncherHost::ReceiveAny(int timeout_ms) {
   pollfd ready{control_, POLLIN, 0};
   if (poll(&ready, 1, timeout_ms) != 1) return std::nullopt;
   Report report;
@@ -148,7 +165,10 @@ std::optional<Report> LauncherHost::Receive(int timeout_ms) {
   const ssize_t got = recvmsg(control_, &message, MSG_CMSG_CLOEXEC);
   if (got != static_cast<ssize_t>(sizeof report)) return std::nullopt;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr) std::memcpy(&pidfd_, CMSG_DATA(header), sizeof pidfd_);
+  if (header != nullptr) {
+    if (pidfd_ >= 0) close(pidfd_);
+    std::memcpy(&pidfd_, CMSG_DATA(header), sizeof pidfd_);
+  }
   return report;
 }
 

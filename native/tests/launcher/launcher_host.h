@@ -46,12 +46,18 @@ class LauncherHost {
 
   void SendOrder(const OrderSpec& spec);
   void SendBytes(const std::vector<std::byte>& order);
-  void SendKill();
+  void SendKill() { SendMessage(kKillMessage); }
+  void SendMessage(char kind);
   void CloseControl();
 
-  // The next report; empty at end of file, or when none came in time.
+  // The next report; empty at end of file, or when none came in time. kStanding, which comes or not
+  // depending on who is quicker, is passed over.
   std::optional<Report> Receive(int timeout_ms = 10'000);
-  int pidfd() const { return pidfd_; }  // -1 unless kReady brought one
+  // Waits until the launcher has said kStanding.
+  bool WaitStanding(int timeout_ms = 10'000);
+  // Hands over what is to become stdin.
+  void SendInput(int descriptor);
+  int pidfd() const { return pidfd_; }  // -1 unless a report brought one
   pid_t pid() const { return pid_; }    // the process that was started
 
   // What was written to the command's stdout so far, waiting until it has `bytes` bytes.
@@ -62,6 +68,9 @@ class LauncherHost {
   RunResult Finish();
 
  private:
+  std::optional<Report> ReceiveAny(int timeout_ms);
+  void SendWith(char kind, int descriptor);
+
   Mode mode_;
   pid_t pid_ = -1;
   int control_ = -1;

@@ -64,10 +64,18 @@ TEST(RefusalTest, OrdersCutOffAnywhere) {
 
 TEST(RefusalTest, AMessageThatIsNoOrder) {
   LauncherHost host(Mode::kSubreaper);
-  host.SendKill();
+  host.SendMessage('?');
   const RunResult result = host.Finish();
   EXPECT_EQ(result.last().kind, ReportKind::kRefused);
   EXPECT_EQ(result.last().error, EPROTO);
+}
+
+TEST(RefusalTest, AKillInsteadOfTheOrderIsNoFault) {
+  LauncherHost host(Mode::kSubreaper);
+  ASSERT_TRUE(host.WaitStanding());
+  host.SendKill();
+  EXPECT_FALSE(host.Receive().has_value());
+  EXPECT_TRUE(host.OutputEnds(3000));
 }
 
 TEST(RefusalTest, AHostThatIsGoneBeforeTheOrder) {

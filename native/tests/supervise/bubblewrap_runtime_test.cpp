@@ -55,6 +55,7 @@ class BubblewrapRuntimeTest : public testing::Test {
 
   // What bwrap reads from --args.
   static Texts Options(const Preparation& made) {
+    if (!made.options.empty()) return SplitAtNul(made.options);
     for (const Inherited& inherited : made.spawn.inherited) {
       if (inherited.number == 4) return SplitAtNul(ReadToEnd(inherited.source));
     }
@@ -207,6 +208,7 @@ TEST_F(BubblewrapRuntimeTest, ACgroupHoldsBwrapBackUntilItIsIn) {
   ASSERT_TRUE(made);
   EXPECT_TRUE(made->wants_cgroup);
   EXPECT_TRUE(Has(made->record.layers, "cgroup"));
+  EXPECT_FALSE(BubblewrapRuntime(policy_).Furnish(&*made));
   ASSERT_TRUE(made->gate.descriptor.valid());
   const std::string& bytes = made->gate.bytes;
   ASSERT_EQ(write(made->gate.descriptor.get(), bytes.data(), bytes.size()),

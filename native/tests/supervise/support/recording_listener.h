@@ -40,6 +40,12 @@ class RecordingListener : public RunListener {
     news_.notify_all();
   }
 
+  void OnPool(std::uint64_t request, Result<std::size_t> standing) override {
+    const std::lock_guard lock(mutex_);
+    answers_.emplace(request, std::move(standing));
+    news_.notify_all();
+  }
+
   void OnClosed() override {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -52,6 +58,14 @@ class RecordingListener : public RunListener {
     const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                      [&] { return ended_.contains(run); });
     return came ? &ended_[run] : nullptr;
+  }
+
+  // The answer to a request of a pool's; nullptr when it does not come in time.
+  const Result<std::size_t>* WaitAnswer(std::uint64_t request, int timeout_ms = 60'000) {
+    std::unique_lock lock(mutex_);
+    const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                     [&] { return answers_.contains(request); });
+    return came ? &answers_.at(request) : nullptr;
   }
 
   bool WaitClosed(int timeout_ms = 60'000) {
@@ -84,6 +98,7 @@ class RecordingListener : public RunListener {
   std::map<std::uint64_t, Ended> ended_;
   std::map<std::pair<std::uint64_t, Stream>, std::string> chunks_;
   std::vector<std::uint64_t> order_;
+  std::map<std::uint64_t, Result<std::size_t>> answers_;
   bool closed_ = false;
   int late_chunks_ = 0;
   int late_ends_ = 0;

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "policy/bubblewrap_argv.h"
+#include "supervise/host_watch.h"
+
+namespace native_runner {
+
+// What a standing sandbox is made of, to tell whether one that would be made now is the same.
+struct Fingerprint {
+  // bwrap's options; device, inode and type of whatever they mount or mount upon on the host; the
+  // state of this process. Empty: it can't be told, so nothing may stand.
+  std::string host;
+  std::uint64_t tmp_bytes = 0;  // the private tmpfs's size, which a run's limits set; 0 = no limit
+
+  bool valid() const { return !host.empty(); }
+};
+
+// Looks at the host. What is bound is pinned by the mount, so an equal inode is the same file. What
+// is mounted upon is not: the kernel takes a mount away when its mount point is removed or renamed
+// over on the host (a new /etc/shadow would show), so there its times count too.
+Fingerprint FingerprintOf(const BubblewrapPlan& plan, int workspace, HostWatch* watch);
+
+}  // namespace native_runner
