@@ -11,13 +11,16 @@ describe("the package", () => {
       "LocalNativeRunner",
       "RuntimeUnavailableError",
       "SandboxError",
+      "applyProcessSandbox",
       "availableRuntimes",
       "buildBubblewrapArgv",
       "checkShellCommand",
+      "createBubblewrapProcessSandbox",
       "createRuntime",
       "forgetAvailability",
       "loadRuntimeConfig",
       "parseRuntimeConfig",
+      "sandboxFromEnv",
     ]);
   });
 });

@@ -4,6 +4,7 @@ export type {
   BubblewrapExplanation,
   BubblewrapNativeRunnerOptions,
   BubblewrapNetworkMode,
+  BubblewrapProcessSandboxOptions,
   EnvironmentPolicy,
   FirejailNativeRunnerOptions,
   IsolationMode,
@@ -17,6 +18,11 @@ export type {
   NetworkMode,
   Outcome,
   OutputKeep,
+  ProcessSandbox,
+  ProcessSandboxCommand,
+  ProcessSandboxMount,
+  ProcessSandboxWrappedCommand,
+  SandboxAuditRecord,
   SandboxErrorCode,
   SandboxedAuditRecord,
   SandboxedExecResult,
@@ -24,6 +30,17 @@ export type {
 } from "../types/public.js";
 export { buildBubblewrapArgv } from "./argv.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
+export {
+  type AppliedProcessSandbox,
+  type ApplyProcessSandboxOptions,
+  applyProcessSandbox,
+} from "./process-sandbox/apply.js";
+export { createBubblewrapProcessSandbox } from "./process-sandbox/bubblewrap.js";
+export {
+  type SandboxFromEnv,
+  type SandboxFromEnvOptions,
+  sandboxFromEnv,
+} from "./process-sandbox/from-env.js";
 export { BubblewrapNativeRunner } from "./runners/bubblewrap.js";
 export { FirejailNativeRunner } from "./runners/firejail.js";
 export { LandlockNativeRunner } from "./runners/landlock.js";

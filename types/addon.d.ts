@@ -8,11 +8,13 @@ import type {
   BubblewrapArgvOptions,
   BubblewrapCommand,
   BubblewrapNativeRunnerOptions,
+  BubblewrapProcessSandboxOptions,
   FirejailNativeRunnerOptions,
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
   NativeExecInput,
   Outcome,
+  ProcessSandboxCommand,
   SandboxedExecResult,
 } from "./public.js";
 
@@ -80,17 +82,24 @@ export interface RunnerHandle {
   abort(id: number): void;
 }
 
+/** Options of a process sandbox that were checked. */
+export interface ProcessSandboxHandle {
+  /** The wrapped command line. Throws on misuse. */
+  wrap(command: ProcessSandboxCommand): BubblewrapCommand;
+}
+
 /** The module. */
 export interface NativeAddon {
   /** Once per Node environment, before the first handle is made. */
   configure(options: { launcherPath: string; makeResult: MakeResult }): void;
   buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand;
+  BubblewrapProcessSandbox: new (options: BubblewrapProcessSandboxOptions) => ProcessSandboxHandle;
   BubblewrapNativeRunner: new (options: BubblewrapNativeRunnerOptions) => RunnerHandle;
   LandlockNativeRunner: new (options: LandlockNativeRunnerOptions) => RunnerHandle;
   FirejailNativeRunner: new (options: FirejailNativeRunnerOptions) => RunnerHandle;
   LocalNativeRunner: new (options: LocalNativeRunnerOptions) => RunnerHandle;
   /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
   landlockAbi(): number;
-  /** The path of a program on the host's own PATH. */
-  findProgram(name: string): string | null;
+  /** The path of a program on the host's own PATH, or on the given one; null when there is none. */
+  findProgram(name: string, searchPath?: string): string | null;
 }

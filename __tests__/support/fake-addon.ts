@@ -8,9 +8,14 @@ import type {
   NativeContext,
   NativePlan,
   NativeRequest,
+  ProcessSandboxHandle,
   RunnerHandle,
 } from "../../types/addon.js";
-import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
+import type {
+  ProcessSandboxCommand,
+  SandboxedAuditRecord,
+  SandboxedExecResult,
+} from "../../types/public.js";
 
 export type FakeRun = {
   request: NativeRequest;
@@ -105,6 +110,16 @@ export class FakeAddon {
       buildBubblewrapArgv: ({ bwrapPath, commandArgv }) => {
         fake.#refuse();
         return { cmd: bwrapPath, args: ["--", ...commandArgv] };
+      },
+      BubblewrapProcessSandbox: class implements ProcessSandboxHandle {
+        constructor(options: object) {
+          fake.#refuse();
+          fake.options.push(options);
+        }
+        wrap({ cmd, args }: ProcessSandboxCommand) {
+          fake.#refuse();
+          return { cmd: "bwrap", args: [cmd, ...args] };
+        }
       },
       BubblewrapNativeRunner: Handle,
       LandlockNativeRunner: Handle,

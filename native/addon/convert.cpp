@@ -9,28 +9,6 @@
 namespace native_runner {
 namespace {
 
-Network ReadNetwork(Reader& reader, const Napi::Object& options, Network fallback) {
-  const auto value = reader.Value(options, "network");
-  if (!value) return fallback;
-  const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
-  if (text == "allow") return Network::kAllow;
-  if (text == "deny") return Network::kDeny;
-  reader.Fail({ErrorCode::kInvalidValue,
-               "Expected `network` to be \"allow\" or \"deny\", got " + Describe(*value), ""});
-  return fallback;
-}
-
-Isolation ReadIsolation(Reader& reader, const Napi::Object& options) {
-  const auto value = reader.Value(options, "isolation");
-  if (!value) return Isolation::kStrict;
-  const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
-  if (text == "strict") return Isolation::kStrict;
-  if (text == "compat") return Isolation::kCompat;
-  reader.Fail({ErrorCode::kInvalidValue,
-               "Expected `isolation` to be \"strict\" or \"compat\", got " + Describe(*value), ""});
-  return Isolation::kStrict;
-}
-
 EnvironmentPolicy ReadEnvironmentPolicy(Reader& reader, const Napi::Object& options) {
   EnvironmentPolicy policy;
   const auto value = reader.Value(options, "envPolicy");
@@ -119,6 +97,28 @@ std::optional<Policy> Checked(Reader& reader, Policy policy) {
 }
 
 }  // namespace
+
+Network ReadNetwork(Reader& reader, const Napi::Object& options, Network fallback) {
+  const auto value = reader.Value(options, "network");
+  if (!value) return fallback;
+  const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
+  if (text == "allow") return Network::kAllow;
+  if (text == "deny") return Network::kDeny;
+  reader.Fail({ErrorCode::kInvalidValue,
+               "Expected `network` to be \"allow\" or \"deny\", got " + Describe(*value), ""});
+  return fallback;
+}
+
+Isolation ReadIsolation(Reader& reader, const Napi::Object& options) {
+  const auto value = reader.Value(options, "isolation");
+  if (!value) return Isolation::kStrict;
+  const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
+  if (text == "strict") return Isolation::kStrict;
+  if (text == "compat") return Isolation::kCompat;
+  reader.Fail({ErrorCode::kInvalidValue,
+               "Expected `isolation` to be \"strict\" or \"compat\", got " + Describe(*value), ""});
+  return Isolation::kStrict;
+}
 
 std::optional<BubblewrapPolicy> ReadBubblewrapPolicy(Reader& reader, const Napi::Value& value) {
   const auto options = reader.Object(value, "options");

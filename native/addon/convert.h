@@ -22,6 +22,10 @@ std::optional<LandlockPolicy> ReadLandlockPolicy(Reader& reader, const Napi::Val
 std::optional<FirejailPolicy> ReadFirejailPolicy(Reader& reader, const Napi::Value& options);
 std::optional<LocalPolicy> ReadLocalPolicy(Reader& reader, const Napi::Value& options);
 
+// Single options; "network" is the fallback and "isolation" strict when they were not given.
+Network ReadNetwork(Reader& reader, const Napi::Object& options, Network fallback);
+Isolation ReadIsolation(Reader& reader, const Napi::Object& options);
+
 // maxConcurrent: an integer >= 1, or nullopt when it was not given.
 std::optional<std::size_t> ReadMaxConcurrent(Reader& reader, const Napi::Value& options);
 

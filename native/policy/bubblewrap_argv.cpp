@@ -107,8 +107,7 @@ std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan) {
   AddHardening(options, plan.hardening);
   for (const Mount& mount : plan.mounts)
     AddMount(options, mount);
-  options.emplace_back("--chdir");
-  options.push_back(plan.chdir);
+  if (!plan.chdir.empty()) AddOnTarget(options, "--chdir", plan.chdir);
   return options;
 }
 

@@ -45,7 +45,7 @@ struct Hardening {
 struct BubblewrapPlan {
   Hardening hardening;
   std::vector<Mount> mounts;
-  std::string chdir;
+  std::string chdir;            // empty: where bwrap was started, as far as that exists inside
   bool secrets_masked = false;  // the host's secrets were considered, even if none is mounted
 };
 
@@ -78,6 +78,11 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
 
 // The pure builder's plan: the contract's flags, nothing that depends on the host or the launcher.
 BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::string& cwd);
+
+// The plan of a process sandbox (process_sandbox.h): the contract's flags, and the caller's mounts
+// last.
+BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vector<Mount>& mounts,
+                                  const std::string& cwd);
 
 // bwrap's options for a plan, without the final "--" and command; deterministic.
 std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan);
