@@ -9,11 +9,13 @@ import type {
   BubblewrapCommand,
   BubblewrapNativeRunnerOptions,
   BubblewrapProcessSandboxOptions,
+  EnvironmentPolicy,
   FirejailNativeRunnerOptions,
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
   NativeExecInput,
   Outcome,
+  NetworkMode,
   ProcessSandboxCommand,
   SandboxedExecResult,
 } from "./public.js";
@@ -88,6 +90,23 @@ export interface ProcessSandboxHandle {
   wrap(command: ProcessSandboxCommand): BubblewrapCommand;
 }
 
+/** What a project runner is made with; `lib/run-command` makes it of its options. */
+export type ProjectRunnerOptions = {
+  bwrapPath?: string | undefined;
+  /** Real paths, none inside another: what is writable. */
+  folders: readonly string[];
+  /** Real paths in the folders; commands start in the first. */
+  projects: readonly string[];
+  /** Absolute paths of which nothing can be read. */
+  secrets: readonly string[];
+  /** Relative to each project: neither changed nor made. */
+  readOnly: readonly string[];
+  network: NetworkMode;
+  /** Show the host's /proc read-only in place of a private one. */
+  hostProc?: boolean | undefined;
+  envPolicy?: EnvironmentPolicy | undefined;
+};
+
 /** The module. */
 export interface NativeAddon {
   /** Once per Node environment, before the first handle is made. */
@@ -95,6 +114,7 @@ export interface NativeAddon {
   buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand;
   BubblewrapProcessSandbox: new (options: BubblewrapProcessSandboxOptions) => ProcessSandboxHandle;
   BubblewrapNativeRunner: new (options: BubblewrapNativeRunnerOptions) => RunnerHandle;
+  ProjectRunner: new (options: ProjectRunnerOptions) => RunnerHandle;
   LandlockNativeRunner: new (options: LandlockNativeRunnerOptions) => RunnerHandle;
   FirejailNativeRunner: new (options: FirejailNativeRunnerOptions) => RunnerHandle;
   LocalNativeRunner: new (options: LocalNativeRunnerOptions) => RunnerHandle;

@@ -122,6 +122,7 @@ export class FakeAddon {
         }
       },
       BubblewrapNativeRunner: Handle,
+      ProjectRunner: Handle,
       LandlockNativeRunner: Handle,
       FirejailNativeRunner: Handle,
       LocalNativeRunner: Handle,

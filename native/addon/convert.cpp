@@ -147,6 +147,21 @@ std::optional<BubblewrapPolicy> ReadBubblewrapPolicy(Reader& reader, const Napi:
   return Checked(reader, std::move(policy));
 }
 
+std::optional<ProjectPolicy> ReadProjectPolicy(Reader& reader, const Napi::Value& value) {
+  const auto options = reader.Object(value, "options");
+  if (!options) return std::nullopt;
+  ProjectPolicy policy;
+  policy.bwrap_path = reader.String(*options, "bwrapPath", "bwrapPath").value_or(policy.bwrap_path);
+  policy.folders = ReadStrings(reader, *options, "folders");
+  policy.projects = ReadStrings(reader, *options, "projects");
+  policy.secrets = ReadStrings(reader, *options, "secrets");
+  policy.read_only = ReadStrings(reader, *options, "readOnly");
+  policy.network = ReadNetwork(reader, *options, Network::kDeny);
+  policy.host_proc = reader.Boolean(*options, "hostProc", "hostProc").value_or(false);
+  policy.environment = ReadEnvironmentPolicy(reader, *options);
+  return Checked(reader, std::move(policy));
+}
+
 std::optional<LandlockPolicy> ReadLandlockPolicy(Reader& reader, const Napi::Value& value) {
   const auto options = reader.Object(value, "options");
   if (!options) return std::nullopt;

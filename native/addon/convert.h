@@ -11,6 +11,7 @@
 #include "addon/host_environment.h"
 #include "addon/reader.h"
 #include "policy/policy.h"
+#include "policy/project.h"
 #include "policy/request.h"
 
 namespace native_runner {
@@ -18,6 +19,7 @@ namespace native_runner {
 // JavaScript options and inputs as plain structs, read and copied once. Every fault has been thrown
 // into JavaScript when nullopt comes back.
 std::optional<BubblewrapPolicy> ReadBubblewrapPolicy(Reader& reader, const Napi::Value& options);
+std::optional<ProjectPolicy> ReadProjectPolicy(Reader& reader, const Napi::Value& options);
 std::optional<LandlockPolicy> ReadLandlockPolicy(Reader& reader, const Napi::Value& options);
 std::optional<FirejailPolicy> ReadFirejailPolicy(Reader& reader, const Napi::Value& options);
 std::optional<LocalPolicy> ReadLocalPolicy(Reader& reader, const Napi::Value& options);

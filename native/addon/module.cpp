@@ -48,8 +48,8 @@ Napi::Value LandlockAbiOf(const Napi::CallbackInfo& info) {
 Napi::Value FindProgramOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsString()) return env.Null();
-  const std::string search_path = info[1].IsString() ? std::string(info[1].As<Napi::String>())
-                                                     : EnvironmentState::SearchPath();
+  const std::string search_path =
+      info[1].IsString() ? std::string(info[1].As<Napi::String>()) : EnvironmentState::SearchPath();
   const auto found = FindProgram(info[0].As<Napi::String>(), search_path);
   return found ? Napi::Value(Napi::String::New(env, found.value())) : env.Null();
 }

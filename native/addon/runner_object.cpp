@@ -8,6 +8,7 @@
 #include "supervise/firejail_runtime.h"
 #include "supervise/landlock_runtime.h"
 #include "supervise/local_runtime.h"
+#include "supervise/project_runtime.h"
 
 namespace native_runner {
 namespace {
@@ -32,6 +33,10 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
 
 std::unique_ptr<RunnerCore> MakeBubblewrap(const Napi::CallbackInfo& info) {
   return Make<BubblewrapRuntime, ReadBubblewrapPolicy>(info, "NativeRunner.exec", true);
+}
+
+std::unique_ptr<RunnerCore> MakeProject(const Napi::CallbackInfo& info) {
+  return Make<ProjectRuntime, ReadProjectPolicy>(info, "Bwrap.exec", false);
 }
 
 std::unique_ptr<RunnerCore> MakeLandlock(const Napi::CallbackInfo& info) {
@@ -136,6 +141,7 @@ void DefineRunners(Napi::Env env, Napi::Object exports, EnvironmentState* state)
     exports.Set(name, RunnerObject<kMake>::Define(env, name, state));
   };
   define.operator()<MakeBubblewrap>("BubblewrapNativeRunner");
+  define.operator()<MakeProject>("ProjectRunner");
   define.operator()<MakeLandlock>("LandlockNativeRunner");
   define.operator()<MakeFirejail>("FirejailNativeRunner");
   define.operator()<MakeLocal>("LocalNativeRunner");

@@ -70,6 +70,7 @@ void Run::Launch(Preparation preparation) {
     return Finish();
   }
   own_pid_namespace_ = preparation.own_pid_namespace;
+  holds_ = std::move(preparation.holds);
   if (preparation.wants_cgroup) {
     auto group = shared_.cgroups.Create(request_.limits);
     if (!group) return FinishWithout(group.error());
@@ -288,6 +289,7 @@ void Run::Finish() {
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
   result.duration_ms = started_ns_ == 0 ? 0 : static_cast<double>(uv_hrtime() - started_ns_) / 1e6;
   cgroup_.reset();
+  holds_.reset();
   phase_ = Phase::kDone;
   listener_.on_end(std::move(result));
 }

@@ -72,6 +72,7 @@ class Run : public std::enable_shared_from_this<Run> {
   RunRecord record_;
   bool own_pid_namespace_ = false;
   std::unique_ptr<Cgroup> cgroup_;
+  std::shared_ptr<const void> holds_;  // the runtime's
   Capture out_;
   Capture err_;
   Feeder feeder_;
