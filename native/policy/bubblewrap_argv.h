@@ -20,6 +20,7 @@ struct Mount {
     kProc,
     kDev,              // --proc target, --dev target
     kTmpfs,            // [--size N] --tmpfs target
+    kEmpty,            // --perms 0555 --tmpfs target: an empty directory that stays so
     kDirectory,        // --dir target
     kRemountReadOnly,  // --remount-ro target
     kProgram,          // --perms 0555 --ro-bind-data descriptor target
@@ -64,6 +65,7 @@ struct HostFacts {
   bool is_root = false;                         // effective uid 0: /proc/sys would be writable
   bool bwrap_disable_userns = false;
   bool bwrap_bind_fd = false;
+  bool bwrap_perms = false;
 };
 
 // The policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor` when

@@ -28,11 +28,12 @@ struct ProjectPolicy {
 
 // What the host has of it when a run starts; every path is real.
 struct ProjectFacts {
-  HostFacts host;                            // with secrets of root's and of the policy
-  std::vector<std::string> scratch;          // /tmp, /var/tmp, /run: empty and private inside
-  std::vector<std::string> shown;            // in them, shown again read-only
-  std::vector<std::string> pinned;           // directories above `protected_paths`
-  std::vector<std::string> protected_paths;  // exist by now, if only as a stand-in
+  HostFacts host;                    // with secrets of root's and of the policy
+  std::vector<std::string> scratch;  // /tmp, /var/tmp, /run: empty and private inside
+  std::vector<std::string> shown;    // in them, shown again read-only
+  std::vector<std::string> pinned;   // directories above `protected_paths`
+  std::vector<std::string> protected_paths;
+  std::vector<std::string> stand_ins;  // empty directories in place of what is not there
 };
 
 // kInvalidValue, naming the field.

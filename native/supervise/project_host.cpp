@@ -111,7 +111,7 @@ class ProtectedWalk {
       if (!*taken) return CannotProtect(path, "it was made while the run was set up");
       scene_->stand_ins.push_back(std::move(**taken));
     }
-    scene_->facts.protected_paths.push_back(path);
+    scene_->facts.stand_ins.push_back(path);
     return std::nullopt;
   }
 
@@ -133,6 +133,7 @@ Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatu
   ProjectScene scene;
   ProjectFacts& facts = scene.facts;
   facts.host.bwrap_bind_fd = features.bind_fd;
+  facts.host.bwrap_perms = features.perms;
   facts.host.bwrap_disable_userns = features.disable_userns;
   facts.host.is_root = geteuid() == 0;
   Secrets secrets = FindSecrets();
