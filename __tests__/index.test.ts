@@ -6,6 +6,7 @@ describe("the package", () => {
   it("exports these values and no others", () => {
     expect(Object.keys(exports).sort()).toEqual([
       "BubblewrapNativeRunner",
+      "Bwrap",
       "FirejailNativeRunner",
       "LandlockNativeRunner",
       "LocalNativeRunner",
@@ -18,6 +19,7 @@ describe("the package", () => {
       "createBubblewrapProcessSandbox",
       "createRuntime",
       "forgetAvailability",
+      "isNested",
       "loadRuntimeConfig",
       "parseRuntimeConfig",
       "sandboxFromEnv",

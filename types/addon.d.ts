@@ -104,6 +104,8 @@ export type ProjectRunnerOptions = {
   network: NetworkMode;
   /** Show the host's /proc read-only in place of a private one. */
   hostProc?: boolean | undefined;
+  /** Forbid further user namespaces, where bwrap can. Default true. */
+  disableUserns?: boolean | undefined;
   envPolicy?: EnvironmentPolicy | undefined;
 };
 

@@ -163,7 +163,7 @@ describeSandboxed("a wrapped process", () => {
   });
 
   test("reaches the host's loopback only when the network is allowed", async () => {
-    const server = createServer((socket) => socket.end("hello\n"));
+    const server = createServer((socket) => socket.on("error", () => {}).end("hello\n"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     try {
       const { port } = server.address() as { port: number };

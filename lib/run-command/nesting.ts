@@ -29,15 +29,11 @@ function namespaceSigns(): string[] {
 
 /** proc_pid_mountinfo(5): the 4th field is what is mounted, the 5th where; the type follows " - ". */
 export function mountSigns(mountinfo: string): string[] {
-  const root = mountinfo
-    .split("\n")
-    .map((line) => line.split(" "))
-    .filter((fields) => fields[4] === "/")
-    .at(-1);
-  if (root === undefined) return [];
-  if (root[3] === "/newroot") return ["a root directory that bwrap made"];
-  const type = root[root.indexOf("-") + 1];
-  return type === "overlay" ? ["an overlay as root directory"] : [];
+  const lines = mountinfo.split("\n").map((line) => line.split(" "));
+  const roots = lines.filter((fields) => fields[4] === "/");
+  if (roots.some((fields) => fields[3] === "/newroot")) return ["a root directory that bwrap made"];
+  const root = roots.at(-1);
+  return root?.[root.indexOf("-") + 1] === "overlay" ? ["an overlay as root directory"] : [];
 }
 
 function parentSigns(): string[] {
@@ -47,6 +43,7 @@ function parentSigns(): string[] {
 
 function containerSigns(): string[] {
   const signs: string[] = [];
+  if (!existsSync("/proc/self")) signs.push("no /proc");
   if (existsSync("/.dockerenv")) signs.push("/.dockerenv");
   if (existsSync("/run/.containerenv")) signs.push("/run/.containerenv");
   if (process.env.container) signs.push(`container=${process.env.container}`);

@@ -157,6 +157,7 @@ std::optional<ProjectPolicy> ReadProjectPolicy(Reader& reader, const Napi::Value
   policy.secrets = ReadStrings(reader, *options, "secrets");
   policy.read_only = ReadStrings(reader, *options, "readOnly");
   policy.network = ReadNetwork(reader, *options, Network::kDeny);
+  policy.disable_userns = reader.Boolean(*options, "disableUserns", "disableUserns").value_or(true);
   policy.host_proc = reader.Boolean(*options, "hostProc", "hostProc").value_or(false);
   policy.environment = ReadEnvironmentPolicy(reader, *options);
   return Checked(reader, std::move(policy));

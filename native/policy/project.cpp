@@ -184,7 +184,7 @@ BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& fact
   BubblewrapPlan plan;
   plan.hardening.unshare_net = policy.network == Network::kDeny;
   plan.hardening.isolate = true;
-  plan.hardening.disable_userns = facts.host.bwrap_disable_userns;
+  plan.hardening.disable_userns = policy.disable_userns && facts.host.bwrap_disable_userns;
   plan.hardening.as_pid_1 = true;
   plan.secrets_masked = true;
   if (!policy.projects.empty()) plan.chdir = policy.projects.front();

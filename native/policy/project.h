@@ -22,7 +22,8 @@ struct ProjectPolicy {
   std::vector<std::string> secrets;    // absolute; of those that exist nothing can be read
   std::vector<std::string> read_only;  // relative to each project; neither changed nor made
   Network network = Network::kDeny;
-  bool host_proc = false;  // show the host's /proc, read-only: where no other can be mounted
+  bool host_proc = false;      // show the host's /proc, read-only: where no other can be mounted
+  bool disable_userns = true;  // as far as the bwrap at hand can; the seccomp filter does anyway
   EnvironmentPolicy environment;
 };
 
