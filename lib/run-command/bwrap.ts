@@ -6,7 +6,7 @@ import type { Supervised } from "../runners/supervised.js";
 import { defaultSecrets, kDefaultReadOnly } from "./default-lists.js";
 import { type BwrapFolder, type ProjectFolders, projectFolders } from "./folders.js";
 import { outputText } from "./output-text.js";
-import { workingRunner } from "./project-runner.js";
+import { projectRunner, workingRunner } from "./project-runner.js";
 
 const kOutputBytes = 64 * 1024;
 const kTimeoutMs = 60_000;
@@ -106,6 +106,7 @@ export class Bwrap {
       network: this.allowNetwork ? "allow" : "deny",
       envPolicy: own.envPolicy,
     };
+    projectRunner(this.#native); // says what is wrong now, not at the first command
     this.#timeoutMs = own.timeoutMs ?? kTimeoutMs;
     this.#limits = {
       maxStdoutBytes: kOutputBytes,

@@ -16,7 +16,8 @@ export type Nesting =
   | { possible: true; flags: Flags }
   | { possible: false; reason: string; fix?: string | undefined };
 
-function projectRunner(options: ProjectRunnerOptions): Supervised {
+/** @throws TypeError on a wrong option (where the native addon is present). */
+export function projectRunner(options: ProjectRunnerOptions): Supervised {
   return new Supervised((addon) => new addon.ProjectRunner(options));
 }
 
