@@ -14,7 +14,6 @@
 
 #include "policy/path.h"
 #include "policy/workspace_path.h"
-#include "supervise/host.h"
 
 namespace native_runner {
 namespace {
@@ -129,14 +128,14 @@ const Workspace* FolderOf(const std::string& project, const std::vector<Workspac
 }  // namespace
 
 Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatures& features,
-                                   const std::vector<Workspace>& folders, bool plan_only) {
+                                   const std::vector<Workspace>& folders, Secrets secrets,
+                                   bool plan_only) {
   ProjectScene scene;
   ProjectFacts& facts = scene.facts;
   facts.host.bwrap_bind_fd = features.bind_fd;
   facts.host.bwrap_perms = features.perms;
   facts.host.bwrap_disable_userns = features.disable_userns;
   facts.host.is_root = geteuid() == 0;
-  Secrets secrets = FindSecrets();
   AddSecrets(policy.secrets, &secrets);
   facts.host.secret_files = std::move(secrets.files);
   facts.host.secret_directories = std::move(secrets.directories);

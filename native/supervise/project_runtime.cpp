@@ -37,14 +37,15 @@ void ProjectRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready r
 }
 
 Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Program& program,
-                                         const Shared& shared) const {
+                                         Shared& shared) const {
   if (!program.features.as_pid_1) {
     return Error{ErrorCode::kUnavailable, program.path + " is too old: it lacks --as-pid-1",
                  "install Bubblewrap 0.3 or newer"};
   }
   auto folders = OpenFolders(policy_.folders);
   if (!folders) return folders.error();
-  auto scene = LookAtProject(policy_, program.features, *folders, request.plan_only);
+  auto scene = LookAtProject(policy_, program.features, *folders, shared.host.FindSecrets(),
+                             request.plan_only);
   if (!scene) return scene.error();
 
   Preparation preparation;

@@ -18,7 +18,7 @@ class ProjectRuntime : public Runtime {
 
  private:
   Result<Preparation> Plan(const ExecRequest& request, const Program& program,
-                           const Shared& shared) const;
+                           Shared& shared) const;
 
   ProjectPolicy policy_;
 };
