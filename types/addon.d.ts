@@ -14,8 +14,8 @@ import type {
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
   NativeExecInput,
-  Outcome,
   NetworkMode,
+  Outcome,
   ProcessSandboxCommand,
   SandboxedExecResult,
 } from "./public.js";
@@ -82,6 +82,8 @@ export interface RunnerHandle {
   explain(input: NativeRequest, context: NativeContext): NativePlan;
   /** Ends a run, also a queued one; an id that has settled is ignored. */
   abort(id: number): void;
+  /** Aborts a run and blocks until its end is proved, two seconds at most. For exit handlers. */
+  abortAndWait(id: number): void;
 }
 
 /** Options of a process sandbox that were checked. */

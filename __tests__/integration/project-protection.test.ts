@@ -3,12 +3,13 @@
  * where it does not exist yet; and nothing is left in the project for it.
  */
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { expect, test, vi } from "vitest";
 
-import { describeSandboxed } from "./support/gate.js";
+import { describeSandboxed, plainEnvironment } from "./support/gate.js";
 import { Bwrap } from "./support/package.js";
 import { eventually } from "./support/processes.js";
 import { tempDirectory } from "./support/temp.js";
@@ -132,6 +133,36 @@ describeSandboxed("a project", () => {
     controller.abort();
     expect(await running).toBe("Exit code: 130 (aborted)");
     expect(readdirSync(project)).toEqual(["up"]);
+  });
+
+  test("leaves nothing behind when its host exits in the middle of a command", () => {
+    const project = tempDirectory("exit");
+    const program = fileURLToPath(new URL("hosts/project-exit.mjs", import.meta.url));
+    const { status, stdout } = spawnSync(process.execPath, [program, project], {
+      encoding: "utf8",
+      env: plainEnvironment(),
+      timeout: 60_000,
+    });
+    expect(status).toBe(3);
+    expect(JSON.parse(stdout)).toEqual(expect.arrayContaining([".git", ".vscode", "up"]));
+    expect(readdirSync(project)).toEqual(["up"]);
+  });
+
+  test("that is the home directory keeps its start-up files, which others may make", async () => {
+    const home = tempDirectory("home");
+    vi.stubEnv("HOME", home);
+    const script =
+      'for f in .bashrc .zshenv .config/git; do mkdir -p "$f/x" && echo "made $f"; done; echo end';
+    const inHome = new Bwrap(home);
+    const inProject = new Bwrap(tempDirectory("other"));
+    vi.unstubAllEnvs();
+    const text = await inHome.exec(script);
+    expect(text).not.toContain("made");
+    expect(text).toContain("end\n");
+    expect(readdirSync(home)).toEqual([]);
+    expect(await inProject.exec(script)).toBe(
+      "made .bashrc\nmade .zshenv\nmade .config/git\nend\n",
+    );
   });
 
   test("takes over what a killed process left behind", async () => {

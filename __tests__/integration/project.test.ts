@@ -3,13 +3,14 @@
  * bwrap, with the same table. Each refusal has its control: the same command where it must succeed.
  */
 
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { describeSandboxed } from "./support/gate.js";
+import { describeSandboxed, plainEnvironment } from "./support/gate.js";
 import {
   outerBwrap,
   type ProjectEnd,
@@ -218,4 +219,59 @@ describeSandboxed("Bwrap", () => {
       expect(control[0]).toEqual({ text: "ran\n" });
     },
   );
+
+  test("hides secrets in a home that is not shared, links resolved", async (context) => {
+    const parent = fileURLToPath(new URL("../../build", import.meta.url));
+    if (/^\/(tmp|var\/tmp|run)\//.test(parent)) {
+      const reason = `everything this user can write is in ${parent}, of which nothing shows inside`;
+      process.stderr.write(`skipped: Bwrap: hides secrets in a home: ${reason}\n`);
+      return context.skip(reason);
+    }
+    const home = tempDirectory("home", parent);
+    const elsewhere = tempDirectory("elsewhere", parent);
+    const project = tempDirectory("project");
+    mkdirSync(join(home, ".ssh"));
+    writeFileSync(join(home, ".ssh", "id_rsa"), "PRIVATE\n");
+    writeFileSync(join(home, ".netrc"), "PRIVATE\n");
+    writeFileSync(join(elsewhere, "credentials"), "PRIVATE\n");
+    symlinkSync(elsewhere, join(home, ".aws"));
+    writeFileSync(join(home, "notes"), "not private\n");
+    const command = `cat ~/.ssh/id_rsa ~/.netrc ~/.aws/credentials ${elsewhere}/credentials 2>/dev/null; cat ~/notes`;
+    const runs = [
+      { project, command },
+      { project, command, options: { secrets: [] } },
+    ];
+    const { ends } = await runProjectHost(runs, { env: { HOME: home } });
+    expect(ends).toEqual([
+      { text: "not private\n" },
+      { text: "PRIVATE\nPRIVATE\nPRIVATE\nPRIVATE\nnot private\n" },
+    ]);
+  });
+
+  test("doctor tells what nesting allows", () => {
+    const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+    const folder = tempDirectory("doctor");
+    const nesting = (outer: readonly string[]) => {
+      const [program = "", ...args] = [
+        ...outerBwrap(folder, outer),
+        ...[process.execPath, main, "doctor", "--json"],
+      ];
+      const { stdout } = spawnSync(program, args, {
+        encoding: "utf8",
+        env: { ...plainEnvironment(), TMPDIR: folder },
+        timeout: 60_000,
+      });
+      return (JSON.parse(stdout) as { nesting: object }).nesting;
+    };
+    expect(nesting(["--unshare-pid", "--proc", "/proc"])).toMatchObject({
+      nested: true,
+      signs: expect.arrayContaining(["a pid namespace of its own", "bwrap as parent"]),
+      proc: expect.stringMatching(/^(private|host)$/),
+    });
+    expect(nesting(["--unshare-pid"])).toMatchObject({
+      nested: true,
+      proc: null,
+      fix: expect.stringContaining("--proc /proc"),
+    });
+  });
 });

@@ -50,14 +50,12 @@ describe("nothing selected", () => {
   );
 
   test("leaves it to what the host application configured", async () => {
-    const sandbox = await sandboxFromEnv(
-      {},
-      {
-        config: { runtimeType: "bubblewrap", bubblewrap: { bwrapPath: "no-such" } },
-        warn: () => {},
-      },
-    );
-    expect(sandbox.name).toBe("native");
+    const warn = vi.fn();
+    const config = { runtimeType: "bubblewrap", bubblewrap: { bwrapPath: "no-such" } } as const;
+    expect((await sandboxFromEnv({}, { config, warn })).name).toBe("native");
+    expect(warn.mock.calls).toEqual([
+      ["native-runner: bwrap not found (no-such); continuing without process sandbox"],
+    ]);
   });
 });
 

@@ -101,6 +101,9 @@ export class FakeAddon {
       abort(id: number) {
         fake.aborted.push(id);
       }
+      abortAndWait(id: number) {
+        fake.aborted.push(id);
+      }
       explain(request: NativeRequest, context: NativeContext): NativePlan {
         return { ...this.exec(request, context), environment: ["A=1=2", "EMPTY="] };
       }

@@ -3,7 +3,8 @@ import type { EnvironmentPolicy, NativeLimits } from "../../types/public.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
 import { copyOptions } from "../runners/options.js";
 import type { Supervised } from "../runners/supervised.js";
-import { defaultSecrets, kDefaultReadOnly } from "./default-lists.js";
+import { endAtExit } from "./at-exit.js";
+import { defaultReadOnly, defaultSecrets } from "./default-lists.js";
 import { type BwrapFolder, type ProjectFolders, projectFolders } from "./folders.js";
 import { outputText } from "./output-text.js";
 import { projectRunner, workingRunner } from "./project-runner.js";
@@ -102,7 +103,7 @@ export class Bwrap {
       folders: folders.bound,
       projects: folders.projects,
       secrets: own.secrets ?? defaultSecrets(),
-      readOnly: own.readOnly ?? kDefaultReadOnly,
+      readOnly: own.readOnly ?? defaultReadOnly(folders.projects),
       network: this.allowNetwork ? "allow" : "deny",
       envPolicy: own.envPolicy,
     };
@@ -136,11 +137,13 @@ export class Bwrap {
       throw error;
     });
     const runner = await this.#runner;
-    const result = await runner.exec({
+    const stop = endAtExit(runner);
+    const input = {
       argv: ["/bin/sh", "-c", "--", command], // "--": one that begins with a dash is no option
       limits: this.#limits,
       signal,
-    });
+    };
+    const result = await runner.exec(input).finally(stop);
     if (result.outcome.kind === "setup-failed") {
       const { reason, fix } = result.outcome;
       throw new SandboxError(reason, { code: "ERR_SANDBOX_SETUP", fix });

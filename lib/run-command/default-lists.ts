@@ -1,7 +1,8 @@
 /** What a project's commands must not read, and must not write although the project is theirs. */
 
+import { realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 /** Below a home directory: keys, tokens, cookies, and histories that have them typed in. */
 const kSecretsOfHome: readonly string[] = [
@@ -63,16 +64,17 @@ const kSecretsOfHome: readonly string[] = [
   ".mysql_history",
 ];
 
-/** In a folder: what git, a shell, an editor or a package manager runs by itself, later, outside. */
-export const kDefaultReadOnly: readonly string[] = Object.freeze([
+/**
+ * In a project: what git, a shell, an editor, a package manager or an agent runs by itself, later,
+ * outside. Each that is missing shows as an empty directory in there, so the list is short.
+ */
+const kReadOnly: readonly string[] = [
   ".git/hooks",
   ".git/config",
   ".git/config.worktree",
   ".githooks",
   ".husky",
-  ".gitconfig",
   ".envrc",
-  ".mise.toml",
   ".npmrc",
   ".yarnrc.yml",
   ".pnpmfile.cjs",
@@ -80,22 +82,37 @@ export const kDefaultReadOnly: readonly string[] = Object.freeze([
   ".idea",
   ".claude",
   ".mcp.json",
+];
+
+/** In a home directory that is shared as a whole. */
+const kReadOnlyOfHome: readonly string[] = [
   ".ssh",
+  ".gitconfig",
+  ".config/git",
+  ".config/fish",
   ".bashrc",
   ".bash_profile",
   ".bash_login",
+  ".bash_logout",
   ".profile",
   ".zshrc",
   ".zprofile",
   ".zshenv",
+  ".zlogin",
   ".vimrc",
-  ".exrc",
-  ".nvim.lua",
   ".gdbinit",
-  ".lldbinit",
-]);
+  ".local/bin",
+];
 
-/** The home directories of this user: HOME's, and the account's where that is another. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path; // not there
+  }
+}
+
+/** The home directories of this user, as real paths: HOME's, and the account's where it is another. */
 function homes(): string[] {
   const found = [homedir()];
   try {
@@ -103,10 +120,21 @@ function homes(): string[] {
   } catch {
     // a user id without an account
   }
-  return [...new Set(found)].filter((path) => path.startsWith("/") && path !== "/");
+  return [...new Set(found.map(realPath))].filter((path) => path.startsWith("/") && path !== "/");
 }
 
 /** Absolute paths of secrets of this user's. */
 export function defaultSecrets(): string[] {
   return homes().flatMap((home) => kSecretsOfHome.map((path) => join(home, path)));
+}
+
+/** Paths to protect in each of these projects (real paths). */
+export function defaultReadOnly(projects: readonly string[]): string[] {
+  const shared = homes().flatMap((home) =>
+    projects
+      .map((project) => relative(project, home))
+      .filter((inside) => inside !== ".." && !inside.startsWith("../")),
+  );
+  const ofHomes = shared.flatMap((inside) => kReadOnlyOfHome.map((path) => join(inside, path)));
+  return [...new Set([...kReadOnly, ...ofHomes])];
 }

@@ -32,6 +32,7 @@ function hostEnvironment(): Pick<NativeContext, "environment"> {
 /** A native handle with the policy's hash, abort and streaming around it. */
 export class Supervised {
   readonly #state: { handle: RunnerHandle } | { failure: unknown };
+  readonly #running = new Set<number>();
   #policyHash: string | undefined;
 
   /** @throws what the addon throws for a wrong option; a missing addon is kept for the first use. */
@@ -55,6 +56,12 @@ export class Supervised {
     } catch (error) {
       throw fromNative(error);
     }
+  }
+
+  /** Ends what runs and blocks until that is proved, two seconds at most: for exit handlers. */
+  endNow(): void {
+    for (const id of this.#running) this.#handle.abort(id);
+    for (const id of this.#running) this.#handle.abortAndWait(id);
   }
 
   /** What `exec` would do. */
@@ -102,11 +109,13 @@ export class Supervised {
     const abort = () => handle.abort(run.id);
     callbacks.abort = abort;
     const unsubscribe = onAbort(signal, abort);
+    this.#running.add(run.id);
     try {
       const result = await run.done;
       callbacks.rethrow();
       return result;
     } finally {
+      this.#running.delete(run.id);
       unsubscribe();
     }
   }

@@ -54,6 +54,9 @@ class EnvironmentState final : public RunListener {
   // Returns the run's number, or 0 with a JavaScript exception pending.
   std::uint64_t Submit(Submission submission, Waiting waiting);
   void Abort(std::uint64_t run);
+  // Aborts it and blocks until its end is proved, two seconds at most: for a process that is about
+  // to exit, whose loop will deliver nothing any more.
+  void AbortAndWait(std::uint64_t run);
   std::uint64_t NewLane() { return ++last_lane_; }
 
   void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
@@ -77,6 +80,7 @@ class EnvironmentState final : public RunListener {
 
   bool StartSupervisor();
   void Post(News news);
+  bool HasEnded(std::uint64_t run);
   void Deliver();
   void DeliverChunk(const Chunk& chunk);
   void DeliverEnd(Ended ended);

@@ -64,6 +64,7 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
                              {Base::InstanceMethod("exec", &RunnerObject::Exec),
                               Base::InstanceMethod("explain", &RunnerObject::Explain),
                               Base::InstanceMethod("abort", &RunnerObject::Abort),
+                              Base::InstanceMethod("abortAndWait", &RunnerObject::AbortAndWait),
                               Base::InstanceMethod("policyText", &RunnerObject::PolicyText)},
                              state);
   }
@@ -72,6 +73,7 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
   Napi::Value Exec(const Napi::CallbackInfo& info) { return core_->Exec(info); }
   Napi::Value Explain(const Napi::CallbackInfo& info) { return core_->Explain(info); }
   void Abort(const Napi::CallbackInfo& info) { core_->Abort(info); }
+  void AbortAndWait(const Napi::CallbackInfo& info) { core_->AbortAndWait(info); }
   Napi::Value PolicyText(const Napi::CallbackInfo& info) { return core_->PolicyText(info); }
 
   std::unique_ptr<RunnerCore> core_;  // null only when the constructor threw
@@ -129,6 +131,12 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, bool plan_only) {
 void RunnerCore::Abort(const Napi::CallbackInfo& info) {
   if (info[0].IsNumber()) {
     state_->Abort(static_cast<std::uint64_t>(info[0].As<Napi::Number>().Int64Value()));
+  }
+}
+
+void RunnerCore::AbortAndWait(const Napi::CallbackInfo& info) {
+  if (info[0].IsNumber()) {
+    state_->AbortAndWait(static_cast<std::uint64_t>(info[0].As<Napi::Number>().Int64Value()));
   }
 }
 

@@ -30,8 +30,9 @@ std::string RealPath(const std::string& path) {
 }
 
 bool IsDirectory(const std::string& path) {
-  struct stat status {};
-  return lstat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  struct statx status {};
+  return statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0 &&
+         S_ISDIR(status.stx_mode);
 }
 
 void AddSecrets(const std::vector<std::string>& paths, Secrets* secrets) {
@@ -59,8 +60,9 @@ void AddScratch(Network network, ProjectFacts* facts) {
 bool NobodyCanMake(int directory) {
   if (faccessat(directory, ".", W_OK, AT_EACCESS) == 0) return false;
   if (errno == EROFS) return true;
-  struct stat status {};
-  return errno == EACCES && fstat(directory, &status) == 0 && status.st_uid != geteuid();
+  struct statx status {};
+  return errno == EACCES && statx(directory, "", AT_EMPTY_PATH, STATX_UID, &status) == 0 &&
+         status.stx_uid != geteuid();
 }
 
 Error CannotProtect(const std::string& path, std::string_view why) {
@@ -82,12 +84,13 @@ class ProtectedWalk {
     for (std::size_t i = 0; i < components.size(); ++i) {
       const std::string name(components[i]);
       path = JoinPath(path, name);
-      struct stat status {};
-      const bool there = fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+      struct statx status {};
+      const bool there =
+          statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0;
       if (!there && errno != ENOENT) return CannotProtect(path, std::strerror(errno));
       if (!there || StandIn::IsOne(directory, name)) return Replace(directory, name, path);
-      if (S_ISLNK(status.st_mode)) return CannotProtect(path, "it is a symbolic link");
-      if (!S_ISDIR(status.st_mode) || i + 1 == components.size()) break;
+      if (S_ISLNK(status.stx_mode)) return CannotProtect(path, "it is a symbolic link");
+      if (!S_ISDIR(status.stx_mode) || i + 1 == components.size()) break;
       Descriptor next(
           openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
       if (!next.valid()) return CannotProtect(path, std::strerror(errno));

@@ -33,17 +33,24 @@ bool IsEmpty(int directory) {
   return empty;
 }
 
+// Not fstat(2) and its like: those need a newer C library than the package promises.
+bool Look(int directory, const char* name, struct statx* status) {
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+  return statx(directory, name, kFlags, STATX_BASIC_STATS, status) == 0;
+}
+
 bool HasMark(int directory) {
-  struct stat status {};
-  return fstat(directory, &status) == 0 && status.st_uid == geteuid() &&
-         (status.st_mode & (S_ISVTX | S_IWGRP | S_IWOTH)) == S_ISVTX;
+  struct statx status {};
+  return Look(directory, "", &status) && status.stx_uid == geteuid() &&
+         (status.stx_mode & (S_ISVTX | S_IWGRP | S_IWOTH)) == S_ISVTX;
 }
 
 bool IsStillThere(int parent, const std::string& name, int directory) {
-  struct stat there {};
-  struct stat ours {};
-  return fstatat(parent, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-         fstat(directory, &ours) == 0 && there.st_ino == ours.st_ino && there.st_dev == ours.st_dev;
+  struct statx there {};
+  struct statx ours {};
+  return Look(parent, name.c_str(), &there) && Look(directory, "", &ours) &&
+         there.stx_ino == ours.stx_ino && there.stx_dev_major == ours.stx_dev_major &&
+         there.stx_dev_minor == ours.stx_dev_minor;
 }
 
 }  // namespace
