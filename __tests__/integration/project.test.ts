@@ -220,28 +220,27 @@ describeSandboxed("Bwrap", () => {
     },
   );
 
-  test("hides secrets in a home that is not shared, links resolved", async (context) => {
-    const parent = fileURLToPath(new URL("../../build", import.meta.url));
-    if (/^\/(tmp|var\/tmp|run)\//.test(parent)) {
-      const reason = `everything this user can write is in ${parent}, of which nothing shows inside`;
-      process.stderr.write(`skipped: Bwrap: hides secrets in a home: ${reason}\n`);
-      return context.skip(reason);
-    }
-    const home = tempDirectory("home", parent);
-    const elsewhere = tempDirectory("elsewhere", parent);
-    const project = tempDirectory("project");
-    mkdirSync(join(home, ".ssh"));
-    writeFileSync(join(home, ".ssh", "id_rsa"), "PRIVATE\n");
-    writeFileSync(join(home, ".netrc"), "PRIVATE\n");
-    writeFileSync(join(elsewhere, "credentials"), "PRIVATE\n");
-    symlinkSync(elsewhere, join(home, ".aws"));
-    writeFileSync(join(home, "notes"), "not private\n");
-    const command = `cat ~/.ssh/id_rsa ~/.netrc ~/.aws/credentials ${elsewhere}/credentials 2>/dev/null; cat ~/notes`;
+  test("hides secrets in a home that is not shared, links resolved", async () => {
+    const top = tempDirectory("homes");
+    const project = join(top, "project");
+    for (const name of ["project", "home", "home/.ssh", "elsewhere"]) mkdirSync(join(top, name));
+    writeFileSync(join(top, "home", ".ssh", "id_rsa"), "PRIVATE\n");
+    writeFileSync(join(top, "home", ".netrc"), "PRIVATE\n");
+    writeFileSync(join(top, "home", "notes"), "not private\n");
+    writeFileSync(join(top, "elsewhere", "credentials"), "PRIVATE\n");
+    symlinkSync("/mnt/elsewhere", join(top, "home", ".aws"));
+    const command =
+      "cd ~; cat .ssh/id_rsa .netrc .aws/credentials /mnt/elsewhere/credentials 2>/dev/null; cat notes";
     const runs = [
       { project, command },
       { project, command, options: { secrets: [] } },
     ];
-    const { ends } = await runProjectHost(runs, { env: { HOME: home } });
+    // In /tmp, where an ordinary user can write, nothing would show inside: hence the outer one.
+    const before = outerBwrap(top, ["--unshare-pid", "--proc", "/proc"]);
+    const { ends } = await runProjectHost(runs, {
+      before: [...before.slice(0, -1), "--bind", top, "/mnt", "--"],
+      env: { HOME: "/mnt/home" },
+    });
     expect(ends).toEqual([
       { text: "not private\n" },
       { text: "PRIVATE\nPRIVATE\nPRIVATE\nPRIVATE\nnot private\n" },
