@@ -91,7 +91,9 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (program.features.bind_fd) {
     preparation.spawn.Give(std::move(workspace->directory), kFirstFolderDescriptor);
   }
-  if (auto error = OrderSpawn(program, plan, shared.launcher.get(), policy_.with_proc, &preparation)) return *error;
+  if (auto error =
+          OrderSpawn(program, plan, shared.launcher.get(), policy_.with_proc, &preparation))
+    return *error;
   return preparation;
 }
 

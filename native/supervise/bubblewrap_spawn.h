@@ -20,8 +20,8 @@ inline constexpr int kFirstFolderDescriptor = 6;
 // The record of a plan: paths in place of descriptors, no layers yet.
 RunRecord RecordOf(const std::string& bwrap_path, BubblewrapPlan plan, const ExecRequest& request);
 
-// Completes `preparation`: bwrap with the plan's options, which starts the launcher; by way of /proc
-// where the sandbox has one, else as the file that the plan makes.
+// Completes `preparation`: bwrap with the plan's options, which starts the launcher; by way of
+// /proc where the sandbox has one, else as the file that the plan makes.
 std::optional<Error> OrderSpawn(const Program& program, const BubblewrapPlan& plan, int launcher,
                                 bool with_proc, Preparation* preparation);
 

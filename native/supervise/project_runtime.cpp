@@ -75,7 +75,8 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
       preparation.spawn.Give(std::move(folder.directory), number++);
   }
   preparation.holds = std::make_shared<const ProjectScene>(std::move(*scene));
-  if (auto error = OrderSpawn(program, plan, shared.launcher.get(), true, &preparation)) return *error;
+  if (auto error = OrderSpawn(program, plan, shared.launcher.get(), true, &preparation))
+    return *error;
   return preparation;
 }
 
