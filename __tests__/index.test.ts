@@ -6,18 +6,23 @@ describe("the package", () => {
   it("exports these values and no others", () => {
     expect(Object.keys(exports).sort()).toEqual([
       "BubblewrapNativeRunner",
+      "Bwrap",
       "FirejailNativeRunner",
       "LandlockNativeRunner",
       "LocalNativeRunner",
       "RuntimeUnavailableError",
       "SandboxError",
+      "applyProcessSandbox",
       "availableRuntimes",
       "buildBubblewrapArgv",
       "checkShellCommand",
+      "createBubblewrapProcessSandbox",
       "createRuntime",
       "forgetAvailability",
+      "isNested",
       "loadRuntimeConfig",
       "parseRuntimeConfig",
+      "sandboxFromEnv",
     ]);
   });
 });

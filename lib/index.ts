@@ -4,6 +4,7 @@ export type {
   BubblewrapExplanation,
   BubblewrapNativeRunnerOptions,
   BubblewrapNetworkMode,
+  BubblewrapProcessSandboxOptions,
   EnvironmentPolicy,
   FirejailNativeRunnerOptions,
   IsolationMode,
@@ -18,6 +19,11 @@ export type {
   Outcome,
   OutputKeep,
   PoolState,
+  ProcessSandbox,
+  ProcessSandboxCommand,
+  ProcessSandboxMount,
+  ProcessSandboxWrappedCommand,
+  SandboxAuditRecord,
   SandboxErrorCode,
   SandboxedAuditRecord,
   SandboxedExecResult,
@@ -25,6 +31,20 @@ export type {
 } from "../types/public.js";
 export { buildBubblewrapArgv } from "./argv.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
+export {
+  type AppliedProcessSandbox,
+  type ApplyProcessSandboxOptions,
+  applyProcessSandbox,
+} from "./process-sandbox/apply.js";
+export { createBubblewrapProcessSandbox } from "./process-sandbox/bubblewrap.js";
+export {
+  type SandboxFromEnv,
+  type SandboxFromEnvOptions,
+  sandboxFromEnv,
+} from "./process-sandbox/from-env.js";
+export { Bwrap, type BwrapExecOptions, type BwrapOptions } from "./run-command/bwrap.js";
+export type { BwrapFolder } from "./run-command/folders.js";
+export { isNested } from "./run-command/nesting.js";
 export { BubblewrapNativeRunner } from "./runners/bubblewrap.js";
 export { FirejailNativeRunner } from "./runners/firejail.js";
 export { LandlockNativeRunner } from "./runners/landlock.js";

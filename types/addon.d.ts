@@ -8,12 +8,16 @@ import type {
   BubblewrapArgvOptions,
   BubblewrapCommand,
   BubblewrapNativeRunnerOptions,
+  BubblewrapProcessSandboxOptions,
+  EnvironmentPolicy,
   FirejailNativeRunnerOptions,
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
   NativeExecInput,
+  NetworkMode,
   Outcome,
   PoolState,
+  ProcessSandboxCommand,
   SandboxedExecResult,
 } from "./public.js";
 
@@ -85,19 +89,48 @@ export interface RunnerHandle {
   close(): Promise<number>;
   /** What the pool has and has done. */
   pool(): PoolState;
+  /** Aborts a run and blocks until its end is proved, two seconds at most. For exit handlers. */
+  abortAndWait(id: number): void;
 }
+
+/** Options of a process sandbox that were checked. */
+export interface ProcessSandboxHandle {
+  /** The wrapped command line. Throws on misuse. */
+  wrap(command: ProcessSandboxCommand): BubblewrapCommand;
+}
+
+/** What a project runner is made with; `lib/run-command` makes it of its options. */
+export type ProjectRunnerOptions = {
+  bwrapPath?: string | undefined;
+  /** Real paths, none inside another: what is writable. */
+  folders: readonly string[];
+  /** Real paths in the folders; commands start in the first. */
+  projects: readonly string[];
+  /** Absolute paths of which nothing can be read. */
+  secrets: readonly string[];
+  /** Relative to each project: neither changed nor made. */
+  readOnly: readonly string[];
+  network: NetworkMode;
+  /** Show the host's /proc read-only in place of a private one. */
+  hostProc?: boolean | undefined;
+  /** Forbid further user namespaces, where bwrap can. Default true. */
+  disableUserns?: boolean | undefined;
+  envPolicy?: EnvironmentPolicy | undefined;
+};
 
 /** The module. */
 export interface NativeAddon {
   /** Once per Node environment, before the first handle is made. */
   configure(options: { launcherPath: string; makeResult: MakeResult }): void;
   buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand;
+  BubblewrapProcessSandbox: new (options: BubblewrapProcessSandboxOptions) => ProcessSandboxHandle;
   BubblewrapNativeRunner: new (options: BubblewrapNativeRunnerOptions) => RunnerHandle;
+  ProjectRunner: new (options: ProjectRunnerOptions) => RunnerHandle;
   LandlockNativeRunner: new (options: LandlockNativeRunnerOptions) => RunnerHandle;
   FirejailNativeRunner: new (options: FirejailNativeRunnerOptions) => RunnerHandle;
   LocalNativeRunner: new (options: LocalNativeRunnerOptions) => RunnerHandle;
   /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
   landlockAbi(): number;
-  /** The path of a program on the host's own PATH. */
-  findProgram(name: string): string | null;
+  /** The path of a program on the host's own PATH, or on the given one; null when there is none. */
+  findProgram(name: string, searchPath?: string): string | null;
 }

@@ -8,6 +8,7 @@ import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 
 const kReport: DoctorReport = {
   version: "1.2.3",
+  nesting: { nested: false, signs: [], proc: "private" },
   host: {
     platform: "linux",
     kernel: "6.8.0",
@@ -69,6 +70,21 @@ describe("doctorText", () => {
     expect(text).toContain("  layer    reach an abstract socket of the host (no-sockets)");
     expect(text).toContain("warning: A and B contradict each other");
     expect(text.split("\n").at(-1)).toBe("auto takes landlock");
+  });
+
+  it("tells what being nested comes to, and nothing of it where we are not", () => {
+    expect(text).not.toContain("nested");
+    const nested = { nested: true, signs: ["/.dockerenv", "bwrap as parent"] };
+    const said = (nesting: DoctorReport["nesting"]) => doctorText({ ...kReport, nesting }, false);
+    expect(said({ ...nested, proc: "private" })).toContain(
+      "\nnested (/.dockerenv, bwrap as parent): a sandbox inside it can mount its own /proc\n",
+    );
+    expect(said({ ...nested, proc: "host" })).toMatch(
+      /nested .*: .* the outer \/proc, read-only\n/,
+    );
+    expect(said({ ...nested, proc: null, reason: "no /proc", fix: "mount one" })).toMatch(
+      /nested .*: no sandbox can be made inside\n {2}why: no \/proc\n {2}fix: mount one\n/,
+    );
   });
 
   it("has colours only where they are wanted, and no line beyond 105 columns", () => {

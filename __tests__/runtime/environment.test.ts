@@ -29,7 +29,11 @@ describe("which runtime", () => {
     [{ [kType]: "landlock", [kAlias]: "native" }, "landlock", /ZEPTOCLAW_RUNTIME_TYPE=native/],
     [{ [kBackend]: "firejail", [kProcess]: "bwrap" }, "firejail", /SANDBOX_BACKEND wins/],
     [{ [kBackend]: "none", [kProcess]: "bwrap" }, "native", /contradict/],
-    [{ [kProcess]: "docker" }, undefined, /unsupported OPENAGENTIC_PROCESS_SANDBOX=docker/],
+    [
+      { [kProcess]: "docker" },
+      undefined,
+      /^ignoring unsupported OPENAGENTIC_PROCESS_SANDBOX=docker/,
+    ],
   ])("%j: %s, with a warning; an error when required", (variables, runtimeType, warning) => {
     const said = readRuntimeEnvironment(variables);
     expect(said.runtimeType).toBe(runtimeType);

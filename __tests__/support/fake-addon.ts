@@ -8,9 +8,14 @@ import type {
   NativeContext,
   NativePlan,
   NativeRequest,
+  ProcessSandboxHandle,
   RunnerHandle,
 } from "../../types/addon.js";
-import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
+import type {
+  ProcessSandboxCommand,
+  SandboxedAuditRecord,
+  SandboxedExecResult,
+} from "../../types/public.js";
 
 export type FakeRun = {
   request: NativeRequest;
@@ -110,6 +115,9 @@ export class FakeAddon {
       pool() {
         return fake.poolState;
       }
+      abortAndWait(id: number) {
+        fake.aborted.push(id);
+      }
       explain(request: NativeRequest, context: NativeContext): NativePlan {
         return { ...this.exec(request, context), environment: ["A=1=2", "EMPTY="] };
       }
@@ -120,7 +128,18 @@ export class FakeAddon {
         fake.#refuse();
         return { cmd: bwrapPath, args: ["--", ...commandArgv] };
       },
+      BubblewrapProcessSandbox: class implements ProcessSandboxHandle {
+        constructor(options: object) {
+          fake.#refuse();
+          fake.options.push(options);
+        }
+        wrap({ cmd, args }: ProcessSandboxCommand) {
+          fake.#refuse();
+          return { cmd: "bwrap", args: [cmd, ...args] };
+        }
+      },
       BubblewrapNativeRunner: Handle,
+      ProjectRunner: Handle,
       LandlockNativeRunner: Handle,
       FirejailNativeRunner: Handle,
       LocalNativeRunner: Handle,

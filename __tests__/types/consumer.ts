@@ -4,10 +4,13 @@
  */
 
 import {
+  applyProcessSandbox,
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
   type BubblewrapNetworkMode,
+  Bwrap,
   buildBubblewrapArgv,
+  createBubblewrapProcessSandbox,
   createRuntime,
   LocalNativeRunner,
   type LocalNativeRunnerOptions,
@@ -17,9 +20,14 @@ import {
   type NativeLimits,
   type NativeRunner,
   type Outcome,
+  type ProcessSandbox,
+  type ProcessSandboxCommand,
   type Runtime,
   type RuntimeConfigInput,
+  type SandboxAuditRecord,
   SandboxError,
+  type SandboxFromEnv,
+  sandboxFromEnv,
 } from "@openagentic/native-runner";
 
 // The types of the package that this one replaces.
@@ -159,6 +167,47 @@ export async function chosen(): Promise<string> {
   const { available, reason, layers } = await runtime.isAvailable();
   return [runtime.name, available, reason, exitCode, ...layers, typeof asOld.exec].join(" ");
 }
+
+// Process sandboxes in the shapes of old: a host's own is one of ours, and ours one of the host's.
+type OldMount = {
+  kind: "dir";
+  label?: string;
+  hostPath: string;
+  guestPath: string;
+  mode: "rw" | "ro";
+};
+type OldCommand = {
+  cmd: string;
+  args: string[];
+  env: Record<string, string>;
+  cwd?: string;
+  mounts?: OldMount[];
+};
+type OldWrapped = { cmd: string; args: string[]; env?: Record<string, string>; cwd?: string };
+type OldSandbox = { name: string; wrap(command: OldCommand): OldWrapped };
+
+const oldSandbox: OldSandbox = {
+  name: "own",
+  wrap: ({ cmd, args, env }) => ({ cmd: "cage", args: [cmd, ...args], env }),
+};
+export const asNew: ProcessSandbox = oldSandbox;
+export const command: ProcessSandboxCommand = { cmd: "ls", args: [], env: {} } satisfies OldCommand;
+export const applied = applyProcessSandbox({
+  sandbox: createBubblewrapProcessSandbox({ network: "deny", roBinds: ["/usr"] }),
+  command,
+});
+export const childEnvironment: Record<string, string> = applied.spawn.env;
+export const record: SandboxAuditRecord | undefined = applied.audit;
+
+export async function hosted(): Promise<string> {
+  const sandbox: SandboxFromEnv = await sandboxFromEnv(process.env, { name: "a", warn: () => {} });
+  const asOld: NativeRunner = sandbox.runner({ shadowDir: "/w" });
+  const wrapped = applyProcessSandbox({ sandbox: sandbox.processSandbox, command });
+  const text = await new Bwrap("/p", [{ path: "/q" }], false, { timeoutMs: 1 }).exec("ls");
+  return [sandbox.name, sandbox.isConfined, typeof asOld.exec, wrapped.spawn.cmd, text].join(" ");
+}
+// @ts-expect-error: a folder is no number
+new Bwrap(1);
 
 // @ts-expect-error: shadowDir is required
 new BubblewrapNativeRunner({});

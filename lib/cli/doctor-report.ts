@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 
 import { loadAddon } from "../native.js";
+import { nestingSigns } from "../run-command/nesting.js";
+import { nestingFor } from "../run-command/project-runner.js";
 import type { RuntimeConfig } from "../runtime/config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
 import { type HostFacts, readHostFacts } from "../runtime/diagnosis/facts.js";
@@ -23,9 +25,22 @@ export type DoctorRuntime = RuntimeAvailability & {
   emptyRunMs?: number;
 };
 
+/** What being inside another sandbox comes to. */
+export type DoctorNesting = {
+  nested: boolean;
+  /** What shows it. */
+  signs: string[];
+  /** "private", or the outer sandbox's, read-only ("host"); null where no sandbox can be made. */
+  proc: "private" | "host" | null;
+  reason?: string;
+  fix?: string;
+};
+
 /** All that is told. `--json` prints it as it is. */
 export type DoctorReport = {
   version: string;
+  /** Whether this process is in a sandbox or container, and what that leaves to `Bwrap`. */
+  nesting: DoctorNesting;
   /** `landlockAbi` is undefined where the native addon is missing. */
   host: HostFacts & { landlockAbi: number | undefined };
   runtimeType: RuntimeConfig["runtimeType"];
@@ -42,6 +57,29 @@ function landlockAbi(): number | undefined {
     return loadAddon().landlockAbi();
   } catch {
     return undefined;
+  }
+}
+
+async function examineNesting(config: RuntimeConfig): Promise<DoctorNesting> {
+  const signs = nestingSigns();
+  const found = { nested: signs.length > 0, signs };
+  const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));
+  try {
+    const nesting = await nestingFor({
+      bwrapPath: config.bubblewrap.bwrapPath,
+      folders: [folder],
+      projects: [folder],
+      secrets: [],
+      readOnly: [],
+      network: "deny",
+    });
+    if (nesting.possible) return { ...found, proc: nesting.flags.hostProc ? "host" : "private" };
+    const { reason, fix } = nesting;
+    return { ...found, proc: null, reason, ...(fix === undefined ? {} : { fix }) };
+  } catch (error) {
+    return { ...found, proc: null, reason: error instanceof Error ? error.message : String(error) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -92,6 +130,7 @@ export async function examine(version: string, settings: RuntimeSettings): Promi
   const names = runtimes.filter(({ available }) => available).map(({ name }) => name);
   return {
     version,
+    nesting: await examineNesting(config),
     host: { ...readHostFacts(), landlockAbi: landlockAbi() },
     runtimeType: config.runtimeType,
     required,

@@ -59,6 +59,22 @@ function heading({ version, host }: DoctorReport): string {
   return `native-runner ${version} on ${name}, ${system} ${host.kernel}, ${host.arch}${place}`;
 }
 
+const kProcTexts = {
+  private: "a sandbox inside it can mount its own /proc",
+  host: "a sandbox inside it shows the outer /proc, read-only",
+} as const;
+
+function nestingText({ nesting }: DoctorReport): string[] {
+  const { nested, signs, proc, reason, fix } = nesting;
+  if (!nested) return [];
+  const lines = [
+    `nested (${signs.join(", ")}): ${proc === null ? "no sandbox can be made inside" : kProcTexts[proc]}`,
+  ];
+  if (proc === null && reason) lines.push(`  why: ${indent(reason)}`);
+  if (proc === null && fix) lines.push(`  fix: ${indent(fix)}`);
+  return lines;
+}
+
 function conclusion(report: DoctorReport): string {
   const { runtimeType, chosen, required } = report;
   if (chosen === "native") return `${runtimeType} runs commands WITHOUT a sandbox`;
@@ -81,6 +97,7 @@ export function doctorText(report: DoctorReport, useColors: boolean): string {
   table.push(...report.runtimes.map((runtime) => row(runtime, colors)));
   const lines = [
     heading(report),
+    ...nestingText(report),
     table.toString(),
     ...report.runtimes.flatMap((runtime) => details(runtime, colors)),
     "",

@@ -60,6 +60,14 @@ export class Supervised {
     }
   }
 
+  /** Ends what runs and blocks until that is proved, two seconds at most: for exit handlers. */
+  endNow(): void {
+    if ("failure" in this.#state) return;
+    const { handle } = this.#state;
+    for (const id of this.#runs.keys()) handle.abort(id);
+    for (const id of this.#runs.keys()) handle.abortAndWait(id);
+  }
+
   /** What `exec` would do. */
   async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
     try {

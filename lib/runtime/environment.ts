@@ -107,16 +107,17 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
     readFlag(variables, "OPENAGENTIC_SANDBOX_REQUIRED") ||
     readFlag(variables, "OPENAGENTIC_PROCESS_SANDBOX_REQUIRED");
   const warnings: string[] = [];
-  const warn = (message: string, consequence: string) => {
+  const warn = (message: string, asWarning: string) => {
     if (required) throw invalidValue(message);
-    warnings.push(`${message}; ${consequence}`);
+    warnings.push(asWarning);
   };
 
-  const choices = readChoices(variables, (message) => warn(message, "it is ignored"));
+  const choices = readChoices(variables, (message) => warn(message, `ignoring ${message}`));
   const [first] = choices;
   for (const other of choices) {
     if (first === undefined || other.type === first.type) continue;
-    warn(contradiction(first, other), `${first.variable} wins`);
+    const message = contradiction(first, other);
+    warn(message, `${message}; ${first.variable} wins`);
   }
   if (required && first?.type === "native") {
     throw invalidValue(`${first.variable}=${first.value}, but a sandbox is required`);

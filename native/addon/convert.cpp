@@ -9,28 +9,6 @@
 namespace native_runner {
 namespace {
 
-Network ReadNetwork(Reader& reader, const Napi::Object& options, Network fallback) {
-  const auto value = reader.Value(options, "network");
-  if (!value) return fallback;
-  const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
-  if (text == "allow") return Network::kAllow;
-  if (text == "deny") return Network::kDeny;
-  reader.Fail({ErrorCode::kInvalidValue,
-               "Expected `network` to be \"allow\" or \"deny\", got " + Describe(*value), ""});
-  return fallback;
-}
-
-Isolation ReadIsolation(Reader& reader, const Napi::Object& options) {
-  const auto value = reader.Value(options, "isolation");
-  if (!value) return Isolation::kStrict;
-  const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
-  if (text == "strict") return Isolation::kStrict;
-  if (text == "compat") return Isolation::kCompat;
-  reader.Fail({ErrorCode::kInvalidValue,
-               "Expected `isolation` to be \"strict\" or \"compat\", got " + Describe(*value), ""});
-  return Isolation::kStrict;
-}
-
 EnvironmentPolicy ReadEnvironmentPolicy(Reader& reader, const Napi::Object& options) {
   EnvironmentPolicy policy;
   const auto value = reader.Value(options, "envPolicy");
@@ -120,6 +98,28 @@ std::optional<Policy> Checked(Reader& reader, Policy policy) {
 
 }  // namespace
 
+Network ReadNetwork(Reader& reader, const Napi::Object& options, Network fallback) {
+  const auto value = reader.Value(options, "network");
+  if (!value) return fallback;
+  const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
+  if (text == "allow") return Network::kAllow;
+  if (text == "deny") return Network::kDeny;
+  reader.Fail({ErrorCode::kInvalidValue,
+               "Expected `network` to be \"allow\" or \"deny\", got " + Describe(*value), ""});
+  return fallback;
+}
+
+Isolation ReadIsolation(Reader& reader, const Napi::Object& options) {
+  const auto value = reader.Value(options, "isolation");
+  if (!value) return Isolation::kStrict;
+  const std::string text = value->IsString() ? value->As<Napi::String>().Utf8Value() : "";
+  if (text == "strict") return Isolation::kStrict;
+  if (text == "compat") return Isolation::kCompat;
+  reader.Fail({ErrorCode::kInvalidValue,
+               "Expected `isolation` to be \"strict\" or \"compat\", got " + Describe(*value), ""});
+  return Isolation::kStrict;
+}
+
 std::optional<BubblewrapPolicy> ReadBubblewrapPolicy(Reader& reader, const Napi::Value& value) {
   const auto options = reader.Object(value, "options");
   if (!options) return std::nullopt;
@@ -144,6 +144,22 @@ std::optional<BubblewrapPolicy> ReadBubblewrapPolicy(Reader& reader, const Napi:
                    "Expected `layers` to hold \"landlock\" only, got \"" + layer + "\"", ""});
     }
   }
+  return Checked(reader, std::move(policy));
+}
+
+std::optional<ProjectPolicy> ReadProjectPolicy(Reader& reader, const Napi::Value& value) {
+  const auto options = reader.Object(value, "options");
+  if (!options) return std::nullopt;
+  ProjectPolicy policy;
+  policy.bwrap_path = reader.String(*options, "bwrapPath", "bwrapPath").value_or(policy.bwrap_path);
+  policy.folders = ReadStrings(reader, *options, "folders");
+  policy.projects = ReadStrings(reader, *options, "projects");
+  policy.secrets = ReadStrings(reader, *options, "secrets");
+  policy.read_only = ReadStrings(reader, *options, "readOnly");
+  policy.network = ReadNetwork(reader, *options, Network::kDeny);
+  policy.disable_userns = reader.Boolean(*options, "disableUserns", "disableUserns").value_or(true);
+  policy.host_proc = reader.Boolean(*options, "hostProc", "hostProc").value_or(false);
+  policy.environment = ReadEnvironmentPolicy(reader, *options);
   return Checked(reader, std::move(policy));
 }
 

@@ -11,6 +11,7 @@
 #include "addon/host_environment.h"
 #include "addon/reader.h"
 #include "policy/policy.h"
+#include "policy/project.h"
 #include "policy/request.h"
 #include "supervise/sandbox_pool.h"
 
@@ -19,9 +20,14 @@ namespace native_runner {
 // JavaScript options and inputs as plain structs, read and copied once. Every fault has been thrown
 // into JavaScript when nullopt comes back.
 std::optional<BubblewrapPolicy> ReadBubblewrapPolicy(Reader& reader, const Napi::Value& options);
+std::optional<ProjectPolicy> ReadProjectPolicy(Reader& reader, const Napi::Value& options);
 std::optional<LandlockPolicy> ReadLandlockPolicy(Reader& reader, const Napi::Value& options);
 std::optional<FirejailPolicy> ReadFirejailPolicy(Reader& reader, const Napi::Value& options);
 std::optional<LocalPolicy> ReadLocalPolicy(Reader& reader, const Napi::Value& options);
+
+// Single options; "network" is the fallback and "isolation" strict when they were not given.
+Network ReadNetwork(Reader& reader, const Napi::Object& options, Network fallback);
+Isolation ReadIsolation(Reader& reader, const Napi::Object& options);
 
 // maxConcurrent: an integer >= 1, or nullopt when it was not given.
 std::optional<std::size_t> ReadMaxConcurrent(Reader& reader, const Napi::Value& options);

@@ -85,6 +85,22 @@ void EnvironmentState::Abort(std::uint64_t run) {
   if (supervisor_ && !tearing_down_) supervisor_->Abort(run);
 }
 
+void EnvironmentState::AbortAndWait(std::uint64_t run) {
+  constexpr int kBoundMs = 2000;
+  Abort(run);
+  for (int waited = 0; waited < kBoundMs && !HasEnded(run); ++waited)
+    uv_sleep(1);
+}
+
+bool EnvironmentState::HasEnded(std::uint64_t run) {
+  if (!waiting_.contains(run)) return true;
+  const std::lock_guard lock(mutex_);
+  return std::any_of(news_.begin(), news_.end(), [run](const News& news) {
+    const auto* ended = std::get_if<Ended>(&news);
+    return ended != nullptr && ended->run == run;
+  });
+}
+
 void EnvironmentState::OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) {
   Post(Chunk{run, stream, std::move(bytes)});
 }

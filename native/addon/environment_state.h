@@ -55,6 +55,9 @@ class EnvironmentState final : public RunListener {
   // Returns the run's number, or 0 with a JavaScript exception pending.
   std::uint64_t Submit(Submission submission, Waiting waiting);
   void Abort(std::uint64_t run);
+  // Aborts it and blocks until its end is proved, two seconds at most: for a process that is about
+  // to exit, whose loop will deliver nothing any more.
+  void AbortAndWait(std::uint64_t run);
   std::uint64_t NewLane() { return ++last_lane_; }
   std::uint64_t NewPool() { return ++last_pool_; }
 
@@ -90,6 +93,7 @@ class EnvironmentState final : public RunListener {
 
   bool StartSupervisor();
   void Post(News news);
+  bool HasEnded(std::uint64_t run);
   void Deliver();
   void DeliverChunk(const Chunk& chunk);
   void DeliverEnd(Ended ended);

@@ -2,6 +2,7 @@
 
 #include "addon/convert.h"
 #include "addon/environment_state.h"
+#include "addon/process_sandbox.h"
 #include "addon/runner_object.h"
 #include "addon/value_builder.h"
 #include "policy/bubblewrap_argv.h"
@@ -43,11 +44,13 @@ Napi::Value LandlockAbiOf(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), LandlockAbi());
 }
 
-// Where a program is on the host's own PATH; null when it is not.
+// Where a program is on the host's own PATH, or on the given one; null when it is not.
 Napi::Value FindProgramOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsString()) return env.Null();
-  const auto found = FindProgram(info[0].As<Napi::String>(), EnvironmentState::SearchPath());
+  const std::string search_path =
+      info[1].IsString() ? std::string(info[1].As<Napi::String>()) : EnvironmentState::SearchPath();
+  const auto found = FindProgram(info[0].As<Napi::String>(), search_path);
   return found ? Napi::Value(Napi::String::New(env, found.value())) : env.Null();
 }
 
@@ -59,6 +62,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New(env, BuildBubblewrapArgv, "buildBubblewrapArgv"));
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
+  DefineProcessSandbox(env, exports);
   DefineRunners(env, exports, state);
   return exports;
 }

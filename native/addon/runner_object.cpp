@@ -9,6 +9,7 @@
 #include "supervise/firejail_runtime.h"
 #include "supervise/landlock_runtime.h"
 #include "supervise/local_runtime.h"
+#include "supervise/project_runtime.h"
 
 namespace native_runner {
 namespace {
@@ -42,6 +43,10 @@ std::unique_ptr<RunnerCore> MakeBubblewrap(const Napi::CallbackInfo& info) {
   return Make<BubblewrapRuntime, ReadBubblewrapPolicy>(info, "NativeRunner.exec", true);
 }
 
+std::unique_ptr<RunnerCore> MakeProject(const Napi::CallbackInfo& info) {
+  return Make<ProjectRuntime, ReadProjectPolicy>(info, "Bwrap.exec", false);
+}
+
 std::unique_ptr<RunnerCore> MakeLandlock(const Napi::CallbackInfo& info) {
   return Make<LandlockRuntime, ReadLandlockPolicy>(info, "NativeRunner.exec", false);
 }
@@ -67,6 +72,7 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
                              {Base::InstanceMethod("exec", &RunnerObject::Exec),
                               Base::InstanceMethod("explain", &RunnerObject::Explain),
                               Base::InstanceMethod("abort", &RunnerObject::Abort),
+                              Base::InstanceMethod("abortAndWait", &RunnerObject::AbortAndWait),
                               Base::InstanceMethod("policyText", &RunnerObject::PolicyText),
                               Base::InstanceMethod("warm", &RunnerObject::Warm),
                               Base::InstanceMethod("close", &RunnerObject::Close),
@@ -78,6 +84,7 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
   Napi::Value Exec(const Napi::CallbackInfo& info) { return core_->Exec(info); }
   Napi::Value Explain(const Napi::CallbackInfo& info) { return core_->Explain(info); }
   void Abort(const Napi::CallbackInfo& info) { core_->Abort(info); }
+  void AbortAndWait(const Napi::CallbackInfo& info) { core_->AbortAndWait(info); }
   Napi::Value PolicyText(const Napi::CallbackInfo& info) { return core_->PolicyText(info); }
   Napi::Value Warm(const Napi::CallbackInfo& info) { return core_->Warm(info); }
   Napi::Value Close(const Napi::CallbackInfo& info) { return core_->Close(info); }
@@ -181,6 +188,12 @@ void RunnerCore::Abort(const Napi::CallbackInfo& info) {
   }
 }
 
+void RunnerCore::AbortAndWait(const Napi::CallbackInfo& info) {
+  if (info[0].IsNumber()) {
+    state_->AbortAndWait(static_cast<std::uint64_t>(info[0].As<Napi::Number>().Int64Value()));
+  }
+}
+
 Napi::Value RunnerCore::PolicyText(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), policy_text_);
 }
@@ -190,6 +203,7 @@ void DefineRunners(Napi::Env env, Napi::Object exports, EnvironmentState* state)
     exports.Set(name, RunnerObject<kMake>::Define(env, name, state));
   };
   define.operator()<MakeBubblewrap>("BubblewrapNativeRunner");
+  define.operator()<MakeProject>("ProjectRunner");
   define.operator()<MakeLandlock>("LandlockNativeRunner");
   define.operator()<MakeFirejail>("FirejailNativeRunner");
   define.operator()<MakeLocal>("LocalNativeRunner");

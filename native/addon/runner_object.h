@@ -29,6 +29,7 @@ class RunnerCore {
   Napi::Value Exec(const Napi::CallbackInfo& info) { return Submit(info, false); }
   Napi::Value Explain(const Napi::CallbackInfo& info) { return Submit(info, true); }
   void Abort(const Napi::CallbackInfo& info);
+  void AbortAndWait(const Napi::CallbackInfo& info);
   Napi::Value PolicyText(const Napi::CallbackInfo& info);
   Napi::Value Warm(const Napi::CallbackInfo& info) { return AskPool(info, false); }
   Napi::Value Close(const Napi::CallbackInfo& info);

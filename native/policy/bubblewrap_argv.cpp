@@ -65,6 +65,10 @@ void AddMount(Options& options, const Mount& mount) {
       if (mount.size_bytes > 0) AddOnTarget(options, "--size", std::to_string(mount.size_bytes));
       AddOnTarget(options, "--tmpfs", mount.target);
       break;
+    case Mount::Kind::kEmpty:
+      Add(options, {"--perms", "0555"});
+      AddOnTarget(options, "--tmpfs", mount.target);
+      break;
     case Mount::Kind::kDirectory:
       AddOnTarget(options, "--dir", mount.target);
       break;
@@ -107,8 +111,7 @@ std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan) {
   AddHardening(options, plan.hardening);
   for (const Mount& mount : plan.mounts)
     AddMount(options, mount);
-  options.emplace_back("--chdir");
-  options.push_back(plan.chdir);
+  if (!plan.chdir.empty()) AddOnTarget(options, "--chdir", plan.chdir);
   return options;
 }
 

@@ -20,6 +20,7 @@ struct Mount {
     kProc,
     kDev,              // --proc target, --dev target
     kTmpfs,            // [--size N] --tmpfs target
+    kEmpty,            // --perms 0555 --tmpfs target: an empty directory that stays so
     kDirectory,        // --dir target
     kRemountReadOnly,  // --remount-ro target
     kProgram,          // --perms 0555 --ro-bind-data descriptor target
@@ -45,7 +46,7 @@ struct Hardening {
 struct BubblewrapPlan {
   Hardening hardening;
   std::vector<Mount> mounts;
-  std::string chdir;
+  std::string chdir;            // empty: where bwrap was started, as far as that exists inside
   bool secrets_masked = false;  // the host's secrets were considered, even if none is mounted
 };
 
@@ -64,6 +65,7 @@ struct HostFacts {
   bool is_root = false;                         // effective uid 0: /proc/sys would be writable
   bool bwrap_disable_userns = false;
   bool bwrap_bind_fd = false;
+  bool bwrap_perms = false;
 };
 
 // The policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor` when
@@ -78,6 +80,11 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
 
 // The pure builder's plan: the contract's flags, nothing that depends on the host or the launcher.
 BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::string& cwd);
+
+// The plan of a process sandbox (process_sandbox.h): the contract's flags, and the caller's mounts
+// last.
+BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vector<Mount>& mounts,
+                                  const std::string& cwd);
 
 // bwrap's options for a plan, without the final "--" and command; deterministic.
 std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan);

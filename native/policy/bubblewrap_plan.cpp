@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -9,11 +10,11 @@
 namespace native_runner {
 namespace {
 
-Mount OnTarget(Mount::Kind kind, const char* target) {
+Mount OnTarget(Mount::Kind kind, const std::string& target) {
   return {.kind = kind, .source = "", .target = target};
 }
 
-Mount Tmpfs(const char* target, std::uint64_t size_bytes) {
+Mount Tmpfs(const std::string& target, std::uint64_t size_bytes) {
   Mount mount = OnTarget(Mount::Kind::kTmpfs, target);
   mount.size_bytes = size_bytes;
   return mount;
@@ -21,9 +22,9 @@ Mount Tmpfs(const char* target, std::uint64_t size_bytes) {
 
 void AddPrivateMounts(std::vector<Mount>& mounts, const BubblewrapPolicy& policy,
                       std::uint64_t tmp_bytes) {
-  if (policy.with_proc) mounts.push_back(OnTarget(Mount::Kind::kProc, "/proc"));
-  if (policy.with_dev) mounts.push_back(OnTarget(Mount::Kind::kDev, "/dev"));
-  mounts.push_back(Tmpfs("/tmp", tmp_bytes));
+  if (policy.with_proc) mounts.push_back(OnTarget(Mount::Kind::kProc, policy.proc_path));
+  if (policy.with_dev) mounts.push_back(OnTarget(Mount::Kind::kDev, policy.dev_path));
+  mounts.push_back(Tmpfs(policy.tmp_path, tmp_bytes));
 }
 
 bool BindsRoot(const Mount& mount) {
@@ -32,6 +33,19 @@ bool BindsRoot(const Mount& mount) {
 
 void Append(std::vector<Mount>& to, const std::vector<Mount>& more) {
   to.insert(to.end(), more.begin(), more.end());
+}
+
+// The sandbox's own file systems, then the read-only binds in their order; but a bind of "/" comes
+// first, since it would hide every mount made before it. Whether there was one.
+bool AddSystemMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds,
+                     const BubblewrapPolicy& policy, std::uint64_t tmp_bytes) {
+  const auto root = std::find_if(binds.begin(), binds.end(), BindsRoot);
+  if (root != binds.end()) mounts.push_back(*root);
+  AddPrivateMounts(mounts, policy, tmp_bytes);
+  for (const Mount& bind : binds) {
+    if (!BindsRoot(bind)) mounts.push_back(bind);
+  }
+  return root != binds.end();
 }
 
 // From here on nothing but /workspace, /tmp and /dev/shm can be written; so the mount point of the
@@ -68,18 +82,8 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
   plan.hardening.as_pid_1 = is_strict;
   plan.secrets_masked = is_strict && facts.is_root;
 
-  // A bind of "/" would hide every mount made before it.
-  std::vector<Mount> binds = PlanRoBinds(policy, facts);
-  bool has_root_bind = false;
-  for (const Mount& bind : binds) {
-    if (!BindsRoot(bind) || has_root_bind) continue;
-    plan.mounts.push_back(bind);
-    has_root_bind = true;
-  }
-  AddPrivateMounts(plan.mounts, policy, size_bytes);
-  for (const Mount& bind : binds) {
-    if (!BindsRoot(bind)) plan.mounts.push_back(bind);
-  }
+  const std::vector<Mount> binds = PlanRoBinds(policy, facts);
+  const bool has_root_bind = AddSystemMounts(plan.mounts, binds, policy, size_bytes);
   if (plan.secrets_masked) Append(plan.mounts, PlanMasks(binds, facts));
   for (const std::string& word : policy.extra_args)
     plan.mounts.push_back({.kind = Mount::Kind::kWord, .source = word, .target = ""});
@@ -95,6 +99,20 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
                          .source = workspace,
                          .target = kWorkspace,
                          .descriptor = facts.bwrap_bind_fd ? descriptor : -1});
+  return plan;
+}
+
+BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vector<Mount>& mounts,
+                                  const std::string& cwd) {
+  BubblewrapPlan plan;
+  plan.chdir = cwd;
+  plan.hardening.unshare_net = policy.network == Network::kDeny;
+  plan.hardening.isolate = policy.isolation == Isolation::kStrict;
+  AddSystemMounts(plan.mounts, PlanRoBinds(policy, {}), policy, 0);
+  if (plan.hardening.isolate) {
+    plan.mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, policy.proc_path));
+  }
+  Append(plan.mounts, mounts);
   return plan;
 }
 

@@ -24,8 +24,11 @@ struct BubblewrapPolicy {
   Network network = Network::kDeny;
   Isolation isolation = Isolation::kStrict;
   EnvironmentPolicy environment;
-  bool with_proc = true;                // --proc /proc
-  bool with_dev = true;                 // --dev /dev
+  bool with_proc = true;            // --proc proc_path
+  bool with_dev = true;             // --dev dev_path
+  std::string proc_path = "/proc";  // a run's are always these three
+  std::string dev_path = "/dev";
+  std::string tmp_path = "/tmp";
   bool with_landlock = false;           // a second wall, put up by the launcher
   std::vector<std::string> extra_args;  // bwrap's, verbatim; see extra_args.h
   std::vector<std::string> required;    // layers without which nothing may run

@@ -68,6 +68,19 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
   return text;
 }
 
+std::string PolicyText(const ProjectPolicy& policy) {
+  std::string text(kVersionLine);
+  AddLine(text, "runner", "project");
+  AddLine(text, "bwrap-path", Quoted(policy.bwrap_path));
+  AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
+  AddLine(text, "proc", policy.host_proc ? "host" : "private");
+  if (!policy.disable_userns) AddLine(text, "disable-userns", "no");
+  AddLines(text, "secret", policy.secrets);
+  AddLines(text, "read-only", policy.read_only);
+  AddEnvironment(text, policy.environment);
+  return text;
+}
+
 std::string PolicyText(const LandlockPolicy& policy) {
   std::string text(kVersionLine);
   AddLine(text, "runner", "landlock");

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "policy/policy.h"
+#include "policy/project.h"
 
 namespace native_runner {
 
@@ -12,6 +13,7 @@ namespace native_runner {
 // path is left out (the audit's argv has it), so runs of one policy in many workspaces compare
 // equal.
 std::string PolicyText(const BubblewrapPolicy& policy);
+std::string PolicyText(const ProjectPolicy& policy);  // nor its folders
 std::string PolicyText(const LandlockPolicy& policy);
 std::string PolicyText(const FirejailPolicy& policy);
 std::string PolicyText(const LocalPolicy& policy);

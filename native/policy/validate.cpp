@@ -69,26 +69,6 @@ std::optional<Error> CheckEnvironment(const EnvironmentPolicy& policy) {
   return std::nullopt;
 }
 
-// posix_spawn and the search on PATH take a bare name or an absolute path; one that depends on the
-// host's working directory would name another program after a chdir.
-std::optional<Error> CheckProgram(std::string_view path, std::string_view field) {
-  if (auto error = CheckPath(path, field)) return error;
-  if (path.find('/') != std::string_view::npos && !path.starts_with('/')) {
-    return Invalid(field, "a program's name or an absolute path", path);
-  }
-  return std::nullopt;
-}
-
-std::optional<Error> CheckAbsolutePaths(const std::vector<std::string>& paths,
-                                        std::string_view list) {
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::string field = Element(list, i);
-    if (auto error = CheckAbsolutePath(paths[i], field)) return error;
-    if (HasParentComponent(paths[i])) return Invalid(field, "a path without '..'", paths[i]);
-  }
-  return std::nullopt;
-}
-
 // Without a /proc of its own a sandbox must not show the host's, and needs another way to end.
 std::optional<Error> CheckProc(const BubblewrapPolicy& policy) {
   if (policy.with_proc) return std::nullopt;
@@ -119,6 +99,30 @@ std::optional<Error> CheckPath(std::string_view value, std::string_view field) {
 std::optional<Error> CheckAbsolutePath(std::string_view value, std::string_view field) {
   if (auto error = CheckPath(value, field)) return error;
   if (!value.starts_with('/')) return Invalid(field, "an absolute path", value);
+  return std::nullopt;
+}
+
+std::optional<Error> CheckPlainPath(std::string_view value, std::string_view field) {
+  if (auto error = CheckAbsolutePath(value, field)) return error;
+  if (HasParentComponent(value)) return Invalid(field, "a path without '..'", value);
+  return std::nullopt;
+}
+
+// posix_spawn and the search on PATH take a bare name or an absolute path; one that depends on the
+// host's working directory would name another program after a chdir.
+std::optional<Error> CheckProgram(std::string_view path, std::string_view field) {
+  if (auto error = CheckPath(path, field)) return error;
+  if (path.find('/') != std::string_view::npos && !path.starts_with('/')) {
+    return Invalid(field, "a program's name or an absolute path", path);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckAbsolutePaths(const std::vector<std::string>& paths,
+                                        std::string_view list) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (auto error = CheckPlainPath(paths[i], Element(list, i))) return error;
+  }
   return std::nullopt;
 }
 

@@ -17,6 +17,11 @@ namespace native_runner {
 std::optional<Error> CheckText(std::string_view value, std::string_view field);  // no NUL
 std::optional<Error> CheckPath(std::string_view value, std::string_view field);  // + not empty
 std::optional<Error> CheckAbsolutePath(std::string_view value, std::string_view field);
+std::optional<Error> CheckPlainPath(std::string_view value, std::string_view field);  // + no ".."
+std::optional<Error> CheckAbsolutePaths(const std::vector<std::string>& paths,
+                                        std::string_view list);  // each CheckPlainPath
+// A bare name or an absolute path.
+std::optional<Error> CheckProgram(std::string_view path, std::string_view field);
 std::optional<Error> CheckArgv(
     const std::vector<std::string>& argv);  // "NativeRunner.exec: argv[0] is required"
 std::optional<Error> CheckVariable(const Variable& variable);  // env name: not empty, no '=' or NUL

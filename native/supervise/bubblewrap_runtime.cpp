@@ -1,57 +1,15 @@
 #include "supervise/bubblewrap_runtime.h"
 
-#include <fcntl.h>
-
-#include <cerrno>
-
 #include "policy/bubblewrap_argv.h"
 #include "policy/extra_args.h"
 #include "policy/workspace_path.h"
+#include "supervise/bubblewrap_spawn.h"
 #include "supervise/landlock_rules.h"
 #include "supervise/landlock_runtime.h"
 #include "supervise/workspace.h"
 
 namespace native_runner {
 namespace {
-
-// What bwrap and the launcher find at which number; 3 is the control socket.
-constexpr int kOptionsDescriptor = 4;
-constexpr int kLauncherDescriptor = 5;
-constexpr int kWorkspaceDescriptor = 6;
-
-constexpr std::size_t kDefaultPipe = std::size_t{64} << 10U;  // pipe(7)
-
-std::string JoinWithNul(const std::vector<std::string>& options) {
-  std::size_t size = 0;
-  for (const std::string& option : options)
-    size += option.size() + 1;
-  std::string joined;
-  joined.reserve(size);
-  for (const std::string& option : options) {
-    joined += option;
-    joined += '\0';
-  }
-  return joined;
-}
-
-RunRecord RecordOf(const BubblewrapPolicy& policy, BubblewrapPlan plan, std::string cwd,
-                   const ExecRequest& request) {
-  RunRecord record;
-  record.runtime = "bubblewrap";
-  record.cmd = policy.bwrap_path;
-  std::erase_if(plan.mounts, [](const Mount& mount) {
-    return mount.kind == Mount::Kind::kProgram;  // the launcher is not in the record
-  });
-  for (Mount& mount : plan.mounts)
-    mount.descriptor = -1;  // the record names paths, not numbers
-  plan.chdir = std::move(cwd);
-  record.argv = BubblewrapOptions(plan);
-  record.argv.emplace_back("--");
-  record.command_at = record.argv.size();
-  record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
-  if (!request.cwd.empty()) record.cwd = request.cwd;
-  return record;
-}
 
 // What the caller's own options open is not in force, and the record says by which of them.
 void UndoLayers(const std::vector<std::string>& extra_args, Preparation* preparation) {
@@ -66,28 +24,13 @@ void UndoLayers(const std::vector<std::string>& extra_args, Preparation* prepara
   }
 }
 
-// With /proc the sealed image itself is executed, and no mount shows it. Without, bwrap makes a
-// read-only file of it, for which it reads the image from an offset that must be no other run's.
-std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOrder* spawn) {
-  const std::string image = "/proc/self/fd/" + std::to_string(launcher);
-  if (with_proc) {
-    spawn->argv.push_back("/proc/self/fd/" + std::to_string(kLauncherDescriptor));
-    spawn->inherited.push_back({launcher, kLauncherDescriptor});
-    return std::nullopt;
-  }
-  auto copy = OpenPath(image.c_str(), O_RDONLY);
-  if (!copy) return copy.error();
-  spawn->argv.emplace_back(kLauncherFile);
-  spawn->Give(std::move(*copy), kLauncherDescriptor);
-  return std::nullopt;
-}
-
 }  // namespace
 
 RunRecord BubblewrapRuntime::Unprepared(const ExecRequest& request) const {
   const auto relative = WorkspaceRelative(request.cwd, "");
   std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
-  return RecordOf(policy_, PlanPureBubblewrap(policy_, kWorkspace), std::move(cwd), request);
+  return RecordOf(policy_.bwrap_path, PlanPureBubblewrap(policy_, kWorkspace), std::move(cwd),
+                  request);
 }
 
 void BubblewrapRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
@@ -127,11 +70,11 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
 
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const BubblewrapPlan plan = PlanBubblewrap(
-      policy_, *facts, workspace->path, program.features.bind_fd ? kWorkspaceDescriptor : -1,
+      policy_, *facts, workspace->path, program.features.bind_fd ? kFirstFolderDescriptor : -1,
       kWorkspace, size_tmp ? *request.limits.memory_bytes : 0, kLauncherDescriptor);
   // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
   if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
-  preparation.record = RecordOf(policy_, plan, JoinPath(kWorkspace, *relative), request);
+  preparation.record = RecordOf(policy_.bwrap_path, plan, JoinPath(kWorkspace, *relative), request);
   auto& layers = preparation.record.layers;
   layers = BubblewrapLayers(plan);
   layers.emplace_back("no-new-privs");
@@ -147,42 +90,22 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   }
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 
-  SpawnOrder& spawn = preparation.spawn;
-  spawn.path = program.exec_path();
-  spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
-  if (auto error = HandOverLauncher(policy_.with_proc, shared.launcher.get(), &spawn))
-    return *error;
   const bool may_stand = request.may_stand && CanStand(policy_) && program.features.bind_fd &&
                          !preparation.wants_cgroup;
   if (may_stand) {
     preparation.fingerprint = FingerprintOf(plan, workspace->directory.get(), &shared.host_watch);
   }
   if (program.features.bind_fd) {
-    spawn.Give(std::move(workspace->directory), kWorkspaceDescriptor);
+    preparation.spawn.Give(std::move(workspace->directory), kFirstFolderDescriptor);
   }
-  preparation.options = JoinWithNul(BubblewrapOptions(plan));
+  if (auto error =
+          OrderSpawn(program, plan, shared.launcher.get(), policy_.with_proc, &preparation))
+    return *error;
   return preparation;
 }
 
-// Options travel over a descriptor: neither policy nor paths show in the host's process list. A
-// memory file is the quickest; where bwrap must be put into a cgroup before it has children, a pipe
-// that is filled later holds it back.
 std::optional<Error> BubblewrapRuntime::Furnish(Preparation* preparation) const {
-  std::string options = std::move(preparation->options);
-  if (!preparation->wants_cgroup) {
-    auto file = MemoryFile("options", options.data(), options.size(), false);
-    if (!file) return file.error();
-    preparation->spawn.Give(std::move(*file), kOptionsDescriptor);
-    return std::nullopt;
-  }
-  auto pipe = MakePipe();
-  if (!pipe) return pipe.error();
-  if (options.size() > kDefaultPipe && fcntl(pipe->write.get(), F_SETPIPE_SZ, options.size()) < 0) {
-    return SystemError("fcntl(F_SETPIPE_SZ) for bwrap's options", errno);
-  }
-  preparation->spawn.Give(std::move(pipe->read), kOptionsDescriptor);
-  preparation->gate = {std::move(pipe->write), std::move(options)};
-  return std::nullopt;
+  return HandOverOptions(preparation);
 }
 
 }  // namespace native_runner

@@ -77,6 +77,7 @@ void Run::Launch(Preparation preparation) {
 }
 
 void Run::LaunchNew(Preparation preparation, std::span<const std::byte> order) {
+  holds_ = std::move(preparation.holds);
   if (preparation.wants_cgroup) {
     auto group = shared_.cgroups.Create(request_.limits);
     if (!group) return FinishWithout(group.error());
@@ -217,6 +218,7 @@ void Run::Finish() {
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
   result.duration_ms = started_ns_ == 0 ? 0 : static_cast<double>(uv_hrtime() - started_ns_) / 1e6;
   cgroup_.reset();
+  holds_.reset();
   phase_ = Phase::kDone;
   listener_.on_end(std::move(result));
 }

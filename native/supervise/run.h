@@ -71,6 +71,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
 
   RunRecord record_;
   std::unique_ptr<Cgroup> cgroup_;
+  std::shared_ptr<const void> holds_;  // the runtime's
   Capture out_;
   Capture err_;
   Feeder feeder_;

@@ -46,8 +46,9 @@ struct Preparation {
   OrderHeader order;    // flags and limits
   std::string cwd;      // for the launcher; empty: where the runtime put it
   RunRecord record;
-  std::vector<std::string> rules;  // of Landlock; see policy/order.h
-  bool own_pid_namespace = false;  // the end of its init is the end of all its processes
+  std::vector<std::string> rules;     // of Landlock; see policy/order.h
+  std::shared_ptr<const void> holds;  // lives until the end of the run is proved
+  bool own_pid_namespace = false;     // the end of its init is the end of all its processes
   bool wants_cgroup = false;
   Fingerprint fingerprint;  // valid: a sandbox that stands and has the same will do
 };

@@ -1,0 +1,49 @@
+/** Runs commands with Bwrap in a host of its own, in the open or in an outer bwrap. */
+
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+import { plainEnvironment } from "./gate.js";
+import type { BwrapOptions } from "./package.js";
+
+export type ProjectRun = {
+  project: string;
+  additional?: string[];
+  network?: boolean;
+  options?: BwrapOptions;
+  command: string;
+};
+
+export type ProjectEnd = { text?: string; error?: string; code?: string; fix?: string };
+
+export type ProjectHost = { nested: boolean; ends: ProjectEnd[]; peakBytes: number };
+
+/** An outer bwrap with these options, which shows everything and lets `writable` be written. */
+export function outerBwrap(writable: string, options: readonly string[]): string[] {
+  const flags = ["--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"];
+  return ["bwrap", ...flags, ...options, "--bind", writable, writable, "--"];
+}
+
+/** `before` is put in front of the node command line. */
+export async function runProjectHost(
+  runs: readonly ProjectRun[],
+  { before = [], env = {} }: { before?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
+): Promise<ProjectHost> {
+  const program = fileURLToPath(new URL("../hosts/project.mjs", import.meta.url));
+  const line = [...before, process.execPath, program, JSON.stringify({ runs })];
+  const host = spawn(line[0] ?? "", line.slice(1), {
+    env: { ...plainEnvironment(), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  host.stdout.on("data", (chunk) => {
+    out += String(chunk);
+  });
+  host.stderr.on("data", (chunk) => {
+    err += String(chunk);
+  });
+  await new Promise((resolve, reject) => host.on("error", reject).on("close", resolve));
+  if (out === "") throw new Error(`the host said nothing: ${err}`);
+  return JSON.parse(out) as ProjectHost;
+}

@@ -1,0 +1,25 @@
+;; Copies the file "input" to standard output and to the file "output", and ends with 7; 90 and 91
+;; say that a file can't be opened.
+(module
+  (import "wasi_snapshot_preview1" "path_open"
+    (func $path_open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_read" (func $fd_read (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
+  (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "input")
+  (data (i32.const 16) "output")
+  (func (export "_start")
+    (if (call $path_open (i32.const 3) (i32.const 0) (i32.const 0) (i32.const 5) (i32.const 0)
+          (i64.const 2) (i64.const 2) (i32.const 0) (i32.const 32))
+      (then (call $proc_exit (i32.const 90))))
+    (i32.store (i32.const 40) (i32.const 1024))
+    (i32.store (i32.const 44) (i32.const 4096))
+    (drop (call $fd_read (i32.load (i32.const 32)) (i32.const 40) (i32.const 1) (i32.const 48)))
+    (i32.store (i32.const 44) (i32.load (i32.const 48)))
+    (drop (call $fd_write (i32.const 1) (i32.const 40) (i32.const 1) (i32.const 52)))
+    (if (call $path_open (i32.const 3) (i32.const 0) (i32.const 16) (i32.const 6) (i32.const 9)
+          (i64.const 64) (i64.const 64) (i32.const 0) (i32.const 32))
+      (then (call $proc_exit (i32.const 91))))
+    (drop (call $fd_write (i32.load (i32.const 32)) (i32.const 40) (i32.const 1) (i32.const 52)))
+    (call $proc_exit (i32.const 7))))

@@ -1,0 +1,77 @@
+import type {
+  ProcessSandbox,
+  ProcessSandboxCommand,
+  ProcessSandboxWrappedCommand,
+  SandboxAuditRecord,
+} from "../../types/public.js";
+import { invalidType } from "../errors.js";
+import { redactor } from "./redact.js";
+
+/** What `applyProcessSandbox` takes. */
+export type ApplyProcessSandboxOptions = {
+  /** Default: none, the command is started as it is. */
+  sandbox?: ProcessSandbox | undefined;
+  command: ProcessSandboxCommand;
+  /**
+   * Whether the host paths of the command's mounts read "<redacted>" in the audit, or a list of
+   * further host paths to hide with them. Default true.
+   */
+  redactHostPaths?: boolean | readonly string[] | undefined;
+};
+
+/** What to start, and the record of it. */
+export type AppliedProcessSandbox = {
+  spawn: ProcessSandboxWrappedCommand & { env: Record<string, string> };
+  /** Absent without a sandbox. */
+  audit?: SandboxAuditRecord;
+};
+
+function hiddenPaths(
+  redactHostPaths: ApplyProcessSandboxOptions["redactHostPaths"],
+  { mounts = [] }: ProcessSandboxCommand,
+): string[] {
+  if (redactHostPaths === false) return [];
+  const ofMounts = mounts.map(({ hostPath }) => hostPath);
+  if (redactHostPaths === undefined || redactHostPaths === true) return ofMounts;
+  const isList =
+    Array.isArray(redactHostPaths) && redactHostPaths.every((path) => typeof path === "string");
+  if (isList) return [...ofMounts, ...redactHostPaths];
+  throw invalidType("redactHostPaths", "a boolean or an array of strings", redactHostPaths);
+}
+
+/**
+ * The command as it is to be started: wrapped by `sandbox`, or itself. What a sandbox leaves out of
+ * `env` and `cwd` is the command's. Starts nothing.
+ *
+ * @throws TypeError on misuse, and what `sandbox.wrap` throws.
+ */
+export function applyProcessSandbox(options: ApplyProcessSandboxOptions): AppliedProcessSandbox {
+  if (typeof options !== "object" || options === null) {
+    throw invalidType("options", "an object", options);
+  }
+  const { sandbox, command, redactHostPaths } = options;
+  if (typeof command !== "object" || command === null) {
+    throw invalidType("command", "an object", command);
+  }
+  if (sandbox === undefined) return { spawn: command };
+  if (typeof sandbox?.wrap !== "function") {
+    throw invalidType("sandbox", "a process sandbox", sandbox);
+  }
+  const wrapped = sandbox.wrap(command);
+  const { cmd, args, env = command.env, cwd = command.cwd } = wrapped;
+  const redact = redactor(hiddenPaths(redactHostPaths, command));
+  return {
+    spawn: { cmd, args, env, ...(cwd === undefined ? {} : { cwd }) },
+    audit: {
+      kind: "process-sandbox",
+      wrapperName: sandbox.name,
+      wrappedCmd: redact(cmd),
+      wrappedArgs: args.map(redact),
+      mounts: (command.mounts ?? []).map(({ label, guestPath, mode }) => ({
+        ...(label === undefined ? {} : { label }),
+        guestPath,
+        mode,
+      })),
+    },
+  };
+}

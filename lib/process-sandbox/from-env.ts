@@ -1,0 +1,198 @@
+/** The sandbox that an operator selects for a host application by environment variables. */
+
+import type { ProcessSandbox } from "../../types/public.js";
+import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config.js";
+import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
+import {
+  type RuntimeEnvironment,
+  readRuntimeEnvironment,
+  type Variables,
+  withEnvironment,
+} from "../runtime/environment.js";
+import { kKinds } from "../runtime/kinds/all.js";
+import { kConfiningNames, type RuntimeName } from "../runtime/names.js";
+import { parseRuntimeConfig } from "../runtime/parse-config.js";
+import type {
+  Runtime,
+  RuntimeRunner,
+  RuntimeRunnerOptions,
+  RuntimeStep,
+} from "../runtime/runtime.js";
+import { RuntimeUnavailableError } from "../runtime/unavailable.js";
+import { findBwrap, installBwrap } from "./find-bwrap.js";
+import { cannotWrap, processSandboxOf, whyWrapFails } from "./selected.js";
+
+/** How `sandboxFromEnv` tells what it finds. */
+export type SandboxFromEnvOptions = {
+  /** Told of each warning. Default: a process warning. */
+  warn?: ((message: string) => void) | undefined;
+  /** The host application, in front of every message: "demo-node: …". Default "native-runner". */
+  name?: string | undefined;
+  /** What the host application configured; the variables win. Default: no sandbox. */
+  config?: RuntimeConfigInput | undefined;
+};
+
+/** What a host application runs commands with. */
+export type SandboxFromEnv = {
+  /** What confines; "native" is nothing. */
+  readonly name: RuntimeName;
+  /** False for "native". */
+  readonly isConfined: boolean;
+  readonly runtime: Runtime;
+  /** A runner for commands; `runtime.runner`. */
+  runner(options: RuntimeRunnerOptions): RuntimeRunner;
+  /**
+   * For processes that the host starts itself; undefined when nothing confines. Only Bubblewrap can
+   * wrap: `wrap` of another throws, so that a host can't start a process unconfined by mistake.
+   */
+  readonly processSandbox: ProcessSandbox | undefined;
+};
+
+/** Says one thing as a warning, or as an error where a sandbox is required. */
+type Complaint = { warning: string; error: () => Error };
+
+type Selection = {
+  config: RuntimeConfig;
+  said: RuntimeEnvironment;
+  input: RuntimeConfigInput;
+  path: string | undefined;
+};
+
+type Found = Pick<SandboxFromEnv, "name" | "runtime" | "processSandbox">;
+
+function linuxOnly(type: RuntimeConfig["runtimeType"]): string {
+  const what = type === "auto" ? "the sandbox" : kKinds[type as RuntimeName].title;
+  return `${what} is Linux-only`;
+}
+
+function without(type: RuntimeConfig["runtimeType"]): string {
+  return `continuing without ${type === "bubblewrap" ? "process sandbox" : "a sandbox"}`;
+}
+
+function unavailable(message: string, fix: string): SandboxError {
+  return new SandboxError(message, { code: "ERR_SANDBOX_UNAVAILABLE", fix });
+}
+
+/** Tries one runtime, in the way that the host will use it. */
+async function tryRuntime(name: RuntimeName, selection: Selection): Promise<Found | RuntimeStep> {
+  const { config, said, input } = selection;
+  const runtime = new ConfiguredRuntime(kKinds[name], config);
+  const { available, reason, fix } = await runtime.isAvailable();
+  const because = { ...(reason ? { reason } : {}), ...(fix ? { fix } : {}) };
+  if (!available) return { name, available, ...because };
+  if (name !== "bubblewrap") return { name, runtime, processSandbox: cannotWrap(name) };
+  const network =
+    said.bubblewrap.network ?? said.network ?? input.bubblewrap?.network ?? input.network;
+  const processSandbox = processSandboxOf(config, network);
+  const broken = await whyWrapFails(processSandbox);
+  if (broken !== undefined) return { name, available: false, reason: broken };
+  return { name, runtime, processSandbox };
+}
+
+/** What was asked for, or why it can't be had. */
+async function select(selection: Selection, prefix: string): Promise<Found | Complaint> {
+  const { runtimeType } = selection.config;
+  const complain = (message: string, fix: string): Complaint => ({
+    warning: `${message}; ${without(runtimeType)}`,
+    error: () => unavailable(prefix + message, fix),
+  });
+  if (process.platform !== "linux") {
+    return complain(linuxOnly(runtimeType), "use Linux, a container, or WSL 2 on Windows");
+  }
+  const { config } = selection;
+  const { bwrapPath } = config.bubblewrap;
+  const bwrap = findBwrap(bwrapPath, selection.path);
+  const notFound = `bwrap not found in PATH (${bwrapPath})`;
+  if (bwrap === null && runtimeType === "bubblewrap") {
+    return {
+      warning: `bwrap not found (${bwrapPath}); ${without(runtimeType)}`,
+      error: () => unavailable(prefix + notFound, installBwrap()),
+    };
+  }
+  const found = {
+    ...selection,
+    config: { ...config, bubblewrap: { ...config.bubblewrap, bwrapPath: bwrap ?? bwrapPath } },
+  };
+  const steps: RuntimeStep[] = [];
+  for (const name of runtimeType === "auto" ? kConfiningNames : [runtimeType]) {
+    const isMissing = name === "bubblewrap" && bwrap === null;
+    const tried = isMissing
+      ? { name, available: false, reason: notFound, fix: installBwrap() }
+      : await tryRuntime(name, found);
+    if ("runtime" in tried) return tried;
+    steps.push(tried);
+  }
+  const what =
+    runtimeType === "auto" ? "no sandbox works here" : `${runtimeType} does not work here`;
+  const reasons = steps.map(({ name, reason }) => `${name}: ${reason ?? "not available"}`);
+  return {
+    warning: `${what} (${reasons.join("; ")}); ${without(runtimeType)}`,
+    error: () => new RuntimeUnavailableError(prefix + what, steps),
+  };
+}
+
+function readSelection(env: Variables, input: RuntimeConfigInput): Selection {
+  const said = readRuntimeEnvironment(env);
+  const configured = parseRuntimeConfig({ ...input, runtimeType: input.runtimeType ?? "native" });
+  const config = parseRuntimeConfig(withEnvironment(configured, said));
+  if (said.required && config.runtimeType === "native") {
+    throw invalidValue(
+      "a sandbox is required, but none is chosen: set OPENAGENTIC_PROCESS_SANDBOX=bwrap " +
+        "or OPENAGENTIC_SANDBOX_BACKEND",
+    );
+  }
+  return { config, said, input, path: env.PATH };
+}
+
+/**
+ * Reads the contract's variables of `env` (see docs/sandboxing.md) and gives the process sandbox and
+ * the runner that they select, proved to work here by running them.
+ *
+ * What can't be had (not Linux, no bwrap, present but broken, an unknown value) is told to `warn`, and
+ * the host goes on without a sandbox; with OPENAGENTIC_PROCESS_SANDBOX_REQUIRED=1 or
+ * OPENAGENTIC_SANDBOX_REQUIRED=1 it is an error.
+ *
+ * @throws (rejects) TypeError that names a wrong variable; {@link SandboxError} with `fix` where a
+ * required sandbox can't be had. Every message starts with `name`.
+ *
+ * @example
+ * const sandbox = await sandboxFromEnv(process.env, { name: "demo-node", warn: console.warn });
+ * const result = await sandbox.runner({ shadowDir }).exec({ argv: ["make", "test"] });
+ */
+export async function sandboxFromEnv(
+  env: Variables,
+  options: SandboxFromEnvOptions = {},
+): Promise<SandboxFromEnv> {
+  if (typeof env !== "object" || env === null) throw invalidType("env", "an object", env);
+  const { name = "native-runner", config: input = {} } = options;
+  const prefix = `${name}: `;
+  const warn =
+    options.warn ??
+    ((message) => {
+      process.emitWarning(message, { type: "SandboxWarning", code: "OPENAGENTIC_PROCESS_SANDBOX" });
+    });
+
+  let selection: Selection;
+  try {
+    selection = readSelection(env, input);
+  } catch (error) {
+    throw invalidValue(prefix + (error instanceof Error ? error.message : String(error)), error);
+  }
+  for (const warning of selection.said.warnings) warn(prefix + warning);
+
+  const native = new ConfiguredRuntime(kKinds.native, selection.config);
+  let found: Found = { name: "native", runtime: native, processSandbox: undefined };
+  if (selection.config.runtimeType !== "native") {
+    const selected = await select(selection, prefix);
+    if ("runtime" in selected) found = selected;
+    else if (selection.said.required) throw selected.error();
+    else warn(prefix + selected.warning);
+  }
+  const { runtime } = found;
+  return {
+    ...found,
+    isConfined: found.name !== "native",
+    runner: (runnerOptions) => runtime.runner(runnerOptions),
+  };
+}

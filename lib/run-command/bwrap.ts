@@ -1,0 +1,153 @@
+import type { ProjectRunnerOptions } from "../../types/addon.js";
+import type { EnvironmentPolicy, NativeLimits } from "../../types/public.js";
+import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import { copyOptions } from "../runners/options.js";
+import type { Supervised } from "../runners/supervised.js";
+import { endAtExit } from "./at-exit.js";
+import { defaultReadOnly, defaultSecrets } from "./default-lists.js";
+import { type BwrapFolder, type ProjectFolders, projectFolders } from "./folders.js";
+import { outputText } from "./output-text.js";
+import { projectRunner, workingRunner } from "./project-runner.js";
+
+const kOutputBytes = 64 * 1024;
+const kTimeoutMs = 60_000;
+
+/** What a {@link Bwrap} can be told besides its folders. */
+export type BwrapOptions = {
+  /** The bwrap program: a name looked up on the host's PATH, or an absolute path. Default "bwrap". */
+  bwrapPath?: string | undefined;
+  /**
+   * Absolute paths that commands can't read, whether the root or a folder shows them. Default: keys,
+   * tokens, cookies and histories below the home directory. A list replaces the default.
+   */
+  secrets?: readonly string[] | undefined;
+  /**
+   * Paths relative to each folder that commands can neither change nor make. Default: what git, a
+   * shell, an editor or a package manager runs by itself. A list replaces the default.
+   */
+  readOnly?: readonly string[] | undefined;
+  /** Which of the host's variables a command gets. Default "scrub". */
+  envPolicy?: EnvironmentPolicy | undefined;
+  /** As of a run; `maxStdoutBytes` and `maxStderrBytes` default to 64 KiB each. */
+  limits?: Omit<NativeLimits, "timeoutMs" | "keep"> | undefined;
+  /** Milliseconds until a command is ended, > 0. Default 60 000; `Infinity` = no deadline. */
+  timeoutMs?: number | undefined;
+};
+
+/** How one command is run. */
+export type BwrapExecOptions = {
+  /** Ends the command when aborted. */
+  signal?: AbortSignal | undefined;
+};
+
+function checkNetwork(allowNetwork: unknown): boolean {
+  if (typeof allowNetwork !== "boolean") {
+    throw invalidType("allowNetwork", "a boolean", allowNetwork);
+  }
+  return allowNetwork;
+}
+
+/**
+ * Runs a model's shell commands over the folders of a project: a command line in, text out.
+ *
+ * The host's root is read-only, without the secrets; /tmp, /var/tmp and /run are empty and private.
+ * The project and the additional folders are writable at their own paths, but for what runs code by
+ * itself. The network is cut unless allowed. Everything else is as with `BubblewrapNativeRunner`.
+ *
+ * While a command runs, an empty directory stands in a folder for each path of `readOnly` that does
+ * not exist, since Linux can only protect what is there; it is gone when `exec` settles.
+ *
+ * @example
+ * const bwrap = new Bwrap("/home/me/project");
+ * const text = await bwrap.exec("make test");
+ */
+export class Bwrap {
+  /** The project's real path, in which commands start. */
+  readonly project: string;
+  /** The real paths that are writable. */
+  readonly folders: readonly string[];
+  /** Default false. */
+  readonly allowNetwork: boolean;
+
+  readonly #native: ProjectRunnerOptions;
+  readonly #limits: NativeLimits;
+  readonly #timeoutMs: number;
+  #runner: Promise<Supervised> | undefined;
+
+  /**
+   * Looks at the folders, and starts nothing.
+   *
+   * @param project absolute; must exist.
+   * @param additionalFolders further folders to share, absolute; must exist. Links are resolved,
+   * duplicates and folders inside others folded.
+   * @param allowNetwork the host's network instead of none.
+   * @throws TypeError that names what is wrong.
+   */
+  constructor(
+    project: BwrapFolder,
+    additionalFolders: readonly BwrapFolder[] | null = [],
+    allowNetwork = false,
+    options: BwrapOptions = {},
+  ) {
+    const own = copyOptions(options);
+    const additional = additionalFolders ?? [];
+    if (!Array.isArray(additional)) {
+      throw invalidType("additionalFolders", "an array of folders", additionalFolders);
+    }
+    const folders: ProjectFolders = projectFolders(project, additional);
+    [this.project] = folders.projects;
+    this.folders = Object.freeze(folders.bound);
+    this.allowNetwork = checkNetwork(allowNetwork);
+    this.#native = {
+      bwrapPath: own.bwrapPath,
+      folders: folders.bound,
+      projects: folders.projects,
+      secrets: own.secrets ?? defaultSecrets(),
+      readOnly: own.readOnly ?? defaultReadOnly(folders.projects),
+      network: this.allowNetwork ? "allow" : "deny",
+      envPolicy: own.envPolicy,
+    };
+    projectRunner(this.#native); // says what is wrong now, not at the first command
+    this.#timeoutMs = own.timeoutMs ?? kTimeoutMs;
+    this.#limits = {
+      maxStdoutBytes: kOutputBytes,
+      maxStderrBytes: kOutputBytes,
+      ...own.limits,
+      timeoutMs: this.#timeoutMs,
+      keep: "head+tail",
+    };
+  }
+
+  /**
+   * Runs `/bin/sh -c command` in the project, and resolves with its standard output, then its
+   * standard error, then its exit code when that is not 0; each stream cut in the middle when it is
+   * longer than its limit, with a line that says how much was left out.
+   *
+   * @throws (rejects) TypeError on misuse; {@link SandboxError} with `fix` where no sandbox can be
+   * made, so that the command never ran.
+   */
+  async exec(command: string, options: BwrapExecOptions = {}): Promise<string> {
+    if (typeof command !== "string") throw invalidType("command", "a string", command);
+    if (command.includes("\0")) {
+      throw invalidValue("Expected `command` to be a string without NUL bytes");
+    }
+    const { signal } = options;
+    this.#runner ??= workingRunner(this.#native).catch((error) => {
+      this.#runner = undefined; // bwrap may be installed by the next time
+      throw error;
+    });
+    const runner = await this.#runner;
+    const stop = endAtExit(runner);
+    const input = {
+      argv: ["/bin/sh", "-c", "--", command], // "--": one that begins with a dash is no option
+      limits: this.#limits,
+      signal,
+    };
+    const result = await runner.exec(input).finally(stop);
+    if (result.outcome.kind === "setup-failed") {
+      const { reason, fix } = result.outcome;
+      throw new SandboxError(reason, { code: "ERR_SANDBOX_SETUP", fix });
+    }
+    return outputText(result, this.#timeoutMs);
+  }
+}

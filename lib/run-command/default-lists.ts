@@ -1,0 +1,140 @@
+/** What a project's commands must not read, and must not write although the project is theirs. */
+
+import { realpathSync } from "node:fs";
+import { homedir, userInfo } from "node:os";
+import { join, relative } from "node:path";
+
+/** Below a home directory: keys, tokens, cookies, and histories that have them typed in. */
+const kSecretsOfHome: readonly string[] = [
+  ".ssh",
+  ".aws",
+  ".azure",
+  ".gnupg",
+  ".kube",
+  ".docker",
+  ".netrc",
+  "_netrc",
+  ".npmrc",
+  ".yarnrc.yml",
+  ".pypirc",
+  ".pgpass",
+  ".my.cnf",
+  ".s3cfg",
+  ".boto",
+  ".oci",
+  ".vault-token",
+  ".git-credentials",
+  ".password-store",
+  ".cargo/credentials",
+  ".cargo/credentials.toml",
+  ".gem/credentials",
+  ".m2/settings.xml",
+  ".gradle/gradle.properties",
+  ".composer/auth.json",
+  ".terraform.d/credentials.tfrc.json",
+  ".claude/.credentials.json",
+  ".claude.json",
+  ".codex/auth.json",
+  ".gemini",
+  ".config/gcloud",
+  ".config/gh",
+  ".config/glab-cli",
+  ".config/hub",
+  ".config/git/credentials",
+  ".config/op",
+  ".config/doctl",
+  ".config/heroku",
+  ".config/rclone",
+  ".config/sops",
+  ".config/containers/auth.json",
+  ".config/composer/auth.json",
+  ".config/configstore",
+  ".config/github-copilot",
+  ".config/google-chrome",
+  ".config/chromium",
+  ".config/BraveSoftware",
+  ".mozilla",
+  ".thunderbird",
+  ".local/share/keyrings",
+  ".bash_history",
+  ".zsh_history",
+  ".python_history",
+  ".node_repl_history",
+  ".psql_history",
+  ".mysql_history",
+];
+
+/**
+ * In a project: what git, a shell, an editor, a package manager or an agent runs by itself, later,
+ * outside. Each that is missing shows as an empty directory in there, so the list is short.
+ */
+const kReadOnly: readonly string[] = [
+  ".git/hooks",
+  ".git/config",
+  ".git/config.worktree",
+  ".githooks",
+  ".husky",
+  ".envrc",
+  ".npmrc",
+  ".yarnrc.yml",
+  ".pnpmfile.cjs",
+  ".vscode",
+  ".idea",
+  ".claude",
+  ".mcp.json",
+];
+
+/** In a home directory that is shared as a whole. */
+const kReadOnlyOfHome: readonly string[] = [
+  ".ssh",
+  ".gitconfig",
+  ".config/git",
+  ".config/fish",
+  ".bashrc",
+  ".bash_profile",
+  ".bash_login",
+  ".bash_logout",
+  ".profile",
+  ".zshrc",
+  ".zprofile",
+  ".zshenv",
+  ".zlogin",
+  ".vimrc",
+  ".gdbinit",
+  ".local/bin",
+];
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path; // not there
+  }
+}
+
+/** The home directories of this user, as real paths: HOME's, and the account's where it is another. */
+function homes(): string[] {
+  const found = [homedir()];
+  try {
+    found.push(userInfo().homedir);
+  } catch {
+    // a user id without an account
+  }
+  return [...new Set(found.map(realPath))].filter((path) => path.startsWith("/") && path !== "/");
+}
+
+/** Absolute paths of secrets of this user's. */
+export function defaultSecrets(): string[] {
+  return homes().flatMap((home) => kSecretsOfHome.map((path) => join(home, path)));
+}
+
+/** Paths to protect in each of these projects (real paths). */
+export function defaultReadOnly(projects: readonly string[]): string[] {
+  const shared = homes().flatMap((home) =>
+    projects
+      .map((project) => relative(project, home))
+      .filter((inside) => inside !== ".." && !inside.startsWith("../")),
+  );
+  const ofHomes = shared.flatMap((inside) => kReadOnlyOfHome.map((path) => join(inside, path)));
+  return [...new Set([...kReadOnly, ...ofHomes])];
+}

@@ -1,0 +1,30 @@
+import { bubblewrapFix } from "../runtime/diagnosis/bubblewrap.js";
+import { readHostFacts } from "../runtime/diagnosis/facts.js";
+import { parseRuntimeConfig } from "../runtime/parse-config.js";
+import { nestingSigns } from "./nesting.js";
+
+/** What to do where there is no /proc at all, or only one that can't be written. */
+export const kMountProc =
+  "let the outer sandbox mount a /proc of its own: `bwrap --unshare-pid --proc /proc`";
+
+/** The setting of the outer bwrap to change, for what bwrap said inside it. Pure. */
+export function outerBwrapFix(reason: string): string | undefined {
+  if (/uid map: Read-only file system|\/proc\/self|mount proc/i.test(reason)) return kMountProc;
+  if (/namespaces exceeded|ENOSPC|No space left/i.test(reason)) {
+    return "start the outer bwrap without --disable-userns, which forbids sandboxes inside it";
+  }
+  if (/not permitted|permission denied|No permissions|\/ slave/i.test(reason)) {
+    return (
+      "start the outer bwrap without --disable-userns, and without a seccomp filter that forbids " +
+      "namespaces and mounts"
+    );
+  }
+  return undefined;
+}
+
+/** What to do where no sandbox can be made: the outer sandbox's setting, or the host's. */
+export function nestedFix(reason: string): string | undefined {
+  const isInBwrap = nestingSigns().some((sign) => sign.includes("bwrap"));
+  if (isInBwrap || /Read-only file system/.test(reason)) return outerBwrapFix(reason);
+  return bubblewrapFix(reason, readHostFacts(), parseRuntimeConfig({}));
+}

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "policy/bubblewrap_argv.h"
+#include "policy/request.h"
+#include "supervise/runtime.h"
+
+namespace native_runner {
+
+// How bwrap is started for a plan, and what is recorded of it: common to the runtimes that have it.
+
+// Where bwrap finds the launcher's image; 3 is the control socket, 4 bwrap's options.
+inline constexpr int kLauncherDescriptor = 5;
+
+// Where a plan that binds by descriptor finds its writable folders, from this number on.
+inline constexpr int kFirstFolderDescriptor = 6;
+
+// The record of a plan: paths in place of descriptors, `cwd` as where the command starts, no layers
+// yet.
+RunRecord RecordOf(const std::string& bwrap_path, BubblewrapPlan plan, std::string cwd,
+                   const ExecRequest& request);
+
+// How bwrap is started: it starts the launcher; by way of /proc where the sandbox has one, else as
+// the file that the plan makes. Its options are noted, for HandOverOptions.
+std::optional<Error> OrderSpawn(const Program& program, const BubblewrapPlan& plan, int launcher,
+                                bool with_proc, Preparation* preparation);
+
+// Runtime::Furnish of these runtimes. Options travel over a descriptor: neither policy nor paths
+// show in the host's process list.
+std::optional<Error> HandOverOptions(Preparation* preparation);
+
+}  // namespace native_runner
