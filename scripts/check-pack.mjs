@@ -1,11 +1,13 @@
 // Installs the package as its users do and uses it: from the tarball with npm, from the tarball in a
 // pnpm workspace with pnpm's defaults (install scripts blocked), and from a checkout that is a
-// package of a pnpm workspace. Each time: import, require(esm), a real command, TypeScript.
+// package of a pnpm workspace. Each time: import, require(esm), a real command, TypeScript. At last
+// the demo, as a package of a pnpm workspace that has the package from the tarball.
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { checkConsumer, consumerDevDependencies, writeConsumer } from "./lib/consumer.mjs";
-import { inRoot, packageJson, root } from "./lib/project.mjs";
+import { checkDemo, demoDirectory } from "./lib/demo-node.mjs";
+import { packageJson, root } from "./lib/project.mjs";
 import { bootstrap, fail, outputOf, run, runQuietly } from "./lib/run.mjs";
 import { tempDirectory } from "./lib/temp.mjs";
 
@@ -58,7 +60,7 @@ function checkContents(files) {
     if (!files.includes(file)) fail(`the tarball lacks ${file}`);
   }
   const strange = files.filter((file) =>
-    /^(native|lib|scripts|build|__tests__)\/|binding\.gyp$/.test(file),
+    /^(native|lib|scripts|build|__tests__|examples)\/|binding\.gyp$/.test(file),
   );
   if (strange.length > 0) fail(`the tarball carries ${strange.join(", ")}`);
 }
@@ -115,12 +117,28 @@ function fromCheckoutWithPnpm() {
   checkConsumer(application, { bubblewrapWorks });
 }
 
-/** What a clone would hold, with what is not committed yet. */
-function copyCheckout(target) {
-  const listed = outputOf("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"]);
+function demoFromTarballWithPnpm(tarball) {
+  const workspace = makeWorkspace("pnpm-demo", ["packages/*"]);
+  const demo = path.join(workspace, "packages", "demo-node");
+  copyCheckout(demo, demoDirectory);
+  const manifest = JSON.parse(readFileSync(path.join(demo, "package.json"), "utf8"));
+  manifest.dependencies[name] = `file:${tarball}`;
+  writeJson(demo, manifest);
+  const application = path.join(workspace, "packages", "app");
+  mkdirSync(application);
+  const dependencies = { [manifest.name]: "workspace:*" };
+  writeJson(application, { name: "app", version: "1.0.0", private: true, dependencies });
+  pnpm(["install", "--no-frozen-lockfile"], workspace);
+  return checkDemo(application, { bubblewrapWorks });
+}
+
+/** What a clone would hold of a directory, with what is not committed yet. */
+function copyCheckout(target, directory = root) {
+  const listing = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+  const listed = outputOf("git", listing, { cwd: directory });
   if (listed === undefined) fail(`${root} is no git checkout: the workspace check needs one`);
   for (const file of listed.split("\0").filter(Boolean)) {
-    cpSync(inRoot(file), path.join(target, file), { verbatimSymlinks: true });
+    cpSync(path.join(directory, file), path.join(target, file), { verbatimSymlinks: true });
   }
 }
 
@@ -130,9 +148,10 @@ const checks = {
   "npm, from the tarball": () => fromTarballWithNpm(tarball),
   "pnpm workspace, from the tarball": () => fromTarballWithPnpm(tarball),
   "pnpm workspace, from a checkout": () => fromCheckoutWithPnpm(),
+  "demo-node in a pnpm workspace, from the tarball": () => demoFromTarballWithPnpm(tarball),
 };
 for (const [label, check] of Object.entries(checks)) {
   const start = performance.now();
-  check();
+  await check();
   console.log(`${label}: ok (${((performance.now() - start) / 1000).toFixed(1)} s)`);
 }

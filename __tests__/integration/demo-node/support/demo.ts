@@ -1,0 +1,84 @@
+/** Runs the demo as its users do: node examples/demo-node/main.js, with a scripted model. */
+
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "vitest";
+
+import { tempDirectory } from "../../support/temp.js";
+import { type Call, startScriptedModel, type Turn } from "./scripted-model.mjs";
+
+export type { Call, Turn };
+
+const kMain = join(import.meta.dirname, "../../../../examples/demo-node/main.js");
+
+export const kBwrap = { OPENAGENTIC_PROCESS_SANDBOX: "bwrap" };
+
+type DemoOptions = {
+  project: string;
+  turns: readonly Turn[];
+  args?: readonly string[];
+  env?: NodeJS.ProcessEnv;
+  /** Standard input, and its end; it stays open with null. */
+  input?: string | null;
+};
+
+/** This process's environment, but for what selects sandboxes and models. */
+function environment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) =>
+      !/^(OPENAI|OPENAGENTIC|ZEPTOCLAW)_/.test(name) || name === "OPENAGENTIC_NATIVE_RUNNER_PRESET",
+  );
+  return { ...Object.fromEntries(kept), NO_COLOR: "1", ...own };
+}
+
+/** Starts it; `stop` is needed only where `ended` is not awaited. */
+export async function startDemo(options: DemoOptions) {
+  const { project, turns, args = [], env = {}, input = "" } = options;
+  const model = await startScriptedModel(turns);
+  const temp = tempDirectory("demo-tmp");
+  const child = spawn(process.execPath, [kMain, "--project", project, ...args], {
+    cwd: temp,
+    env: environment({
+      TMPDIR: temp,
+      OPENAI_BASE_URL: model.url,
+      OPENAI_API_KEY: "sk-of-the-user",
+      ...env,
+    }),
+  });
+  child.stdin.on("error", () => {});
+  if (input !== null) child.stdin.end(input);
+  let out = "";
+  let err = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    out += chunk;
+  });
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    err += chunk;
+  });
+  const closed = new Promise<number | null>((resolve) => child.on("close", resolve));
+  const ended = closed.then(async (code) => {
+    await model.close();
+    // What the demo put into the temporary directory must go with it.
+    const left = readdirSync(temp).filter((name) => !name.startsWith("node-compile-cache"));
+    return { code, out, err, left, answers: model.answers(), requests: model.requests };
+  });
+  return { child, ended, said: () => out + err };
+}
+
+export async function runDemo(options: DemoOptions) {
+  const demo = await startDemo(options);
+  return demo.ended;
+}
+
+/** One request that goes well, and leaves nothing behind. */
+export async function runOnce(options: DemoOptions) {
+  const { args = [], ...rest } = options;
+  const run = await runDemo({ ...rest, args: ["--once", "do it", ...args] });
+  expect({ code: run.code, err: run.code === 0 ? "" : run.err, left: run.left }).toEqual({
+    code: 0,
+    err: "",
+    left: [],
+  });
+  return run;
+}

@@ -1,0 +1,44 @@
+import { Command, InvalidArgumentError } from "commander";
+
+/**
+ * @typedef {{ project: string, once?: string, commit?: boolean, model: string, maxRounds: number }} DemoOptions
+ */
+
+/** @param {string} text */
+function positiveCount(text) {
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new InvalidArgumentError("Expected a whole number above 0.");
+  return Number(text);
+}
+
+/**
+ * The grammar of the command line. It throws CommanderError instead of ending the process.
+ * @param {NodeJS.ProcessEnv} env
+ */
+export function createProgram(env) {
+  return new Command("demo-node")
+    .description("A model works on a copy of a project, in a sandbox; you decide what is kept.")
+    .option("-p, --project <dir>", "the project; commands only ever see a copy", ".")
+    .option("--once <text>", "one request instead of a conversation")
+    .option("--commit", "with --once: write the changes into the project")
+    .option("-m, --model <name>", "the model (OPENAI_MODEL)", env.OPENAI_MODEL || "gpt-4.1-mini")
+    .option("--max-rounds <n>", "answers with tool calls for one request", positiveCount, 50)
+    .exitOverride()
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^(error: )?/, "demo-node: ")),
+    })
+    .hook("preAction", (command) => {
+      const { commit, once } = command.opts();
+      if (commit && once === undefined) command.error("error: --commit needs --once");
+    })
+    .addHelpText(
+      "after",
+      `
+Environment:
+  OPENAI_API_KEY, OPENAI_BASE_URL  the model's endpoint
+  OPENAGENTIC_PROCESS_SANDBOX      bwrap: commands run in a sandbox; unset: on this host
+  OPENAGENTIC_PROCESS_SANDBOX_REQUIRED=1  no sandbox is an error
+
+Exit codes: 0 done; 1 it failed, or --commit met a conflict; 2 misuse; 130 interrupted.`,
+    );
+}

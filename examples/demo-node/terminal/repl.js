@@ -1,0 +1,99 @@
+import { createInterface } from "node:readline";
+import pc from "picocolors";
+
+/** @typedef {import("../session.js").Session} Session */
+
+const kHelp = `/status  where things are, and what has changed
+/diff    the changes as a diff
+/commit  write the changes into the project
+/exit    leave; what is not committed is thrown away
+Anything else goes to the model. Ctrl-C interrupts it.
+`;
+
+/** @param {number} count */
+const countOf = (count) => (count === 1 ? "1 change" : `${count} changes`);
+
+/** A conversation at the terminal, or line by line from a pipe. */
+export class Repl {
+  #session;
+  #reportError;
+  #isExitConfirmed = false;
+
+  /**
+   * @param {Session} session
+   * @param {(error: unknown) => void} reportError what one turn failed with; the next may go well
+   */
+  constructor(session, reportError) {
+    this.#session = session;
+    this.#reportError = reportError;
+  }
+
+  /**
+   * Until /exit, the end of the input, or `signal`.
+   * @param {AbortSignal} signal
+   */
+  async run(signal) {
+    const isTerminal = process.stdin.isTTY === true;
+    const lines = createInterface({
+      input: process.stdin,
+      ...(isTerminal && { output: process.stdout }),
+      prompt: pc.bold("> "),
+      signal, // closes it
+    });
+    /** @type {AbortController | undefined} */
+    let turn;
+    lines.on("SIGINT", () => (turn ? turn.abort() : lines.close()));
+    signal.addEventListener("abort", () => turn?.abort());
+    let isOpen = isTerminal;
+    let isDone = false;
+    lines.once("close", () => {
+      isOpen = false;
+    });
+    if (isTerminal) process.stdout.write(pc.dim("/help shows the commands\n"));
+    if (isOpen) lines.prompt();
+    for await (const line of lines) {
+      turn = new AbortController();
+      const goesOn = await this.#handle(line.trim(), turn.signal).catch((error) => {
+        this.#reportError(error);
+        return true;
+      });
+      turn = undefined;
+      isDone = !goesOn || signal.aborted;
+      if (isDone) break;
+      if (isOpen) lines.prompt();
+    }
+    lines.close();
+    const lost = await this.#session.uncommitted();
+    if (isTerminal && !isDone) process.stdout.write("\n"); // Ctrl-D leaves the cursor at the prompt
+    if (lost > 0) process.stdout.write(`not committed, thrown away: ${countOf(lost)}\n`);
+  }
+
+  /**
+   * @param {string} line
+   * @param {AbortSignal} signal
+   * @returns {Promise<boolean>} whether it goes on
+   */
+  async #handle(line, signal) {
+    if (line === "/exit") return this.#stays();
+    this.#isExitConfirmed = false;
+    if (line === "") return true;
+    if (line === "/status") await this.#session.status();
+    else if (line === "/diff") await this.#session.showDiff();
+    else if (line === "/commit") await this.#session.commit();
+    else if (line.startsWith("/")) process.stdout.write(kHelp);
+    else {
+      await this.#session.ask(line, signal);
+      await this.#session.showChanges();
+    }
+    return true;
+  }
+
+  /** The first /exit with changes left only says so. */
+  async #stays() {
+    const count = this.#isExitConfirmed ? 0 : await this.#session.uncommitted();
+    if (count === 0) return false;
+    this.#isExitConfirmed = true;
+    process.stdout.write(`not committed: ${countOf(count)}; /exit again throws that away\n`);
+    return true;
+  }
+}

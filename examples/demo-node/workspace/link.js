@@ -1,0 +1,18 @@
+import path from "node:path";
+
+/**
+ * Whether a symbolic link may lead out of the tree that it lies in. Judged by its text alone, so it
+ * holds in every copy of the tree: the directories above a link are real ones (a walk follows none),
+ * which makes leading ".." exact; ".." after a name could leave through another link.
+ *
+ * @param {string} place the link's path, relative to the tree's root
+ * @param {string} target what it points to
+ */
+export function leavesTree(place, target) {
+  if (target === "" || path.isAbsolute(target)) return true;
+  const parts = target.split("/").filter((part) => part !== "" && part !== ".");
+  const firstName = parts.findIndex((part) => part !== "..");
+  const up = firstName === -1 ? parts.length : firstName;
+  const depth = place.split("/").length - 1;
+  return up > depth || parts.indexOf("..", up) !== -1;
+}
