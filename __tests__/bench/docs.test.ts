@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { blocksOf } from "../../bench/docs/blocks.mjs";
 import { blockNames, markdownTable, withBlock } from "../../bench/docs/markdown.mjs";
 import { kPlots } from "../../bench/plots/index.mjs";
 import { readResults, writeResults } from "../../bench/results.mjs";
@@ -29,6 +30,22 @@ describe("blocks of the page", () => {
     expect(table).toBe("|  | p50 |\n| --- | --: |\n| a \\| b | 1 |");
   });
 });
+
+const kFacts = {
+  date: "2000-01-01",
+  machine: {
+    ...{ cores: 2, cpu: "a processor", memoryGiB: 8, kernel: "6.1", node: "v20" },
+    ...{ bwrap: "bubblewrap 0.8", transparentHugePages: "always", isRoot: false, busyBefore: 0 },
+  },
+  sandbox: { layers: ["seccomp"], options: [] },
+  missing: {},
+  isolation: {
+    firejail: {
+      ...{ namespaces: ["pid"], seccomp: true, noNewPrivs: true, capabilities: 0 },
+      ...{ readsHome: true, readsElsewhere: true, writesElsewhere: false, reachesLoopback: false },
+    },
+  },
+};
 
 describe("results", () => {
   const burst = {
@@ -77,6 +94,17 @@ describe("results", () => {
       const opened = svg.match(/<[a-z]+(?=[ >])(?![^>]*\/>)/g) ?? [];
       expect(opened.length).toBe((svg.match(/<\/[a-z]+>/g) ?? []).length);
     }
+  });
+
+  it("fill every block of the page, and no other", async () => {
+    const page = await readFile(new URL("../../docs/benchmarks.md", import.meta.url), "utf8");
+    const report = { ...(await written()), ...kFacts };
+    const names = blockNames(page);
+    const blocks = blocksOf(report, names);
+    expect([...blocks.keys()].sort()).toEqual(names.sort());
+    for (const [name, text] of blocks) expect(text, name).not.toMatch(/NaN|undefined|Infinity/);
+    expect(blocks.get("isolation")).toContain("| firejail | 5.00 | 1.00x | **no** |");
+    expect(() => blocksOf(report, ["two"])).toThrow("`two`");
   });
 
   it("make no plot of what was not measured", () => {

@@ -47,3 +47,7 @@ declare module "*/bench/scenarios/index.mjs" {
 declare module "*/bench/variants/index.mjs" {
   export const kVariants: Record<string, { title: string; isolatesAs?: string }>;
 }
+
+declare module "*/bench/docs/blocks.mjs" {
+  export function blocksOf(report: object, names: readonly string[]): Map<string, string>;
+}

@@ -3,6 +3,7 @@
 
 import { barTable } from "../bars.mjs";
 import { machineLine } from "../report.mjs";
+import { kScenarios } from "../scenarios/index.mjs";
 import { scenarioTables } from "../tables.mjs";
 import { isolationTable } from "./isolation-table.mjs";
 import { markdownTable } from "./markdown.mjs";
@@ -71,7 +72,9 @@ export function blocksOf(report, names) {
   for (const name of names) {
     if (kOwn[name] !== undefined) blocks.set(name, kOwn[name](report));
     else if (byName.has(name)) blocks.set(name, scenarioBlock(byName.get(name)));
-    else if (name !== "rest") blocks.set(name, "Not measured in this run.");
+    else if (kScenarios.some((scenario) => scenario.name === name)) {
+      blocks.set(name, "Not measured in this run.");
+    } else if (name !== "rest") throw new Error(`the page has a block \`${name}\`, unknown here`);
   }
   if (names.includes("rest")) {
     const rest = scenarios.filter(({ scenario }) => !names.includes(scenario.name));
