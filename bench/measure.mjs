@@ -1,4 +1,5 @@
-// Runs one scenario: its variants in turn (A B C A B C ...), a warm-up round first.
+// Measures one point of a scenario: its variants in turn, each round beginning with another one
+// (A B C, B C A ...), a warm-up round of a quarter of the runs first.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -10,21 +11,28 @@ import { kVariants } from "./variants/index.mjs";
 const kSettleMs = 100;
 const kWarmUp = { argv: ["/bin/true"], runs: 2, atOnce: 1 };
 
-function openVariant(name, scenario, setup) {
-  const { module } = kVariants[name];
-  if (module === undefined) return openFloor(setup);
-  return Host.open(module, setup, scenario.holdBytes);
+export function openVariant(name, setup, holdBytes = 0) {
+  const { module, options } = kVariants[name];
+  if (module === undefined) return openFloor({ ...setup, ...options });
+  return Host.open(module, { ...setup, ...options }, holdBytes);
+}
+
+const rotated = (list, by) => list.map((_, i) => list[(i + by) % list.length]);
+
+function requestFor(name, { request, shares = {} }, runs) {
+  const share = shares[name] ?? kVariants[name].share ?? 1;
+  return { ...request, runs: Math.max(1, Math.round(runs * share)) };
 }
 
 // For what must not see traces of an earlier run, such as peak memory: a process for each burst.
-async function measureFresh(scenario, request, rounds, setup, progress) {
+async function measureFresh(scenario, { rounds, runs }, setup, progress) {
   const results = new Map(scenario.variants.map((name) => [name, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const name of scenario.variants) {
-      const host = await openVariant(name, scenario, setup);
+    for (const name of rotated(scenario.variants, round)) {
+      const host = await openVariant(name, setup, scenario.holdBytes);
       await host.burst(kWarmUp);
       await sleep(kSettleMs);
-      results.get(name).push(await host.burst(request));
+      results.get(name).push(await host.burst(requestFor(name, scenario, runs)));
       await host.close();
     }
     progress(round + 1, rounds);
@@ -32,17 +40,22 @@ async function measureFresh(scenario, request, rounds, setup, progress) {
   return results;
 }
 
-async function measureStanding(scenario, request, rounds, setup, progress) {
+async function measureStanding(scenario, { rounds, runs }, setup, progress) {
   const results = new Map(scenario.variants.map((name) => [name, []]));
   const hosts = new Map();
-  for (const name of scenario.variants) hosts.set(name, await openVariant(name, scenario, setup));
-  for (let round = 0; round <= rounds; round++) {
-    for (const [name, host] of hosts) {
-      await sleep(kSettleMs);
-      const measured = await host.burst(request);
-      if (round > 0) results.get(name).push(measured);
+  for (const name of scenario.variants) {
+    hosts.set(name, await openVariant(name, setup, scenario.holdBytes));
+  }
+  const burst = async (name, amount) => {
+    await sleep(kSettleMs);
+    return hosts.get(name).burst(requestFor(name, scenario, amount));
+  };
+  for (const name of scenario.variants) await burst(name, Math.ceil(runs / 4));
+  for (let round = 0; round < rounds; round++) {
+    for (const name of rotated(scenario.variants, round)) {
+      results.get(name).push(await burst(name, runs));
     }
-    progress(round, rounds);
+    progress(round + 1, rounds);
   }
   for (const host of hosts.values()) await host.close();
   return results;
@@ -50,8 +63,6 @@ async function measureStanding(scenario, request, rounds, setup, progress) {
 
 /** Resolves to a Map of the variants' names to their measured bursts, one for each round. */
 export function measure(scenario, size, setup, progress) {
-  const { rounds, runs } = scenario.sizes[size];
-  const request = { ...scenario.request, runs };
   const run = scenario.fresh ? measureFresh : measureStanding;
-  return run(scenario, request, rounds, setup, progress);
+  return run(scenario, scenario.sizes[size], setup, progress);
 }

@@ -1,65 +1,13 @@
-// The readable report: one aligned table for each scenario, its work stated above it.
+// The readable report: aligned tables for each scenario, its work stated above them.
 
-import { kVariants } from "./variants/index.mjs";
+import { barTable } from "./bars.mjs";
+import { scenarioTables } from "./tables.mjs";
 
-const kHeadings = [
-  "measure",
-  "against",
-  "ours p50",
-  "p99",
-  "its p50",
-  "p99",
-  "ratio",
-  "p10-p90",
-  "p99",
-  "samples",
-  "bar",
-  "aim",
-  "",
-];
-const kLeftAligned = new Set([0, 1, 7, 10, 11, 12]);
-
-// Three significant digits, as far as they matter to a reader.
-function figure(value) {
-  if (value >= 100) return value.toFixed(0);
-  if (value >= 10) return value.toFixed(1);
-  return value >= 0.095 ? value.toFixed(2) : value.toPrecision(2);
-}
-
-function barText(row, field) {
-  if (row.bar === undefined) return "";
-  const sign = row.bar.atLeast === undefined ? "<=" : ">=";
-  const limit = field === "aim" ? row.bar.aim : (row.bar.atLeast ?? row.bar.atMost);
-  // `of` marks a bar on our own number rather than on the ratio.
-  return `${sign} ${limit}${row.bar.of === undefined ? "x" : ` (${row.bar.of})`}`;
-}
-
-// Where the bar is on the worst sample, the tail column shows that one.
-const tailOf = (row, summary) => summary[row.bar?.of === "max" ? "max" : row.tail];
-
-function cells(row) {
-  return [
-    `${row.measure}, ${row.unit}`,
-    kVariants[row.against].title,
-    figure(row.ours.p50),
-    figure(tailOf(row, row.ours)),
-    figure(row.other.p50),
-    figure(tailOf(row, row.other)),
-    figure(row.ratio.p50),
-    `${figure(row.ratio.p10OfRounds)}-${figure(row.ratio.p90OfRounds)}`,
-    figure(row.ratio.tail),
-    String(row.ours.samples),
-    barText(row, "bar"),
-    barText(row, "aim"),
-    row.verdict,
-  ];
-}
-
-function align(lines) {
-  const widths = kHeadings.map((_, i) => Math.max(...lines.map((line) => line[i].length)));
-  const pad = (cell, i) =>
-    kLeftAligned.has(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]);
-  return lines.map((line) => `  ${line.map(pad).join("  ").trimEnd()}`).join("\n");
+function align({ head, lines }) {
+  const all = [head, ...lines];
+  const widths = head.map((_, i) => Math.max(...all.map((line) => line[i].length)));
+  const pad = (cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]));
+  return all.map((line) => `  ${line.map(pad).join("  ").trimEnd()}\n`).join("");
 }
 
 export function machineLine(facts) {
@@ -71,15 +19,20 @@ export function machineLine(facts) {
   );
 }
 
-export function scenarioReport(scenario, size, rows) {
+const titled = (table) => `\n  ${table.title}\n${align(table)}`;
+
+export function scenarioReport(scenario, { size, points }) {
   const { rounds, runs } = scenario.sizes[size];
   const amount = `${rounds} rounds of ${runs} run${runs === 1 ? "" : "s"} for each variant`;
-  const table = align([kHeadings, ...rows.map(cells)]);
-  return `${scenario.name}: ${scenario.work}\n  (${amount}, after a warm-up)\n${table}\n`;
+  const kept = scenario.axis === undefined ? amount : `${amount}, unless a point says otherwise`;
+  const tables = scenarioTables(scenario, points).map(titled).join("");
+  const bars = barTable(scenario, points);
+  const verdicts = bars.lines.length === 0 ? "" : `\n${align(bars)}`;
+  return `${scenario.name}: ${scenario.work}\n  (${kept}, after a warm-up)\n${tables}${verdicts}`;
 }
 
 export const kLegend =
-  "ratio: ours / its, of the medians; p10-p90: that ratio over the rounds; the p99 of what is\n" +
-  "better when higher is its slowest 1 % (p1), that of a memory row its largest sample.\n" +
-  "(b) and (c) give both streams of output back, capped, and keep a deadline; (a) only waits. All\n" +
-  "three run bwrap with our options; ours alone adds seccomp, usage and errno.\n";
+  "ratios are of the medians; p10–p90 is how that ratio spreads over the rounds. Where more is\n" +
+  "better, the tails are p5 and p1. All JavaScript variants give both streams of output back,\n" +
+  "capped, and keep a deadline; the C program only waits. `same bwrap`: our sandbox's own options,\n" +
+  "to which ours adds seccomp, usage, errno and the proved end.\n";

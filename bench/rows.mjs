@@ -1,5 +1,11 @@
-// Turns a scenario's measured bursts into rows: one for each measure and each variant that the first
-// one, which is ours, is compared with.
+// Turns a point's measured bursts into rows: for each measure one for each other variant that its
+// subject is compared with, and one for a bar on the subject's own number.
+//
+// A measure is { name, unit, sample(burst), of?, higherIsBetter?, tailSample?, bars?, limit? }. Its
+// subject is the variant `of`, or else the scenario's first. `bars` holds a bar on the ratio to
+// another variant; with `of`, only those are compared. `limit` is a bar on the subject's own number,
+// its `of` being one of the summary's fields. `tailSample` gives the burst's own p99 where a burst
+// yields one sample.
 
 import { compare, summarize } from "./summary.mjs";
 import { verdict } from "./verdict.mjs";
@@ -8,42 +14,49 @@ function samplesOf(measure, bursts) {
   return bursts.map((burst) => [measure.sample(burst)].flat());
 }
 
-function summaryOf(measure, bursts) {
-  const summary = summarize(samplesOf(measure, bursts).flat());
+/** Percentiles of a measure; undefined where the variant does not have it (the C floor no memory). */
+export function summaryOf(measure, bursts) {
+  const samples = samplesOf(measure, bursts).flat();
+  if (samples.some((sample) => !Number.isFinite(sample))) return undefined;
+  const summary = summarize(samples);
   if (measure.tailSample === undefined) return summary;
   const tail = summarize(bursts.map(measure.tailSample));
-  return { ...summary, p99: tail.p50, max: tail.max };
+  return { ...summary, p95: undefined, p99: tail.p50, max: tail.max };
 }
 
-/**
- * A measure is { name, unit, sample(burst), higherIsBetter?, tailSample?, bars?, limit? }: `bars`
- * holds a bar on the ratio to a variant, `limit` a bar on our own number, its `of` being one of the
- * summary's fields. `tailSample` gives the burst's own p99 where a burst yields one sample.
- */
-function rowsOf(measure, results) {
+/** The subject divided by the other, with its spread; undefined where one does not have the measure. */
+export function ratioOf(measure, bursts, otherBursts) {
+  const own = summaryOf(measure, bursts);
+  const other = summaryOf(measure, otherBursts);
+  if (own === undefined || other === undefined) return undefined;
   const tail = measure.higherIsBetter ? "p1" : "p99";
-  const [[, ours], ...others] = results;
-  const own = summaryOf(measure, ours);
-  return others.map(([name, bursts], index) => {
-    const other = summaryOf(measure, bursts);
-    const ratio = compare(samplesOf(measure, ours), samplesOf(measure, bursts), tail);
-    if (measure.tailSample !== undefined) ratio.tail = own.p99 / other.p99;
-    const limit = index === 0 ? measure.limit : undefined;
-    const bar = measure.bars?.[name] ?? limit;
-    return {
-      measure: measure.name,
-      unit: measure.unit,
-      against: name,
-      ours: own,
-      other,
-      tail,
-      ratio,
-      bar,
-      verdict: verdict(bar, bar !== undefined && bar === limit ? own[limit.of] : ratio.p50),
-    };
-  });
+  const ratio = compare(samplesOf(measure, bursts), samplesOf(measure, otherBursts), tail);
+  if (measure.tailSample !== undefined) ratio.tail = own.p99 / other.p99;
+  return ratio;
 }
 
-export function scenarioRows(scenario, results) {
+function rowsOf(measure, results) {
+  const { name, unit, bars = {}, limit } = measure;
+  const subject = measure.of ?? results.keys().next().value;
+  if (!results.has(subject)) return [];
+  const own = summaryOf(measure, results.get(subject));
+  if (own === undefined) return [];
+  const head = { measure: name, unit, of: subject, own };
+  const rows = [];
+  for (const [against, bursts] of results) {
+    if (against === subject || (measure.of !== undefined && bars[against] === undefined)) continue;
+    const ratio = ratioOf(measure, results.get(subject), bursts);
+    if (ratio === undefined) continue;
+    const bar = bars[against];
+    const other = summaryOf(measure, bursts);
+    rows.push({ ...head, against, other, ratio, bar, verdict: verdict(bar, ratio.p50) });
+  }
+  if (limit !== undefined) {
+    rows.push({ ...head, bar: limit, verdict: verdict(limit, own[limit.of]) });
+  }
+  return rows;
+}
+
+export function pointRows(scenario, results) {
   return scenario.measures.flatMap((measure) => rowsOf(measure, results));
 }

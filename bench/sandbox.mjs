@@ -2,30 +2,14 @@
 // audit, without the launcher. --as-pid-1 goes with it (bwrap then forks its own init, as it does
 // for any other user), and bwrap is looked up once, as our runner does.
 
-import { accessSync, constants } from "node:fs";
-import { delimiter, isAbsolute, join } from "node:path";
-
 import { BubblewrapNativeRunner } from "../dist/index.js";
+import { findProgram } from "./programs.mjs";
 
 const kProbe = "/bin/true";
 
-function absolutePath(program) {
-  if (isAbsolute(program)) return program;
-  for (const directory of (process.env.PATH ?? "").split(delimiter)) {
-    const candidate = join(directory, program);
-    try {
-      accessSync(candidate, constants.X_OK);
-      return candidate;
-    } catch {
-      // Not in this directory.
-    }
-  }
-  throw new Error(`${program} is not on the PATH`);
-}
-
 /** Resolves to { cmd, options, layers }; rejects when the sandbox does not work here. */
 export async function strictSandbox(workspace) {
-  const runner = new BubblewrapNativeRunner({ shadowDir: workspace, network: "deny" });
+  const runner = new BubblewrapNativeRunner({ shadowDir: workspace, network: "deny", prewarm: 0 });
   const { outcome, audits } = await runner.exec({ argv: [kProbe] });
   if (outcome.kind !== "exited") {
     throw new Error(`the sandbox does not work here: ${outcome.reason ?? outcome.kind}`);
@@ -35,5 +19,7 @@ export async function strictSandbox(workspace) {
     throw new Error(`expected the audit's argv to end with -- ${kProbe}, got ${argv.join(" ")}`);
   }
   const options = argv.slice(0, -2).filter((argument) => argument !== "--as-pid-1");
-  return { cmd: absolutePath(cmd), options, layers };
+  const program = findProgram(cmd);
+  if (program === undefined) throw new Error(`${cmd} is not on the PATH`);
+  return { cmd: program, options, layers };
 }

@@ -16,6 +16,7 @@ export function summarize(samples) {
   return {
     samples: sorted.length,
     p1: at(1),
+    p5: at(5),
     p10: at(10),
     p50: at(50),
     p90: at(90),

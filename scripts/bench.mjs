@@ -1,5 +1,5 @@
-// npm run bench: our runs against a C floor, child_process and execa; see bench/suite.mjs. Sets up
-// what is missing first.
+// npm run bench: our runs against a C floor, child_process, execa and, where `npm run bench:peers` has
+// installed them, other sandbox tools; see bench/suite.mjs. Sets up what is missing first.
 import { bootstrap } from "./lib/run.mjs";
 
 bootstrap();

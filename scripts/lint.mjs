@@ -16,7 +16,10 @@ const checks = {
   includes: () => node("scripts/check-includes.mjs"),
   "addon-types": () => node("scripts/check-addon-types.mjs"),
   glibc: () => node("scripts/check-glibc.mjs"),
-  shell: () => tryRun("sh", ["-n", inRoot("scripts", "bootstrap")]),
+  shell: () =>
+    ["bootstrap", "bench-peers", "lib/packages.sh"]
+      .map((file) => tryRun("sh", ["-n", inRoot("scripts", file)]))
+      .find((status) => status !== 0) ?? 0,
 };
 
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(checks);

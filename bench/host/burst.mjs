@@ -19,20 +19,23 @@ function check(result, expected) {
 }
 
 /**
- * `whenReady` waits before each run until the variant has all it keeps ready, and `sandboxBytes`
- * asks it at the end for the memory of a sandbox; neither is timed. `watchLoop` adds the delay of the event loop: the histogram of monitorEventLoopDelay with
+ * `watchLoop` adds the delay of the event loop: the histogram of monitorEventLoopDelay with
  * resolution 1, whose samples contain the timer's own 1 ms, so an idle loop shows just over 1.
+ * `ready` says when a variant that keeps sandboxes standing is waited for, untimed, until it has
+ * made them all: before the burst ("burst"), before each run ("run"), or not at all. `sandboxBytes`
+ * asks a variant at the end, untimed, what a sandbox takes that stands or runs.
  */
 export async function burst(variant, request) {
-  const { argv, limits, expected, runs, atOnce, watchLoop, whenReady } = request;
+  const { argv, limits, expected, runs, atOnce, watchLoop, ready } = request;
   const input = { argv, limits: { ...kDefaultLimits, ...limits } };
   const output = expected ?? { kept: 0, written: 0 };
+  const isReady = variant.ready ?? (() => {});
   const runMs = [];
   let started = 0;
   const lane = async () => {
     while (started < runs) {
       started += 1;
-      if (whenReady) await variant.ready?.();
+      if (ready === "run") await isReady();
       const from = performance.now();
       const result = await variant.exec(input);
       runMs.push(performance.now() - from);
@@ -40,6 +43,7 @@ export async function burst(variant, request) {
     }
   };
 
+  if (ready === "burst") await isReady();
   const histogram = watchLoop ? monitorEventLoopDelay({ resolution: 1 }) : undefined;
   resetPeak();
   const resident = residentBytes();
@@ -50,13 +54,17 @@ export async function burst(variant, request) {
   histogram?.disable();
   const wallMs = performance.now() - wall;
   const { user, system } = process.cpuUsage(cpu);
-  return {
+  const measured = {
     wallMs,
     runMs,
     cpuMs: (user + system) / 1e3,
-    sandboxBytes: request.sandboxBytes ? await variant.sandboxBytes() : undefined,
+    residentBytes: residentBytes(),
     peakGrowthBytes: peakResidentBytes() - resident,
     loopP50Ms: histogram && histogram.percentile(50) / 1e6,
     loopP99Ms: histogram && histogram.percentile(99) / 1e6,
   };
+  // What it still has to make must not burden the variant that comes next.
+  await isReady();
+  if (request.sandboxBytes) measured.sandboxBytes = await variant.sandboxBytes();
+  return measured;
 }

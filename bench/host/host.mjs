@@ -20,17 +20,27 @@ export class Host {
     return host;
   }
 
-  async burst(request) {
-    this.#child.send(request);
-    const answer = await this.#answer();
-    if (answer.error !== undefined) throw new Error(answer.error);
-    return answer.measured;
+  /** One burst's measurements; see burst.mjs for the request. */
+  burst(request) {
+    return this.#ask(request);
+  }
+
+  /** One run; resolves to { exitCode, stdout, stderr }, both as text. */
+  tell(argv) {
+    return this.#ask({ tell: argv });
   }
 
   async close() {
     const ended = once(this.#child, "exit");
     this.#child.disconnect();
     await ended;
+  }
+
+  async #ask(request) {
+    this.#child.send(request);
+    const { answer, error } = await this.#answer();
+    if (error !== undefined) throw new Error(error);
+    return answer;
   }
 
   async #answer() {

@@ -1,14 +1,7 @@
-import { hostCpu, wall } from "./measures.mjs";
+import { hostCpu, peakGrowth, wall } from "./measures.mjs";
 
 const kWritten = 2 * 2 ** 30;
 const kKept = 2 ** 20;
-
-const peakGrowth = {
-  name: "peak RSS growth",
-  unit: "MiB",
-  sample: (burst) => burst.peakGrowthBytes / 2 ** 20,
-  limit: { of: "max", atMost: 8, aim: 8 },
-};
 
 export const droppedOutput = {
   name: "dropped-output",
@@ -27,6 +20,6 @@ export const droppedOutput = {
   measures: [
     { ...wall, bars: { childProcess: { atMost: 0.6, aim: 0.4 } } },
     { ...hostCpu, bars: { childProcess: { atMost: 0.5, aim: 0.2 } } },
-    peakGrowth,
+    { ...peakGrowth, limit: { of: "max", atMost: 8, aim: 8 } },
   ],
 };

@@ -1,16 +1,16 @@
 // The suite, in the order in which it is measured and reported.
 
+import { concurrency } from "./concurrency.mjs";
 import { droppedOutput } from "./dropped-output.mjs";
-import { eightAtOnce } from "./eight-at-once.mjs";
 import { keptOutput } from "./kept-output.mjs";
-import { landlock } from "./landlock.mjs";
 import { largeHost } from "./large-host.mjs";
 import { oneRun } from "./one-run.mjs";
-import { drained, prewarmed, prewarmedLargeHost } from "./prewarmed.mjs";
+import { poolSize } from "./pool-size.mjs";
+import { sandboxMemory } from "./sandbox-memory.mjs";
 import { shellLists } from "./shell-lists.mjs";
 
 export const kScenarios = [
-  ...[oneRun, eightAtOnce, largeHost, droppedOutput, keptOutput],
-  ...[prewarmed, drained, prewarmedLargeHost],
-  ...[landlock, shellLists],
+  ...[oneRun, concurrency, poolSize, largeHost],
+  ...[keptOutput, droppedOutput],
+  ...[sandboxMemory, shellLists],
 ];

@@ -25,3 +25,23 @@ export const wall = {
   unit: "ms",
   sample: (burst) => burst.wallMs,
 };
+
+/** What the variant's own process has resident after a burst. */
+export const hostMemory = {
+  name: "host RSS",
+  unit: "MiB",
+  sample: (burst) => burst.residentBytes / 2 ** 20,
+};
+
+export const loopDelay = {
+  name: "loop delay",
+  unit: "ms",
+  sample: (burst) => burst.loopP50Ms,
+  tailSample: (burst) => burst.loopP99Ms,
+};
+
+export const peakGrowth = {
+  name: "peak RSS growth",
+  unit: "MiB",
+  sample: (burst) => burst.peakGrowthBytes / 2 ** 20,
+};

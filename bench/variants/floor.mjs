@@ -1,5 +1,5 @@
 // The C floor behind the interface of a host (host/host.mjs): compiled when its source is newer,
-// started anew for each burst.
+// started anew for each burst. `bare`: the command itself, without the sandbox.
 
 import { execFile } from "node:child_process";
 import { mkdir, stat } from "node:fs/promises";
@@ -10,6 +10,7 @@ const run = promisify(execFile);
 const kSource = fileURLToPath(new URL("../floor.c", import.meta.url));
 const kDirectory = fileURLToPath(new URL("../../build/bench/", import.meta.url));
 const kProgram = `${kDirectory}floor`;
+const kOutput = { maxBuffer: 64 * 2 ** 20 };
 
 const modifiedAt = (path) =>
   stat(path).then(
@@ -23,12 +24,13 @@ async function compile() {
   await run(process.env.CC ?? "cc", ["-std=c11", "-O2", "-Wall", "-o", kProgram, kSource]);
 }
 
-export async function openFloor({ sandbox }) {
+export async function openFloor({ sandbox, bare = false }) {
   await compile();
+  const prefix = bare ? [] : [sandbox.cmd, ...sandbox.options, "--"];
   return {
     async burst({ argv, runs, atOnce }) {
-      const command = [sandbox.cmd, ...sandbox.options, "--", ...argv];
-      const { stdout } = await run(kProgram, [String(atOnce), String(runs), ...command]);
+      const args = [String(atOnce), String(runs), ...prefix, ...argv];
+      const { stdout } = await run(kProgram, args, kOutput);
       return JSON.parse(stdout);
     },
     close() {},

@@ -1,14 +1,90 @@
-// What is measured. A variant with a module runs in a Node process of its own; the C floor is a
-// program that is started for each round.
+// What is measured. A variant with a module runs in a Node process of its own, `options` being what
+// its module is opened with; one without is the C program floor.c, started for each burst.
+//   kind    whose it is, which is how plots colour it: ours, floor, same-bwrap or peer
+//   share   of a burst's runs, for what is so slow that the suite would take too long
+//   startsNothing  it runs no command
+//   isUnconfined  it has no sandbox, so ours is not compared with it
+//   isolatesAs  the variant whose sandbox this one has, where it can't be asked itself
+
+const kPrewarmed = 8;
+const kPoolSizes = [2, 4, 8, 16];
+
+const pools = Object.fromEntries(
+  kPoolSizes.map((prewarm) => [
+    `pool${prewarm}`,
+    { title: `pool of ${prewarm}`, kind: "ours", module: "ours.mjs", options: { prewarm } },
+  ]),
+);
 
 export const kVariants = {
-  ours: { title: "ours", module: "ours.mjs" },
-  prewarmed: { title: "ours, prewarmed", module: "prewarmed.mjs" },
-  floor: { title: "(a) C floor" },
-  childProcess: { title: "(b) child_process", module: "child-process.mjs" },
-  execa: { title: "(c) execa", module: "execa.mjs" },
-  landlock: { title: "our Landlock", module: "landlock.mjs" },
-  bubblewrap: { title: "our Bubblewrap", module: "ours.mjs" },
-  shellLists: { title: "our shell lists", module: "shell-lists.mjs" },
-  shellParser: { title: "unbash alone", module: "shell-parser.mjs" },
+  ours: { title: "ours, cold", kind: "ours", module: "ours.mjs", options: { prewarm: 0 } },
+  prewarmed: {
+    title: "ours, prewarmed",
+    kind: "ours",
+    module: "ours.mjs",
+    options: { prewarm: kPrewarmed },
+  },
+  session: {
+    title: "ours, session",
+    kind: "ours",
+    module: "session.mjs",
+    options: { runtime: "bubblewrap" },
+  },
+  landlock: { title: "ours, Landlock", kind: "ours", module: "landlock.mjs" },
+  landlockSession: {
+    title: "ours, Landlock session",
+    kind: "ours",
+    module: "session.mjs",
+    options: { runtime: "landlock" },
+  },
+  floor: { title: "C floor, same bwrap", kind: "floor", isolatesAs: "childProcess" },
+  childProcess: {
+    title: "child_process, same bwrap",
+    kind: "same-bwrap",
+    module: "child-process.mjs",
+  },
+  execa: {
+    title: "execa, same bwrap",
+    kind: "same-bwrap",
+    module: "execa.mjs",
+    isolatesAs: "childProcess",
+  },
+  firejail: { title: "firejail", kind: "peer", module: "firejail.mjs", share: 0.2 },
+  sandboxRuntime: {
+    title: "sandbox-runtime",
+    kind: "peer",
+    module: "sandbox-runtime.mjs",
+    share: 0.2,
+  },
+  bare: {
+    title: "C, no sandbox",
+    kind: "floor",
+    isUnconfined: true,
+    options: { bare: true },
+  },
+  bareChildProcess: {
+    title: "child_process, no sandbox",
+    kind: "same-bwrap",
+    isUnconfined: true,
+    module: "bare-child-process.mjs",
+  },
+  ...pools,
+  shellLists: { title: "our shell lists", kind: "ours", module: "shell-lists.mjs" },
+  shellParser: {
+    title: "unbash alone",
+    kind: "peer",
+    startsNothing: true,
+    module: "shell-parser.mjs",
+  },
 };
+
+/** Ours without standing sandboxes, and with more and more of them. */
+export const poolVariants = ["ours", ...Object.keys(pools)];
+
+/** Why a variant can't run here, or undefined. */
+export async function whyMissing(name) {
+  const { module, options = {} } = kVariants[name];
+  if (module === undefined) return undefined;
+  const { missing } = await import(new URL(module, import.meta.url).href);
+  return missing?.(options);
+}

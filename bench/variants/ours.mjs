@@ -1,13 +1,17 @@
-// This package as an application uses it: the published entry point, strict isolation; each run in a
-// sandbox made for it.
+// This package as an application uses it: the published entry point, strict isolation. `prewarm` is
+// how many sandboxes it keeps standing; 0: every run builds its own.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { BubblewrapNativeRunner } from "../../dist/index.js";
 import { descendantBytes } from "../host/memory.mjs";
 
-export function open({ workspace }) {
-  const runner = new BubblewrapNativeRunner({ shadowDir: workspace, network: "deny", prewarm: 0 });
+export const missing = ({ prewarm }) =>
+  prewarm === 0 || BubblewrapNativeRunner.prototype.warm !== undefined
+    ? undefined
+    : "this build has no prewarmed sandboxes";
+
+function cold(runner) {
   return {
     exec: (input) => runner.exec(input),
     // What stands around a command that runs.
@@ -19,4 +23,21 @@ export function open({ workspace }) {
       return bytes;
     },
   };
+}
+
+function prewarmed(runner, prewarm) {
+  return {
+    exec: (input) => runner.exec(input),
+    async ready() {
+      const standing = await runner.warm();
+      if (standing < prewarm) throw new Error(`${standing} of ${prewarm} sandboxes stand`);
+    },
+    sandboxBytes: async () => descendantBytes(() => true) / prewarm,
+    close: () => runner.close(),
+  };
+}
+
+export function open({ workspace, prewarm = 0 }) {
+  const runner = new BubblewrapNativeRunner({ shadowDir: workspace, network: "deny", prewarm });
+  return prewarm === 0 ? cold(runner) : prewarmed(runner, prewarm);
 }

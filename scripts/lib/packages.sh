@@ -1,4 +1,7 @@
-# Which package brings what scripts/bootstrap looks for, for each package manager. Sourced, not run.
+# Which package brings what scripts/bootstrap and scripts/bench-peers look for, for each package
+# manager, and how it is installed. Sourced, not run.
+
+have() { command -v "$1" >/dev/null 2>&1; }
 
 package_manager() {
   for manager in apt-get dnf pacman apk; do
@@ -66,6 +69,9 @@ package_for() { # package_for MANAGER WHAT
     dnf:asan) echo libasan ;;
     dnf:tsan) echo libtsan ;;
     dnf:ubsan) echo libubsan ;;
+
+    *:socat) echo socat ;;
+    *:rg) echo ripgrep ;;
   esac
 }
 
@@ -94,4 +100,13 @@ install_command() { # install_command MANAGER PACKAGES
       else echo "pacman -Sy --needed --noconfirm $2"; fi ;;
     apk) echo "apk add $2" ;;
   esac
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then sh -c "$1"
+  elif have sudo && [ -t 0 ]; then sudo sh -c "$1"
+  elif have sudo; then sudo -n sh -c "$1"
+  elif have doas; then doas sh -c "$1"
+  else return 1
+  fi
 }

@@ -1,0 +1,116 @@
+// The plots of docs/benchmarks.md. Each is { file, draw(report) }; `draw` gives the SVG, or undefined
+// where the report lacks what it shows.
+
+import { rangesOf, scenarioOf, seriesOf } from "./data.mjs";
+import { legend, linesPanel } from "./lines.mjs";
+import { rangesHeight, rangesPanel } from "./ranges.mjs";
+import { svgDocument } from "./svg.mjs";
+import { styleFor } from "./theme.mjs";
+
+const kWidth = 860;
+const kTop = 96;
+const kPanelHeight = 230;
+
+function latency(report) {
+  const measured = scenarioOf(report, "one-run");
+  if (measured === undefined) return undefined;
+  const rows = rangesOf(measured, "one run");
+  const bottom = 66 + rangesHeight(rows);
+  const head = {
+    width: kWidth,
+    height: bottom + 52,
+    title: "Latency by tool",
+    description: "/bin/true, one at a time. Dot: median; bar: to p95; tick: p99. Logarithmic.",
+    style: styleFor(rows.map(({ name }) => name)),
+  };
+  const box = { left: 210, right: kWidth - 100, top: 66, bottom };
+  return svgDocument(head, rangesPanel(box, { xName: "ms", unit: "ms", rows }));
+}
+
+/** One panel whose lines bear their names at the end. */
+function labelled(head, { scenario }, panel, series) {
+  const height = 360;
+  const box = { left: 64, right: kWidth - 190, top: kTop, bottom: kTop + height };
+  const style = styleFor(series.map(({ name }) => name));
+  return svgDocument(
+    { ...head, width: kWidth, height: box.bottom + 52, style },
+    linesPanel(box, { ...panel, axis: scenario.axis, series, isLabelled: true }),
+  );
+}
+
+/** Panels side by side under one legend. */
+function sideBySide(head, { scenario: { axis } }, panels) {
+  const { series } = panels[0];
+  const width = kWidth / panels.length;
+  const bottom = kTop + 30 + kPanelHeight;
+  const boxAt = (i) => ({
+    left: i * width + 66,
+    right: (i + 1) * width - 16,
+    top: kTop + 30,
+    bottom,
+  });
+  return svgDocument(
+    { ...head, width: kWidth, height: bottom + 52, style: styleFor(series.map((s) => s.name)) },
+    legend(26, 74, series),
+    panels.map((panel, i) => linesPanel(boxAt(i), { ...panel, axis })),
+  );
+}
+
+function concurrency(report) {
+  const measured = scenarioOf(report, "concurrency");
+  if (measured === undefined) return undefined;
+  const head = {
+    title: "Throughput by concurrency",
+    description:
+      "/bin/true, nothing waited for in between. Medians of rounds, p10–p90. Logarithmic.",
+  };
+  const panel = { title: "runs per second" };
+  return labelled(head, measured, panel, seriesOf(measured, "throughput"));
+}
+
+function hostMemory(report) {
+  const measured = scenarioOf(report, "large-host");
+  if (measured === undefined) return undefined;
+  const head = {
+    title: "Loop delay and throughput by host memory",
+    description: "/bin/true, 8 in flight, in a host that holds touched Buffers. Logarithmic.",
+  };
+  return sideBySide(head, measured, [
+    { title: "event loop delay p99, ms", series: seriesOf(measured, "loop delay", "p99") },
+    { title: "runs per second", series: seriesOf(measured, "throughput") },
+  ]);
+}
+
+function outputSize(report) {
+  const measured = scenarioOf(report, "kept-output");
+  if (measured === undefined) return undefined;
+  const head = {
+    title: "Cost by output size",
+    description: "head -c from /dev/zero, all of it kept. Medians, p10–p90. Logarithmic.",
+  };
+  return sideBySide(head, measured, [
+    { title: "wall, ms", series: seriesOf(measured, "wall") },
+    { title: "host CPU, ms", series: seriesOf(measured, "host CPU per run") },
+    { title: "peak RSS growth, MiB", series: seriesOf(measured, "peak RSS growth") },
+  ]);
+}
+
+function poolSize(report) {
+  const measured = scenarioOf(report, "pool-size");
+  if (measured === undefined || measured.points[0].results.size < 2) return undefined;
+  const head = {
+    title: "Pool size against burst size",
+    description:
+      "A burst of /bin/true at the same moment, to the end of the last one; the pool stands full.",
+  };
+  const panel = { title: "ms for the whole burst" };
+  return labelled(head, measured, panel, seriesOf(measured, "wall"));
+}
+
+export const kPlots = [
+  { file: "latency.svg", draw: latency },
+  { file: "concurrency.svg", draw: concurrency },
+  { file: "host-memory.svg", draw: hostMemory },
+  { file: "output-size.svg", draw: outputSize },
+  { file: "pool-size.svg", draw: poolSize },
+];
