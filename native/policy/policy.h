@@ -26,6 +26,7 @@ struct BubblewrapPolicy {
   EnvironmentPolicy environment;
   bool with_proc = true;                // --proc /proc
   bool with_dev = true;                 // --dev /dev
+  bool write_workspace = true;          // false: /workspace is mounted read-only
   bool with_landlock = false;           // a second wall, put up by the launcher
   std::vector<std::string> extra_args;  // bwrap's, verbatim; see extra_args.h
   std::vector<std::string> required;    // layers without which nothing may run
