@@ -11,13 +11,18 @@ describe("the package", () => {
       "LocalNativeRunner",
       "RuntimeUnavailableError",
       "SandboxError",
+      "SkillError",
+      "WasmSkillExecutor",
       "availableRuntimes",
       "buildBubblewrapArgv",
+      "buildConfigForSkill",
       "checkShellCommand",
       "createRuntime",
       "forgetAvailability",
       "loadRuntimeConfig",
       "parseRuntimeConfig",
+      "runSandboxed",
+      "shouldUseOsSandbox",
     ]);
   });
 });

@@ -15,7 +15,7 @@ const kEscapes: Readonly<Record<string, string>> = {
 
 /** A string as a WAVE literal. */
 export function waveString(text: string): string {
-  const quoted = text.replace(/["\\\u0000-\u001f\u007f]/g, (character) => {
+  const quoted = text.replace(/["\\\p{Cc}]/gu, (character) => {
     if (character === '"' || character === "\\") return `\\${character}`;
     return `\\u{${character.charCodeAt(0).toString(16)}}`;
   });
