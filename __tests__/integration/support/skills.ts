@@ -65,19 +65,22 @@ function place(root: string, name: string): string {
   return join(directory, `${name}.wasm`);
 }
 
-/** Builds all of them, each in a directory of its own. */
-export async function buildSkills(): Promise<SkillPaths> {
+/** Builds them, each in a directory of its own. */
+export async function buildSkills(
+  names: readonly SkillName[] = [...kFromC, ...kFromText],
+): Promise<SkillPaths> {
+  const isWanted = (name: SkillName) => names.includes(name);
   const root = tempDirectory("skills");
   const invalid = place(root, "invalid");
   writeFileSync(invalid, Buffer.from("\0asm\x01\0\0\0garbage", "latin1"));
   const paths: Partial<SkillPaths> = { invalid };
-  for (const name of kFromText) {
+  for (const name of kFromText.filter(isWanted)) {
     const path = place(root, name);
     const features = { mutable_globals: true };
     writeFileSync(path, await wat(readFileSync(join(sources, `${name}.wat`), "utf8"), features));
     paths[name] = path;
   }
-  for (const name of kFromC) {
+  for (const name of kFromC.filter(isWanted)) {
     const path = place(root, name);
     const failed = reason === undefined ? compileC(join(sources, `${name}.c`), path) : undefined;
     if (failed !== undefined) throw new Error(failed);

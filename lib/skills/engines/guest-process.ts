@@ -1,5 +1,6 @@
 /** Node processes that run a script of ../guest. */
 
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import type { RequestMessage } from "../guest/answer-shape.mjs";
@@ -45,12 +46,12 @@ export function guestProcess(
   message: unknown,
   maxStdoutBytes: number,
 ): EngineCommand {
-  const url = guestScript(script);
+  const path = fileURLToPath(guestScript(script));
   return {
-    argv: [process.execPath, "--no-warnings", ...flags, fileURLToPath(url)],
+    argv: [process.execPath, "--no-warnings", ...flags, path],
     stdin: new TextEncoder().encode(JSON.stringify(message)),
     env: { OPENSSL_CONF: "/dev/null" }, // the host's can't be read inside, which would be an error
-    readable: [process.execPath, fileURLToPath(new URL(".", url))],
+    readable: [process.execPath, dirname(path)],
     overheadBytes: kOverheadBytes,
     maxStdoutBytes,
   };
