@@ -8,9 +8,10 @@ import { largeHost } from "./large-host.mjs";
 import { oneRun } from "./one-run.mjs";
 import { drained, prewarmed, prewarmedLargeHost } from "./prewarmed.mjs";
 import { shellLists } from "./shell-lists.mjs";
+import { skill } from "./skill.mjs";
 
 export const kScenarios = [
   ...[oneRun, eightAtOnce, largeHost, droppedOutput, keptOutput],
   ...[prewarmed, drained, prewarmedLargeHost],
-  ...[landlock, shellLists],
+  ...[landlock, shellLists, skill],
 ];

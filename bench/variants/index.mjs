@@ -11,4 +11,8 @@ export const kVariants = {
   bubblewrap: { title: "our Bubblewrap", module: "ours.mjs" },
   shellLists: { title: "our shell lists", module: "shell-lists.mjs" },
   shellParser: { title: "unbash alone", module: "shell-parser.mjs" },
+  skillSandboxed: { title: "our sandboxed skill", module: "skill-sandboxed.mjs" },
+  skillProcess: { title: "our skill process", module: "skill-process.mjs" },
+  skillWorker: { title: "our skill worker", module: "skill-worker.mjs" },
+  skillNode: { title: "bare engine process", module: "skill-node.mjs" },
 };
