@@ -165,6 +165,10 @@ function describeSkills(way: Way): void {
     await refused("pours", limited("output"), "50", { maxOutputBytes: 50 * kMiB - 1 });
   });
 
+  testSkill("drips", "writes a byte at a time", async () => {
+    expect((await run("drips")).output).toBe("x".repeat(2 ** 20));
+  });
+
   testSkill("endless", "has its fuel kept by the operating system, which is reported", async () => {
     const limits = { maxFuel: 1_000_000, maxDurationMs: 20_000 };
     await refused("endless", limited("fuel"), "", limits);

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 
 import type { SandboxedAuditRecord } from "../../types/public.js";
-import type { AnswerMessage, FailureKind } from "./guest/answer-shape.mjs";
+import type { FailureKind, SkillLimitName } from "./guest/answer-shape.mjs";
 import type { SkillExecutionResult } from "./result.js";
 import { SkillError, type SkillErrorCode, type SkillErrorDetails } from "./skill-error.js";
 
@@ -28,8 +28,25 @@ const kAnswer = v.variant("success", [
   }),
 ]);
 
+type Measurements = {
+  fuel_consumed?: number | undefined;
+  memory_peak_bytes?: number | undefined;
+  duration_ms?: number | undefined;
+  /** What the skill wrote to its standard error. */
+  stderr?: string | undefined;
+};
+
+type SkillFailure = Measurements & {
+  success: false;
+  error: string;
+  error_kind?: FailureKind | undefined;
+  /** With the kind "limit". */
+  limit?: SkillLimitName | undefined;
+  exit_code?: number | undefined;
+};
+
 /** An answer that has been checked. */
-export type SkillAnswer = v.InferOutput<typeof kAnswer>;
+export type SkillAnswer = (Measurements & { success: true; output: string }) | SkillFailure;
 
 function protocolFailure(error: string, stderr?: string): SkillAnswer {
   const rest = stderr === undefined || stderr === "" ? {} : { stderr };
@@ -78,7 +95,7 @@ export type RunRecord = {
   stderr: string;
 };
 
-function failureOf(answer: AnswerMessage & { success: false }, record: RunRecord): SkillError {
+function failureOf(answer: SkillFailure, record: RunRecord): SkillError {
   const { error = "no reason given", error_kind: kind = "trap" } = answer;
   const details: SkillErrorDetails = {
     code: kCodes[kind],
@@ -98,7 +115,7 @@ function failureOf(answer: AnswerMessage & { success: false }, record: RunRecord
  * @throws SkillError when it is none of success.
  */
 export function settle(answer: SkillAnswer, record: RunRecord): SkillExecutionResult {
-  if (!answer.success) throw failureOf(answer as AnswerMessage & { success: false }, record);
+  if (!answer.success) throw failureOf(answer, record);
   const { fuel_consumed: fuelConsumed, memory_peak_bytes: memoryPeakBytes } = answer;
   return {
     output: answer.output,

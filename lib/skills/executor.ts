@@ -74,6 +74,10 @@ function audited({ answer, result }: EngineRun, walls: string[]): Ran {
   return { answer, audits: result.audits, stderr: new TextDecoder().decode(result.stderr), walls };
 }
 
+function fuelKeeper(cpuSeconds: number | undefined): string {
+  return cpuSeconds === undefined ? "engine" : `os: ${cpuSeconds} s of CPU time`;
+}
+
 /**
  * Runs WASM skills. Verified ones run directly: in a worker of this process where the engine can
  * bound them there, else in a process of their own. Untrusted ones run in a process in the OS
@@ -193,12 +197,7 @@ export class WasmSkillExecutor {
       memory: enforces.memory ? "engine" : "os",
       time: enforces.time ? "engine" : "supervisor",
       output: "engine",
-      fuel:
-        request.limits.maxFuel === undefined
-          ? undefined
-          : cpuSeconds === undefined
-            ? "engine"
-            : `os: ${cpuSeconds} s of CPU time`,
+      ...(request.limits.maxFuel === undefined ? {} : { fuel: fuelKeeper(cpuSeconds) }),
     };
   }
 }

@@ -8,8 +8,8 @@ export type SkillEnforcement = {
   memory: string;
   time: string;
   output: string;
-  /** Undefined when no fuel limit was set. */
-  fuel?: string | undefined;
+  /** Absent when no fuel limit was set. */
+  fuel?: string;
 };
 
 /** What a skill's run gave. */

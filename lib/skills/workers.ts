@@ -14,9 +14,9 @@ import { SkillError } from "./skill-error.js";
 /** A worker whose skill grew its memory beyond this is not kept: memory is freed at its end. */
 const kKeepBelowBytes = 32 * 1024 ** 2;
 
-/** Bounds of what V8 allocates for a worker besides a skill's memory. */
+/** Bounds of what V8 allocates for a worker besides a skill's memory: the longest output, mostly. */
 const kResourceLimits = {
-  maxOldGenerationSizeMb: 192,
+  maxOldGenerationSizeMb: 384,
   maxYoungGenerationSizeMb: 32,
   stackSizeMb: 4,
 };

@@ -17,6 +17,7 @@ const kFromC = ["forged", "hog", "json", "passwd", "pours", "sleeps"] as const;
 const kFromText = [
   "bytes",
   "deep",
+  "drips",
   "echo",
   "endless",
   "grows",

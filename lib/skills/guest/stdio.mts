@@ -15,6 +15,9 @@ const kInvalid = 28;
 const kNotSupported = 58;
 const kIllegalSeek = 70;
 
+/** Buffers of one call: Linux' IOV_MAX. */
+const kMaxVectors = 1024;
+
 const kRightRead = 1n << 1n;
 const kRightWrite = 1n << 6n;
 
@@ -34,28 +37,40 @@ const kForwarded = [
 type WasiCall = (...values: never[]) => number;
 export type WasiImports = Record<string, WasiCall>;
 
-/** Collects what is written, up to a number of bytes. */
+/** Bytes that a sink starts with. */
+const kFirstBytes = 4096;
+
+/** Collects what is written, up to a number of bytes, in one buffer however small the pieces are. */
 export class Sink {
-  readonly #chunks: Uint8Array[] = [];
   readonly #limit: number;
+  #buffer: Uint8Array;
   #size = 0;
   /** More was written than is kept. */
   isFull = false;
 
   constructor(limit: number) {
     this.#limit = limit;
+    this.#buffer = new Uint8Array(Math.min(limit, kFirstBytes));
   }
 
   add(bytes: Uint8Array): void {
     const room = this.#limit - this.#size;
     if (bytes.length > room) this.isFull = true;
-    const kept = bytes.slice(0, room);
+    const kept = bytes.subarray(0, room);
+    this.#reserve(this.#size + kept.length);
+    this.#buffer.set(kept, this.#size);
     this.#size += kept.length;
-    this.#chunks.push(kept);
   }
 
   bytes(): Uint8Array {
-    return Buffer.concat(this.#chunks);
+    return this.#buffer.subarray(0, this.#size);
+  }
+
+  #reserve(size: number): void {
+    if (size <= this.#buffer.length) return;
+    const larger = new Uint8Array(Math.min(this.#limit, Math.max(size, this.#buffer.length * 2)));
+    larger.set(this.#buffer);
+    this.#buffer = larger;
   }
 }
 
@@ -136,6 +151,7 @@ export class Stdio {
 
   #fdRead(fd: number, vectors: number, count: number, result: number): number {
     if (fd !== 0 || !this.#open.has(fd)) return kBadDescriptor;
+    if (count >>> 0 > kMaxVectors) return kInvalid;
     let total = 0;
     for (const buffer of this.#buffers(vectors, count)) {
       const piece = this.#input.subarray(this.#read, this.#read + buffer.length);
@@ -149,6 +165,7 @@ export class Stdio {
 
   #fdWrite(fd: number, vectors: number, count: number, result: number): number {
     if ((fd !== 1 && fd !== 2) || !this.#open.has(fd)) return kBadDescriptor;
+    if (count >>> 0 > kMaxVectors) return kInvalid;
     const sink = fd === 1 ? this.out : this.err;
     let total = 0;
     for (const buffer of this.#buffers(vectors, count)) {
