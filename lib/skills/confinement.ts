@@ -27,26 +27,20 @@ export type ConfinementOptions = {
   environment?: Variables | undefined;
 };
 
-/** Layers without which an untrusted skill does not run. */
-const kRequired: Record<SkillRuntimeName, string[]> = {
-  bubblewrap: [
-    "mount-namespace",
-    "read-only-root",
-    "pid-namespace",
-    "network-namespace",
-    "no-capabilities",
-    "no-new-privs",
-    "seccomp",
-  ],
-  landlock: [
-    "landlock-fs",
-    "no-sockets",
-    "pid-namespace",
-    "no-capabilities",
-    "no-new-privs",
-    "seccomp",
-  ],
-};
+const kPrivileges = ["no-capabilities", "no-new-privs", "seccomp"];
+const kNamespaces = ["mount-namespace", "read-only-root", "pid-namespace", "network-namespace"];
+const kLandlock = ["landlock-fs", "no-sockets"];
+
+/**
+ * Layers without which an untrusted skill does not run, in the order in which they are tried. Where
+ * Landlock can't have a pid namespace, its own scope keeps signals in: to the launcher as well, whose
+ * work the end of all processes is then.
+ */
+const kRequired: readonly (readonly [SkillRuntimeName, readonly string[]])[] = [
+  ["bubblewrap", [...kNamespaces, ...kPrivileges]],
+  ["landlock", [...kLandlock, "pid-namespace", ...kPrivileges]],
+  ["landlock", [...kLandlock, "landlock-scope", ...kPrivileges]],
+];
 
 /** Where the dynamic loader finds the libraries of an engine. */
 const kLibraries = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
@@ -81,13 +75,12 @@ function candidates(options: ConfinementOptions): {
 }
 
 /** What the canary proves: it needs a shell, so it sees more than a skill's process. */
-function provedConfig(name: SkillRuntimeName, bwrapPath: string | undefined): RuntimeConfigInput {
-  return {
-    runtimeType: name,
-    network: "deny",
-    required: kRequired[name],
-    bubblewrap: { bwrapPath },
-  };
+function provedConfig(
+  runtimeType: SkillRuntimeName,
+  required: readonly string[],
+  bwrapPath: string | undefined,
+): RuntimeConfigInput {
+  return { runtimeType, network: "deny", required, bubblewrap: { bwrapPath } };
 }
 
 /** The same with as little to read and to write as the runtime can have. */
@@ -121,8 +114,9 @@ function narrowed(config: RuntimeConfig, readable: readonly string[]): RuntimeCo
 export async function confine(options: ConfinementOptions = {}): Promise<Confinement> {
   const { names, bwrapPath } = candidates(options);
   const steps: RuntimeStep[] = [];
-  for (const name of names) {
-    const config = parseRuntimeConfig(provedConfig(name, bwrapPath));
+  for (const [name, required] of kRequired) {
+    if (!names.includes(name)) continue;
+    const config = parseRuntimeConfig(provedConfig(name, required, bwrapPath));
     try {
       await createRuntime(config, { environment: {} });
     } catch (error) {
