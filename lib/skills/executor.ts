@@ -132,6 +132,9 @@ export class WasmSkillExecutor {
   ): Promise<SkillExecutionResult> {
     const own = checkSkill(skill);
     const text = checkInput(input);
+    if (typeof options !== "object" || options === null) {
+      throw invalidType("options", "an object", options);
+    }
     const signal = checkSignal(options.signal);
     const request = await readRequest(own, text);
     const strictFuel = this.#strictLimits && request.limits.maxFuel !== undefined;

@@ -73,7 +73,8 @@ TEST(PlanBubblewrap, StrictSealsTheRootBeforeTheWorkspace) {
 }
 
 TEST(PlanBubblewrap, AWorkspaceThatMayNotBeWrittenIsRemountedLast) {
-  const Texts sealed = {"--bind", "/real/ws", "/workspace", "--remount-ro", "/workspace", "--chdir"};
+  const Texts sealed = {"--bind",       "/real/ws",   "/workspace",
+                        "--remount-ro", "/workspace", "--chdir"};
   for (const Isolation isolation : {Isolation::kStrict, Isolation::kCompat}) {
     BubblewrapPolicy policy = Policy({"/usr"}, isolation);
     EXPECT_FALSE(Has(Options(policy, {}), {"--remount-ro", "/workspace"}));
