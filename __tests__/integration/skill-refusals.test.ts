@@ -31,7 +31,7 @@ function countingEngine(): SkillEngine & { commands: number } {
       const argv = [process.execPath, "-p", "6*7"];
       const env = { OPENSSL_CONF: "/dev/null" };
       const readable = [process.execPath];
-      const bounds = { overheadBytes: 256 * 1024 ** 2, maxStdoutBytes: 100 };
+      const bounds = { overheadBytes: 1024 ** 3, maxStdoutBytes: 100 };
       return { argv, env, readable, stdin: new Uint8Array(), ...bounds };
     },
     answer: ({ stdout }: { stdout: Uint8Array }) => ({

@@ -7,8 +7,13 @@ import type { RequestMessage } from "../guest/answer-shape.mjs";
 import { guestScript } from "../guest-script.js";
 import type { EngineCommand, SkillRequest } from "./engine.js";
 
+const kMiB = 1024 ** 2;
+
+/** Since version 13 V8 maps the range of its code, 512 MiB, as writable, which RLIMIT_DATA counts. */
+const kCodeRangeBytes = Number.parseInt(process.versions.v8, 10) >= 13 ? 512 * kMiB : 0;
+
 /** What Node itself needs of writable memory: V8's heap and code, its threads' stacks. */
-const kOverheadBytes = 256 * 1024 ** 2;
+const kOverheadBytes = 256 * kMiB + kCodeRangeBytes;
 
 /** A character of an output may take six bytes of JSON, and the rest of an answer is small. */
 const kJsonBytes = 6;
