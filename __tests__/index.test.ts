@@ -12,9 +12,12 @@ describe("the package", () => {
       "LocalNativeRunner",
       "RuntimeUnavailableError",
       "SandboxError",
+      "SkillError",
+      "WasmSkillExecutor",
       "applyProcessSandbox",
       "availableRuntimes",
       "buildBubblewrapArgv",
+      "buildConfigForSkill",
       "checkShellCommand",
       "createBubblewrapProcessSandbox",
       "createRuntime",
@@ -22,7 +25,9 @@ describe("the package", () => {
       "isNested",
       "loadRuntimeConfig",
       "parseRuntimeConfig",
+      "runSandboxed",
       "sandboxFromEnv",
+      "shouldUseOsSandbox",
     ]);
   });
 });

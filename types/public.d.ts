@@ -227,6 +227,8 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions & {
    * "/" in `roBinds`; the audit then has the layer "no-proc".
    */
   procBind?: boolean | undefined;
+  /** Whether the workspace may be written. Default true. */
+  allowWriteWorkspace?: boolean | undefined;
   /** Further walls inside the sandbox. Default none. */
   layers?: readonly "landlock"[] | undefined;
   /** Names of layers that must be in force, else the outcome is "setup-failed". Default none. */

@@ -12,6 +12,8 @@ async function parse(...words: string[]): Promise<Call> {
     run: async (command, options) => void calls.push({ action: "run", command, options }),
     explain: async (command, options) => void calls.push({ action: "explain", command, options }),
     doctor: async (options) => void calls.push({ action: "doctor", command: [], options }),
+    runSkill: async (path, options) =>
+      void calls.push({ action: "runSkill", command: [path], options }),
   });
   await program.parseAsync(words, { from: "user" });
   const [call] = calls;
@@ -99,6 +101,35 @@ describe("--runtime", () => {
   });
 });
 
+describe("skill run", () => {
+  const kDefaults = { tier: "untrusted", input: "", timeout: 30_000, engine: "auto" };
+
+  it("is untrusted when nothing is said", async () => {
+    const call = await parse("skill", "run", "a.wasm");
+    expect(call).toEqual({ action: "runSkill", command: ["a.wasm"], options: kDefaults });
+  });
+
+  it("has its options", async () => {
+    const { options } = await parse(
+      ...["skill", "run", "--tier", "verified", "-i", "-", "--memory", "64M", "-t", "500ms"],
+      ...["--fuel", "9", "--max-output", "2M", "--engine", "wasmtime", "--runtime", "landlock"],
+      ...["--strict-limits", "--json", "a.wasm"],
+    );
+    expect(options).toEqual({
+      tier: "verified",
+      input: "-",
+      memory: 64 * 1024 ** 2,
+      timeout: 500,
+      fuel: 9,
+      maxOutput: 2 * 1024 ** 2,
+      engine: "wasmtime",
+      runtime: "landlock",
+      strictLimits: true,
+      json: true,
+    });
+  });
+});
+
 describe("misuse", () => {
   it.each([
     [["run"], /missing required argument/],
@@ -118,6 +149,11 @@ describe("misuse", () => {
     [["explain", "--runtime", "landlock", "--", "ls"], /unknown option '--runtime'/],
     [["doctor", "extra"], /too many arguments/],
     [["frob"], /unknown command 'frob'/],
+    [["skill", "run"], /missing required argument 'path'/],
+    [["skill", "run", "a.wasm", "--tier", "local"], /local.*untrusted, verified/],
+    [["skill", "run", "a.wasm", "--runtime", "native"], /native.*auto, bubblewrap, landlock/],
+    [["skill", "run", "a.wasm", "--timeout", "none"], /--timeout/],
+    [["skill", "run", "a.wasm", "b.wasm"], /too many arguments/],
   ])("%j is refused in one line with a fix", async (words, expected) => {
     const text = await complaint(...words);
     expect(text).toMatch(expected);

@@ -38,7 +38,9 @@ class WarmRunner implements NativeRunner {
   }
 }
 
-describePromises("prewarmed", (options) => new WarmRunner(options));
+describe("prewarmed", () => {
+  describePromises("bubblewrap", (options) => new WarmRunner(options));
+});
 
 /** A result without what is measured. */
 function comparable(result: SandboxedExecResult): unknown {

@@ -139,6 +139,20 @@ describeSandboxed("the workspace", () => {
     expect(files.out).toBe("./d/e/f\n./d/e/link");
   });
 
+  test.each(["strict", "compat"] as const)("%s: can be read-only", async (isolation) => {
+    const workspace = tempDirectory();
+    writeFileSync(join(workspace, "in"), "from the host");
+    const script = "cat in; echo x > in; echo y > new; mkdir d; ls";
+    const options = { shadowDir: workspace, isolation };
+    const sealed = new BubblewrapNativeRunner({ ...options, allowWriteWorkspace: false });
+    const seen = await run(sealed, script);
+    expect(seen.out).toBe("from the hostin");
+    expect(seen.err.match(/Read-only file system/g)).toHaveLength(3);
+    expect((await run(new BubblewrapNativeRunner(options), script)).out).toBe(
+      "from the hostd\nin\nnew",
+    );
+  });
+
   test("a relative one is taken from the host's directory at the run", async () => {
     const parent = tempDirectory();
     const before = process.cwd();

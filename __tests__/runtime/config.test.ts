@@ -29,6 +29,7 @@ const kDefaults = {
     roBinds: ["/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin"],
     devBind: true,
     procBind: true,
+    allowWriteWorkspace: true,
     extraArgs: [],
     isolation: "strict",
     layers: [],

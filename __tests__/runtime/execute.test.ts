@@ -127,6 +127,7 @@ describe("what the runners are made with", () => {
       isolation: "strict",
       devBind: true,
       procBind: true,
+      allowWriteWorkspace: true,
       extraArgs: ["--hostname", "x"],
       layers: ["landlock"],
       required: ["seccomp"],

@@ -8,9 +8,10 @@ import { oneRun } from "./one-run.mjs";
 import { poolSize } from "./pool-size.mjs";
 import { sandboxMemory } from "./sandbox-memory.mjs";
 import { shellLists } from "./shell-lists.mjs";
+import { skill } from "./skill.mjs";
 
 export const kScenarios = [
   ...[oneRun, concurrency, poolSize, largeHost],
   ...[keptOutput, droppedOutput],
-  ...[sandboxMemory, shellLists],
+  ...[sandboxMemory, shellLists, skill],
 ];

@@ -76,6 +76,10 @@ export const kVariants = {
     startsNothing: true,
     module: "shell-parser.mjs",
   },
+  skillSandboxed: { title: "our sandboxed skill", kind: "ours", module: "skill-sandboxed.mjs" },
+  skillProcess: { title: "our skill process", kind: "ours", module: "skill-process.mjs" },
+  skillWorker: { title: "our skill worker", kind: "ours", module: "skill-worker.mjs" },
+  skillNode: { title: "bare engine process", kind: "same-bwrap", module: "skill-node.mjs" },
 };
 
 /** Ours without standing sandboxes, and with more and more of them. */

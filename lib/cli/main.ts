@@ -11,6 +11,7 @@ import { doctor } from "./doctor.js";
 import { explain } from "./explain.js";
 import { createProgram } from "./program.js";
 import { run } from "./run.js";
+import { runSkill } from "./skill.js";
 import { CliError, complain } from "./terminal.js";
 import { packageVersion } from "./version.js";
 
@@ -40,7 +41,7 @@ function report(error: unknown): number {
   return 70; // EX_SOFTWARE, sysexits(3)
 }
 
-const program = createProgram(packageVersion(), { run, explain, doctor });
+const program = createProgram(packageVersion(), { run, explain, doctor, runSkill });
 try {
   await program.parseAsync();
 } catch (error) {

@@ -8,6 +8,8 @@ import type { DoctorOptions } from "./doctor.js";
 import { formatDuration, parseDuration } from "./duration.js";
 import type { CliOptions } from "./options.js";
 import { formatSize, parseSize } from "./size.js";
+import type { SkillCliOptions } from "./skill.js";
+import { addSkillCommand } from "./skill-command.js";
 import { parseVariable } from "./variable.js";
 
 /** What the commands do. */
@@ -15,6 +17,7 @@ export type Actions = {
   run(command: string[], options: CliOptions): Promise<void>;
   explain(command: string[], options: CliOptions): Promise<void>;
   doctor(options: DoctorOptions): Promise<void>;
+  runSkill(path: string, options: SkillCliOptions): Promise<void>;
 };
 
 function required<Value>(value: Value | undefined, expected: string): Value {
@@ -66,12 +69,12 @@ function environmentPolicy(text: string): EnvironmentPolicy {
 }
 
 /** The parser's complaint in the form of all others. */
-function misuse(text: string): string {
+function misuse(text: string, command: string): string {
   const message = text
     .replace(/^error: /, "")
     .trimEnd()
     .replaceAll("\n", " ");
-  return `native-runner: ${message}\nfix: see \`native-runner run --help\`\n`;
+  return `native-runner: ${message}\nfix: see \`native-runner ${command} --help\`\n`;
 }
 
 function runtimeOption(description: string): Option {
@@ -130,11 +133,11 @@ export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
-    .usage("run|explain|doctor [options] -- COMMAND...")
+    .usage("run|explain|doctor|skill [options] -- COMMAND...")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(misuse(text)) })
+    .configureOutput({ outputError: (text, write) => write(misuse(text, "run")) })
     .addHelpText(
       "after",
       `
@@ -172,5 +175,8 @@ Examples:
     .option("--config <file>", "the runtimes' configuration, a JSON file")
     .option("--json", "print one JSON object instead")
     .action((options: DoctorOptions) => actions.doctor(options));
+  addSkillCommand(program, { finiteDuration, size, count }, actions.runSkill).configureOutput({
+    outputError: (text, write) => write(misuse(text, "skill run")),
+  });
   return program;
 }

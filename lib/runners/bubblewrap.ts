@@ -53,6 +53,8 @@ export class BubblewrapNativeRunner implements NativeRunner {
   readonly devBind: boolean;
   /** Whether a private /proc is mounted. Default true. */
   readonly procBind: boolean;
+  /** Whether the workspace may be written. Default true. */
+  readonly allowWriteWorkspace: boolean;
   /** Further walls inside the sandbox. Default none. */
   readonly layers: readonly "landlock"[];
   /** Layers that must be in force. Default none. */
@@ -71,7 +73,7 @@ export class BubblewrapNativeRunner implements NativeRunner {
     this.shadowDir = own.shadowDir;
     const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, network = "deny" } = own;
     const { isolation = "strict", envPolicy = "scrub" } = own;
-    const { devBind = true, procBind = true } = own;
+    const { devBind = true, procBind = true, allowWriteWorkspace = true } = own;
     const { extraArgs = kNone, layers = kNone, required = kNone } = own;
     this.bwrapPath = bwrapPath;
     this.roBinds = roBinds;
@@ -81,6 +83,7 @@ export class BubblewrapNativeRunner implements NativeRunner {
     this.extraArgs = extraArgs;
     this.devBind = devBind;
     this.procBind = procBind;
+    this.allowWriteWorkspace = allowWriteWorkspace;
     this.layers = layers;
     this.required = required;
     this.prewarm = own.prewarm;

@@ -54,6 +54,7 @@ const kSections = {
     roBinds: list(path, kDefaultRuntimeBinds),
     devBind: v.optional(flag, true),
     procBind: v.optional(flag, true),
+    allowWriteWorkspace: v.optional(flag, true),
     extraArgs: list(safe),
     isolation: v.optional(v.picklist(["strict", "compat"]), "strict"),
     layers: list(v.picklist(["landlock"])),

@@ -44,6 +44,8 @@ export type BubblewrapConfig = {
   devBind: boolean;
   /** Mount a private /proc. Default true. */
   procBind: boolean;
+  /** Default true. */
+  allowWriteWorkspace: boolean;
   /** Options for bwrap, passed verbatim. Default none. */
   extraArgs: string[];
   /** Default "strict". */

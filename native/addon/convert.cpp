@@ -136,6 +136,8 @@ std::optional<BubblewrapPolicy> ReadBubblewrapPolicy(Reader& reader, const Napi:
   policy.extra_args = ReadStrings(reader, *options, "extraArgs");
   policy.with_proc = reader.Boolean(*options, "procBind", "procBind").value_or(true);
   policy.with_dev = reader.Boolean(*options, "devBind", "devBind").value_or(true);
+  policy.write_workspace =
+      reader.Boolean(*options, "allowWriteWorkspace", "allowWriteWorkspace").value_or(true);
   for (const std::string& layer : ReadStrings(reader, *options, "layers")) {
     if (layer == "landlock") {
       policy.with_landlock = true;

@@ -72,8 +72,8 @@ struct HostFacts {
 // it is >= 0 and facts.bwrap_bind_fd; `cwd` is absolute inside the sandbox. `tmp_bytes` caps the
 // private tmpfs, 0 = none. `launcher` is the descriptor of the launcher's image, which becomes
 // kLauncherFile where the policy has no /proc. With strict isolation, mount points are made first
-// and /, /dev and (for root) /proc are then remounted read-only, so that only /workspace, /tmp and
-// /dev/shm can be written.
+// and /, /dev and (for root) /proc are then remounted read-only, so that only /workspace (unless
+// the policy says no), /tmp and /dev/shm can be written.
 BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& facts,
                               const std::string& workspace, int descriptor, const std::string& cwd,
                               std::uint64_t tmp_bytes, int launcher = -1);

@@ -99,6 +99,10 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
                          .source = workspace,
                          .target = kWorkspace,
                          .descriptor = facts.bwrap_bind_fd ? descriptor : -1});
+  if (!policy.write_workspace) {
+    plan.mounts.push_back(
+        {.kind = Mount::Kind::kRemountReadOnly, .source = "", .target = kWorkspace});
+  }
   return plan;
 }
 

@@ -29,6 +29,7 @@ struct BubblewrapPolicy {
   std::string proc_path = "/proc";  // a run's are always these three
   std::string dev_path = "/dev";
   std::string tmp_path = "/tmp";
+  bool write_workspace = true;          // false: /workspace is mounted read-only
   bool with_landlock = false;           // a second wall, put up by the launcher
   std::vector<std::string> extra_args;  // bwrap's, verbatim; see extra_args.h
   std::vector<std::string> required;    // layers without which nothing may run

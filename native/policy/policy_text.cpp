@@ -61,6 +61,7 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
   AddLines(text, "ro-bind", RoBindsOf(policy));
   if (!policy.with_proc) AddLine(text, "proc", "no");
   if (!policy.with_dev) AddLine(text, "dev", "no");
+  if (!policy.write_workspace) AddLine(text, "write-workspace", "no");
   AddLines(text, "extra-arg", policy.extra_args);
   if (policy.with_landlock) AddLine(text, "landlock", "yes");
   AddLines(text, "required", policy.required);

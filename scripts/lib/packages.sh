@@ -72,6 +72,13 @@ package_for() { # package_for MANAGER WHAT
 
     *:socat) echo socat ;;
     *:rg) echo ripgrep ;;
+    # For the tests only: skills are built from C where these can be had.
+    dnf:wasi-libc) echo wasi-libc-devel ;;
+    apt-get:wasi-libc | pacman:wasi-libc | apk:wasi-libc) echo wasi-libc ;;
+    *:wasm-linker) echo lld ;;
+    apt-get:wasi-runtime) echo libclang-rt-dev-wasm32 ;;
+    pacman:wasi-runtime | apk:wasi-runtime) echo wasi-compiler-rt ;;
+    dnf:wasi-runtime) echo wasi-libc-static ;;
   esac
 }
 

@@ -47,7 +47,8 @@ export const bubblewrapKind: RuntimeKind = {
     network: networkOf(config) === "allow",
   }),
   makeRunner: (config, options, mounts) => {
-    const { bwrapPath, devBind, procBind, extraArgs, isolation, layers } = config.bubblewrap;
+    const { bwrapPath, devBind, procBind, allowWriteWorkspace } = config.bubblewrap;
+    const { extraArgs, isolation, layers } = config.bubblewrap;
     const plain = mounts.every(({ mode, hostPath, guestPath }) => {
       return mode === "ro" && hostPath === guestPath;
     });
@@ -59,6 +60,7 @@ export const bubblewrapKind: RuntimeKind = {
       isolation,
       devBind,
       procBind,
+      allowWriteWorkspace,
       extraArgs: plain ? extraArgs : [...extraArgs, ...mountArgs(mounts)],
       layers,
       required: config.required,

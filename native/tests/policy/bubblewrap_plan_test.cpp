@@ -72,6 +72,17 @@ TEST(PlanBubblewrap, StrictSealsTheRootBeforeTheWorkspace) {
                             "/workspace", "--chdir",    "/workspace/a"}));
 }
 
+TEST(PlanBubblewrap, AWorkspaceThatMayNotBeWrittenIsRemountedLast) {
+  const Texts sealed = {"--bind",       "/real/ws",   "/workspace",
+                        "--remount-ro", "/workspace", "--chdir"};
+  for (const Isolation isolation : {Isolation::kStrict, Isolation::kCompat}) {
+    BubblewrapPolicy policy = Policy({"/usr"}, isolation);
+    EXPECT_FALSE(Has(Options(policy, {}), {"--remount-ro", "/workspace"}));
+    policy.write_workspace = false;
+    EXPECT_TRUE(Has(Options(policy, {}), sealed));
+  }
+}
+
 TEST(PlanBubblewrap, UsesWhatTheHostOffers) {
   HostFacts facts;
   facts.bwrap_bind_fd = true;

@@ -40,6 +40,9 @@ TEST(PolicyText, DependsOnEveryFieldOfThePolicy) {
   policy = {};
   policy.ro_binds_named = true;
   EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.write_workspace = false;
+  EXPECT_NE(PolicyText(policy), base);
   for (const auto mode : {EnvironmentPolicy::Mode::kInherit, EnvironmentPolicy::Mode::kClean,
                           EnvironmentPolicy::Mode::kNames}) {
     policy = {};

@@ -1,0 +1,4 @@
+/* Sleeps for an hour. */
+#include <unistd.h>
+
+int main(void) { return sleep(3600) != 0; }

@@ -1,0 +1,63 @@
+/** Node processes that run a script of ../guest. */
+
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import type { RequestMessage } from "../guest/answer-shape.mjs";
+import { guestScript } from "../guest-script.js";
+import type { EngineCommand, SkillRequest } from "./engine.js";
+
+const kMiB = 1024 ** 2;
+
+/** Since version 13 V8 maps the range of its code, 512 MiB, as writable, which RLIMIT_DATA counts. */
+const kCodeRangeBytes = Number.parseInt(process.versions.v8, 10) >= 13 ? 512 * kMiB : 0;
+
+/** What Node itself needs of writable memory: V8's heap and code, its threads' stacks. */
+const kOverheadBytes = 256 * kMiB + kCodeRangeBytes;
+
+/** A character of an output may take six bytes of JSON, and the rest of an answer is small. */
+const kJsonBytes = 6;
+const kAnswerBytes = 1024 ** 2;
+
+/** Bytes of the longest answer about an output of `maxOutputBytes`. */
+export function maxAnswerBytes(maxOutputBytes: number): number {
+  return maxOutputBytes * kJsonBytes + kAnswerBytes;
+}
+
+/** The request that all the scripts which run a skill are sent. */
+export function requestMessage({
+  wasmPath,
+  input,
+  trustTier,
+  limits,
+}: SkillRequest): RequestMessage {
+  return {
+    wasm_path: wasmPath,
+    input,
+    trust_tier: trustTier,
+    resource_limits: {
+      max_memory_bytes: limits.maxMemoryBytes,
+      max_duration_ms: limits.maxDurationMs,
+      ...(limits.maxFuel === undefined ? {} : { max_fuel: limits.maxFuel }),
+      max_output_bytes: limits.maxOutputBytes,
+    },
+  };
+}
+
+/** @param flags Node's and V8's options. */
+export function guestProcess(
+  script: string,
+  flags: readonly string[],
+  message: unknown,
+  maxStdoutBytes: number,
+): EngineCommand {
+  const path = fileURLToPath(guestScript(script));
+  return {
+    argv: [process.execPath, "--no-warnings", ...flags, path],
+    stdin: new TextEncoder().encode(JSON.stringify(message)),
+    env: { OPENSSL_CONF: "/dev/null" }, // the host's can't be read inside, which would be an error
+    readable: [process.execPath, dirname(path)],
+    overheadBytes: kOverheadBytes,
+    maxStdoutBytes,
+  };
+}

@@ -1,0 +1,206 @@
+import { open, realpath, stat } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+
+import { invalidType, invalidValue } from "../errors.js";
+import { checkSignal } from "../runners/abort.js";
+import { LocalNativeRunner } from "../runners/local.js";
+import { type RunRecord, type SkillAnswer, settle } from "./answer.js";
+import type { ConfinementOptions } from "./confinement.js";
+import { cpuSecondsFor, type EngineRun, runEngine } from "./engine-process.js";
+import {
+  checkEngine,
+  chooseEngine,
+  type EngineShelf,
+  type SkillEngineName,
+} from "./engines/choice.js";
+import { ComponentSkillEngine } from "./engines/component.js";
+import type { SkillEngine, SkillRequest } from "./engines/engine.js";
+import { NodeSkillEngine } from "./engines/node.js";
+import { binaryKind } from "./guest/module-limits.mjs";
+import { withPrivateDirectory } from "./private-directory.js";
+import type { SkillEnforcement, SkillExecutionResult } from "./result.js";
+import { runSandboxed } from "./sandbox.js";
+import { buildConfigForSkill } from "./sandbox-config.js";
+import { checkInput, checkSkill, type Skill } from "./skill.js";
+import { SkillError } from "./skill-error.js";
+import { shouldUseOsSandbox } from "./tier.js";
+import { SkillWorkers } from "./workers.js";
+
+/** Bytes of the largest module that is looked at. */
+const kMaxModuleBytes = 256 * 1024 ** 2;
+
+/** Options of a {@link WasmSkillExecutor}. */
+export type WasmSkillExecutorOptions = ConfinementOptions & {
+  /** A name, or an engine of the host's own. Default "auto": the built-in one; see docs/skills.md. */
+  engine?: "auto" | SkillEngineName | SkillEngine | undefined;
+  /** Refuse a limit that the engine itself can't keep. Default false: the OS keeps it. */
+  strictLimits?: boolean | undefined;
+  /** Verified skills in workers at once; further ones wait. Default: as many as CPUs. */
+  maxWorkers?: number | undefined;
+  /** Absolute; where engines may keep compiled code of verified skills. Default nowhere. */
+  cacheDir?: string | undefined;
+};
+
+/** Options of one call. */
+export type ExecuteSkillOptions = {
+  /** Ends the skill when aborted. */
+  signal?: AbortSignal | undefined;
+};
+
+type CheckedSkill = ReturnType<typeof checkSkill>;
+type Ran = { answer: SkillAnswer; audits: RunRecord["audits"]; stderr: string; walls: string[] };
+
+async function readRequest(skill: CheckedSkill, input: string): Promise<SkillRequest> {
+  const { wasmPath: given, trustTier, resourceLimits: limits } = skill;
+  let head: Buffer;
+  let wasmPath: string;
+  try {
+    wasmPath = await realpath(given);
+    const { size } = await stat(wasmPath).then((entry) => {
+      if (entry.isFile()) return entry;
+      throw new Error("not a file");
+    });
+    if (size > kMaxModuleBytes) throw new Error(`larger than ${kMaxModuleBytes} bytes`);
+    const file = await open(wasmPath);
+    head = (await file.read(Buffer.alloc(8), 0, 8, 0).finally(() => file.close())).buffer;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw invalidValue(`\`wasmPath\` can't be used: ${given}: ${reason}`, cause);
+  }
+  return { wasmPath, input, trustTier, limits, isComponent: binaryKind(head) === "component" };
+}
+
+function audited({ answer, result }: EngineRun, walls: string[]): Ran {
+  return { answer, audits: result.audits, stderr: new TextDecoder().decode(result.stderr), walls };
+}
+
+function fuelKeeper(cpuSeconds: number | undefined): string {
+  return cpuSeconds === undefined ? "engine" : `os: ${cpuSeconds} s of CPU time`;
+}
+
+/**
+ * Runs WASM skills. Verified ones run directly: in a worker of this process where the engine can
+ * bound them there, else in a process of their own. Untrusted ones run in a process in the OS
+ * sandbox, or not at all. Make one and keep it: it holds compiled modules and workers.
+ *
+ * @example
+ * const executor = new WasmSkillExecutor();
+ * const { output } = await executor.execute(
+ *   { manifest: { name: "echo" }, wasmPath: "/srv/skills/echo/echo.wasm", trustTier: "untrusted" },
+ *   JSON.stringify({ question: 42 }),
+ * );
+ */
+export class WasmSkillExecutor {
+  readonly #engine: "auto" | SkillEngineName | SkillEngine;
+  readonly #strictLimits: boolean;
+  readonly #confinement: ConfinementOptions;
+  readonly #shelf: EngineShelf;
+
+  /** @throws TypeError that names the option. Starts nothing. */
+  constructor(options: WasmSkillExecutorOptions = {}) {
+    if (typeof options !== "object" || options === null) {
+      throw invalidType("options", "an object", options);
+    }
+    const { engine, strictLimits = false, maxWorkers = availableParallelism(), cacheDir } = options;
+    if (typeof strictLimits !== "boolean")
+      throw invalidType("strictLimits", "a boolean", strictLimits);
+    if (!Number.isInteger(maxWorkers) || maxWorkers < 1) {
+      throw invalidType("maxWorkers", "an integer above 0", maxWorkers);
+    }
+    if (cacheDir !== undefined && (typeof cacheDir !== "string" || !cacheDir.startsWith("/"))) {
+      throw invalidType("cacheDir", "an absolute path", cacheDir);
+    }
+    this.#engine = checkEngine(engine);
+    this.#strictLimits = strictLimits;
+    const { runtime, bwrapPath, environment } = options;
+    this.#confinement = { runtime, bwrapPath, environment };
+    const node = new NodeSkillEngine(new SkillWorkers(maxWorkers));
+    this.#shelf = { node, components: new ComponentSkillEngine(), cacheDir };
+  }
+
+  /**
+   * Runs a skill on an input and resolves with what it gave back.
+   *
+   * @throws (rejects) SkillError when it gave nothing back, with a code that tells the wall or limit;
+   * SandboxError (ERR_SANDBOX_…) when an untrusted skill's sandbox can't be had, in which case it did
+   * not run; TypeError or RangeError on misuse, a "local" skill included.
+   */
+  async execute(
+    skill: Skill,
+    input: string,
+    options: ExecuteSkillOptions = {},
+  ): Promise<SkillExecutionResult> {
+    const own = checkSkill(skill);
+    const text = checkInput(input);
+    if (typeof options !== "object" || options === null) {
+      throw invalidType("options", "an object", options);
+    }
+    const signal = checkSignal(options.signal);
+    const request = await readRequest(own, text);
+    const strictFuel = this.#strictLimits && request.limits.maxFuel !== undefined;
+    const engine = chooseEngine(this.#engine, request, this.#shelf, strictFuel);
+    const enforced = this.#enforcement(engine, request);
+
+    const began = performance.now();
+    const ran = shouldUseOsSandbox(own.trustTier)
+      ? await this.#behindBothWalls(engine, request, signal)
+      : await this.#direct(engine, request, signal);
+    return settle(ran.answer, {
+      skill: own.manifest.name,
+      engine: engine.name,
+      durationMs: performance.now() - began,
+      enforced,
+      ...ran,
+    });
+  }
+
+  /** Ends the workers. Calls that are made afterwards fail; those that run end as they will. */
+  async close(): Promise<void> {
+    await this.#shelf.node.close?.();
+  }
+
+  async #behindBothWalls(
+    engine: SkillEngine,
+    request: SkillRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<Ran> {
+    const { wasmPath, input, trustTier, limits, isComponent } = request;
+    const config = buildConfigForSkill(wasmPath, input, trustTier, limits);
+    const run = await runSandboxed(config, { ...this.#confinement, engine, isComponent, signal });
+    return audited(run, ["wasm", `os:${run.runtime}`]);
+  }
+
+  async #direct(
+    engine: SkillEngine,
+    request: SkillRequest,
+    signal: AbortSignal | undefined,
+  ): Promise<Ran> {
+    const answer = await engine.direct?.(request, signal);
+    if (answer !== undefined) return { answer, audits: [], stderr: "", walls: ["wasm"] };
+    return withPrivateDirectory(tmpdir(), async (shadowDir) => {
+      const runner = new LocalNativeRunner({ shadowDir, envPolicy: "clean" });
+      return audited(await runEngine(() => runner, engine, request, signal), ["wasm"]);
+    });
+  }
+
+  /** @throws SkillError when a limit would not be the engine's own, and must be. */
+  #enforcement(engine: SkillEngine, request: SkillRequest): SkillEnforcement {
+    const { enforces, name } = engine;
+    const refuse = (limit: string) => {
+      throw new SkillError(`the engine ${name} can't keep a skill to its ${limit} by itself`, {
+        code: "ERR_SKILL_ENGINE",
+        engine: name,
+        fix: "leave out strictLimits, or install wasmtime, which can",
+      });
+    };
+    if (this.#strictLimits && !enforces.memory) refuse("memory");
+    const cpuSeconds = cpuSecondsFor(engine, request);
+    if (this.#strictLimits && cpuSeconds !== undefined) refuse("fuel");
+    return {
+      memory: enforces.memory ? "engine" : "os",
+      time: enforces.time ? "engine" : "supervisor",
+      output: "engine",
+      ...(request.limits.maxFuel === undefined ? {} : { fuel: fuelKeeper(cpuSeconds) }),
+    };
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * What a core module declares of memory and tables, and the same module with a lower maximum: V8
+ * keeps to what is declared. Reads only as much of the binary format as that takes
+ * (https://webassembly.github.io/spec/core/binary/modules.html); what it does not know it calls
+ * unbounded, and malformed modules are left to the compiler to refuse. Pure.
+ */
+
+/** Bytes of a page. */
+export const kPageBytes = 65_536;
+
+/** Entries of all tables that a module may have and still count as bounded. */
+const kMaxTableEntries = 100_000;
+
+const kSectionType = 1;
+const kSectionImport = 2;
+const kSectionTable = 4;
+const kSectionMemory = 5;
+const kFunctionType = 0x60;
+const kImportFunction = 0;
+
+/** The form of a binary, told by its first eight bytes. */
+export type BinaryKind = "module" | "component" | "other";
+
+export function binaryKind(bytes: Uint8Array): BinaryKind {
+  const magic = bytes[0] === 0 && bytes[1] === 0x61 && bytes[2] === 0x73 && bytes[3] === 0x6d;
+  if (!magic || bytes.length < 8) return "other";
+  const [version, , layer] = bytes.subarray(4, 7);
+  if (layer === 1) return "component";
+  return version === 1 && layer === 0 ? "module" : "other";
+}
+
+/** What a module says of its one memory. */
+export type MemoryDeclaration = {
+  minPages: number;
+  maxPages: number | undefined;
+  /** Where its limits stand in the binary. */
+  at: { start: number; end: number };
+  /** The memory section: where its size stands, and where it ends. */
+  section: { sizeAt: number; start: number; end: number };
+};
+
+export type ModuleDeclaration = {
+  memory: MemoryDeclaration | undefined;
+  /** Nothing but the one memory can grow beyond what is declared. */
+  isBounded: boolean;
+};
+
+const kUnbounded: ModuleDeclaration = { memory: undefined, isBounded: false };
+
+/** Walks over bytes; throws RangeError behind the end. */
+class Reader {
+  readonly #bytes: Uint8Array;
+  at: number;
+
+  constructor(bytes: Uint8Array, at: number) {
+    this.#bytes = bytes;
+    this.at = at;
+  }
+
+  byte(): number {
+    const byte = this.#bytes[this.at];
+    if (byte === undefined) throw new RangeError("unexpected end of the module");
+    this.at += 1;
+    return byte;
+  }
+
+  /** An unsigned LEB128 of 32 bits. */
+  u32(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+    throw new RangeError("a number of the module is too long");
+  }
+}
+
+/** Limits without any flag but "has a maximum"; undefined for shared, 64-bit and other ones. */
+function readLimits(reader: Reader): { min: number; max: number | undefined } | undefined {
+  const flags = reader.byte();
+  if (flags > 1) return undefined;
+  const min = reader.u32();
+  return { min, max: flags === 1 ? reader.u32() : undefined };
+}
+
+function tablesAreBounded(reader: Reader): boolean {
+  let entries = 0;
+  for (let left = reader.u32(); left > 0; left -= 1) {
+    const type = reader.byte();
+    if (type !== 0x70 && type !== 0x6f) return false; // funcref and externref have no more bytes
+    const limits = readLimits(reader);
+    if (limits?.max === undefined) return false;
+    entries += limits.max;
+  }
+  return entries <= kMaxTableEntries;
+}
+
+/** Only functions are imported: name, name, kind 0, type index. */
+function importsOnlyFunctions(reader: Reader): boolean {
+  for (let left = reader.u32(); left > 0; left -= 1) {
+    for (let name = 0; name < 2; name += 1) {
+      const length = reader.u32();
+      reader.at += length;
+    }
+    if (reader.byte() !== kImportFunction) return false;
+    reader.u32();
+  }
+  return true;
+}
+
+/** Only function types, since others allocate outside of the memory (structs and arrays). */
+function typesAreFunctions(reader: Reader): boolean {
+  for (let left = reader.u32(); left > 0; left -= 1) {
+    if (reader.byte() !== kFunctionType) return false;
+    for (let list = 0; list < 2; list += 1) {
+      for (let values = reader.u32(); values > 0; values -= 1) {
+        const type = reader.byte();
+        if (type < 0x6f) return false; // a reference type of more than one byte
+      }
+    }
+  }
+  return true;
+}
+
+function readMemory(
+  reader: Reader,
+  section: MemoryDeclaration["section"],
+): MemoryDeclaration | undefined {
+  if (reader.u32() !== 1) return undefined;
+  const start = reader.at;
+  const limits = readLimits(reader);
+  if (limits === undefined || reader.at !== section.end) return undefined;
+  const { min: minPages, max: maxPages } = limits;
+  return { minPages, maxPages, at: { start, end: reader.at }, section };
+}
+
+function declarationOf(bytes: Uint8Array): ModuleDeclaration {
+  let memory: MemoryDeclaration | undefined;
+  const reader = new Reader(bytes, 8);
+  while (reader.at < bytes.length) {
+    const id = reader.byte();
+    const sizeAt = reader.at;
+    const size = reader.u32();
+    const start = reader.at;
+    const end = start + size;
+    if (end > bytes.length) return kUnbounded;
+    if (id === kSectionMemory) {
+      if (memory !== undefined) return kUnbounded;
+      memory = readMemory(reader, { sizeAt, start, end });
+      if (memory === undefined) return kUnbounded;
+    }
+    if (id === kSectionType && !typesAreFunctions(reader)) return kUnbounded;
+    if (id === kSectionImport && !importsOnlyFunctions(reader)) return kUnbounded;
+    if (id === kSectionTable && !tablesAreBounded(reader)) return kUnbounded;
+    reader.at = end;
+  }
+  return { memory, isBounded: true };
+}
+
+/** What a module declares; unbounded as soon as something in it is not understood. */
+export function readDeclaration(bytes: Uint8Array): ModuleDeclaration {
+  if (binaryKind(bytes) !== "module") return kUnbounded;
+  try {
+    return declarationOf(bytes);
+  } catch {
+    return kUnbounded;
+  }
+}
+
+function leb128(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  do {
+    const low = rest % 128;
+    rest = Math.floor(rest / 128);
+    bytes.push(rest > 0 ? low + 128 : low);
+  } while (rest > 0);
+  return bytes;
+}
+
+/**
+ * The module with at most `maxPages` for its memory: the same bytes where it declares no more. The
+ * declaration is that of these bytes.
+ */
+export function withMaxPages(
+  bytes: Uint8Array<ArrayBuffer>,
+  declaration: ModuleDeclaration,
+  maxPages: number,
+): Uint8Array<ArrayBuffer> {
+  const { memory } = declaration;
+  if (memory === undefined) return bytes;
+  if (memory.maxPages !== undefined && memory.maxPages <= maxPages) return bytes;
+  const limits = [1, ...leb128(memory.minPages), ...leb128(maxPages)];
+  const { sizeAt, start, end } = memory.section;
+  const count = bytes.subarray(start, memory.at.start);
+  const size = leb128(count.length + limits.length);
+  const parts = [bytes.subarray(0, sizeAt), size, count, limits, bytes.subarray(end)];
+  const result = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    result.set(part, at);
+    at += part.length;
+  }
+  return result;
+}

@@ -1,0 +1,172 @@
+/**
+ * The workers in which verified skills run directly. A worker serves one skill at a time and is kept
+ * for the next; one that was ended, or that held much memory, is replaced. They do not keep the
+ * process alive while they are idle.
+ */
+
+import { Worker } from "node:worker_threads";
+
+import { checkAnswer, type SkillAnswer } from "./answer.js";
+import type { WorkerJob } from "./guest/worker.mjs";
+import { guestScript } from "./guest-script.js";
+import { SkillError } from "./skill-error.js";
+
+/** A worker whose skill grew its memory beyond this is not kept: memory is freed at its end. */
+const kKeepBelowBytes = 32 * 1024 ** 2;
+
+/** Bounds of what V8 allocates for a worker besides a skill's memory: the longest output, mostly. */
+const kResourceLimits = {
+  maxOldGenerationSizeMb: 384,
+  maxYoungGenerationSizeMb: 32,
+  stackSizeMb: 4,
+};
+
+function startWorker(): Worker {
+  const worker = new Worker(guestScript("worker.mjs"), {
+    name: "native-runner-skill",
+    argv: [],
+    env: {},
+    execArgv: ["--no-warnings"],
+    stdin: false,
+    stdout: true,
+    stderr: true,
+    resourceLimits: kResourceLimits,
+  });
+  worker.on("error", () => {}); // one that dies while it is idle is nobody's error
+  worker.unref();
+  return worker;
+}
+
+function died(error: unknown): SkillAnswer {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === "ERR_WORKER_OUT_OF_MEMORY") {
+    return {
+      success: false,
+      error_kind: "limit",
+      limit: "memory",
+      error: "its worker had no memory",
+    };
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return { success: false, error_kind: "protocol", error: `its worker ended: ${reason}` };
+}
+
+/** Runs a job in a worker until it answers, dies, is too late or is aborted. */
+function answerFrom(
+  worker: Worker,
+  job: WorkerJob,
+  maxDurationMs: number,
+  signal: AbortSignal | undefined,
+): Promise<SkillAnswer> {
+  return new Promise((resolve, reject) => {
+    // The only deadline that is kept here and not by the native side, which has no worker to end.
+    const deadline = setTimeout(() => {
+      const error = `it took longer than ${maxDurationMs} ms`;
+      finish(() => resolve({ success: false, error_kind: "limit", limit: "time", error }));
+    }, maxDurationMs);
+    const onAbort = () => {
+      const cause: unknown = signal?.reason;
+      finish(() =>
+        reject(new SkillError("the call was aborted", { code: "ERR_SKILL_ABORTED", cause })),
+      );
+    };
+    const onMessage = (message: unknown) => finish(() => resolve(checkAnswer(message)));
+    const onError = (error: unknown) => finish(() => resolve(died(error)));
+    const onExit = (code: number) => finish(() => resolve(died(`exit code ${code}`)));
+    const finish = (settle: () => void) => {
+      clearTimeout(deadline);
+      signal?.removeEventListener("abort", onAbort);
+      worker.off("message", onMessage).off("error", onError).off("exit", onExit);
+      settle();
+    };
+    worker.on("message", onMessage).on("error", onError).on("exit", onExit);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    else worker.postMessage(job);
+  });
+}
+
+const mayBeKept = (answer: SkillAnswer) =>
+  answer.duration_ms !== undefined && (answer.memory_peak_bytes ?? 0) < kKeepBelowBytes;
+
+/** A pool of them. */
+export class SkillWorkers {
+  readonly #idle = new Set<Worker>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #max: number;
+  #busy = 0;
+  #isClosed = false;
+
+  /** @param max workers at once; further jobs wait, first in, first out. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /**
+   * Resolves with the answer, which is a failure of its limits when they ended it.
+   * @throws (rejects) SkillError when `signal` is aborted, or this is closed.
+   */
+  async run(
+    job: WorkerJob,
+    maxDurationMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<SkillAnswer> {
+    await this.#takePlace();
+    try {
+      if (this.#isClosed)
+        throw new SkillError("the executor is closed", { code: "ERR_SKILL_ENGINE" });
+      return await this.#runIn(this.#takeWorker(), job, maxDurationMs, signal);
+    } finally {
+      this.#givePlace();
+    }
+  }
+
+  /** Ends the idle workers; those that run end with their skill. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const idle = [...this.#idle];
+    this.#idle.clear();
+    await Promise.all(idle.map((worker) => worker.terminate()));
+  }
+
+  async #runIn(
+    worker: Worker,
+    job: WorkerJob,
+    maxDurationMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<SkillAnswer> {
+    let answer: SkillAnswer | undefined;
+    try {
+      answer = await answerFrom(worker, job, maxDurationMs, signal);
+      return answer;
+    } finally {
+      if (answer !== undefined && mayBeKept(answer) && !this.#isClosed) {
+        worker.unref();
+        this.#idle.add(worker);
+      } else {
+        await worker.terminate();
+      }
+    }
+  }
+
+  #takeWorker(): Worker {
+    const [kept] = this.#idle;
+    const worker = kept ?? startWorker();
+    this.#idle.delete(worker);
+    worker.ref();
+    if (kept === undefined) worker.once("exit", () => this.#idle.delete(worker));
+    return worker;
+  }
+
+  async #takePlace(): Promise<void> {
+    if (this.#busy < this.#max) this.#busy += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** The place goes to who waits, or is free again. */
+  #givePlace(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#busy -= 1;
+    else next();
+  }
+}
