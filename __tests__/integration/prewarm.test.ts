@@ -38,7 +38,11 @@ class WarmRunner implements NativeRunner {
   }
 }
 
-describePromises("prewarmed", (options) => new WarmRunner(options));
+describePromises(
+  "bubblewrap",
+  (options) => new WarmRunner(options),
+  (_, body) => describeSandboxed("prewarmed", body),
+);
 
 /** A result without what is measured. */
 function comparable(result: SandboxedExecResult): unknown {

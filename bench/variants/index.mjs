@@ -3,6 +3,7 @@
 
 export const kVariants = {
   ours: { title: "ours", module: "ours.mjs" },
+  cold: { title: "ours, cold", module: "ours.mjs" },
   prewarmed: { title: "ours, prewarmed", module: "prewarmed.mjs" },
   floor: { title: "(a) C floor" },
   childProcess: { title: "(b) child_process", module: "child-process.mjs" },
