@@ -140,8 +140,8 @@ Napi::Value RunnerCore::AskPool(const Napi::CallbackInfo& info, bool closes) {
 Napi::Value RunnerCore::Pool(const Napi::CallbackInfo& info) {
   ValueBuilder builder(info.Env());
   napi_value made = builder.Object();
-  static const PoolCounters kNone;
-  const PoolCounters& counters = pool_.counters ? *pool_.counters : kNone;
+  const PoolCounters none;
+  const PoolCounters& counters = pool_.counters ? *pool_.counters : none;
   builder.Set(made, "standing", builder.Number(counters.standing));
   builder.Set(made, "taken", builder.Number(counters.taken));
   builder.Set(made, "missed", builder.Number(counters.missed));

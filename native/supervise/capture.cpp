@@ -38,8 +38,10 @@ void Capture::OnReadable() {
 void Capture::Finish() {
   poll_.Stop();
   if (!pipe_.valid()) return;
-  // Bounded by what a pipe can hold, in case a process outside the run still writes.
-  for (std::size_t left = 2 * kWidePipe / 4096; left > 0; --left) {
+  // Bounded by what a pipe can hold, in case a process outside the run still writes. In bytes:
+  // where little is kept at the end, each read is small.
+  const std::uint64_t most = buffer_.total() + std::uint64_t{2} * kWidePipe;
+  while (buffer_.total() < most) {
     const Progress progress = ReadOnce();
     if (progress == Progress::kEmpty || progress == Progress::kEnd) break;
   }

@@ -167,13 +167,14 @@ void SandboxPool::Make(Result<Preparation> prepared) {
       *runtime_, shared_, std::move(*prepared),
       {[this, place] { OnReady(*place); }, [this, place] { OnGone(*place); }});
   if (!made) return Answer(made.error());
-  *place = made->get();
+  StandingSandbox* const fresh = made->get();
+  *place = fresh;
   ++traffic_.standing;
   used_ns_ = uv_hrtime();
   sandboxes_.push_back(std::move(*made));
   WatchIdleness();
-  if ((*place)->is_ending()) return Discard({*place});  // it can't be watched
-  in_setup_ = *place;
+  if (fresh->is_ending()) return Discard({fresh});  // it can't be watched
+  in_setup_ = fresh;
 }
 
 void SandboxPool::OnReady(const StandingSandbox* ready) {

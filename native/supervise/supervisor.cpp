@@ -92,8 +92,8 @@ void Supervisor::OnOrders() {
       Fill(lane);
     } else if (const auto* abort = std::get_if<AbortOrder>(&order)) {
       AbortRun(abort->run);
-    } else if (auto* request = std::get_if<PoolRequest>(&order)) {
-      ServePool(std::move(*request));
+    } else if (const auto* request = std::get_if<PoolRequest>(&order)) {
+      ServePool(*request);
     } else {
       BeginClose();
     }
@@ -176,7 +176,7 @@ void Supervisor::CancelWaiting(const Job& job, bool closing) {
   listener_->OnEnd(job.run, std::move(result));
 }
 
-void Supervisor::ServePool(PoolRequest request) {
+void Supervisor::ServePool(const PoolRequest& request) {
   const auto answer = [this, id = request.request](Result<std::size_t> standing) {
     listener_->OnPool(id, std::move(standing));
   };

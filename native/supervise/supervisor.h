@@ -94,7 +94,7 @@ class Supervisor {
   void AbortRun(std::uint64_t run);
   void CancelWaiting(const Job& job, bool closing);
   void OnRunEnd(std::uint64_t run, std::uint64_t lane, std::uint64_t pool, RunResult result);
-  void ServePool(PoolRequest request);
+  void ServePool(const PoolRequest& request);
   void BeginClose();
   void CloseLoopIfDone();
 

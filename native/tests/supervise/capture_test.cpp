@@ -165,6 +165,16 @@ TEST_F(CaptureTest, FinishCountsWhatIsLeftOverTheLimit) {
 
 // A command may put its end into packet mode (pipe(2), O_DIRECT): reads are short, yet more is
 // left.
+TEST_F(CaptureTest, FinishTakesAllWhereLittleIsKept) {
+  Capture capture({50, 49}, nullptr);
+  ASSERT_TRUE(Start(&capture));
+  const std::string bytes = Pattern(60'000);
+  WriteFully(pipe_.write.get(), bytes);
+  capture.Finish();
+  EXPECT_EQ(capture.total(), bytes.size());
+  EXPECT_EQ(Text(capture.Take()), bytes.substr(0, 50) + bytes.substr(bytes.size() - 49));
+}
+
 TEST_F(CaptureTest, FinishTakesAllPackets) {
   Capture capture({1 << 20, 0}, nullptr);
   ASSERT_TRUE(Start(&capture));
