@@ -55,7 +55,9 @@ struct HostFacts {
   struct Link {
     std::string target;
     std::string path;
+    bool operator==(const Link&) const = default;
   };
+  bool operator==(const HostFacts&) const = default;
   std::vector<Link> links;           // roBinds that are symbolic links on the host (merged /usr);
                                      // target: the link's text or the real path, such that one
                                      // step leads to a real directory

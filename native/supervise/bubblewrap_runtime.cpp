@@ -3,7 +3,6 @@
 #include "policy/bubblewrap_argv.h"
 #include "policy/extra_args.h"
 #include "policy/workspace_path.h"
-#include "supervise/bubblewrap_spawn.h"
 #include "supervise/landlock_rules.h"
 #include "supervise/landlock_runtime.h"
 #include "supervise/workspace.h"
@@ -28,8 +27,8 @@ void UndoLayers(const std::vector<std::string>& extra_args, Preparation* prepara
 
 RunRecord BubblewrapRuntime::Unprepared(const ExecRequest& request) const {
   const auto relative = WorkspaceRelative(request.cwd, "");
-  std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
-  return RecordOf(policy_.bwrap_path, PlanPureBubblewrap(policy_, kWorkspace), std::move(cwd),
+  const std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
+  return RecordOf(policy_.bwrap_path, TextOf(PlanPureBubblewrap(policy_, kWorkspace)), cwd,
                   request);
 }
 
@@ -38,6 +37,26 @@ void BubblewrapRuntime::Prepare(const ExecRequest& request, Shared& shared, Read
                                                Result<std::shared_ptr<const Program>> program) {
     ready(program ? Plan(request, **program, shared) : Result<Preparation>(program.error()));
   });
+}
+
+const BubblewrapRuntime::Drawing& BubblewrapRuntime::Draw(HostFacts facts,
+                                                          const std::string& workspace,
+                                                          std::uint64_t tmp_bytes) const {
+  if (drawing_ && drawing_->facts == facts && drawing_->workspace == workspace &&
+      drawing_->tmp_bytes == tmp_bytes) {
+    return *drawing_;
+  }
+  Drawing made;
+  const BubblewrapPlan plan =
+      PlanBubblewrap(policy_, facts, workspace, facts.bwrap_bind_fd ? kFirstFolderDescriptor : -1,
+                     kWorkspace, tmp_bytes, kLauncherDescriptor);
+  made.text = TextOf(plan);
+  made.layers = BubblewrapLayers(plan);
+  made.fingerprint = PlanFingerprint(plan);
+  made.facts = std::move(facts);
+  made.workspace = workspace;
+  made.tmp_bytes = tmp_bytes;
+  return drawing_.emplace(std::move(made));
 }
 
 Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Program& program,
@@ -58,25 +77,26 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (!workspace) return workspace.error();
   auto facts = shared.host.Look(policy_, program.features);
   if (!facts) return facts.error();
+  const bool is_root = facts->is_root;
 
   Preparation preparation;
   preparation.own_pid_namespace = strict;
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
   if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
   const auto limited =
-      ApplyLimits(request.limits, shared.cgroups, strict && !facts->is_root, &preparation);
+      ApplyLimits(request.limits, shared.cgroups, strict && !is_root, &preparation);
   if (limited) return *limited;
   const std::vector<std::string> limit_layers = std::move(preparation.record.layers);
 
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
-  const BubblewrapPlan plan = PlanBubblewrap(
-      policy_, *facts, workspace->path, program.features.bind_fd ? kFirstFolderDescriptor : -1,
-      kWorkspace, size_tmp ? *request.limits.memory_bytes : 0, kLauncherDescriptor);
+  const Drawing& drawing =
+      Draw(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
   // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
   if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
-  preparation.record = RecordOf(policy_.bwrap_path, plan, JoinPath(kWorkspace, *relative), request);
+  preparation.record =
+      RecordOf(policy_.bwrap_path, drawing.text, JoinPath(kWorkspace, *relative), request);
   auto& layers = preparation.record.layers;
-  layers = BubblewrapLayers(plan);
+  layers = drawing.layers;
   layers.emplace_back("no-new-privs");
   layers.emplace_back("seccomp");
   layers.emplace_back(strict ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
@@ -93,13 +113,14 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool may_stand = request.may_stand && CanStand(policy_) && program.features.bind_fd &&
                          !preparation.wants_cgroup;
   if (may_stand) {
-    preparation.fingerprint = FingerprintOf(plan, workspace->directory.get(), &shared.host_watch);
+    preparation.fingerprint =
+        FingerprintOf(drawing.fingerprint, workspace->directory.get(), &shared.host_watch);
   }
   if (program.features.bind_fd) {
     preparation.spawn.Give(std::move(workspace->directory), kFirstFolderDescriptor);
   }
   if (auto error =
-          OrderSpawn(program, plan, shared.launcher.get(), policy_.with_proc, &preparation))
+          OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &preparation))
     return *error;
   return preparation;
 }

@@ -1,11 +1,18 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "policy/policy.h"
+#include "supervise/bubblewrap_spawn.h"
 #include "supervise/runtime.h"
 
 namespace native_runner {
 
-// Commands in a Bubblewrap sandbox, started by the launcher as its pid 1.
+// Commands in a Bubblewrap sandbox, started by the launcher as its pid 1. Used by the runs of one
+// supervisor.
 class BubblewrapRuntime : public Runtime {
  public:
   explicit BubblewrapRuntime(BubblewrapPolicy policy) : policy_(std::move(policy)) {}
@@ -22,7 +29,19 @@ class BubblewrapRuntime : public Runtime {
   const BubblewrapPolicy& policy() const { return policy_; }
 
  private:
+  // What the policy comes to on the host as it is; kept for the next run, most often the same.
+  struct Drawing {
+    HostFacts facts;
+    std::string workspace;
+    std::uint64_t tmp_bytes = 0;
+    PlanText text;
+    std::vector<std::string> layers;
+    FingerprintPlan fingerprint;
+  };
+  const Drawing& Draw(HostFacts facts, const std::string& workspace, std::uint64_t tmp_bytes) const;
+
   BubblewrapPolicy policy_;
+  mutable std::optional<Drawing> drawing_;  // supervisor thread
 };
 
 }  // namespace native_runner

@@ -44,18 +44,24 @@ std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOrder* 
 
 }  // namespace
 
-RunRecord RecordOf(const std::string& bwrap_path, BubblewrapPlan plan, std::string cwd,
+PlanText TextOf(const BubblewrapPlan& plan) {
+  BubblewrapPlan recorded = plan;
+  std::erase_if(recorded.mounts, [](const Mount& mount) {
+    return mount.kind == Mount::Kind::kProgram;  // the launcher is not in the record
+  });
+  for (Mount& mount : recorded.mounts)
+    mount.descriptor = -1;  // the record names paths, not numbers
+  return {JoinWithNul(BubblewrapOptions(plan)), BubblewrapOptions(recorded)};
+}
+
+RunRecord RecordOf(const std::string& bwrap_path, const PlanText& text, const std::string& cwd,
                    const ExecRequest& request) {
   RunRecord record;
   record.runtime = "bubblewrap";
   record.cmd = bwrap_path;
-  std::erase_if(plan.mounts, [](const Mount& mount) {
-    return mount.kind == Mount::Kind::kProgram;  // the launcher is not in the record
-  });
-  for (Mount& mount : plan.mounts)
-    mount.descriptor = -1;  // the record names paths, not numbers
-  plan.chdir = std::move(cwd);
-  record.argv = BubblewrapOptions(plan);
+  record.argv.reserve(text.recorded.size() + 1 + request.argv.size());
+  record.argv = text.recorded;
+  record.argv.back() = cwd;  // of --chdir, which stands last
   record.argv.emplace_back("--");
   record.command_at = record.argv.size();
   record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
@@ -63,14 +69,13 @@ RunRecord RecordOf(const std::string& bwrap_path, BubblewrapPlan plan, std::stri
   return record;
 }
 
-std::optional<Error> OrderSpawn(const Program& program, const BubblewrapPlan& plan, int launcher,
+std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, int launcher,
                                 bool with_proc, Preparation* preparation) {
   SpawnOrder& spawn = preparation->spawn;
   spawn.path = program.exec_path();
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
-  if (auto error = HandOverLauncher(with_proc, launcher, &spawn)) return error;
-  preparation->options = JoinWithNul(BubblewrapOptions(plan));
-  return std::nullopt;
+  preparation->options = text.options;
+  return HandOverLauncher(with_proc, launcher, &spawn);
 }
 
 // A memory file is the quickest; where bwrap must be put into a cgroup before it has children, a

@@ -11,14 +11,12 @@
 namespace native_runner {
 namespace {
 
-enum class Use { kSource, kMountPoint };
-
 void Put(std::string* text, std::uint64_t number) {
   *text += std::to_string(number);
   *text += ' ';
 }
 
-void Look(int directory, const char* path, int flags, Use use, std::string* text) {
+void Look(int directory, const char* path, int flags, bool is_mount_point, std::string* text) {
   constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_CTIME | STATX_BTIME;
   struct statx status {};
   if (statx(directory, path, flags, kWanted, &status) != 0) {
@@ -29,7 +27,7 @@ void Look(int directory, const char* path, int flags, Use use, std::string* text
   Put(text, status.stx_dev_minor);
   Put(text, status.stx_ino);
   Put(text, status.stx_mode & S_IFMT);
-  if (use == Use::kMountPoint) {
+  if (is_mount_point) {
     // A directory changes whenever a file is made in it: there its birth is enough.
     const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
     const bool is_directory = (status.stx_mode & S_IFMT) == S_IFDIR;
@@ -55,28 +53,39 @@ bool IsOnHost(const Mount& mount, const std::vector<Mount>& mounts) {
 
 }  // namespace
 
-Fingerprint FingerprintOf(const BubblewrapPlan& plan, int workspace, HostWatch* watch) {
-  Fingerprint made;
-  auto state = watch->State();
-  if (!state) return made;
+FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan) {
+  FingerprintPlan made;
   BubblewrapPlan unsized = plan;
   for (Mount& mount : unsized.mounts) {
     if (mount.size_bytes > 0) made.tmp_bytes = std::exchange(mount.size_bytes, 0);
   }
-  std::string& text = made.host;
-  text = std::move(*state);
   for (const std::string& option : BubblewrapOptions(unsized)) {
-    text += option;
-    text += '\0';
+    made.options += option;
+    made.options += '\0';
   }
-  Look(workspace, "", AT_EMPTY_PATH, Use::kSource, &text);
   for (const Mount& mount : plan.mounts) {
     const bool by_path = IsBind(mount) && mount.descriptor < 0;
-    if (by_path) Look(AT_FDCWD, mount.source.c_str(), 0, Use::kSource, &text);
+    if (by_path) made.places.push_back({mount.source, false});
     const bool is_same = by_path && mount.source == mount.target;
     if (!is_same && mount.kind != Mount::Kind::kWord && IsOnHost(mount, plan.mounts)) {
-      Look(AT_FDCWD, mount.target.c_str(), AT_SYMLINK_NOFOLLOW, Use::kMountPoint, &text);
+      made.places.push_back({mount.target, true});
     }
+  }
+  return made;
+}
+
+Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch* watch) {
+  Fingerprint made;
+  auto state = watch->State();
+  if (!state) return made;
+  made.tmp_bytes = plan.tmp_bytes;
+  std::string& text = made.host;
+  text = std::move(*state);
+  text += plan.options;
+  Look(workspace, "", AT_EMPTY_PATH, false, &text);
+  for (const auto& [path, is_mount_point] : plan.places) {
+    const int flags = is_mount_point ? AT_SYMLINK_NOFOLLOW : 0;
+    Look(AT_FDCWD, path.c_str(), flags, is_mount_point, &text);
   }
   return made;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "policy/bubblewrap_argv.h"
 #include "supervise/host_watch.h"
@@ -18,9 +19,21 @@ struct Fingerprint {
   bool valid() const { return !host.empty(); }
 };
 
+// What of a plan goes into its fingerprints, worked out once. Pure.
+struct FingerprintPlan {
+  struct Place {
+    std::string path;
+    bool is_mount_point = false;  // else it is bound
+  };
+  std::string options;
+  std::uint64_t tmp_bytes = 0;
+  std::vector<Place> places;
+};
+FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan);
+
 // Looks at the host. What is bound is pinned by the mount, so an equal inode is the same file. What
 // is mounted upon is not: the kernel takes a mount away when its mount point is removed or renamed
 // over on the host (a new /etc/shadow would show), so there its times count too.
-Fingerprint FingerprintOf(const BubblewrapPlan& plan, int workspace, HostWatch* watch);
+Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch* watch);
 
 }  // namespace native_runner

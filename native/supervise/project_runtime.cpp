@@ -27,7 +27,7 @@ Result<std::vector<Workspace>> OpenFolders(const std::vector<std::string>& folde
 
 RunRecord ProjectRuntime::Unprepared(const ExecRequest& request) const {
   const BubblewrapPlan plan = PlanProject(policy_, {}, -1, 0);
-  return RecordOf(policy_.bwrap_path, plan, plan.chdir, request);
+  return RecordOf(policy_.bwrap_path, TextOf(plan), plan.chdir, request);
 }
 
 void ProjectRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
@@ -61,7 +61,8 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   const BubblewrapPlan plan =
       PlanProject(policy_, scene->facts, program.features.bind_fd ? kFirstFolderDescriptor : -1,
                   size_tmp ? *request.limits.memory_bytes : 0);
-  preparation.record = RecordOf(policy_.bwrap_path, plan, plan.chdir, request);
+  const PlanText text = TextOf(plan);
+  preparation.record = RecordOf(policy_.bwrap_path, text, plan.chdir, request);
   auto& layers = preparation.record.layers;
   layers = BubblewrapLayers(plan);
   for (const char* layer :
@@ -76,7 +77,7 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
       preparation.spawn.Give(std::move(folder.directory), number++);
   }
   preparation.holds = std::make_shared<const ProjectScene>(std::move(*scene));
-  if (auto error = OrderSpawn(program, plan, shared.launcher.get(), true, &preparation))
+  if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &preparation))
     return *error;
   return preparation;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <thread>
 #include <utility>
 
 namespace native_runner {
@@ -68,11 +69,17 @@ void Supervisor::Close() {
 }
 
 void Supervisor::Post(Order order) {
-  const std::lock_guard lock(mutex_);
-  if (closed_) return;
-  orders_.push_back(std::move(order));
-  // Under the lock, so that the handle can't be closed between the two.
-  if (orders_.size() == 1) uv_async_send(&wake_);
+  bool is_first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    orders_.push_back(std::move(order));
+    is_first = orders_.size() == 1;
+    ++wakers_;  // the handle stays open until we have used it
+  }
+  // Outside the lock, so that the thread that is woken does not have to wait for it.
+  if (is_first) uv_async_send(&wake_);
+  --wakers_;
 }
 
 void Supervisor::OnOrders() {
@@ -210,8 +217,12 @@ void Supervisor::CloseLoopIfDone() {
   if (!runs_.empty() || !pools_.empty() ||
       uv_is_closing(reinterpret_cast<uv_handle_t*>(&wake_)) != 0)
     return;
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  while (wakers_ != 0)
+    std::this_thread::yield();  // for as long as one system call of theirs takes
   uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);  // the loop ends with its last handle
 }
 

@@ -2,6 +2,7 @@
 
 #include <uv.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -107,6 +108,7 @@ class Supervisor {
   std::mutex mutex_;  // guards the next two
   std::vector<Order> orders_;
   bool closed_ = false;
+  std::atomic<int> wakers_ = 0;  // who is about to use wake_
 
   // Supervisor thread only from here on.
   Shared shared_;

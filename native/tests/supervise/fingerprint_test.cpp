@@ -30,7 +30,7 @@ class FingerprintTest : public testing::Test {
 
   Fingerprint Now() {
     const auto workspace = OpenPath(directory_.Path("workspace").c_str(), O_PATH | O_DIRECTORY);
-    return FingerprintOf(plan_, workspace.value().get(), &watch_);
+    return FingerprintOf(PlanFingerprint(plan_), workspace.value().get(), &watch_);
   }
   void Move(const char* from, const char* to) const {
     std::filesystem::rename(directory_.Path(from), directory_.Path(to));
