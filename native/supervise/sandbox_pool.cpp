@@ -107,7 +107,7 @@ void SandboxPool::MakeRoomFor(const Fingerprint& wanted) {
 
 void SandboxPool::Discard(const std::vector<StandingSandbox*>& sandboxes) {
   for (StandingSandbox* each : sandboxes) {
-    if (in_setup_ == each) in_setup_ = nullptr;
+    if (!each->is_ready()) in_setup_ = nullptr;  // only the newest is not
     ++counters_->discarded;
     each->End();  // possibly its last moment
   }
