@@ -34,22 +34,23 @@ bool Send(const Report& report, int attached) {
   return kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL) > 0;
 }
 
-// One message of the host's; `descriptor` is -1 when it carries none. The result of recvmsg(2).
-long Receive(char* kind, int* descriptor, int flags) {
-  *descriptor = -1;
-  iovec part{kind, 1};
+// One message of the host's: its first byte is its kind. The result of recvmsg(2).
+long Receive(char* kind, ReceivedOrder* order, int flags) {
+  order->descriptor = -1;
+  iovec parts[] = {{kind, 1}, {order->bytes, sizeof order->bytes}};
   DescriptorSpace space{};
   msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
   message.msg_control = &space;
   message.msg_controllen = sizeof space.bytes;
   const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | flags);
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (got > 0 && header != nullptr && header->cmsg_level == SOL_SOCKET &&
-      header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof *descriptor)) {
-    std::memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
+      header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof order->descriptor)) {
+    std::memcpy(&order->descriptor, CMSG_DATA(header), sizeof order->descriptor);
   }
+  order->size = got > 1 ? static_cast<std::size_t>(got) - 1 : 0;
   return got;
 }
 
@@ -67,23 +68,24 @@ bool Announce(ReportKind kind, std::uint32_t enforced) {
 
 }  // namespace
 
-Control::Received Control::ReceiveOrder(int* descriptor) const {
+Control::Received Control::ReceiveOrder(ReceivedOrder* order) const {
   char kind = 0;
-  long got = Receive(&kind, descriptor, MSG_DONTWAIT);
+  long got = Receive(&kind, order, MSG_DONTWAIT);
   if (got == -EAGAIN) {
     Announce(ReportKind::kStanding, 0);
-    got = Receive(&kind, descriptor, 0);
+    got = Receive(&kind, order, 0);
   }
-  while (got == 1 && kind == kInputMessage && *descriptor >= 0) {
-    const bool is_placed = kernel::Duplicate(*descriptor, STDIN_FILENO) >= 0;
-    kernel::Close(*descriptor);
+  while (got == 1 && kind == kInputMessage && order->descriptor >= 0) {
+    const bool is_placed = kernel::Duplicate(order->descriptor, STDIN_FILENO) >= 0;
+    kernel::Close(order->descriptor);
     if (!is_placed) return Received::kNonsense;
-    got = Receive(&kind, descriptor, 0);
+    got = Receive(&kind, order, 0);
   }
   if (got == 0 || got == -ECONNRESET || (got == 1 && kind == kKillMessage)) {
     return Received::kHostGone;
   }
-  const bool is_order = got == 1 && kind == kOrderMessage && *descriptor >= 0;
+  const bool is_order =
+      got >= 1 && kind == kOrderMessage && (order->size > 0) != (order->descriptor >= 0);
   return is_order ? Received::kOrder : Received::kNonsense;
 }
 

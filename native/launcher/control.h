@@ -1,5 +1,6 @@
 #pragma once
 
+#include "launcher/received_order.h"
 #include "launcher/refusal.h"
 #include "policy/report.h"
 
@@ -11,11 +12,10 @@ namespace native_runner {
 class Control {
  public:
   enum class Received { kOrder, kHostGone, kNonsense };
-  // Waits for the order's descriptor (close-on-exec, the caller's to close). Says so when it has
-  // not come yet, and puts what is sent as input before it in the place of stdin. kHostGone: also
-  // when the host wants an end instead. kNonsense: what came is no order, or descriptor 3 is no
-  // socket.
-  Received ReceiveOrder(int* descriptor) const;
+  // Waits for the order. Says so when it has not come yet, and puts what is sent as input before it
+  // in the place of stdin. kHostGone: also when the host wants an end instead. kNonsense: what came
+  // is no order, or descriptor 3 is no socket.
+  Received ReceiveOrder(ReceivedOrder* order) const;
 
   enum class Wake { kChild, kEnd };
   // Waits until the host wants an end or is gone (kEnd), or something may have happened to a child.

@@ -100,8 +100,8 @@ int Main() {
   const Control control;
   Refusal refusal;
   MappedOrder order;
-  int descriptor = -1;
-  switch (control.ReceiveOrder(&descriptor)) {
+  ReceivedOrder received;
+  switch (control.ReceiveOrder(&received)) {
     case Control::Received::kHostGone:
       return 0;
     case Control::Received::kNonsense:
@@ -111,7 +111,7 @@ int Main() {
     case Control::Received::kOrder:
       break;
   }
-  if (!MapOrder(descriptor, &order, &refusal)) {
+  if (!MapOrder(received, &order, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }

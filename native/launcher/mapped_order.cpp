@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <span>
 
 #include "launcher/kernel/calls.h"
 
@@ -24,18 +25,28 @@ T* Pointer(long address) {
   return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr): from the kernel
 }
 
-}  // namespace
-
-bool MapOrder(int descriptor, MappedOrder* order, Refusal* refusal) {
+// The file's bytes, or none and a refusal.
+std::span<const std::byte> MapFile(int descriptor, Refusal* refusal) {
   const long size = kernel::Size(descriptor);
   const long address =
       size <= 0 ? -EINVAL : Map(static_cast<std::size_t>(size), PROT_READ, 0, descriptor);
   kernel::Close(descriptor);
-  if (IsError(address)) return refusal->Because("cannot read the order", address);
+  if (!IsError(address)) return {Pointer<const std::byte>(address), static_cast<std::size_t>(size)};
+  refusal->Because("cannot read the order", address);
+  return {};
+}
+
+}  // namespace
+
+bool MapOrder(const ReceivedOrder& received, MappedOrder* order, Refusal* refusal) {
+  std::span<const std::byte> bytes(received.bytes, received.size);
+  if (received.descriptor >= 0) {
+    bytes = MapFile(received.descriptor, refusal);
+    if (bytes.empty()) return false;
+  }
 
   OrderView view;
-  const char* wrong =
-      DecodeOrder({Pointer<const std::byte>(address), static_cast<std::size_t>(size)}, &view);
+  const char* wrong = DecodeOrder(bytes, &view);
   if (wrong != nullptr) {
     refusal->error = EINVAL;
     return refusal->Because(wrong);

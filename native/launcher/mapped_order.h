@@ -1,12 +1,14 @@
 #pragma once
 
+#include "launcher/received_order.h"
 #include "launcher/refusal.h"
 #include "policy/order.h"
 
 namespace native_runner {
 
-// The order as the command's process needs it. Points into mappings that stay until the launcher
-// ends. `argv[-1]` is a spare entry: a script without "#!" is run as /bin/sh SCRIPT ARGS.
+// The order as the command's process needs it. Points into what was received, and into mappings
+// that stay until the launcher ends. `argv[-1]` is a spare entry: a script without "#!" is run as
+// /bin/sh SCRIPT ARGS.
 struct MappedOrder {
   OrderHeader header;
   const char* cwd = nullptr;
@@ -15,7 +17,8 @@ struct MappedOrder {
   char** rules = nullptr;  // see policy/order.h
 };
 
-// Maps the file, checks it and closes `descriptor` in any case. False: `refusal` says why.
-bool MapOrder(int descriptor, MappedOrder* order, Refusal* refusal);
+// Maps the file, if it is one, and closes it in any case; checks the order. False: `refusal` says
+// why.
+bool MapOrder(const ReceivedOrder& received, MappedOrder* order, Refusal* refusal);
 
 }  // namespace native_runner

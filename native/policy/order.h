@@ -70,6 +70,9 @@ struct OrderHeader {
   std::uint64_t text_bytes = 0;  // length of the strings that follow
 };
 
+// An order up to this size travels in its message; a larger one in a file that goes with it.
+inline constexpr std::size_t kMostInMessage = std::size_t{16} << 10U;
+
 // Encodes an order. `cwd` empty: the launcher stays where it was started.
 std::vector<std::byte> EncodeOrder(OrderHeader header, std::string_view cwd,
                                    std::span<const std::string> argv,

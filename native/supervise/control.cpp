@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "policy/order.h"
+
 namespace native_runner {
 namespace {
 
@@ -36,29 +38,31 @@ Result<Control> Control::Open(Descriptor* peer) {
 }
 
 Control::Sent Control::SendOrder(std::span<const std::byte> order) {
+  if (order.size() <= kMostInMessage) return Send(kOrderMessage, order, -1);
   auto file = MemoryFile("order", order.data(), order.size(), false);
-  if (!file) return Sent::kFailed;
-  return SendWith(kOrderMessage, file->get());
+  return file ? Send(kOrderMessage, {}, file->get()) : Sent::kFailed;
 }
 
 Control::Sent Control::SendInput(int descriptor) {
-  return SendWith(kInputMessage, descriptor);
+  return Send(kInputMessage, {}, descriptor);
 }
 
-Control::Sent Control::SendWith(char kind, int descriptor) {
-  iovec part{&kind, 1};
+Control::Sent Control::Send(char kind, std::span<const std::byte> bytes, int descriptor) {
+  iovec parts[] = {{&kind, 1}, {const_cast<std::byte*>(bytes.data()), bytes.size()}};
   DescriptorSpace space{};
   msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = &space;
-  message.msg_controllen = sizeof space.bytes;
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return Sent::kSent;
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  if (descriptor >= 0) {
+    message.msg_control = &space;
+    message.msg_controllen = sizeof space.bytes;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  }
+  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0) return Sent::kSent;
   return errno == EPIPE || errno == ECONNRESET ? Sent::kPeerGone : Sent::kFailed;
 }
 

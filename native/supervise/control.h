@@ -36,7 +36,7 @@ class Control {
   void Close() { socket_.Close(); }
 
  private:
-  Sent SendWith(char kind, int descriptor);
+  Sent Send(char kind, std::span<const std::byte> bytes, int descriptor);
 
   Control(Descriptor socket, ino_t peer_inode)
       : socket_(std::move(socket)), peer_inode_(peer_inode) {}

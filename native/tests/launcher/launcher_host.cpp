@@ -112,6 +112,12 @@ void LauncherHost::SendBytes(const std::vector<std::byte>& order) {
   close(file);
 }
 
+void LauncherHost::SendInMessage(const std::vector<std::byte>& order) {
+  std::vector<std::byte> message = {static_cast<std::byte>(kOrderMessage)};
+  message.insert(message.end(), order.begin(), order.end());
+  send(control_, message.data(), message.size(), MSG_NOSIGNAL);
+}
+
 void LauncherHost::SendInput(int descriptor) {
   SendWith(kInputMessage, descriptor);
 }

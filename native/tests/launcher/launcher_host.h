@@ -45,7 +45,8 @@ class LauncherHost {
   LauncherHost& operator=(const LauncherHost&) = delete;
 
   void SendOrder(const OrderSpec& spec);
-  void SendBytes(const std::vector<std::byte>& order);
+  void SendBytes(const std::vector<std::byte>& order);      // as a file
+  void SendInMessage(const std::vector<std::byte>& order);  // as small ones come
   void SendKill() { SendMessage(kKillMessage); }
   void SendMessage(char kind);
   void CloseControl();

@@ -16,9 +16,13 @@ std::vector<std::byte> GoodOrder() {
   return EncodeOrder({}, "", argv, {});
 }
 
-void ExpectRefused(const std::vector<std::byte>& order, int error = EINVAL) {
+void ExpectRefused(const std::vector<std::byte>& order, bool in_message, int error) {
   LauncherHost host(Mode::kSubreaper);
-  host.SendBytes(order);
+  if (in_message) {
+    host.SendInMessage(order);
+  } else {
+    host.SendBytes(order);
+  }
   const RunResult result = host.Finish();
   ASSERT_EQ(result.reports.size(), 1u);
   EXPECT_EQ(result.last().kind, ReportKind::kRefused);
@@ -26,6 +30,11 @@ void ExpectRefused(const std::vector<std::byte>& order, int error = EINVAL) {
   EXPECT_NE(std::string(result.last().text), "");
   EXPECT_EQ(result.out, "");
   EXPECT_EQ(result.err, "");
+}
+
+void ExpectRefused(const std::vector<std::byte>& order, int error = EINVAL) {
+  ExpectRefused(order, false, error);
+  ExpectRefused(order, true, order.empty() ? EPROTO : error);  // a message of one byte is none
 }
 
 template <typename Field>
@@ -42,6 +51,14 @@ TEST(RefusalTest, TheControlRuns) {
   LauncherHost host(Mode::kSubreaper);
   host.SendBytes(GoodOrder());
   EXPECT_EQ(host.Finish().out, "ran\n");
+  LauncherHost other(Mode::kSubreaper);
+  other.SendInMessage(GoodOrder());
+  EXPECT_EQ(other.Finish().out, "ran\n");
+}
+
+TEST(RefusalTest, AnOrderThatIsTooLongForItsMessage) {
+  const std::vector<std::string> argv = {"/bin/echo", std::string(kMostInMessage, 'x')};
+  ExpectRefused(EncodeOrder({}, "", argv, {}), true, EINVAL);
 }
 
 TEST(RefusalTest, BadOrders) {

@@ -32,7 +32,7 @@ struct Message {
 
 // The launcher's side of the socket.
 Message Receive(int socket) {
-  std::array<char, 64> text{};
+  std::array<char, 4096> text{};
   iovec part{text.data(), text.size()};
   Rights rights{};
   msghdr message{};
@@ -98,8 +98,20 @@ TEST_F(ControlTest, KnowsThePeersInode) {
   EXPECT_NE(fcntl(peer_.get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST_F(ControlTest, TheOrderArrivesAsAFile) {
+TEST_F(ControlTest, TheOrderArrivesInItsMessage) {
   const std::vector<std::string> argv = {"/bin/echo", "", "two words"};
+  const auto order = EncodeOrder({}, "/workspace", argv, {});
+  ASSERT_EQ(control_->SendOrder(order), Control::Sent::kSent);
+
+  const Message first = Receive(peer_.get());
+  EXPECT_FALSE(first.file.valid());
+  ASSERT_EQ(first.text.size(), 1 + order.size());
+  EXPECT_EQ(first.text[0], kOrderMessage);
+  EXPECT_EQ(std::memcmp(first.text.data() + 1, order.data(), order.size()), 0);
+}
+
+TEST_F(ControlTest, ALargeOrderArrivesAsAFile) {
+  const std::vector<std::string> argv = {"/bin/echo", "", std::string(kMostInMessage, 'x')};
   const auto order = EncodeOrder({}, "/workspace", argv, {});
   ASSERT_EQ(control_->SendOrder(order), Control::Sent::kSent);
   control_->SendKill();
