@@ -101,20 +101,20 @@ function describeComponents({ engine, name, tier, runtime = "bubblewrap" }: Way)
 describe("verified, by the toolchain", () =>
   describeComponents({ engine: "node", name: "jco", tier: "verified" }));
 
-describe.each(["bubblewrap", "landlock"] as const)("untrusted, under %s", (runtime) => {
-  describeUnless(whyNo(runtime), "by the toolchain", () =>
+for (const runtime of ["bubblewrap", "landlock"] as const) {
+  describeUnless(whyNo(runtime), `untrusted components, under ${runtime}`, () =>
     describeComponents({ engine: "node", name: "jco", tier: "untrusted", runtime }),
   );
-});
+}
 
-describe.each(["verified", "untrusted"] as const)("%s, by wasmtime", (tier) => {
+for (const tier of ["verified", "untrusted"] as const) {
   const isMissing = findEngine("wasmtime", undefined) === undefined;
   const whyMissing = isMissing ? "there is no wasmtime on PATH" : undefined;
   const whyNot = whyMissing ?? (tier === "untrusted" ? whyNoSecondWall() : undefined);
-  describeUnless(whyNot, "components", () =>
+  describeUnless(whyNot, `${tier} components, by wasmtime`, () =>
     describeComponents({ engine: "wasmtime", name: "wasmtime", tier }),
   );
-});
+}
 
 describe("without a toolchain", () => {
   test("the error names what to install", () => {

@@ -1,6 +1,6 @@
 /** Engines that are programs of their own, where they are on PATH: the same skills, the same codes. */
 
-import { beforeAll, describe, expect } from "vitest";
+import { beforeAll, expect } from "vitest";
 
 import type { SkillLimits, TrustTier } from "../../lib/index.js";
 import { findEngine } from "../../lib/skills/engines/choice.js";
@@ -69,9 +69,9 @@ function describeEngine(engine: Name, trustTier: TrustTier): void {
   );
 }
 
-describe.each(kNames)("%s", (name) => {
+for (const name of kNames) {
   const whyMissing = found.includes(name) ? undefined : `there is no ${name} on PATH`;
   const whyNotUntrusted = whyMissing ?? whyNoSecondWall();
-  describeUnless(whyMissing, "verified", () => describeEngine(name, "verified"));
-  describeUnless(whyNotUntrusted, "untrusted", () => describeEngine(name, "untrusted"));
-});
+  describeUnless(whyMissing, `${name}, verified`, () => describeEngine(name, "verified"));
+  describeUnless(whyNotUntrusted, `${name}, untrusted`, () => describeEngine(name, "untrusted"));
+}
