@@ -4,11 +4,11 @@
  * codes, and errors whose `code` is a {@link SandboxErrorCode}, with `fix` where something helps.
  */
 
+import type { BubblewrapProcessSandboxOptions, ProcessSandboxCommand } from "./process-sandbox.js";
 import type {
   BubblewrapArgvOptions,
   BubblewrapCommand,
   BubblewrapNativeRunnerOptions,
-  BubblewrapProcessSandboxOptions,
   EnvironmentPolicy,
   FirejailNativeRunnerOptions,
   LandlockNativeRunnerOptions,
@@ -17,7 +17,6 @@ import type {
   NetworkMode,
   Outcome,
   PoolState,
-  ProcessSandboxCommand,
   SandboxedExecResult,
 } from "./public.js";
 

@@ -280,8 +280,8 @@ export type FirejailNativeRunnerOptions = RunnerOptions & {
   /** The firejail program: a name looked up on the host's PATH, or an absolute path. Default "firejail". */
   firejailPath?: string | undefined;
   /**
-   * A profile file, which then confines files: nothing of that is checked. Default none
-   * (--noprofile), and files are confined by the next two.
+   * Absolute path of a profile file, which then confines files: nothing of that is checked. Default
+   * none (--noprofile), and files are confined by the next two.
    */
   profile?: string | undefined;
   /**
@@ -327,84 +327,11 @@ export type BubblewrapExplanation = BubblewrapCommand & {
   policyHash: string;
 };
 
-/** A host directory for a wrapped process. */
-export type ProcessSandboxMount = {
-  kind: "dir";
-  /** Names the mount in audits, and chooses the one to start in (`defaultCwdLabel`). */
-  label?: string | undefined;
-  /** Absolute, without "..". */
-  hostPath: string;
-  /** Where the process finds it; absolute, without "..". */
-  guestPath: string;
-  mode: "rw" | "ro";
-};
-
-/** A process that the host is about to start by itself. */
-export type ProcessSandboxCommand = {
-  /** A program, looked up inside the sandbox. */
-  cmd: string;
-  args: string[];
-  /** Passes through: to bwrap, and so to the process. */
-  env: Record<string, string>;
-  /** Passes through: the directory to start bwrap in. */
-  cwd?: string | undefined;
-  /** What the process sees of the host besides the sandbox's read-only paths. Default none. */
-  mounts?: ProcessSandboxMount[] | undefined;
-};
-
-/** What to start in place of a command. A sandbox may leave `env` and `cwd` out: they stay. */
-export type ProcessSandboxWrappedCommand = {
-  cmd: string;
-  args: string[];
-  env?: Record<string, string> | undefined;
-  cwd?: string | undefined;
-};
-
-/** Wraps the command line of a process that the host starts, such as a WASM engine's. */
-export interface ProcessSandbox {
-  readonly name: string;
-  /** Pure: starts nothing, looks nothing up, leaves its argument as it is. */
-  wrap(command: ProcessSandboxCommand): ProcessSandboxWrappedCommand;
-}
-
-/** Options of `createBubblewrapProcessSandbox`. */
-export type BubblewrapProcessSandboxOptions = {
-  /** The bwrap program: a name, looked up by whoever starts it, or an absolute path. Default "bwrap". */
-  bwrapPath?: string | undefined;
-  /** Default "allow": a WASM engine's own network policy decides. */
-  network?: BubblewrapNetworkMode | undefined;
-  /**
-   * Absolute host paths to mount read-only at the same path, in order; each must exist when the
-   * process starts. Default /usr, /bin, /lib, /lib64, /etc.
-   */
-  roBinds?: readonly string[] | undefined;
-  /** Where a private /proc appears. Default "/proc". */
-  procPath?: string | undefined;
-  /** Where a minimal /dev appears. Default "/dev". */
-  devPath?: string | undefined;
-  /** Where an empty private directory appears. Default "/tmp". */
-  tmpPath?: string | undefined;
-  /** Label of the mount to start in. Default "shadow-workspace". */
-  defaultCwdLabel?: string | undefined;
-  /** "compat": without the namespaces, dropped capabilities and read-only /proc. Default "strict". */
-  isolation?: IsolationMode | undefined;
-};
-
-/** The record of a wrapped process. Survives `JSON.stringify`. */
-export type SandboxAuditRecord = {
-  kind: "process-sandbox";
-  /** The sandbox's name, such as "bubblewrap". */
-  wrapperName: string;
-  /** As started, but for host paths that read "<redacted>". */
-  wrappedCmd: string;
-  wrappedArgs: string[];
-  mounts: { label?: string | undefined; guestPath: string; mode: "rw" | "ro" }[];
-};
-
 /**
- * Why a sandbox can't be had. ERR_SANDBOX_UNAVAILABLE: not Linux, no binary, no bwrap.
- * ERR_SANDBOX_SETUP: the host refused a system call that every run needs. ERR_SANDBOX_CLOSED: the
- * Node environment is shutting down. ERR_COMMAND_BLOCKED: the shell lists refuse the command.
+ * Why a sandbox can't be had. ERR_SANDBOX_UNAVAILABLE: not Linux, no binary, no usable bwrap,
+ * firejail or Landlock. ERR_SANDBOX_SETUP: the host refused something that every run needs.
+ * ERR_SANDBOX_CLOSED: the runner was closed, or the Node environment is shutting down.
+ * ERR_COMMAND_BLOCKED: the shell lists refuse the command.
  */
 export type SandboxErrorCode =
   | "ERR_SANDBOX_UNAVAILABLE"

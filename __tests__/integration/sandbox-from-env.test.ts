@@ -4,9 +4,9 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
-import { describeSandboxed } from "./support/gate.js";
+import { describeSandboxed, testUnless } from "./support/gate.js";
 import { SandboxError, sandboxFromEnv } from "./support/package.js";
-import { availabilityOf } from "./support/runtimes.js";
+import { whyNo } from "./support/runtimes.js";
 import { tempDirectory } from "./support/temp.js";
 
 const kRequired = { OPENAGENTIC_PROCESS_SANDBOX_REQUIRED: "1" };
@@ -185,9 +185,8 @@ describeSandboxed("bwrap", () => {
   });
 });
 
-const landlock = availabilityOf("landlock");
-
-test.skipIf(!landlock.available)(
+testUnless(
+  whyNo("landlock"),
   "a runtime that can't wrap refuses to, so that nothing is started unconfined",
   async () => {
     const { sandbox } = await select({ OPENAGENTIC_SANDBOX_BACKEND: "landlock", ...kRequired });

@@ -10,7 +10,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { TrustTier } from "../../lib/index.js";
 import { findEngine } from "../../lib/skills/engines/choice.js";
 import { wat } from "../support/wat.js";
-import { availabilityOf } from "./support/runtimes.js";
+import { describeUnless } from "./support/gate.js";
+import { whyNo, whyNoSecondWall } from "./support/runtimes.js";
 import { makeExecutor } from "./support/skills.js";
 import { tempDirectory } from "./support/temp.js";
 
@@ -100,21 +101,20 @@ function describeComponents({ engine, name, tier, runtime = "bubblewrap" }: Way)
 describe("verified, by the toolchain", () =>
   describeComponents({ engine: "node", name: "jco", tier: "verified" }));
 
-describe.each(["bubblewrap", "landlock"] as const)("untrusted, under %s", (runtime) => {
-  const { available, reason = "not available" } = availabilityOf(runtime);
-  if (available) describeComponents({ engine: "node", name: "jco", tier: "untrusted", runtime });
-  else test("needs it to work here", (context) => context.skip(reason));
-});
+for (const runtime of ["bubblewrap", "landlock"] as const) {
+  describeUnless(whyNo(runtime), `untrusted components, under ${runtime}`, () =>
+    describeComponents({ engine: "node", name: "jco", tier: "untrusted", runtime }),
+  );
+}
 
-describe.each(["verified", "untrusted"] as const)("%s, by wasmtime", (tier) => {
-  if (findEngine("wasmtime", undefined) === undefined) {
-    const reason = "there is no wasmtime on PATH";
-    process.stderr.write(`skipped: ${tier} components by wasmtime: ${reason}\n`);
-    test("needs wasmtime", (context) => context.skip(reason));
-  } else {
-    describeComponents({ engine: "wasmtime", name: "wasmtime", tier });
-  }
-});
+for (const tier of ["verified", "untrusted"] as const) {
+  const isMissing = findEngine("wasmtime", undefined) === undefined;
+  const whyMissing = isMissing ? "there is no wasmtime on PATH" : undefined;
+  const whyNot = whyMissing ?? (tier === "untrusted" ? whyNoSecondWall() : undefined);
+  describeUnless(whyNot, `${tier} components, by wasmtime`, () =>
+    describeComponents({ engine: "wasmtime", name: "wasmtime", tier }),
+  );
+}
 
 describe("without a toolchain", () => {
   test("the error names what to install", () => {

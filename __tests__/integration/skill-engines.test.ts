@@ -1,10 +1,11 @@
 /** Engines that are programs of their own, where they are on PATH: the same skills, the same codes. */
 
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect } from "vitest";
 
 import type { SkillLimits, TrustTier } from "../../lib/index.js";
 import { findEngine } from "../../lib/skills/engines/choice.js";
-import { availabilityOf } from "./support/runtimes.js";
+import { describeUnless } from "./support/gate.js";
+import { whyNoSecondWall } from "./support/runtimes.js";
 import {
   buildSkills,
   makeExecutor,
@@ -68,15 +69,9 @@ function describeEngine(engine: Name, trustTier: TrustTier): void {
   );
 }
 
-const works = (["bubblewrap", "landlock"] as const).some((name) => availabilityOf(name).available);
-
-describe.each(kNames)("%s", (name) => {
-  if (!found.includes(name)) {
-    const reason = `there is no ${name} on PATH`;
-    process.stderr.write(`skipped: skills by ${name}: ${reason}\n`);
-    test("needs it", (context) => context.skip(reason));
-    return;
-  }
-  describe("verified", () => describeEngine(name, "verified"));
-  if (works) describe("untrusted", () => describeEngine(name, "untrusted"));
-});
+for (const name of kNames) {
+  const whyMissing = found.includes(name) ? undefined : `there is no ${name} on PATH`;
+  const whyNotUntrusted = whyMissing ?? whyNoSecondWall();
+  describeUnless(whyMissing, `${name}, verified`, () => describeEngine(name, "verified"));
+  describeUnless(whyNotUntrusted, `${name}, untrusted`, () => describeEngine(name, "untrusted"));
+}

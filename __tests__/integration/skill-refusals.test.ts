@@ -16,7 +16,8 @@ import {
   type TrustTier,
   type WasmSkillExecutorOptions,
 } from "../../lib/index.js";
-import { availabilityOf } from "./support/runtimes.js";
+import { testUnless } from "./support/gate.js";
+import { whyNoSecondWall } from "./support/runtimes.js";
 import { makeExecutor } from "./support/skills.js";
 import { tempDirectory } from "./support/temp.js";
 
@@ -70,10 +71,8 @@ const unavailable = (reason: RegExp) => ({
   message: expect.stringMatching(reason) as unknown,
 });
 
-const works = (["bubblewrap", "landlock"] as const).some((name) => availabilityOf(name).available);
-
 describe("the same engine", () => {
-  test.skipIf(!works)("runs where a sandbox works", async () => {
+  testUnless(whyNoSecondWall(), "runs where a sandbox works", async () => {
     const engine = countingEngine();
     const { output, walls } = await makeExecutor({ engine }).execute(makeSkill(), "");
     expect({ output, commands: engine.commands }).toEqual({ output: "42", commands: 1 });
@@ -122,7 +121,7 @@ describe("switched off", () => {
       await expect(runSandboxed(wrong, { engine, environment: {} })).rejects.toThrow(TypeError);
     }
     expect(engine.commands).toBe(0);
-    if (works) {
+    if (whyNoSecondWall() === undefined) {
       const run = await runSandboxed(config, { engine, environment: {} });
       expect(run.answer).toEqual({ success: true, output: "42" });
     }
@@ -180,7 +179,7 @@ describe("broken", () => {
 });
 
 describe("not to be set up", () => {
-  test.skipIf(!works)("a path of the engine that is not there", async () => {
+  testUnless(whyNoSecondWall(), "a path of the engine that is not there", async () => {
     const engine = countingEngine();
     const lacking: SkillEngine = {
       ...engine,
@@ -197,13 +196,17 @@ describe("not to be set up", () => {
 });
 
 describe("a skill's path", () => {
-  test.skipIf(!works)("a link to a skill shows the directory that it leads to", async () => {
-    const engine = countingEngine();
-    const link = join(tempDirectory("link"), "link.wasm");
-    symlinkSync(makeSkill().wasmPath, link);
-    const skill = { ...makeSkill(), wasmPath: link };
-    expect((await makeExecutor({ engine }).execute(skill, "")).output).toBe("42");
-  });
+  testUnless(
+    whyNoSecondWall(),
+    "a link to a skill shows the directory that it leads to",
+    async () => {
+      const engine = countingEngine();
+      const link = join(tempDirectory("link"), "link.wasm");
+      symlinkSync(makeSkill().wasmPath, link);
+      const skill = { ...makeSkill(), wasmPath: link };
+      expect((await makeExecutor({ engine }).execute(skill, "")).output).toBe("42");
+    },
+  );
 
   test("a link out of what a configuration shows is refused", async () => {
     const engine = countingEngine();

@@ -12,7 +12,8 @@ import type {
   TrustTier,
   WasmSkillExecutor,
 } from "../../lib/index.js";
-import { availabilityOf } from "./support/runtimes.js";
+import { describeUnless } from "./support/gate.js";
+import { whyNo } from "./support/runtimes.js";
 import {
   buildSkills,
   makeExecutor,
@@ -254,13 +255,7 @@ describe("verified, in a worker", () => {
   });
 });
 
-describe.each(["bubblewrap", "landlock"] as const)("untrusted, under %s", (runtime) => {
-  const { available, reason = "not available" } = availabilityOf(runtime);
-  if (!available) {
-    process.stderr.write(`skipped: untrusted skills under ${runtime}: ${reason}\n`);
-    test("needs it to work here", (context) => context.skip(reason));
-    return;
-  }
+function describeUntrusted(runtime: "bubblewrap" | "landlock"): void {
   const executor = makeExecutor({ runtime });
   describeSkills({ tier: "untrusted", executor, walls: ["wasm", `os:${runtime}`] });
 
@@ -272,4 +267,8 @@ describe.each(["bubblewrap", "landlock"] as const)("untrusted, under %s", (runti
     const layers = [walls[runtime], "no-capabilities", "no-new-privs", "seccomp"];
     expect(audits[0]?.layers).toEqual(expect.arrayContaining(layers));
   });
-});
+}
+
+for (const runtime of ["bubblewrap", "landlock"] as const) {
+  describeUnless(whyNo(runtime), `untrusted, under ${runtime}`, () => describeUntrusted(runtime));
+}

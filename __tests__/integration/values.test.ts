@@ -6,12 +6,17 @@ import { describeSandboxed } from "./support/gate.js";
 import {
   BubblewrapNativeRunner,
   buildBubblewrapArgv,
+  FirejailNativeRunner,
+  LandlockNativeRunner,
   LocalNativeRunner,
 } from "./support/package.js";
 import { tempDirectory } from "./support/temp.js";
 import {
+  kBubblewrapArgvOptions,
   kBubblewrapOptions,
+  kFirejailOptions,
   kInputs,
+  kLandlockOptions,
   kOptions,
   kRange,
   kType,
@@ -60,30 +65,34 @@ describeSandboxed("values", () => {
     }
   };
 
-  test.each(titled([...kOptions, ...kBubblewrapOptions]))(
-    "BubblewrapNativeRunner throws for %s",
-    (_, field, change, code) => {
-      const options = { shadowDir, ...change } as never;
-      expectMisuse(
-        thrownBy(() => new BubblewrapNativeRunner(options)),
-        field,
-        code,
-      );
-    },
-  );
+  const classes = [
+    [BubblewrapNativeRunner, kBubblewrapOptions],
+    [LandlockNativeRunner, kLandlockOptions],
+    [FirejailNativeRunner, kFirejailOptions],
+    [LocalNativeRunner, []],
+  ] as const;
 
-  test.each(titled(kOptions))("LocalNativeRunner throws for %s", (_, field, change, code) => {
-    const options = { shadowDir, ...change } as never;
-    expectMisuse(
-      thrownBy(() => new LocalNativeRunner(options)),
-      field,
-      code,
+  for (const [Runner, ownOptions] of classes) {
+    test(`${Runner.name} is made where nothing is wrong`, () => {
+      expect(thrownBy(() => new Runner({ shadowDir }))).toBeInstanceOf(Runner);
+    });
+
+    test.each(titled([...kOptions, ...ownOptions]))(
+      `${Runner.name} throws for %s`,
+      (_, field, change, code) => {
+        const options = { shadowDir, ...change } as never;
+        expectMisuse(
+          thrownBy(() => new Runner(options)),
+          field,
+          code,
+        );
+      },
     );
-  });
+  }
 
   test.each(
     titled([
-      ...kBubblewrapOptions.filter(([field]) => field !== "isolation"),
+      ...kBubblewrapArgvOptions,
       ["commandArgv", { commandArgv: "ls" }, kType],
       ["commandArgv", { commandArgv: undefined }, kType],
       ["argv[0]", { commandArgv: [] }, kValue],

@@ -98,4 +98,18 @@ describe("what the variables change", () => {
       bubblewrap: { network: "allow", roBinds: ["/opt"] },
     });
   });
+
+  it.each(["OPENAGENTIC_BWRAP_RO_BINDS", "OPENAGENTIC_SANDBOX_RO_BINDS"])(
+    "wants absolute paths in %s",
+    (name) => {
+      for (const value of ["usr", "/usr,lib", ","]) {
+        expect(() => readRuntimeEnvironment({ [name]: value })).toThrow(
+          expect.objectContaining({
+            code: "ERR_INVALID_ARG_VALUE",
+            message: `${name}=${value} is not a comma list of absolute paths`,
+          }),
+        );
+      }
+    },
+  );
 });

@@ -11,11 +11,8 @@ import type {
   ProcessSandboxHandle,
   RunnerHandle,
 } from "../../types/addon.js";
-import type {
-  ProcessSandboxCommand,
-  SandboxedAuditRecord,
-  SandboxedExecResult,
-} from "../../types/public.js";
+import type { ProcessSandboxCommand } from "../../types/process-sandbox.js";
+import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
 
 export type FakeRun = {
   request: NativeRequest;

@@ -3,7 +3,7 @@ import type {
   ProcessSandboxCommand,
   ProcessSandboxWrappedCommand,
   SandboxAuditRecord,
-} from "../../types/public.js";
+} from "../../types/process-sandbox.js";
 import { invalidType } from "../errors.js";
 import { redactor } from "./redact.js";
 

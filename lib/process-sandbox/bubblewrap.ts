@@ -1,5 +1,8 @@
 import type { ProcessSandboxHandle } from "../../types/addon.js";
-import type { BubblewrapProcessSandboxOptions, ProcessSandbox } from "../../types/public.js";
+import type {
+  BubblewrapProcessSandboxOptions,
+  ProcessSandbox,
+} from "../../types/process-sandbox.js";
 import { fromNative } from "../errors.js";
 import { loadAddon } from "../native.js";
 import { copyOptions } from "../runners/options.js";

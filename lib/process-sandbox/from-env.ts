@@ -1,6 +1,6 @@
 /** The sandbox that an operator selects for a host application by environment variables. */
 
-import type { ProcessSandbox } from "../../types/public.js";
+import type { ProcessSandbox } from "../../types/process-sandbox.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
 import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";

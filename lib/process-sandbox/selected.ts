@@ -5,7 +5,8 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { NetworkMode, ProcessSandbox } from "../../types/public.js";
+import type { ProcessSandbox } from "../../types/process-sandbox.js";
+import type { NetworkMode } from "../../types/public.js";
 import { SandboxError } from "../errors.js";
 import { kDefaultRoBinds } from "../runners/bubblewrap.js";
 import { LocalNativeRunner } from "../runners/local.js";

@@ -71,9 +71,13 @@ function readNetwork(variables: Variables, name: string): NetworkMode | undefine
   throw oneOf(name, value, ["allow", "deny"]);
 }
 
-function readList(variables: Variables, name: string): string[] | undefined {
-  const items = read(variables, name)?.split(",");
-  return items?.map((item) => item.trim()).filter((item) => item !== "");
+function readPaths(variables: Variables, name: string): string[] | undefined {
+  const value = read(variables, name);
+  if (value === undefined) return undefined;
+  const paths = value.split(",").map((path) => path.trim());
+  const named = paths.filter((path) => path !== "");
+  if (named.length > 0 && named.every((path) => path.startsWith("/"))) return named;
+  throw invalidValue(`${name}=${value} is not a comma list of absolute paths`);
 }
 
 function readChoices(variables: Variables, warn: (message: string) => void): Choice[] {
@@ -130,8 +134,8 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
       bwrapPath: read(variables, "OPENAGENTIC_BWRAP_PATH"),
       network: readNetwork(variables, "OPENAGENTIC_BWRAP_NETWORK"),
       roBinds:
-        readList(variables, "OPENAGENTIC_BWRAP_RO_BINDS") ??
-        readList(variables, "OPENAGENTIC_SANDBOX_RO_BINDS"),
+        readPaths(variables, "OPENAGENTIC_BWRAP_RO_BINDS") ??
+        readPaths(variables, "OPENAGENTIC_SANDBOX_RO_BINDS"),
     },
     warnings,
   };

@@ -193,7 +193,7 @@ std::optional<FirejailPolicy> ReadFirejailPolicy(Reader& reader, const Napi::Val
   policy.firejail_path =
       reader.String(*options, "firejailPath", "firejailPath").value_or(policy.firejail_path);
   policy.shadow_dir = ReadRequired(reader, *options, "shadowDir");
-  policy.profile = reader.String(*options, "profile", "profile").value_or("");
+  policy.profile = reader.String(*options, "profile", "profile");
   auto reads = reader.Strings(*options, "fsReadDirs", "fsReadDirs");
   policy.read_dirs_named = reads.has_value();
   policy.read_dirs = std::move(reads).value_or(DefaultFirejailReadDirs());

@@ -161,14 +161,14 @@ Result<FirejailPlan> PlanFirejail(const FirejailFacts& facts) {
 
 std::vector<std::string> FirejailOptions(const FirejailPolicy& policy, const FirejailPlan& plan) {
   std::vector<std::string> options = {
-      "--quiet",         policy.profile.empty() ? "--noprofile" : "--profile=" + policy.profile,
+      "--quiet",         policy.profile ? "--profile=" + *policy.profile : "--noprofile",
       "--caps.drop=all", "--nonewprivs",
       "--ipc-namespace", "--deterministic-shutdown",
       "--keep-fd=3,5"};
   if (policy.network == Network::kDeny) options.emplace_back("--net=none");
   // First, since --noblacklist holds for what follows it.
   options.insert(options.end(), policy.extra_args.begin(), policy.extra_args.end());
-  if (policy.profile.empty()) {
+  if (!policy.profile) {
     options.insert(options.end(), {"--private-dev", "--private-tmp", "--whitelist=/run/firejail"});
     options.insert(options.end(), plan.options.begin(), plan.options.end());
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ struct LandlockPolicy {
 struct FirejailPolicy {
   std::string firejail_path = "firejail";
   std::string shadow_dir;
-  std::string profile;                 // empty: --noprofile, and files are confined by our plan
+  std::optional<std::string> profile;  // none: --noprofile, and files are confined by our plan
   std::vector<std::string> read_dirs;  // besides the workspace
   std::vector<std::string> write_dirs;
   bool read_dirs_named = false;  // false: the defaults, of which a missing one is skipped

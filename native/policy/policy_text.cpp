@@ -101,7 +101,7 @@ std::string PolicyText(const FirejailPolicy& policy) {
   std::string text(kVersionLine);
   AddLine(text, "runner", "firejail");
   AddLine(text, "firejail-path", Quoted(policy.firejail_path));
-  AddLine(text, "profile", policy.profile.empty() ? "none" : Quoted(policy.profile));
+  AddLine(text, "profile", policy.profile ? Quoted(*policy.profile) : "none");
   AddLine(text, "read-dirs", policy.read_dirs_named ? "named" : "default");
   AddLines(text, "read-dir", policy.read_dirs);
   AddLines(text, "write-dir", policy.write_dirs);

@@ -69,6 +69,17 @@ std::optional<Error> CheckEnvironment(const EnvironmentPolicy& policy) {
   return std::nullopt;
 }
 
+// Which layers there are the runtimes know; a name that can be none is a mistake before any run.
+std::optional<Error> CheckRequired(const std::vector<std::string>& layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (layers[i].empty() || HasNul(layers[i])) {
+      return Invalid(Element("required", i), "a layer's name, not empty, without NUL bytes",
+                     layers[i]);
+    }
+  }
+  return std::nullopt;
+}
+
 // Without a /proc of its own a sandbox must not show the host's, and needs another way to end.
 std::optional<Error> CheckProc(const BubblewrapPolicy& policy) {
   if (policy.with_proc) return std::nullopt;
@@ -156,6 +167,7 @@ std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   if (auto error = CheckAbsolutePaths(policy.ro_binds, "roBinds")) return error;
   if (auto error = CheckExtraArgs(policy.extra_args)) return error;
   if (auto error = CheckProc(policy)) return error;
+  if (auto error = CheckRequired(policy.required)) return error;
   return CheckEnvironment(policy.environment);
 }
 
@@ -163,19 +175,23 @@ std::optional<Error> CheckPolicy(const LandlockPolicy& policy) {
   if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
   if (auto error = CheckAbsolutePaths(policy.read_dirs, "fsReadDirs")) return error;
   if (auto error = CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs")) return error;
+  if (auto error = CheckRequired(policy.required)) return error;
   return CheckEnvironment(policy.environment);
 }
 
 std::optional<Error> CheckPolicy(const FirejailPolicy& policy) {
   if (auto error = CheckProgram(policy.firejail_path, "firejailPath")) return error;
   if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
-  if (auto error = CheckText(policy.profile, "profile")) return error;
+  // Firejail would look for a relative one in more places than one.
+  if (policy.profile) {
+    if (auto error = CheckAbsolutePath(*policy.profile, "profile")) return error;
+  }
   if (auto error = CheckAbsolutePaths(policy.read_dirs, "fsReadDirs")) return error;
   if (auto error = CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs")) return error;
-  if (!policy.profile.empty() && (policy.read_dirs_named || !policy.write_dirs.empty())) {
+  if (policy.profile && (policy.read_dirs_named || !policy.write_dirs.empty())) {
     return Invalid("profile",
                    "left out, since only without one `fsReadDirs` and `fsWriteDirs` hold",
-                   policy.profile);
+                   *policy.profile);
   }
   for (std::size_t i = 0; i < policy.extra_args.size(); ++i) {
     const std::string& argument = policy.extra_args[i];
@@ -184,6 +200,7 @@ std::optional<Error> CheckPolicy(const FirejailPolicy& policy) {
                      argument);
     }
   }
+  if (auto error = CheckRequired(policy.required)) return error;
   return CheckEnvironment(policy.environment);
 }
 

@@ -105,7 +105,7 @@ Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, Shared& sh
 
   FirejailPlan plan;
   FirejailFacts facts;
-  const bool plans = policy_.profile.empty();
+  const bool plans = !policy_.profile;
   if (plans) {
     auto looked = LookForFirejail(policy_, workspace->path, shared.host.FindSecrets());
     if (!looked) return looked.error();

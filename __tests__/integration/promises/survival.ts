@@ -10,7 +10,8 @@ import { eventually, kMarker, marked, newMark } from "../support/processes.js";
 import { type MakeRunner, run } from "../support/seen.js";
 import type { Scene } from "./scene.js";
 
-// Each case has a directory of its own below the workspace, where the probe lies. Each makes the file "up" once it is there; the probe's `linger` ignores all signals.
+// Each case has a directory of its own below the workspace, where the probe lies. Each makes the file
+// "up" once it is there; the probe's `linger` ignores all signals.
 const kHidingPlaces = {
   "a background process": `../probe linger up &`,
   "one that was forked twice": `(../probe linger up &) &`,

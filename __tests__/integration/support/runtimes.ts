@@ -18,6 +18,12 @@ export function whyNo(name: RuntimeName): string | undefined {
   return available ? undefined : `${name}: ${reason}`;
 }
 
+/** Why no untrusted skill can run here; undefined when one can. */
+export function whyNoSecondWall(): string | undefined {
+  const lacks = [whyNo("bubblewrap"), whyNo("landlock")];
+  return lacks.includes(undefined) ? undefined : lacks.join("; ");
+}
+
 /** `describe` for tests that need this runtime to work here. */
 export function describeRuntime(name: RuntimeName, body: () => void): void {
   describeUnless(whyNo(name), name, body);

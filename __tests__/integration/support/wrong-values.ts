@@ -107,26 +107,105 @@ export const kOptions: Wrong[] = [
   ["maxConcurrent", { maxConcurrent: "8" }, kType],
 ];
 
-export const kBubblewrapOptions: Wrong[] = [
+const flag = (name: string): Wrong[] =>
+  ["yes", 1, null].map((value) => [name, { [name]: value }, kType]);
+
+const paths = (name: string): Wrong[] => [
+  [name, { [name]: "/usr" }, kType],
+  [name, { [name]: {} }, kType],
+  [name, { [name]: null }, kType],
+  [`${name}[0]`, { [name]: [1] }, kType],
+  [`${name}[1]`, { [name]: ["/usr", ""] }, kValue],
+  [`${name}[0]`, { [name]: ["usr"] }, kValue],
+  [`${name}[0]`, { [name]: ["/usr\0"] }, kValue],
+  [`${name}[0]`, { [name]: ["/usr/../root"] }, kValue],
+];
+
+const kNetwork: Wrong[] = ["none", true, null, ""].map((network) => [
+  "network",
+  { network },
+  kValue,
+]);
+
+const kRequired: Wrong[] = [
+  ["required", { required: "seccomp" }, kType],
+  ["required", { required: null }, kType],
+  ["required[0]", { required: [1] }, kType],
+  ["required[1]", { required: ["seccomp", ""] }, kValue],
+  ["required[0]", { required: ["a\0b"] }, kValue],
+];
+
+const kExtraArgs: Wrong[] = [
+  ["extraArgs", { extraArgs: "--quiet" }, kType],
+  ["extraArgs", { extraArgs: null }, kType],
+  ["extraArgs[0]", { extraArgs: [1] }, kType],
+  ["extraArgs[0]", { extraArgs: [""] }, kValue],
+  ["extraArgs[0]", { extraArgs: ["no-option"] }, kValue],
+];
+
+/** What `buildBubblewrapArgv` takes too. */
+export const kBubblewrapArgvOptions: Wrong[] = [
   ["bwrapPath", { bwrapPath: 1 }, kType],
   ["bwrapPath", { bwrapPath: null }, kType],
   ["bwrapPath", { bwrapPath: "" }, kValue],
   ["bwrapPath", { bwrapPath: "b\0wrap" }, kValue],
   ["bwrapPath", { bwrapPath: "bin/bwrap" }, kValue],
-  ["roBinds", { roBinds: "/usr" }, kType],
-  ["roBinds", { roBinds: {} }, kType],
-  ["roBinds", { roBinds: null }, kType],
-  ["roBinds[0]", { roBinds: [1] }, kType],
-  ["roBinds[1]", { roBinds: ["/usr", ""] }, kValue],
-  ["roBinds[0]", { roBinds: ["usr"] }, kValue],
-  ["roBinds[0]", { roBinds: ["/usr\0"] }, kValue],
-  ["roBinds[0]", { roBinds: ["/usr/../root"] }, kValue],
-  ["network", { network: "none" }, kValue],
-  ["network", { network: true }, kValue],
-  ["network", { network: null }, kValue],
-  ["network", { network: "" }, kValue],
+  ...paths("roBinds"),
+  ...kNetwork,
+];
+
+export const kBubblewrapOptions: Wrong[] = [
+  ...kBubblewrapArgvOptions,
   ["isolation", { isolation: "none" }, kValue],
   ["isolation", { isolation: null }, kValue],
+  ...flag("devBind"),
+  ...flag("procBind"),
+  ...flag("allowWriteWorkspace"),
+  ["layers", { layers: "landlock" }, kType],
+  ["layers", { layers: null }, kType],
+  ["layers[0]", { layers: [1] }, kType],
+  ["layers", { layers: ["seccomp"] }, kValue],
+  ...kRequired,
+  ...kExtraArgs,
+  ["extraArgs[0]", { extraArgs: ["--args", "5"] }, kValue],
+  ["extraArgs[0]", { extraArgs: ["--hostname"] }, kValue],
+  // bwrap's options travel with NUL bytes between them.
+  ["extraArgs[1]", { extraArgs: ["--hostname", "x\0--share-net"] }, kValue],
+  ["prewarm", { prewarm: "2" }, kType],
+  ["prewarm", { prewarm: null }, kType],
+  ["prewarm", { prewarm: Number.NaN }, kRange],
+  ["prewarm", { prewarm: 65 }, kRange],
+  ["prewarmIdleMs", { prewarmIdleMs: "5" }, kType],
+  ["prewarmIdleMs", { prewarmIdleMs: null }, kType],
+  ["prewarmIdleMs", { prewarmIdleMs: 0 }, kRange],
+  ["prewarmIdleMs", { prewarmIdleMs: Number.POSITIVE_INFINITY }, kRange],
+];
+
+export const kLandlockOptions: Wrong[] = [
+  ...paths("fsReadDirs"),
+  ...paths("fsWriteDirs"),
+  ...flag("allowReadWorkspace"),
+  ...flag("allowWriteWorkspace"),
+  ...kNetwork,
+  ...kRequired,
+];
+
+export const kFirejailOptions: Wrong[] = [
+  ["firejailPath", { firejailPath: 1 }, kType],
+  ["firejailPath", { firejailPath: "" }, kValue],
+  ["firejailPath", { firejailPath: "fire\0jail" }, kValue],
+  ["firejailPath", { firejailPath: "bin/firejail" }, kValue],
+  ["profile", { profile: 1 }, kType],
+  ["profile", { profile: null }, kType],
+  ["profile", { profile: "" }, kValue],
+  ["profile", { profile: "firefox" }, kValue],
+  ["profile", { profile: "/p\0" }, kValue],
+  ["profile", { profile: "/p", fsReadDirs: ["/usr"] }, kValue],
+  ...paths("fsReadDirs"),
+  ...paths("fsWriteDirs"),
+  ...kNetwork,
+  ...kRequired,
+  ...kExtraArgs,
 ];
 
 const title = ([field, change]: Wrong): string => {

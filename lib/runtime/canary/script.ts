@@ -9,8 +9,6 @@
 /** Programs that can open a socket, tried in this order; `node` is our own where it is mounted. */
 export const kSocketTools = ["perl", "python3", "node", "bash", "nc"] as const;
 
-export type SocketTool = (typeof kSocketTools)[number];
-
 /** What the survivor adds to the mark, which its parent has among its arguments too. */
 export const kSurvivorSuffix = "-survivor";
 

@@ -43,12 +43,45 @@ TEST(PolicyText, DependsOnEveryFieldOfThePolicy) {
   policy = {};
   policy.write_workspace = false;
   EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.with_proc = false;
+  EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.with_dev = false;
+  EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.with_landlock = true;
+  EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.extra_args = {"--hostname", "box"};
+  EXPECT_NE(PolicyText(policy), base);
+  policy = {};
+  policy.required = {"seccomp"};
+  EXPECT_NE(PolicyText(policy), base);
   for (const auto mode : {EnvironmentPolicy::Mode::kInherit, EnvironmentPolicy::Mode::kClean,
                           EnvironmentPolicy::Mode::kNames}) {
     policy = {};
     policy.environment.mode = mode;
     EXPECT_NE(PolicyText(policy), base);
   }
+}
+
+TEST(PolicyText, DependsOnEveryFieldOfLandlocks) {
+  const LandlockPolicy defaults;
+  const auto changed = [&defaults](auto change) {
+    LandlockPolicy policy = defaults;
+    change(policy);
+    return PolicyText(policy) != PolicyText(defaults);
+  };
+  EXPECT_TRUE(changed([](LandlockPolicy& policy) { policy.read_dirs = {"/usr"}; }));
+  EXPECT_TRUE(changed([](LandlockPolicy& policy) { policy.read_dirs_named = true; }));
+  EXPECT_TRUE(changed([](LandlockPolicy& policy) { policy.write_dirs = {"/data"}; }));
+  EXPECT_TRUE(changed([](LandlockPolicy& policy) { policy.write_dirs_named = true; }));
+  EXPECT_TRUE(changed([](LandlockPolicy& policy) { policy.read_workspace = false; }));
+  EXPECT_TRUE(changed([](LandlockPolicy& policy) { policy.write_workspace = false; }));
+  EXPECT_TRUE(changed([](LandlockPolicy& policy) { policy.network = Network::kAllow; }));
+  EXPECT_TRUE(changed([](LandlockPolicy& policy) { policy.required = {"no-sockets"}; }));
+  EXPECT_FALSE(changed([](LandlockPolicy& policy) { policy.shadow_dir = "/somewhere"; }));
 }
 
 TEST(PolicyText, DependsOnEveryFieldOfFirejails) {

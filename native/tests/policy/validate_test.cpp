@@ -114,6 +114,11 @@ TEST(CheckPolicy, NamesTheFieldAtFault) {
                   p.environment.names = {"A", ""};
                 }},
            Case{"`envPolicy[0]`", [](BubblewrapPolicy& p) { p.environment.names = {"A=B"}; }},
+           Case{"`required[0]`", [](BubblewrapPolicy& p) { p.required = {WithNul("seccomp")}; }},
+           Case{"`required[1]`",
+                [](BubblewrapPolicy& p) {
+                  p.required = {"seccomp", ""};
+                }},
        }) {
     BubblewrapPolicy policy = GoodPolicy();
     c.spoil(policy);
@@ -144,6 +149,12 @@ TEST(CheckFirejailPolicy, NamesTheFieldThatIsWrong) {
   };
   EXPECT_EQ(refusal([](FirejailPolicy&) {}), "");
   EXPECT_EQ(refusal([](FirejailPolicy& policy) { policy.profile = "/p"; }), "");
+  for (const std::string& profile : {std::string(), std::string("firefox"), WithNul("/p")}) {
+    EXPECT_EQ(refusal([&profile](FirejailPolicy& policy) { policy.profile = profile; }),
+              "Expected `profile`");
+  }
+  EXPECT_EQ(refusal([](FirejailPolicy& policy) { policy.required = {""}; }),
+            "Expected `required[0]`");
   EXPECT_EQ(refusal([](FirejailPolicy& policy) {
               policy.extra_args = {"--a", "b"};
             }),
