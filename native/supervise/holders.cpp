@@ -7,7 +7,11 @@
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "policy/report.h"
 #include "supervise/child.h"
@@ -22,22 +26,50 @@ bool Holds(const std::string& link, const std::string& wanted) {
   return size > 0 && wanted == std::string_view(target, static_cast<std::size_t>(size));
 }
 
+// The numbers in the line `name` of a file in /proc; empty where there is none.
+std::vector<pid_t> NumbersOf(const std::string& path, const std::string& name) {
+  std::ifstream file(path);
+  std::vector<pid_t> numbers;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name)) continue;
+    std::istringstream rest(line.substr(name.size()));
+    for (pid_t number = 0; rest >> number;)
+      numbers.push_back(number);
+    break;
+  }
+  return numbers;
+}
+
+// A process by its number in /proc, which is that of an outer pid namespace where a sandbox around
+// us shows its own /proc. proc_pid_status(5): NSpid has the numbers from /proc's namespace inwards.
+// Not valid when it is gone, or none of our namespace.
+Descriptor OpenShown(pid_t shown, std::size_t depth) {
+  const auto numbers = NumbersOf("/proc/" + std::to_string(shown) + "/status", "NSpid:");
+  if (depth == 0 || numbers.size() < depth || numbers[depth - 1] == getpid()) return Descriptor();
+  Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, numbers[depth - 1], 0)));
+  if (!pidfd.valid()) return pidfd;
+  // pidfd_open(2), as /proc counts: the number may have come to another process meanwhile.
+  const auto opened = NumbersOf("/proc/self/fdinfo/" + std::to_string(pidfd.get()), "Pid:");
+  return opened == std::vector<pid_t>{shown} ? std::move(pidfd) : Descriptor();
+}
+
 }  // namespace
 
 int KillHolders(ino_t inode) {
   const std::string wanted = "socket:[" + std::to_string(inode) + "]";
+  const std::size_t depth = NumbersOf("/proc/self/status", "NSpid:").size();
   DIR* processes = opendir("/proc");
   if (processes == nullptr) return 0;
   int found = 0;
   while (const dirent* entry = readdir(processes)) {
-    pid_t pid = 0;
+    pid_t shown = 0;
     const char* end = entry->d_name + std::strlen(entry->d_name);
-    const auto parsed = std::from_chars(entry->d_name, end, pid);
-    if (parsed.ptr != end || pid <= 0 || pid == getpid()) continue;
+    const auto parsed = std::from_chars(entry->d_name, end, shown);
+    if (parsed.ptr != end || shown <= 0) continue;
     const std::string link =
         std::string("/proc/") + entry->d_name + "/fd/" + std::to_string(kControlDescriptor);
     if (!Holds(link, wanted)) continue;
-    const Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    const Descriptor pidfd = OpenShown(shown, depth);
     if (!pidfd.valid() || !Holds(link, wanted)) continue;
     SignalPidfd(pidfd.get(), SIGKILL);
     ++found;
