@@ -1,15 +1,18 @@
 #include "supervise/holders.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -26,16 +29,28 @@ bool Holds(const std::string& link, const std::string& wanted) {
   return size > 0 && wanted == std::string_view(target, static_cast<std::size_t>(size));
 }
 
-// The numbers in the line `name` of a file in /proc; empty where there is none.
-std::vector<pid_t> NumbersOf(const std::string& path, const std::string& name) {
-  std::ifstream file(path);
+// The numbers in the line `name` of a small file in /proc; empty where there is none.
+std::vector<pid_t> NumbersOf(const std::string& path, std::string_view name) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 8192> bytes{};
+  std::size_t size = 0;
+  while (file.valid() && size < bytes.size()) {
+    const ssize_t got = read(file.get(), bytes.data() + size, bytes.size() - size);
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  std::string_view text(bytes.data(), size);
+  while (!text.empty() && !text.starts_with(name))
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  text.remove_prefix(std::min(name.size(), text.size()));
+  text = text.substr(0, text.find('\n'));
   std::vector<pid_t> numbers;
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with(name)) continue;
-    std::istringstream rest(line.substr(name.size()));
-    for (pid_t number = 0; rest >> number;)
-      numbers.push_back(number);
-    break;
+  for (std::size_t at = 0; (at = text.find_first_not_of("\t ", at)) != std::string_view::npos;) {
+    pid_t number = 0;
+    const auto parsed = std::from_chars(text.data() + at, text.data() + text.size(), number);
+    if (parsed.ec != std::errc()) break;
+    numbers.push_back(number);
+    at = static_cast<std::size_t>(parsed.ptr - text.data());
   }
   return numbers;
 }
