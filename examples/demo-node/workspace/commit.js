@@ -164,7 +164,12 @@ class Commit {
    */
   async #remove(target, after) {
     const aside = this.#staging.newName();
-    await rename(target, aside);
+    try {
+      await rename(target, aside);
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+      throw error;
+    }
     if (!isSame(await readEntry(aside), after)) await this.#putBack(aside, target);
   }
 }
