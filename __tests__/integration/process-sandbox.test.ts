@@ -62,6 +62,66 @@ describe("the command line", () => {
     expect(args.filter((word) => /^--(dev-)?bind/.test(word))).toEqual(["--bind"]);
   });
 
+  test("is the contract's, word by word, and takes every option", () => {
+    const wasm = { ...command, cmd: "wasmtime", args: ["run", `${folder}/a.wasm`] };
+    const cache = {
+      kind: "dir",
+      label: "home",
+      hostPath: "/c",
+      guestPath: "/C",
+      mode: "ro",
+    } as const;
+    const end = (at: string) => [
+      ...["--bind", folder, "/workspace", "--ro-bind", "/c", "/C"],
+      ...["--chdir", at, "wasmtime", "run", "/workspace/a.wasm"],
+    ];
+    const both = { ...wasm, mounts: [...mounts, cache] };
+    const binds = ["/usr", "/bin", "/lib", "/lib64", "/etc"].flatMap((p) => ["--ro-bind", p, p]);
+    const own = ["--die-with-parent", "--new-session"];
+    const plain = createBubblewrapProcessSandbox({ isolation: "compat" }).wrap(both);
+    expect(plain).toEqual({
+      cmd: "bwrap",
+      args: [
+        ...own,
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "--tmpfs",
+        "/tmp",
+        ...binds,
+        ...end("/workspace"),
+      ],
+      env: wasm.env,
+    });
+    const options: BubblewrapProcessSandboxOptions = {
+      bwrapPath: "/opt/bwrap",
+      network: "deny",
+      roBinds: ["/b", "/a"],
+      procPath: "/p",
+      devPath: "/d",
+      tmpPath: "/t",
+      defaultCwdLabel: "home",
+      isolation: "compat",
+    };
+    expect(createBubblewrapProcessSandbox(options).wrap(both)).toMatchObject({
+      cmd: "/opt/bwrap",
+      args: [
+        ...[...own, "--unshare-net", "--proc", "/p", "--dev", "/d", "--tmpfs", "/t"],
+        ...["--ro-bind", "/b", "/b", "--ro-bind", "/a", "/a", ...end("/C")],
+      ],
+    });
+    // Strict only adds: flags before the mounts, no word of these is moved or lost.
+    const strict = createBubblewrapProcessSandbox().wrap(both).args;
+    let from = 0;
+    for (const word of plain.args) {
+      const at = strict.indexOf(word, from);
+      expect(at, word).toBeGreaterThanOrEqual(from);
+      from = at + 1;
+    }
+    expect(strict.slice(-end("").length)).toEqual(end("/workspace"));
+  });
+
   test("cuts the network only when told to", () => {
     expect(wrap()).not.toContain("--unshare-net");
     expect(wrap({ network: "allow" })).toEqual(wrap());

@@ -249,9 +249,39 @@ describe("verified, in a worker", () => {
     const executor = makeExecutor();
     expect((await execute({ ...way, executor }, "echo", "x")).output).toBe("x");
     await executor.close();
-    await expect(execute({ ...way, executor }, "echo", "x")).rejects.toMatchObject({
-      code: "ERR_SKILL_ENGINE",
+    for (const tier of ["verified", "untrusted"] as const) {
+      await expect(execute({ ...way, tier, executor }, "echo", "x")).rejects.toMatchObject({
+        code: "ERR_SKILL_ENGINE",
+        message: "the executor is closed",
+      });
+    }
+  });
+
+  test("an aborted call that waits for a worker does not wait any longer", async () => {
+    if (paths === undefined) return;
+    const executor = makeExecutor({ maxWorkers: 1 });
+    const { endless, echo } = paths;
+    const skill = (wasmPath: string) => ({
+      manifest: { name: "any" },
+      wasmPath,
+      trustTier: way.tier,
     });
+    const [first, last] = [new AbortController(), new AbortController()];
+    const running = executor.execute(skill(endless), "", { signal: first.signal });
+    const waiting = executor.execute(skill(endless), "", { signal: last.signal });
+    const next = executor.execute(skill(echo), "x");
+    let isRunning = true;
+    const ended = running.catch((error: unknown) => {
+      isRunning = false;
+      return error;
+    });
+    setTimeout(() => last.abort(), 300);
+    await expect(waiting).rejects.toMatchObject({ code: "ERR_SKILL_ABORTED" });
+    expect(isRunning).toBe(true);
+    first.abort();
+    expect(await ended).toMatchObject({ code: "ERR_SKILL_ABORTED" });
+    expect((await next).output).toBe("x");
+    await executor.close();
   });
 });
 

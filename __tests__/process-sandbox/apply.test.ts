@@ -80,6 +80,7 @@ describe("applyProcessSandbox", () => {
       applyProcessSandbox({ sandbox, command: { cmd: "c", args, env: {} }, redactHostPaths }).audit
         ?.wrappedArgs;
     expect(wrapped(["/srv/x", "/"])).toEqual(["--", "c", "<redacted>/y", "/srv/xy", "a<redacted>"]);
+    expect(wrapped(["/srv//x/./"])).toEqual(["--", "c", "<redacted>/y", "/srv/xy", "a<redacted>"]);
     expect(wrapped(true)).toEqual(["--", "c", ...args]);
     expect(applyProcessSandbox({ sandbox, command, redactHostPaths: false }).audit).toMatchObject({
       wrappedArgs: ["--", "wasmtime", ...command.args],

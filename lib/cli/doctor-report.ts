@@ -60,26 +60,35 @@ function landlockAbi(): number | undefined {
   }
 }
 
+/** @throws (rejects) where no directory can be made, such as a read-only TMPDIR. */
+async function withFolder<Value>(use: (folder: string) => Promise<Value>): Promise<Value> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 async function examineNesting(config: RuntimeConfig): Promise<DoctorNesting> {
   const signs = nestingSigns();
   const found = { nested: signs.length > 0, signs };
-  const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));
   try {
-    const nesting = await nestingFor({
-      bwrapPath: config.bubblewrap.bwrapPath,
-      folders: [folder],
-      projects: [folder],
-      secrets: [],
-      readOnly: [],
-      network: "deny",
-    });
+    const nesting = await withFolder((folder) =>
+      nestingFor({
+        bwrapPath: config.bubblewrap.bwrapPath,
+        folders: [folder],
+        projects: [folder],
+        secrets: [],
+        readOnly: [],
+        network: "deny",
+      }),
+    );
     if (nesting.possible) return { ...found, proc: nesting.flags.hostProc ? "host" : "private" };
     const { reason, fix } = nesting;
     return { ...found, proc: null, reason, ...(fix === undefined ? {} : { fix }) };
   } catch (error) {
     return { ...found, proc: null, reason: error instanceof Error ? error.message : String(error) };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }
 
@@ -89,9 +98,8 @@ export function median(values: readonly number[]): number | undefined {
 }
 
 async function measure(runtime: Runtime): Promise<number | undefined> {
-  const workspace = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));
-  try {
-    const runner = runtime.runner({ shadowDir: workspace });
+  return withFolder(async (shadowDir) => {
+    const runner = runtime.runner({ shadowDir });
     const times: number[] = [];
     for (let run = 0; run < kRuns; run += 1) {
       const start = performance.now();
@@ -99,9 +107,7 @@ async function measure(runtime: Runtime): Promise<number | undefined> {
       times.push(performance.now() - start);
     }
     return median(times);
-  } finally {
-    await rm(workspace, { recursive: true, force: true });
-  }
+  });
 }
 
 /** What a choice among these runtimes comes to. Pure. */

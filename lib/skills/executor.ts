@@ -95,6 +95,7 @@ export class WasmSkillExecutor {
   readonly #strictLimits: boolean;
   readonly #confinement: ConfinementOptions;
   readonly #shelf: EngineShelf;
+  #isClosed = false;
 
   /** @throws TypeError that names the option. Starts nothing. */
   constructor(options: WasmSkillExecutorOptions = {}) {
@@ -136,6 +137,9 @@ export class WasmSkillExecutor {
       throw invalidType("options", "an object", options);
     }
     const signal = checkSignal(options.signal);
+    if (this.#isClosed) {
+      throw new SkillError("the executor is closed", { code: "ERR_SKILL_ENGINE" });
+    }
     const request = await readRequest(own, text);
     const strictFuel = this.#strictLimits && request.limits.maxFuel !== undefined;
     const engine = chooseEngine(this.#engine, request, this.#shelf, strictFuel);
@@ -156,6 +160,7 @@ export class WasmSkillExecutor {
 
   /** Ends the workers. Calls that are made afterwards fail; those that run end as they will. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#shelf.node.close?.();
   }
 

@@ -29,7 +29,8 @@ export type SkillSandboxConfig = {
   tempDir: string;
 };
 
-const isWithin = (path: string, directory: string) =>
+/** Whether an absolute path is a directory, or lies below it. */
+export const isWithin = (path: string, directory: string) =>
   path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
 
 /** Directories that hold more than one skill; so do those above them. */

@@ -7,7 +7,7 @@ import { type ConfinementOptions, confine, type SkillRuntimeName } from "./confi
 import { type EngineRun, runEngine } from "./engine-process.js";
 import type { SkillEngine, SkillRequest } from "./engines/engine.js";
 import { withPrivateDirectory } from "./private-directory.js";
-import type { SkillSandboxConfig } from "./sandbox-config.js";
+import { isWithin, type SkillSandboxConfig } from "./sandbox-config.js";
 
 /** How `runSandboxed` runs. */
 export type RunSandboxedOptions = ConfinementOptions & {
@@ -18,9 +18,6 @@ export type RunSandboxedOptions = ConfinementOptions & {
 
 /** What a sandboxed run came to. */
 export type SandboxedSkillRun = EngineRun & { runtime: SkillRuntimeName };
-
-const isWithin = (path: string, directory: string) =>
-  path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
 
 /** Writable paths and network are no part of what is offered: asked for, they are refused. */
 async function checkConfig(config: SkillSandboxConfig): Promise<string> {

@@ -51,6 +51,11 @@ function died(error: unknown): SkillAnswer {
   return { success: false, error_kind: "protocol", error: `its worker ended: ${reason}` };
 }
 
+function aborted(signal: AbortSignal | undefined): SkillError {
+  const cause: unknown = signal?.reason;
+  return new SkillError("the call was aborted", { code: "ERR_SKILL_ABORTED", cause });
+}
+
 /** Runs a job in a worker until it answers, dies, is too late or is aborted. */
 function answerFrom(
   worker: Worker,
@@ -64,12 +69,7 @@ function answerFrom(
       const error = `it took longer than ${maxDurationMs} ms`;
       finish(() => resolve({ success: false, error_kind: "limit", limit: "time", error }));
     }, maxDurationMs);
-    const onAbort = () => {
-      const cause: unknown = signal?.reason;
-      finish(() =>
-        reject(new SkillError("the call was aborted", { code: "ERR_SKILL_ABORTED", cause })),
-      );
-    };
+    const onAbort = () => finish(() => reject(aborted(signal)));
     const onMessage = (message: unknown) => finish(() => resolve(checkAnswer(message)));
     const onError = (error: unknown) => finish(() => resolve(died(error)));
     const onExit = (code: number) => finish(() => resolve(died(`exit code ${code}`)));
@@ -111,7 +111,7 @@ export class SkillWorkers {
     maxDurationMs: number,
     signal: AbortSignal | undefined,
   ): Promise<SkillAnswer> {
-    await this.#takePlace();
+    await this.#takePlace(signal);
     try {
       if (this.#isClosed)
         throw new SkillError("the executor is closed", { code: "ERR_SKILL_ENGINE" });
@@ -158,9 +158,24 @@ export class SkillWorkers {
     return worker;
   }
 
-  async #takePlace(): Promise<void> {
-    if (this.#busy < this.#max) this.#busy += 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  async #takePlace(signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted) throw aborted(signal);
+    if (this.#busy < this.#max) {
+      this.#busy += 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const enter = () => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+        reject(aborted(signal));
+      };
+      this.#waiting.push(enter);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
   }
 
   /** The place goes to who waits, or is free again. */

@@ -136,7 +136,9 @@ void Sandbox::Insist() {
   if (control_closed_ && LauncherIsGone()) {
     child_.Signal(SIGKILL);  // what it was the parent of is gone
   } else if (!has_launcher_) {
-    KillHolders(control_.peer_inode());
+    // Where /proc shows none, the child's death is at least that of those who die with their
+    // parent.
+    if (KillHolders(control_.peer_inode()) == 0 && insisted_ > kPatience) child_.Signal(SIGKILL);
   } else if (!launcher_.valid()) {
     child_.Signal(SIGKILL);  // no pidfd to be had: bwrap's death is the launcher's (PDEATHSIG)
   } else if (!own_init_ && insisted_ <= kPatience) {

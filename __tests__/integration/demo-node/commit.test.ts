@@ -216,6 +216,37 @@ test("a commit that fails half-way puts everything back", async () => {
   expect(readTree(shadow.project)).toEqual(readTree(shadow.directory));
 });
 
+test("a commit that is rolled back leaves what was saved in the project meanwhile", async () => {
+  const shadow = await worked(kTree, "echo new > a; echo new > b; rm l");
+  const { changes } = await shadow.changes();
+  const places = { project: shadow.project, shadow: shadow.directory };
+  // An editor that saves each file again as soon as the commit has taken it away, or replaced it.
+  const saved = new Set<string>();
+  const save = () => {
+    for (const name of ["a", "b", "l"]) {
+      const file = join(shadow.project, name);
+      const now = lstatSync(file, { throwIfNoEntry: false });
+      if (now !== undefined && readTree(shadow.project)[name] === kTree[name as "a"]) continue;
+      rmSync(file, { force: true });
+      writeFileSync(file, "saved\n");
+      saved.add(name);
+    }
+  };
+  const impossible = {
+    place: "z/nowhere",
+    before: undefined,
+    get after() {
+      save(); // asked for before each step, and last when everything else is done
+      return { kind: "link", target: "a" };
+    },
+  };
+  await expect(
+    commitChanges([...changes, impossible as unknown as Change], places),
+  ).rejects.toThrow();
+  expect(saved).toEqual(new Set(["a", "b", "l"]));
+  expect(readTree(shadow.project)).toEqual({ ...kTree, a: "saved\n", b: "saved\n", l: "saved\n" });
+});
+
 test("what is compared with the project is what would be written", async () => {
   const shadow = await worked(kTree, "echo new > a; rm b");
   rmSync(join(shadow.project, "b"));

@@ -7,7 +7,7 @@
  * @module
  */
 
-import { mkdir, rename, rmdir, symlink, unlink } from "node:fs/promises";
+import { mkdir, readlink, rename, rmdir, symlink } from "node:fs/promises";
 import path from "node:path";
 
 import { codeOf, Failure } from "../failure.js";
@@ -99,7 +99,7 @@ class Commit {
     } catch (error) {
       throw codeOf(error) === "ENOENT" ? new LateConflict(place) : error;
     }
-    this.#undo.add(() => rename(aside, file));
+    this.#undo.add(() => this.#putBack(aside, file));
     if (!isSame(await readEntry(aside), before)) throw new LateConflict(place);
   }
 
@@ -136,7 +136,41 @@ class Commit {
     } catch (error) {
       throw codeOf(error) === "EEXIST" ? new LateConflict(place) : error;
     }
-    this.#undo.add(() => (after.kind === "directory" ? rmdir(target) : unlink(target)));
+    this.#undo.add(() =>
+      after.kind === "directory" ? rmdir(target) : this.#remove(target, after),
+    );
+  }
+
+  /**
+   * What was taken away returns, unless something newer has come up there meanwhile.
+   * @param {string} aside
+   * @param {string} file
+   */
+  async #putBack(aside, file) {
+    try {
+      const { kind } = (await readEntry(aside)) ?? {};
+      if (kind === "link") await symlink(await readlink(aside), file);
+      else if (kind === "file") await this.#staging.install(aside, file);
+      else await rename(aside, file);
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+    }
+  }
+
+  /**
+   * What was put there goes, unless it has been changed since.
+   * @param {string} target
+   * @param {Change["after"]} after
+   */
+  async #remove(target, after) {
+    const aside = this.#staging.newName();
+    try {
+      await rename(target, aside);
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+      throw error;
+    }
+    if (!isSame(await readEntry(aside), after)) await this.#putBack(aside, target);
   }
 }
 

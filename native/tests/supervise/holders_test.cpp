@@ -1,6 +1,8 @@
 #include "supervise/holders.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -90,6 +92,38 @@ TEST(KillHolders, NeverHitsThisProcess) {
   } else {
     close(kControlDescriptor);
   }
+}
+
+constexpr int kNoNamespace = 77;
+
+// In a pid namespace of its own, but with our /proc: 0 when the holder was killed there.
+int KillInside() {
+  Socket socket = OpenSocket();
+  auto holder = Holder(socket.peer, kControlDescriptor, kWait);
+  if (!holder) return 1;
+  const KilledAtEnd end(&*holder);
+  if (getpid() != 1 || KillHolders(socket.control.peer_inode()) != 1) return 2;
+  if (!WaitForExit(holder->pidfd())) return 3;
+  return holder->Reap()->value == SIGKILL ? 0 : 4;
+}
+
+int ExitCodeOf(pid_t pid) {
+  int status = 0;
+  return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(KillHolders, FindsThemInTheProcOfAnOuterPidNamespace) {
+  const pid_t outside = fork();
+  if (outside == 0) {
+    const bool moved = unshare(CLONE_NEWPID) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0;
+    if (!moved) _exit(kNoNamespace);
+    const pid_t inside = fork();
+    if (inside == 0) _exit(KillInside());
+    _exit(ExitCodeOf(inside) & 0x7f);
+  }
+  const int code = ExitCodeOf(outside);
+  if (code == kNoNamespace) GTEST_SKIP() << "no pid namespace can be made here";
+  EXPECT_EQ(code, 0);
 }
 
 }  // namespace
