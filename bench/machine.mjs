@@ -36,7 +36,7 @@ export async function machineFacts(bwrap) {
     cores: availableParallelism(),
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     memoryGiB: Math.round(totalmem() / 2 ** 30),
-    kernel: release(),
+    kernel: release().replace(/-.*/, ""), // without what names a build
     node: process.version,
     bwrap: execFileSync(bwrap, ["--version"], { encoding: "utf8" }).trim(),
     transparentHugePages: transparentHugePages(),
