@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 
-import { describeSandboxed, plainEnvironment } from "./support/gate.js";
+import { describeSandboxed } from "./support/gate.js";
 import { Bwrap } from "./support/package.js";
 import { eventually } from "./support/processes.js";
 import { tempDirectory } from "./support/temp.js";
@@ -140,7 +140,6 @@ describeSandboxed("a project", () => {
     const program = fileURLToPath(new URL("hosts/project-exit.mjs", import.meta.url));
     const { status, stdout } = spawnSync(process.execPath, [program, project], {
       encoding: "utf8",
-      env: plainEnvironment(),
       timeout: 60_000,
     });
     expect(status).toBe(3);

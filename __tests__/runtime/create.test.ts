@@ -143,7 +143,9 @@ describe("the operator's variables", () => {
 
   it("are checked as the configuration is", async () => {
     const environment = { OPENAGENTIC_BWRAP_RO_BINDS: "usr" };
-    await expect(createRuntime({}, { environment })).rejects.toThrow(/roBinds.0.*absolute path/);
+    await expect(createRuntime({}, { environment })).rejects.toThrow(
+      /OPENAGENTIC_BWRAP_RO_BINDS=usr.*absolute paths/,
+    );
   });
 
   it("warn when they contradict each other", async () => {

@@ -18,9 +18,14 @@ export type ProjectEnd = { text?: string; error?: string; code?: string; fix?: s
 
 export type ProjectHost = { nested: boolean; ends: ProjectEnd[]; peakBytes: number };
 
-/** An outer bwrap with these options, which shows everything and lets `writable` be written. */
+/**
+ * An outer bwrap with these options, which shows everything and lets `writable` be written. To be
+ * started with plainEnvironment(): the runtime of a sanitizer is for the host inside.
+ */
 export function outerBwrap(writable: string, options: readonly string[]): string[] {
   const flags = ["--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"];
+  const { LD_PRELOAD } = process.env;
+  if (LD_PRELOAD !== undefined) flags.push("--setenv", "LD_PRELOAD", LD_PRELOAD);
   return ["bwrap", ...flags, ...options, "--bind", writable, writable, "--"];
 }
 
@@ -32,7 +37,7 @@ export async function runProjectHost(
   const program = fileURLToPath(new URL("../hosts/project.mjs", import.meta.url));
   const line = [...before, process.execPath, program, JSON.stringify({ runs })];
   const host = spawn(line[0] ?? "", line.slice(1), {
-    env: { ...plainEnvironment(), ...env },
+    env: { ...(before.length > 0 ? plainEnvironment() : process.env), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";
