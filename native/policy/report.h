@@ -8,7 +8,8 @@ namespace native_runner {
 // What the launcher tells the supervisor, one record per message on the control socket
 // (SOCK_SEQPACKET). The supervisor tells the launcher: one message with the order, as bytes after
 // kOrderMessage or in a file that comes with it (SCM_RIGHTS), later at most one byte kKillMessage,
-// which may also come instead of the order. kInputMessage with a descriptor, before the order, replaces stdin.
+// which may also come instead of the order. kInputMessage with a descriptor, before the order,
+// replaces stdin.
 
 inline constexpr char kOrderMessage = 'o';
 inline constexpr char kInputMessage = 'i';
