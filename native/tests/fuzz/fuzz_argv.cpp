@@ -164,7 +164,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   Require(BubblewrapLayers(plan).front() == "mount-namespace");
   Require(PolicyText(policy) == PolicyText(BubblewrapPolicy(policy)));
 
-  for (const std::string& text : BuildEnvironment(policy.environment, named, named, inside)) {
+  for (const std::string& text :
+       BuildEnvironment(PassedVariables(policy.environment, named), named, inside)) {
     Require(text.find('=') != std::string::npos);
   }
   return 0;
