@@ -1,6 +1,7 @@
 /** What is shown of a command while it runs, at a terminal and elsewhere. */
 
 import { PassThrough } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { CommandView } from "../../../examples/demo-node/terminal/command-view.js";
@@ -11,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 function makeView(isTTY: boolean) {
   const stream = Object.assign(new PassThrough({ encoding: "utf8" }), { isTTY });
   const view = new CommandView(stream);
-  return { view, shown: () => String(stream.read() ?? "") };
+  return { view, shown: () => stripVTControlCharacters(String(stream.read() ?? "")) };
 }
 
 const bytes = (text: string) => new TextEncoder().encode(text);
