@@ -31,6 +31,12 @@ export type {
   SandboxedExecResult,
   Usage,
 } from "../types/public.js";
+export type {
+  BatchOptions,
+  NativeSession,
+  SessionOptions,
+  SessionShare,
+} from "../types/session.js";
 export { buildBubblewrapArgv } from "./argv.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
 export {

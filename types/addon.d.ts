@@ -19,6 +19,7 @@ import type {
   PoolState,
   SandboxedExecResult,
 } from "./public.js";
+import type { SessionOptions } from "./session.js";
 
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal">;
@@ -92,6 +93,15 @@ export interface RunnerHandle {
   abortAndWait(id: number): void;
 }
 
+/** A native session: a runner's handle whose commands run in one sandbox. */
+export interface SessionHandle extends RunnerHandle {
+  /**
+   * Once. `opened`: the layers in force for its commands. `ended`: why it has, as soon as nothing of
+   * it is left; undefined if it never opened.
+   */
+  open(): { opened: Promise<string[]>; ended: Promise<string> };
+}
+
 /** Options of a process sandbox that were checked. */
 export interface ProcessSandboxHandle {
   /** The wrapped command line. Throws on misuse. */
@@ -128,6 +138,14 @@ export interface NativeAddon {
   LandlockNativeRunner: new (options: LandlockNativeRunnerOptions) => RunnerHandle;
   FirejailNativeRunner: new (options: FirejailNativeRunnerOptions) => RunnerHandle;
   LocalNativeRunner: new (options: LocalNativeRunnerOptions) => RunnerHandle;
+  BubblewrapSession: new (
+    options: BubblewrapNativeRunnerOptions,
+    session: SessionOptions,
+  ) => SessionHandle;
+  LandlockSession: new (
+    options: LandlockNativeRunnerOptions,
+    session: SessionOptions,
+  ) => SessionHandle;
   /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
   landlockAbi(): number;
   /** The path of a program on the host's own PATH, or on the given one; null when there is none. */

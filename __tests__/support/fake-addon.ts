@@ -10,6 +10,7 @@ import type {
   NativeRequest,
   ProcessSandboxHandle,
   RunnerHandle,
+  SessionHandle,
 } from "../../types/addon.js";
 import type { ProcessSandboxCommand } from "../../types/process-sandbox.js";
 import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
@@ -70,6 +71,9 @@ export class FakeAddon {
   closed = 0;
   readonly poolState = { standing: 2, taken: 5, missed: 1, discarded: 3 };
   warmFailure: Error | undefined;
+  sessionLayers = ["seccomp", "command-separation", "session"];
+  /** Ends the session that was opened last. */
+  endSession: (reason: string) => void = () => {};
   /** Thrown by the next constructor or call, once. */
   refusal: Error | undefined;
 
@@ -119,6 +123,21 @@ export class FakeAddon {
         return { ...this.exec(request, context), environment: ["A=1=2", "EMPTY="] };
       }
     }
+    class Session extends Handle implements SessionHandle {
+      constructor(options: object, session: object) {
+        super({ ...options, session });
+      }
+      open() {
+        const ended = new Promise<string>((resolve) => {
+          fake.endSession = resolve;
+        });
+        return { opened: Promise.resolve(fake.sessionLayers), ended };
+      }
+      override async close() {
+        fake.endSession("it was closed");
+        return super.close();
+      }
+    }
     return {
       configure: ({ launcherPath }) => void fake.configured.push(launcherPath),
       buildBubblewrapArgv: ({ bwrapPath, commandArgv }) => {
@@ -140,6 +159,8 @@ export class FakeAddon {
       LandlockNativeRunner: Handle,
       FirejailNativeRunner: Handle,
       LocalNativeRunner: Handle,
+      BubblewrapSession: Session,
+      LandlockSession: Session,
       landlockAbi: () => 7,
       findProgram: (name) => `/usr/bin/${name}`,
     };

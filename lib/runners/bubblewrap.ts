@@ -9,7 +9,9 @@ import type {
   PoolState,
   SandboxedExecResult,
 } from "../../types/public.js";
+import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import { copyOptions } from "./options.js";
+import { Sessions } from "./sessions.js";
 import { Supervised } from "./supervised.js";
 
 /** What a runner mounts read-only when it is not told; the addon's DefaultRoBinds. */
@@ -65,11 +67,13 @@ export class BubblewrapNativeRunner implements NativeRunner {
   readonly prewarmIdleMs: number;
 
   readonly #supervised: Supervised;
+  readonly #sessions: Sessions;
 
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
     this.#supervised = new Supervised((addon) => new addon.BubblewrapNativeRunner(own));
+    this.#sessions = new Sessions((addon, session) => new addon.BubblewrapSession(own, session));
     this.shadowDir = own.shadowDir;
     const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, network = "deny" } = own;
     const { isolation = "strict", envPolicy = "scrub" } = own;
@@ -126,12 +130,35 @@ export class BubblewrapNativeRunner implements NativeRunner {
   }
 
   /**
-   * Aborts the runs that are under way, ends the standing sandboxes, and resolves when all their
+   * Opens a sandbox that is kept for many commands. It ends with {@link close}, or as its options say.
+   *
+   * @throws (rejects) TypeError or RangeError on a wrong option; {@link SandboxError} where a sandbox
+   * can't exist, or could not be built.
+   */
+  async openSession(options: SessionOptions = {}): Promise<NativeSession> {
+    return this.#sessions.open(options);
+  }
+
+  /**
+   * Runs commands one after the other in one sandbox, which is ended after the last. One result for
+   * each, in order.
+   *
+   * @throws (rejects) as `openSession`, and as `exec` for any of the commands: then none has run.
+   */
+  async execBatch(
+    commands: readonly (NativeExecInput | string[])[],
+    options: BatchOptions = {},
+  ): Promise<SandboxedExecResult[]> {
+    return this.#sessions.execBatch(commands, options);
+  }
+
+  /**
+   * Aborts the runs that are under way, ends sessions and standing sandboxes, and resolves when all their
    * processes are known to be gone. Later runs reject with ERR_SANDBOX_CLOSED. Not a must: a runner
    * that is no longer referenced, or whose process ends, leaves nothing behind either.
    */
   async close(): Promise<void> {
-    await this.#supervised.close();
+    await Promise.all([this.#sessions.close(), this.#supervised.close()]);
   }
 
   /** `await using`: {@link close}. */

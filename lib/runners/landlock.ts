@@ -6,7 +6,9 @@ import type {
   NetworkMode,
   SandboxedExecResult,
 } from "../../types/public.js";
+import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import { copyOptions } from "./options.js";
+import { Sessions } from "./sessions.js";
 import { Supervised } from "./supervised.js";
 
 /** What a command may read when nothing is named; the addon's DefaultReadDirs. */
@@ -49,11 +51,13 @@ export class LandlockNativeRunner implements NativeRunner {
   readonly required: readonly string[];
 
   readonly #supervised: Supervised;
+  readonly #sessions: Sessions;
 
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: LandlockNativeRunnerOptions) {
     const own = copyOptions(options);
     this.#supervised = new Supervised((addon) => new addon.LandlockNativeRunner(own));
+    this.#sessions = new Sessions((addon, session) => new addon.LandlockSession(own, session));
     this.shadowDir = own.shadowDir;
     const { fsReadDirs = kDefaultReadDirs, fsWriteDirs = kDefaultWriteDirs } = own;
     const { allowReadWorkspace = true, allowWriteWorkspace = true } = own;
@@ -75,5 +79,41 @@ export class LandlockNativeRunner implements NativeRunner {
    */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
+  }
+
+  /**
+   * Opens a sandbox that is kept for many commands. It ends with {@link close}, or as its options say.
+   *
+   * @throws (rejects) TypeError or RangeError on a wrong option; {@link SandboxError} where a sandbox
+   * can't exist, or could not be built.
+   */
+  async openSession(options: SessionOptions = {}): Promise<NativeSession> {
+    return this.#sessions.open(options);
+  }
+
+  /**
+   * Runs commands one after the other in one sandbox, which is ended after the last. One result for
+   * each, in order.
+   *
+   * @throws (rejects) as `openSession`, and as `exec` for any of the commands: then none has run.
+   */
+  async execBatch(
+    commands: readonly (NativeExecInput | string[])[],
+    options: BatchOptions = {},
+  ): Promise<SandboxedExecResult[]> {
+    return this.#sessions.execBatch(commands, options);
+  }
+
+  /**
+   * Aborts the runs that are under way, ends sessions, and resolves when all their processes are known
+   * to be gone. Later runs reject with ERR_SANDBOX_CLOSED.
+   */
+  async close(): Promise<void> {
+    await Promise.all([this.#sessions.close(), this.#supervised.close()]);
+  }
+
+  /** `await using`: {@link close}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 }

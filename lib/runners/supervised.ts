@@ -31,14 +31,14 @@ function hostEnvironment(): Pick<NativeContext, "environment"> {
 }
 
 /** A native handle with the policy's hash, abort and streaming around it. */
-export class Supervised {
-  readonly #state: { handle: RunnerHandle } | { failure: unknown };
+export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
+  readonly #state: { handle: Handle } | { failure: unknown };
   #policyHash: string | undefined;
   readonly #runs = new Map<number, Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
   /** @throws what the addon throws for a wrong option; a missing addon is kept for the first use. */
-  constructor(make: (addon: NativeAddon) => RunnerHandle) {
+  constructor(make: (addon: NativeAddon) => Handle) {
     const loaded = loadOrFailure();
     if ("failure" in loaded) {
       this.#state = loaded;
@@ -72,7 +72,7 @@ export class Supervised {
   async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
     try {
       const context = this.#context();
-      const plan = this.#handle.explain(input, context);
+      const plan = this.handle.explain(input, context);
       const { outcome, audits } = await plan.done;
       if (outcome.kind === "setup-failed") {
         throw new SandboxError(outcome.reason, { code: "ERR_SANDBOX_SETUP", fix: outcome.fix });
@@ -94,7 +94,7 @@ export class Supervised {
   /** Makes what is missing in the pool; how many sandboxes stand then. */
   async warm(): Promise<number> {
     try {
-      return await this.#handle.warm();
+      return await this.handle.warm();
     } catch (error) {
       throw fromNative(error);
     }
@@ -120,7 +120,8 @@ export class Supervised {
     await Promise.allSettled([...this.#runs.values(), handle.close()]);
   }
 
-  get #handle(): RunnerHandle {
+  /** The native handle. @throws where there is none, or it was closed. */
+  get handle(): Handle {
     if (this.#closed) {
       throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
     }
@@ -129,12 +130,12 @@ export class Supervised {
   }
 
   #context(): NativeContext {
-    this.#policyHash ??= createHash("sha256").update(this.#handle.policyText()).digest("hex");
+    this.#policyHash ??= createHash("sha256").update(this.handle.policyText()).digest("hex");
     return { policyHash: this.#policyHash, ...hostEnvironment() };
   }
 
   async #run(input: NativeExecInput): Promise<SandboxedExecResult> {
-    const handle = this.#handle;
+    const handle = this.handle;
     const context = this.#context();
     // What is no object at all goes to the addon as it is, which says so.
     if (typeof input !== "object" || input === null) return handle.exec(input, context).done;

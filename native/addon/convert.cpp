@@ -279,8 +279,10 @@ std::optional<ExecRequest> ReadExecInput(Reader& reader, const Napi::Value& valu
   }
   request.cwd = reader.String(*input, "cwd", "cwd").value_or("");
   const auto named = reader.Variables(*input, "env", "env").value_or(std::vector<Variable>());
-  for (const Variable& variable : named)
+  for (const Variable& variable : named) {
     reader.FailIf(CheckVariable(variable));
+    request.named_environment.push_back(variable.first + "=" + variable.second);
+  }
   request.stdin_bytes =
       reader.Uint8Array(*input, "stdin", "stdin").value_or(std::vector<std::uint8_t>());
   request.limits = ReadLimits(reader, *input);

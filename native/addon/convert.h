@@ -14,6 +14,7 @@
 #include "policy/project.h"
 #include "policy/request.h"
 #include "supervise/sandbox_pool.h"
+#include "supervise/session.h"
 
 namespace native_runner {
 
@@ -36,6 +37,10 @@ std::optional<std::size_t> ReadMaxConcurrent(Reader& reader, const Napi::Value& 
 // nullopt: none.
 std::optional<PoolRule> ReadPrewarm(Reader& reader, const Napi::Value& options,
                                     const BubblewrapPolicy& policy);
+
+// What openSession was given: idleTimeoutMs (> 0, Infinity; default 5 minutes), maxCommands and
+// tmpBytes (integers >= 1), shell (a boolean).
+std::optional<SessionRule> ReadSessionRule(Reader& reader, const Napi::Value& options);
 
 // What differs between the runners when an input is read.
 struct InputRules {

@@ -81,6 +81,24 @@ void EnvironmentState::RequestPool(Supervisor::PoolRequest request, napi_deferre
   supervisor_->Submit(std::move(request));
 }
 
+bool EnvironmentState::OpenSession(std::uint64_t session,
+                                   std::shared_ptr<const SessionRuntime> runtime,
+                                   SessionPromises promises) {
+  if (tearing_down_ || !StartSupervisor()) return false;
+  sessions_.emplace(session, WaitingSession{promises});
+  KeepAliveWhileWaiting();
+  supervisor_->OpenSession(session, std::move(runtime));
+  return true;
+}
+
+void EnvironmentState::CloseSession(std::uint64_t session, bool waits) {
+  const auto found = sessions_.find(session);
+  if (tearing_down_ || found == sessions_.end()) return;
+  found->second.keeps_alive |= waits;
+  KeepAliveWhileWaiting();
+  supervisor_->CloseSession(session);
+}
+
 void EnvironmentState::Abort(std::uint64_t run) {
   if (supervisor_ && !tearing_down_) supervisor_->Abort(run);
 }
@@ -111,6 +129,15 @@ void EnvironmentState::OnEnd(std::uint64_t run, RunResult result) {
 
 void EnvironmentState::OnPool(std::uint64_t request, Result<std::size_t> standing) {
   Post(PoolAnswer{request, std::move(standing)});
+}
+
+void EnvironmentState::OnSessionOpen(std::uint64_t session,
+                                     Result<std::vector<std::string>> layers) {
+  Post(SessionOpen{session, std::move(layers)});
+}
+
+void EnvironmentState::OnSessionGone(std::uint64_t session, const std::string& reason) {
+  Post(SessionGone{session, reason});
 }
 
 void EnvironmentState::OnClosed() {
@@ -149,6 +176,8 @@ void EnvironmentState::Deliver() {
     if (const auto* chunk = std::get_if<Chunk>(&item)) DeliverChunk(*chunk);
     if (auto* ended = std::get_if<Ended>(&item)) DeliverEnd(std::move(*ended));
     if (const auto* answer = std::get_if<PoolAnswer>(&item)) DeliverAnswer(*answer);
+    if (const auto* open = std::get_if<SessionOpen>(&item)) DeliverOpen(*open);
+    if (const auto* gone = std::get_if<SessionGone>(&item)) DeliverGone(*gone);
   }
   napi_close_callback_scope(env_, scope);
 }
@@ -207,9 +236,43 @@ void EnvironmentState::DeliverAnswer(const PoolAnswer& answer) {
   if (builder.ok()) napi_resolve_deferred(env_, deferred, count);
 }
 
+void EnvironmentState::DeliverOpen(const SessionOpen& open) {
+  const auto found = sessions_.find(open.session);
+  if (found == sessions_.end()) return;
+  const Napi::HandleScope handles(env_);
+  const SessionPromises promises = found->second.promises;
+  found->second.keeps_alive = false;
+  if (!open.layers) sessions_.erase(found);
+  KeepAliveWhileWaiting();
+  ValueBuilder builder(env_);
+  if (!open.layers) {
+    napi_reject_deferred(env_, promises.opened, MakeJsError(env_, open.layers.error()));
+    // Nobody waits for the end of what never was; a promise that is never settled would be a leak.
+    napi_resolve_deferred(env_, promises.ended, builder.Undefined());
+    return;
+  }
+  napi_value layers = builder.Strings(open.layers.value());
+  if (builder.ok()) napi_resolve_deferred(env_, promises.opened, layers);
+}
+
+void EnvironmentState::DeliverGone(const SessionGone& gone) {
+  const auto found = sessions_.find(gone.session);
+  if (found == sessions_.end()) return;
+  const Napi::HandleScope handles(env_);
+  napi_deferred ended = found->second.promises.ended;
+  sessions_.erase(found);
+  KeepAliveWhileWaiting();
+  ValueBuilder builder(env_);
+  napi_value reason = builder.String(gone.reason);
+  if (builder.ok()) napi_resolve_deferred(env_, ended, reason);
+}
+
 void EnvironmentState::KeepAliveWhileWaiting() {
   auto* handle = reinterpret_cast<uv_handle_t*>(&wake_);
-  if (waiting_.empty() && pool_requests_.empty()) {
+  const bool session_waits =
+      std::any_of(sessions_.begin(), sessions_.end(),
+                  [](const auto& session) { return session.second.keeps_alive; });
+  if (waiting_.empty() && pool_requests_.empty() && !session_waits) {
     uv_unref(handle);
   } else {
     uv_ref(handle);
@@ -221,6 +284,7 @@ void EnvironmentState::BeginTeardown() {
   *tie_ = nullptr;
   waiting_.clear();
   pool_requests_.clear();
+  sessions_.clear();
   context_.reset();
   uv_ref(reinterpret_cast<uv_handle_t*>(&wake_));
   if (supervisor_) {

@@ -64,15 +64,41 @@ class EnvironmentState final : public RunListener {
   // Makes what is missing in a pool, or ends it; without `deferred` nobody waits for the answer.
   void RequestPool(Supervisor::PoolRequest request, napi_deferred deferred);
 
+  // Opens a session. `opened` settles with the layers of its commands, `ended` later with why it
+  // has. False: a JavaScript exception is pending.
+  struct SessionPromises {
+    napi_deferred opened = nullptr;
+    napi_deferred ended = nullptr;
+  };
+  bool OpenSession(std::uint64_t session, std::shared_ptr<const SessionRuntime> runtime,
+                   SessionPromises promises);
+  // Nothing for one that was never opened, or has ended. Without `waits` nobody needs to know.
+  void CloseSession(std::uint64_t session, bool waits);
+  std::uint64_t NewSession() { return ++last_session_; }
+
   // Where this can be found by what may outlive it: nullptr as soon as it is being torn down.
   std::shared_ptr<EnvironmentState*> tie() const { return tie_; }
 
   void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
+  void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override;
+  void OnSessionGone(std::uint64_t session, const std::string& reason) override;
   void OnClosed() override;
 
  private:
+  struct SessionOpen {
+    std::uint64_t session;
+    Result<std::vector<std::string>> layers;
+  };
+  struct SessionGone {
+    std::uint64_t session;
+    std::string reason;
+  };
+  struct WaitingSession {
+    SessionPromises promises;
+    bool keeps_alive = true;  // it is being opened, or closed
+  };
   struct Chunk {
     std::uint64_t run;
     Stream stream;
@@ -87,7 +113,7 @@ class EnvironmentState final : public RunListener {
     Result<std::size_t> standing;
   };
   struct Closed {};
-  using News = std::variant<Chunk, Ended, PoolAnswer, Closed>;
+  using News = std::variant<Chunk, Ended, PoolAnswer, SessionOpen, SessionGone, Closed>;
 
   explicit EnvironmentState(Napi::Env env) : env_(env) {}
 
@@ -98,6 +124,8 @@ class EnvironmentState final : public RunListener {
   void DeliverChunk(const Chunk& chunk);
   void DeliverEnd(Ended ended);
   void DeliverAnswer(const PoolAnswer& answer);
+  void DeliverOpen(const SessionOpen& open);
+  void DeliverGone(const SessionGone& gone);
   void KeepAliveWhileWaiting();
   void BeginTeardown();
   void EndTeardown();
@@ -114,6 +142,8 @@ class EnvironmentState final : public RunListener {
   std::uint64_t last_lane_ = 0;
   std::uint64_t last_pool_ = 0;
   std::uint64_t last_pool_request_ = 0;
+  std::uint64_t last_session_ = 0;
+  std::map<std::uint64_t, WaitingSession> sessions_;
   std::map<std::uint64_t, napi_deferred> pool_requests_;
   std::shared_ptr<EnvironmentState*> tie_ = std::make_shared<EnvironmentState*>(this);
   std::size_t default_lane_width_ = 0;

@@ -10,6 +10,7 @@
 #include "supervise/landlock_runtime.h"
 #include "supervise/local_runtime.h"
 #include "supervise/project_runtime.h"
+#include "supervise/session_runtime.h"
 
 namespace native_runner {
 namespace {
@@ -59,6 +60,31 @@ std::unique_ptr<RunnerCore> MakeLocal(const Napi::CallbackInfo& info) {
   return Make<LocalRuntime, ReadLocalPolicy>(info, "LocalNativeRunner", false);
 }
 
+// Of a runner's options, and the session's own.
+template <typename RuntimeKind, auto kRead>
+std::unique_ptr<RunnerCore> MakeSession(const Napi::CallbackInfo& info, bool in_workspace) {
+  Reader reader(info.Env());
+  const auto width = ReadMaxConcurrent(reader, info[0]);
+  auto policy = kRead(reader, info[0]);
+  const auto rule = ReadSessionRule(reader, info[1]);
+  if (!policy || !rule || reader.failed()) return nullptr;
+  std::string text = PolicyText(*policy);
+  const auto inner = std::make_shared<const RuntimeKind>(std::move(*policy));
+  const InputRules rules{&inner->policy().environment, nullptr, "NativeRunner.exec", in_workspace};
+  auto runtime = std::make_shared<const SessionRuntime>(inner, *rule);
+  auto core = std::make_unique<RunnerCore>(StateOf(info), runtime, rules, std::move(text), width);
+  core->UseSession(std::move(runtime));
+  return core;
+}
+
+std::unique_ptr<RunnerCore> MakeBubblewrapSession(const Napi::CallbackInfo& info) {
+  return MakeSession<BubblewrapRuntime, ReadBubblewrapPolicy>(info, true);
+}
+
+std::unique_ptr<RunnerCore> MakeLandlockSession(const Napi::CallbackInfo& info) {
+  return MakeSession<LandlockRuntime, ReadLandlockPolicy>(info, false);
+}
+
 using Maker = std::unique_ptr<RunnerCore> (*)(const Napi::CallbackInfo&);
 
 template <Maker kMake>
@@ -75,6 +101,7 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
                               Base::InstanceMethod("abortAndWait", &RunnerObject::AbortAndWait),
                               Base::InstanceMethod("policyText", &RunnerObject::PolicyText),
                               Base::InstanceMethod("warm", &RunnerObject::Warm),
+                              Base::InstanceMethod("open", &RunnerObject::Open),
                               Base::InstanceMethod("close", &RunnerObject::Close),
                               Base::InstanceMethod("pool", &RunnerObject::Pool)},
                              state);
@@ -87,6 +114,7 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
   void AbortAndWait(const Napi::CallbackInfo& info) { core_->AbortAndWait(info); }
   Napi::Value PolicyText(const Napi::CallbackInfo& info) { return core_->PolicyText(info); }
   Napi::Value Warm(const Napi::CallbackInfo& info) { return core_->Warm(info); }
+  Napi::Value Open(const Napi::CallbackInfo& info) { return core_->Open(info); }
   Napi::Value Close(const Napi::CallbackInfo& info) { return core_->Close(info); }
   Napi::Value Pool(const Napi::CallbackInfo& info) { return core_->Pool(info); }
 
@@ -114,12 +142,36 @@ void RunnerCore::UsePool(PoolRule rule) {
   pool_ = {state_->NewPool(), rule, std::make_shared<PoolCounters>()};
 }
 
+void RunnerCore::UseSession(std::shared_ptr<const SessionRuntime> runtime) {
+  session_runtime_ = std::move(runtime);
+  session_ = state_->NewSession();
+}
+
 RunnerCore::~RunnerCore() {
+  if (session_ != 0 && *tie_ != nullptr) (*tie_)->CloseSession(session_, false);
   if (pool_.number == 0 || pool_.counters->closed.exchange(true) || *tie_ == nullptr) return;
   (*tie_)->RequestPool({0, true, pool_, runtime_}, nullptr);
 }
 
+Napi::Value RunnerCore::Open(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  EnvironmentState::SessionPromises promises;
+  napi_value opened = nullptr;
+  napi_value ended = nullptr;
+  if (session_ == 0 || napi_create_promise(env, &promises.opened, &opened) != napi_ok ||
+      napi_create_promise(env, &promises.ended, &ended) != napi_ok ||
+      !state_->OpenSession(session_, session_runtime_, promises)) {
+    return env.Undefined();
+  }
+  ValueBuilder builder(env);
+  napi_value both = builder.Object();
+  builder.Set(both, "opened", opened);
+  builder.Set(both, "ended", ended);
+  return builder.ok() ? Napi::Value(env, both) : env.Undefined();
+}
+
 Napi::Value RunnerCore::Close(const Napi::CallbackInfo& info) {
+  if (session_ != 0) state_->CloseSession(session_, true);
   if (pool_.number != 0) pool_.counters->closed = true;
   return AskPool(info, true);
 }
@@ -207,6 +259,8 @@ void DefineRunners(Napi::Env env, Napi::Object exports, EnvironmentState* state)
   define.operator()<MakeLandlock>("LandlockNativeRunner");
   define.operator()<MakeFirejail>("FirejailNativeRunner");
   define.operator()<MakeLocal>("LocalNativeRunner");
+  define.operator()<MakeBubblewrapSession>("BubblewrapSession");
+  define.operator()<MakeLandlockSession>("LandlockSession");
 }
 
 }  // namespace native_runner

@@ -26,12 +26,17 @@ class RunnerCore {
   // Sandboxes may stand for this runner.
   void UsePool(PoolRule rule);
 
+  // Commands run in one session, which is still to be opened.
+  void UseSession(std::shared_ptr<const SessionRuntime> runtime);
+
   Napi::Value Exec(const Napi::CallbackInfo& info) { return Submit(info, false); }
   Napi::Value Explain(const Napi::CallbackInfo& info) { return Submit(info, true); }
   void Abort(const Napi::CallbackInfo& info);
   void AbortAndWait(const Napi::CallbackInfo& info);
   Napi::Value PolicyText(const Napi::CallbackInfo& info);
   Napi::Value Warm(const Napi::CallbackInfo& info) { return AskPool(info, false); }
+  // Of a session, once: { opened, ended }, two promises.
+  Napi::Value Open(const Napi::CallbackInfo& info);
   Napi::Value Close(const Napi::CallbackInfo& info);
   Napi::Value Pool(const Napi::CallbackInfo& info);
 
@@ -43,6 +48,8 @@ class RunnerCore {
   EnvironmentState* state_;  // lives as long as the environment runs JavaScript
   std::shared_ptr<EnvironmentState*> tie_;
   SandboxPools::Place pool_;
+  std::shared_ptr<const SessionRuntime> session_runtime_;
+  std::uint64_t session_ = 0;  // 0: there is none
   std::shared_ptr<const Runtime> runtime_;
   HostEnvironment host_environment_;
   InputRules rules_;

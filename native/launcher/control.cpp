@@ -16,7 +16,7 @@ union DescriptorSpace {
 };
 
 // False: the host is gone, or the kernel has no room for it.
-bool Send(const Report& report, int attached) {
+bool Send(const Report& report, int attached, int socket = kControlDescriptor) {
   iovec part{const_cast<Report*>(&report), sizeof report};
   msghdr message{};
   message.msg_iov = &part;
@@ -31,7 +31,7 @@ bool Send(const Report& report, int attached) {
     header->cmsg_len = CMSG_LEN(sizeof attached);
     std::memcpy(CMSG_DATA(header), &attached, sizeof attached);
   }
-  return kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL) > 0;
+  return kernel::Send(socket, &message, MSG_NOSIGNAL) > 0;
 }
 
 // One message of the host's: its first byte is its kind. The result of recvmsg(2).
@@ -66,7 +66,52 @@ bool Announce(ReportKind kind, std::uint32_t enforced) {
   return is_sent;
 }
 
+Report ReportOf(const Refusal& refusal) {
+  Report report;
+  report.kind = ReportKind::kRefused;
+  report.error = refusal.error;
+  std::memcpy(report.text, refusal.text.c_str(), refusal.text.size());
+  return report;
+}
+
+// False: fewer came than a command needs.
+bool TakeDescriptors(const msghdr& message, CommandDescriptors* command) {
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  command->count = 0;
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
+    return false;
+  }
+  command->count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  std::memcpy(command->descriptors, CMSG_DATA(header), command->count * sizeof(int));
+  return command->count >= kStateAt;
+}
+
 }  // namespace
+
+Control::Told Control::ReceiveCommand(CommandDescriptors* command) const {
+  char kind = 0;
+  iovec part{&kind, 1};
+  union {
+    cmsghdr header;
+    char bytes[CMSG_SPACE(kMostCommandDescriptors * sizeof(int))];
+  } space{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = &space;
+  message.msg_controllen = CMSG_LEN(sizeof command->descriptors);
+  const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (got == -EAGAIN) return Told::kNothing;
+  const bool is_whole = got == 1 && kind == kCommandMessage &&
+                        (message.msg_flags & MSG_CTRUNC) == 0 && TakeDescriptors(message, command);
+  return is_whole ? Told::kCommand : Told::kEnd;
+}
+
+void RefuseCommand(int socket, const char* what, long result) {
+  Refusal refusal;
+  refusal.Because(what, result);
+  Send(ReportOf(refusal), -1, socket);
+}
 
 Control::Received Control::ReceiveOrder(ReceivedOrder* order) const {
   char kind = 0;
@@ -102,11 +147,7 @@ bool Control::SendReady(std::uint32_t enforced) const {
 }
 
 void Control::SendRefused(const Refusal& refusal) const {
-  Report report;
-  report.kind = ReportKind::kRefused;
-  report.error = refusal.error;
-  std::memcpy(report.text, refusal.text.c_str(), refusal.text.size());
-  SendLast(report);
+  SendLast(ReportOf(refusal));
 }
 
 void Control::SendLast(const Report& report) const {

@@ -6,11 +6,25 @@
 
 namespace native_runner {
 
+// What comes with kCommandMessage, close-on-exec, the receiver's to close.
+struct CommandDescriptors {
+  std::size_t count = 0;
+  int descriptors[kMostCommandDescriptors] = {};
+};
+
+// Says on a command's socket that it can't be run.
+void RefuseCommand(int socket, const char* what, long result);
+
 // The launcher's end of the control socket, our descriptor 3. Blocking; never raises SIGPIPE. A
 // host that is gone is no error of ours: sends to it are dropped, and the next wait sees end of
 // file.
 class Control {
  public:
+  // In a session: what the host says next. kNothing: not a word. Anything but a command is taken
+  // for kEnd, as is the host's end.
+  enum class Told { kNothing, kCommand, kEnd };
+  Told ReceiveCommand(CommandDescriptors* command) const;
+
   enum class Received { kOrder, kHostGone, kNonsense };
   // Waits for the order. Says so when it has not come yet, and puts what is sent as input before it
   // in the place of stdin. kHostGone: also when the host wants an end instead. kNonsense: what came

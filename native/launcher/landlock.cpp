@@ -49,6 +49,7 @@ constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate
 constexpr std::uint64_t kTcp = Bit(0) | Bit(1);  // bind, connect
 constexpr std::uint64_t kScopeAbstractSockets = Bit(0);
 constexpr std::uint64_t kScopeSignals = Bit(1);
+constexpr long kSignalsAbi = 6;
 
 std::uint64_t HandledFiles(long abi) {
   std::uint64_t handled = kRead | kWriteFile | kRemove | kMakeDevice | kMake;
@@ -60,7 +61,7 @@ std::uint64_t HandledFiles(long abi) {
 
 // The attributes grew with the ABI; an older kernel wants their older size.
 std::size_t SizeOfAttributes(long abi) {
-  if (abi >= 6) return sizeof(RulesetAttributes);
+  if (abi >= kSignalsAbi) return sizeof(RulesetAttributes);
   return (abi >= 4 ? 2 : 1) * sizeof(std::uint64_t);
 }
 
@@ -97,17 +98,33 @@ bool Landlock::Prepare(const MappedOrder& order, Refusal* refusal) {
     attributes.handled_network = kTcp;
     enforced_ |= kEnforcedLandlockTcp;
   }
-  if (abi >= 6 && (flags & kOrderScoped) != 0) {
+  if (abi >= kSignalsAbi && (flags & kOrderScoped) != 0) {
     // Signals stay in any case; who may use the network may use abstract sockets.
     attributes.scoped = kScopeSignals;
     if ((flags & kOrderNoSockets) != 0) attributes.scoped |= kScopeAbstractSockets;
     enforced_ |= kEnforcedLandlockScope;
+    if ((flags & kOrderSession) != 0) enforced_ |= kEnforcedSeparation;
   }
   const long made = kernel::Call(kCreateRuleset, &attributes, SizeOfAttributes(abi), 0);
   if (made < 0) return refusal->Because("landlock-fs", made);
   ruleset_ = static_cast<int>(made);
   kernel::SetCloseOnExec(ruleset_);
   return AddRules(order, refusal);
+}
+
+// Handles no files and no network: all it does is to be a domain, which is closed to ptrace(2) from
+// its siblings, and to signals from this ABI on (landlock(7)).
+bool Landlock::PrepareSeparation(Refusal* refusal) {
+  const long abi = kernel::Call(kCreateRuleset, nullptr, 0, kAskVersion);
+  if (abi < kSignalsAbi) return true;
+  RulesetAttributes attributes;
+  attributes.scoped = kScopeSignals;
+  const long made = kernel::Call(kCreateRuleset, &attributes, sizeof attributes, 0);
+  if (made < 0) return refusal->Because("command-separation", made);
+  ruleset_ = static_cast<int>(made);
+  kernel::SetCloseOnExec(ruleset_);
+  enforced_ = kEnforcedSeparation;
+  return true;
 }
 
 bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {

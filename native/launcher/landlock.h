@@ -14,6 +14,10 @@ class Landlock {
   // path that is missing.
   bool Prepare(const MappedOrder& order, Refusal* refusal);
 
+  // In place of Prepare, for a session whose policy has no Landlock: a set that only keeps commands
+  // from tracing and signalling one another. Nothing, where the kernel can't.
+  bool PrepareSeparation(Refusal* refusal);
+
   // In the command's process, which must have no_new_privs. Returns 0 or -errno.
   long Enter() const;
 

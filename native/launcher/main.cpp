@@ -4,10 +4,6 @@
 
 #include <sys/prctl.h>
 
-#include <cerrno>
-
-#include "launcher/children.h"
-#include "launcher/command.h"
 #include "launcher/control.h"
 #include "launcher/descriptors.h"
 #include "launcher/files.h"
@@ -16,10 +12,10 @@
 #include "launcher/layers.h"
 #include "launcher/mapped_order.h"
 #include "launcher/pid_namespace.h"
+#include "launcher/run_command.h"
+#include "launcher/session.h"
 #include "launcher/signals.h"
-#include "launcher/start_failure.h"
-#include "launcher/tree.h"
-#include "launcher/usage.h"
+#include "launcher/take_order.h"
 
 namespace native_runner {
 namespace {
@@ -31,41 +27,6 @@ void Hide() {
   kernel::Control(PR_SET_NAME, reinterpret_cast<unsigned long>("launcher"));
 }
 
-bool EnterDirectory(const char* cwd, Refusal* refusal) {
-  if (*cwd == '\0') return true;
-  const long result = kernel::ChangeDirectory(cwd);
-  if (result == 0) return true;
-  refusal->text.Add("cannot enter ");
-  return refusal->Because(cwd, result);
-}
-
-// Returns when the command has ended, or when the host wants an end or is gone itself.
-void Watch(const Control& control, Children* children) {
-  while (!children->command_ended()) {
-    const Control::Wake wake = control.Wait(children->signal_descriptor());
-    children->Reap();
-    if (wake == Control::Wake::kEnd) return;
-  }
-}
-
-void Run(const Control& control, const MappedOrder& order, const Landlock& landlock) {
-  StartFailure failure;
-  const pid_t command = StartCommand(order, landlock, &failure);
-  if (command < 0) return ReportStartFailure(control, order.argv[0], failure);
-
-  Children children(command);
-  Watch(control, &children);
-  const bool is_init = (order.header.flags & kOrderIsInit) != 0;
-  const bool all_gone = KillTree(is_init, &children);
-
-  Report report;
-  report.kind = ReportKind::kExited;
-  report.error = all_gone ? 0 : EBUSY;
-  report.wait_status = children.command_status();
-  AddUsage(&report);
-  control.SendLast(report);
-}
-
 // From the order on: in the process that will be the command's parent.
 int Carry(MappedOrder& order) {
   const Control control;
@@ -73,9 +34,11 @@ int Carry(MappedOrder& order) {
   Landlock landlock;
   const std::uint32_t flags = order.header.flags;
   const bool with_landlock = (flags & kOrderLandlock) != 0;
+  const bool is_session = (flags & kOrderSession) != 0;
   if (!EnterLayers(order.header, &refusal) || !CheckFiles(order, &refusal) ||
-      !EnterDirectory(order.cwd, &refusal) ||
-      (with_landlock && !landlock.Prepare(order, &refusal))) {
+      !EnterDirectory(order.cwd, &refusal) || (is_session && !CheckSession(&refusal)) ||
+      (with_landlock && !landlock.Prepare(order, &refusal)) ||
+      (is_session && !with_landlock && !landlock.PrepareSeparation(&refusal))) {
     control.SendRefused(refusal);
     return 0;
   }
@@ -88,7 +51,12 @@ int Carry(MappedOrder& order) {
     control.SendRefused(refusal);
     return 0;
   }
-  if (control.SendReady(enforced)) Run(control, order, landlock);
+  if (!control.SendReady(enforced)) return 0;
+  if (is_session) {
+    ServeSession(control, order, landlock, enforced);
+  } else {
+    RunCommand(control, order, landlock);
+  }
   return 0;
 }
 
@@ -98,23 +66,9 @@ int Main() {
   CloseInheritedDescriptors();
 
   const Control control;
-  Refusal refusal;
   MappedOrder order;
   ReceivedOrder received;
-  switch (control.ReceiveOrder(&received)) {
-    case Control::Received::kHostGone:
-      return 0;
-    case Control::Received::kNonsense:
-      refusal.Because("the launcher was sent something else than an order", -EPROTO);
-      control.SendRefused(refusal);
-      return 1;
-    case Control::Received::kOrder:
-      break;
-  }
-  if (!MapOrder(received, &order, &refusal)) {
-    control.SendRefused(refusal);
-    return 0;
-  }
+  if (!TakeOrder(control, &received, &order)) return 0;
   const bool makes_init = (order.header.flags & kOrderMakeInit) != 0;
   return makes_init && RunAsInit(order, Carry) ? 0 : Carry(order);
 }

@@ -1,5 +1,6 @@
 #include "launcher/pid_namespace.h"
 
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -16,6 +17,7 @@ struct Entry {
   MappedOrder* order;
   int (*inside)(MappedOrder&);
   bool maps_user;
+  bool is_session;
   long uid;
   long gid;
 };
@@ -46,10 +48,19 @@ bool MapUser(const Entry& entry) {
   return is_mapped;
 }
 
+// A session finds its commands' processes in /proc (tree.h), which here is still that of the pid
+// namespace outside. What the host mounts later is to show inside, and nothing the other way. Where
+// it can't be had, the session refuses (CheckSession).
+void MountOwnProc() {
+  if (kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) != 0) return;
+  kernel::Mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+}
+
 int Enter(void* argument) {
   const Entry& entry = *static_cast<Entry*>(argument);
   kernel::Control(PR_SET_PDEATHSIG, SIGKILL);
   if (entry.maps_user && !MapUser(entry)) return kNotMapped;
+  if (entry.is_session) MountOwnProc();
   entry.order->header.flags |= kOrderIsInit;
   return entry.inside(*entry.order);
 }
@@ -58,9 +69,12 @@ int Enter(void* argument) {
 
 bool RunAsInit(MappedOrder& order, int (*inside)(MappedOrder&)) {
   alignas(16) static char stack[kStackBytes];
-  Entry entry{&order, inside, false, kernel::Call(SYS_geteuid), kernel::Call(SYS_getegid)};
+  const bool is_session = (order.header.flags & kOrderSession) != 0;
+  Entry entry{
+      &order, inside, false, is_session, kernel::Call(SYS_geteuid), kernel::Call(SYS_getegid)};
   entry.maps_user = entry.uid != 0;
   unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | SIGCHLD;
+  if (is_session) flags |= CLONE_NEWNS;
   if (entry.maps_user) flags |= CLONE_NEWUSER;
   const long pid = kernel::Clone(flags, stack + sizeof stack, Enter, &entry);
   if (pid < 0) return false;

@@ -35,8 +35,9 @@ enum OrderFlag : std::uint32_t {
   kOrderOwnPidNamespace = 1u << 10,
   kOrderOwnNetworkNamespace = 1u << 11,
   kOrderCheckFiles = 1u << 12,  // the rules of kinds `h`, `s` and `o` hold
+  kOrderSession = 1u << 13,     // run no command: wait for those that the host sends (report.h)
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0x1fff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0x3fff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
 inline constexpr char kRuleRead = 'r';    // read, list, execute

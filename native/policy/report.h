@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -10,10 +11,19 @@ namespace native_runner {
 // kOrderMessage or in a file that comes with it (SCM_RIGHTS), later at most one byte kKillMessage,
 // which may also come instead of the order. kInputMessage with a descriptor, before the order,
 // replaces stdin.
+//
+// To a session (kOrderSession) it says kCommandMessage, with these descriptors: the launcher's end
+// of the command's own control socket, on which all the above goes on as ever; stdin, stdout,
+// stderr; and, in a shell session, the shell's state, which the command finds as kStateDescriptor.
 
 inline constexpr char kOrderMessage = 'o';
 inline constexpr char kInputMessage = 'i';
 inline constexpr char kKillMessage = 'k';
+inline constexpr char kCommandMessage = 'c';
+
+inline constexpr std::size_t kStateAt = 4;
+inline constexpr std::size_t kMostCommandDescriptors = 5;
+inline constexpr int kStateDescriptor = 9;  // the last that a POSIX shell can name
 
 // The descriptors that a launcher is started with besides 0, 1 and 2.
 inline constexpr int kControlDescriptor = 3;
@@ -32,7 +42,8 @@ enum EnforcedLayer : std::uint32_t {
   kEnforcedLandlockFiles = 1u << 0,
   kEnforcedLandlockTcp = 1u << 1,
   kEnforcedLandlockScope = 1u << 2,
-  kEnforcedOwnInit = 1u << 3,  // kOrderMakeInit: the launcher is pid 1 of its own pid namespace
+  kEnforcedOwnInit = 1u << 3,     // kOrderMakeInit: the launcher is pid 1 of its own pid namespace
+  kEnforcedSeparation = 1u << 4,  // commands of a session can neither trace nor signal one another
 };
 
 // The bit of a layer by its name; 0 for one that is not of this kind.
@@ -40,6 +51,7 @@ constexpr std::uint32_t EnforcedLayerBit(std::string_view name) {
   if (name == "landlock-fs") return kEnforcedLandlockFiles;
   if (name == "landlock-tcp") return kEnforcedLandlockTcp;
   if (name == "landlock-scope") return kEnforcedLandlockScope;
+  if (name == "command-separation") return kEnforcedSeparation;
   const bool comes_of_init = name == "pid-namespace" || name == "tree-kill:pid-namespace";
   return comes_of_init ? std::uint32_t{kEnforcedOwnInit} : 0;
 }
@@ -49,6 +61,7 @@ constexpr const char* EnforcedLayerName(std::uint32_t bits) {
   if ((bits & kEnforcedLandlockFiles) != 0) return "landlock-fs";
   if ((bits & kEnforcedLandlockTcp) != 0) return "landlock-tcp";
   if ((bits & kEnforcedLandlockScope) != 0) return "landlock-scope";
+  if ((bits & kEnforcedSeparation) != 0) return "command-separation";
   return "pid-namespace";
 }
 

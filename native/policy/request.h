@@ -10,9 +10,10 @@ namespace native_runner {
 
 // One call of exec, read and copied from JavaScript once.
 struct ExecRequest {
-  std::vector<std::string> argv;         // argv[0] is never empty, no NUL bytes
-  std::string cwd;                       // as the caller wrote it; see workspace_path.h
-  std::vector<std::string> environment;  // "NAME=value", complete: nothing is added later
+  std::vector<std::string> argv;               // argv[0] is never empty, no NUL bytes
+  std::string cwd;                             // as the caller wrote it; see workspace_path.h
+  std::vector<std::string> environment;        // "NAME=value", complete: nothing is added later
+  std::vector<std::string> named_environment;  // of these, what the call itself named
   std::vector<std::uint8_t> stdin_bytes;
   Limits limits;
   bool stream_stdout = false;

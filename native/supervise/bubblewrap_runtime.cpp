@@ -91,6 +91,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const Drawing& drawing =
       Draw(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
+  preparation.workspace = kWorkspace;
   // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
   if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
   preparation.record =

@@ -22,7 +22,7 @@ ino_t InodeOf(int descriptor) {
 
 union DescriptorSpace {
   cmsghdr header;
-  char bytes[CMSG_SPACE(sizeof(int))];
+  char bytes[CMSG_SPACE(kMostCommandDescriptors * sizeof(int))];
 };
 
 }  // namespace
@@ -38,29 +38,36 @@ Result<Control> Control::Open(Descriptor* peer) {
 }
 
 Control::Sent Control::SendOrder(std::span<const std::byte> order) {
-  if (order.size() <= kMostInMessage) return Send(kOrderMessage, order, -1);
+  if (order.size() <= kMostInMessage) return Send(kOrderMessage, order, {});
   auto file = MemoryFile("order", order.data(), order.size(), false);
-  return file ? Send(kOrderMessage, {}, file->get()) : Sent::kFailed;
+  if (!file) return Sent::kFailed;
+  const int descriptor = file->get();
+  return Send(kOrderMessage, {}, {&descriptor, 1});
 }
 
 Control::Sent Control::SendInput(int descriptor) {
-  return Send(kInputMessage, {}, descriptor);
+  return Send(kInputMessage, {}, {&descriptor, 1});
 }
 
-Control::Sent Control::Send(char kind, std::span<const std::byte> bytes, int descriptor) {
+Control::Sent Control::SendCommand(std::span<const int> descriptors) {
+  return Send(kCommandMessage, {}, descriptors);
+}
+
+Control::Sent Control::Send(char kind, std::span<const std::byte> bytes,
+                            std::span<const int> descriptors) {
   iovec parts[] = {{&kind, 1}, {const_cast<std::byte*>(bytes.data()), bytes.size()}};
   DescriptorSpace space{};
   msghdr message{};
   message.msg_iov = parts;
   message.msg_iovlen = 2;
-  if (descriptor >= 0) {
+  if (!descriptors.empty()) {
     message.msg_control = &space;
-    message.msg_controllen = sizeof space.bytes;
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
   }
   if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0) return Sent::kSent;
   return errno == EPIPE || errno == ECONNRESET ? Sent::kPeerGone : Sent::kFailed;

@@ -28,6 +28,8 @@ class Control {
   // Before the order: what is to take the place of the launcher's stdin. Not kept.
   Sent SendInput(int descriptor);
   void SendKill();
+  // To a session: the descriptors of a command (report.h). Not kept.
+  Sent SendCommand(std::span<const int> descriptors);
 
   enum class Received { kReport, kNothing, kClosed };
   // `pidfd` is filled when the report carries one.
@@ -36,7 +38,7 @@ class Control {
   void Close() { socket_.Close(); }
 
  private:
-  Sent Send(char kind, std::span<const std::byte> bytes, int descriptor);
+  Sent Send(char kind, std::span<const std::byte> bytes, std::span<const int> descriptors);
 
   Control(Descriptor socket, ino_t peer_inode)
       : socket_(std::move(socket)), peer_inode_(peer_inode) {}

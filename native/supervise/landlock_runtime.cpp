@@ -51,6 +51,7 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
 
   Preparation preparation;
   preparation.rules = std::move(*rules);
+  preparation.workspace = workspace->path;
   preparation.cwd = JoinPath(workspace->path, *relative);
   preparation.record = {"landlock",
                         request.argv[0],

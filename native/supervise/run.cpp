@@ -8,6 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "supervise/session.h"
+#include "supervise/spawned_sandbox.h"
+
 namespace native_runner {
 namespace {
 
@@ -67,8 +70,12 @@ void Run::Launch(Preparation preparation) {
     cause_ = Outcome{OutcomeKind::kExited, 0, 0, {}, {}, {}};
     return Finish();
   }
+  const bool keeps_state = !preparation.argv.empty();
+  if (keeps_state) request_.argv = std::move(preparation.argv);
+  if (!preparation.environment.empty()) request_.environment = std::move(preparation.environment);
   const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
                                  request_.environment, preparation.rules);
+  if (preparation.session) return Enter(*preparation.session, keeps_state, order);
   if (preparation.fingerprint.valid()) {
     auto standing = listener_.take(preparation.fingerprint);
     if (standing) return LaunchIn(std::move(standing), order);
@@ -90,7 +97,7 @@ void Run::LaunchNew(Preparation preparation, std::span<const std::byte> order) {
   } else {
     preparation.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
   }
-  auto made = Sandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
+  auto made = SpawnedSandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
   if (!made) return FinishWithout(made.error());
   sandbox_ = std::move(*made);
   phase_ = Phase::kRunning;
@@ -115,15 +122,21 @@ void Run::LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte>
   sandbox_->set_user(this);
   is_taken_ = true;
   phase_ = Phase::kRunning;
-  bool going = AddInput();
-  if (input_.read.valid()) {
-    going = sandbox_->SendInput(input_.read.get()) != Control::Sent::kFailed;
-    input_.read.Close();
-  }
+  bool going = SendInput();
   waits_for_set_up_ = !sandbox_->has_launcher();
   going = going && (waits_for_set_up_ || StartPipes());
   going = going && sandbox_->SendOrder(order) != Control::Sent::kFailed;
   if (!going) End(SetupFailed("cannot hand the order to the launcher"));
+}
+
+void Run::Enter(Session& session, bool keeps_state, std::span<const std::byte> order) {
+  auto made = session.Enter(keeps_state);
+  if (!made) return FinishWithout(made.error());
+  sandbox_ = std::move(*made);
+  phase_ = Phase::kRunning;
+  const bool going = sandbox_->Watch(shared_.loop, this, false) && SendInput() && StartPipes() &&
+                     sandbox_->SendOrder(order) == Control::Sent::kSent;
+  if (!going) End(SetupFailed("cannot hand the command to the session"));
 }
 
 // No input is /dev/null, not an empty pipe: programs such as rg tell the two apart.
@@ -132,6 +145,13 @@ bool Run::AddInput() {
   auto pipe = MakePipe();
   if (pipe) input_ = std::move(*pipe);
   return pipe.ok();
+}
+
+bool Run::SendInput() {
+  if (!AddInput()) return false;
+  if (!input_.read.valid()) return true;
+  const Descriptor read = std::move(input_.read);
+  return sandbox_->SendInput(read.get()) != Control::Sent::kFailed;
 }
 
 bool Run::StartPipes() {
@@ -243,8 +263,10 @@ Outcome Run::FinalOutcome() {
     outcome = *cause_;
   } else if (ready_) {
     outcome = Signaled(SIGKILL);  // somebody on the host ended the sandbox
+  } else if (const auto status = sandbox_->child_status()) {
+    outcome = SetupFailed(Complaint(record_, *status, err_.opening()));
   } else {
-    outcome = SetupFailed(Complaint(record_, *sandbox_->child_status(), err_.opening()));
+    outcome = SetupFailed("the session ended before the command was started");
   }
   if (outcome.kind == OutcomeKind::kSetupFailed &&
       err_.opening().find(outcome.reason) == std::string_view::npos) {

@@ -51,7 +51,9 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void Launch(Preparation preparation);
   void LaunchNew(Preparation preparation, std::span<const std::byte> order);
   void LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte> order);
+  void Enter(Session& session, bool keeps_state, std::span<const std::byte> order);
   bool AddInput();
+  bool SendInput();
   bool StartPipes();
   void OnReport(const Report& report) override;
   void OnGone() override;

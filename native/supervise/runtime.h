@@ -32,6 +32,8 @@ struct Shared {
   HostWatch host_watch;
 };
 
+class Session;
+
 // Holds a spawned child back until it has been put into its cgroup: writing `bytes` lets it go.
 struct Gate {
   Descriptor descriptor;
@@ -40,17 +42,24 @@ struct Gate {
 
 // How to start one run under some runtime: everything is decided, nothing has been started.
 struct Preparation {
-  SpawnOrder spawn;     // stdio and the control socket are added by who spawns
-  std::string options;  // what Furnish turns into a descriptor
-  Gate gate;            // not valid: nothing is held back
-  OrderHeader order;    // flags and limits
-  std::string cwd;      // for the launcher; empty: where the runtime put it
+  SpawnOrder spawn;       // stdio and the control socket are added by who spawns
+  std::string options;    // what Furnish turns into a descriptor
+  Gate gate;              // not valid: nothing is held back
+  OrderHeader order;      // flags and limits
+  std::string cwd;        // for the launcher; empty: where the runtime put it
+  std::string workspace;  // as the command sees it
   RunRecord record;
   std::vector<std::string> rules;     // of Landlock; see policy/order.h
   std::shared_ptr<const void> holds;  // lives until the end of the run is proved
   bool own_pid_namespace = false;     // the end of its init is the end of all its processes
   bool wants_cgroup = false;
-  Fingerprint fingerprint;  // valid: a sandbox that stands and has the same will do
+  bool counts_processes = false;  // RLIMIT_NPROC counts those of the sandbox alone
+  Fingerprint fingerprint;        // valid: a sandbox that stands and has the same will do
+
+  // In place of a sandbox of its own, and of what the request says.
+  std::shared_ptr<Session> session;
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;
 };
 
 // One way to confine a command. Immutable and shared between threads; Prepare is called on the

@@ -29,6 +29,7 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
     by_rlimit = true;
   };
   OrderHeader& order = preparation->order;
+  preparation->counts_processes = processes_enforceable;
   set(limits.cpu_seconds, &order.cpu_seconds);
   set(limits.max_open_files, &order.open_files);
   set(limits.max_file_bytes, &order.file_bytes);

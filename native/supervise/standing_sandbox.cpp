@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "supervise/spawned_sandbox.h"
+
 namespace native_runner {
 
 Result<std::unique_ptr<StandingSandbox>> StandingSandbox::Make(const Runtime& runtime,
@@ -12,7 +14,7 @@ Result<std::unique_ptr<StandingSandbox>> StandingSandbox::Make(const Runtime& ru
                                                                Listener listener) {
   if (auto failed = runtime.Furnish(&preparation)) return *failed;
   preparation.spawn.inherited.push_back({shared.null_device.get(), STDIN_FILENO});
-  auto sandbox = Sandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
+  auto sandbox = SpawnedSandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
   if (!sandbox) return sandbox.error();
   std::unique_ptr<StandingSandbox> made(new StandingSandbox(
       std::move(*sandbox), std::move(preparation.fingerprint), std::move(listener)));

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "supervise/fingerprint.h"
+#include "supervise/runtime.h"
 #include "supervise/sandbox.h"
 
 namespace native_runner {

@@ -8,6 +8,11 @@
 #include <utility>
 
 namespace native_runner {
+namespace {
+
+constexpr const char* kShuttingDown = "the Node environment is shutting down";
+
+}  // namespace
 
 Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   std::unique_ptr<Supervisor> made(new Supervisor(options.listener));
@@ -64,6 +69,12 @@ void Supervisor::Abort(std::uint64_t run) {
 void Supervisor::Submit(PoolRequest request) {
   Post(std::move(request));
 }
+void Supervisor::OpenSession(std::uint64_t session, std::shared_ptr<const SessionRuntime> runtime) {
+  Post(SessionOrder{session, std::move(runtime)});
+}
+void Supervisor::CloseSession(std::uint64_t session) {
+  Post(SessionOrder{session, nullptr});
+}
 void Supervisor::Close() {
   Post(CloseOrder{});
 }
@@ -101,6 +112,8 @@ void Supervisor::OnOrders() {
       AbortRun(abort->run);
     } else if (const auto* request = std::get_if<PoolRequest>(&order)) {
       ServePool(*request);
+    } else if (const auto* session = std::get_if<SessionOrder>(&order)) {
+      ServeSession(*session);
     } else {
       BeginClose();
     }
@@ -176,7 +189,7 @@ void Supervisor::AbortRun(std::uint64_t run) {
 void Supervisor::CancelWaiting(const Job& job, bool closing) {
   RunResult result;
   if (closing) {
-    result.rejection = Error{ErrorCode::kClosed, "the Node environment is shutting down", ""};
+    result.rejection = Error{ErrorCode::kClosed, kShuttingDown, ""};
   }
   result.outcome = Aborted();
   result.record = job.runtime->Unprepared(job.request);
@@ -190,10 +203,38 @@ void Supervisor::ServePool(const PoolRequest& request) {
   if (request.closes) {
     pools_.Close(request.pool.number, [answer] { answer(std::size_t{0}); });
   } else if (closing_) {
-    answer(Error{ErrorCode::kClosed, "the Node environment is shutting down", ""});
+    answer(Error{ErrorCode::kClosed, kShuttingDown, ""});
   } else {
     pools_.Fill(request.pool, request.runtime, answer);
   }
+}
+
+void Supervisor::ServeSession(const SessionOrder& order) {
+  const std::uint64_t id = order.session;
+  if (!order.opens) {
+    const auto found = sessions_.find(id);
+    if (found != sessions_.end()) std::shared_ptr(found->second)->Close("it was closed");
+    return;
+  }
+  if (closing_) {
+    return listener_->OnSessionOpen(id, Error{ErrorCode::kClosed, kShuttingDown, ""});
+  }
+  const auto forget = [this, id] {
+    sessions_.erase(id);
+    if (closing_) CloseLoopIfDone();
+  };
+  const auto on_open = [this, id, forget](Result<std::vector<std::string>> layers) {
+    const bool has_failed = !layers.ok();
+    listener_->OnSessionOpen(id, std::move(layers));
+    if (has_failed) forget();
+  };
+  const auto on_gone = [this, id, forget](const std::string& reason) {
+    listener_->OnSessionGone(id, reason);
+    forget();
+  };
+  const auto session = order.opens->Make(shared_, {on_open, on_gone});
+  sessions_.emplace(id, session);
+  session->Open();
 }
 
 void Supervisor::BeginClose() {
@@ -210,11 +251,14 @@ void Supervisor::BeginClose() {
   for (const auto& [id, run] : runs)
     run->Abort();
   pools_.CloseAll();
+  const auto sessions = sessions_;  // a copy, as above
+  for (const auto& [id, session] : sessions)
+    session->Close(kShuttingDown);
   CloseLoopIfDone();
 }
 
 void Supervisor::CloseLoopIfDone() {
-  if (!runs_.empty() || !pools_.empty() ||
+  if (!runs_.empty() || !pools_.empty() || !sessions_.empty() ||
       uv_is_closing(reinterpret_cast<uv_handle_t*>(&wake_)) != 0)
     return;
   {

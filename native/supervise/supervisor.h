@@ -19,6 +19,7 @@
 #include "supervise/run_result.h"
 #include "supervise/runtime.h"
 #include "supervise/sandbox_pools.h"
+#include "supervise/session_runtime.h"
 
 namespace native_runner {
 
@@ -30,6 +31,9 @@ class RunListener {
   virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
   // The answer to FillPool or ClosePool: how many sandboxes stand.
   virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
+  // A session was opened, with the layers of its commands, or could not be; it has ended, and why.
+  virtual void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) = 0;
+  virtual void OnSessionGone(std::uint64_t session, const std::string& reason) = 0;
   // The last call: no process, handle or thread of the supervisor is left but the one that calls.
   virtual void OnClosed() = 0;
 };
@@ -70,6 +74,11 @@ class Supervisor {
   };
   void Submit(PoolRequest request);
 
+  // OnSessionOpen follows, and OnSessionGone if that was well. `session` is unique.
+  void OpenSession(std::uint64_t session, std::shared_ptr<const SessionRuntime> runtime);
+  // Nothing for one that has ended.
+  void CloseSession(std::uint64_t session);
+
   // Ends every run, waits for the proof, then OnClosed. The last call.
   void Close();
 
@@ -77,8 +86,12 @@ class Supervisor {
   struct AbortOrder {
     std::uint64_t run;
   };
+  struct SessionOrder {
+    std::uint64_t session;
+    std::shared_ptr<const SessionRuntime> opens;  // none: it is to be closed
+  };
   struct CloseOrder {};
-  using Order = std::variant<Job, AbortOrder, PoolRequest, CloseOrder>;
+  using Order = std::variant<Job, AbortOrder, PoolRequest, SessionOrder, CloseOrder>;
   struct Lane {
     std::size_t in_flight = 0;
     std::deque<Job> waiting;
@@ -96,6 +109,7 @@ class Supervisor {
   void CancelWaiting(const Job& job, bool closing);
   void OnRunEnd(std::uint64_t run, std::uint64_t lane, std::uint64_t pool, RunResult result);
   void ServePool(const PoolRequest& request);
+  void ServeSession(const SessionOrder& order);
   void BeginClose();
   void CloseLoopIfDone();
 
@@ -115,6 +129,7 @@ class Supervisor {
   SandboxPools pools_;
   std::map<std::uint64_t, Lane> lanes_;
   std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
+  std::map<std::uint64_t, std::shared_ptr<Session>> sessions_;
   bool closing_ = false;
   bool filling_ = false;
 };

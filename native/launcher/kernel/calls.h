@@ -81,6 +81,9 @@ inline long Duplicate(int fd, int number) {
 inline void SetCloseOnExec(int fd) {
   Call(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
 }
+inline long KeepOnExec(int fd) {
+  return Call(SYS_fcntl, fd, F_SETFD, 0);
+}
 inline long Read(int fd, void* bytes, std::size_t size) {
   return Call(SYS_read, fd, bytes, size);
 }
@@ -107,6 +110,9 @@ inline long ReadDirectory(int fd, void* bytes, std::size_t size) {
 }
 inline long ReadLink(const char* path, char* target, std::size_t size) {
   return Call(SYS_readlinkat, AT_FDCWD, path, target, size);
+}
+inline long Mount(const char* source, const char* target, const char* type, unsigned long flags) {
+  return Call(SYS_mount, source, target, type, flags, nullptr);
 }
 inline bool Exists(const char* path) {
   return Call(SYS_faccessat, AT_FDCWD, path, 0) == 0;

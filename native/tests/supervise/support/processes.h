@@ -39,6 +39,17 @@ inline int CountChildren() {
 }
 
 // False for a process that is gone, or dead and only waits to be reaped.
+// Processes of the whole host with `mark` in their command line.
+inline int CountMarked(const std::string& mark) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+    const std::string cmdline(std::istreambuf_iterator<char>(file), {});
+    if (cmdline.find(mark) != std::string::npos) ++count;
+  }
+  return count;
+}
+
 inline bool IsAlive(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string stat;

@@ -46,6 +46,18 @@ class RecordingListener : public RunListener {
     news_.notify_all();
   }
 
+  void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override {
+    const std::lock_guard lock(mutex_);
+    opened_.emplace(session, std::move(layers));
+    news_.notify_all();
+  }
+
+  void OnSessionGone(std::uint64_t session, const std::string& reason) override {
+    const std::lock_guard lock(mutex_);
+    gone_.emplace(session, reason);
+    news_.notify_all();
+  }
+
   void OnClosed() override {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -58,6 +70,24 @@ class RecordingListener : public RunListener {
     const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                      [&] { return ended_.contains(run); });
     return came ? &ended_[run] : nullptr;
+  }
+
+  // The layers of a session's commands, or why there is none; nullptr when it does not come in
+  // time.
+  const Result<std::vector<std::string>>* WaitOpen(std::uint64_t session, int timeout_ms = 60'000) {
+    std::unique_lock lock(mutex_);
+    const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                     [&] { return opened_.contains(session); });
+    return came ? &opened_.at(session) : nullptr;
+  }
+
+  // Why a session has ended; empty when it does not in time.
+  std::string WaitGone(std::uint64_t session, int timeout_ms = 60'000) {
+    std::unique_lock lock(mutex_);
+    news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                   [&] { return gone_.contains(session); });
+    const auto found = gone_.find(session);
+    return found == gone_.end() ? "" : found->second;
   }
 
   // The answer to a request of a pool's; nullptr when it does not come in time.
@@ -99,6 +129,8 @@ class RecordingListener : public RunListener {
   std::map<std::pair<std::uint64_t, Stream>, std::string> chunks_;
   std::vector<std::uint64_t> order_;
   std::map<std::uint64_t, Result<std::size_t>> answers_;
+  std::map<std::uint64_t, Result<std::vector<std::string>>> opened_;
+  std::map<std::uint64_t, std::string> gone_;
   bool closed_ = false;
   int late_chunks_ = 0;
   int late_ends_ = 0;

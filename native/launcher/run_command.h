@@ -1,0 +1,16 @@
+#pragma once
+
+#include "launcher/control.h"
+#include "launcher/landlock.h"
+#include "launcher/mapped_order.h"
+
+namespace native_runner {
+
+// Runs the order's command as a child of ours until it has ended, or the host wants an end or is
+// gone; ends what is left of its tree, and reports. After all checks, and after kReady.
+void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock);
+
+// Where the command is to start. Empty: where we are.
+bool EnterDirectory(const char* cwd, Refusal* refusal);
+
+}  // namespace native_runner

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "launcher/control.h"
+#include "launcher/mapped_order.h"
+
+namespace native_runner {
+
+// Waits for the order, checks and maps it; `order` points into `received`. False: none came, or it
+// was none, which has been said.
+bool TakeOrder(const Control& control, ReceivedOrder* received, MappedOrder* order);
+
+}  // namespace native_runner

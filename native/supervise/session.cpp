@@ -1,0 +1,236 @@
+#include "supervise/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "policy/outcome.h"
+#include "policy/workspace_path.h"
+#include "supervise/entered_sandbox.h"
+#include "supervise/spawned_sandbox.h"
+
+namespace native_runner {
+namespace {
+
+// What a launcher is started with in place of a command's.
+constexpr const char* kSessionName = "session";
+
+constexpr const char* kDistrusted =
+    "the end of a command could not be proved, so all of its processes were ended";
+
+// What a session does once is not each command's to do.
+constexpr std::uint32_t kOfCommands = kOrderSeccomp | kOrderNoSockets | kOrderLandlock |
+                                      kOrderScoped | kOrderNoNewPrivs | kOrderNoCapabilities;
+
+std::vector<std::string> WithDirectory(std::vector<std::string> environment,
+                                       const std::string& cwd) {
+  for (std::string& variable : environment) {
+    if (variable.starts_with("PWD=")) variable = "PWD=" + cwd;
+  }
+  return environment;
+}
+
+}  // namespace
+
+Session::Session(Shared& shared, std::shared_ptr<const Runtime> runtime, SessionRule rule,
+                 Listener listener)
+    : shared_(shared),
+      runtime_(std::move(runtime)),
+      rule_(rule),
+      listener_(std::move(listener)),
+      complaint_({}, {}) {}
+
+Session::~Session() = default;
+
+void Session::Open() {
+  phase_ = Phase::kOpening;
+  self_ = shared_from_this();
+  const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
+  request->argv = {kSessionName};
+  if (rule_.tmp_bytes > 0) request->limits.memory_bytes = rule_.tmp_bytes;
+  runtime_->Prepare(*request, shared_,
+                    [self = shared_from_this(), request](Result<Preparation> prepared) {
+                      if (self->phase_ == Phase::kClosing) {
+                        return self->FailToOpen({ErrorCode::kClosed, "the runner was closed", ""});
+                      }
+                      if (!prepared) return self->FailToOpen(prepared.error());
+                      self->Spawn(std::move(*prepared));
+                    });
+}
+
+// The memory that sized /tmp is no limit of the commands'.
+void Session::Spawn(Preparation preparation) {
+  preparation.wants_cgroup = false;
+  preparation.order = {.flags = preparation.order.flags | kOrderSession,
+                       .required = preparation.order.required};
+  if (auto failed = runtime_->Furnish(&preparation)) return FailToOpen(*failed);
+  preparation.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
+  auto made = SpawnedSandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
+  if (!made) return FailToOpen(made.error());
+  sandbox_ = std::move(*made);
+  plan_ = std::move(preparation);
+  const std::array<std::string, 1> argv = {kSessionName};
+  const auto order = EncodeOrder(plan_.order, plan_.cwd, argv, {}, plan_.rules);
+  const bool going =
+      sandbox_->Watch(shared_.loop, this, true) &&
+      complaint_.Start(shared_.loop, sandbox_->TakeStderr(), shared_.null_device.get()) &&
+      sandbox_->SendOrder(order) != Control::Sent::kFailed;
+  if (!going) Close("its launcher can't be watched");
+}
+
+void Session::OnReport(const Report& report) {
+  if (report.kind == ReportKind::kRefused) reason_ = OutcomeOfFailedStart(report).reason;
+  if (report.kind != ReportKind::kReady || phase_ != Phase::kOpening) return;
+  phase_ = Phase::kOpen;
+  has_opened_ = true;
+  plan_.record.layers = LayersOfCommands(report.enforced);
+  WatchIdleness();
+  listener_.on_open(plan_.record.layers);
+}
+
+// A run adds how its own tree is ended to these.
+std::vector<std::string> Session::LayersOfCommands(std::uint32_t enforced) const {
+  std::vector<std::string> layers = plan_.record.layers;
+  std::erase_if(layers, [](const std::string& layer) {
+    return layer.starts_with("tree-kill:") || layer == "rlimits" || layer == "cgroup";
+  });
+  for (std::uint32_t rest = enforced; rest != 0; rest &= rest - 1) {
+    const std::string name = EnforcedLayerName(rest & (~rest + 1));
+    if (std::find(layers.begin(), layers.end(), name) == layers.end()) layers.push_back(name);
+  }
+  layers.emplace_back("session");
+  return layers;
+}
+
+Result<Preparation> Session::Plan(const ExecRequest& request) {
+  if (phase_ != Phase::kOpen) {
+    return Error{ErrorCode::kClosed, "the session has ended: " + reason_, "open another one"};
+  }
+  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
+  if (!relative) return relative.error();
+  Preparation plan;
+  plan.session = shared_from_this();
+  plan.order.flags = plan_.order.flags & kOfCommands;
+  plan.record = plan_.record;
+  const bool is_in_shell = rule_.keeps_shell && request.cwd.empty() && !shell_.cwd.empty();
+  plan.cwd = is_in_shell ? shell_.cwd : JoinPath(plan_.workspace, *relative);
+  if (is_in_shell) plan.environment = WithDirectory(request.environment, plan.cwd);
+  if (rule_.keeps_shell && IsShellCommand(request.argv)) {
+    plan.argv = WithShellState(request.argv, request.named_environment);
+  }
+  const CgroupParent none;
+  if (auto error = ApplyLimits(request.limits, none, plan_.counts_processes, &plan)) return *error;
+  // RLIMIT_NPROC counts the launchers of the commands that run at the same time too.
+  if (plan.order.processes != kNoLimit) plan.order.processes += entered_.size() + 1;
+  RunRecord& record = plan.record;
+  if (record.command_at == 0) record.cmd = request.argv[0];
+  record.argv.resize(record.command_at);
+  record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
+  record.cwd = plan.cwd;
+  return plan;
+}
+
+Result<std::unique_ptr<Sandbox>> Session::Enter(bool keeps_state) {
+  EnteredSandbox::Ends given;
+  auto control = Control::Open(&given.control);
+  if (!control) return control.error();
+  auto out = MakePipe();
+  if (!out) return out.error();
+  auto err = MakePipe();
+  if (!err) return err.error();
+  given.out = std::move(out->write);
+  given.err = std::move(err->write);
+  EnteredSandbox::State state;
+  if (keeps_state) {
+    auto file = MemoryFile("state", shell_.text.data(), shell_.text.size(), false);
+    if (!file) return file.error();
+    state = {std::move(*file), shell_.text.size()};
+  }
+  auto made =
+      std::make_unique<EnteredSandbox>(shared_from_this(), std::move(*control), std::move(given),
+                                       std::move(state), shared_.null_device.get());
+  made->set_outputs(std::move(out->read), std::move(err->read));
+  entered_.insert(made.get());
+  idle_.Stop();
+  ++commands_;
+  return Result<std::unique_ptr<Sandbox>>(std::move(made));
+}
+
+Control::Sent Session::Hand(std::span<const int> descriptors) {
+  if (phase_ != Phase::kOpen) return Control::Sent::kFailed;
+  return sandbox_->SendCommand(descriptors);
+}
+
+void Session::Left(EnteredSandbox* left) {
+  entered_.erase(left);
+  if (phase_ == Phase::kOpen && entered_.empty()) EndWhenUnused();
+}
+
+void Session::EndWhenUnused() {
+  if (rule_.max_commands > 0 && commands_ >= rule_.max_commands) {
+    return Close("it has run its " + std::to_string(rule_.max_commands) +
+                 " commands (maxCommands)");
+  }
+  WatchIdleness();
+}
+
+void Session::WatchIdleness() {
+  if (rule_.idle_ms == 0) return;
+  idle_.Start(shared_.loop, rule_.idle_ms, 0, [this] {
+    Close("it was idle for " + std::to_string(rule_.idle_ms) + " ms (idleTimeoutMs)");
+  });
+}
+
+void Session::Distrust() {
+  Close(kDistrusted);
+}
+
+void Session::Adopt(int state, std::size_t given) {
+  const off_t before = static_cast<off_t>(given);
+  const off_t size = lseek(state, 0, SEEK_END);
+  if (size <= before || static_cast<std::size_t>(size - before) > kMostShellState) return;
+  std::string written(static_cast<std::size_t>(size - before), '\0');
+  if (pread(state, written.data(), written.size(), before) != size - before) return;
+  ReadShellState(written, &shell_);
+}
+
+void Session::Close(const std::string& reason) {
+  if (phase_ == Phase::kClosing || phase_ == Phase::kGone) return;
+  if (reason_.empty()) reason_ = reason;
+  phase_ = Phase::kClosing;
+  idle_.Stop();
+  if (sandbox_) sandbox_->End();  // else a program is looked for: what comes of it sees the phase
+}
+
+void Session::OnGone() {
+  const auto self = std::exchange(self_, nullptr);
+  const bool was_closed = phase_ == Phase::kClosing;
+  phase_ = Phase::kGone;
+  idle_.Stop();
+  complaint_.Finish();
+  if (reason_.empty()) reason_ = has_opened_ ? "its first process is gone" : Complaint();
+  const auto entered = entered_;  // a copy: each leaves
+  for (EnteredSandbox* each : entered)
+    each->OnSessionGone();
+  if (has_opened_) return listener_.on_gone(reason_);
+  listener_.on_open(Error{was_closed ? ErrorCode::kClosed : ErrorCode::kSetup, reason_, ""});
+}
+
+// Why there is no session: bwrap's own words, where it has said something.
+std::string Session::Complaint() const {
+  std::string text(complaint_.opening());
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
+    text.pop_back();
+  return text.empty() ? plan_.record.runtime + " ended during set-up and without a word" : text;
+}
+
+void Session::FailToOpen(const Error& error) {
+  phase_ = Phase::kGone;
+  reason_ = error.message;
+  const auto self = std::exchange(self_, nullptr);
+  listener_.on_open(error);
+}
+
+}  // namespace native_runner

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policy/request.h"
+#include "policy/shell_state.h"
+#include "supervise/capture.h"
+#include "supervise/handle.h"
+#include "supervise/runtime.h"
+#include "supervise/sandbox.h"
+
+namespace native_runner {
+
+class EnteredSandbox;
+
+// What a session is to be.
+struct SessionRule {
+  std::uint64_t idle_ms = 0;       // without a command, after which it ends; 0: never
+  std::uint64_t max_commands = 0;  // after which it ends; 0: any number
+  std::uint64_t tmp_bytes = 0;     // of its private /tmp; 0: no limit
+  bool keeps_shell = false;        // cwd and variables pass from one shell command to the next
+};
+
+// A sandbox that is kept for many commands. Its launcher makes a process for each, which is a
+// launcher to that command (launcher/session.h); the sandbox's own end is the end of them all, and
+// the way out whenever the end of one can't be proved. Supervisor thread only; shared by its
+// runtime, the supervisor and the runs in it.
+class Session : public std::enable_shared_from_this<Session>, private Sandbox::User {
+ public:
+  struct Listener {
+    // Once: the layers that are in force for its commands; or why there is no session.
+    std::function<void(Result<std::vector<std::string>>)> on_open;
+    // Once, last, and only after it was open: its end is proved. In words, why.
+    std::function<void(const std::string& reason)> on_gone;
+  };
+
+  Session(Shared& shared, std::shared_ptr<const Runtime> runtime, SessionRule rule,
+          Listener listener);
+  ~Session() override;
+
+  void Open();
+
+  // Ends it, and what runs in it. `reason`: a clause that follows "the session has ended: ". The
+  // first one stays.
+  void Close(const std::string& reason);
+
+  // How one command is to be run in it. kClosed when it has ended.
+  Result<Preparation> Plan(const ExecRequest& request);
+
+  // A place for a command that was planned; `keeps_state`: with an argv of the plan's. kSetup when
+  // the host has none.
+  Result<std::unique_ptr<Sandbox>> Enter(bool keeps_state);
+
+ private:
+  friend class EnteredSandbox;
+  enum class Phase { kNew, kOpening, kOpen, kClosing, kGone };
+
+  // What EnteredSandboxes say. Distrust: one can't prove its command's end, so all must end.
+  Control::Sent Hand(std::span<const int> descriptors);
+  void Left(EnteredSandbox* left);
+  void Distrust();
+  void Adopt(int state, std::size_t given);
+
+  void Spawn(Preparation preparation);
+  void OnReport(const Report& report) override;
+  void OnGone() override;
+  void FailToOpen(const Error& error);
+  std::string Complaint() const;
+  void EndWhenUnused();
+  std::vector<std::string> LayersOfCommands(std::uint32_t enforced) const;
+  void WatchIdleness();
+
+  Shared& shared_;
+  std::shared_ptr<const Runtime> runtime_;
+  SessionRule rule_;
+  Listener listener_;
+  Phase phase_ = Phase::kNew;
+  bool has_opened_ = false;
+  std::string reason_;
+  std::shared_ptr<Session> self_;  // while there are processes
+
+  Preparation plan_;  // what is left of it once it was spawned: the model of its commands'
+  std::unique_ptr<Sandbox> sandbox_;
+  Capture complaint_;
+  std::set<EnteredSandbox*> entered_;
+  std::uint64_t commands_ = 0;
+  ShellState shell_;
+  Timer idle_;
+};
+
+}  // namespace native_runner

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+
+#include "supervise/session.h"
+
+namespace native_runner {
+
+// Commands in one session of another runtime's. The session is made and used on the supervisor
+// thread; this may be let go on any.
+class SessionRuntime final : public Runtime {
+ public:
+  SessionRuntime(std::shared_ptr<const Runtime> inner, SessionRule rule)
+      : inner_(std::move(inner)), rule_(rule) {}
+
+  // Once, before any run. The session is still to be opened.
+  std::shared_ptr<Session> Make(Shared& shared, Session::Listener listener) const;
+
+  RunRecord Unprepared(const ExecRequest& request) const override;
+  void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override;
+
+ private:
+  std::shared_ptr<const Runtime> inner_;
+  SessionRule rule_;
+  mutable std::weak_ptr<Session> session_;  // supervisor thread; the supervisor owns it
+};
+
+}  // namespace native_runner
