@@ -6,7 +6,7 @@ import type { ShellFinding } from "../shell-policy/verdict.js";
 import { availabilityOf } from "./availability-cache.js";
 import type { RuntimeConfig } from "./config.js";
 import type { RuntimeKind } from "./kinds/kind.js";
-import { checkMounts } from "./mounts.js";
+import { checkMounts, type Mount } from "./mounts.js";
 import type { RuntimeName } from "./names.js";
 import { RuntimeResult } from "./result.js";
 import type {
@@ -25,11 +25,15 @@ function timeoutMs(seconds: number | undefined): number | undefined {
   return seconds * 1000;
 }
 
-/** One kind of runtime under one configuration. Immutable. */
+/** Runners that `execute` keeps, so that their standing sandboxes serve later calls. */
+const kMostRunners = 8;
+
+/** One kind of runtime under one configuration. */
 export class ConfiguredRuntime implements Runtime {
   readonly steps: readonly RuntimeStep[];
   readonly #kind: RuntimeKind;
   readonly #config: RuntimeConfig;
+  readonly #runners = new Map<string, RuntimeRunner>(); // the one used last is last
 
   constructor(kind: RuntimeKind, config: RuntimeConfig, steps: readonly RuntimeStep[] = []) {
     this.#kind = kind;
@@ -49,7 +53,7 @@ export class ConfiguredRuntime implements Runtime {
     const warnings = this.#checkCommand(command);
     const { workdir = ".", mounts, env, timeoutSecs, signal } = options;
     if (typeof workdir !== "string") throw invalidType("workdir", "a string", workdir);
-    const runner = this.runner({ shadowDir: resolve(workdir), mounts });
+    const runner = this.#runnerFor(resolve(workdir), checkMounts(mounts));
     const result = await runner.exec({
       argv: ["sh", "-c", "--", command], // "--": a command that begins with a dash is no option
       env,
@@ -65,6 +69,18 @@ export class ConfiguredRuntime implements Runtime {
     }
     const { mounts, ...own } = options;
     return this.#kind.makeRunner(this.#config, own, checkMounts(mounts));
+  }
+
+  /** One that is forgotten ends its sandboxes when it is collected. */
+  #runnerFor(shadowDir: string, mounts: readonly Mount[]): RuntimeRunner {
+    const key = JSON.stringify([shadowDir, mounts]);
+    const runner =
+      this.#runners.get(key) ?? this.#kind.makeRunner(this.#config, { shadowDir }, mounts);
+    this.#runners.delete(key);
+    this.#runners.set(key, runner);
+    const [oldest] = this.#runners.keys();
+    if (this.#runners.size > kMostRunners && oldest !== undefined) this.#runners.delete(oldest);
+    return runner;
   }
 
   /** What the shell lists only warn of. */

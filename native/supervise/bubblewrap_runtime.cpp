@@ -53,6 +53,8 @@ const BubblewrapRuntime::Drawing& BubblewrapRuntime::Draw(HostFacts facts,
   made.text = TextOf(plan);
   made.layers = BubblewrapLayers(plan);
   made.fingerprint = PlanFingerprint(plan);
+  made.mount_points =
+      std::make_shared<const std::vector<std::string>>(MountPointsOf(made.fingerprint));
   made.facts = std::move(facts);
   made.workspace = workspace;
   made.tmp_bytes = tmp_bytes;
@@ -92,6 +94,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const Drawing& drawing =
       Draw(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
   preparation.workspace = kWorkspace;
+  preparation.mount_points = drawing.mount_points;
   // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
   if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
   preparation.record =

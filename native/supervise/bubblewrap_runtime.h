@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ class BubblewrapRuntime : public Runtime {
     PlanText text;
     std::vector<std::string> layers;
     FingerprintPlan fingerprint;
+    std::shared_ptr<const std::vector<std::string>> mount_points;
   };
   const Drawing& Draw(HostFacts facts, const std::string& workspace, std::uint64_t tmp_bytes) const;
 

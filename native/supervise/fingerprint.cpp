@@ -90,4 +90,19 @@ Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch*
   return made;
 }
 
+std::vector<std::string> MountPointsOf(const FingerprintPlan& plan) {
+  std::vector<std::string> paths;
+  for (const auto& [path, is_mount_point] : plan.places) {
+    if (is_mount_point) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::string LookAtMountPoints(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& path : paths)
+    Look(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, true, &text);
+  return text;
+}
+
 }  // namespace native_runner

@@ -54,7 +54,8 @@ struct Preparation {
   bool own_pid_namespace = false;     // the end of its init is the end of all its processes
   bool wants_cgroup = false;
   bool counts_processes = false;  // RLIMIT_NPROC counts those of the sandbox alone
-  Fingerprint fingerprint;        // valid: a sandbox that stands and has the same will do
+  std::shared_ptr<const std::vector<std::string>> mount_points;  // see fingerprint.h; or none
+  Fingerprint fingerprint;  // valid: a sandbox that stands and has the same will do
 
   // In place of a sandbox of its own, and of what the request says.
   std::shared_ptr<Session> session;

@@ -65,6 +65,7 @@ void Session::Spawn(Preparation preparation) {
   preparation.wants_cgroup = false;
   preparation.order = {.flags = preparation.order.flags | kOrderSession,
                        .required = preparation.order.required};
+  if (preparation.mount_points) mounted_upon_ = LookAtMountPoints(*preparation.mount_points);
   if (auto failed = runtime_->Furnish(&preparation)) return FailToOpen(*failed);
   preparation.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
   auto made = SpawnedSandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
@@ -104,7 +105,17 @@ std::vector<std::string> Session::LayersOfCommands(std::uint32_t enforced) const
   return layers;
 }
 
+// The kernel takes a mask away when the file under it is replaced on the host, as passwd(1) does
+// with /etc/shadow: from then on no command is to be started.
+void Session::CheckMasks() {
+  if (phase_ == Phase::kOpen && plan_.mount_points &&
+      LookAtMountPoints(*plan_.mount_points) != mounted_upon_) {
+    Close("a file that it hides was replaced on the host");
+  }
+}
+
 Result<Preparation> Session::Plan(const ExecRequest& request) {
+  CheckMasks();
   if (phase_ != Phase::kOpen) {
     return Error{ErrorCode::kClosed, "the session has ended: " + reason_, "open another one"};
   }

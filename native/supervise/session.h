@@ -72,6 +72,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   void OnReport(const Report& report) override;
   void OnGone() override;
   void FailToOpen(const Error& error);
+  void CheckMasks();
   std::string Complaint() const;
   void EndWhenUnused();
   std::vector<std::string> LayersOfCommands(std::uint32_t enforced) const;
@@ -87,6 +88,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   std::shared_ptr<Session> self_;  // while there are processes
 
   Preparation plan_;  // what is left of it once it was spawned: the model of its commands'
+  std::string mounted_upon_;
   std::unique_ptr<Sandbox> sandbox_;
   Capture complaint_;
   std::set<EnteredSandbox*> entered_;

@@ -79,6 +79,19 @@ TEST_F(FingerprintTest, NoticesAMountPointThatWasAwayForAWhile) {
   EXPECT_NE(Now().host, before_.host) << "the same inode, and no mount on it any more";
 }
 
+// For sessions, to which a replaced workspace or source is nothing: those are pinned.
+TEST_F(FingerprintTest, LooksAtTheMountPointsAlone) {
+  const auto paths = MountPointsOf(PlanFingerprint(plan_));
+  ASSERT_EQ(paths, std::vector<std::string>{directory_.Path("tools/secret")});
+  const std::string seen = LookAtMountPoints(paths);
+  Move("workspace", "old");
+  directory_.Write("tools/bin/new", "");
+  EXPECT_EQ(LookAtMountPoints(paths), seen);
+  directory_.Write("tools/next", "two");
+  Move("tools/next", "tools/secret");
+  EXPECT_NE(LookAtMountPoints(paths), seen);
+}
+
 TEST_F(FingerprintTest, KeepsTheSizeOfTheTmpfsApart) {
   plan_.mounts[0].size_bytes = 1'048'576;
   const Fingerprint sized = Now();
