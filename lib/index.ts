@@ -1,4 +1,12 @@
 export type {
+  PhaseMetrics,
+  PoolMessage,
+  RunEndMessage,
+  RunnerMetrics,
+  RunStartMessage,
+  StreamMetrics,
+} from "../types/metrics.js";
+export type {
   BubblewrapProcessSandboxOptions,
   ProcessSandbox,
   ProcessSandboxCommand,
@@ -37,6 +45,7 @@ export type {
   SessionOptions,
   SessionShare,
 } from "../types/session.js";
+export type { KillProof, RunTiming } from "../types/run-timing.js";
 export { buildBubblewrapArgv } from "./argv.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
 export {

@@ -20,6 +20,7 @@ import type {
   SandboxedExecResult,
 } from "./public.js";
 import type { SessionOptions } from "./session.js";
+import type { KillProof } from "./run-timing.js";
 
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal">;
@@ -57,6 +58,12 @@ export type MakeResult = (
   runtime: string,
   layers: readonly string[],
   policyHash: string,
+  queueMs: number,
+  setupMs: number,
+  commandMs: number,
+  teardownMs: number,
+  prewarmed: boolean,
+  kill: KillProof | null,
 ) => SandboxedExecResult;
 
 /** A run that was accepted. */
