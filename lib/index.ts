@@ -39,13 +39,13 @@ export type {
   SandboxedExecResult,
   Usage,
 } from "../types/public.js";
+export type { KillProof, RunTiming } from "../types/run-timing.js";
 export type {
   BatchOptions,
   NativeSession,
   SessionOptions,
   SessionShare,
 } from "../types/session.js";
-export type { KillProof, RunTiming } from "../types/run-timing.js";
 export { buildBubblewrapArgv } from "./argv.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
 export {

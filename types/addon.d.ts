@@ -19,8 +19,8 @@ import type {
   PoolState,
   SandboxedExecResult,
 } from "./public.js";
-import type { SessionOptions } from "./session.js";
 import type { KillProof } from "./run-timing.js";
+import type { SessionOptions } from "./session.js";
 
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal">;

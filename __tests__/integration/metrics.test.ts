@@ -186,6 +186,33 @@ describeSandboxed("standing sandboxes", () => {
   });
 });
 
+describeSandboxed("a session", () => {
+  test("is counted with its runner, command by command", async () => {
+    const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory(), prewarm: 0 });
+    const session = await runner.openSession();
+    const { starts, ends, pools } = await heardWhile(async () => {
+      const slept = (await run(session, kNap)).result.audits[0];
+      expect(slept?.timing.commandMs).toBeGreaterThanOrEqual(kNapMs);
+      expect(slept).toMatchObject({ prewarmed: false, kill: null });
+      const left = (await run(session, "sleep 1000 & exit 3")).result.audits[0];
+      expect(left).toMatchObject({ outcome: "exited", kill: "proved" });
+      await run(session, ["sleep", "1000"], { limits: { timeoutMs: 100 } });
+      await run(runner, "true");
+    });
+    await session.close();
+    await runner.execBatch([["true"], ["false"]]);
+    const { runs, phases, kills } = runner.metrics();
+    expect(runs).toMatchObject({ pending: 0, rejected: 0 });
+    expect(runs.outcomes).toMatchObject({ exited: 5, "timed-out": 1 });
+    expect(phases.setup.count).toBe(6);
+    expect(kills).toEqual({ requested: 2, proved: 2 });
+    expect(starts).toHaveLength(4);
+    expect(new Set([...starts, ...ends].map((message) => message.runner)).size).toBe(1);
+    expect(pools).toEqual([]);
+    await runner.close();
+  });
+});
+
 describe("events", () => {
   test("of each run: its start, then its end with the record that it gets", async () => {
     const runner = new LocalNativeRunner({ shadowDir: tempDirectory(), maxConcurrent: 2 });

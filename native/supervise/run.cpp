@@ -289,8 +289,8 @@ Outcome Run::FinalOutcome() {
 Kill Run::FinalKill() const {
   const bool is_asked = sandbox_ && moments_.kill_asked != 0;
   if (!is_asked && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
-  const bool is_told = last_report_ && (last_report_->kind != ReportKind::kExited ||
-                                        last_report_->error == 0);
+  const bool is_told =
+      last_report_ && (last_report_->kind != ReportKind::kExited || last_report_->error == 0);
   return is_told || !ready_ || sandbox_->end_is_proof() ? Kill::kProved : Kill::kUnproved;
 }
 
