@@ -1,4 +1,12 @@
 export type {
+  PhaseMetrics,
+  PoolMessage,
+  RunEndMessage,
+  RunnerMetrics,
+  RunStartMessage,
+  StreamMetrics,
+} from "../types/metrics.js";
+export type {
   BubblewrapProcessSandboxOptions,
   ProcessSandbox,
   ProcessSandboxCommand,
@@ -31,6 +39,7 @@ export type {
   SandboxedExecResult,
   Usage,
 } from "../types/public.js";
+export type { KillProof, RunTiming } from "../types/run-timing.js";
 export type {
   BatchOptions,
   NativeSession,

@@ -9,8 +9,9 @@ const node = (...args) => tryRun(process.execPath, args);
 const checks = {
   biome: () => node(nodeProgram("@biomejs/biome", "biome"), "check"),
   types: () =>
-    node(nodeProgram("typescript", "tsc"), "-p", "tsconfig.json") ||
-    node(nodeProgram("typescript", "tsc"), "-p", inRoot("examples", "demo-node")),
+    ["tsconfig.json", inRoot("examples", "demo-node"), inRoot("examples", "opentelemetry")]
+      .map((project) => node(nodeProgram("typescript", "tsc"), "-p", project))
+      .find((status) => status !== 0) ?? 0,
   format: () => node("scripts/check-format.mjs"),
   tidy: () => node("scripts/check-tidy.mjs"),
   includes: () => node("scripts/check-includes.mjs"),

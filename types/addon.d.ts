@@ -19,6 +19,7 @@ import type {
   PoolState,
   SandboxedExecResult,
 } from "./public.js";
+import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
 
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
@@ -57,6 +58,12 @@ export type MakeResult = (
   runtime: string,
   layers: readonly string[],
   policyHash: string,
+  queueMs: number,
+  setupMs: number,
+  commandMs: number,
+  teardownMs: number,
+  prewarmed: boolean,
+  kill: KillProof | null,
 ) => SandboxedExecResult;
 
 /** A run that was accepted. */

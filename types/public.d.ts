@@ -8,6 +8,8 @@
  * {@link SandboxedExecResult}, in which every field is always there.
  */
 
+import type { KillProof, RunTiming } from "./run-timing.js";
+
 /** Which bytes of a stream are kept when it is longer than its limit. */
 export type OutputKeep = "head" | "head+tail";
 
@@ -106,10 +108,14 @@ export type NativeAuditRecord = {
   layers?: string[] | undefined;
   /** SHA-256 (hex) of the policy's canonical text; equal policies have equal hashes. New. */
   policyHash?: string | undefined;
-  /** New. */
+  /** New, as all below. */
   outcome?: Outcome["kind"] | undefined;
-  /** New. */
   usage?: Usage | undefined;
+  timing?: RunTiming | undefined;
+  /** Whether the sandbox was made, or at least begun, before the command was known. */
+  prewarmed?: boolean | undefined;
+  /** Null when nothing had to be killed. */
+  kill?: KillProof | null | undefined;
 };
 
 /** What any {@link NativeRunner} returns. */
@@ -148,6 +154,9 @@ export type SandboxedAuditRecord = {
   policyHash: string;
   outcome: Outcome["kind"];
   usage: Usage;
+  timing: RunTiming;
+  prewarmed: boolean;
+  kill: KillProof | null;
 };
 
 /** What this package's runners return: a {@link NativeExecResult} in which nothing is missing. */

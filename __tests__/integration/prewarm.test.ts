@@ -47,10 +47,13 @@ describePromises(
 /** A result without what is measured. */
 function comparable(result: SandboxedExecResult): unknown {
   const { usage, stdout, stderr, audits, ...rest } = result;
-  const records = audits.map(({ durationMs, usage: used, ...record }) => {
+  const records = audits.map(({ durationMs, usage: used, timing, prewarmed, ...record }) => {
     expect(durationMs).toBeGreaterThan(0);
     expect(used).toEqual(usage);
-    return record;
+    const { setupMs, commandMs, teardownMs } = timing;
+    expect(setupMs + commandMs + teardownMs).toBeCloseTo(durationMs, 2);
+    expect(typeof prewarmed).toBe("boolean");
+    return { ...record, parts: Object.values(timing).map((part) => part > 0) };
   });
   return { ...rest, stdout: text(stdout), stderr: text(stderr), audits: records };
 }
@@ -111,7 +114,9 @@ describeSandboxed("a prewarmed run", () => {
     if (mayStand) expect(await warm.warm()).toBe(1);
     const expected = comparable(await cold.exec(input));
     rmSync(join(shadowDir, "file"), { force: true });
-    expect(comparable(await warm.exec(input))).toEqual(expected);
+    const result = await warm.exec(input);
+    expect(comparable(result)).toEqual(expected);
+    expect(result.audits[0]?.prewarmed).toBe(mayStand);
     expect(warm.pool().taken).toBe(mayStand ? 1 : 0);
     await warm.close();
   }

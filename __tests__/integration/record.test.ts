@@ -23,6 +23,9 @@ const kFields = [
   "policyHash",
   "outcome",
   "usage",
+  "timing",
+  "prewarmed",
+  "kill",
 ];
 
 describeSandboxed("9: the record", () => {

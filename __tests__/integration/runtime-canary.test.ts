@@ -55,7 +55,7 @@ describeSandboxed("the canary", () => {
 
   test("outlives what lets it", async () => {
     const marks: string[] = [];
-    const leaky = (shadowDir: string): RuntimeRunner => ({
+    const leaky = (shadowDir: string): Pick<RuntimeRunner, "exec"> => ({
       exec: async (input: NativeExecInput) => {
         const [program = "", ...args] = input.argv;
         marks.push(...args.filter((word) => word.startsWith("native-runner-canary-")));
@@ -115,7 +115,7 @@ describeSandboxed("the canary", () => {
 
   test("leaves nothing behind", async () => {
     const seen: string[] = [];
-    const watched = (shadowDir: string): RuntimeRunner => ({
+    const watched = (shadowDir: string): Pick<RuntimeRunner, "exec"> => ({
       exec: (input) => {
         seen.push(shadowDir, ...input.argv.filter((word) => /\/native-runner-canary-/.test(word)));
         expect(seen.length).toBeGreaterThan(2);

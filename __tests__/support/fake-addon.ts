@@ -38,6 +38,9 @@ const kAudit: SandboxedAuditRecord = {
   policyHash: "",
   outcome: "exited",
   usage: kUsage,
+  timing: { queueMs: 0.1, setupMs: 5, commandMs: 1, teardownMs: 0.5 },
+  prewarmed: false,
+  kill: null,
 };
 
 export function result(changes: Partial<SandboxedExecResult> = {}): SandboxedExecResult {

@@ -20,8 +20,13 @@ import {
   type NativeLimits,
   type NativeRunner,
   type Outcome,
+  type PoolMessage,
   type ProcessSandbox,
   type ProcessSandboxCommand,
+  type RunEndMessage,
+  type RunnerMetrics,
+  type RunStartMessage,
+  type RunTiming,
   type Runtime,
   type RuntimeConfigInput,
   type SandboxAuditRecord,
@@ -132,6 +137,21 @@ function describe(outcome: Outcome): string {
   }
 }
 
+// What a runner counts, and what is published of its runs.
+export function observe(message: RunStartMessage | RunEndMessage | PoolMessage): string {
+  if ("argv" in message) return message.argv.join(" ") + (message.cwd ?? "");
+  if ("pool" in message) return String(message.pool.standing + message.runner);
+  if (message.error !== undefined) return String(message.error);
+  // @ts-expect-error: there may be an error instead
+  message.audit.timing;
+  const timing: RunTiming | undefined = message.audit?.timing;
+  const metrics: RunnerMetrics = runner.metrics();
+  const timedOut: number = metrics.runs.outcomes["timed-out"] + metrics.phases.queue.p99Ms;
+  // @ts-expect-error: there is no such kind
+  metrics.runs.outcomes.failed;
+  return [timing?.queueMs, message.bytes?.stdout.kept, timedOut].join(" ");
+}
+
 // The classes can be subclassed.
 export class Logged extends BubblewrapNativeRunner {
   override async exec(input: NativeExecInput) {
@@ -163,9 +183,18 @@ export async function chosen(): Promise<string> {
   const config: RuntimeConfigInput = { runtimeType: "auto", landlock: { fsReadDirs: ["/usr"] } };
   const runtime: Runtime = await createRuntime(config, { environment: {}, warn: () => {} });
   const asOld: NativeRunner = runtime.runner({ shadowDir: "/w" });
+  const { kills }: RunnerMetrics = runtime.runner({ shadowDir: "/w" }).metrics();
   const { exitCode }: { exitCode: number | null } = await runtime.execute("ls", { timeoutSecs: 5 });
   const { available, reason, layers } = await runtime.isAvailable();
-  return [runtime.name, available, reason, exitCode, ...layers, typeof asOld.exec].join(" ");
+  return [
+    runtime.name,
+    kills.proved,
+    available,
+    reason,
+    exitCode,
+    ...layers,
+    typeof asOld.exec,
+  ].join(" ");
 }
 
 // Process sandboxes in the shapes of old: a host's own is one of ours, and ours one of the host's.

@@ -1,3 +1,4 @@
+import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
   BubblewrapNativeRunnerOptions,
@@ -73,7 +74,10 @@ export class BubblewrapNativeRunner implements NativeRunner {
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
     this.#supervised = new Supervised((addon) => new addon.BubblewrapNativeRunner(own));
-    this.#sessions = new Sessions((addon, session) => new addon.BubblewrapSession(own, session));
+    this.#sessions = new Sessions(
+      (addon, session) => new addon.BubblewrapSession(own, session),
+      this.#supervised.meter,
+    );
     this.shadowDir = own.shadowDir;
     const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, network = "deny" } = own;
     const { isolation = "strict", envPolicy = "scrub" } = own;
@@ -122,6 +126,11 @@ export class BubblewrapNativeRunner implements NativeRunner {
    */
   async warm(): Promise<number> {
     return this.#supervised.warm();
+  }
+
+  /** What its runs, and its sessions' commands, were since it was made: outcomes, times, bytes, kills. */
+  metrics(): RunnerMetrics {
+    return this.#supervised.metrics();
   }
 
   /** The standing sandboxes, and how many runs they have served. */

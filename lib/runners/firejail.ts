@@ -1,3 +1,4 @@
+import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   EnvironmentPolicy,
   FirejailNativeRunnerOptions,
@@ -74,5 +75,10 @@ export class FirejailNativeRunner implements NativeRunner {
    */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
+  }
+
+  /** What this runner's runs were since it was made: outcomes, times, bytes, kills. */
+  metrics(): RunnerMetrics {
+    return this.#supervised.metrics();
   }
 }

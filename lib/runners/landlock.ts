@@ -1,3 +1,4 @@
+import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   EnvironmentPolicy,
   LandlockNativeRunnerOptions,
@@ -57,7 +58,10 @@ export class LandlockNativeRunner implements NativeRunner {
   constructor(options: LandlockNativeRunnerOptions) {
     const own = copyOptions(options);
     this.#supervised = new Supervised((addon) => new addon.LandlockNativeRunner(own));
-    this.#sessions = new Sessions((addon, session) => new addon.LandlockSession(own, session));
+    this.#sessions = new Sessions(
+      (addon, session) => new addon.LandlockSession(own, session),
+      this.#supervised.meter,
+    );
     this.shadowDir = own.shadowDir;
     const { fsReadDirs = kDefaultReadDirs, fsWriteDirs = kDefaultWriteDirs } = own;
     const { allowReadWorkspace = true, allowWriteWorkspace = true } = own;
@@ -115,5 +119,10 @@ export class LandlockNativeRunner implements NativeRunner {
   /** `await using`: {@link close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** What its runs, and its sessions' commands, were since it was made: outcomes, times, bytes, kills. */
+  metrics(): RunnerMetrics {
+    return this.#supervised.metrics();
   }
 }

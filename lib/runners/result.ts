@@ -28,6 +28,12 @@ export const makeResult: MakeResult = (
   runtime,
   layers,
   policyHash,
+  queueMs,
+  setupMs,
+  commandMs,
+  teardownMs,
+  prewarmed,
+  kill,
 ) => {
   const timedOut = outcome.kind === "timed-out";
   const usage = { userCpuMs, systemCpuMs, peakMemoryBytes };
@@ -45,6 +51,9 @@ export const makeResult: MakeResult = (
     policyHash,
     outcome: outcome.kind,
     usage: { userCpuMs, systemCpuMs, peakMemoryBytes },
+    timing: { queueMs, setupMs, commandMs, teardownMs },
+    prewarmed,
+    kill,
   };
   if (cwd !== undefined) audit.cwd = cwd;
   return {

@@ -2,6 +2,7 @@ import type { NativeAddon, SessionHandle } from "../../types/addon.js";
 import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
 import type { NativeSession, SessionShare } from "../../types/session.js";
 import { fromNative } from "../errors.js";
+import type { RunMeter } from "../metrics/run-meter.js";
 import { Supervised } from "./supervised.js";
 
 const kShared: readonly SessionShare[] = Object.freeze([
@@ -36,13 +37,16 @@ export class Session implements NativeSession {
   }
 
   /**
-   * Opens the session that `make` makes the handle of.
+   * Opens the session that `make` makes the handle of; `meter` counts its commands.
    * @throws (rejects) TypeError or RangeError on a wrong option, {@link SandboxError} where there can
    * be none.
    */
-  static async open(make: (addon: NativeAddon) => SessionHandle): Promise<Session> {
+  static async open(
+    make: (addon: NativeAddon) => SessionHandle,
+    meter: RunMeter,
+  ): Promise<Session> {
     try {
-      const supervised = new Supervised(make);
+      const supervised = new Supervised(make, meter);
       const { opened, ended } = supervised.handle.open();
       return new Session(supervised, await opened, ended);
     } catch (error) {

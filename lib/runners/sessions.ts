@@ -4,6 +4,7 @@ import type { NativeAddon, SessionHandle } from "../../types/addon.js";
 import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import { invalidType, SandboxError } from "../errors.js";
+import type { RunMeter } from "../metrics/run-meter.js";
 import { checkSignal } from "./abort.js";
 import { copyOptions } from "./options.js";
 import { Session } from "./session.js";
@@ -18,11 +19,14 @@ const hasFailed = (result: SandboxedExecResult) =>
 
 export class Sessions {
   readonly #make: Make;
+  readonly #meter: RunMeter;
   readonly #open = new Set<Promise<Session>>();
   #isClosed = false;
 
-  constructor(make: Make) {
+  /** @param meter the runner's. */
+  constructor(make: Make, meter: RunMeter) {
     this.#make = make;
+    this.#meter = meter;
   }
 
   async open(options: SessionOptions = {}): Promise<NativeSession> {
@@ -34,7 +38,7 @@ export class Sessions {
       throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
     }
     const own = copyOptions(options);
-    const opening = Session.open((addon) => this.#make(addon, own));
+    const opening = Session.open((addon) => this.#make(addon, own), this.#meter);
     this.#open.add(opening);
     const forget = () => this.#open.delete(opening);
     opening.then((session) => session.ended.then(forget), forget);

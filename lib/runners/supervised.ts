@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { isMainThread } from "node:worker_threads";
 
 import type { NativeAddon, NativeContext, NativeRequest, RunnerHandle } from "../../types/addon.js";
+import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
   NativeExecInput,
@@ -14,6 +15,7 @@ import type {
   SandboxedExecResult,
 } from "../../types/public.js";
 import { fromNative, SandboxError } from "../errors.js";
+import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
 import { Callbacks, checkSignal, onAbort } from "./abort.js";
 
@@ -36,9 +38,14 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   #policyHash: string | undefined;
   readonly #runs = new Map<number, Promise<unknown>>();
   #closed: Promise<void> | undefined;
+  /** Counts the runs; a session has its runner's. */
+  readonly meter: RunMeter;
+  readonly #isSession: boolean;
 
   /** @throws what the addon throws for a wrong option; a missing addon is kept for the first use. */
-  constructor(make: (addon: NativeAddon) => Handle) {
+  constructor(make: (addon: NativeAddon) => Handle, meter?: RunMeter) {
+    this.meter = meter ?? new RunMeter();
+    this.#isSession = meter !== undefined;
     const loaded = loadOrFailure();
     if ("failure" in loaded) {
       this.#state = loaded;
@@ -53,6 +60,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
   /** The whole way of one call; only rejects, never throws. */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+    this.meter.called();
     try {
       return await this.#run(input);
     } catch (error) {
@@ -97,6 +105,8 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       return await this.handle.warm();
     } catch (error) {
       throw fromNative(error);
+    } finally {
+      this.#tellOfPool();
     }
   }
 
@@ -105,6 +115,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return "failure" in this.#state
       ? { standing: 0, taken: 0, missed: 0, discarded: 0 }
       : this.#state.handle.pool();
+  }
+
+  /** What the runs were, until now. */
+  metrics(): RunnerMetrics {
+    return this.meter.snapshot(this.pool());
   }
 
   /** Aborts all runs, ends the pool, and resolves when nothing is left; no run starts any more. */
@@ -118,6 +133,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     const { handle } = this.#state;
     for (const id of this.#runs.keys()) handle.abort(id);
     await Promise.allSettled([...this.#runs.values(), handle.close()]);
+    this.#tellOfPool();
+  }
+
+  #tellOfPool(): void {
+    if (!this.#isSession) this.meter.poolChanged(() => this.pool());
   }
 
   /** The native handle. @throws where there is none, or it was closed. */
@@ -142,18 +162,20 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
     const signal = checkSignal(input.signal);
     const callbacks = new Callbacks();
-    const run = handle.exec(requestOf(input, callbacks), context);
+    const request = requestOf(input, callbacks);
+    const run = handle.exec(request, context);
     this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);
     callbacks.abort = abort;
     const unsubscribe = onAbort(signal, abort);
     try {
-      const result = await run.done;
+      const result = await this.meter.follow(run, request, context.policyHash);
       callbacks.rethrow();
       return result;
     } finally {
       this.#runs.delete(run.id);
       unsubscribe();
+      this.#tellOfPool();
     }
   }
 }

@@ -1,5 +1,6 @@
 /** What every runtime offers. */
 
+import type { RunnerMetrics } from "../../types/metrics.js";
 import type { NativeExecInput, RunnerOptions, SandboxedExecResult } from "../../types/public.js";
 import type { CanaryProbe } from "./canary/probe.js";
 import type { RuntimeName } from "./names.js";
@@ -36,7 +37,11 @@ export type RuntimeRunnerOptions = RunnerOptions & {
 };
 
 /** A runner of this package. */
-export type RuntimeRunner = { exec(input: NativeExecInput): Promise<SandboxedExecResult> };
+export type RuntimeRunner = {
+  exec(input: NativeExecInput): Promise<SandboxedExecResult>;
+  /** What its runs were since it was made. */
+  metrics(): RunnerMetrics;
+};
 
 /**
  * "available": proved by a canary run. "broken": it can't run commands here, or the canary got

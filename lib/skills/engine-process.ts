@@ -81,7 +81,7 @@ function answerOf(
 }
 
 /** Makes the runner for a process that reads these paths. */
-export type MakeRunner = (readable: readonly string[]) => RuntimeRunner;
+export type MakeRunner = (readable: readonly string[]) => Pick<RuntimeRunner, "exec">;
 
 /** Thrown by a process that prepares a skill and does not end by itself: its end is the answer. */
 class Unprepared extends Error {

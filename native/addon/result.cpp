@@ -32,6 +32,11 @@ napi_value MakeOutcome(ValueBuilder& builder, const Outcome& outcome) {
   return made;
 }
 
+napi_value MakeKill(ValueBuilder& builder, Kill kill) {
+  if (kill == Kill::kNone) return builder.Null();
+  return builder.String(kill == Kill::kProved ? "proved" : "unproved");
+}
+
 }  // namespace
 
 napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
@@ -39,6 +44,7 @@ napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
   const RunRecord& record = result.record;
   const Outcome& outcome = result.outcome;
   const Usage& usage = result.usage;
+  const Timing& timing = result.timing;
   const std::span<const std::string> argv(record.argv);
   const std::array parts = {
       builder.Number(outcome.exit_code),
@@ -61,6 +67,12 @@ napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
       builder.String(record.runtime),
       layers_.Get(builder, record.layers),
       builder.String(policy_hash),
+      builder.Number(Milliseconds(timing.queue_us)),
+      builder.Number(Milliseconds(timing.setup_us)),
+      builder.Number(Milliseconds(timing.command_us)),
+      builder.Number(Milliseconds(timing.teardown_us)),
+      builder.Boolean(result.prewarmed),
+      MakeKill(builder, result.kill),
   };
   return builder.ok() ? builder.Call(make_.Value(), parts) : nullptr;
 }

@@ -3,6 +3,8 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include <csignal>
+
 #include "launcher/kernel/calls.h"
 
 namespace native_runner {
@@ -22,7 +24,9 @@ pid_t Children::ReapOne(int flags) {
   if (pid == command_ && !ended_) {
     ended_ = true;
     status_ = status;
+    ended_ns_ = kernel::Now();
   }
+  if (pid > 0 && expects_kills_) killed_ |= WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   return pid;
 }
 

@@ -2,6 +2,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+
 namespace native_runner {
 
 // The launcher's children: the command, and every orphan of its tree that the kernel hands to us.
@@ -22,6 +24,11 @@ class Children {
 
   bool command_ended() const { return ended_; }
   int command_status() const { return status_; }  // as waitpid(2) gives it
+  std::uint64_t command_ended_ns() const { return ended_ns_; }
+
+  // From here on, who dies of SIGKILL was killed by us.
+  void ExpectKills() { expects_kills_ = true; }
+  bool killed() const { return killed_; }
 
  private:
   pid_t ReapOne(int flags);
@@ -30,6 +37,9 @@ class Children {
   int signals_;
   bool ended_ = false;
   int status_ = 0;
+  std::uint64_t ended_ns_ = 0;
+  bool expects_kills_ = false;
+  bool killed_ = false;
 };
 
 }  // namespace native_runner

@@ -59,6 +59,7 @@ bool Announce(ReportKind kind, std::uint32_t enforced) {
   Report report;
   report.kind = kind;
   report.enforced = enforced;
+  report.at_ns = kernel::Now();
   const int pidfd = kernel::OpenPidfd(kernel::ProcessId());
   if (pidfd < 0) return Send(report, -1);
   const bool is_sent = Send(report, pidfd) || Send(report, -1);
@@ -70,6 +71,7 @@ Report ReportOf(const Refusal& refusal) {
   Report report;
   report.kind = ReportKind::kRefused;
   report.error = refusal.error;
+  report.at_ns = kernel::Now();
   std::memcpy(report.text, refusal.text.c_str(), refusal.text.size());
   return report;
 }

@@ -37,6 +37,8 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
   report.kind = ReportKind::kExited;
   report.error = all_gone ? 0 : EBUSY;
   report.wait_status = children.command_status();
+  report.killed = children.killed() ? 1 : 0;
+  report.at_ns = children.command_ended_ns();
   AddUsage(&report);
   control.SendLast(report);
 }

@@ -31,6 +31,7 @@ void ReportStartFailure(const Control& control, const char* command, const Start
       Report report;
       report.kind = ReportKind::kFailed;
       report.error = failure.error;
+      report.at_ns = kernel::Now();
       report.not_found = failure.not_found ? 1 : 0;
       control.SendLast(report);
       return;

@@ -43,6 +43,7 @@ bool Sweep(Children* children) {
 
 bool KillTree(bool is_init, Children* children) {
   if (!children->Reap()) return true;
+  children->ExpectKills();
   if (!is_init) return Sweep(children);
   kernel::Kill(-1, SIGKILL);  // one call under the kernel's lock: no fork gets past it
   children->ReapAll();

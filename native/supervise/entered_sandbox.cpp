@@ -57,6 +57,11 @@ Control::Sent EnteredSandbox::SendOrder(std::span<const std::byte> order) {
   return sent;
 }
 
+// Where the command's launcher has not said that none is left, the session was ended.
+bool EnteredSandbox::end_is_proof() const {
+  return session_->end_is_proof();
+}
+
 void EnteredSandbox::NoteReport(const Report& report) {
   has_launcher_ = true;
   if (report.kind == ReportKind::kReady) may_run_ = true;

@@ -40,6 +40,7 @@ class EnteredSandbox final : public Sandbox {
   Control::Sent SendOrder(std::span<const std::byte> order) override;
   bool IsAlive() override;
   void End() override;
+  bool end_is_proof() const override;
 
   // The session's last process is gone.
   void OnSessionGone();

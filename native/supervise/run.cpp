@@ -44,7 +44,8 @@ Run::Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest req
                : Capture::Chunk()) {}
 
 void Run::Start() {
-  started_ns_ = uv_hrtime();
+  moments_.submitted = request_.submitted_ns;
+  moments_.started = uv_hrtime();
   uv_update_time(shared_.loop);  // the cached time may be old, and would make the deadline early
   if (request_.limits.timeout_ms) {
     deadline_.Start(shared_.loop, *request_.limits.timeout_ms, 0, [this] { End(TimedOut()); });
@@ -166,6 +167,7 @@ void Run::OnReport(const Report& report) {
   if (report.kind == ReportKind::kStanding) return;
   if (report.kind == ReportKind::kReady) {
     ready_ = true;
+    moments_.ready = report.at_ns;
     RecordEnforced(report.enforced);
     if (std::exchange(waits_for_set_up_, false) && !StartPipes() && !cause_) {
       cause_ = SetupFailed("cannot watch the command's pipes");
@@ -174,6 +176,7 @@ void Run::OnReport(const Report& report) {
     return;
   }
   last_report_ = report;
+  moments_.command_ended = report.at_ns;
   if (report.kind == ReportKind::kExited && report.error != 0) {
     record_.layers.emplace_back("tree-kill:incomplete");  // a process could not be signalled
   }
@@ -219,6 +222,7 @@ void Run::End(Outcome cause) {
   }
   const auto self = shared_from_this();
   sandbox_->Receive();  // an exit that was reported in time is the first cause
+  if (!last_report_ && moments_.kill_asked == 0) moments_.kill_asked = uv_hrtime();
   if (!cause_) cause_ = std::move(cause);
   deadline_.Stop();
   sandbox_->End();
@@ -236,7 +240,12 @@ void Run::Finish() {
   result.out = {out_.Take(), out_.total(), out_.truncated()};
   result.err = {err_.Take(), err_.total(), err_.truncated()};
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
-  result.duration_ms = started_ns_ == 0 ? 0 : static_cast<double>(uv_hrtime() - started_ns_) / 1e6;
+  moments_.ended = uv_hrtime();
+  result.duration_ms =
+      moments_.started == 0 ? 0 : static_cast<double>(moments_.ended - moments_.started) / 1e6;
+  result.timing = TimingOf(moments_);
+  result.prewarmed = is_taken_;
+  result.kill = FinalKill();
   cgroup_.reset();
   holds_.reset();
   phase_ = Phase::kDone;
@@ -273,6 +282,16 @@ Outcome Run::FinalOutcome() {
     err_.Append("native-runner: " + outcome.reason + "\n");
   }
   return outcome;
+}
+
+// The sandbox is gone. Without a pid namespace, only the launcher can tell that of what the command
+// left behind.
+Kill Run::FinalKill() const {
+  const bool is_asked = sandbox_ && moments_.kill_asked != 0;
+  if (!is_asked && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
+  const bool is_told =
+      last_report_ && (last_report_->kind != ReportKind::kExited || last_report_->error == 0);
+  return is_told || !ready_ || sandbox_->end_is_proof() ? Kill::kProved : Kill::kUnproved;
 }
 
 Usage Run::FinalUsage() const {

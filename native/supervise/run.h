@@ -63,13 +63,14 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void FinishWithout(const Error& error);
   Outcome FinalOutcome();
   Usage FinalUsage() const;
+  Kill FinalKill() const;
 
   Shared& shared_;
   std::shared_ptr<const Runtime> runtime_;
   ExecRequest request_;
   Listener listener_;
   Phase phase_ = Phase::kNew;
-  std::uint64_t started_ns_ = 0;
+  RunMoments moments_;
 
   RunRecord record_;
   std::unique_ptr<Cgroup> cgroup_;

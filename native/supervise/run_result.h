@@ -7,6 +7,7 @@
 
 #include "policy/outcome.h"
 #include "policy/result.h"
+#include "policy/timing.h"
 #include "supervise/output_buffer.h"
 
 namespace native_runner {
@@ -27,6 +28,10 @@ struct RunRecord {
   std::size_t command_at = 0;  // where the command starts in argv; before it, the runtime's options
 };
 
+// Whether processes had to be killed in the end: by a deadline or an abort, or because the command
+// left some behind. `kProved`: all are known to be gone.
+enum class Kill { kNone, kProved, kUnproved };
+
 // All that became of one call of exec. With `rejection` there was no run: everything else is empty.
 struct RunResult {
   std::optional<Error> rejection;
@@ -35,6 +40,9 @@ struct RunResult {
   StreamResult err;
   Usage usage;
   double duration_ms = 0;
+  Timing timing;
+  bool prewarmed = false;  // the sandbox was made before
+  Kill kill = Kill::kNone;
   RunRecord record;
 };
 

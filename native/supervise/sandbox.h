@@ -68,6 +68,8 @@ class Sandbox {
   // The launcher is pid 1 of a pid namespace that nothing else is in.
   bool own_init() const { return own_init_; }
   bool has_launcher() const { return has_launcher_; }
+  // That it is gone proves that nothing of the command is left, also where no report said so.
+  virtual bool end_is_proof() const { return own_init_; }
   // The process that we spawned for it, and its end; a command in a session has none.
   virtual pid_t child_pid() const { return -1; }
   virtual std::optional<ExitStatus> child_status() const { return std::nullopt; }

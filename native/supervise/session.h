@@ -54,6 +54,9 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   // How one command is to be run in it. kClosed when it has ended.
   Result<Preparation> Plan(const ExecRequest& request);
 
+  // See Sandbox.
+  bool end_is_proof() const { return sandbox_ && sandbox_->end_is_proof(); }
+
   // A place for a command that was planned; `keeps_state`: with an argv of the plan's. kSetup when
   // the host has none.
   Result<std::unique_ptr<Sandbox>> Enter(bool keeps_state);

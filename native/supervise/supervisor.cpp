@@ -61,6 +61,7 @@ void Supervisor::Main(void* self) {
 }
 
 void Supervisor::Submit(Job job) {
+  job.request.submitted_ns = uv_hrtime();
   Post(std::move(job));
 }
 void Supervisor::Abort(std::uint64_t run) {
@@ -192,6 +193,7 @@ void Supervisor::CancelWaiting(const Job& job, bool closing) {
     result.rejection = Error{ErrorCode::kClosed, kShuttingDown, ""};
   }
   result.outcome = Aborted();
+  result.timing = TimingOf({.submitted = job.request.submitted_ns, .ended = uv_hrtime()});
   result.record = job.runtime->Unprepared(job.request);
   listener_->OnEnd(job.run, std::move(result));
 }

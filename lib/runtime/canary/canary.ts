@@ -28,7 +28,7 @@ const kTimeoutMs = 15_000;
 const kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /** Makes a runner for a workspace. */
-export type MakeRunner = (shadowDir: string) => RuntimeRunner;
+export type MakeRunner = (shadowDir: string) => Pick<RuntimeRunner, "exec">;
 
 /** How a canary went. */
 export type CanaryReport =
@@ -44,7 +44,7 @@ type Flight = {
 };
 
 async function fly(
-  runner: RuntimeRunner,
+  runner: Pick<RuntimeRunner, "exec">,
   scene: Scene,
   tools: readonly string[],
   survivor?: { mark: string; onUp(): void },

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 
 #if defined(__x86_64__)
 #include "launcher/kernel/system_call_x86_64.h"
@@ -170,6 +171,15 @@ inline void SetDefaultAction(int signal) {
 }
 inline int OpenSignals(SignalSet set, int flags) {
   return static_cast<int>(Call(SYS_signalfd4, -1, &set, sizeof set, flags));
+}
+
+// Nanoseconds of the clock that the host reads as well: neither bwrap nor Firejail makes time
+// namespaces (time_namespaces(7)).
+inline std::uint64_t Now() {
+  timespec now{};
+  Call(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // What a process may do and has done.

@@ -1,0 +1,82 @@
+/**
+ * The diagnostics channels, and what goes over them. Nothing is made for a channel that nobody
+ * listens to. A subscriber that throws does not reach the run: Node raises its error as an
+ * uncaught exception (diagnostics_channel, `channel.publish`).
+ *
+ * Never published: output, input, and the environment.
+ */
+
+import { type Channel, channel } from "node:diagnostics_channel";
+
+import type { NativeRequest, NativeRun } from "../../types/addon.js";
+import type { PoolMessage, RunEndMessage, RunStartMessage } from "../../types/metrics.js";
+import type { PoolState, SandboxedExecResult } from "../../types/public.js";
+import { fromNative } from "../errors.js";
+import { bytesOf } from "./bytes.js";
+
+const kPackage = "@openagentic/native-runner";
+const kRunStart: Channel = channel(`${kPackage}:run.start`);
+const kRunEnd: Channel = channel(`${kPackage}:run.end`);
+const kPool: Channel = channel(`${kPackage}:pool`);
+
+/** What there is no need to tell of: most runners have no pool. */
+const kUnused = [0, 0, 0, 0].join();
+
+/** Of the last runner that published something: numbers are given on first use. */
+let lastRunner = 0;
+
+/** One runner's voice on the channels. */
+export class Channels {
+  #number = 0;
+  #lastPool = kUnused;
+
+  get #runner(): number {
+    if (this.#number === 0) {
+      lastRunner += 1;
+      this.#number = lastRunner;
+    }
+    return this.#number;
+  }
+
+  started({ id }: NativeRun, { argv, cwd }: NativeRequest, policyHash: string): void {
+    if (!kRunStart.hasSubscribers) return;
+    const message: RunStartMessage = {
+      run: id,
+      runner: this.#runner,
+      policyHash,
+      argv: [...argv],
+      cwd,
+    };
+    kRunStart.publish(message);
+  }
+
+  ended({ id }: NativeRun, result: SandboxedExecResult, policyHash: string): void {
+    const [audit] = result.audits;
+    if (!kRunEnd.hasSubscribers || audit === undefined) return;
+    const bytes = bytesOf(result);
+    const message: RunEndMessage = { run: id, runner: this.#runner, policyHash, audit, bytes };
+    kRunEnd.publish(message);
+  }
+
+  failed({ id }: NativeRun, error: unknown, policyHash: string): void {
+    if (!kRunEnd.hasSubscribers) return;
+    const message: RunEndMessage = {
+      run: id,
+      runner: this.#runner,
+      policyHash,
+      error: fromNative(error),
+    };
+    kRunEnd.publish(message);
+  }
+
+  /** The pool may have changed. `look` is asked only when somebody listens. */
+  pool(look: () => PoolState): void {
+    if (!kPool.hasSubscribers) return;
+    const pool = look();
+    const seen = Object.values(pool).join();
+    if (seen === this.#lastPool) return;
+    this.#lastPool = seen;
+    const message: PoolMessage = { runner: this.#runner, pool };
+    kPool.publish(message);
+  }
+}

@@ -1,0 +1,48 @@
+import type { NativeRequest, NativeRun } from "../../types/addon.js";
+import type { RunnerMetrics } from "../../types/metrics.js";
+import type { PoolState, SandboxedExecResult } from "../../types/public.js";
+import { Channels } from "./channels.js";
+import { RunMetrics } from "./run-metrics.js";
+
+/**
+ * Sees the runs of one runner and of its sessions: counts them, and tells of them on the diagnostics
+ * channels. Refers to neither, so that a session that lives on does not keep a runner's pool.
+ */
+export class RunMeter {
+  readonly #metrics = new RunMetrics();
+  readonly #channels = new Channels();
+
+  /** `exec` was called, whatever becomes of it. */
+  called(): void {
+    this.#metrics.called();
+  }
+
+  /** Settles as the run does, once it has been counted. */
+  async follow(
+    run: NativeRun,
+    request: NativeRequest,
+    policyHash: string,
+  ): Promise<SandboxedExecResult> {
+    this.#metrics.started();
+    this.#channels.started(run, request, policyHash);
+    try {
+      const result = await run.done;
+      this.#metrics.ended(result);
+      this.#channels.ended(run, result, policyHash);
+      return result;
+    } catch (error) {
+      this.#metrics.failed();
+      this.#channels.failed(run, error, policyHash);
+      throw error;
+    }
+  }
+
+  /** The runner's pool may have changed; `look` tells what it has and has done now. */
+  poolChanged(look: () => PoolState): void {
+    this.#channels.pool(look);
+  }
+
+  snapshot(pool: PoolState): RunnerMetrics {
+    return this.#metrics.snapshot(pool);
+  }
+}
