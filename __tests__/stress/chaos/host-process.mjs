@@ -1,6 +1,7 @@
 // A host, seen from the supervisor: a child process that runs host.mjs.
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -13,6 +14,8 @@ export class HostProcess {
   /** "running" until it is told to "pause" or "finish", to "leave", or is "killed". */
   fate = "running";
   kinds = [];
+  /** It has found out which runners it can have, and uses them. */
+  isReady = false;
   #child;
   #ended;
   #said = "";
@@ -23,6 +26,7 @@ export class HostProcess {
     const { name, temp, directory } = settings;
     this.name = name;
     this.ledgerFile = join(directory, "..", `${name}.jsonl`);
+    writeFileSync(this.ledgerFile, ""); // it may be killed before it has one
     const told = JSON.stringify({ ...settings, ledgerFile: this.ledgerFile });
     this.#child = fork(kProgram, [told], {
       execArgv: ["--expose-gc"],
@@ -35,7 +39,7 @@ export class HostProcess {
       });
     }
     this.#ended = once(this.#child, "close").then(([code, signal]) => ({ code, signal }));
-    this.#ready = this.#answer("ready");
+    this.#ready = this.#begin();
   }
 
   get pid() {
@@ -65,11 +69,16 @@ export class HostProcess {
     return answer?.answer === kind ? answer : undefined;
   }
 
+  async #begin() {
+    const answer = await this.#answer("ready");
+    this.kinds = answer?.kinds ?? [];
+    this.isReady = answer !== undefined;
+    return this.isReady;
+  }
+
   /** Whether it has begun; then `kinds` says with which runners. */
   async ready() {
-    const answer = await this.#ready;
-    if (answer !== undefined) this.kinds = answer.kinds;
-    return answer !== undefined;
+    return this.#ready;
   }
 
   #tell(order) {

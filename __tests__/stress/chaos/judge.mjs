@@ -57,8 +57,8 @@ function told(begin, end, touched) {
 
 /**
  * Judges a host by its ledger's lines, its fate and the strikes at it. `tally(runnerKind, outcome,
- * isAlone)` is called for each call: `outcome` is "unsettled" for what the end of its host or worker
- * cut off, `isAlone` says that nobody but its caller did anything to it.
+ * touched)` is called for each call: `outcome` is "unsettled" for what the end of its host or worker
+ * cut off, and then `touched` (see verdict.mjs) is missing.
  */
 export function judge({ lines, fate, strikes }, complaints, tally) {
   const { calls, others } = read(lines);
@@ -68,13 +68,18 @@ export function judge({ lines, fate, strikes }, complaints, tally) {
   const mayBeUnsettled = ({ worker }) =>
     fate !== "finished" || (worker !== undefined && workers.get(worker) !== "finished");
 
+  for (const warm of eventsOf("warm").filter(({ rejected }) => rejected !== undefined)) {
+    const touched = touchedBy(touching, { ...warm, at: warm.since }, warm);
+    if (!touched.struck && !touched.replaced && !touched.closed) {
+      complaints.add("warm", `${warm.runner}: rejected with ${warm.rejected}: ${warm.message}`);
+    }
+  }
   for (const [id, call] of calls) {
     const { begin, ends } = call;
     const [end] = ends;
     const touched = begin && end ? touchedBy(touching, begin, end) : undefined;
     const fault = countFault(call, mayBeUnsettled) ?? (touched && faultOf(begin, end, touched));
     if (fault !== undefined) complaints.add("call", `${id} ${told(begin, end, touched)}: ${fault}`);
-    const isAlone = touched !== undefined && !Object.values(touched).includes(true);
-    tally(begin?.runnerKind, end?.kind ?? (end ? "rejected" : "unsettled"), isAlone);
+    tally(begin?.runnerKind, end?.kind ?? (end ? "rejected" : "unsettled"), touched);
   }
 }

@@ -1,6 +1,6 @@
 // Signals to processes of a host's runs, and who may have felt them: { at, until, host, call, role,
-// signal } for each, where `until` is when the struck process was seen gone, and `call` is missing
-// where it was not known whose process that was.
+// signal } for each, where `until` is when the struck process was seen gone, or was woken, and `call` is
+// missing where it was not known whose process that was.
 //
 // Only what descends from a host of ours in the process tree is struck. Launchers and bwraps are left
 // alone where no pid namespace holds the tree together: there it is documented (docs/security.md) that
@@ -19,7 +19,9 @@ const kSignals = [
   { name: "SIGSTOP", weight: 3 },
   { name: "SIGTERM", weight: 1 },
 ];
+const kForLaunchers = kSignals.slice(0, 2); // they block all that can be blocked
 const kMostStoppedMs = 2500;
+const kMostUnknownMs = 300; // every call of the host may feel it meanwhile: few are to be excused
 const kMostFrozenMs = 600;
 
 export class Strikes {
@@ -38,7 +40,8 @@ export class Strikes {
   /** Strikes one process of a host, if there is one of the drawn role. */
   strike(host) {
     const { role } = this.#random.weighted(kRoles);
-    const { name } = this.#random.weighted(kSignals);
+    const signals = role === "launcher" ? kForLaunchers : kSignals;
+    const { name } = this.#random.weighted(signals);
     const at = now(); // before the tree is read: a call that ends meanwhile can't have felt it
     const candidates = membersBelow(new ProcessTree(), host.pid, this.#mark).filter(
       (member) => member.role === role && (role === "command" || member.isContained),
@@ -50,9 +53,10 @@ export class Strikes {
     this.all.push(strike);
     this.#open.push(strike);
     if (name === "SIGSTOP") {
-      const untilMs = at + this.#random.int(0, kMostStoppedMs);
+      const mostMs = call === undefined ? kMostUnknownMs : kMostStoppedMs;
+      const untilMs = at + this.#random.int(0, mostMs);
       const next = this.#random.chance(0.5) ? "SIGCONT" : "SIGKILL";
-      this.#stopped.push({ untilMs, next, process });
+      this.#stopped.push({ untilMs, next, process, strike });
     }
   }
 
@@ -73,9 +77,13 @@ export class Strikes {
     const time = now();
     const due = this.#stopped.filter(({ untilMs }) => all || untilMs <= time);
     this.#stopped = this.#stopped.filter((each) => !due.includes(each));
-    for (const { next, process } of due) signal(process, next);
+    for (const { next, process, strike } of due) {
+      signal(process, next);
+      // From here on it is as good as any other: who has taken it before, has begun before.
+      if (next === "SIGCONT" && strike !== undefined) strike.until = now();
+    }
     for (const strike of this.#open) {
-      if (!isThere(strike.process)) strike.until = now();
+      if (!isThere(strike.process)) strike.until ??= now();
     }
     this.#open = this.#open.filter(({ until }) => until === undefined);
   }

@@ -23,14 +23,17 @@ function countTable(title, counts) {
 }
 
 export function summaryOf(tally, complaints) {
-  const { calls, strikes, fates, missing, alone, checkpoints, freezes, balloons, grownBytes } =
+  const { calls, strikes, fates, missing, touched, checkpoints, freezes, balloons, grownBytes } =
     tally;
-  const hosts = Object.entries(fates).map(([fate, count]) => `${count} ${fate}`);
+  const of = (counts) =>
+    Object.entries(counts)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(", ");
   const lines = [
     countTable("calls by runner", calls),
-    `of these, touched by nobody but their caller: ${alone}`,
+    `of these, by others than their callers: ${of(touched)}`,
     countTable("signals by target", strikes),
-    `hosts: ${hosts.join(", ")}; frozen for a moment: ${freezes}; memory balloons: ${balloons}`,
+    `hosts: ${of(fates)}; frozen for a moment: ${freezes}; memory balloons: ${balloons}`,
     `checkpoints: ${checkpoints}; largest growth of a host between two: ` +
       `${Math.round(grownBytes / 2 ** 20)} MiB`,
     ...Object.entries(missing).map(([kind, why]) => `not run: ${kind}: ${why}`),

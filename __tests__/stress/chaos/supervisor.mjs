@@ -93,6 +93,7 @@ export class Supervisor {
   /** Now and then, one of the hosts' processes or a host itself. */
   #strike() {
     const host = this.#random.pick(this.#hosts);
+    if (!host.isReady) return;
     if (this.#random.chance(0.6)) this.#strikes.strike(host);
     else if (this.#random.chance(0.02)) this.#strikes.freeze(host);
   }

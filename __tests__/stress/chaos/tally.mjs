@@ -5,8 +5,8 @@ export class Tally {
   balloons = 0;
   freezes = 0;
   grownBytes = 0;
-  /** Calls to which nobody but their caller did anything. */
-  alone = 0;
+  /** Settled calls: to how many something was, or may have been, done, and to how many nothing. */
+  touched = { "left alone": 0, struck: 0, replaced: 0, closed: 0 };
   /** By kind of runner, then by outcome. */
   calls = {};
   /** By what became of them: killed, left, finished. */
@@ -16,8 +16,10 @@ export class Tally {
   /** Kinds of runners that this host can't have, with the reason. */
   missing = {};
 
-  call = (runnerKind = "planted", outcome, isAlone) => {
-    if (isAlone) this.alone += 1;
+  call = (runnerKind = "planted", outcome, touched) => {
+    const done = Object.keys(touched ?? {}).filter((each) => touched[each]);
+    if (touched !== undefined && done.length === 0) done.push("left alone");
+    for (const each of done) this.touched[each] += 1;
     this.calls[runnerKind] ??= {};
     this.calls[runnerKind][outcome] = (this.calls[runnerKind][outcome] ?? 0) + 1;
   };
