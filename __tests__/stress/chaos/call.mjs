@@ -45,6 +45,7 @@ export async function makeCall({ ledger }, id, slot, plan) {
     runnerKind: slot.kind,
     workspace: slot.workspace.path,
     closedBefore: slot.isClosed,
+    openedAt: slot.openedAt,
     limit: input.limits?.maxStdoutBytes,
     says: (output ?? "") !== "",
     timeoutMs,
@@ -65,6 +66,8 @@ export async function makeCall({ ledger }, id, slot, plan) {
     (error) => ({ rejected: error.code ?? error.message, message: error.message }),
   );
   settled = true;
+  // A session that refuses has ended, and says so: in the ledger before this.
+  if (end.rejected === "ERR_SANDBOX_CLOSED") await slot.ended;
   clearTimeout(timer);
   ledger.write({ event: "end", call: id, ...end });
 }

@@ -30,10 +30,12 @@ function touchedBy({ strikes, replaced, closed }, begin, end) {
     struck: strikes.some(isStruck),
     replaced: replaced.some(
       ({ workspace, since, at }) =>
-        workspace === begin.workspace && overlaps(begin, end, since, at),
+        workspace === begin.workspace &&
+        overlaps({ at: begin.openedAt ?? begin.at }, end, since, at),
     ),
     closed: closed.some(
-      ({ runner, at }) => runner === begin.runner && overlaps(begin, end, at, at),
+      ({ runner, at, beforeMs = 0 }) =>
+        runner === begin.runner && overlaps(begin, end, at - beforeMs, at),
     ),
   };
 }
@@ -68,10 +70,10 @@ export function judge({ lines, fate, strikes }, complaints, tally) {
   const mayBeUnsettled = ({ worker }) =>
     fate !== "finished" || (worker !== undefined && workers.get(worker) !== "finished");
 
-  for (const warm of eventsOf("warm").filter(({ rejected }) => rejected !== undefined)) {
-    const touched = touchedBy(touching, { ...warm, at: warm.since }, warm);
-    if (!touched.struck && !touched.replaced && !touched.closed) {
-      complaints.add("warm", `${warm.runner}: rejected with ${warm.rejected}: ${warm.message}`);
+  for (const each of others.filter(({ refused }) => refused !== undefined)) {
+    const touched = touchedBy(touching, { ...each, at: each.since }, each);
+    if (!Object.values(touched).includes(true)) {
+      complaints.add(each.event, `${each.runner}: untouched, and yet: ${each.refused}`);
     }
   }
   for (const [id, call] of calls) {

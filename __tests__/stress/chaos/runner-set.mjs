@@ -42,9 +42,9 @@ export class RunnerSet {
     return random.weighted(this.#slots);
   }
 
-  /** One that can be closed and warmed. */
-  pickPooled(random) {
-    return random.weighted(this.#slots.filter(({ runner }) => "close" in runner));
+  /** One that has a method of this name. */
+  pickWith(random, method) {
+    return random.weighted(this.#slots.filter(({ runner }) => method in runner));
   }
 
   /** Closes a runner, whatever it is at. */

@@ -35,7 +35,8 @@ export function membersBelow(tree, hostPid, mark) {
     const token = members
       .flatMap(({ words }) => words)
       .find((word) => word.startsWith(`chaos:${mark}:`));
-    const call = token?.split(":")[2];
+    const [, , only, kind] = token?.split(":") ?? [];
+    const call = kind === "session" ? undefined : only; // it may hold several
     return members.map(({ process, words }) => {
       return { process, role: roleOf(process, words), isContained, call };
     });

@@ -33,8 +33,8 @@ function mayEndAs(begin, end, touched) {
     case "exited": // such as a shell whose child was killed, or whose workspace has gone
     case "setup-failed":
       return touched.struck || touched.replaced;
-    case "signaled":
-      return touched.struck;
+    case "signaled": // the end of a session is that of its commands
+      return touched.struck || (touched.closed && begin.openedAt !== undefined);
     default:
       return false;
   }

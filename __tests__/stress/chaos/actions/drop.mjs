@@ -3,7 +3,7 @@ export const drop = {
   name: "drop",
   weight: 2,
   async run({ runners, random, ledger }) {
-    const slot = runners.pickPooled(random);
+    const slot = runners.pickWith(random, "close");
     ledger.write({ event: "drop", runner: slot.id });
     runners.drop(slot);
   },

@@ -8,7 +8,8 @@ import { close } from "./close.mjs";
 import { drop } from "./drop.mjs";
 import { exec } from "./exec.mjs";
 import { replace } from "./replace.mjs";
+import { session } from "./session.mjs";
 import { warm } from "./warm.mjs";
 import { worker } from "./worker.mjs";
 
-export const kActions = [exec, burst, close, drop, warm, replace, block, worker];
+export const kActions = [exec, burst, close, drop, warm, session, replace, block, worker];

@@ -5,11 +5,11 @@ export const warm = {
   name: "warm",
   weight: 3,
   async run({ runners, random, ledger }) {
-    const slot = runners.pickPooled(random);
+    const slot = runners.pickWith(random, "warm");
     const event = { event: "warm", runner: slot.id, workspace: slot.workspace.path, since: now() };
     await slot.runner.warm().then(
       (standing) => ledger.write({ ...event, standing }),
-      (error) => ledger.write({ ...event, rejected: error.code, message: error.message }),
+      (error) => ledger.write({ ...event, refused: `${error.code} ${error.message}` }),
     );
   },
 };
