@@ -1,26 +1,86 @@
-/** Aborts, deadlines, exits and ending workers, all at once and at random: nothing is left. */
+/**
+ * A short run of chaos (npm run chaos is the long one): whatever ends the runs, their processes and
+ * their hosts, nothing is left and every call has one outcome.
+ */
 
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
-import { describeSandboxed } from "../integration/support/gate.js";
-import { runHost } from "../integration/support/host.js";
+import { describeSandboxed, isRoot } from "../integration/support/gate.js";
 import { buildProbe } from "../integration/support/probe.js";
 import { tempDirectory } from "../integration/support/temp.js";
+import { chaosCommand } from "./chaos/start.mjs";
 
-const kSeconds = 20;
+const kMinutes = 0.4;
+const kPlantedMinutes = 0.05;
 
 let probe = "";
 beforeAll(() => {
   probe = buildProbe(tempDirectory("tools"));
 });
 
+/** Runs it to its end; `text` is what it says, with the seed to repeat it. */
+async function chaos(minutes: number, ...options: string[]) {
+  const directory = tempDirectory("chaos");
+  const json = join(directory, "counts.json");
+  const own = ["--minutes", String(minutes), "--directory", directory, "--json", json];
+  const [program = "", ...words] = chaosCommand(probe, [...own, ...options], { isRoot });
+  const running = spawn(program, words, { stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  for (const stream of [running.stdout, running.stderr]) {
+    stream.on("data", (chunk) => {
+      text += String(chunk);
+    });
+  }
+  const [status] = await once(running, "close");
+  return { status, text, counts: () => JSON.parse(readFileSync(json, "utf8")) };
+}
+
+const sumOf = (counts: Record<string, number>) =>
+  Object.values(counts).reduce((sum, count) => sum + count, 0);
+
 describeSandboxed("chaos", () => {
-  test("for twenty seconds", async () => {
-    const args = [String(kSeconds), tempDirectory()];
-    const ended = await runHost(probe, "../../stress/chaos.mjs", { args });
-    expect(ended).toMatchObject({ code: 0, left: [], err: "" });
-    const { seen, ...rest } = JSON.parse(ended.out);
-    expect(rest).toEqual({ unexpected: 0, left: [], descriptors: 0 });
-    for (const kind of ["exited", "timed-out", "aborted"]) expect(seen[kind]).toBeGreaterThan(10);
+  test("nothing is left, and every call has one outcome", async () => {
+    const ended = await chaos(kMinutes);
+    expect(ended.status, ended.text).toBe(0);
+    const { faults, calls, strikes, fates } = ended.counts();
+    expect(faults).toEqual([]);
+    // It has done what it is for.
+    const runners = ["cold", "prewarmed", "adaptive", "narrow", "compat", "local"];
+    for (const kind of runners) expect(sumOf(calls[kind]), kind).toBeGreaterThan(20);
+    for (const kind of ["exited", "timed-out", "aborted"]) {
+      expect(calls.prewarmed[kind], kind).toBeGreaterThan(5);
+    }
+    for (const role of ["bwrap", "launcher", "command"]) {
+      expect(sumOf(strikes[role]), role).toBeGreaterThan(5);
+    }
+    expect(fates.killed).toBeGreaterThan(0);
+  });
+
+  test("whatever is left is found", async () => {
+    const ended = await chaos(kPlantedMinutes, "--plant-faults");
+    expect(ended.status, ended.text).toBe(1);
+    const { faults } = ended.counts();
+    const found = (faults as { kind: string; texts: string[] }[]).flatMap(({ kind, texts }) =>
+      texts.map((text) => `${kind}: ${text}`),
+    );
+    const planted = [
+      /^call: planted-outcome .*implausible: aborted/,
+      /^call: planted-twice .*settled 2 times/,
+      /^call: planted-unsettled .*never settled/,
+      /^descriptors: host-1 .*\/dev\/null/,
+      /^process left: sleep .*sleep 600/,
+      /^temporary file left: .*planted-file/,
+    ];
+    for (const fault of planted) {
+      expect(
+        found.filter((text) => fault.test(text)),
+        `${fault}\n${ended.text}`,
+      ).toHaveLength(1);
+    }
+    expect(found, ended.text).toHaveLength(planted.length);
   });
 });

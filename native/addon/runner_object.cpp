@@ -2,6 +2,7 @@
 
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "addon/value_builder.h"
 #include "policy/policy_text.h"
@@ -93,18 +94,20 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
   using Base = Napi::ObjectWrap<RunnerObject<kMake>>;
   explicit RunnerObject(const Napi::CallbackInfo& info) : Base(info), core_(kMake(info)) {}
 
-  static Napi::Function Define(Napi::Env env, const char* name, EnvironmentState* state) {
-    return Base::DefineClass(env, name,
-                             {Base::InstanceMethod("exec", &RunnerObject::Exec),
-                              Base::InstanceMethod("explain", &RunnerObject::Explain),
-                              Base::InstanceMethod("abort", &RunnerObject::Abort),
-                              Base::InstanceMethod("abortAndWait", &RunnerObject::AbortAndWait),
-                              Base::InstanceMethod("policyText", &RunnerObject::PolicyText),
-                              Base::InstanceMethod("warm", &RunnerObject::Warm),
-                              Base::InstanceMethod("open", &RunnerObject::Open),
-                              Base::InstanceMethod("close", &RunnerObject::Close),
-                              Base::InstanceMethod("pool", &RunnerObject::Pool)},
-                             state);
+  // `is_session`: it can be opened.
+  static Napi::Function Define(Napi::Env env, const char* name, bool is_session,
+                               EnvironmentState* state) {
+    std::vector<Napi::ClassPropertyDescriptor<RunnerObject>> methods = {
+        Base::InstanceMethod("exec", &RunnerObject::Exec),
+        Base::InstanceMethod("explain", &RunnerObject::Explain),
+        Base::InstanceMethod("abort", &RunnerObject::Abort),
+        Base::InstanceMethod("abortAndWait", &RunnerObject::AbortAndWait),
+        Base::InstanceMethod("policyText", &RunnerObject::PolicyText),
+        Base::InstanceMethod("warm", &RunnerObject::Warm),
+        Base::InstanceMethod("close", &RunnerObject::Close),
+        Base::InstanceMethod("pool", &RunnerObject::Pool)};
+    if (is_session) methods.push_back(Base::InstanceMethod("open", &RunnerObject::Open));
+    return Base::DefineClass(env, name, methods, state);
   }
 
  private:
@@ -251,16 +254,16 @@ Napi::Value RunnerCore::PolicyText(const Napi::CallbackInfo& info) {
 }
 
 void DefineRunners(Napi::Env env, Napi::Object exports, EnvironmentState* state) {
-  const auto define = [&]<Maker kMake>(const char* name) {
-    exports.Set(name, RunnerObject<kMake>::Define(env, name, state));
+  const auto define = [&]<Maker kMake>(const char* name, bool is_session = false) {
+    exports.Set(name, RunnerObject<kMake>::Define(env, name, is_session, state));
   };
   define.operator()<MakeBubblewrap>("BubblewrapNativeRunner");
   define.operator()<MakeProject>("ProjectRunner");
   define.operator()<MakeLandlock>("LandlockNativeRunner");
   define.operator()<MakeFirejail>("FirejailNativeRunner");
   define.operator()<MakeLocal>("LocalNativeRunner");
-  define.operator()<MakeBubblewrapSession>("BubblewrapSession");
-  define.operator()<MakeLandlockSession>("LandlockSession");
+  define.operator()<MakeBubblewrapSession>("BubblewrapSession", true);
+  define.operator()<MakeLandlockSession>("LandlockSession", true);
 }
 
 }  // namespace native_runner

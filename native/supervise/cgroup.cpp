@@ -1,5 +1,6 @@
 #include "supervise/cgroup.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +21,9 @@ namespace {
 
 // bwrap and the launcher live in the group too.
 constexpr std::uint64_t kOurProcesses = 2;
+
+// A leaf's name goes on with the pid of the host that made it, "-", its thread, "-", a number.
+constexpr std::string_view kLeafPrefix = "native-runner-";
 
 std::string ReadSmall(const std::string& path) {
   const auto file = OpenPath(path.c_str(), O_RDONLY);
@@ -80,6 +85,29 @@ bool Delegated(const std::string& directory) {
   return false;
 }
 
+// Whether a leaf of this name was made by a host that is gone: it had no time to remove it.
+bool IsOrphaned(std::string_view name) {
+  if (!name.starts_with(kLeafPrefix)) return false;
+  name.remove_prefix(kLeafPrefix.size());
+  pid_t host = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), host);
+  if (parsed.ec != std::errc() || host <= 0 ||
+      !name.substr(parsed.ptr - name.data()).starts_with('-'))
+    return false;
+  return kill(host, 0) != 0 && errno == ESRCH;
+}
+
+// rmdir(2) refuses a group with processes, so that one of a host in another pid namespace, whose
+// number means nobody here, is safe as soon as it is in use.
+void RemoveOrphans(const std::string& directory) {
+  DIR* entries = opendir(directory.c_str());
+  if (entries == nullptr) return;
+  while (const dirent* entry = readdir(entries)) {
+    if (IsOrphaned(entry->d_name)) rmdir((directory + "/" + entry->d_name).c_str());
+  }
+  closedir(entries);
+}
+
 }  // namespace
 
 Cgroup::~Cgroup() {
@@ -101,7 +129,9 @@ bool Cgroup::MemoryKilled() const {
 }
 
 CgroupParent::CgroupParent(std::string directory, bool memory, bool pids)
-    : directory_(std::move(directory)), memory_(memory), pids_(pids) {}
+    : directory_(std::move(directory)), memory_(memory), pids_(pids) {
+  RemoveOrphans(directory_);
+}
 
 CgroupParent CgroupParent::Detect() {
   const std::string mount = MountPoint();
@@ -125,7 +155,8 @@ CgroupParent CgroupParent::Detect() {
 
 Result<std::unique_ptr<Cgroup>> CgroupParent::Create(const Limits& limits) {
   std::erase_if(*stale_, [](const std::string& path) { return rmdir(path.c_str()) == 0; });
-  const std::string directory = directory_ + "/native-runner-" + std::to_string(getpid()) + "-" +
+  const std::string directory = directory_ + "/" + std::string(kLeafPrefix) +
+                                std::to_string(getpid()) + "-" +
                                 std::to_string(syscall(SYS_gettid)) + "-" + std::to_string(next_++);
   if (mkdir(directory.c_str(), 0755) != 0)
     return SystemError(("mkdir " + directory).c_str(), errno);

@@ -38,7 +38,8 @@ class Cgroup {
 class CgroupParent {
  public:
   CgroupParent() = default;
-  // For tests: any directory that looks like a cgroup.
+  // Removes the leaves of hosts that were killed. For tests: any directory that looks like a
+  // cgroup.
   CgroupParent(std::string directory, bool memory, bool pids);
 
   // Looks at this process's own group and its parent. As root a group only counts when it is marked

@@ -48,6 +48,11 @@ bool SpawnedSandbox::Watch(uv_loop_t* loop, User* user, bool until_ready) {
   return ((own_init_ && !until_ready) || WatchControl()) && WatchChild();
 }
 
+Control::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order) {
+  has_order_ = true;
+  return Sandbox::SendOrder(order);
+}
+
 bool SpawnedSandbox::WatchChild() {
   return child_poll_.Start(loop_, child_.pidfd(), UV_READABLE, [this] {
     OnChildExit();
@@ -66,10 +71,13 @@ void SpawnedSandbox::NoteReport(const Report& report) {
   switch (report.kind) {
     case ReportKind::kReady:
       own_init_ |= (report.enforced & kEnforcedOwnInit) != 0;
-      [[fallthrough]];
-    case ReportKind::kStanding:
       has_launcher_ = true;
       if (own_init_) control_poll_.Stop();
+      break;
+    case ReportKind::kStanding:
+      has_launcher_ = true;
+      // With an order on its way, somebody may wait for kReady.
+      if (own_init_ && !has_order_) control_poll_.Stop();
       break;
     default:
       has_ended_ = true;

@@ -23,6 +23,7 @@ class SpawnedSandbox final : public Sandbox {
   // exited, or when they are asked for. Without one the command could stop the child, and only the
   // report tells that it has ended.
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
+  Control::Sent SendOrder(std::span<const std::byte> order) override;
   bool IsAlive() override;
   void End() override;
   pid_t child_pid() const override { return child_.pid(); }
@@ -50,6 +51,7 @@ class SpawnedSandbox final : public Sandbox {
   int insisted_ = 0;
   std::optional<ExitStatus> child_status_;
   bool ending_ = false;
+  bool has_order_ = false;
 };
 
 }  // namespace native_runner

@@ -57,7 +57,10 @@ int Reap(int argc, char** argv) {
     Die(argv[1]);
   }
   int status = 0;
-  if (waitpid(host, &status, 0) != host) Die("waitpid");
+  pid_t ended;
+  while ((ended = waitpid(-1, &status, 0)) != host) {
+    if (ended < 0) Die("waitpid");
+  }
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   for (int left = atoi(argv[0]); left > 0; left -= kRoundMs) {
     pid_t reaped;

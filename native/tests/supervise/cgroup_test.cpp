@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -138,6 +139,28 @@ TEST(Cgroup, IsRemovedWithItsObjectOrLater) {
   EXPECT_EQ(fake.count(), 1);
   third->reset();
   EXPECT_EQ(fake.count(), 0);
+}
+
+TEST(CgroupParent, RemovesTheLeavesOfHostsThatAreGone) {
+  FakeCgroups fake(kAllFiles);
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
+  const auto make = [&](const std::string& name) {
+    ASSERT_EQ(mkdir((fake.path() + "/" + name).c_str(), 0755), 0) << name;
+  };
+  make("native-runner-" + std::to_string(gone) + "-5-0");
+  make("native-runner-" + std::to_string(gone) + "-5-1");
+  make("native-runner-" + std::to_string(getpid()) + "-5-0");
+  make("native-runner-" + std::to_string(gone));  // none of ours
+  make("native-runner-x-5-0");
+  make("somebody-else-" + std::to_string(gone) + "-5-0");
+  fake.set_busy(true);
+  const CgroupParent busy(fake.path(), true, true);
+  EXPECT_EQ(fake.count(), 6);
+  fake.set_busy(false);
+  const CgroupParent parent(fake.path(), true, true);
+  EXPECT_EQ(fake.count(), 4);
 }
 
 TEST(Cgroup, MayOutliveItsParent) {

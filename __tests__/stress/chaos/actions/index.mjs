@@ -1,0 +1,15 @@
+// What a lane does, one after another. An action is { name, weight, run(context) }: `run` settles when
+// it is over, writes what it does into the ledger, and leaves nothing behind. The context: `random`,
+// `runners` (RunnerSet), `workspaces`, `ledger`, `nextCall()`, `tokenOf(call, slot)`, and, not in a
+// worker, `workers` (WorkerPlaces).
+import { block } from "./block.mjs";
+import { burst } from "./burst.mjs";
+import { close } from "./close.mjs";
+import { drop } from "./drop.mjs";
+import { exec } from "./exec.mjs";
+import { replace } from "./replace.mjs";
+import { session } from "./session.mjs";
+import { warm } from "./warm.mjs";
+import { worker } from "./worker.mjs";
+
+export const kActions = [exec, burst, close, drop, warm, session, replace, block, worker];

@@ -1,0 +1,44 @@
+// What stands below a host: each child of it is the top of one run's or one standing sandbox's tree.
+import { readFileSync } from "node:fs";
+
+import { isDead, wordsOf } from "./process-tree.mjs";
+
+/** How many pid namespaces, from /proc's on inwards, a process is in (NSpid of proc_pid_status(5)). */
+function depthOf(pid) {
+  try {
+    const line = /^NSpid:(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? "";
+    return line.trim().split(/\s+/).length;
+  } catch {
+    return 0; // gone
+  }
+}
+
+const kOwnDepth = depthOf("self");
+
+/** "bwrap", which is executed by descriptor, so that its name is a number; "launcher" or "command". */
+function roleOf({ name }, words) {
+  if (words[0]?.endsWith("bwrap")) return "bwrap";
+  return name === "launcher" || words[0] === "/proc/self/fd/5" ? "launcher" : "command";
+}
+
+/**
+ * { process, role, isContained, call? } of all that a host has below it. `isContained`: the kernel
+ * ends the tree with its pid namespace. The call is known from the token in the command's argv, and
+ * unknown before there is a command.
+ */
+export function membersBelow(tree, hostPid, mark) {
+  return tree.childrenOf(hostPid).flatMap((top) => {
+    const members = [top, ...tree.descendantsOf(top.pid)]
+      .filter((process) => !isDead(process))
+      .map((process) => ({ process, words: wordsOf(process) }));
+    const isContained = members.some(({ process }) => depthOf(process.pid) > kOwnDepth);
+    const token = members
+      .flatMap(({ words }) => words)
+      .find((word) => word.startsWith(`chaos:${mark}:`));
+    const [, , only, kind] = token?.split(":") ?? [];
+    const call = kind === "session" ? undefined : only; // it may hold several
+    return members.map(({ process, words }) => {
+      return { process, role: roleOf(process, words), isContained, call };
+    });
+  });
+}

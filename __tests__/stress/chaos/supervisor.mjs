@@ -1,0 +1,178 @@
+// The supervisor: runs hosts, strikes at them and their processes, and looks for what they leave. Its
+// decisions follow one another in one loop, so that a seed repeats their order. It runs below a reaper
+// (start.mjs), which is the parent of every process that loses its own.
+import { randomUUID } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+
+import { Complaints } from "./complaints.mjs";
+import { HostProcess } from "./host-process.mjs";
+import { judge } from "./judge.mjs";
+import { now, readLedger } from "./ledger.mjs";
+import { kGoneMs, kGrowthBytes, kPlantedGoneMs } from "./limits.mjs";
+import { Pressure } from "./pressure.mjs";
+import { Random } from "./random.mjs";
+import { Strays } from "./strays.mjs";
+import { Strikes } from "./strikes.mjs";
+import { Tally } from "./tally.mjs";
+import { Traces } from "./traces.mjs";
+
+const kHosts = 2;
+const kTickMs = [10, 120];
+const kHostLifeMs = [1500, 9000];
+const kCheckpointMs = 15_000;
+const kFates = ["kill", "leave", "kill", "finish"];
+const kCalmFates = ["finish"];
+
+export class Supervisor {
+  complaints = new Complaints();
+  tally = new Tally();
+  #mark = randomUUID();
+  #options;
+  #random;
+  #strikes;
+  #strays;
+  #traces;
+  #pressure;
+  #temp;
+  #hosts = [];
+  #made = 0;
+
+  /** `directory`: an empty one for all files of this run. */
+  constructor({ directory, ...options }) {
+    this.#options = { directory, ...options };
+    this.#random = new Random(options.seed, "supervisor");
+    this.#temp = join(directory, "tmp");
+    mkdirSync(this.#temp);
+    const goneMs = options.hasFaults ? kPlantedGoneMs : kGoneMs;
+    this.#traces = new Traces(this.#temp, goneMs);
+    this.#strikes = new Strikes(this.#mark, this.#random);
+    this.#strays = new Strays(this.#mark, goneMs, this.complaints);
+    this.#pressure = new Pressure(new Random(options.seed, "pressure"));
+  }
+
+  #startHost() {
+    const { seed, directory, hasFaults } = this.#options;
+    const name = `host-${++this.#made}`;
+    const settings = { name, seed, mark: this.#mark, temp: this.#temp };
+    const isPlanted = hasFaults && this.#made === 1;
+    this.#hosts.push(
+      new HostProcess({ ...settings, directory: join(directory, name), hasFaults: isPlanted }),
+    );
+  }
+
+  async run() {
+    const end = now() + this.#options.minutes * 60_000;
+    let checkpoint = now() + kCheckpointMs;
+    let hostEnd = now() + this.#random.int(...kHostLifeMs);
+    while (now() < end) {
+      while (this.#hosts.length < kHosts) this.#startHost();
+      await delay(this.#random.int(...kTickMs));
+      this.#look();
+      this.#strike();
+      if (now() > hostEnd) {
+        await this.#endOne();
+        hostEnd = now() + this.#random.int(...kHostLifeMs);
+      }
+      if (now() > checkpoint) {
+        await this.#checkpoint(this.#hosts);
+        for (const host of this.#hosts) host.resume();
+        checkpoint = now() + kCheckpointMs;
+      }
+    }
+    const hosts = [...this.#hosts];
+    await this.#checkpoint(hosts);
+    for (const host of hosts) await this.#end(host, "finish");
+    await this.#pressure.end();
+    await this.#strays.none([]);
+    await this.#traces.none(this.complaints);
+    this.tally.finish(this.#strikes.all, this.#strikes.freezes, this.#pressure.count);
+  }
+
+  /** Now and then, one of the hosts' processes or a host itself. */
+  #strike() {
+    const host = this.#random.pick(this.#hosts);
+    if (!host.isReady) return;
+    if (this.#random.chance(0.6)) this.#strikes.strike(host);
+    else if (this.#random.chance(0.02)) this.#strikes.freeze(host);
+  }
+
+  #look() {
+    this.#strikes.look();
+    this.#strays.look();
+    this.#pressure.look();
+    for (const host of this.#hosts.filter(({ isAlive }) => !isAlive)) this.#bury(host, undefined);
+  }
+
+  /** One host, in the way that is next. */
+  async #endOne() {
+    const host = this.#random.pick(this.#hosts);
+    const fates = this.#options.hasFaults ? kCalmFates : kFates; // what is planted must be seen
+    const fate = fates[this.tally.hosts % fates.length];
+    if (fate === "finish") await this.#checkpoint([host]);
+    await this.#end(host, fate);
+  }
+
+  async #end(host, fate) {
+    if (!this.#hosts.includes(host)) return; // it did not live through its checkpoint
+    const end = await host[fate]();
+    this.#bury(host, end);
+  }
+
+  /** Judges a host that has ended: as it was told to, or by itself. */
+  #bury(host, end) {
+    this.#hosts.splice(this.#hosts.indexOf(host), 1);
+    const isRight = host.fate === "killed" ? end?.signal === "SIGKILL" : end?.code === 0;
+    const how = `${host.name}, ${host.fate}: ended with ${JSON.stringify(end) ?? "nothing"}`;
+    if (!isRight) this.complaints.add("host", how);
+    if (host.said !== "") this.complaints.add("host", `${host.name} said: ${host.said}`);
+    const strikes = this.#strikes.all.filter((strike) => strike.host === host.name);
+    const lines = readLedger(host.ledgerFile);
+    judge({ lines, fate: host.fate, strikes }, this.complaints, this.tally.call);
+    this.tally.addHost(host);
+  }
+
+  /** All calls of these hosts come to their end; then nothing of them may be there. */
+  async #checkpoint(hosts) {
+    this.#strikes.look(true);
+    const paused = await Promise.all(
+      hosts.map(async (host) => ({ host, vitals: (await host.ready()) && (await host.pause()) })),
+    );
+    await this.#strays.none(hosts.map(({ pid }) => pid));
+    this.#strikes.look(true);
+    await this.#traces.none(this.complaints);
+    for (const { host, vitals } of paused) {
+      if (!vitals) {
+        this.complaints.add("host", `${host.name} did not come to rest`);
+        await host.kill();
+        this.#bury(host, undefined);
+      } else {
+        this.#compare(host, vitals);
+      }
+    }
+    this.tally.checkpoints += 1;
+  }
+
+  #compare(host, { before, now: after }) {
+    if (after.descriptors.length > before.descriptors.length) {
+      const more = [...after.descriptors];
+      for (const each of before.descriptors.filter((held) => more.includes(held))) {
+        more.splice(more.indexOf(each), 1);
+      }
+      this.complaints.add("descriptors", `${host.name} holds more than before: ${more.join(", ")}`);
+    }
+    if (after.threads > before.threads) {
+      this.complaints.add("threads", `${host.name} has ${after.threads}, had ${before.threads}`);
+    }
+    host.residentBytes ??= after.residentBytes; // the first time: what V8 needs for this work
+    const growth = after.residentBytes - host.residentBytes;
+    this.tally.growth(growth);
+    if (growth > kGrowthBytes) {
+      this.complaints.add(
+        "memory",
+        `${host.name} has grown by ${Math.round(growth / 2 ** 20)} MiB`,
+      );
+    }
+  }
+}
