@@ -17,9 +17,11 @@ if (sanitizer !== "asan" && sanitizer !== "tsan") {
   process.exit(2);
 }
 
+const inNode = !process.argv.includes("--units");
+
 bootstrap("--ci");
-const build = ["scripts/build.mjs", "--native-only", "--tests", "--preset", sanitizer];
-run(process.execPath, build);
+const build = ["scripts/build.mjs", "--tests", "--preset", sanitizer];
+run(process.execPath, inNode ? build : [...build, "--native-only"]); // tests of the commands need dist/
 
 const addon = path.join(buildDirectory(sanitizer), "native_runner.node");
 if (!neededLibraries(addon).some((name) => name.startsWith(`lib${sanitizer}.so`))) {
@@ -27,7 +29,6 @@ if (!neededLibraries(addon).some((name) => name.startsWith(`lib${sanitizer}.so`)
 }
 
 const environments = environmentsOf(sanitizer);
-const inNode = !process.argv.includes("--units");
 if (inNode) checkThatFaultsAreFound(sanitizer, environments);
 
 console.log(`\n== C++ units under ${sanitizer}`);

@@ -11,6 +11,7 @@ import { describe, expect, test } from "vitest";
 import { createRuntime, FirejailNativeRunner } from "../../lib/index.js";
 import { command, kCli, whyNoCli } from "./support/command.js";
 import { describeUnless, isRoot, whyNoBubblewrap } from "./support/gate.js";
+import { kNodeInside } from "./support/node.js";
 import { kMarker, marked, newMark } from "./support/processes.js";
 import { describeRuntime, whyNo } from "./support/runtimes.js";
 import { run } from "./support/seen.js";
@@ -52,7 +53,7 @@ describeUnless(
 
     test("ours is refused before the command starts, which runs where it is not nested", () => {
       const workspace = makeWorkspace();
-      const host = [process.execPath, kHost, workspace];
+      const host = [...kNodeInside, kHost, workspace];
       const nested = command([...kNested, ...host, script("ran")]);
       expect(JSON.parse(nested.stdout)).toMatchObject({
         kind: "setup-failed",

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { describeSandboxed, plainEnvironment } from "./support/gate.js";
+import { kNodeInside } from "./support/node.js";
 import {
   outerBwrap,
   type ProjectEnd,
@@ -253,7 +254,10 @@ describeSandboxed("Bwrap", () => {
     const nesting = (outer: readonly string[]) => {
       const [program = "", ...args] = [
         ...outerBwrap(folder, outer),
-        ...[process.execPath, main, "doctor", "--json"],
+        ...kNodeInside,
+        main,
+        "doctor",
+        "--json",
       ];
       const { stdout } = spawnSync(program, args, {
         encoding: "utf8",

@@ -3,7 +3,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { brokenPath, command, kCli, whyNoCli } from "./support/command.js";
+import { brokenPath, command, kCli, kMain, whyNoCli } from "./support/command.js";
 import { describeRuntime } from "./support/runtimes.js";
 import { tempDirectory } from "./support/temp.js";
 
@@ -55,7 +55,7 @@ describe("where nothing works", () => {
   test("a required layer that none has is an error, and no run", () => {
     const made = join(tempDirectory(), "made");
     const program = `
-      import { createRuntime } from ${JSON.stringify(join(kCli[1] ?? "", "../../index.js"))};
+      import { createRuntime } from ${JSON.stringify(join(kMain, "../../index.js"))};
       try {
         const runtime = await createRuntime({ required: ["no-such-layer"], allowFallbackToNative: true });
         await runtime.execute("echo x > ${made}");

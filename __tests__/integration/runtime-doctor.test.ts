@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 import { describeUnless, testUnless } from "./support/gate.js";
+import { kNodeInside } from "./support/node.js";
 import { whyNo } from "./support/runtimes.js";
 import { tempDirectory } from "./support/temp.js";
 
@@ -125,7 +126,7 @@ describeUnless(whyNoCommand ?? whyNo("bubblewrap"), "a host that hides parts of 
     const path = join(tempDirectory(), "runtime.json");
     writeFileSync(path, JSON.stringify(config));
     const args = ["doctor", "--json", "--config", path];
-    return JSON.parse(command([...kMaskedProc, process.execPath, kMain, ...args]).stdout) as Report;
+    return JSON.parse(command([...kMaskedProc, ...kNodeInside, kMain, ...args]).stdout) as Report;
   };
 
   test("is explained, and has Bubblewrap without one", () => {
@@ -152,7 +153,7 @@ function whyNotInside(): string | undefined {
 
 describeUnless(whyNoCommand ?? whyNotInside(), "a host without user namespaces", () => {
   const nested = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-    command([...kInside, process.execPath, kMain, ...args], env);
+    command([...kInside, ...kNodeInside, kMain, ...args], env);
   const before = () => readFileSync("/proc/sys/user/max_user_namespaces", "utf8");
 
   test("is explained, with the sysctl that mends it", () => {

@@ -24,6 +24,7 @@ describe("the mount table", () => {
 describe("the outer setting to change", () => {
   it.each([
     ["bwrap: setting up uid map: Read-only file system", /--proc \/proc/],
+    ["bwrap: open /proc/35/ns/ns failed: No such file or directory", /--proc \/proc/],
     ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /--proc \/proc/],
     [
       "bwrap: Creating new namespace failed: nesting depth or … exceeded (ENOSPC)",

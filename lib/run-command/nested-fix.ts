@@ -7,9 +7,15 @@ import { nestingSigns } from "./nesting.js";
 export const kMountProc =
   "let the outer sandbox mount a /proc of its own: `bwrap --unshare-pid --proc /proc`";
 
+/**
+ * What bwrap says where /proc can't be written, or is that of another pid namespace, in which the
+ * number of its process is another's or nobody's. Which of the two it meets first is chance.
+ */
+const kProcOfAnother = /uid map: Read-only file system|open \/proc\/\d+\/ns/;
+
 /** The setting of the outer bwrap to change, for what bwrap said inside it. Pure. */
 export function outerBwrapFix(reason: string): string | undefined {
-  if (/uid map: Read-only file system|\/proc\/self|mount proc/i.test(reason)) return kMountProc;
+  if (kProcOfAnother.test(reason) || /\/proc\/self|mount proc/i.test(reason)) return kMountProc;
   if (/namespaces exceeded|ENOSPC|No space left/i.test(reason)) {
     return "start the outer bwrap without --disable-userns, which forbids sandboxes inside it";
   }
@@ -25,6 +31,6 @@ export function outerBwrapFix(reason: string): string | undefined {
 /** What to do where no sandbox can be made: the outer sandbox's setting, or the host's. */
 export function nestedFix(reason: string): string | undefined {
   const isInBwrap = nestingSigns().some((sign) => sign.includes("bwrap"));
-  if (isInBwrap || /Read-only file system/.test(reason)) return outerBwrapFix(reason);
+  if (isInBwrap || kProcOfAnother.test(reason)) return outerBwrapFix(reason);
   return bubblewrapFix(reason, readHostFacts(), parseRuntimeConfig({}));
 }

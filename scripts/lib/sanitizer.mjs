@@ -14,6 +14,24 @@ function runtimeOf(sanitizer) {
   return file;
 }
 
+/** thread-stacks.cpp, built. */
+function threadStacks(sanitizer) {
+  const library = path.join(buildDirectory(sanitizer), "thread-stacks.so");
+  const source = inRoot("scripts", "lib", "thread-stacks.cpp");
+  run("g++", ["-std=c++20", "-O2", "-shared", "-fPIC", source, "-o", library]);
+  return library;
+}
+
+/** The variables that bring a sanitizer's runtime into a Node process. */
+function variablesForNode(sanitizer) {
+  const runtime = runtimeOf(sanitizer);
+  if (sanitizer !== "tsan") return { LD_PRELOAD: runtime };
+  return {
+    LD_PRELOAD: `${runtime}:${threadStacks(sanitizer)}`,
+    NODE_OPTIONS: `--require=${inRoot("scripts", "lib", "preload-in-node.cjs")}`,
+  };
+}
+
 /** An empty directory that the reports go to. */
 function reportsOf(sanitizer) {
   const directory = path.join(buildDirectory(sanitizer), "reports");
@@ -36,15 +54,14 @@ export function environmentsOf(sanitizer) {
     UBSAN_OPTIONS: `print_stacktrace=1:${log}`,
     TSAN_OPTIONS: `second_deadlock_stack=1:${log}`,
   };
+  const forNode = variablesForNode(sanitizer);
+  const lines = Object.entries(forNode).map(([name, value]) => `${name}=${value}`);
   const inNode = {
     ...inTests,
+    ...forNode,
+    NATIVE_RUNNER_TEST_NODE_ENV: lines.join("\n"), // for Node processes further down
     ASAN_OPTIONS: `detect_leaks=0:${log}`,
     TSAN_OPTIONS: `ignore_noninstrumented_modules=1:exitcode=0:${suppressions}:${log}`,
-    LD_PRELOAD: runtimeOf(sanitizer),
-    // dash, among others, does not start with ThreadSanitizer's runtime.
-    ...(sanitizer === "tsan" && {
-      NODE_OPTIONS: `--require=${inRoot("scripts", "lib", "preload-in-node.cjs")}`,
-    }),
     OPENAGENTIC_NATIVE_RUNNER_PRESET: sanitizer,
   };
   return { inTests, inNode, takeReports: () => takeReports(reports) };

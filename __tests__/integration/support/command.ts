@@ -5,18 +5,18 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { kNodeInside } from "./node.js";
 import { tempDirectory } from "./temp.js";
 
 const kTimeout = 60_000;
 
-/** What starts it. */
-export const kCli = [
-  process.execPath,
-  fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url)),
-];
+export const kMain = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
+
+/** What starts it, also behind a wrapper. */
+export const kCli = [...kNodeInside, kMain];
 
 /** Why it can't be started; undefined when it can. */
-export const whyNoCli = existsSync(kCli[1] ?? "") ? undefined : "dist/ is missing: npm run build";
+export const whyNoCli = existsSync(kMain) ? undefined : "dist/ is missing: npm run build";
 
 /** Runs a program to its end in an empty directory. */
 export function command(words: readonly string[], env: NodeJS.ProcessEnv = {}) {

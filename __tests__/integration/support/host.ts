@@ -6,6 +6,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
+import { plainEnvironment } from "./gate.js";
+import { kNodeInside } from "./node.js";
+
 const kBoundMs = 10_000;
 const kLeft = 97;
 
@@ -30,10 +33,10 @@ type HostOptions = {
 /** Starts hosts/NAME; `before` is put in front of the node command line. */
 export function startHost(probe: string, name: string, options: HostOptions = {}): Host {
   const program = fileURLToPath(new URL(`../hosts/${name}`, import.meta.url));
-  const node = [process.execPath, "--expose-gc", program, ...(options.args ?? [])];
+  const node = [...kNodeInside, "--expose-gc", program, ...(options.args ?? [])];
   const args = ["reap", String(options.boundMs ?? kBoundMs), ...(options.before ?? []), ...node];
   const reaper = spawn(probe, args, {
-    env: { ...process.env, ...options.env },
+    env: { ...plainEnvironment(), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 import { plainEnvironment } from "./gate.js";
+import { kNodeInside } from "./node.js";
 import type { BwrapOptions } from "./package.js";
 
 export type ProjectRun = {
@@ -18,14 +19,9 @@ export type ProjectEnd = { text?: string; error?: string; code?: string; fix?: s
 
 export type ProjectHost = { nested: boolean; ends: ProjectEnd[]; peakBytes: number };
 
-/**
- * An outer bwrap with these options, which shows everything and lets `writable` be written. To be
- * started with plainEnvironment(): the runtime of a sanitizer is for the host inside.
- */
+/** An outer bwrap with these options, which shows everything and lets `writable` be written. */
 export function outerBwrap(writable: string, options: readonly string[]): string[] {
   const flags = ["--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"];
-  const { LD_PRELOAD } = process.env;
-  if (LD_PRELOAD !== undefined) flags.push("--setenv", "LD_PRELOAD", LD_PRELOAD);
   return ["bwrap", ...flags, ...options, "--bind", writable, writable, "--"];
 }
 
@@ -35,9 +31,9 @@ export async function runProjectHost(
   { before = [], env = {} }: { before?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): Promise<ProjectHost> {
   const program = fileURLToPath(new URL("../hosts/project.mjs", import.meta.url));
-  const line = [...before, process.execPath, program, JSON.stringify({ runs })];
+  const line = [...before, ...kNodeInside, program, JSON.stringify({ runs })];
   const host = spawn(line[0] ?? "", line.slice(1), {
-    env: { ...(before.length > 0 ? plainEnvironment() : process.env), ...env },
+    env: { ...plainEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";
