@@ -63,6 +63,11 @@ export function invalidType(field: string, expected: string, value: unknown): Ty
   return Object.assign(new TypeError(message), { code: "ERR_INVALID_ARG_TYPE" });
 }
 
+/** An Error for a call that does not fit what it is called on. */
+export function invalidState(message: string): Error {
+  return Object.assign(new Error(message), { code: "ERR_INVALID_STATE" });
+}
+
 /** A TypeError for a value that can't be used; `message` names it. */
 export function invalidValue(message: string, cause?: unknown): TypeError {
   const error = new TypeError(message, cause === undefined ? undefined : { cause });

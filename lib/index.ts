@@ -30,6 +30,8 @@ export type {
   NativeExecResult,
   NativeLimits,
   NativeRunner,
+  NativeSpawnInput,
+  NativeSpawnLimits,
   NetworkMode,
   Outcome,
   OutputKeep,
@@ -37,6 +39,9 @@ export type {
   SandboxErrorCode,
   SandboxedAuditRecord,
   SandboxedExecResult,
+  SandboxProcess,
+  TerminalOptions,
+  TerminalSize,
   Usage,
 } from "../types/public.js";
 export type { KillProof, RunTiming } from "../types/run-timing.js";

@@ -14,16 +14,34 @@ import type {
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
   NativeExecInput,
+  NativeSpawnInput,
   NetworkMode,
   Outcome,
   PoolState,
   SandboxedExecResult,
+  TerminalSize,
 } from "./public.js";
 import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
 
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal">;
+
+/** `spawn`'s input without the signal. */
+export type NativeSpawnRequest = Omit<NativeSpawnInput, "signal">;
+
+/**
+ * What a live process tells besides its output. "started": the command is started now. One of the
+ * others answers each `write` and `endInput`: the kernel has the bytes, or nobody reads them any more.
+ */
+export type LiveEvent = "started" | "input-taken" | "input-closed";
+
+/** Where the news of a live process go. They must not throw. */
+export type LiveCallbacks = {
+  onStdout: (chunk: Uint8Array) => void;
+  onStderr: (chunk: Uint8Array) => void;
+  onEvent: (event: LiveEvent) => void;
+};
 
 /** What only JavaScript knows of a run. */
 export type NativeContext = {
@@ -88,6 +106,20 @@ export interface RunnerHandle {
   exec(input: NativeRequest, context: NativeContext): NativeRun;
   /** Decides all that `exec` would, and starts nothing. Throws on misuse. */
   explain(input: NativeRequest, context: NativeContext): NativePlan;
+  /** Starts a live process, in no lane. Throws on misuse. The calls below are for those alone. */
+  spawn(input: NativeSpawnRequest & LiveCallbacks, context: NativeContext): NativeRun;
+  /** Sends input; answered by an event, and until then not to be called again. Copies `bytes`. */
+  write(id: number, bytes: Uint8Array): void;
+  /** Ends the input; answered as `write` is. */
+  endInput(id: number): void;
+  /** Says that `bytes` of an output were taken, so that as many more may come. */
+  grant(id: number, stream: "stdout" | "stderr", bytes: number): void;
+  /** Nobody reads an output any more. */
+  closeOutput(id: number, stream: "stdout" | "stderr"): void;
+  /** Sends a signal, by number, to the command's process group. */
+  signal(id: number, signal: number): void;
+  /** Sets the size of the terminal. Throws on a wrong size. */
+  resize(id: number, size: TerminalSize): void;
   /** Ends a run, also a queued one; an id that has settled is ignored. */
   abort(id: number): void;
   /** Makes what is missing in the runner's pool; resolves with how many sandboxes stand then. */

@@ -10,6 +10,14 @@
 
 import type { KillProof, RunTiming } from "./run-timing.js";
 
+export type {
+  NativeSpawnInput,
+  NativeSpawnLimits,
+  SandboxProcess,
+  TerminalOptions,
+  TerminalSize,
+} from "./live-process.js";
+
 /** Which bytes of a stream are kept when it is longer than its limit. */
 export type OutputKeep = "head" | "head+tail";
 

@@ -1,6 +1,12 @@
 /** The public types of sessions and batches; shipped and re-exported as public.d.ts is. */
 
-import type { NativeExecInput, NativeRunner, SandboxedExecResult } from "./public.js";
+import type {
+  NativeExecInput,
+  NativeRunner,
+  NativeSpawnInput,
+  SandboxedExecResult,
+  SandboxProcess,
+} from "./public.js";
 
 /** Options of `openSession`. */
 export type SessionOptions = {
@@ -21,10 +27,18 @@ export type SessionOptions = {
 
 /**
  * What the commands of one session have in common. Always: the workspace, /tmp, the network, System V
- * IPC and POSIX message queues, and a list of processes with their command lines. "signals" besides,
+ * IPC and POSIX message queues, a list of processes with their command lines, and, where the policy
+ * lets a command see /dev/pts (Bubblewrap), the terminals of those that have one. "signals" besides,
  * where one command may signal and trace another (no "command-separation" among the layers).
  */
-export type SessionShare = "workspace" | "tmp" | "network" | "ipc" | "process-list" | "signals";
+export type SessionShare =
+  | "workspace"
+  | "tmp"
+  | "network"
+  | "ipc"
+  | "process-list"
+  | "terminals"
+  | "signals";
 
 /**
  * One sandbox that is kept for many commands. Each has pipes, environment, limits, deadline, usage,
@@ -39,6 +53,13 @@ export interface NativeSession extends NativeRunner, AsyncDisposable {
    * has ended.
    */
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
+  /**
+   * Starts a command that runs beside the others, such as a development server, until it ends or is
+   * stopped, or the session ends: a runner's `spawn`, in this sandbox.
+   *
+   * @throws (rejects) as `exec`. A start that fails is an outcome in `result`.
+   */
+  start(input: NativeSpawnInput): Promise<SandboxProcess>;
   /** The layers in force for each of its commands. */
   readonly layers: readonly string[];
   readonly shares: readonly SessionShare[];

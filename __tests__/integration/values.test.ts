@@ -19,6 +19,8 @@ import {
   kLandlockOptions,
   kOptions,
   kRange,
+  kSizes,
+  kSpawnInputs,
   kType,
   kValue,
   titled,
@@ -39,6 +41,28 @@ describeSandboxed("values", () => {
       const input = { argv: ["true"], ...change } as unknown as Parameters<typeof runner.exec>[0];
       const running = runner.exec(input);
       expectMisuse(await running.catch((reason: unknown) => reason), field, code);
+    }
+  });
+
+  test.each(titled(kSpawnInputs))("spawn rejects %s", async (_, field, change, code) => {
+    for (const runner of runners) {
+      const input = { argv: ["true"], ...change } as unknown as Parameters<typeof runner.spawn>[0];
+      const starting = runner.spawn(input);
+      expectMisuse(await starting.catch((reason: unknown) => reason), field, code);
+    }
+  });
+
+  test.each(kSizes)("resize throws for a wrong %s: %j", async (field, size, code) => {
+    for (const runner of runners) {
+      const pty = { cols: 80, rows: 24 };
+      const process = await runner.spawn({ argv: ["sleep", "1000"], pty });
+      expectMisuse(
+        thrownBy(() => process.resize(size as typeof pty)),
+        field,
+        code,
+      );
+      process.resize({ cols: 1, rows: 65535 });
+      await process.stop();
     }
   });
 

@@ -4,10 +4,12 @@
  */
 
 import type {
+  LiveCallbacks,
   NativeAddon,
   NativeContext,
   NativePlan,
   NativeRequest,
+  NativeSpawnRequest,
   ProcessSandboxHandle,
   RunnerHandle,
   SessionHandle,
@@ -17,6 +19,8 @@ import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/publ
 
 export type FakeRun = {
   request: NativeRequest;
+  /** Of a live process. */
+  live?: NativeSpawnRequest & LiveCallbacks;
   context: NativeContext;
   resolve(result: SandboxedExecResult): void;
   reject(error: unknown): void;
@@ -70,6 +74,8 @@ export class FakeAddon {
   readonly options: object[] = [];
   readonly runs: FakeRun[] = [];
   readonly aborted: number[] = [];
+  /** What live processes were told: the call's name and its arguments. */
+  readonly told: [string, ...unknown[]][] = [];
   policyTextCalls = 0;
   closed = 0;
   readonly poolState = { standing: 2, taken: 5, missed: 1, discarded: 3 };
@@ -104,6 +110,30 @@ export class FakeAddon {
           fake.runs.push({ request, context, resolve, reject });
         });
         return { id, done };
+      }
+      spawn(request: NativeSpawnRequest & LiveCallbacks, context: NativeContext) {
+        const { pty: _, ...others } = request;
+        const run = this.exec(others, context);
+        fake.run(run.id).live = request;
+        return run;
+      }
+      write(id: number, bytes: Uint8Array) {
+        fake.told.push(["write", id, Buffer.from(bytes).toString()]);
+      }
+      endInput(id: number) {
+        fake.told.push(["endInput", id]);
+      }
+      grant(id: number, stream: string, bytes: number) {
+        fake.told.push(["grant", id, stream, bytes]);
+      }
+      closeOutput(id: number, stream: string) {
+        fake.told.push(["closeOutput", id, stream]);
+      }
+      signal(id: number, signal: number) {
+        fake.told.push(["signal", id, signal]);
+      }
+      resize(id: number, size: { cols: number; rows: number }) {
+        fake.told.push(["resize", id, size]);
       }
       abort(id: number) {
         fake.aborted.push(id);

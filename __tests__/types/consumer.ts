@@ -19,6 +19,7 @@ import {
   type NativeExecResult,
   type NativeLimits,
   type NativeRunner,
+  type NativeSpawnInput,
   type Outcome,
   type PoolMessage,
   type ProcessSandbox,
@@ -32,6 +33,7 @@ import {
   type SandboxAuditRecord,
   SandboxError,
   type SandboxFromEnv,
+  type SandboxProcess,
   sandboxFromEnv,
 } from "@openagentic/native-runner";
 
@@ -196,6 +198,28 @@ export async function chosen(): Promise<string> {
     typeof asOld.exec,
   ].join(" ");
 }
+
+// A live process: Node streams, and what only a terminal has.
+export async function spoken(): Promise<number> {
+  await using process: SandboxProcess = await runner.spawn({
+    argv: ["bash"],
+    limits: { timeoutMs: 1000 },
+    pty: { cols: 80, rows: 24, term: undefined },
+  });
+  process.stdin.write("exit\n");
+  process.stdout.setEncoding("utf8");
+  process.stderr?.resume();
+  process.resize({ cols: 100, rows: 30 });
+  process.signal("SIGWINCH");
+  // @ts-expect-error: no signal
+  process.signal("TERM");
+  // @ts-expect-error: a size has rows
+  process.resize({ cols: 1 });
+  const { exitCode } = await process.result;
+  return exitCode;
+}
+// @ts-expect-error: nothing is kept of a live process' output
+export const wrongSpawn: NativeSpawnInput = { argv: ["ls"], limits: { maxStdoutBytes: 1 } };
 
 // Process sandboxes in the shapes of old: a host's own is one of ours, and ours one of the host's.
 type OldMount = {

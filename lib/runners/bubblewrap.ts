@@ -7,8 +7,10 @@ import type {
   IsolationMode,
   NativeExecInput,
   NativeRunner,
+  NativeSpawnInput,
   PoolState,
   SandboxedExecResult,
+  SandboxProcess,
 } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import { copyOptions } from "./options.js";
@@ -106,6 +108,16 @@ export class BubblewrapNativeRunner implements NativeRunner {
    */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
+  }
+
+  /**
+   * Starts a command that is spoken with while it runs, in a sandbox of its own; resolves once it is
+   * started. It holds no slot of `maxConcurrent`, and has no deadline but the one it is given.
+   *
+   * @throws (rejects) as `exec` does. A start that fails is an outcome in `result`.
+   */
+  async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
+    return this.#supervised.spawn(input);
   }
 
   /**

@@ -4,8 +4,10 @@ import type {
   LandlockNativeRunnerOptions,
   NativeExecInput,
   NativeRunner,
+  NativeSpawnInput,
   NetworkMode,
   SandboxedExecResult,
+  SandboxProcess,
 } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import { copyOptions } from "./options.js";
@@ -83,6 +85,16 @@ export class LandlockNativeRunner implements NativeRunner {
    */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
+  }
+
+  /**
+   * Starts a command that is spoken with while it runs, in a sandbox of its own; resolves once it is
+   * started. It holds no slot of `maxConcurrent`, and has no deadline but the one it is given.
+   *
+   * @throws (rejects) as `exec` does. A start that fails is an outcome in `result`.
+   */
+  async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
+    return this.#supervised.spawn(input);
   }
 
   /**

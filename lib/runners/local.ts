@@ -4,7 +4,9 @@ import type {
   LocalNativeRunnerOptions,
   NativeExecInput,
   NativeRunner,
+  NativeSpawnInput,
   SandboxedExecResult,
+  SandboxProcess,
 } from "../../types/public.js";
 import { copyOptions } from "./options.js";
 import { Supervised } from "./supervised.js";
@@ -39,6 +41,16 @@ export class LocalNativeRunner implements NativeRunner {
    */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
+  }
+
+  /**
+   * Starts a command that is spoken with while it runs, in processes of its own; resolves once it is
+   * started. It holds no slot of `maxConcurrent`, and has no deadline but the one it is given.
+   *
+   * @throws (rejects) as `exec` does. A start that fails is an outcome in `result`.
+   */
+  async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
+    return this.#supervised.spawn(input);
   }
 
   /** What this runner's runs were since it was made: outcomes, times, bytes, kills. */

@@ -1,5 +1,10 @@
 import type { NativeAddon, SessionHandle } from "../../types/addon.js";
-import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
+import type {
+  NativeExecInput,
+  NativeSpawnInput,
+  SandboxedExecResult,
+  SandboxProcess,
+} from "../../types/public.js";
 import type { NativeSession, SessionShare } from "../../types/session.js";
 import { fromNative } from "../errors.js";
 import type { RunMeter } from "../metrics/run-meter.js";
@@ -11,6 +16,7 @@ const kShared: readonly SessionShare[] = Object.freeze([
   "network",
   "ipc",
   "process-list",
+  "terminals",
 ]);
 const kSharedWithSignals: readonly SessionShare[] = Object.freeze([...kShared, "signals"]);
 
@@ -60,6 +66,10 @@ export class Session implements NativeSession {
 
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
+  }
+
+  async start(input: NativeSpawnInput): Promise<SandboxProcess> {
+    return this.#supervised.spawn(input);
   }
 
   /** Throws what `exec` would reject with for this input before it starts anything. */

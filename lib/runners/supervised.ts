@@ -6,18 +6,27 @@
 import { createHash } from "node:crypto";
 import { isMainThread } from "node:worker_threads";
 
-import type { NativeAddon, NativeContext, NativeRequest, RunnerHandle } from "../../types/addon.js";
+import type {
+  NativeAddon,
+  NativeContext,
+  NativeRequest,
+  NativeSpawnRequest,
+  RunnerHandle,
+} from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
   NativeExecInput,
+  NativeSpawnInput,
   PoolState,
   SandboxedExecResult,
+  SandboxProcess,
 } from "../../types/public.js";
-import { fromNative, SandboxError } from "../errors.js";
+import { fromNative, invalidType, invalidValue, SandboxError } from "../errors.js";
 import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
 import { Callbacks, checkSignal, onAbort } from "./abort.js";
+import { LiveProcess } from "./sandbox-process.js";
 
 function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
   try {
@@ -63,6 +72,33 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     this.meter.called();
     try {
       return await this.#run(input);
+    } catch (error) {
+      throw fromNative(error);
+    }
+  }
+
+  /** A live process, once its command is started; only rejects, never throws. */
+  async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
+    this.meter.called();
+    try {
+      const handle = this.handle;
+      const context = this.#context();
+      if (typeof input !== "object" || input === null)
+        throw invalidType("input", "an object", input);
+      const signal = checkSignal(input.signal);
+      const request = spawnRequestOf(input);
+      const live = new LiveProcess(handle, request, context, (run) =>
+        this.meter.follow(run, request, context.policyHash),
+      );
+      const unsubscribe = onAbort(signal, () => handle.abort(live.id));
+      const settled = live.result.finally(() => {
+        this.#runs.delete(live.id);
+        unsubscribe();
+      });
+      this.#runs.set(live.id, settled);
+      settled.catch(() => {}); // whoever has the process is told by its `result`
+      await live.started;
+      return live;
     } catch (error) {
       throw fromNative(error);
     }
@@ -191,4 +227,30 @@ function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeRequest 
     onStdout: callbacks.wrap(input.onStdout, "onStdout"),
     onStderr: callbacks.wrap(input.onStderr, "onStderr"),
   };
+}
+
+/** What exec has and a live process has in another form: taken silently, it would do nothing. */
+const kNotForSpawn: readonly [string, string][] = [
+  ["stdin", "write to the process' stdin"],
+  ["onStdout", "read the process' stdout"],
+  ["onStderr", "read the process' stderr"],
+];
+const kNoLimitOfSpawn: readonly string[] = ["maxStdoutBytes", "maxStderrBytes", "keep"];
+
+function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
+  const given = input as Record<string, unknown>;
+  for (const [field, instead] of kNotForSpawn) {
+    if (given[field] !== undefined) {
+      throw invalidValue(`Expected \`${field}\` to be left out with spawn: ${instead}`);
+    }
+  }
+  const { argv, cwd, env, limits, pty } = input;
+  const limitsGiven = Object(limits) as Record<string, unknown>;
+  for (const field of kNoLimitOfSpawn) {
+    if (limitsGiven[field] !== undefined) {
+      const why = "nothing is kept of the output";
+      throw invalidValue(`Expected \`limits.${field}\` to be left out with spawn: ${why}`);
+    }
+  }
+  return { argv, cwd, env, limits, pty };
 }

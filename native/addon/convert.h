@@ -54,6 +54,14 @@ struct InputRules {
 std::optional<ExecRequest> ReadExecInput(Reader& reader, const Napi::Value& input,
                                          const Napi::Object& context, const InputRules& rules);
 
+// As ReadExecInput, of spawn: without a default deadline, and with `pty`.
+std::optional<ExecRequest> ReadSpawnInput(Reader& reader, const Napi::Value& input,
+                                          const Napi::Object& context, const InputRules& rules);
+
+// `cols` and `rows`, each an integer from 1 to 65535; called LABEL.cols and LABEL.rows.
+std::optional<TerminalSize> ReadTerminalSize(Reader& reader, const Napi::Value& value,
+                                             std::string_view label);
+
 // The options of buildBubblewrapArgv.
 struct ArgvOptions {
   BubblewrapPolicy policy;

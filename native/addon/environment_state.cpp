@@ -14,6 +14,19 @@ std::size_t DefaultLaneWidth() {
   return std::max<std::size_t>(8, 4 * uv_available_parallelism());
 }
 
+// As types/addon.d.ts has them.
+const char* LiveEventName(LiveEvent event) {
+  switch (event) {
+    case LiveEvent::kStarted:
+      return "started";
+    case LiveEvent::kInputTaken:
+      return "input-taken";
+    case LiveEvent::kInputClosed:
+      return "input-closed";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string EnvironmentState::SearchPath() {
@@ -103,6 +116,10 @@ void EnvironmentState::Abort(std::uint64_t run) {
   if (supervisor_ && !tearing_down_) supervisor_->Abort(run);
 }
 
+void EnvironmentState::Direct(std::uint64_t run, LiveOrder order) {
+  if (supervisor_ && !tearing_down_) supervisor_->Direct(run, std::move(order));
+}
+
 void EnvironmentState::AbortAndWait(std::uint64_t run) {
   constexpr int kBoundMs = 2000;
   Abort(run);
@@ -121,6 +138,10 @@ bool EnvironmentState::HasEnded(std::uint64_t run) {
 
 void EnvironmentState::OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) {
   Post(Chunk{run, stream, std::move(bytes)});
+}
+
+void EnvironmentState::OnEvent(std::uint64_t run, LiveEvent event) {
+  Post(Event{run, event});
 }
 
 void EnvironmentState::OnEnd(std::uint64_t run, RunResult result) {
@@ -174,6 +195,7 @@ void EnvironmentState::Deliver() {
   if (napi_open_callback_scope(env_, nullptr, *context_, &scope) != napi_ok) return;
   for (News& item : news) {
     if (const auto* chunk = std::get_if<Chunk>(&item)) DeliverChunk(*chunk);
+    if (const auto* event = std::get_if<Event>(&item)) DeliverEvent(*event);
     if (auto* ended = std::get_if<Ended>(&item)) DeliverEnd(std::move(*ended));
     if (const auto* answer = std::get_if<PoolAnswer>(&item)) DeliverAnswer(*answer);
     if (const auto* open = std::get_if<SessionOpen>(&item)) DeliverOpen(*open);
@@ -190,11 +212,23 @@ void EnvironmentState::DeliverChunk(const Chunk& chunk) {
   if (callback.IsEmpty()) return;
   const Napi::HandleScope handles(env_);
   ValueBuilder builder(env_);
-  napi_value bytes = builder.CopiedBytes(chunk.bytes.data(), chunk.bytes.size());
+  Call(builder, callback, builder.CopiedBytes(chunk.bytes.data(), chunk.bytes.size()));
+}
+
+void EnvironmentState::DeliverEvent(const Event& event) {
+  const auto found = waiting_.find(event.run);
+  if (found == waiting_.end() || found->second.on_event.IsEmpty()) return;
+  const Napi::HandleScope handles(env_);
+  ValueBuilder builder(env_);
+  Call(builder, found->second.on_event, builder.String(LiveEventName(event.event)));
+}
+
+void EnvironmentState::Call(ValueBuilder& builder, const Napi::FunctionReference& callback,
+                            napi_value argument) {
   napi_value receiver = builder.Null();
   if (!builder.ok()) return;
   const napi_status status =
-      napi_call_function(env_, receiver, callback.Value(), 1, &bytes, nullptr);
+      napi_call_function(env_, receiver, callback.Value(), 1, &argument, nullptr);
   napi_value thrown = nullptr;  // lib catches what callers throw: this would be a fault of ours
   bool pending = false;
   if (status != napi_ok && napi_is_exception_pending(env_, &pending) == napi_ok && pending &&

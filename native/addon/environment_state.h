@@ -41,6 +41,7 @@ class EnvironmentState final : public RunListener {
     napi_deferred deferred = nullptr;
     Napi::FunctionReference on_stdout;
     Napi::FunctionReference on_stderr;
+    Napi::FunctionReference on_event;  // of a live process
     std::string policy_hash;
   };
 
@@ -55,6 +56,7 @@ class EnvironmentState final : public RunListener {
   // Returns the run's number, or 0 with a JavaScript exception pending.
   std::uint64_t Submit(Submission submission, Waiting waiting);
   void Abort(std::uint64_t run);
+  void Direct(std::uint64_t run, LiveOrder order);
   // Aborts it and blocks until its end is proved, two seconds at most: for a process that is about
   // to exit, whose loop will deliver nothing any more.
   void AbortAndWait(std::uint64_t run);
@@ -80,6 +82,7 @@ class EnvironmentState final : public RunListener {
   std::shared_ptr<EnvironmentState*> tie() const { return tie_; }
 
   void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
+  void OnEvent(std::uint64_t run, LiveEvent event) override;
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
   void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override;
@@ -104,6 +107,10 @@ class EnvironmentState final : public RunListener {
     Stream stream;
     std::vector<std::uint8_t> bytes;
   };
+  struct Event {
+    std::uint64_t run;
+    LiveEvent event;
+  };
   struct Ended {
     std::uint64_t run;
     RunResult result;
@@ -113,7 +120,7 @@ class EnvironmentState final : public RunListener {
     Result<std::size_t> standing;
   };
   struct Closed {};
-  using News = std::variant<Chunk, Ended, PoolAnswer, SessionOpen, SessionGone, Closed>;
+  using News = std::variant<Chunk, Event, Ended, PoolAnswer, SessionOpen, SessionGone, Closed>;
 
   explicit EnvironmentState(Napi::Env env) : env_(env) {}
 
@@ -122,10 +129,12 @@ class EnvironmentState final : public RunListener {
   bool HasEnded(std::uint64_t run);
   void Deliver();
   void DeliverChunk(const Chunk& chunk);
+  void DeliverEvent(const Event& event);
   void DeliverEnd(Ended ended);
   void DeliverAnswer(const PoolAnswer& answer);
   void DeliverOpen(const SessionOpen& open);
   void DeliverGone(const SessionGone& gone);
+  void Call(ValueBuilder& builder, const Napi::FunctionReference& callback, napi_value argument);
   void KeepAliveWhileWaiting();
   void BeginTeardown();
   void EndTeardown();

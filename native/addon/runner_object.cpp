@@ -100,6 +100,13 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
     std::vector<Napi::ClassPropertyDescriptor<RunnerObject>> methods = {
         Base::InstanceMethod("exec", &RunnerObject::Exec),
         Base::InstanceMethod("explain", &RunnerObject::Explain),
+        Base::InstanceMethod("spawn", &RunnerObject::Spawn),
+        Base::InstanceMethod("write", &RunnerObject::Write),
+        Base::InstanceMethod("endInput", &RunnerObject::EndInput),
+        Base::InstanceMethod("grant", &RunnerObject::Grant),
+        Base::InstanceMethod("closeOutput", &RunnerObject::CloseOutput),
+        Base::InstanceMethod("signal", &RunnerObject::Signal),
+        Base::InstanceMethod("resize", &RunnerObject::Resize),
         Base::InstanceMethod("abort", &RunnerObject::Abort),
         Base::InstanceMethod("abortAndWait", &RunnerObject::AbortAndWait),
         Base::InstanceMethod("policyText", &RunnerObject::PolicyText),
@@ -113,6 +120,13 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
  private:
   Napi::Value Exec(const Napi::CallbackInfo& info) { return core_->Exec(info); }
   Napi::Value Explain(const Napi::CallbackInfo& info) { return core_->Explain(info); }
+  Napi::Value Spawn(const Napi::CallbackInfo& info) { return core_->Spawn(info); }
+  void Write(const Napi::CallbackInfo& info) { core_->Write(info); }
+  void EndInput(const Napi::CallbackInfo& info) { core_->EndInput(info); }
+  void Grant(const Napi::CallbackInfo& info) { core_->Grant(info); }
+  void CloseOutput(const Napi::CallbackInfo& info) { core_->CloseOutput(info); }
+  void Signal(const Napi::CallbackInfo& info) { core_->Signal(info); }
+  void Resize(const Napi::CallbackInfo& info) { core_->Resize(info); }
   void Abort(const Napi::CallbackInfo& info) { core_->Abort(info); }
   void AbortAndWait(const Napi::CallbackInfo& info) { core_->AbortAndWait(info); }
   Napi::Value PolicyText(const Napi::CallbackInfo& info) { return core_->PolicyText(info); }
@@ -204,12 +218,14 @@ Napi::Value RunnerCore::Pool(const Napi::CallbackInfo& info) {
   return builder.ok() ? Napi::Value(info.Env(), made) : info.Env().Undefined();
 }
 
-Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, bool plan_only) {
+Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
   const Napi::Env env = info.Env();
   Reader reader(env);
   const auto context = reader.Object(info[1], "context");
   if (!context) return env.Undefined();
-  auto request = ReadExecInput(reader, info[0], *context, rules_);
+  const bool plan_only = use == Use::kExplain;
+  auto request = use == Use::kSpawn ? ReadSpawnInput(reader, info[0], *context, rules_)
+                                    : ReadExecInput(reader, info[0], *context, rules_);
   if (!request) return env.Undefined();
   request->plan_only = plan_only;
 
@@ -221,6 +237,9 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, bool plan_only) {
   }
   if (const auto call = reader.Function(input, "onStderr", "onStderr")) {
     waiting.on_stderr = Napi::Persistent(*call);
+  }
+  if (const auto call = reader.Function(input, "onEvent", "onEvent")) {
+    waiting.on_event = Napi::Persistent(*call);
   }
   napi_value done = nullptr;
   if (reader.failed() || napi_create_promise(env, &waiting.deferred, &done) != napi_ok) {

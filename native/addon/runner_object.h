@@ -13,7 +13,7 @@
 
 namespace native_runner {
 
-// What every native runner class does: exec, explain, abort, policyText, warm, close, pool.
+// What every native runner class does: exec, explain, spawn, abort, policyText, warm, close, pool.
 // JavaScript thread.
 class RunnerCore {
  public:
@@ -29,8 +29,9 @@ class RunnerCore {
   // Commands run in one session, which is still to be opened.
   void UseSession(std::shared_ptr<const SessionRuntime> runtime);
 
-  Napi::Value Exec(const Napi::CallbackInfo& info) { return Submit(info, false); }
-  Napi::Value Explain(const Napi::CallbackInfo& info) { return Submit(info, true); }
+  Napi::Value Exec(const Napi::CallbackInfo& info) { return Submit(info, Use::kExec); }
+  Napi::Value Explain(const Napi::CallbackInfo& info) { return Submit(info, Use::kExplain); }
+  Napi::Value Spawn(const Napi::CallbackInfo& info) { return Submit(info, Use::kSpawn); }
   void Abort(const Napi::CallbackInfo& info);
   void AbortAndWait(const Napi::CallbackInfo& info);
   Napi::Value PolicyText(const Napi::CallbackInfo& info);
@@ -40,8 +41,17 @@ class RunnerCore {
   Napi::Value Close(const Napi::CallbackInfo& info);
   Napi::Value Pool(const Napi::CallbackInfo& info);
 
+  // For a live process; see live_calls.cpp.
+  void Write(const Napi::CallbackInfo& info);
+  void EndInput(const Napi::CallbackInfo& info);
+  void Grant(const Napi::CallbackInfo& info);
+  void CloseOutput(const Napi::CallbackInfo& info);
+  void Signal(const Napi::CallbackInfo& info);
+  void Resize(const Napi::CallbackInfo& info);
+
  private:
-  Napi::Value Submit(const Napi::CallbackInfo& info, bool plan_only);
+  enum class Use { kExec, kExplain, kSpawn };
+  Napi::Value Submit(const Napi::CallbackInfo& info, Use use);
 
   Napi::Value AskPool(const Napi::CallbackInfo& info, bool closes);
 

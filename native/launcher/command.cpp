@@ -8,6 +8,7 @@
 #include "launcher/kernel/calls.h"
 #include "launcher/limits.h"
 #include "launcher/seccomp.h"
+#include "launcher/terminal.h"
 
 namespace native_runner {
 namespace {
@@ -40,6 +41,10 @@ int Become(void* argument) {
   // Without a pid namespace, a launcher that is killed takes at least the command along.
   if ((header.flags & kOrderIsInit) == 0) kernel::Control(PR_SET_PDEATHSIG, SIGKILL);
   long result = 0;
+  if ((header.flags & kOrderOwnSession) != 0) {
+    result = EnterSession((header.flags & kOrderTerminal) != 0);
+  }
+  if (result != 0) return Fail(failure, StartFailure::Step::kSession, result);
   failure->limit = ApplyLimits(header, &result);
   if (failure->limit != nullptr) return Fail(failure, StartFailure::Step::kLimits, result);
   result = start.landlock->Enter();

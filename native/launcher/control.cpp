@@ -136,12 +136,23 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) const {
   return is_order ? Received::kOrder : Received::kNonsense;
 }
 
-Control::Wake Control::Wait(int child_signal) const {
+Control::Wake Control::Wait(int child_signal, int* signal) const {
   pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}};
   // Without a descriptor for the signal we have to look for ourselves now and then.
   const timespec moment{0, 10'000'000};
   kernel::Poll(descriptors, 2, child_signal < 0 ? &moment : nullptr);
-  return descriptors[0].revents != 0 ? Wake::kEnd : Wake::kChild;
+  if (descriptors[0].revents == 0) return Wake::kChild;
+  char message[3] = {};  // one more than the longest: a message that is cut is not taken for it
+  const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);
+  *signal = message[1];
+  const bool is_signal = got == 2 && message[0] == kSignalMessage && *signal > 0;
+  return is_signal ? Wake::kSignal : Wake::kEnd;
+}
+
+bool Control::SendTerminal(int master) const {
+  Report report;
+  report.kind = ReportKind::kTerminal;
+  return Send(report, master);
 }
 
 bool Control::SendReady(std::uint32_t enforced) const {

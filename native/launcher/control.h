@@ -31,15 +31,18 @@ class Control {
   // is no order, or descriptor 3 is no socket.
   Received ReceiveOrder(ReceivedOrder* order) const;
 
-  enum class Wake { kChild, kEnd };
-  // Waits until the host wants an end or is gone (kEnd), or something may have happened to a child.
-  // Any message at all is taken for a kill.
-  Wake Wait(int child_signal) const;
+  enum class Wake { kChild, kSignal, kEnd };
+  // Waits until the host wants an end or is gone (kEnd), wants `signal` sent to the command
+  // (kSignal), or something may have happened to a child. Any other message is taken for a kill.
+  Wake Wait(int child_signal, int* signal) const;
 
   // Says that all checks passed and which EnforcedLayers are in force, and hands over our pidfd
   // where the kernel has such. False: it could not be said, so nothing may be started: a host that
   // hears of no kReady may have the command run elsewhere.
   [[nodiscard]] bool SendReady(std::uint32_t enforced) const;
+
+  // Hands over the master side of the command's terminal; before SendReady.
+  [[nodiscard]] bool SendTerminal(int master) const;
 
   // The last word of a run.
   void SendRefused(const Refusal& refusal) const;

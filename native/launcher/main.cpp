@@ -51,6 +51,10 @@ int Carry(MappedOrder& order) {
     control.SendRefused(refusal);
     return 0;
   }
+  if (!PrepareTerminal(control, order.header, &refusal)) {
+    control.SendRefused(refusal);
+    return 0;
+  }
   if (!control.SendReady(enforced)) return 0;
   if (is_session) {
     ServeSession(control, order, landlock, enforced);

@@ -76,6 +76,8 @@ bool RunAsInit(MappedOrder& order, int (*inside)(MappedOrder&)) {
   unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | SIGCHLD;
   if (is_session) flags |= CLONE_NEWNS;
   if (entry.maps_user) flags |= CLONE_NEWUSER;
+  // What `inside` closes (DropInput) is not to stay open here.
+  if ((order.header.flags & kOrderOwnSession) != 0) flags |= CLONE_FILES;
   const long pid = kernel::Clone(flags, stack + sizeof stack, Enter, &entry);
   if (pid < 0) return false;
   int status = 0;

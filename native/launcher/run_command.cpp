@@ -1,24 +1,38 @@
 #include "launcher/run_command.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 
 #include "launcher/children.h"
 #include "launcher/command.h"
 #include "launcher/kernel/calls.h"
 #include "launcher/start_failure.h"
+#include "launcher/terminal.h"
 #include "launcher/tree.h"
 #include "launcher/usage.h"
 
 namespace native_runner {
 namespace {
 
-// Returns when the command has ended, or when the host wants an end or is gone itself.
-void Watch(const Control& control, Children* children) {
+// Returns when the command has ended, or when the host wants an end or is gone itself. `group`: the
+// command's own process group, which signals are for; 0: it has none.
+void Watch(const Control& control, pid_t group, Children* children) {
   while (!children->command_ended()) {
-    const Control::Wake wake = control.Wait(children->signal_descriptor());
+    int signal = 0;
+    const Control::Wake wake = control.Wait(children->signal_descriptor(), &signal);
     children->Reap();
-    if (wake == Control::Wake::kEnd) return;
+    if (wake == Control::Wake::kEnd || (wake == Control::Wake::kSignal && group == 0)) return;
+    // While its leader is not reaped, no other process can have its number.
+    if (wake == Control::Wake::kSignal && !children->command_ended()) kernel::Kill(-group, signal);
   }
+}
+
+// Lets go of our stdin once the command has it, where the host feeds it for as long as it runs: the
+// host is to hear when the command has closed it.
+void DropInput(const OrderHeader& order) {
+  const bool is_pipe = (order.flags & (kOrderOwnSession | kOrderTerminal)) == kOrderOwnSession;
+  if (is_pipe) kernel::Close(STDIN_FILENO);
 }
 
 }  // namespace
@@ -28,8 +42,9 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
   const pid_t command = StartCommand(order, landlock, &failure);
   if (command < 0) return ReportStartFailure(control, order.argv[0], failure);
 
+  DropInput(order.header);
   Children children(command);
-  Watch(control, &children);
+  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children);
   const bool is_init = (order.header.flags & kOrderIsInit) != 0;
   const bool all_gone = KillTree(is_init, &children);
 
@@ -41,6 +56,10 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
   report.at_ns = children.command_ended_ns();
   AddUsage(&report);
   control.SendLast(report);
+}
+
+bool PrepareTerminal(const Control& control, const OrderHeader& header, Refusal* refusal) {
+  return (header.flags & kOrderTerminal) == 0 || OpenTerminal(control, header, refusal);
 }
 
 bool EnterDirectory(const char* cwd, Refusal* refusal) {

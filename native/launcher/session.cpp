@@ -33,10 +33,17 @@ bool TakePlaces(const CommandDescriptors& came) {
   }
   if (kernel::Duplicate(from[0], kControlDescriptor) < 0) return false;
   kernel::SetCloseOnExec(kControlDescriptor);
-  if (came.count <= kStateAt) return true;
-  const int state = from[kStateAt];
-  if (state == kStateDescriptor) return kernel::KeepOnExec(state) == 0;
-  return kernel::Duplicate(state, kStateDescriptor) >= 0;
+  if (came.count > kStateAt) {
+    const int state = from[kStateAt];
+    const long result = state == kStateDescriptor ? kernel::KeepOnExec(state)
+                                                  : kernel::Duplicate(state, kStateDescriptor);
+    if (result < 0) return false;
+  }
+  // Held here they would keep a pipe open that the command has closed.
+  for (std::size_t i = 0; i < came.count; ++i) {
+    if (from[i] != kStateDescriptor) kernel::Close(from[i]);
+  }
+  return true;
 }
 
 int RunEntered(void* argument) {
@@ -49,7 +56,8 @@ int RunEntered(void* argument) {
   Refusal refusal;
   const long result = kernel::Control(PR_SET_CHILD_SUBREAPER, 1);
   if (result != 0) refusal.Because("tree-kill:subreaper", result);
-  if (result != 0 || !EnterDirectory(order.cwd, &refusal)) {
+  if (result != 0 || !EnterDirectory(order.cwd, &refusal) ||
+      !PrepareTerminal(control, order.header, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }

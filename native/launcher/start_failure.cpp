@@ -39,6 +39,9 @@ void ReportStartFailure(const Control& control, const char* command, const Start
     case StartFailure::Step::kProcess:
       refusal.Because("cannot start a process", -failure.error);
       break;
+    case StartFailure::Step::kSession:
+      refusal.Because("terminal: cannot make a session", -failure.error);
+      break;
     case StartFailure::Step::kLimits:
       refusal.text.Add("rlimits: ");
       refusal.Because(failure.limit, -failure.error);

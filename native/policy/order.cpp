@@ -7,7 +7,8 @@
 namespace native_runner {
 
 static_assert(std::is_trivially_copyable_v<OrderHeader>);
-static_assert(sizeof(OrderHeader) == 8 * sizeof(std::uint32_t) + 9 * sizeof(std::uint64_t),
+static_assert(sizeof(OrderHeader) ==
+                  7 * sizeof(std::uint32_t) + 2 * sizeof(std::uint16_t) + 9 * sizeof(std::uint64_t),
               "padding would make the layout depend on the compiler");
 
 namespace {
@@ -29,7 +30,14 @@ const char* CheckHeader(const OrderHeader& header, std::size_t size) {
   if (header.magic != kOrderMagic) return "the order has a wrong magic number";
   if (header.version != kOrderVersion) return "the order has another version than the launcher";
   if ((header.flags & ~kOrderKnownFlags) != 0) return "the order has unknown flags";
-  if (header.reserved != 0) return "the order has a reserved field that is not zero";
+  const bool has_terminal = (header.flags & kOrderTerminal) != 0;
+  if (has_terminal && (header.flags & kOrderOwnSession) == 0) {
+    return "the order has a terminal without a session";
+  }
+  if (has_terminal != (header.terminal_columns != 0) ||
+      has_terminal != (header.terminal_rows != 0)) {
+    return "the order has a terminal without a size, or a size without a terminal";
+  }
   if (header.argc == 0) return "the order has no command";
   if (header.text_bytes != size - sizeof(OrderHeader)) return "the order has a wrong length";
   return nullptr;

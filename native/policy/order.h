@@ -17,7 +17,7 @@ namespace native_runner {
 // launcher binary must refuse rather than guess.
 
 inline constexpr std::uint32_t kOrderMagic = 0x4e525531;  // "NRU1"
-inline constexpr std::uint32_t kOrderVersion = 2;
+inline constexpr std::uint32_t kOrderVersion = 3;
 inline constexpr std::uint64_t kNoLimit = UINT64_MAX;
 
 // What must be in force before the command starts; the launcher checks each and refuses otherwise.
@@ -36,8 +36,11 @@ enum OrderFlag : std::uint32_t {
   kOrderOwnNetworkNamespace = 1u << 11,
   kOrderCheckFiles = 1u << 12,  // the rules of kinds `h`, `s` and `o` hold
   kOrderSession = 1u << 13,     // run no command: wait for those that the host sends (report.h)
+  kOrderOwnSession = 1u << 14,  // the command leads a session and a process group (setsid(2)), to
+                                // which the host's signals go
+  kOrderTerminal = 1u << 15,    // with it, a terminal of the header's size is its 0, 1 and 2
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0x3fff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0xffff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
 inline constexpr char kRuleRead = 'r';    // read, list, execute
@@ -59,7 +62,8 @@ struct OrderHeader {
   std::uint32_t envc = 0;
   std::uint32_t rulec = 0;
   std::uint32_t required = 0;  // EnforcedLayer bits (report.h) without which nothing may run
-  std::uint32_t reserved = 0;
+  std::uint16_t terminal_columns = 0;  // kOrderTerminal only: characters, from 1 on
+  std::uint16_t terminal_rows = 0;
   std::uint64_t data_bytes = kNoLimit;   // RLIMIT_DATA
   std::uint64_t cpu_seconds = kNoLimit;  // RLIMIT_CPU
   std::uint64_t processes = kNoLimit;    // RLIMIT_NPROC

@@ -12,6 +12,9 @@ constexpr int kSigKill = 9;
 constexpr int kSigXcpu = 24;
 constexpr int kSigXfsz = 25;
 constexpr std::uint64_t kMicrosecondsPerSecond = 1'000'000;
+constexpr char kTerminalFix[] =
+    "leave out `pty`, or give the sandbox a /dev with ptmx and pts (Bubblewrap: no `devBind: "
+    "false`)";
 
 // waitpid(2)'s encoding on Linux.
 int TerminationSignal(std::int32_t status) {
@@ -104,7 +107,10 @@ Outcome OutcomeOfFailedStart(const Report& report) {
                      std::find(std::begin(report.text), std::end(report.text), '\0'));
   if (reason.empty()) reason = "the launcher refused to start the command";
   if (report.error != 0) reason += ": " + std::generic_category().message(report.error);
-  return SetupFailed(std::move(reason));
+  const bool is_terminal = reason.starts_with("terminal: ");
+  Outcome outcome = SetupFailed(std::move(reason));
+  if (is_terminal) outcome.fix = kTerminalFix;
+  return outcome;
 }
 
 Outcome TimedOut() {

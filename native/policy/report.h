@@ -10,7 +10,8 @@ namespace native_runner {
 // (SOCK_SEQPACKET). The supervisor tells the launcher: one message with the order, as bytes after
 // kOrderMessage or in a file that comes with it (SCM_RIGHTS), later at most one byte kKillMessage,
 // which may also come instead of the order. kInputMessage with a descriptor, before the order,
-// replaces stdin.
+// replaces stdin. kSignalMessage and a byte, a signal's number, any time after the order: for the
+// command's process group (kOrderOwnSession).
 //
 // To a session (kOrderSession) it says kCommandMessage, with these descriptors: the launcher's end
 // of the command's own control socket, on which all the above goes on as ever; stdin, stdout,
@@ -19,6 +20,7 @@ namespace native_runner {
 inline constexpr char kOrderMessage = 'o';
 inline constexpr char kInputMessage = 'i';
 inline constexpr char kKillMessage = 'k';
+inline constexpr char kSignalMessage = 's';
 inline constexpr char kCommandMessage = 'c';
 
 inline constexpr std::size_t kStateAt = 4;
@@ -35,7 +37,13 @@ enum class ReportKind : std::uint32_t {
   kExited = 4,    // the command ended: `wait_status` and usage; nothing of the tree is left
                   // except, in a pid namespace, ourselves
   kStanding = 5,  // set-up is over and no order has come yet; carries our pidfd
+  kTerminal = 6,  // before kReady: carries the master side of the command's terminal
 };
+
+// Whether it is the last word of a run.
+constexpr bool IsLast(ReportKind kind) {
+  return kind == ReportKind::kRefused || kind == ReportKind::kFailed || kind == ReportKind::kExited;
+}
 
 // Of what the launcher may or may not be able to have, what is in force (kReady).
 enum EnforcedLayer : std::uint32_t {

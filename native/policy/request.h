@@ -1,14 +1,21 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "policy/limits.h"
+#include "policy/terminal_size.h"
 
 namespace native_runner {
 
-// One call of exec, read and copied from JavaScript once.
+// What only a process that is spoken with while it runs has (spawn).
+struct LiveRequest {
+  std::optional<TerminalSize> terminal;  // none: three pipes
+};
+
+// One call of exec or spawn, read and copied from JavaScript once.
 struct ExecRequest {
   std::vector<std::string> argv;               // argv[0] is never empty, no NUL bytes
   std::string cwd;                             // as the caller wrote it; see workspace_path.h
@@ -18,7 +25,8 @@ struct ExecRequest {
   Limits limits;
   bool stream_stdout = false;
   bool stream_stderr = false;
-  bool plan_only = false;          // explain: decide everything, start nothing
+  bool plan_only = false;  // explain: decide everything, start nothing
+  std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
   std::uint64_t submitted_ns = 0;  // when it was; 0: it waits for nothing
 };

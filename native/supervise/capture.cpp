@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <cstring>
 
 namespace native_runner {
@@ -48,13 +48,7 @@ void Capture::Finish() {
   pipe_.Close();
 }
 
-Capture::Progress Capture::AfterFailure(ssize_t result) {
-  if (result == 0) return Progress::kEnd;
-  if (errno == EINTR) return Progress::kMore;
-  return errno == EAGAIN ? Progress::kEmpty : Progress::kEnd;
-}
-
-Capture::Progress Capture::ReadOnce() {
+Output::Progress Capture::ReadOnce() {
   const auto [space, room] = buffer_.Space();
   if (room == 0) return DropOnce();
   const ssize_t got = read(pipe_.get(), space, room);
@@ -69,13 +63,13 @@ Capture::Progress Capture::ReadOnce() {
   return AfterFailure(got);
 }
 
-Capture::Progress Capture::DropOnce() {
+Output::Progress Capture::DropOnce() {
   if (!widened_) WidenPipe();
-  if (opening_size_ < opening_.size()) {  // limit 0: keep a set-up's complaint all the same
-    const ssize_t got =
-        read(pipe_.get(), opening_.data() + opening_size_, opening_.size() - opening_size_);
+  if (!remembers_all()) {  // limit 0: keep a set-up's complaint all the same
+    std::array<std::uint8_t, kOpeningBytes> piece;
+    const ssize_t got = read(pipe_.get(), piece.data(), kOpeningBytes - opening().size());
     if (got <= 0) return AfterFailure(got);
-    opening_size_ += static_cast<std::size_t>(got);
+    Remember(piece.data(), static_cast<std::size_t>(got));
     buffer_.Skip(static_cast<std::uint64_t>(got));
     return Progress::kMore;
   }
@@ -89,11 +83,7 @@ Capture::Progress Capture::DropOnce() {
 }
 
 void Capture::Keep(const std::uint8_t* data, std::size_t size) {
-  if (opening_size_ < opening_.size()) {
-    const std::size_t count = std::min(size, opening_.size() - opening_size_);
-    std::memcpy(opening_.data() + opening_size_, data, count);
-    opening_size_ += count;
-  }
+  Remember(data, size);
   if (on_chunk_ && !buffer_.full()) on_chunk_(data, size);
   buffer_.Commit(size);
 }

@@ -78,7 +78,12 @@ void Control::SendKill() {
       send(socket_.get(), &kKillMessage, 1, MSG_NOSIGNAL | MSG_DONTWAIT));  // EPIPE: already gone
 }
 
-Control::Received Control::Receive(Report* report, Descriptor* pidfd) {
+void Control::SendSignal(int signal) {
+  const char message[] = {kSignalMessage, static_cast<char>(signal)};
+  static_cast<void>(send(socket_.get(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+Control::Received Control::Receive(Report* report, Descriptor* carried) {
   iovec part{report, sizeof *report};
   DescriptorSpace space{};
   msghdr message{};
@@ -94,7 +99,7 @@ Control::Received Control::Receive(Report* report, Descriptor* pidfd) {
   if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
     int descriptor = -1;
     std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-    *pidfd = Descriptor(descriptor);
+    *carried = Descriptor(descriptor);
   }
   return got == static_cast<ssize_t>(sizeof *report) ? Received::kReport : Received::kClosed;
 }

@@ -30,10 +30,12 @@ class Control {
   void SendKill();
   // To a session: the descriptors of a command (report.h). Not kept.
   Sent SendCommand(std::span<const int> descriptors);
+  void SendSignal(int signal);  // to the command; see kSignalMessage
 
   enum class Received { kReport, kNothing, kClosed };
-  // `pidfd` is filled when the report carries one.
-  Received Receive(Report* report, Descriptor* pidfd);
+  // `carried` is filled when the report carries a descriptor: the launcher's pidfd, or (kTerminal)
+  // a terminal.
+  Received Receive(Report* report, Descriptor* carried);
 
   void Close() { socket_.Close(); }
 

@@ -65,7 +65,7 @@ bool EnteredSandbox::end_is_proof() const {
 void EnteredSandbox::NoteReport(const Report& report) {
   has_launcher_ = true;
   if (report.kind == ReportKind::kReady) may_run_ = true;
-  if (report.kind == ReportKind::kReady || report.kind == ReportKind::kStanding) return;
+  if (!IsLast(report.kind)) return;
   has_ended_ = true;
   is_proved_ = report.kind != ReportKind::kExited || report.error == 0;
 }

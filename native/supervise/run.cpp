@@ -31,17 +31,27 @@ Run::Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest req
     : shared_(shared),
       runtime_(std::move(runtime)),
       request_(std::move(request)),
-      listener_(std::move(listener)),
-      out_(KeepRuleFor(request_.limits.max_stdout_bytes, request_.limits.keep),
-           request_.stream_stdout
-               ? [this](const std::uint8_t* data,
-                        std::size_t size) { listener_.on_chunk(Stream::kStdout, data, size); }
-               : Capture::Chunk()),
-      err_(KeepRuleFor(request_.limits.max_stderr_bytes, request_.limits.keep),
-           request_.stream_stderr
-               ? [this](const std::uint8_t* data,
-                        std::size_t size) { listener_.on_chunk(Stream::kStderr, data, size); }
-               : Capture::Chunk()) {}
+      listener_(std::move(listener)) {
+  if (request_.live) {
+    live_ = std::make_unique<LiveProcess>(*request_.live, listener_.on_chunk, listener_.on_event);
+  }
+  out_ = MakeOutput(Stream::kStdout);
+  err_ = MakeOutput(Stream::kStderr);
+}
+
+std::unique_ptr<Output> Run::MakeOutput(Stream stream) {
+  if (live_) return live_->MakeOutput(stream);
+  const bool is_out = stream == Stream::kStdout;
+  const Limits& limits = request_.limits;
+  Capture::Chunk on_chunk;
+  if (is_out ? request_.stream_stdout : request_.stream_stderr) {
+    on_chunk = [this, stream](const std::uint8_t* data, std::size_t size) {
+      listener_.on_chunk(stream, data, size);
+    };
+  }
+  const std::uint64_t most = is_out ? limits.max_stdout_bytes : limits.max_stderr_bytes;
+  return std::make_unique<Capture>(KeepRuleFor(most, limits.keep), std::move(on_chunk));
+}
 
 void Run::Start() {
   moments_.submitted = request_.submitted_ns;
@@ -74,6 +84,7 @@ void Run::Launch(Preparation preparation) {
   const bool keeps_state = !preparation.argv.empty();
   if (keeps_state) request_.argv = std::move(preparation.argv);
   if (!preparation.environment.empty()) request_.environment = std::move(preparation.environment);
+  if (live_) live_->Complete(&preparation.order);
   const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
                                  request_.environment, preparation.rules);
   if (preparation.session) return Enter(*preparation.session, keeps_state, order);
@@ -102,7 +113,8 @@ void Run::LaunchNew(Preparation preparation, std::span<const std::byte> order) {
   if (!made) return FinishWithout(made.error());
   sandbox_ = std::move(*made);
   phase_ = Phase::kRunning;
-  bool going = sandbox_->Watch(shared_.loop, this, false) && StartPipes();
+  bool going = sandbox_->Watch(shared_.loop, this, live_ != nullptr) && StartPipes() &&
+               (!live_ || SendInput());
   if (cgroup_) {
     going = going && cgroup_->Add(sandbox_->child_pid());
     const Gate gate = std::move(preparation.gate);
@@ -135,8 +147,8 @@ void Run::Enter(Session& session, bool keeps_state, std::span<const std::byte> o
   if (!made) return FinishWithout(made.error());
   sandbox_ = std::move(*made);
   phase_ = Phase::kRunning;
-  const bool going = sandbox_->Watch(shared_.loop, this, false) && SendInput() && StartPipes() &&
-                     sandbox_->SendOrder(order) == Control::Sent::kSent;
+  const bool going = sandbox_->Watch(shared_.loop, this, live_ != nullptr) && SendInput() &&
+                     StartPipes() && sandbox_->SendOrder(order) == Control::Sent::kSent;
   if (!going) End(SetupFailed("cannot hand the command to the session"));
 }
 
@@ -149,6 +161,7 @@ bool Run::AddInput() {
 }
 
 bool Run::SendInput() {
+  if (live_) return live_->SendInput(shared_.loop, sandbox_.get());
   if (!AddInput()) return false;
   if (!input_.read.valid()) return true;
   const Descriptor read = std::move(input_.read);
@@ -157,19 +170,21 @@ bool Run::SendInput() {
 
 bool Run::StartPipes() {
   const int null_device = shared_.null_device.get();
-  return out_.Start(shared_.loop, sandbox_->TakeStdout(), null_device) &&
-         err_.Start(shared_.loop, sandbox_->TakeStderr(), null_device) &&
+  const bool has_terminal = live_ && live_->has_terminal();  // which takes the place of stdout
+  return (has_terminal || out_->Start(shared_.loop, sandbox_->TakeStdout(), null_device)) &&
+         err_->Start(shared_.loop, sandbox_->TakeStderr(), null_device) &&
          (!input_.write.valid() ||
           feeder_.Start(shared_.loop, std::move(input_.write), std::move(request_.stdin_bytes)));
 }
 
 void Run::OnReport(const Report& report) {
-  if (report.kind == ReportKind::kStanding) return;
+  if (report.kind == ReportKind::kStanding || report.kind == ReportKind::kTerminal) return;
   if (report.kind == ReportKind::kReady) {
     ready_ = true;
     moments_.ready = report.at_ns;
     RecordEnforced(report.enforced);
-    if (std::exchange(waits_for_set_up_, false) && !StartPipes() && !cause_) {
+    const bool going = !std::exchange(waits_for_set_up_, false) || StartPipes();
+    if (!(going && (!live_ || live_->Begin(shared_.loop, sandbox_.get()))) && !cause_) {
       cause_ = SetupFailed("cannot watch the command's pipes");
       deadline_.Start(shared_.loop, 0, 0, [this] { End(*cause_); });
     }
@@ -228,17 +243,23 @@ void Run::End(Outcome cause) {
   sandbox_->End();
 }
 
+void Run::Do(LiveOrder order) {
+  const bool runs = phase_ == Phase::kRunning && ready_ && !cause_;
+  if (live_ && phase_ != Phase::kDone) live_->Do(std::move(order), runs ? sandbox_.get() : nullptr);
+}
+
 void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();
   feeder_.Stop();
-  out_.Finish();
-  err_.Finish();
+  if (live_) live_->Finish();
+  out_->Finish();
+  err_->Finish();
   RunResult result;
   result.outcome = FinalOutcome();
   result.usage = FinalUsage();
-  result.out = {out_.Take(), out_.total(), out_.truncated()};
-  result.err = {err_.Take(), err_.total(), err_.truncated()};
+  result.out = {out_->Take(), out_->total(), out_->truncated()};
+  result.err = {err_->Take(), err_->total(), err_->truncated()};
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
   moments_.ended = uv_hrtime();
   result.duration_ms =
@@ -273,13 +294,13 @@ Outcome Run::FinalOutcome() {
   } else if (ready_) {
     outcome = Signaled(SIGKILL);  // somebody on the host ended the sandbox
   } else if (const auto status = sandbox_->child_status()) {
-    outcome = SetupFailed(Complaint(record_, *status, err_.opening()));
+    outcome = SetupFailed(Complaint(record_, *status, err_->opening()));
   } else {
     outcome = SetupFailed("the session ended before the command was started");
   }
   if (outcome.kind == OutcomeKind::kSetupFailed &&
-      err_.opening().find(outcome.reason) == std::string_view::npos) {
-    err_.Append("native-runner: " + outcome.reason + "\n");
+      err_->opening().find(outcome.reason) == std::string_view::npos) {
+    err_->Append("native-runner: " + outcome.reason + "\n");
   }
   return outcome;
 }

@@ -11,17 +11,17 @@
 #include "supervise/cgroup.h"
 #include "supervise/feeder.h"
 #include "supervise/handle.h"
+#include "supervise/live_process.h"
 #include "supervise/run_result.h"
 #include "supervise/runtime.h"
 #include "supervise/sandbox.h"
+#include "supervise/stream.h"
 
 namespace native_runner {
 
-enum class Stream { kStdout, kStderr };
-
-// One call of exec from its start to its proved end: a command in a sandbox of its own, made for it
-// or taken from those that stand. Supervisor thread only; owned by the Supervisor and, while a
-// runtime prepares, by the preparation's callback.
+// One call of exec or spawn from its start to its proved end: a command in a sandbox of its own,
+// made for it or taken from those that stand. Supervisor thread only; owned by the Supervisor and,
+// while a runtime prepares, by the preparation's callback.
 //
 // The first cause of the end is the outcome: an exit that was reported, a deadline, an abort. A run
 // is over when its sandbox is gone.
@@ -29,7 +29,8 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
  public:
   struct Listener {
     std::function<void(Stream, const std::uint8_t*, std::size_t)> on_chunk;
-    std::function<void(RunResult)> on_end;  // once, last
+    std::function<void(LiveEvent)> on_event;  // of spawn
+    std::function<void(RunResult)> on_end;    // once, last
     // A sandbox that stands and is as the fingerprint says, or none. For requests that may have
     // one.
     std::function<std::unique_ptr<Sandbox>(const Fingerprint&)> take;
@@ -44,6 +45,9 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   // Ends the run early; it reports its outcome once its end is proved.
   void Abort() { End(Aborted()); }
 
+  // For a run of spawn; what comes too late is dropped.
+  void Do(LiveOrder order);
+
  private:
   enum class Phase { kNew, kPreparing, kRunning, kDone };
 
@@ -52,6 +56,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void LaunchNew(Preparation preparation, std::span<const std::byte> order);
   void LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte> order);
   void Enter(Session& session, bool keeps_state, std::span<const std::byte> order);
+  std::unique_ptr<Output> MakeOutput(Stream stream);
   bool AddInput();
   bool SendInput();
   bool StartPipes();
@@ -75,8 +80,9 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   RunRecord record_;
   std::unique_ptr<Cgroup> cgroup_;
   std::shared_ptr<const void> holds_;  // the runtime's
-  Capture out_;
-  Capture err_;
+  std::unique_ptr<Output> out_;
+  std::unique_ptr<Output> err_;
+  std::unique_ptr<LiveProcess> live_;  // of spawn; below its outputs
   Feeder feeder_;
   PipeEnds input_;  // until the feeder and the sandbox have its ends
   std::unique_ptr<Sandbox> sandbox_;

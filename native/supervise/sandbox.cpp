@@ -7,8 +7,8 @@ namespace native_runner {
 void Sandbox::Receive() {
   while (!control_closed_) {
     Report report;
-    Descriptor pidfd;
-    switch (control_.Receive(&report, &pidfd)) {
+    Descriptor carried;
+    switch (control_.Receive(&report, &carried)) {
       case Control::Received::kNothing:
         return;
       case Control::Received::kClosed:
@@ -16,7 +16,9 @@ void Sandbox::Receive() {
         control_poll_.Stop();
         return;
       case Control::Received::kReport:
-        if (pidfd.valid()) launcher_ = std::move(pidfd);
+        if (carried.valid()) {
+          (report.kind == ReportKind::kTerminal ? terminal_ : launcher_) = std::move(carried);
+        }
         NoteReport(report);
         user_->OnReport(report);
     }

@@ -25,7 +25,8 @@ class Sandbox {
     User(const User&) = delete;
     User& operator=(const User&) = delete;
 
-    // kStanding if it had to wait for its order, kReady, and one of the others.
+    // kStanding if it had to wait for its order, kTerminal if it was to make one, kReady, and one
+    // of the others.
     virtual void OnReport(const Report& report) = 0;
     // Once, and last; the sandbox may be destroyed in it.
     virtual void OnGone() = 0;
@@ -36,14 +37,15 @@ class Sandbox {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  // `until_ready`: reports up to kStanding or kReady are told as they come, which a kind need not
-  // do otherwise: a wake-up less is host CPU saved. False: it can't be watched; End() still ends
-  // it.
+  // `until_ready`: reports up to kReady, or to kStanding while no order was sent, are told as they
+  // come, which a kind need not do otherwise: a wake-up less is host CPU saved. False: it can't be
+  // watched; End() still ends it.
   [[nodiscard]] virtual bool Watch(uv_loop_t* loop, User* user, bool until_ready) = 0;
   void set_user(User* user) { user_ = user; }
 
   Descriptor TakeStdout() { return std::move(out_); }
   Descriptor TakeStderr() { return std::move(err_); }
+  Descriptor TakeTerminal() { return std::move(terminal_); }  // from kTerminal on
 
   // The descriptor that is to take the place of stdin; before the order.
   virtual Control::Sent SendInput(int descriptor) { return control_.SendInput(descriptor); }
@@ -55,6 +57,9 @@ class Sandbox {
   Control::Sent SendCommand(std::span<const int> descriptors) {
     return control_.SendCommand(descriptors);
   }
+
+  // To the command's process group, if it has one of its own; from kReady on.
+  void SendSignal(int signal) { control_.SendSignal(signal); }
 
   // Hands the reports that have arrived to the user, without waiting.
   void Receive();
@@ -85,6 +90,7 @@ class Sandbox {
   Control control_;
   Descriptor out_;
   Descriptor err_;
+  Descriptor terminal_;  // its master side
   Descriptor launcher_;  // pidfd, once it has reported
   Poll control_poll_;
   bool own_init_ = false;

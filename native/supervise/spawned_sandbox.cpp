@@ -69,6 +69,8 @@ bool SpawnedSandbox::WatchControl() {
 
 void SpawnedSandbox::NoteReport(const Report& report) {
   switch (report.kind) {
+    case ReportKind::kTerminal:
+      break;
     case ReportKind::kReady:
       own_init_ |= (report.enforced & kEnforcedOwnInit) != 0;
       has_launcher_ = true;

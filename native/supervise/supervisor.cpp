@@ -67,6 +67,9 @@ void Supervisor::Submit(Job job) {
 void Supervisor::Abort(std::uint64_t run) {
   Post(AbortOrder{run});
 }
+void Supervisor::Direct(std::uint64_t run, LiveOrder order) {
+  Post(Direction{run, std::move(order)});
+}
 void Supervisor::Submit(PoolRequest request) {
   Post(std::move(request));
 }
@@ -102,13 +105,11 @@ void Supervisor::OnOrders() {
   }
   for (Order& order : orders) {
     if (auto* job = std::get_if<Job>(&order)) {
-      const std::uint64_t lane = job->lane;
-      if (closing_) {
-        CancelWaiting(*job, true);
-        continue;
+      Take(std::move(*job));
+    } else if (auto* direction = std::get_if<Direction>(&order)) {
+      if (const auto found = runs_.find(direction->run); found != runs_.end()) {
+        found->second->Do(std::move(direction->order));
       }
-      lanes_[lane].waiting.push_back(std::move(*job));
-      Fill(lane);
     } else if (const auto* abort = std::get_if<AbortOrder>(&order)) {
       AbortRun(abort->run);
     } else if (const auto* request = std::get_if<PoolRequest>(&order)) {
@@ -119,6 +120,14 @@ void Supervisor::OnOrders() {
       BeginClose();
     }
   }
+}
+
+void Supervisor::Take(Job job) {
+  if (closing_) return CancelWaiting(job, true);
+  if (job.request.live) return Begin(std::move(job));
+  const std::uint64_t lane = job.lane;
+  lanes_[lane].waiting.push_back(std::move(job));
+  Fill(lane);
 }
 
 void Supervisor::Fill(std::uint64_t lane) {
@@ -139,15 +148,20 @@ void Supervisor::Fill(std::uint64_t lane) {
 void Supervisor::Begin(Job job) {
   const std::uint64_t id = job.run;
   Run::Listener listener;
-  if (job.request.stream_stdout || job.request.stream_stderr) {
+  const bool is_live = job.request.live.has_value();
+  if (is_live || job.request.stream_stdout || job.request.stream_stderr) {
     listener.on_chunk = [this, id](Stream stream, const std::uint8_t* data, std::size_t size) {
       listener_->OnChunk(id, stream, {data, data + size});
     };
   }
+  if (is_live) {
+    listener.on_event = [this, id](LiveEvent event) { listener_->OnEvent(id, event); };
+  }
   const SandboxPools::Place place =
-      job.request.plan_only ? SandboxPools::Place() : std::move(job.pool);
+      job.request.plan_only || is_live ? SandboxPools::Place() : std::move(job.pool);
   const std::uint64_t pool = place.number;
-  listener.on_end = [this, id, lane = job.lane, pool](RunResult result) {
+  const auto lane = is_live ? std::nullopt : std::optional(job.lane);
+  listener.on_end = [this, id, lane, pool](RunResult result) {
     OnRunEnd(id, lane, pool, std::move(result));
   };
   listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
@@ -158,16 +172,16 @@ void Supervisor::Begin(Job job) {
   run->Start();
 }
 
-void Supervisor::OnRunEnd(std::uint64_t run, std::uint64_t lane, std::uint64_t pool,
+void Supervisor::OnRunEnd(std::uint64_t run, std::optional<std::uint64_t> lane, std::uint64_t pool,
                           RunResult result) {
   runs_.erase(run);
   pools_.RunEnds(pool);
-  --lanes_[lane].in_flight;
+  if (lane) --lanes_[*lane].in_flight;
   listener_->OnEnd(run, std::move(result));
   if (closing_) {
     CloseLoopIfDone();
-  } else if (!filling_) {
-    Fill(lane);
+  } else if (lane && !filling_) {
+    Fill(*lane);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,6 +29,7 @@ class RunListener {
  public:
   virtual ~RunListener() = default;
   virtual void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) = 0;
+  virtual void OnEvent(std::uint64_t run, LiveEvent event) = 0;  // of a live process
   virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
   // The answer to FillPool or ClosePool: how many sandboxes stand.
   virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
@@ -53,7 +55,8 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Runs of one lane start in order, at most `lane_width` of them at once; the others wait.
+  // Runs of one lane start in order, at most `lane_width` of them at once; the others wait. A live
+  // process is in no lane: it may run for days, and would keep the others waiting.
   struct Job {
     std::uint64_t run = 0;  // unique
     std::uint64_t lane = 0;
@@ -64,6 +67,8 @@ class Supervisor {
   };
   void Submit(Job job);
   void Abort(std::uint64_t run);
+  // For a live process.
+  void Direct(std::uint64_t run, LiveOrder order);
 
   // Makes what is missing in a runner's pool; ends all in it, for good. `request` is unique.
   struct PoolRequest {
@@ -86,12 +91,16 @@ class Supervisor {
   struct AbortOrder {
     std::uint64_t run;
   };
+  struct Direction {
+    std::uint64_t run;
+    LiveOrder order;
+  };
   struct SessionOrder {
     std::uint64_t session;
     std::shared_ptr<const SessionRuntime> opens;  // none: it is to be closed
   };
   struct CloseOrder {};
-  using Order = std::variant<Job, AbortOrder, PoolRequest, SessionOrder, CloseOrder>;
+  using Order = std::variant<Job, AbortOrder, Direction, PoolRequest, SessionOrder, CloseOrder>;
   struct Lane {
     std::size_t in_flight = 0;
     std::deque<Job> waiting;
@@ -103,11 +112,13 @@ class Supervisor {
   static void Main(void* self);
   void Post(Order order);
   void OnOrders();
+  void Take(Job job);
   void Fill(std::uint64_t lane);
   void Begin(Job job);
   void AbortRun(std::uint64_t run);
   void CancelWaiting(const Job& job, bool closing);
-  void OnRunEnd(std::uint64_t run, std::uint64_t lane, std::uint64_t pool, RunResult result);
+  void OnRunEnd(std::uint64_t run, std::optional<std::uint64_t> lane, std::uint64_t pool,
+                RunResult result);
   void ServePool(const PoolRequest& request);
   void ServeSession(const SessionOrder& order);
   void BeginClose();

@@ -98,6 +98,13 @@ int TypeIntoTerminal(int argc, char** argv) {
   return Say(errno == 0 ? 0 : -1);
 }
 
+// Types a byte into the terminal that is our stdin.
+int TypeIntoStdin(int argc, char** argv) {
+  (void)argc;
+  (void)argv;
+  return Say(ioctl(STDIN_FILENO, TIOCSTI, "x"));
+}
+
 // What /proc/self/status says of capabilities, no_new_privs and seccomp, without /proc.
 int ShowRights(int argc, char** argv) {
   (void)argc;

@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
       {"landlock-abi", ShowLandlockAbi},
       {"signal", Signal},
       {"tiocsti", TypeIntoTerminal},
+      {"type", TypeIntoStdin},
       {"int80", CallAs32Bit},
       {"reap", Reap},
       {"with-fd", WithDescriptor},

@@ -12,5 +12,5 @@ Try OpenForReading, OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, Ope
 Try Truncate, ChangeMode, ChangeTimes;
 Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces;
 Try ShowRights, ShowLandlockAbi, Signal;
-Try TypeIntoTerminal, CallAs32Bit;
+Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
 Try Reap, WithDescriptor, Linger;

@@ -87,6 +87,34 @@ export const kInputs: Wrong[] = [
   ["onStderr", { onStderr: {} }, kType],
 ];
 
+/** What spawn takes too, or takes alone; what it has in another form is in the unit tests. */
+export const kSpawnInputs: Wrong[] = [
+  ...kInputs.filter(([field]) => !/^(stdin|onStd|limits\.(maxStd|keep))/.test(field)),
+  ["pty", { pty: true }, kType],
+  ["pty", { pty: null }, kType],
+  ["pty", { pty: "xterm" }, kType],
+  ["pty.cols", { pty: {} }, kType],
+  ["pty.rows", { pty: { cols: 80 } }, kType],
+  ["pty.cols", { pty: { cols: "80", rows: 24 } }, kType],
+  ["pty.cols", { pty: { cols: 0, rows: 24 } }, kRange],
+  ["pty.rows", { pty: { cols: 80, rows: 65536 } }, kRange],
+  ["pty.rows", { pty: { cols: 80, rows: -1 } }, kRange],
+  ["pty.rows", { pty: { cols: 80, rows: 1.5 } }, kRange],
+  ["pty.cols", { pty: { cols: Number.NaN, rows: 24 } }, kRange],
+  ["pty.term", { pty: { cols: 80, rows: 24, term: 5 } }, kType],
+  ["TERM", { pty: { cols: 80, rows: 24, term: "a\0b" } }, kValue],
+];
+
+/** Of a terminal's new size. */
+export const kSizes: [string, unknown, string][] = [
+  ["size", undefined, kType],
+  ["size", 5, kType],
+  ["size.cols", {}, kType],
+  ["size.rows", { cols: 1 }, kType],
+  ["size.cols", { cols: 0, rows: 1 }, kRange],
+  ["size.rows", { cols: 1, rows: 70_000 }, kRange],
+];
+
 export const kOptions: Wrong[] = [
   ["shadowDir", { shadowDir: undefined }, kType],
   ["shadowDir", { shadowDir: 1 }, kType],

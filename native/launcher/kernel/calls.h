@@ -121,6 +121,10 @@ inline bool Exists(const char* path) {
 inline long ChangeDirectory(const char* path) {
   return Call(SYS_chdir, path);
 }
+template <typename T>
+long DeviceControl(int fd, unsigned long request, T argument) {
+  return Call(SYS_ioctl, fd, request, argument);
+}
 
 // Sockets and waiting.
 inline long Send(int fd, const msghdr* message, int flags) {
@@ -154,6 +158,9 @@ inline pid_t Wait(pid_t pid, int* status, int flags) {
 }
 inline long Kill(pid_t pid, int signal) {
   return Call(SYS_kill, pid, signal);
+}
+inline long NewSession() {
+  return Call(SYS_setsid);
 }
 inline int OpenPidfd(pid_t pid) {
   return static_cast<int>(Call(SYS_pidfd_open, pid, 0));

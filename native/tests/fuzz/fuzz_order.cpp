@@ -65,7 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   header.magic = native_runner::kOrderMagic;
   header.version = native_runner::kOrderVersion;
   header.flags &= native_runner::kOrderKnownFlags;
-  header.reserved = 0;
+  header.terminal_columns = header.terminal_rows =
+      (header.flags & native_runner::kOrderTerminal) != 0 ? 80 : 0;
   header.text_bytes = size - sizeof header;
   std::uint32_t strings = 0;
   for (std::size_t i = sizeof header; i < size; ++i)

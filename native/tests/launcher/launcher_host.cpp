@@ -94,7 +94,7 @@ LauncherHost::~LauncherHost() {
     // The launcher ends its tree by itself; a kill would only hide that it hangs.
     waitpid(pid_, nullptr, 0);
   }
-  for (const int fd : {out_, err_, pidfd_}) {
+  for (const int fd : {out_, err_, pidfd_, terminal_}) {
     if (fd >= 0) close(fd);
   }
 }
@@ -142,6 +142,15 @@ void LauncherHost::SendMessage(char kind) {
   send(control_, &kind, 1, MSG_NOSIGNAL);
 }
 
+void LauncherHost::SendText(const std::string& message) {
+  send(control_, message.data(), message.size(), MSG_NOSIGNAL);
+}
+
+void LauncherHost::SendSignal(int signal) {
+  const char message[] = {kSignalMessage, static_cast<char>(signal)};
+  send(control_, message, sizeof message, MSG_NOSIGNAL);
+}
+
 void LauncherHost::CloseControl() {
   if (control_ >= 0) close(control_);
   control_ = -1;
@@ -172,8 +181,9 @@ std::optional<Report> LauncherHost::ReceiveAny(int timeout_ms) {
   if (got != static_cast<ssize_t>(sizeof report)) return std::nullopt;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr) {
-    if (pidfd_ >= 0) close(pidfd_);
-    std::memcpy(&pidfd_, CMSG_DATA(header), sizeof pidfd_);
+    int& place = report.kind == ReportKind::kTerminal ? terminal_ : pidfd_;
+    if (place >= 0) close(place);
+    std::memcpy(&place, CMSG_DATA(header), sizeof place);
   }
   return report;
 }

@@ -48,6 +48,8 @@ class LauncherHost {
   void SendBytes(const std::vector<std::byte>& order);      // as a file
   void SendInMessage(const std::vector<std::byte>& order);  // as small ones come
   void SendKill() { SendMessage(kKillMessage); }
+  void SendSignal(int signal);
+  void SendText(const std::string& message);
   void SendMessage(char kind);
   void CloseControl();
 
@@ -58,8 +60,9 @@ class LauncherHost {
   bool WaitStanding(int timeout_ms = 10'000);
   // Hands over what is to become stdin.
   void SendInput(int descriptor);
-  int pidfd() const { return pidfd_; }  // -1 unless a report brought one
-  pid_t pid() const { return pid_; }    // the process that was started
+  int pidfd() const { return pidfd_; }        // -1 unless a report brought one
+  int terminal() const { return terminal_; }  // its master side, from kTerminal on
+  pid_t pid() const { return pid_; }          // the process that was started
 
   // What was written to the command's stdout so far, waiting until it has `bytes` bytes.
   std::string ReadOut(std::size_t bytes);
@@ -78,6 +81,7 @@ class LauncherHost {
   int out_ = -1;
   int err_ = -1;
   int pidfd_ = -1;
+  int terminal_ = -1;
   std::string out_text_;
 };
 

@@ -71,6 +71,12 @@ int PushInput(unsigned long request) {
   return PrintErrno(syscall(SYS_ioctl, terminal, request, &byte));
 }
 
+// Into the terminal that is our stdin, and our own.
+int TypeIntoStdin() {
+  char byte = 'x';
+  return PrintErrno(syscall(SYS_ioctl, STDIN_FILENO, TIOCSTI, &byte));
+}
+
 // The same call by i386's numbers: 20 is getpid there.
 int CallAsI386() {
 #ifdef __x86_64__
@@ -175,6 +181,7 @@ int Call(const char* name) {
   if (is("unix")) return PrintErrno(socket(AF_UNIX, SOCK_STREAM, 0));
   if (is("inet6")) return PrintErrno(socket(AF_INET6, SOCK_STREAM, 0));
   if (is("netlink")) return PrintErrno(socket(AF_NETLINK, SOCK_RAW, 0));
+  if (is("type")) return TypeIntoStdin();
   if (is("tiocsti")) return PushInput(TIOCSTI);
   if (is("tiocsti-high")) return PushInput(TIOCSTI | (1ul << 32));
   if (is("io_uring")) return PrintErrno(syscall(425, 1, nullptr));

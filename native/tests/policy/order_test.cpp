@@ -126,6 +126,24 @@ TEST(DecodeOrder, ChecksTheHeader) {
             std::string::npos);
 }
 
+TEST(DecodeOrder, ATerminalHasASizeAndASession) {
+  const auto fault = [](std::uint32_t flags, std::uint16_t columns, std::uint16_t rows) {
+    OrderHeader header;
+    header.flags = flags;
+    header.terminal_columns = columns;
+    header.terminal_rows = rows;
+    return Fault(EncodeOrder(header, "", Texts{"true"}, Texts{}));
+  };
+  constexpr std::uint32_t kBoth = kOrderOwnSession | kOrderTerminal;
+  EXPECT_EQ(fault(kBoth, 80, 24), "");
+  EXPECT_EQ(fault(kOrderOwnSession, 0, 0), "");
+  EXPECT_NE(fault(kOrderTerminal, 80, 24).find("session"), std::string::npos);
+  EXPECT_NE(fault(kBoth, 0, 24).find("size"), std::string::npos);
+  EXPECT_NE(fault(kBoth, 80, 0).find("size"), std::string::npos);
+  EXPECT_NE(fault(kOrderOwnSession, 80, 24).find("size"), std::string::npos);
+  EXPECT_NE(fault(0, 0, 24).find("size"), std::string::npos);
+}
+
 TEST(DecodeOrder, ChecksTheCountsAgainstTheText) {
   for (const std::uint32_t argc : {0u, 3u, 5u, UINT32_MAX}) {
     EXPECT_NE(Fault(With(offsetof(OrderHeader, argc), argc)), "") << argc;

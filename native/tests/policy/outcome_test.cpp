@@ -25,6 +25,15 @@ void ExpectOutcome(const Outcome& got, OutcomeKind kind, int exit_code, int sign
   EXPECT_EQ(got.limit, limit);
 }
 
+TEST(OutcomeOfFailedStart, KnowsAFixForAMissingTerminal) {
+  Report report;
+  report.kind = ReportKind::kRefused;
+  std::strcpy(report.text, "terminal: /dev/ptmx");
+  EXPECT_NE(OutcomeOfFailedStart(report).fix.find("pty"), std::string::npos);
+  std::strcpy(report.text, "seccomp");
+  EXPECT_EQ(OutcomeOfFailedStart(report).fix, "");
+}
+
 TEST(OutcomeOfExit, TellsExitFromSignal) {
   ExpectOutcome(OutcomeOfExit(Exit(0), {}, false), OutcomeKind::kExited, 0, 0);
   ExpectOutcome(OutcomeOfExit(Exit(7 << 8), {}, false), OutcomeKind::kExited, 7, 0);

@@ -181,6 +181,13 @@ TEST_F(ControlTest, SendingToNobodyIsNoSignal) {
   control_->SendKill();
 }
 
+TEST_F(ControlTest, ASignalIsTwoBytes) {
+  control_->SendSignal(15);
+  EXPECT_EQ(Receive(peer_.get()).text, std::string({kSignalMessage, 15}));
+  peer_.Close();
+  control_->SendSignal(15);
+}
+
 TEST_F(ControlTest, ClosingIsSeenByThePeer) {
   control_->Close();
   char byte = 0;

@@ -29,6 +29,12 @@ class RecordingListener : public RunListener {
     if (ended_.contains(run)) ++late_chunks_;
   }
 
+  void OnEvent(std::uint64_t run, LiveEvent event) override {
+    const std::lock_guard lock(mutex_);
+    events_[run].push_back(event);
+    news_.notify_all();
+  }
+
   void OnEnd(std::uint64_t run, RunResult result) override {
     const std::lock_guard lock(mutex_);
     Ended& ended = ended_[run];
@@ -90,6 +96,18 @@ class RecordingListener : public RunListener {
     return found == gone_.end() ? "" : found->second;
   }
 
+  // False when a live process does not tell so much in time.
+  bool WaitEvents(std::uint64_t run, std::size_t count, int timeout_ms = 60'000) {
+    std::unique_lock lock(mutex_);
+    return news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                          [&] { return events_[run].size() >= count; });
+  }
+
+  std::vector<LiveEvent> events(std::uint64_t run) {
+    const std::lock_guard lock(mutex_);
+    return events_[run];
+  }
+
   // The answer to a request of a pool's; nullptr when it does not come in time.
   const Result<std::size_t>* WaitAnswer(std::uint64_t request, int timeout_ms = 60'000) {
     std::unique_lock lock(mutex_);
@@ -127,6 +145,7 @@ class RecordingListener : public RunListener {
   std::condition_variable news_;
   std::map<std::uint64_t, Ended> ended_;
   std::map<std::pair<std::uint64_t, Stream>, std::string> chunks_;
+  std::map<std::uint64_t, std::vector<LiveEvent>> events_;
   std::vector<std::uint64_t> order_;
   std::map<std::uint64_t, Result<std::size_t>> answers_;
   std::map<std::uint64_t, Result<std::vector<std::string>>> opened_;

@@ -1,0 +1,73 @@
+/** The public types of live processes; shipped and re-exported as public.d.ts is. */
+
+import type { Readable, Writable } from "node:stream";
+import type { NativeExecInput, NativeLimits, SandboxedExecResult } from "./public.js";
+
+/** The size of a terminal, in characters; integers from 1 to 65535. */
+export type TerminalSize = { cols: number; rows: number };
+
+/** A terminal for `spawn`. */
+export type TerminalOptions = TerminalSize & {
+  /** What programs take it for: TERM, unless `env` has one. Default "xterm-256color". */
+  term?: string | undefined;
+};
+
+/** What one live process may use: nothing is kept of its output, and it has no deadline by default. */
+export type NativeSpawnLimits = Omit<NativeLimits, "maxStdoutBytes" | "maxStderrBytes" | "keep">;
+
+/** One command to run while it is spoken with. Read and copied once, when `spawn` is called. */
+export type NativeSpawnInput = {
+  /** As {@link NativeExecInput.argv}. */
+  argv: string[];
+  /** As {@link NativeExecInput.cwd}. */
+  cwd?: string | undefined;
+  /** As {@link NativeExecInput.env}. */
+  env?: Record<string, string> | undefined;
+  /** What it may use. No deadline unless `timeoutMs` is given. */
+  limits?: NativeSpawnLimits | undefined;
+  /** Aborting it ends the process and all its descendants; the outcome is then "aborted". */
+  signal?: AbortSignal | undefined;
+  /**
+   * Gives it a terminal of its own, made inside the sandbox, for shells, editors and whatever asks
+   * whether it has one. Default: none, its streams are pipes.
+   */
+  pty?: TerminalOptions | undefined;
+};
+
+/** A command that runs while it is spoken with; what `spawn` resolves with. */
+export interface SandboxProcess {
+  /**
+   * Its input. `end()` is end of file for a pipe; a terminal stays open, and has no end of file but
+   * the character ^D ("\x04") at the start of a line. Where the command has closed its input, a write
+   * fails with EPIPE, which is no uncaught exception when nobody listens.
+   */
+  readonly stdin: Writable;
+  /**
+   * Its output, or all that the terminal shows. Where nobody reads it, the command is held up as soon
+   * as the buffers are full. Destroying it says that nobody will: the next write of the command fails.
+   */
+  readonly stdout: Readable;
+  /** As `stdout`; null with a terminal. */
+  readonly stderr: Readable | null;
+  /**
+   * How it ended, as `exec` has it: outcome, usage and audit, once all its processes are known to be
+   * gone, whether or not its output was read. `stdout` and `stderr` are empty, the counts of their
+   * bytes are not. Rejects only where the Node environment shuts down.
+   */
+  readonly result: Promise<SandboxedExecResult>;
+  /**
+   * Sets the size of the terminal; what runs in its foreground gets SIGWINCH.
+   * @throws Error ERR_INVALID_STATE without a terminal; TypeError or RangeError that names the field.
+   */
+  resize(size: TerminalSize): void;
+  /**
+   * Sends a signal to the command's process group: the command and what it has started, but for what
+   * has a group of its own, as the jobs of an interactive shell do. After the end it does nothing.
+   * @throws TypeError when there is no signal of that name.
+   */
+  signal(name: NodeJS.Signals): void;
+  /** Ends all its processes by SIGKILL; resolves as `result` does. The outcome is then "aborted". */
+  stop(): Promise<SandboxedExecResult>;
+  /** `await using`: {@link stop}. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
