@@ -49,6 +49,8 @@ export type NativeContext = {
   policyHash: string;
   /** The host's variables, in a worker thread; absent on the main thread, where environ is read. */
   environment?: Record<string, string>;
+  /** It was aborted before the call: nothing of it starts. Default false. */
+  isAborted?: boolean;
 };
 
 /**

@@ -55,7 +55,10 @@ export type NativeExecInput = {
   stdin?: Uint8Array | undefined;
   /** What the run may use. */
   limits?: NativeLimits | undefined;
-  /** Aborting it ends the run and all its processes; the outcome is then "aborted". */
+  /**
+   * Aborting it ends the run and all its processes; the outcome is then "aborted". Where it was aborted
+   * before the call, nothing is started.
+   */
   signal?: AbortSignal | undefined;
   /**
    * Called with the pieces of standard output as they come, in order, up to `maxStdoutBytes`. What

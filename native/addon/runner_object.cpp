@@ -228,6 +228,7 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
                                     : ReadExecInput(reader, info[0], *context, rules_);
   if (!request) return env.Undefined();
   request->plan_only = plan_only;
+  request->is_aborted = reader.Boolean(*context, "isAborted", "context.isAborted").value_or(false);
 
   EnvironmentState::Waiting waiting;
   waiting.policy_hash = reader.String(*context, "policyHash", "context.policyHash").value_or("");

@@ -25,7 +25,8 @@ struct ExecRequest {
   Limits limits;
   bool stream_stdout = false;
   bool stream_stderr = false;
-  bool plan_only = false;  // explain: decide everything, start nothing
+  bool plan_only = false;   // explain: decide everything, start nothing
+  bool is_aborted = false;  // before it was submitted: it is not to start
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
   std::uint64_t submitted_ns = 0;  // when it was; 0: it waits for nothing

@@ -121,6 +121,21 @@ TEST_F(SupervisorTest, AbortsARunThatWaits) {
   EXPECT_FALSE(workspace_.Has("started"));
 }
 
+TEST_F(SupervisorTest, WhatWasAbortedBeforeIsNotStarted) {
+  for (const bool is_live : {false, true}) {
+    ExecRequest request = ShellRequest("touch started");
+    request.is_aborted = true;
+    if (is_live) request.live.emplace();
+    const std::uint64_t run = is_live ? 2 : 1;
+    Submit(run, std::move(request), Local(workspace_.path()));
+    EXPECT_EQ(Result(run).outcome.kind, OutcomeKind::kAborted);
+    EXPECT_EQ(Result(run).outcome.exit_code, 130);
+  }
+  SubmitShell(3, "exit 3");
+  EXPECT_EQ(Result(3).outcome.exit_code, 3);
+  EXPECT_FALSE(workspace_.Has("started"));
+}
+
 TEST_F(SupervisorTest, AbortsARunThatRuns) {
   SubmitShell(1, "echo up > log; sleep 60");
   ASSERT_TRUE(WaitForText("log", "up"));
