@@ -153,6 +153,21 @@ describe("input", () => {
     expect(process.stdin.destroyed).toBe(true);
   });
 
+  it("that is under way when it is destroyed is answered, once", async () => {
+    const process = await spawned();
+    const answers: unknown[] = [];
+    process.stdin.write("one", (error) => answers.push(error));
+    process.stdin.write("two", (error) => answers.push(error));
+    process.stdin.destroy();
+    await turn();
+    const destroyed = expect.objectContaining({ code: "ERR_STREAM_DESTROYED" });
+    expect(answers).toEqual([destroyed, destroyed]);
+    fake.run().resolve(result());
+    await process.result;
+    await turn();
+    expect(answers).toHaveLength(2);
+  });
+
   it("that is under way at the end is EPIPE; an end that is, is none", async () => {
     const first = await spawned();
     const failed = new Promise((resolve) => first.stdin.write("x", resolve));

@@ -6,6 +6,7 @@
 import { Readable, Writable, type WritableOptions } from "node:stream";
 
 const kHighWaterMark = 64 * 1024;
+const kDestroyed = "ERR_STREAM_DESTROYED"; // Node's, for a write that its stream's end cut off
 
 /** One output of a live process; ends when the process has. */
 export class LiveOutput extends Readable {
@@ -98,9 +99,12 @@ export class LiveInput extends Writable {
     this.#sink.end();
   }
 
+  // Node answers the writes that wait in its buffer; the one that is under way is ours.
   override _destroy(error: Error | null, callback: Done): void {
+    const done = this.#isLast ? undefined : this.#done;
     this.#done = undefined;
     if (!this.#isLast) this.#sink.end();
     callback(error);
+    done?.(error ?? Object.assign(new Error("write after destroy"), { code: kDestroyed }));
   }
 }
