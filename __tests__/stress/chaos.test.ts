@@ -54,6 +54,8 @@ describeSandboxed("chaos", () => {
     for (const kind of ["exited", "timed-out", "aborted"]) {
       expect(calls.prewarmed[kind], kind).toBeGreaterThan(5);
     }
+    const others = ["session", "session start", "batch", "prewarmed spawn"];
+    for (const kind of others) expect(sumOf(calls[kind]), kind).toBeGreaterThan(10);
     for (const role of ["bwrap", "launcher", "command"]) {
       expect(sumOf(strikes[role]), role).toBeGreaterThan(5);
     }
@@ -70,6 +72,10 @@ describeSandboxed("chaos", () => {
     const planted = [
       /^call: planted-outcome .*implausible: aborted/,
       /^call: planted-twice .*settled 2 times/,
+      /^call: planted-write .*a write was never answered/,
+      /^call: planted-state .*wrong output/,
+      /^call: planted-batch .*wrong output/,
+      /^struck session: planted-runner: untouched, and yet: its launcher was killed/,
       /^call: planted-unsettled .*never settled/,
       /^descriptors: host-1 .*\/dev\/null/,
       /^process left: sleep .*sleep 600/,

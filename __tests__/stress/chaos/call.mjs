@@ -12,7 +12,8 @@ function faultOf({ output }, { stdout, truncatedStdout }, isWhole) {
   return fits ? undefined : got.slice(0, kShown);
 }
 
-function endOf(plan, result) {
+/** What the ledger says of a result; `plan` has the output that is to be expected. */
+export function endOf(plan, result) {
   const { outcome, exitCode, stdout, stdoutBytes, truncatedStdout, audits } = result;
   const { kind, ...more } = outcome;
   return {
@@ -28,16 +29,9 @@ function endOf(plan, result) {
   };
 }
 
-/** Runs a plan on a runner of the set (see runner-set.mjs); resolves when it has settled. */
-export async function makeCall({ ledger }, id, slot, plan) {
-  const { input, timeoutMs, abortAfterMs, throws, streams, ...told } = plan;
-  const { output, ...shown } = told;
-  const controller = new AbortController();
-  let settled = false;
-  const onStdout = () => {
-    if (settled) ledger.write({ event: "late", call: id });
-    if (throws) throw new Error(kOnPurpose);
-  };
+/** Writes that a call begins; returns what writes its end. `more`: further facts for the judge. */
+export function callStarter({ ledger }, id, slot, plan, more = {}) {
+  const { input, output, streams, ...shown } = plan;
   ledger.write({
     event: "begin",
     call: id,
@@ -48,11 +42,25 @@ export async function makeCall({ ledger }, id, slot, plan) {
     openedAt: slot.openedAt,
     limit: input.limits?.maxStdoutBytes,
     says: (output ?? "") !== "",
-    timeoutMs,
-    abortAfterMs,
-    throws,
     ...shown,
+    ...more,
   });
+  return (end) => ledger.write({ event: "end", call: id, ...end });
+}
+
+/**
+ * Runs a plan on a runner of the set (see runner-set.mjs); resolves when it has settled, with how, as
+ * the ledger has it.
+ */
+export async function makeCall(context, id, slot, plan) {
+  const { input, timeoutMs, abortAfterMs, throws, streams } = plan;
+  const controller = new AbortController();
+  let settled = false;
+  const onStdout = () => {
+    if (settled) context.ledger.write({ event: "late", call: id });
+    if (throws) throw new Error(kOnPurpose);
+  };
+  const writeEnd = callStarter(context, id, slot, plan);
   const running = slot.runner.exec({
     ...input,
     limits: { ...input.limits, timeoutMs },
@@ -69,5 +77,6 @@ export async function makeCall({ ledger }, id, slot, plan) {
   // A session that refuses has ended, and says so: in the ledger before this.
   if (end.rejected === "ERR_SANDBOX_CLOSED") await slot.ended;
   clearTimeout(timer);
-  ledger.write({ event: "end", call: id, ...end });
+  writeEnd(end);
+  return end;
 }

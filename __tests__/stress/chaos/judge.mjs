@@ -22,10 +22,13 @@ function read(lines) {
 const overlaps = (begin, end, since, until) => since <= end.at && until >= begin.at;
 
 function touchedBy({ strikes, replaced, closed }, begin, end) {
-  const isStruck = ({ call, at, until }) =>
-    call === undefined
+  const isStruck = ({ call, session, at, until }) => {
+    // What a host did to one of its sessions is felt there alone.
+    if (session !== undefined) return session === (begin.session ?? begin.runner);
+    return call === undefined
       ? overlaps(begin, end, at, until ?? Number.POSITIVE_INFINITY)
       : call === begin.call;
+  };
   return {
     struck: strikes.some(isStruck),
     replaced: replaced.some(
@@ -66,7 +69,12 @@ export function judge({ lines, fate, strikes }, complaints, tally) {
   const { calls, others } = read(lines);
   const eventsOf = (event) => others.filter((line) => line.event === event);
   const workers = new Map(eventsOf("worker").map(({ worker, how }) => [worker, how]));
-  const touching = { strikes, replaced: eventsOf("replace"), closed: eventsOf("close") };
+  const own = eventsOf("strike").map(({ runner }) => ({ session: runner }));
+  const touching = {
+    strikes: [...strikes, ...own],
+    replaced: eventsOf("replace"),
+    closed: eventsOf("close"),
+  };
   const mayBeUnsettled = ({ worker }) =>
     fate !== "finished" || (worker !== undefined && workers.get(worker) !== "finished");
 

@@ -1,6 +1,7 @@
 // What is to become of one call: its command, and what the caller does to it.
 import { kCommands } from "./commands.mjs";
 import { kPatienceMs } from "./limits.mjs";
+import { kLiveCommands } from "./live-commands.mjs";
 
 const kShortMs = 60; // in which most commands are somewhere between set-up and end
 const kEndlessMs = 300;
@@ -31,4 +32,10 @@ export function makePlan(random, token, facts) {
     streams: random.chance(0.2),
     ...ends(random, endless),
   };
+}
+
+/** The same for a live process. */
+export function makeLivePlan(random, token) {
+  const command = random.weighted(kLiveCommands);
+  return { command: command.name, ...command.make(random, token), ...ends(random, false) };
 }

@@ -42,6 +42,11 @@ export class RunnerSet {
     return random.weighted(this.#slots);
   }
 
+  /** The one of this kind, if the set has it. */
+  ofKind(kind) {
+    return this.#slots.find((slot) => slot.kind === kind);
+  }
+
   /** One that has a method of this name. */
   pickWith(random, method) {
     return random.weighted(this.#slots.filter(({ runner }) => method in runner));

@@ -15,10 +15,16 @@ function depthOf(pid) {
 
 const kOwnDepth = depthOf("self");
 
-/** "bwrap", which is executed by descriptor, so that its name is a number; "launcher" or "command". */
-function roleOf({ name }, words) {
+const isLauncher = ({ name }, words) => name === "launcher" || words[0] === "/proc/self/fd/5";
+
+/**
+ * "bwrap", which is executed by descriptor, so that its name is a number; "launcher"; "sub-launcher",
+ * that of one command of a session, two below the top; or "command".
+ */
+function roleOf(process, words, top, parents) {
   if (words[0]?.endsWith("bwrap")) return "bwrap";
-  return name === "launcher" || words[0] === "/proc/self/fd/5" ? "launcher" : "command";
+  if (!isLauncher(process, words)) return "command";
+  return parents.get(process.parent) === top.pid ? "sub-launcher" : "launcher";
 }
 
 /**
@@ -31,6 +37,7 @@ export function membersBelow(tree, hostPid, mark) {
     const members = [top, ...tree.descendantsOf(top.pid)]
       .filter((process) => !isDead(process))
       .map((process) => ({ process, words: wordsOf(process) }));
+    const parents = new Map(members.map(({ process }) => [process.pid, process.parent]));
     const isContained = members.some(({ process }) => depthOf(process.pid) > kOwnDepth);
     const token = members
       .flatMap(({ words }) => words)
@@ -38,7 +45,7 @@ export function membersBelow(tree, hostPid, mark) {
     const [, , only, kind] = token?.split(":") ?? [];
     const call = kind === "session" ? undefined : only; // it may hold several
     return members.map(({ process, words }) => {
-      return { process, role: roleOf(process, words), isContained, call };
+      return { process, role: roleOf(process, words, top, parents), isContained, call };
     });
   });
 }

@@ -12,6 +12,7 @@ import { membersBelow } from "./sandboxes.mjs";
 const kRoles = [
   { role: "bwrap", weight: 3 },
   { role: "launcher", weight: 3 },
+  { role: "sub-launcher", weight: 2 },
   { role: "command", weight: 3 },
 ];
 const kSignals = [
@@ -40,7 +41,7 @@ export class Strikes {
   /** Strikes one process of a host, if there is one of the drawn role. */
   strike(host) {
     const { role } = this.#random.weighted(kRoles);
-    const signals = role === "launcher" ? kForLaunchers : kSignals;
+    const signals = role.endsWith("launcher") ? kForLaunchers : kSignals;
     const { name } = this.#random.weighted(signals);
     const at = now(); // before the tree is read: a call that ends meanwhile can't have felt it
     const candidates = membersBelow(new ProcessTree(), host.pid, this.#mark).filter(

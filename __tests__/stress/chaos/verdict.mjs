@@ -18,8 +18,12 @@ const kExitCodes = {
 const matches = (expected, end) =>
   Object.entries(expected).every(([field, value]) => end[field] === value);
 
-function mayReject({ closedBefore, throws }, { rejected }, touched) {
+function mayReject({ closedBefore, throws, inBatch }, { rejected }, touched) {
   if (rejected === kOnPurpose) return throws;
+  // The session of a batch: it may not come to be, or end, and says so by the code.
+  if (inBatch && (touched.struck || touched.replaced)) {
+    if (["ERR_SANDBOX_CLOSED", "ERR_SANDBOX_SETUP"].includes(rejected)) return true;
+  }
   return rejected === "ERR_SANDBOX_CLOSED" && (closedBefore || touched.closed);
 }
 
@@ -29,12 +33,17 @@ function mayEndAs(begin, end, touched) {
     case "timed-out":
       return begin.timeoutMs < kPatienceMs || touched.struck;
     case "aborted":
+      // One that failed because it was struck ends a batch.
+      if (begin.stopOnError && (touched.struck || touched.replaced)) return true;
       return begin.abortAfterMs !== undefined || touched.closed;
     case "exited": // such as a shell whose child was killed, or whose workspace has gone
     case "setup-failed":
       return touched.struck || touched.replaced;
     case "signaled": // the end of a session is that of its commands
-      return touched.struck || (touched.closed && begin.openedAt !== undefined);
+      return (
+        touched.struck ||
+        (touched.closed && (begin.openedAt !== undefined || begin.inBatch === true))
+      );
     default:
       return false;
   }
@@ -46,7 +55,9 @@ function isCut(begin, end, touched) {
 }
 
 function outputFault(begin, end, touched) {
-  if (end.wrongOutput !== undefined && !touched.replaced) return `wrong output: ${end.wrongOutput}`;
+  // A shell says on its terminal which of its processes was killed.
+  const mayBeMixed = touched.replaced || (begin.hasTerminal && touched.struck);
+  if (end.wrongOutput !== undefined && !mayBeMixed) return `wrong output: ${end.wrongOutput}`;
   const isWhole = !isCut(begin, end, touched);
   if (isWhole && end.notWhole !== undefined) return `not all of its output: ${end.notWhole}`;
   if (isWhole && begin.bytes !== undefined && begin.bytes !== end.written) {
@@ -65,6 +76,7 @@ export function faultOf(begin, end, touched) {
     const told = `rejected with ${end.rejected}: ${end.message}`;
     return mayReject(begin, end, touched) ? undefined : told;
   }
+  if (end.faults?.length > 0) return end.faults.join("; ");
   if (begin.closedBefore) return `${end.kind} on a runner that was closed`;
   const told = `${end.kind} ${end.exitCode}${end.reason === undefined ? "" : ` (${end.reason})`}`;
   if (!mayEndAs(begin, end, touched)) return `implausible: ${told}`;

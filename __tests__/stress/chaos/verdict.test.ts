@@ -12,6 +12,7 @@ const kBegin = {
 };
 const kEnd = { kind: "exited", exitCode: 3, kept: 5, written: 5, truncated: false };
 const kAlone = { struck: false, replaced: false, closed: false };
+const kMixed = { ...kEnd, wrongOutput: "Killed" };
 const kTimedOut = { ...kEnd, kind: "timed-out", exitCode: 124 };
 const kAborted = { ...kEnd, kind: "aborted", exitCode: 130 };
 const kSignaled = { ...kEnd, kind: "signaled", exitCode: 137 };
@@ -28,6 +29,9 @@ const kRules = [
   ["a killed sandbox", {}, kSignaled, { struck: true }],
   ["a sandbox killed in its set-up", {}, kSetupFailed, { struck: true }],
   ["a workspace away for a moment", {}, kSetupFailed, { replaced: true }],
+  ["a batch whose session was ended", { inBatch: true }, kClosed, { struck: true }],
+  ["one of a batch after one that was struck", { stopOnError: true }, kAborted, { struck: true }],
+  ["a terminal with a shell's complaint", { hasTerminal: true }, kMixed, { struck: true }],
   ["a callback that throws", { throws: true }, kThrown, {}],
   ["a runner closed before", { closedBefore: true }, kClosed, {}],
 ] as const;
@@ -50,6 +54,7 @@ describe("never right", () => {
     ["a part of its output", { ...kEnd, notWhole: "x" }, kAlone],
     ["more kept than allowed", { ...kEnd, kept: 9, written: 9 }, kAlone],
     ["less kept than allowed", { ...kEnd, kept: 4 }, kAlone],
+    ["what a live process' streams did wrong", { ...kEnd, faults: ["answered twice"] }, kAlone],
     ["an exit code of another kind", { ...kAborted, exitCode: 0 }, touched],
     ["another rejection", { rejected: "ERR_SANDBOX_SETUP", message: "" }, touched],
   ] as const;

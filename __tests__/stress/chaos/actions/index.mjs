@@ -2,14 +2,34 @@
 // it is over, writes what it does into the ledger, and leaves nothing behind. The context: `random`,
 // `runners` (RunnerSet), `workspaces`, `ledger`, `nextCall()`, `tokenOf(call, slot)`, and, not in a
 // worker, `workers` (WorkerPlaces).
+import { batch } from "./batch.mjs";
 import { block } from "./block.mjs";
 import { burst } from "./burst.mjs";
 import { close } from "./close.mjs";
+import { crowd } from "./crowd.mjs";
 import { drop } from "./drop.mjs";
 import { exec } from "./exec.mjs";
 import { replace } from "./replace.mjs";
 import { session } from "./session.mjs";
+import { shellSession } from "./shell-session.mjs";
+import { spawn } from "./spawn.mjs";
+import { strikeSession } from "./strike-session.mjs";
 import { warm } from "./warm.mjs";
 import { worker } from "./worker.mjs";
 
-export const kActions = [exec, burst, close, drop, warm, session, replace, block, worker];
+export const kActions = [
+  exec,
+  burst,
+  spawn,
+  session,
+  shellSession,
+  strikeSession,
+  crowd,
+  batch,
+  close,
+  drop,
+  warm,
+  replace,
+  block,
+  worker,
+];
