@@ -36,9 +36,10 @@ int Carry(MappedOrder& order) {
   const bool with_landlock = (flags & kOrderLandlock) != 0;
   const bool is_session = (flags & kOrderSession) != 0;
   if (!EnterLayers(order.header, &refusal) || !CheckFiles(order, &refusal) ||
-      !EnterDirectory(order.cwd, &refusal) || (is_session && !CheckSession(&refusal)) ||
+      !EnterDirectory(order.cwd, &refusal) ||
       (with_landlock && !landlock.Prepare(order, &refusal)) ||
-      (is_session && !with_landlock && !landlock.PrepareSeparation(&refusal))) {
+      (is_session && !with_landlock && !landlock.PrepareSeparation(&refusal)) ||
+      (is_session && !PrepareSession(order.header, &refusal))) {
     control.SendRefused(refusal);
     return 0;
   }

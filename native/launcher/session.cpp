@@ -9,6 +9,7 @@
 #include "launcher/kernel/calls.h"
 #include "launcher/proc_file.h"
 #include "launcher/run_command.h"
+#include "launcher/seccomp.h"
 #include "launcher/take_order.h"
 #include "launcher/tree.h"
 #include "launcher/usage.h"
@@ -81,8 +82,13 @@ void WaitForNews(int child_signal) {
 
 }  // namespace
 
-bool CheckSession(Refusal* refusal) {
-  return IsProcOurs() || refusal->Because("a session needs a /proc that shows its own processes");
+bool PrepareSession(const OrderHeader& order, Refusal* refusal) {
+  if (!IsProcOurs()) {
+    return refusal->Because("a session needs a /proc that shows its own processes");
+  }
+  if ((order.flags & kOrderSeccomp) == 0) return true;
+  const long result = InstallSeccomp((order.flags & kOrderNoSockets) != 0);
+  return result == 0 || refusal->Because("seccomp", result);
 }
 
 void ServeSession(const Control& control, const MappedOrder& session, const Landlock& landlock,

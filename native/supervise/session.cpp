@@ -20,9 +20,9 @@ constexpr const char* kSessionName = "session";
 constexpr const char* kDistrusted =
     "the end of a command could not be proved, so all of its processes were ended";
 
-// What a session does once is not each command's to do.
-constexpr std::uint32_t kOfCommands = kOrderSeccomp | kOrderNoSockets | kOrderLandlock |
-                                      kOrderScoped | kOrderNoNewPrivs | kOrderNoCapabilities;
+// What a session does once is not each command's to do: its launcher's layers come with the fork.
+constexpr std::uint32_t kOfCommands =
+    kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderNoCapabilities;
 
 std::vector<std::string> WithDirectory(std::vector<std::string> environment,
                                        const std::string& cwd) {
