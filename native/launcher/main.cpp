@@ -29,7 +29,7 @@ void Hide() {
 
 // From the order on: in the process that will be the command's parent.
 int Carry(MappedOrder& order) {
-  const Control control;
+  Control control;
   Refusal refusal;
   Landlock landlock;
   const std::uint32_t flags = order.header.flags;
@@ -70,7 +70,7 @@ int Main() {
   PrepareSignals();
   CloseInheritedDescriptors();
 
-  const Control control;
+  Control control;
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;

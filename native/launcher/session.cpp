@@ -21,36 +21,29 @@ constexpr std::size_t kStackBytes = 128 * 1024;  // of which only what is used i
 constexpr pid_t kNoCommand = -1;
 
 struct Entry {
-  CommandDescriptors descriptors;
+  CommandPlace place;
   const Landlock* landlock;
   std::uint32_t enforced;
 };
 
 // Those that came have numbers above the places: ours are all taken.
-bool TakePlaces(const CommandDescriptors& came) {
-  const int* const from = came.descriptors;
-  for (int place = STDIN_FILENO; place <= STDERR_FILENO; ++place) {
-    if (kernel::Duplicate(from[1 + place], place) < 0) return false;
+bool TakePlace(const CommandPlace& place) {
+  const int* const from = place.descriptors;
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+    if (kernel::Duplicate(from[1 + number], number) < 0) return false;
   }
   if (kernel::Duplicate(from[0], kControlDescriptor) < 0) return false;
   kernel::SetCloseOnExec(kControlDescriptor);
-  if (came.count > kStateAt) {
-    const int state = from[kStateAt];
-    const long result = state == kStateDescriptor ? kernel::KeepOnExec(state)
-                                                  : kernel::Duplicate(state, kStateDescriptor);
-    if (result < 0) return false;
-  }
   // Held here they would keep a pipe open that the command has closed.
-  for (std::size_t i = 0; i < came.count; ++i) {
-    if (from[i] != kStateDescriptor) kernel::Close(from[i]);
-  }
+  for (const int descriptor : place.descriptors)
+    kernel::Close(descriptor);
   return true;
 }
 
 int RunEntered(void* argument) {
   const Entry& entry = *static_cast<Entry*>(argument);
-  if (!TakePlaces(entry.descriptors)) return 1;
-  const Control control;
+  if (!TakePlace(entry.place)) return 1;
+  Control control;
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
@@ -70,9 +63,9 @@ int RunEntered(void* argument) {
 void Start(Entry* entry) {
   alignas(16) static char stack[kStackBytes];  // each child has its own copy
   const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, RunEntered, entry);
-  if (pid < 0) RefuseCommand(entry->descriptors.descriptors[0], "cannot start a process", pid);
-  for (std::size_t i = 0; i < entry->descriptors.count; ++i)
-    kernel::Close(entry->descriptors.descriptors[i]);
+  if (pid < 0) RefuseCommand(entry->place.descriptors[0], "cannot start a process", pid);
+  for (const int descriptor : entry->place.descriptors)
+    kernel::Close(descriptor);
 }
 
 void WaitForNews(int child_signal) {
@@ -99,7 +92,7 @@ void ServeSession(const Control& control, const MappedOrder& session, const Land
   for (bool goes_on = children.signal_descriptor() >= 0; goes_on;) {
     WaitForNews(children.signal_descriptor());
     children.Reap();
-    switch (control.ReceiveCommand(&entry.descriptors)) {
+    switch (control.ReceiveCommand(&entry.place)) {
       case Control::Told::kNothing:
         break;
       case Control::Told::kCommand:

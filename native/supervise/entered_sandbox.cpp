@@ -1,8 +1,5 @@
 #include "supervise/entered_sandbox.h"
 
-#include <fcntl.h>
-
-#include <array>
 #include <csignal>
 #include <utility>
 
@@ -17,16 +14,21 @@ constexpr int kPatience = 10;  // turns in which a launcher may end its tree by 
 
 }  // namespace
 
-EnteredSandbox::EnteredSandbox(std::shared_ptr<Session> session, Control control, Ends given,
-                               State state, int null_device)
-    : Sandbox(std::move(control)),
-      session_(std::move(session)),
-      given_(std::move(given)),
-      state_(std::move(state)),
-      null_device_(null_device) {}
+EnteredSandbox::EnteredSandbox(Control control, Descriptor out, Descriptor err)
+    : Sandbox(std::move(control)) {
+  out_ = std::move(out);
+  err_ = std::move(err);
+}
 
 EnteredSandbox::~EnteredSandbox() {
-  session_->Left(this);
+  if (session_) session_->Left(this);
+}
+
+// Where the kernel can't separate commands, one that is over by now may have stopped the launcher.
+void EnteredSandbox::Enter(std::shared_ptr<Session> session, State state) {
+  session_ = std::move(session);
+  state_ = std::move(state);
+  if (launcher_.valid()) SignalPidfd(launcher_.get(), SIGCONT);
 }
 
 bool EnteredSandbox::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
@@ -38,22 +40,10 @@ bool EnteredSandbox::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
   }) == 0;
 }
 
-Control::Sent EnteredSandbox::SendInput(int descriptor) {
-  input_ = Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-  return input_.valid() ? Control::Sent::kSent : Control::Sent::kFailed;
-}
-
 Control::Sent EnteredSandbox::SendOrder(std::span<const std::byte> order) {
-  Control::Sent sent = control_.SendOrder(order);
-  if (sent != Control::Sent::kSent) return sent;
-  const std::array descriptors = {given_.control.get(),
-                                  input_.valid() ? input_.get() : null_device_, given_.out.get(),
-                                  given_.err.get(), state_.file.get()};
-  const std::span<const int> all(descriptors);
-  sent = session_->Hand(state_.file.valid() ? all : all.first(kStateAt));
-  is_handed_ = sent == Control::Sent::kSent;
-  given_ = {};
-  input_.Close();
+  auto sent = state_.file.valid() ? control_.SendState(state_.file.get()) : Control::Sent::kSent;
+  if (sent == Control::Sent::kSent) sent = control_.SendOrder(order);
+  session_->Stand();
   return sent;
 }
 
@@ -77,7 +67,7 @@ bool EnteredSandbox::IsAlive() {
 
 void EnteredSandbox::End() {
   Receive();
-  if (!is_ending_ && !has_ended_ && is_handed_) {
+  if (!is_ending_ && !has_ended_) {
     control_.SendKill();
     insist_.Start(loop_, kInsistAfterMs, kInsistEveryMs, [this] { Insist(); });
   }
@@ -95,12 +85,10 @@ void EnteredSandbox::Insist() {
 
 // Its last word is the proof: what it still does is to exit.
 void EnteredSandbox::Settle() {
-  if (is_proved_ || !is_handed_) {
-    if (is_proved_ || is_ending_) BeGone();
-  } else if (control_closed_) {
-    if (!may_run_) return BeGone();
-    session_->Distrust();
-  }
+  if (is_proved_) return BeGone();
+  if (!control_closed_) return;
+  if (!may_run_) return BeGone();
+  session_->Distrust();
 }
 
 void EnteredSandbox::OnSessionGone() {

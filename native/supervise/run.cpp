@@ -147,9 +147,10 @@ void Run::Enter(Session& session, bool keeps_state, std::span<const std::byte> o
   if (!made) return FinishWithout(made.error());
   sandbox_ = std::move(*made);
   phase_ = Phase::kRunning;
-  const bool going = sandbox_->Watch(shared_.loop, this, live_ != nullptr) && SendInput() &&
-                     StartPipes() && sandbox_->SendOrder(order) == Control::Sent::kSent;
-  if (!going) End(SetupFailed("cannot hand the command to the session"));
+  // The order first: what is watched after it does not keep the command waiting.
+  const bool is_sent = SendInput() && sandbox_->SendOrder(order) == Control::Sent::kSent;
+  const bool is_watched = sandbox_->Watch(shared_.loop, this, live_ != nullptr) && StartPipes();
+  if (!is_sent || !is_watched) End(SetupFailed("cannot hand the command to the session"));
 }
 
 // No input is /dev/null, not an empty pipe: programs such as rg tell the two apart.

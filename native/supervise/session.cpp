@@ -88,6 +88,7 @@ void Session::OnReport(const Report& report) {
   has_opened_ = true;
   plan_.record.layers = LayersOfCommands(report.enforced);
   WatchIdleness();
+  Stand();
   listener_.on_open(plan_.record.layers);
 }
 
@@ -133,8 +134,9 @@ Result<Preparation> Session::Plan(const ExecRequest& request) {
   }
   const CgroupParent none;
   if (auto error = ApplyLimits(request.limits, none, plan_.counts_processes, &plan)) return *error;
-  // RLIMIT_NPROC counts the launchers of the commands that run at the same time too.
-  if (plan.order.processes != kNoLimit) plan.order.processes += entered_.size() + 1;
+  // RLIMIT_NPROC counts the launchers of the commands that run at the same time too, and the one
+  // that stands.
+  if (plan.order.processes != kNoLimit) plan.order.processes += entered_.size() + 2;
   RunRecord& record = plan.record;
   if (record.command_at == 0) record.cmd = request.argv[0];
   record.argv.resize(record.command_at);
@@ -144,34 +146,47 @@ Result<Preparation> Session::Plan(const ExecRequest& request) {
 }
 
 Result<std::unique_ptr<Sandbox>> Session::Enter(bool keeps_state) {
-  EnteredSandbox::Ends given;
-  auto control = Control::Open(&given.control);
-  if (!control) return control.error();
-  auto out = MakePipe();
-  if (!out) return out.error();
-  auto err = MakePipe();
-  if (!err) return err.error();
-  given.out = std::move(out->write);
-  given.err = std::move(err->write);
   EnteredSandbox::State state;
   if (keeps_state) {
     auto file = MemoryFile("state", shell_.text.data(), shell_.text.size(), false);
     if (!file) return file.error();
     state = {std::move(*file), shell_.text.size()};
   }
-  auto made =
-      std::make_unique<EnteredSandbox>(shared_from_this(), std::move(*control), std::move(given),
-                                       std::move(state), shared_.null_device.get());
-  made->set_outputs(std::move(out->read), std::move(err->read));
-  entered_.insert(made.get());
+  auto place = std::move(standing_);
+  if (!place || !place->IsAlive()) {
+    auto made = MakePlace();
+    if (!made) return made.error();
+    place = std::move(*made);
+  }
+  place->Enter(shared_from_this(), std::move(state));
+  entered_.insert(place.get());
   idle_.Stop();
   ++commands_;
-  return Result<std::unique_ptr<Sandbox>>(std::move(made));
+  return Result<std::unique_ptr<Sandbox>>(std::move(place));
 }
 
-Control::Sent Session::Hand(std::span<const int> descriptors) {
-  if (phase_ != Phase::kOpen) return Control::Sent::kFailed;
-  return sandbox_->SendCommand(descriptors);
+Result<std::unique_ptr<EnteredSandbox>> Session::MakePlace() {
+  Descriptor peer;
+  auto control = Control::Open(&peer);
+  if (!control) return control.error();
+  auto out = MakePipe();
+  if (!out) return out.error();
+  auto err = MakePipe();
+  if (!err) return err.error();
+  const std::array given = {peer.get(), shared_.null_device.get(), out->write.get(),
+                            err->write.get()};
+  if (sandbox_->SendCommand(given) != Control::Sent::kSent) {
+    return Error{ErrorCode::kSetup, "cannot hand the command to the session", ""};
+  }
+  return std::make_unique<EnteredSandbox>(std::move(*control), std::move(out->read),
+                                          std::move(err->read));
+}
+
+// One that can't be made is no matter here: the next command tries again, and tells why.
+void Session::Stand() {
+  const bool was_last = rule_.max_commands > 0 && commands_ >= rule_.max_commands;
+  if (phase_ != Phase::kOpen || standing_ || was_last) return;
+  if (auto made = MakePlace()) standing_ = std::move(*made);
 }
 
 void Session::Left(EnteredSandbox* left) {
@@ -212,6 +227,7 @@ void Session::Close(const std::string& reason) {
   if (reason_.empty()) reason_ = reason;
   phase_ = Phase::kClosing;
   idle_.Stop();
+  standing_.reset();
   if (sandbox_) sandbox_->End();  // else a program is looked for: what comes of it sees the phase
 }
 
@@ -220,6 +236,7 @@ void Session::OnGone() {
   const bool was_closed = phase_ == Phase::kClosing;
   phase_ = Phase::kGone;
   idle_.Stop();
+  standing_.reset();
   complaint_.Finish();
   if (reason_.empty()) reason_ = has_opened_ ? "its first process is gone" : Complaint();
   const auto entered = entered_;  // a copy: each leaves

@@ -58,20 +58,22 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   bool end_is_proof() const { return sandbox_ && sandbox_->end_is_proof(); }
 
   // A place for a command that was planned; `keeps_state`: with an argv of the plan's. kSetup when
-  // the host has none.
+  // there is none.
   Result<std::unique_ptr<Sandbox>> Enter(bool keeps_state);
 
  private:
   friend class EnteredSandbox;
   enum class Phase { kNew, kOpening, kOpen, kClosing, kGone };
 
-  // What EnteredSandboxes say. Distrust: one can't prove its command's end, so all must end.
-  Control::Sent Hand(std::span<const int> descriptors);
+  // What EnteredSandboxes say. Stand: one has got its order, and a place for the next may be made.
+  // Distrust: one can't prove its command's end, so all must end.
+  void Stand();
   void Left(EnteredSandbox* left);
   void Distrust();
   void Adopt(int state, std::size_t given);
 
   void Spawn(Preparation preparation);
+  Result<std::unique_ptr<EnteredSandbox>> MakePlace();
   void OnReport(const Report& report) override;
   void OnGone() override;
   void FailToOpen(const Error& error);
@@ -94,6 +96,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   std::string mounted_upon_;
   std::unique_ptr<Sandbox> sandbox_;
   Capture complaint_;
+  std::unique_ptr<EnteredSandbox> standing_;  // the next command's, made while there is time
   std::set<EnteredSandbox*> entered_;
   std::uint64_t commands_ = 0;
   ShellState shell_;
