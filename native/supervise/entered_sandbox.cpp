@@ -24,11 +24,10 @@ EnteredSandbox::~EnteredSandbox() {
   if (session_) session_->Left(this);
 }
 
-// Where the kernel can't separate commands, one that is over by now may have stopped the launcher.
-void EnteredSandbox::Enter(std::shared_ptr<Session> session, State state) {
+void EnteredSandbox::Enter(std::shared_ptr<Session> session, State state, bool may_be_stopped) {
   session_ = std::move(session);
   state_ = std::move(state);
-  if (launcher_.valid()) SignalPidfd(launcher_.get(), SIGCONT);
+  if (may_be_stopped && launcher_.valid()) SignalPidfd(launcher_.get(), SIGCONT);
 }
 
 bool EnteredSandbox::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {

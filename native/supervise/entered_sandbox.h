@@ -25,8 +25,8 @@ class EnteredSandbox final : public Sandbox {
   EnteredSandbox(Control control, Descriptor out, Descriptor err);
   ~EnteredSandbox() override;
 
-  // It is to be a command's. `state` may be none.
-  void Enter(std::shared_ptr<Session> session, State state);
+  // It is to be a command's. `state` may be none. `may_be_stopped`: by a command that is over.
+  void Enter(std::shared_ptr<Session> session, State state, bool may_be_stopped);
 
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
   Control::Sent SendOrder(std::span<const std::byte> order) override;

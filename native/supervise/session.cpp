@@ -86,6 +86,7 @@ void Session::OnReport(const Report& report) {
   if (report.kind != ReportKind::kReady || phase_ != Phase::kOpening) return;
   phase_ = Phase::kOpen;
   has_opened_ = true;
+  is_separating_ = (report.enforced & kEnforcedSeparation) != 0;
   plan_.record.layers = LayersOfCommands(report.enforced);
   WatchIdleness();
   Stand();
@@ -158,7 +159,7 @@ Result<std::unique_ptr<Sandbox>> Session::Enter(bool keeps_state) {
     if (!made) return made.error();
     place = std::move(*made);
   }
-  place->Enter(shared_from_this(), std::move(state));
+  place->Enter(shared_from_this(), std::move(state), !is_separating_);
   entered_.insert(place.get());
   idle_.Stop();
   ++commands_;

@@ -89,6 +89,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   Listener listener_;
   Phase phase_ = Phase::kNew;
   bool has_opened_ = false;
+  bool is_separating_ = false;  // no command can signal what is not its own
   std::string reason_;
   std::shared_ptr<Session> self_;  // while there are processes
 
