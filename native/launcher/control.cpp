@@ -155,7 +155,7 @@ Control::Wake Control::Wait(int child_signal, int* signal) const {
   if (descriptors[0].revents == 0) return Wake::kChild;
   char message[3] = {};  // one more than the longest: a message that is cut is not taken for it
   const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);
-  *signal = message[1];
+  *signal = static_cast<unsigned char>(message[1]);
   const bool is_signal = got == 2 && message[0] == kSignalMessage && *signal > 0;
   return is_signal ? Wake::kSignal : Wake::kEnd;
 }

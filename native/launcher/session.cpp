@@ -22,8 +22,8 @@ constexpr pid_t kNoCommand = -1;
 
 struct Entry {
   CommandPlace place;
-  const Landlock* landlock;
-  std::uint32_t enforced;
+  const Landlock* landlock = nullptr;
+  std::uint32_t enforced = 0;
 };
 
 // Those that came have numbers above the places: ours are all taken.
