@@ -141,9 +141,10 @@ describeSessions("a session", (maker) => {
 
   const unbound = isRoot ? "RLIMIT_NPROC does not bind root (setrlimit(2))" : undefined;
   testUnless(unbound, `that can have no further process says so, ${maker.name}`, async () => {
-    const session = await maker.open();
+    await using session = await maker.open();
     const launchers = [...childrenOf(process.pid), ...childrenOf(process.pid).flatMap(childrenOf)];
     for (const pid of launchers) spawnSync("prlimit", ["--pid", String(pid), "--nproc=1:1"]);
+    await run(session, ["true"]); // its launcher may have stood already
     const seen = await run(session, "echo never");
     expect(seen).toMatchObject({ kind: "setup-failed", exitCode: 125, out: "" });
     expect(seen.err).toContain("cannot start a process");
@@ -152,10 +153,11 @@ describeSessions("a session", (maker) => {
   });
 
   test("whose launcher is stopped can be closed, also while it is opened", async () => {
-    const session = await maker.open();
+    await using session = await maker.open();
     const [spawned] = childrenOf(process.pid);
     const [launcher] = childrenOf(spawned ?? 0);
     for (const pid of [launcher, spawned]) if (pid !== undefined) process.kill(pid, "SIGSTOP");
+    await run(session, ["true"]); // its own launcher stood already
     const waiting = run(session, "echo never", { limits: { timeoutMs: 500 } });
     expect((await waiting).kind).toBe("timed-out");
     await session.close();
