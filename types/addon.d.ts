@@ -47,6 +47,8 @@ export type LiveCallbacks = {
 export type NativeContext = {
   /** Goes into the audit as it is. */
   policyHash: string;
+  /** The call's signal was aborted before it came: nothing is started. */
+  isAborted?: boolean;
   /** The host's variables, in a worker thread; absent on the main thread, where environ is read. */
   environment?: Record<string, string>;
 };

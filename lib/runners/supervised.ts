@@ -198,6 +198,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
     const signal = checkSignal(input.signal);
     const callbacks = new Callbacks();
+    if (signal?.aborted) context.isAborted = true;
     const request = requestOf(input, callbacks);
     const run = handle.exec(request, context);
     this.#runs.set(run.id, run.done);

@@ -54,6 +54,16 @@ long Receive(char* kind, ReceivedOrder* order, int flags) {
   return got;
 }
 
+// A message that is left unread at our end (a kill that crossed with it, an order that is refused)
+// would turn the host's next read into ECONNRESET, ahead of this report.
+void SayLast(const Report& report, int socket) {
+  kernel::Shutdown(socket, SHUT_RD);
+  char unread = 0;
+  while (kernel::Receive(socket, &unread, 1, MSG_DONTWAIT) > 0) {
+  }
+  Send(report, -1, socket);
+}
+
 Report ReportOf(const Refusal& refusal) {
   Report report;
   report.kind = ReportKind::kRefused;
@@ -125,7 +135,7 @@ Control::Told Control::ReceiveCommand(CommandPlace* place) const {
 void RefuseCommand(int socket, const char* what, long result) {
   Refusal refusal;
   refusal.Because(what, result);
-  Send(ReportOf(refusal), -1, socket);
+  SayLast(ReportOf(refusal), socket);
 }
 
 Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
@@ -175,13 +185,7 @@ void Control::SendRefused(const Refusal& refusal) const {
 }
 
 void Control::SendLast(const Report& report) const {
-  // A message that we leave unread when we exit (a kill that crossed with the end) would turn the
-  // host's next read into ECONNRESET, ahead of this report.
-  kernel::Shutdown(kControlDescriptor, SHUT_RD);
-  char unread = 0;
-  while (kernel::Receive(kControlDescriptor, &unread, 1, MSG_DONTWAIT) > 0) {
-  }
-  Send(report, -1);
+  SayLast(report, kControlDescriptor);
 }
 
 }  // namespace native_runner

@@ -27,22 +27,27 @@ struct Entry {
 };
 
 // Those that came have numbers above the places: ours are all taken.
-bool TakePlace(const CommandPlace& place) {
+long TakePlace(const CommandPlace& place) {
   const int* const from = place.descriptors;
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
-    if (kernel::Duplicate(from[1 + number], number) < 0) return false;
+    const long result = kernel::Duplicate(from[1 + number], number);
+    if (result < 0) return result;
   }
-  if (kernel::Duplicate(from[0], kControlDescriptor) < 0) return false;
+  const long result = kernel::Duplicate(from[0], kControlDescriptor);
+  if (result < 0) return result;
   kernel::SetCloseOnExec(kControlDescriptor);
   // Held here they would keep a pipe open that the command has closed.
   for (const int descriptor : place.descriptors)
     kernel::Close(descriptor);
-  return true;
+  return 0;
 }
 
 int RunEntered(void* argument) {
   const Entry& entry = *static_cast<Entry*>(argument);
-  if (!TakePlace(entry.place)) return 1;
+  if (const long result = TakePlace(entry.place); result < 0) {
+    RefuseCommand(entry.place.descriptors[0], "cannot place a descriptor", result);
+    return 0;
+  }
   Control control;
   MappedOrder order;
   ReceivedOrder received;

@@ -26,7 +26,7 @@ inline constexpr char kCommandMessage = 'c';
 inline constexpr char kStateMessage = 'h';
 
 inline constexpr std::size_t kCommandDescriptors = 4;
-inline constexpr int kStateDescriptor = 9;  // the last that a POSIX shell can name
+inline constexpr int kStateDescriptor = 83;  // one that no script is likely to use
 
 // The descriptors that a launcher is started with besides 0, 1 and 2.
 inline constexpr int kControlDescriptor = 3;

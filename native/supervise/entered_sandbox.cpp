@@ -1,5 +1,6 @@
 #include "supervise/entered_sandbox.h"
 
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -56,6 +57,10 @@ void EnteredSandbox::NoteReport(const Report& report) {
   if (report.kind == ReportKind::kReady) may_run_ = true;
   if (!IsLast(report.kind)) return;
   has_ended_ = true;
+  const bool is_missing = report.error == ENOENT || report.error == ENOTDIR;
+  if (report.kind == ReportKind::kRefused && is_missing && state_.is_in_its_directory) {
+    session_->LeaveDirectory();  // else no command could be run any more
+  }
   is_proved_ = report.kind != ReportKind::kExited || report.error == 0;
 }
 
@@ -77,8 +82,9 @@ void EnteredSandbox::End() {
 // For when its launcher does not answer: the command may have stopped it, or killed it.
 void EnteredSandbox::Insist() {
   Receive();
-  if (++insisted_ > kPatience) return session_->Distrust();  // possibly our last moment
-  if (launcher_.valid()) SignalPidfd(launcher_.get(), SIGCONT);
+  const bool is_patient = ++insisted_ <= kPatience;
+  if (!is_patient && !is_orphan_) return session_->Distrust();  // possibly our last moment
+  if (launcher_.valid()) SignalPidfd(launcher_.get(), is_patient ? SIGCONT : SIGKILL);
   Settle();
 }
 
@@ -86,20 +92,25 @@ void EnteredSandbox::Insist() {
 void EnteredSandbox::Settle() {
   if (is_proved_) return BeGone();
   if (!control_closed_) return;
-  if (!may_run_) return BeGone();
+  if (!may_run_ || is_orphan_) return BeGone();
   session_->Distrust();
 }
 
-void EnteredSandbox::OnSessionGone() {
+// One that outlives the session's launcher ends its tree itself, as where there is no session.
+void EnteredSandbox::OnSessionGone(bool is_proof) {
   Receive();
-  BeGone();
+  if (is_proof) return BeGone();
+  is_orphan_ = true;
+  End();
 }
 
 void EnteredSandbox::BeGone() {
   if (user_ == nullptr) return;
   insist_.Stop();
   control_poll_.Stop();
-  if (is_proved_ && state_.file.valid()) session_->Adopt(state_.file.get(), state_.given);
+  if (is_proved_ && state_.file.valid()) {
+    session_->Adopt(state_.file.get(), state_.given, state_.is_in_its_directory);
+  }
   std::exchange(user_, nullptr)->OnGone();
 }
 

@@ -20,6 +20,7 @@ class EnteredSandbox final : public Sandbox {
   struct State {
     Descriptor file;
     std::size_t given = 0;
+    bool is_in_its_directory = false;
   };
   // `control`: its launcher has the other end, or is going to.
   EnteredSandbox(Control control, Descriptor out, Descriptor err);
@@ -34,8 +35,8 @@ class EnteredSandbox final : public Sandbox {
   void End() override;
   bool end_is_proof() const override;
 
-  // The session's last process is gone.
-  void OnSessionGone();
+  // The session's launcher is gone; `is_proof`: so are all its processes.
+  void OnSessionGone(bool is_proof);
 
  private:
   void NoteReport(const Report& report) override;
@@ -50,6 +51,7 @@ class EnteredSandbox final : public Sandbox {
   bool may_run_ = false;    // kReady has come, and the command may have processes
   bool is_proved_ = false;  // the launcher has said that none is left
   bool is_ending_ = false;
+  bool is_orphan_ = false;  // the session can't end it any more
 };
 
 }  // namespace native_runner

@@ -81,13 +81,12 @@ void Run::Launch(Preparation preparation) {
     cause_ = Outcome{OutcomeKind::kExited, 0, 0, {}, {}, {}};
     return Finish();
   }
-  const bool keeps_state = !preparation.argv.empty();
-  if (keeps_state) request_.argv = std::move(preparation.argv);
+  if (!preparation.argv.empty()) request_.argv = std::move(preparation.argv);
   if (!preparation.environment.empty()) request_.environment = std::move(preparation.environment);
   if (live_) live_->Complete(&preparation.order);
   const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
                                  request_.environment, preparation.rules);
-  if (preparation.session) return Enter(*preparation.session, keeps_state, order);
+  if (preparation.session) return Enter(*preparation.session, preparation.shell, order);
   if (preparation.fingerprint.valid()) {
     auto standing = listener_.take(preparation.fingerprint);
     if (standing) return LaunchIn(std::move(standing), order);
@@ -142,8 +141,8 @@ void Run::LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte>
   if (!going) End(SetupFailed("cannot hand the order to the launcher"));
 }
 
-void Run::Enter(Session& session, bool keeps_state, std::span<const std::byte> order) {
-  auto made = session.Enter(keeps_state);
+void Run::Enter(Session& session, const ShellPart& shell, std::span<const std::byte> order) {
+  auto made = session.Enter(shell);
   if (!made) return FinishWithout(made.error());
   sandbox_ = std::move(*made);
   phase_ = Phase::kRunning;

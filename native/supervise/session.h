@@ -51,15 +51,18 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   // first one stays.
   void Close(const std::string& reason);
 
+  // What calls are rejected with from then on.
+  static Error HasEnded(const std::string& reason);
+
   // How one command is to be run in it. kClosed when it has ended.
   Result<Preparation> Plan(const ExecRequest& request);
 
   // See Sandbox.
   bool end_is_proof() const { return sandbox_ && sandbox_->end_is_proof(); }
 
-  // A place for a command that was planned; `keeps_state`: with an argv of the plan's. kSetup when
-  // there is none.
-  Result<std::unique_ptr<Sandbox>> Enter(bool keeps_state);
+  // A place for a command that was planned, with what its plan says of a shell. kSetup when there
+  // is none.
+  Result<std::unique_ptr<Sandbox>> Enter(const ShellPart& shell);
 
  private:
   friend class EnteredSandbox;
@@ -70,16 +73,20 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   void Stand();
   void Left(EnteredSandbox* left);
   void Distrust();
-  void Adopt(int state, std::size_t given);
+  void Adopt(int state, std::size_t given, bool with_directory);
+  void LeaveDirectory() { shell_.cwd.clear(); }
 
   void Spawn(Preparation preparation);
   Result<std::unique_ptr<EnteredSandbox>> MakePlace();
   void OnReport(const Report& report) override;
   void OnGone() override;
+  void Finish();
   void FailToOpen(const Error& error);
   void CheckMasks();
   std::string Complaint() const;
   void EndWhenUnused();
+  bool HasRunAll() const;
+  std::string RunAll() const;
   std::vector<std::string> LayersOfCommands(std::uint32_t enforced) const;
   void WatchIdleness();
 
@@ -90,6 +97,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   Phase phase_ = Phase::kNew;
   bool has_opened_ = false;
   bool is_separating_ = false;  // no command can signal what is not its own
+  bool is_proved_ = false;      // its launcher has said that nothing is left
   std::string reason_;
   std::shared_ptr<Session> self_;  // while there are processes
 

@@ -124,6 +124,7 @@ void Supervisor::OnOrders() {
 
 void Supervisor::Take(Job job) {
   if (closing_) return CancelWaiting(job, true);
+  if (job.request.is_aborted) return CancelWaiting(job, false);
   if (job.request.live) return Begin(std::move(job));
   const std::uint64_t lane = job.lane;
   lanes_[lane].waiting.push_back(std::move(job));
