@@ -47,10 +47,10 @@ export type LiveCallbacks = {
 export type NativeContext = {
   /** Goes into the audit as it is. */
   policyHash: string;
+  /** The call's signal was aborted before it came: nothing is started. */
+  isAborted?: boolean;
   /** The host's variables, in a worker thread; absent on the main thread, where environ is read. */
   environment?: Record<string, string>;
-  /** It was aborted before the call: nothing of it starts. Default false. */
-  isAborted?: boolean;
 };
 
 /**

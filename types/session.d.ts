@@ -18,18 +18,22 @@ export type SessionOptions = {
   tmpBytes?: number | undefined;
   /**
    * Whether shell commands (`["bash", "-c", script, …]`, also sh, dash, ash; `-lc` and the like) hand
-   * on their working directory, variables and functions to the next. Any other command starts in that
-   * directory too. A call's own `cwd` and `env` come on top. What a command leaves counts only if its
-   * shell came to its end: not after a deadline, `exec`, or an EXIT trap of its own. Default false.
+   * on their working directory, variables and, in bash, functions to the next; bash has variables apart
+   * from those of other shells. Any other command starts in that directory too. A call's own `cwd` and
+   * `env` come on top, and are not handed on. What a command leaves counts only if its shell came to its
+   * end, and is at most 1 MiB: not after a deadline, `exec`, or an EXIT trap of its own. A shell has one
+   * more descriptor for it, 83. Default false.
    */
   shell?: boolean | undefined;
 };
 
 /**
  * What the commands of one session have in common. Always: the workspace, /tmp, the network, System V
- * IPC and POSIX message queues, a list of processes with their command lines, and, where the policy
- * lets a command see /dev/pts (Bubblewrap), the terminals of those that have one. "signals" besides,
- * where one command may signal and trace another (no "command-separation" among the layers).
+ * IPC and POSIX message queues, a list of processes with their command lines, where the policy lets a
+ * command see /dev/pts (Bubblewrap) the terminals of those that have one, and "limits": one command may
+ * lower another's limits and priority (prlimit(2), setpriority(2)), and `maxProcesses` counts the
+ * processes of all. "signals" besides, where one command may signal and trace another (no
+ * "command-separation" among the layers).
  */
 export type SessionShare =
   | "workspace"
@@ -38,6 +42,7 @@ export type SessionShare =
   | "ipc"
   | "process-list"
   | "terminals"
+  | "limits"
   | "signals";
 
 /**

@@ -113,6 +113,20 @@ describe("results", () => {
 });
 
 describe("scenarios", () => {
+  it("hold sessions to a bare start of the command, and to cold runs", () => {
+    const barsOf = (scenario: string) =>
+      kScenarios
+        .find(({ name }) => name === scenario)
+        ?.measures.filter(({ of }) => of === "session")
+        .map(({ name, bars }) => ({ name, bars }));
+    expect(barsOf("one-run")).toEqual([
+      { name: "one run", bars: { bare: { atMost: 2, aim: 1.2 } } },
+    ]);
+    expect(barsOf("concurrency")).toEqual([
+      { name: "throughput", bars: { ours: { atLeast: 5, aim: 8 } } },
+    ]);
+  });
+
   it("name variants that exist", () => {
     for (const { variants } of kScenarios) {
       for (const name of variants) expect(kVariants[name]?.title, name).toBeTypeOf("string");

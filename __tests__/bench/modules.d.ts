@@ -38,7 +38,7 @@ declare module "*/bench/scenarios/index.mjs" {
   type Scenario = {
     name: string;
     variants: string[];
-    measures: object[];
+    measures: { name: string; of?: string; bars?: object }[];
     axis?: { at: number[] };
   };
   export const kScenarios: Scenario[];

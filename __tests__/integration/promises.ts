@@ -51,12 +51,14 @@ const lets: Heading = { kept: "lets a command", not: "does not let a command" };
 
 /**
  * @param describeIt for a runtime that is tested although `auto` would not take it.
+ * @param besides rows that hold where a pid namespace is in force, though the runtime promises less.
  */
 export function describePromises(
   runtime: RuntimeName,
   makeRunner: MakeRunner,
   describeIt: (name: string, body: () => void) => void = (_, body) =>
     describeRuntime(runtime, body),
+  besides: readonly string[] = [],
 ): void {
   describeIt(runtime, () => {
     const scene = new Later<Scene>();
@@ -69,7 +71,8 @@ export function describePromises(
     });
     afterAll(() => services.get().close());
 
-    const trial = { runtime, makeRunner, isRoot, scene: scene.get, inForce: inForce.get };
+    const seen = { scene: scene.get, inForce: inForce.get };
+    const trial = { runtime, makeRunner, isRoot, besides, ...seen };
     const table: [string, Heading, Promised[]][] = [
       ["1: reading", refuses, readRows()],
       ["2: writing", refuses, writeRows()],

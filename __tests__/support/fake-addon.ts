@@ -157,17 +157,20 @@ export class FakeAddon {
       }
     }
     class Session extends Handle implements SessionHandle {
+      #end: (reason: string) => void = () => {};
+
       constructor(options: object, session: object) {
         super({ ...options, session });
       }
       open() {
         const ended = new Promise<string>((resolve) => {
+          this.#end = resolve;
           fake.endSession = resolve;
         });
         return { opened: Promise.resolve(fake.sessionLayers), ended };
       }
       override async close() {
-        fake.endSession("it was closed");
+        this.#end("it was closed");
         return super.close();
       }
     }

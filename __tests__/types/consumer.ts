@@ -19,6 +19,7 @@ import {
   type NativeExecResult,
   type NativeLimits,
   type NativeRunner,
+  type NativeSession,
   type NativeSpawnInput,
   type Outcome,
   type PoolMessage,
@@ -34,6 +35,7 @@ import {
   SandboxError,
   type SandboxFromEnv,
   type SandboxProcess,
+  type SessionShare,
   sandboxFromEnv,
 } from "@openagentic/native-runner";
 
@@ -258,6 +260,22 @@ export async function hosted(): Promise<string> {
   const wrapped = applyProcessSandbox({ sandbox: sandbox.processSandbox, command });
   const text = await new Bwrap("/p", [{ path: "/q" }], false, { timeoutMs: 1 }).exec("ls");
   return [sandbox.name, sandbox.isConfined, typeof asOld.exec, wrapped.spawn.cmd, text].join(" ");
+}
+
+export async function sessions(): Promise<number> {
+  const runner = new BubblewrapNativeRunner({ shadowDir: "/w" });
+  const session: NativeSession = await runner.openSession({ shell: true, idleTimeoutMs: 1000 });
+  const asRunner: NativeRunner = session;
+  const { exitCode } = await asRunner.exec({ argv: ["ls"] });
+  const shares: readonly SessionShare[] = session.shares;
+  const reason: string = await session.ended;
+  await session.close();
+  const results = await runner.execBatch([["ls"], { argv: ["ls"] }], { stopOnError: true });
+  // @ts-expect-error: not an option of a session
+  await runner.openSession({ shels: true });
+  // @ts-expect-error: a command is no string
+  await runner.execBatch(["ls"]);
+  return exitCode + shares.length + reason.length + results.length;
 }
 // @ts-expect-error: a folder is no number
 new Bwrap(1);

@@ -4,7 +4,9 @@
 const kSeries = {
   ours: ["#0969da", "#58a6ff"],
   prewarmed: ["#1a7f37", "#3fb950"],
+  session: ["#8250df", "#bc8cff"],
   landlock: ["#0969da", "#58a6ff", "5 3"],
+  landlockSession: ["#8250df", "#bc8cff", "5 3"],
   floor: ["#57606a", "#9198a1", "2 3"],
   bare: ["#57606a", "#9198a1"],
   childProcess: ["#bc4c00", "#f0883e"],

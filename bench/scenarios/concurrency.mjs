@@ -6,7 +6,7 @@ export const concurrency = {
     "/bin/true, more and more runs in flight; nothing is waited for, so sandboxes that are kept " +
     "standing soon are all taken",
   variants: [
-    ...["ours", "prewarmed", "landlock"],
+    ...["ours", "prewarmed", "session", "landlock", "landlockSession"],
     ...["floor", "childProcess", "execa", "firejail", "sandboxRuntime"],
   ],
   axis: {
@@ -24,6 +24,7 @@ export const concurrency = {
   measures: [
     { ...throughput, bars: { floor: { atLeast: 0.9, aim: 1 } } },
     { ...throughput, of: "prewarmed", bars: { ours: { atLeast: 1, aim: 1.2 } } },
+    { ...throughput, of: "session", bars: { ours: { atLeast: 5, aim: 8 } } },
     { ...hostCpu, bars: { childProcess: { atMost: 0.4, aim: 0.25 } } },
     runTime,
   ],

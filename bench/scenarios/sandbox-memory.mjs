@@ -2,8 +2,8 @@ export const sandboxMemory = {
   name: "sandbox-memory",
   work:
     "what a sandbox takes, as the VmRSS of all its processes (what they share is counted for each): " +
-    "one that stands ready, and one around a command that runs",
-  variants: ["prewarmed", "ours"],
+    "one that stands ready, one kept for a session, and one around a command that runs",
+  variants: ["prewarmed", "session", "landlockSession", "ours"],
   sizes: { full: { rounds: 8, runs: 8 }, quick: { rounds: 2, runs: 2 } },
   request: { argv: ["/bin/true"], atOnce: 1, sandboxBytes: true },
   measures: [

@@ -24,7 +24,19 @@ export const kVariants = {
     module: "ours.mjs",
     options: { prewarm: kPrewarmed },
   },
+  session: {
+    title: "ours, session",
+    kind: "ours",
+    module: "session.mjs",
+    options: { runtime: "bubblewrap" },
+  },
   landlock: { title: "ours, Landlock", kind: "ours", module: "landlock.mjs" },
+  landlockSession: {
+    title: "ours, Landlock session",
+    kind: "ours",
+    module: "session.mjs",
+    options: { runtime: "landlock" },
+  },
   floor: { title: "C floor, same bwrap", kind: "floor", isolatesAs: "childProcess" },
   childProcess: {
     title: "child_process, same bwrap",

@@ -1,4 +1,4 @@
-import type { NativeAddon, SessionHandle } from "../../types/addon.js";
+import type { SessionHandle } from "../../types/addon.js";
 import type {
   NativeExecInput,
   NativeSpawnInput,
@@ -6,9 +6,9 @@ import type {
   SandboxProcess,
 } from "../../types/public.js";
 import type { NativeSession, SessionShare } from "../../types/session.js";
-import { fromNative } from "../errors.js";
-import type { RunMeter } from "../metrics/run-meter.js";
-import { Supervised } from "./supervised.js";
+import { fromNative, SandboxError } from "../errors.js";
+import { checkSignal } from "./abort.js";
+import type { Supervised } from "./supervised.js";
 
 const kShared: readonly SessionShare[] = Object.freeze([
   "workspace",
@@ -17,16 +17,18 @@ const kShared: readonly SessionShare[] = Object.freeze([
   "ipc",
   "process-list",
   "terminals",
+  "limits",
 ]);
 const kSharedWithSignals: readonly SessionShare[] = Object.freeze([...kShared, "signals"]);
 
-/** One session; made by {@link open}. */
+/** One session; made by {@link open}. One that nobody refers to any more is collected, and ended. */
 export class Session implements NativeSession {
   readonly layers: readonly string[];
   readonly shares: readonly SessionShare[];
   readonly ended: Promise<string>;
   readonly #supervised: Supervised<SessionHandle>;
-  #isOpen = true;
+  /** Apart from the session, which `ended` would keep alive. */
+  readonly #end: { reason: string | undefined } = { reason: undefined };
 
   private constructor(
     supervised: Supervised<SessionHandle>,
@@ -37,22 +39,15 @@ export class Session implements NativeSession {
     this.layers = Object.freeze([...layers]);
     this.shares = layers.includes("command-separation") ? kShared : kSharedWithSignals;
     this.ended = ended;
-    void ended.then(() => {
-      this.#isOpen = false;
+    const end = this.#end;
+    void ended.then((reason) => {
+      end.reason = reason;
     });
   }
 
-  /**
-   * Opens the session that `make` makes the handle of; `meter` counts its commands.
-   * @throws (rejects) TypeError or RangeError on a wrong option, {@link SandboxError} where there can
-   * be none.
-   */
-  static async open(
-    make: (addon: NativeAddon) => SessionHandle,
-    meter: RunMeter,
-  ): Promise<Session> {
+  /** @throws (rejects) {@link SandboxError} where there can be none. */
+  static async open(supervised: Supervised<SessionHandle>): Promise<Session> {
     try {
-      const supervised = new Supervised(make, meter);
       const { opened, ended } = supervised.handle.open();
       return new Session(supervised, await opened, ended);
     } catch (error) {
@@ -61,29 +56,42 @@ export class Session implements NativeSession {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#end.reason === undefined;
   }
 
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+    this.#expectOpen();
     return this.#supervised.exec(input);
   }
 
   async start(input: NativeSpawnInput): Promise<SandboxProcess> {
+    this.#expectOpen();
     return this.#supervised.spawn(input);
   }
 
   /** Throws what `exec` would reject with for this input before it starts anything. */
   async check(input: NativeExecInput): Promise<void> {
+    this.#expectOpen();
     await this.#supervised.explain(input);
+    checkSignal(input.signal);
   }
 
   async close(): Promise<void> {
-    this.#isOpen = false;
+    this.#end.reason ??= "it was closed";
     await this.#supervised.close();
     await this.ended;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #expectOpen(): void {
+    const { reason } = this.#end;
+    if (reason === undefined) return;
+    throw new SandboxError(`the session has ended: ${reason}`, {
+      code: "ERR_SANDBOX_CLOSED",
+      fix: "open another one",
+    });
   }
 }

@@ -5,9 +5,10 @@ import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import { invalidType, SandboxError } from "../errors.js";
 import type { RunMeter } from "../metrics/run-meter.js";
-import { checkSignal } from "./abort.js";
+import { checkSignal, onAbort } from "./abort.js";
 import { copyOptions } from "./options.js";
 import { Session } from "./session.js";
+import { Supervised } from "./supervised.js";
 
 type Make = (addon: NativeAddon, options: SessionOptions) => SessionHandle;
 
@@ -17,10 +18,19 @@ const kAborted = AbortSignal.abort();
 const hasFailed = (result: SandboxedExecResult) =>
   result.outcome.kind !== "exited" || result.exitCode !== 0;
 
+/** One signal for both. `stop` lets go of them. */
+function either(signals: readonly (AbortSignal | undefined)[]) {
+  const controller = new AbortController();
+  const stops = signals.map((signal) => onAbort(signal, () => controller.abort()));
+  return { signal: controller.signal, stop: () => stops.forEach((stop) => void stop()) };
+}
+
 export class Sessions {
   readonly #make: Make;
   readonly #meter: RunMeter;
-  readonly #open = new Set<Promise<Session>>();
+  readonly #opening = new Map<Supervised<SessionHandle>, Promise<Session>>();
+  /** Does not keep those that their users have dropped. */
+  readonly #open = new Set<{ session: WeakRef<Session>; ended: Promise<string> }>();
   #isClosed = false;
 
   /** @param meter the runner's. */
@@ -38,18 +48,30 @@ export class Sessions {
       throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
     }
     const own = copyOptions(options);
-    const opening = Session.open((addon) => this.#make(addon, own), this.#meter);
-    this.#open.add(opening);
-    const forget = () => this.#open.delete(opening);
-    opening.then((session) => session.ended.then(forget), forget);
-    return opening;
+    const supervised = new Supervised((addon) => this.#make(addon, own), this.#meter);
+    const opening = Session.open(supervised);
+    this.#opening.set(supervised, opening);
+    try {
+      const session = await opening;
+      const entry = { session: new WeakRef(session), ended: session.ended };
+      const open = this.#open;
+      open.add(entry);
+      void entry.ended.then(() => open.delete(entry));
+      return session;
+    } finally {
+      this.#opening.delete(supervised);
+    }
   }
 
   /** Ends all of them; no other is opened any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const ends = [...this.#open].map(async (opening) => (await opening).close());
-    await Promise.allSettled(ends);
+    const closing = [...this.#opening].flatMap(([supervised, opening]) => [
+      supervised.close(),
+      opening.then(({ ended }) => ended),
+    ]);
+    for (const { session } of this.#open) void session.deref()?.close();
+    await Promise.allSettled([...closing, ...[...this.#open].map(({ ended }) => ended)]);
   }
 
   /** See `BubblewrapNativeRunner.execBatch`. */
@@ -71,10 +93,9 @@ export class Sessions {
     const results: SandboxedExecResult[] = [];
     let isOver = false;
     for (const input of inputs) {
-      const own = input.signal;
-      const either =
-        abort === undefined || own === undefined ? (own ?? abort) : AbortSignal.any([own, abort]);
-      const result = await session.exec({ ...input, signal: isOver ? kAborted : either });
+      const own = either([input.signal, abort]);
+      const request: NativeExecInput = { ...input, signal: isOver ? kAborted : own.signal };
+      const result: SandboxedExecResult = await session.exec(request).finally(own.stop);
       results.push(result);
       isOver ||= abort?.aborted === true || (stopOnError && hasFailed(result));
     }

@@ -87,7 +87,9 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
         throw invalidType("input", "an object", input);
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
-      const live = new LiveProcess(handle, request, withSignal(context, signal), (run) =>
+      // Told after the call, it would come too late for what starts at once.
+      if (signal?.aborted) context.isAborted = true;
+      const live = new LiveProcess(handle, request, context, (run) =>
         this.meter.follow(run, request, context.policyHash),
       );
       const unsubscribe = onAbort(signal, () => handle.abort(live.id));
@@ -198,8 +200,9 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
     const signal = checkSignal(input.signal);
     const callbacks = new Callbacks();
+    if (signal?.aborted) context.isAborted = true;
     const request = requestOf(input, callbacks);
-    const run = handle.exec(request, withSignal(context, signal));
+    const run = handle.exec(request, context);
     this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);
     callbacks.abort = abort;
@@ -215,10 +218,6 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     }
   }
 }
-
-/** An abort that is told after the call would come too late for what starts at once. */
-const withSignal = (context: NativeContext, signal: AbortSignal | undefined): NativeContext =>
-  signal?.aborted ? { ...context, isAborted: true } : context;
 
 /** Each field of the input read once, with callbacks that can't throw into the addon. */
 function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeRequest {

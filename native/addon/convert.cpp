@@ -296,6 +296,7 @@ std::optional<ExecRequest> ReadExecInput(Reader& reader, const Napi::Value& valu
     return std::nullopt;
   }
   const std::string pwd = rules.in_workspace ? JoinPath(kWorkspace, relative.value()) : "";
+  request.is_aborted = reader.Boolean(context, "isAborted", "context.isAborted").value_or(false);
   auto given = reader.Variables(context, "environment", "context.environment");
   if (reader.failed()) return std::nullopt;
   request.environment =

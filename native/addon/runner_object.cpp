@@ -69,6 +69,13 @@ std::unique_ptr<RunnerCore> MakeSession(const Napi::CallbackInfo& info, bool in_
   auto policy = kRead(reader, info[0]);
   const auto rule = ReadSessionRule(reader, info[1]);
   if (!policy || !rule || reader.failed()) return nullptr;
+  if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) {
+    if (policy->isolation != Isolation::kStrict) {
+      reader.Fail({ErrorCode::kInvalidValue,
+                   "Expected `isolation` to be \"strict\" for a session, got \"compat\"", ""});
+      return nullptr;
+    }
+  }
   std::string text = PolicyText(*policy);
   const auto inner = std::make_shared<const RuntimeKind>(std::move(*policy));
   const InputRules rules{&inner->policy().environment, nullptr, "NativeRunner.exec", in_workspace};
@@ -165,7 +172,7 @@ void RunnerCore::UseSession(std::shared_ptr<const SessionRuntime> runtime) {
 }
 
 RunnerCore::~RunnerCore() {
-  if (session_ != 0 && *tie_ != nullptr) (*tie_)->CloseSession(session_, false);
+  if (session_ != 0 && *tie_ != nullptr) (*tie_)->CloseSession(session_, true);
   if (pool_.number == 0 || pool_.counters->closed.exchange(true) || *tie_ == nullptr) return;
   (*tie_)->RequestPool({0, true, pool_, runtime_}, nullptr);
 }
@@ -228,7 +235,6 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
                                     : ReadExecInput(reader, info[0], *context, rules_);
   if (!request) return env.Undefined();
   request->plan_only = plan_only;
-  request->is_aborted = reader.Boolean(*context, "isAborted", "context.isAborted").value_or(false);
 
   EnvironmentState::Waiting waiting;
   waiting.policy_hash = reader.String(*context, "policyHash", "context.policyHash").value_or("");

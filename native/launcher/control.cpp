@@ -54,17 +54,14 @@ long Receive(char* kind, ReceivedOrder* order, int flags) {
   return got;
 }
 
-// With our pidfd, where the kernel has such and may send it (ETOOMANYREFS in unix(7)).
-bool Announce(ReportKind kind, std::uint32_t enforced) {
-  Report report;
-  report.kind = kind;
-  report.enforced = enforced;
-  report.at_ns = kernel::Now();
-  const int pidfd = kernel::OpenPidfd(kernel::ProcessId());
-  if (pidfd < 0) return Send(report, -1);
-  const bool is_sent = Send(report, pidfd) || Send(report, -1);
-  kernel::Close(pidfd);
-  return is_sent;
+// A message that is left unread at our end (a kill that crossed with it, an order that is refused)
+// would turn the host's next read into ECONNRESET, ahead of this report.
+void SayLast(const Report& report, int socket) {
+  kernel::Shutdown(socket, SHUT_RD);
+  char unread = 0;
+  while (kernel::Receive(socket, &unread, 1, MSG_DONTWAIT) > 0) {
+  }
+  Send(report, -1, socket);
 }
 
 Report ReportOf(const Refusal& refusal) {
@@ -77,55 +74,79 @@ Report ReportOf(const Refusal& refusal) {
 }
 
 // False: fewer came than a command needs.
-bool TakeDescriptors(const msghdr& message, CommandDescriptors* command) {
+bool TakeDescriptors(const msghdr& message, CommandPlace* place) {
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  command->count = 0;
-  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+      header->cmsg_len != CMSG_LEN(sizeof place->descriptors)) {
     return false;
   }
-  command->count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-  std::memcpy(command->descriptors, CMSG_DATA(header), command->count * sizeof(int));
-  return command->count >= kStateAt;
+  std::memcpy(place->descriptors, CMSG_DATA(header), sizeof place->descriptors);
+  return true;
+}
+
+// Where a descriptor belongs that comes before the order; -1: no kind of message has one.
+int PlaceOf(char kind) {
+  if (kind == kInputMessage) return STDIN_FILENO;
+  return kind == kStateMessage ? kStateDescriptor : -1;
+}
+
+// `descriptor` may be the place already; it is closed otherwise.
+bool Move(int descriptor, int place) {
+  if (descriptor == place) return kernel::KeepOnExec(descriptor) == 0;
+  const bool is_placed = kernel::Duplicate(descriptor, place) >= 0;
+  kernel::Close(descriptor);
+  return is_placed;
 }
 
 }  // namespace
 
-Control::Told Control::ReceiveCommand(CommandDescriptors* command) const {
+// With our pidfd, where the kernel has such and may send it (ETOOMANYREFS in unix(7)).
+bool Control::Announce(ReportKind kind, std::uint32_t enforced) {
+  Report report;
+  report.kind = kind;
+  report.enforced = enforced;
+  report.at_ns = kernel::Now();
+  const int pidfd = has_sent_pidfd_ ? -1 : kernel::OpenPidfd(kernel::ProcessId());
+  if (pidfd < 0) return Send(report, -1);
+  has_sent_pidfd_ = Send(report, pidfd);
+  kernel::Close(pidfd);
+  return has_sent_pidfd_ || Send(report, -1);
+}
+
+Control::Told Control::ReceiveCommand(CommandPlace* place) const {
   char kind = 0;
   iovec part{&kind, 1};
   union {
     cmsghdr header;
-    char bytes[CMSG_SPACE(kMostCommandDescriptors * sizeof(int))];
+    char bytes[CMSG_SPACE(sizeof place->descriptors)];
   } space{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = &space;
-  message.msg_controllen = CMSG_LEN(sizeof command->descriptors);
+  message.msg_controllen = CMSG_LEN(sizeof place->descriptors);
   const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   if (got == -EAGAIN) return Told::kNothing;
   const bool is_whole = got == 1 && kind == kCommandMessage &&
-                        (message.msg_flags & MSG_CTRUNC) == 0 && TakeDescriptors(message, command);
+                        (message.msg_flags & MSG_CTRUNC) == 0 && TakeDescriptors(message, place);
   return is_whole ? Told::kCommand : Told::kEnd;
 }
 
 void RefuseCommand(int socket, const char* what, long result) {
   Refusal refusal;
   refusal.Because(what, result);
-  Send(ReportOf(refusal), -1, socket);
+  SayLast(ReportOf(refusal), socket);
 }
 
-Control::Received Control::ReceiveOrder(ReceivedOrder* order) const {
+Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   char kind = 0;
   long got = Receive(&kind, order, MSG_DONTWAIT);
   if (got == -EAGAIN) {
     Announce(ReportKind::kStanding, 0);
     got = Receive(&kind, order, 0);
   }
-  while (got == 1 && kind == kInputMessage && order->descriptor >= 0) {
-    const bool is_placed = kernel::Duplicate(order->descriptor, STDIN_FILENO) >= 0;
-    kernel::Close(order->descriptor);
-    if (!is_placed) return Received::kNonsense;
+  while (got == 1 && PlaceOf(kind) >= 0 && order->descriptor >= 0) {
+    if (!Move(order->descriptor, PlaceOf(kind))) return Received::kNonsense;
     got = Receive(&kind, order, 0);
   }
   if (got == 0 || got == -ECONNRESET || (got == 1 && kind == kKillMessage)) {
@@ -144,7 +165,7 @@ Control::Wake Control::Wait(int child_signal, int* signal) const {
   if (descriptors[0].revents == 0) return Wake::kChild;
   char message[3] = {};  // one more than the longest: a message that is cut is not taken for it
   const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);
-  *signal = message[1];
+  *signal = static_cast<unsigned char>(message[1]);
   const bool is_signal = got == 2 && message[0] == kSignalMessage && *signal > 0;
   return is_signal ? Wake::kSignal : Wake::kEnd;
 }
@@ -155,7 +176,7 @@ bool Control::SendTerminal(int master) const {
   return Send(report, master);
 }
 
-bool Control::SendReady(std::uint32_t enforced) const {
+bool Control::SendReady(std::uint32_t enforced) {
   return Announce(ReportKind::kReady, enforced);
 }
 
@@ -164,13 +185,7 @@ void Control::SendRefused(const Refusal& refusal) const {
 }
 
 void Control::SendLast(const Report& report) const {
-  // A message that we leave unread when we exit (a kill that crossed with the end) would turn the
-  // host's next read into ECONNRESET, ahead of this report.
-  kernel::Shutdown(kControlDescriptor, SHUT_RD);
-  char unread = 0;
-  while (kernel::Receive(kControlDescriptor, &unread, 1, MSG_DONTWAIT) > 0) {
-  }
-  Send(report, -1);
+  SayLast(report, kControlDescriptor);
 }
 
 }  // namespace native_runner

@@ -7,9 +7,8 @@
 namespace native_runner {
 
 // What comes with kCommandMessage, close-on-exec, the receiver's to close.
-struct CommandDescriptors {
-  std::size_t count = 0;
-  int descriptors[kMostCommandDescriptors] = {};
+struct CommandPlace {
+  int descriptors[kCommandDescriptors] = {};
 };
 
 // Says on a command's socket that it can't be run.
@@ -23,13 +22,13 @@ class Control {
   // In a session: what the host says next. kNothing: not a word. Anything but a command is taken
   // for kEnd, as is the host's end.
   enum class Told { kNothing, kCommand, kEnd };
-  Told ReceiveCommand(CommandDescriptors* command) const;
+  Told ReceiveCommand(CommandPlace* place) const;
 
   enum class Received { kOrder, kHostGone, kNonsense };
-  // Waits for the order. Says so when it has not come yet, and puts what is sent as input before it
-  // in the place of stdin. kHostGone: also when the host wants an end instead. kNonsense: what came
-  // is no order, or descriptor 3 is no socket.
-  Received ReceiveOrder(ReceivedOrder* order) const;
+  // Waits for the order. Says so when it has not come yet, and puts what is sent as input or state
+  // before it in its place. kHostGone: also when the host wants an end instead. kNonsense: what
+  // came is no order, or descriptor 3 is no socket.
+  Received ReceiveOrder(ReceivedOrder* order);
 
   enum class Wake { kChild, kSignal, kEnd };
   // Waits until the host wants an end or is gone (kEnd), wants `signal` sent to the command
@@ -37,9 +36,9 @@ class Control {
   Wake Wait(int child_signal, int* signal) const;
 
   // Says that all checks passed and which EnforcedLayers are in force, and hands over our pidfd
-  // where the kernel has such. False: it could not be said, so nothing may be started: a host that
-  // hears of no kReady may have the command run elsewhere.
-  [[nodiscard]] bool SendReady(std::uint32_t enforced) const;
+  // where the kernel has such and the host has it not. False: it could not be said, so nothing may
+  // be started: a host that hears of no kReady may have the command run elsewhere.
+  [[nodiscard]] bool SendReady(std::uint32_t enforced);
 
   // Hands over the master side of the command's terminal; before SendReady.
   [[nodiscard]] bool SendTerminal(int master) const;
@@ -47,6 +46,11 @@ class Control {
   // The last word of a run.
   void SendRefused(const Refusal& refusal) const;
   void SendLast(const Report& report) const;
+
+ private:
+  bool Announce(ReportKind kind, std::uint32_t enforced);
+
+  bool has_sent_pidfd_ = false;
 };
 
 }  // namespace native_runner

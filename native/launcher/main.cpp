@@ -29,16 +29,17 @@ void Hide() {
 
 // From the order on: in the process that will be the command's parent.
 int Carry(MappedOrder& order) {
-  const Control control;
+  Control control;
   Refusal refusal;
   Landlock landlock;
   const std::uint32_t flags = order.header.flags;
   const bool with_landlock = (flags & kOrderLandlock) != 0;
   const bool is_session = (flags & kOrderSession) != 0;
   if (!EnterLayers(order.header, &refusal) || !CheckFiles(order, &refusal) ||
-      !EnterDirectory(order.cwd, &refusal) || (is_session && !CheckSession(&refusal)) ||
+      !EnterDirectory(order.cwd, &refusal) ||
       (with_landlock && !landlock.Prepare(order, &refusal)) ||
-      (is_session && !with_landlock && !landlock.PrepareSeparation(&refusal))) {
+      (is_session && !with_landlock && !landlock.PrepareSeparation(&refusal)) ||
+      (is_session && !PrepareSession(order.header, &refusal))) {
     control.SendRefused(refusal);
     return 0;
   }
@@ -69,7 +70,7 @@ int Main() {
   PrepareSignals();
   CloseInheritedDescriptors();
 
-  const Control control;
+  Control control;
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;

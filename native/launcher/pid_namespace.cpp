@@ -50,7 +50,7 @@ bool MapUser(const Entry& entry) {
 
 // A session finds its commands' processes in /proc (tree.h), which here is still that of the pid
 // namespace outside. What the host mounts later is to show inside, and nothing the other way. Where
-// it can't be had, the session refuses (CheckSession).
+// it can't be had, the session refuses (PrepareSession).
 void MountOwnProc() {
   if (kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) != 0) return;
   kernel::Mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);

@@ -9,6 +9,7 @@
 #include "launcher/kernel/calls.h"
 #include "launcher/proc_file.h"
 #include "launcher/run_command.h"
+#include "launcher/seccomp.h"
 #include "launcher/take_order.h"
 #include "launcher/tree.h"
 #include "launcher/usage.h"
@@ -20,36 +21,34 @@ constexpr std::size_t kStackBytes = 128 * 1024;  // of which only what is used i
 constexpr pid_t kNoCommand = -1;
 
 struct Entry {
-  CommandDescriptors descriptors;
-  const Landlock* landlock;
-  std::uint32_t enforced;
+  CommandPlace place;
+  const Landlock* landlock = nullptr;
+  std::uint32_t enforced = 0;
 };
 
 // Those that came have numbers above the places: ours are all taken.
-bool TakePlaces(const CommandDescriptors& came) {
-  const int* const from = came.descriptors;
-  for (int place = STDIN_FILENO; place <= STDERR_FILENO; ++place) {
-    if (kernel::Duplicate(from[1 + place], place) < 0) return false;
+long TakePlace(const CommandPlace& place) {
+  const int* const from = place.descriptors;
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+    const long result = kernel::Duplicate(from[1 + number], number);
+    if (result < 0) return result;
   }
-  if (kernel::Duplicate(from[0], kControlDescriptor) < 0) return false;
+  const long result = kernel::Duplicate(from[0], kControlDescriptor);
+  if (result < 0) return result;
   kernel::SetCloseOnExec(kControlDescriptor);
-  if (came.count > kStateAt) {
-    const int state = from[kStateAt];
-    const long result = state == kStateDescriptor ? kernel::KeepOnExec(state)
-                                                  : kernel::Duplicate(state, kStateDescriptor);
-    if (result < 0) return false;
-  }
   // Held here they would keep a pipe open that the command has closed.
-  for (std::size_t i = 0; i < came.count; ++i) {
-    if (from[i] != kStateDescriptor) kernel::Close(from[i]);
-  }
-  return true;
+  for (const int descriptor : place.descriptors)
+    kernel::Close(descriptor);
+  return 0;
 }
 
 int RunEntered(void* argument) {
   const Entry& entry = *static_cast<Entry*>(argument);
-  if (!TakePlaces(entry.descriptors)) return 1;
-  const Control control;
+  if (const long result = TakePlace(entry.place); result < 0) {
+    RefuseCommand(entry.place.descriptors[0], "cannot place a descriptor", result);
+    return 0;
+  }
+  Control control;
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
@@ -69,9 +68,9 @@ int RunEntered(void* argument) {
 void Start(Entry* entry) {
   alignas(16) static char stack[kStackBytes];  // each child has its own copy
   const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, RunEntered, entry);
-  if (pid < 0) RefuseCommand(entry->descriptors.descriptors[0], "cannot start a process", pid);
-  for (std::size_t i = 0; i < entry->descriptors.count; ++i)
-    kernel::Close(entry->descriptors.descriptors[i]);
+  if (pid < 0) RefuseCommand(entry->place.descriptors[0], "cannot start a process", pid);
+  for (const int descriptor : entry->place.descriptors)
+    kernel::Close(descriptor);
 }
 
 void WaitForNews(int child_signal) {
@@ -81,8 +80,13 @@ void WaitForNews(int child_signal) {
 
 }  // namespace
 
-bool CheckSession(Refusal* refusal) {
-  return IsProcOurs() || refusal->Because("a session needs a /proc that shows its own processes");
+bool PrepareSession(const OrderHeader& order, Refusal* refusal) {
+  if (!IsProcOurs()) {
+    return refusal->Because("a session needs a /proc that shows its own processes");
+  }
+  if ((order.flags & kOrderSeccomp) == 0) return true;
+  const long result = InstallSeccomp((order.flags & kOrderNoSockets) != 0);
+  return result == 0 || refusal->Because("seccomp", result);
 }
 
 void ServeSession(const Control& control, const MappedOrder& session, const Landlock& landlock,
@@ -93,7 +97,7 @@ void ServeSession(const Control& control, const MappedOrder& session, const Land
   for (bool goes_on = children.signal_descriptor() >= 0; goes_on;) {
     WaitForNews(children.signal_descriptor());
     children.Reap();
-    switch (control.ReceiveCommand(&entry.descriptors)) {
+    switch (control.ReceiveCommand(&entry.place)) {
       case Control::Told::kNothing:
         break;
       case Control::Told::kCommand:

@@ -6,15 +6,17 @@
 
 namespace native_runner {
 
-// A session's commands can be told from one another, and ended one by one, only by way of /proc.
-bool CheckSession(Refusal* refusal);
+// What is to be done once for all commands of a session. They can be told from one another, and
+// ended one by one, only by way of /proc. The filter that the order asks for is installed here: the
+// kernel compiles it anew each time, and a fork has it. It allows what we call ourselves.
+bool PrepareSession(const OrderHeader& order, Refusal* refusal);
 
 // Runs the commands of a session until the host wants its end or is gone; then ends all of them and
-// reports. Each gets a process of its own that does for it what a launcher does: takes an order
-// from a control socket of the command's own, runs it as a subreaper, ends its tree, reports. So
-// one command's processes can be told from another's. The layers were entered by us, once, and come
-// with the fork; `landlock` is entered by each command by itself, so that each is a domain of its
-// own.
+// reports. Each gets a process of its own, often made before there is an order, that does for it
+// what a launcher does: takes an order from a control socket of the command's own, runs it as a
+// subreaper, ends its tree, reports. So one command's processes can be told from another's. The
+// layers were entered by us, once, and come with the fork; `landlock` is entered by each command by
+// itself, so that each is a domain of its own.
 void ServeSession(const Control& control, const MappedOrder& session, const Landlock& landlock,
                   std::uint32_t enforced);
 

@@ -4,7 +4,7 @@
 
 namespace native_runner {
 
-bool TakeOrder(const Control& control, ReceivedOrder* received, MappedOrder* order) {
+bool TakeOrder(Control& control, ReceivedOrder* received, MappedOrder* order) {
   Refusal refusal;
   switch (control.ReceiveOrder(received)) {
     case Control::Received::kHostGone:

@@ -7,6 +7,6 @@ namespace native_runner {
 
 // Waits for the order, checks and maps it; `order` points into `received`. False: none came, or it
 // was none, which has been said.
-bool TakeOrder(const Control& control, ReceivedOrder* received, MappedOrder* order);
+bool TakeOrder(Control& control, ReceivedOrder* received, MappedOrder* order);
 
 }  // namespace native_runner

@@ -13,19 +13,20 @@ namespace native_runner {
 // replaces stdin. kSignalMessage and a byte, a signal's number, any time after the order: for the
 // command's process group (kOrderOwnSession).
 //
-// To a session (kOrderSession) it says kCommandMessage, with these descriptors: the launcher's end
-// of the command's own control socket, on which all the above goes on as ever; stdin, stdout,
-// stderr; and, in a shell session, the shell's state, which the command finds as kStateDescriptor.
+// To a session (kOrderSession) it says kCommandMessage, with kCommandDescriptors: the launcher's
+// end of a command's own control socket, on which all the above goes on as ever; stdin, stdout,
+// stderr. In a shell session, kStateMessage with a descriptor, before the order, hands over the
+// shell's state, which the command finds as kStateDescriptor.
 
 inline constexpr char kOrderMessage = 'o';
 inline constexpr char kInputMessage = 'i';
 inline constexpr char kKillMessage = 'k';
 inline constexpr char kSignalMessage = 's';
 inline constexpr char kCommandMessage = 'c';
+inline constexpr char kStateMessage = 'h';
 
-inline constexpr std::size_t kStateAt = 4;
-inline constexpr std::size_t kMostCommandDescriptors = 5;
-inline constexpr int kStateDescriptor = 9;  // the last that a POSIX shell can name
+inline constexpr std::size_t kCommandDescriptors = 4;
+inline constexpr int kStateDescriptor = 83;  // one that no script is likely to use
 
 // The descriptors that a launcher is started with besides 0, 1 and 2.
 inline constexpr int kControlDescriptor = 3;

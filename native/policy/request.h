@@ -25,8 +25,9 @@ struct ExecRequest {
   Limits limits;
   bool stream_stdout = false;
   bool stream_stderr = false;
-  bool plan_only = false;   // explain: decide everything, start nothing
-  bool is_aborted = false;  // before it was submitted: it is not to start
+  bool is_aborted = false;     // before it began: it is not to start
+  bool opens_session = false;  // what is asked for is the sandbox of a session
+  bool plan_only = false;      // explain: decide everything, start nothing
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
   std::uint64_t submitted_ns = 0;  // when it was; 0: it waits for nothing

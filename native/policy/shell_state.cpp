@@ -2,52 +2,98 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "policy/report.h"
 
 namespace native_runner {
 namespace {
 
-// Those that the script below is for.
+// Those that the text below is for.
 constexpr std::array<std::string_view, 4> kShells = {"sh", "bash", "dash", "ash"};
 
+constexpr std::string_view kBash = "#bash\n";
 constexpr std::string_view kEnd = "\n#end\n";
 
-// For a POSIX shell, with more where it is bash: arrays, attributes and functions. The state that
-// the last command left is on descriptor 9; that of this one is written behind it: "CWD NUL TEXT
-// END". A script that ends by `exit` is saved by the trap, unless it sets one itself. All on one
-// line, so that the shell numbers the lines of the script, which starts there, as it would without
-// us.
-constexpr const char* kWrapper =
-    // clang-format off
-    "__nr_save() { __nr_saved=1; { printf '%s\\000' \"$PWD\"; "
-      "if [ -n \"${BASH_VERSION-}\" ]; then "
-        "for __nr_name in $(compgen -v); do case $__nr_name in "
-          "BASH*|_|__nr_*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|IFS|LINENO|OPTERR|"
-          "OPTIND|PIPESTATUS|PPID|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID) ;; "
-          "*) declare -p \"$__nr_name\" ;; "
-        "esac; done; unset -f __nr_save; declare -f; "
-      "else unset -v __nr_script; set; export -p; fi; "
-      "printf '\\n#end\\n'; } 2>/dev/null >&9; }; "
-    "if [ -n \"${BASH_VERSION-}\" ]; then IFS= read -r -d '' __nr_state <&9; "
-      "else __nr_state=$(cat <&9); fi; "
-    "eval \"$__nr_state\" 2>/dev/null; unset -v __nr_state; "
-    "__nr_left=$1; shift; "
-    "while [ \"$__nr_left\" -gt 0 ]; do export \"$1\"; shift; __nr_left=$((__nr_left - 1)); done 2>/dev/null; "
-    "__nr_script=$1; shift; unset -v __nr_left __nr_saved; "
-    "trap '{ __nr_status=$?; set +ex; } 2>/dev/null; trap - EXIT; "
-      "[ -n \"${__nr_saved-}\" ] || __nr_save; exit \"$__nr_status\"' EXIT; "
-    "eval \"$__nr_script\"\n"
-    "{ __nr_status=$?; set +ex; } 2>/dev/null; __nr_save; exit \"$__nr_status\"";
-// clang-format on
+// Options that would act on the prelude as well; it sets them last.
+constexpr std::string_view kSetLast = "aeuvx";
+constexpr std::string_view kOthers = "bfhkmpBCEHPTlc";
 
-// The place of the script in argv; 0 where there is none.
-std::size_t ScriptAt(const std::vector<std::string>& argv) {
-  for (std::size_t at = 1; at + 1 < argv.size(); ++at) {
-    const std::string& option = argv[at];
-    if (option.size() < 2 || option[0] != '-' || option[1] == '-') return 0;
-    if (option.find_first_not_of("abefhkmnptuvxBCEHPTlc", 1) != std::string::npos) return 0;
-    if (option.find('c') != std::string::npos) return at + 1;
+// When the shell ends, what it leaves goes behind the prelude: "CWD NEWLINE NUL [#bash] TEXT END".
+// For a POSIX shell, with more where it is bash: arrays, attributes and functions. The status that
+// it ends with is not changed by a trap (POSIX, exit). No single quote may be in here.
+constexpr const char* kSaveBefore =
+    "{ set +aeuxvC; trap \"\" XFSZ; } >/dev/null 2>&1; "
+    "{ if [ -d \"$PWD\" ]; then command pwd; fi; command printf \"\\000\"; "
+    "unset -v IFS; for __nr_name in";
+constexpr const char* kSaveAfter =
+    "; do command unset -v \"$__nr_name\"; done; "
+    "if [ -n \"${BASH_VERSION-}\" ]; then trap - DEBUG ERR RETURN; command printf \"#bash\\n\"; "
+    "for __nr_name in $(compgen -v); do case $__nr_name in "
+    "BASH*|_|__nr_*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|LINENO|OPTERR|OPTIND|"
+    "PIPESTATUS|PPID|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID) ;; "
+    "*) declare -p \"$__nr_name\" ;; esac; done; declare -f; declare -Fx; "
+    "else for __nr_name in PPID PS1 PS2 PS4 PWD __nr_name; "
+    "do command unset -v $__nr_name; done; set; export -p; fi; "
+    "command printf \"\\n#end\\n\"; } 2>/dev/null";
+
+std::string PathOfState() {
+  return "/proc/self/fd/" + std::to_string(kStateDescriptor);
+}
+
+// How a shell was called.
+struct Call {
+  std::vector<std::string> argv;  // the program and the options that stay
+  std::string settings;           // those that the prelude sets
+  std::size_t script = 0;         // its place; 0: there is none, or something that we do not know
+};
+
+bool IsName(std::string_view text, bool is_option) {
+  const auto is_letter = [is_option](char c) {
+    const bool is_lower = c >= 'a' && c <= 'z';
+    return is_option ? is_lower || c == '-' : is_lower || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto is_next = [&](char c) { return is_letter(c) || (!is_option && c >= '0' && c <= '9'); };
+  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), is_next);
+}
+
+// One word of options; false where one is not known. `takes_name`: the next word is -o's.
+bool ReadOptions(std::string_view word, Call* call, bool* takes_name, bool* has_script) {
+  std::string stays;
+  for (const char letter : word.substr(1)) {
+    if (letter == 'o') {
+      if (std::exchange(*takes_name, true)) return false;
+    } else if (kSetLast.find(letter) != std::string_view::npos) {
+      call->settings += std::string(" -") + letter;
+    } else if (kOthers.find(letter) != std::string_view::npos) {
+      *has_script |= letter == 'c';
+      stays += letter;
+    } else {
+      return false;
+    }
   }
-  return 0;
+  if (!stays.empty()) call->argv.push_back("-" + stays);
+  return true;
+}
+
+Call ReadCall(const std::vector<std::string>& argv) {
+  Call call;
+  call.argv = {argv[0]};
+  bool has_script = false;
+  std::size_t at = 1;
+  for (; at < argv.size() && argv[at].size() > 1 && argv[at][0] == '-'; ++at) {
+    if (argv[at] == "--") {
+      ++at;
+      break;
+    }
+    bool takes_name = false;
+    if (!ReadOptions(argv[at], &call, &takes_name, &has_script)) return {};
+    if (!takes_name) continue;
+    if (++at == argv.size() || !IsName(argv[at], true)) return {};
+    call.settings += " -o " + argv[at];
+  }
+  if (has_script && at < argv.size()) call.script = at;
+  return call;
 }
 
 bool IsKnownShell(std::string_view program) {
@@ -55,34 +101,59 @@ bool IsKnownShell(std::string_view program) {
   return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
 }
 
+std::string Quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) {
+    if (letter == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += letter;
+    }
+  }
+  return quoted + "'";
+}
+
 }  // namespace
 
 bool IsShellCommand(const std::vector<std::string>& argv) {
-  return IsKnownShell(argv[0]) && ScriptAt(argv) != 0;
+  return IsKnownShell(argv[0]) && ReadCall(argv).script != 0;
 }
 
-std::vector<std::string> WithShellState(const std::vector<std::string>& argv,
-                                        const std::vector<std::string>& named) {
-  const std::size_t at = ScriptAt(argv);
-  std::vector<std::string> wrapped(argv.begin(), argv.begin() + static_cast<std::ptrdiff_t>(at));
-  wrapped.emplace_back(kWrapper);
-  wrapped.push_back(at + 1 < argv.size() ? argv[at + 1] : argv[0]);
-  wrapped.push_back(std::to_string(named.size()));
-  wrapped.insert(wrapped.end(), named.begin(), named.end());
-  wrapped.push_back(argv[at]);
-  if (at + 2 < argv.size()) {
-    wrapped.insert(wrapped.end(), argv.begin() + static_cast<std::ptrdiff_t>(at) + 2, argv.end());
+// The script stays where it was, on the line on which it was: the shell numbers its lines as ever.
+// One with a wrong first line runs nothing of this, so that it leaves no state.
+ShellCommand WithShellState(const std::vector<std::string>& argv,
+                            const std::vector<std::string>& named, const ShellState& state) {
+  Call call = ReadCall(argv);
+  const auto script = argv.begin() + static_cast<std::ptrdiff_t>(call.script);
+  ShellCommand command;
+  command.argv = std::move(call.argv);
+  command.argv.push_back(". " + PathOfState() + "; " + *script);
+  command.argv.insert(command.argv.end(), script + 1, argv.end());
+  command.prelude = "if [ -n \"${BASH_VERSION-}\" ]; then eval " + Quoted(state.bash) +
+                    "; else eval " + Quoted(state.posix) + "; fi 2>/dev/null\n";
+  std::string names;
+  for (const std::string& variable : named) {
+    const std::string name = variable.substr(0, variable.find('='));
+    if (!IsName(name, false)) continue;  // no shell has a variable of that name
+    command.prelude += "export " + name + "=" + Quoted(variable.substr(name.size() + 1)) + "\n";
+    names += " " + name;
   }
-  return wrapped;
+  command.prelude +=
+      std::string("trap '") + kSaveBefore + names + kSaveAfter + " >>" + PathOfState() + "' EXIT\n";
+  if (!call.settings.empty()) command.prelude += "set" + call.settings + "\n";
+  return command;
 }
 
 bool ReadShellState(std::string_view written, ShellState* state) {
   const std::size_t nul = written.find('\0');
-  if (nul == std::string_view::npos || written.empty() || written[0] != '/') return false;
-  if (!written.ends_with(kEnd)) return false;
+  if (nul == std::string_view::npos || !written.ends_with(kEnd)) return false;
   const std::string_view text = written.substr(nul + 1);
   if (text.find('\0') != std::string_view::npos) return false;
-  *state = {std::string(written.substr(0, nul)), std::string(text)};
+  std::string_view cwd = written.substr(0, nul);
+  if (!cwd.empty() && (cwd[0] != '/' || cwd.back() != '\n')) return false;
+  if (!cwd.empty()) cwd.remove_suffix(1);
+  state->cwd = cwd;
+  (text.starts_with(kBash) ? state->bash : state->posix) = text;
   return true;
 }
 

@@ -112,6 +112,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
     preparation.order.required |= kEnforcedLandlockFiles;
     preparation.rules = LandlockRulesInside(policy_);
   }
+  if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 
   const bool may_stand = request.may_stand && CanStand(policy_) && program.features.bind_fd &&

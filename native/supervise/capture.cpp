@@ -66,7 +66,7 @@ Output::Progress Capture::ReadOnce() {
 Output::Progress Capture::DropOnce() {
   if (!widened_) WidenPipe();
   if (!remembers_all()) {  // limit 0: keep a set-up's complaint all the same
-    std::array<std::uint8_t, kOpeningBytes> piece;
+    std::array<std::uint8_t, kOpeningBytes> piece{};
     const ssize_t got = read(pipe_.get(), piece.data(), kOpeningBytes - opening().size());
     if (got <= 0) return AfterFailure(got);
     Remember(piece.data(), static_cast<std::size_t>(got));

@@ -22,7 +22,7 @@ ino_t InodeOf(int descriptor) {
 
 union DescriptorSpace {
   cmsghdr header;
-  char bytes[CMSG_SPACE(kMostCommandDescriptors * sizeof(int))];
+  char bytes[CMSG_SPACE(kCommandDescriptors * sizeof(int))];
 };
 
 }  // namespace
@@ -49,7 +49,11 @@ Control::Sent Control::SendInput(int descriptor) {
   return Send(kInputMessage, {}, {&descriptor, 1});
 }
 
-Control::Sent Control::SendCommand(std::span<const int> descriptors) {
+Control::Sent Control::SendState(int descriptor) {
+  return Send(kStateMessage, {}, {&descriptor, 1});
+}
+
+Control::Sent Control::SendCommand(std::span<const int, kCommandDescriptors> descriptors) {
   return Send(kCommandMessage, {}, descriptors);
 }
 

@@ -25,11 +25,13 @@ class Control {
   // holds the other end any more, why is for the child's exit to tell.
   enum class Sent { kSent, kPeerGone, kFailed };
   Sent SendOrder(std::span<const std::byte> order);
-  // Before the order: what is to take the place of the launcher's stdin. Not kept.
+  // Before the order: what is to take the place of the launcher's stdin, or the state of a
+  // session's shell. Not kept.
   Sent SendInput(int descriptor);
+  Sent SendState(int descriptor);
   void SendKill();
   // To a session: the descriptors of a command (report.h). Not kept.
-  Sent SendCommand(std::span<const int> descriptors);
+  Sent SendCommand(std::span<const int, kCommandDescriptors> descriptors);
   void SendSignal(int signal);  // to the command; see kSignalMessage
 
   enum class Received { kReport, kNothing, kClosed };

@@ -1,8 +1,6 @@
 #include "supervise/entered_sandbox.h"
 
-#include <fcntl.h>
-
-#include <array>
+#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -17,16 +15,20 @@ constexpr int kPatience = 10;  // turns in which a launcher may end its tree by 
 
 }  // namespace
 
-EnteredSandbox::EnteredSandbox(std::shared_ptr<Session> session, Control control, Ends given,
-                               State state, int null_device)
-    : Sandbox(std::move(control)),
-      session_(std::move(session)),
-      given_(std::move(given)),
-      state_(std::move(state)),
-      null_device_(null_device) {}
+EnteredSandbox::EnteredSandbox(Control control, Descriptor out, Descriptor err)
+    : Sandbox(std::move(control)) {
+  out_ = std::move(out);
+  err_ = std::move(err);
+}
 
 EnteredSandbox::~EnteredSandbox() {
-  session_->Left(this);
+  if (session_) session_->Left(this);
+}
+
+void EnteredSandbox::Enter(std::shared_ptr<Session> session, State state, bool may_be_stopped) {
+  session_ = std::move(session);
+  state_ = std::move(state);
+  if (may_be_stopped && launcher_.valid()) SignalPidfd(launcher_.get(), SIGCONT);
 }
 
 bool EnteredSandbox::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
@@ -38,22 +40,10 @@ bool EnteredSandbox::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
   }) == 0;
 }
 
-Control::Sent EnteredSandbox::SendInput(int descriptor) {
-  input_ = Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-  return input_.valid() ? Control::Sent::kSent : Control::Sent::kFailed;
-}
-
 Control::Sent EnteredSandbox::SendOrder(std::span<const std::byte> order) {
-  Control::Sent sent = control_.SendOrder(order);
-  if (sent != Control::Sent::kSent) return sent;
-  const std::array descriptors = {given_.control.get(),
-                                  input_.valid() ? input_.get() : null_device_, given_.out.get(),
-                                  given_.err.get(), state_.file.get()};
-  const std::span<const int> all(descriptors);
-  sent = session_->Hand(state_.file.valid() ? all : all.first(kStateAt));
-  is_handed_ = sent == Control::Sent::kSent;
-  given_ = {};
-  input_.Close();
+  auto sent = state_.file.valid() ? control_.SendState(state_.file.get()) : Control::Sent::kSent;
+  if (sent == Control::Sent::kSent) sent = control_.SendOrder(order);
+  session_->Stand();
   return sent;
 }
 
@@ -67,6 +57,10 @@ void EnteredSandbox::NoteReport(const Report& report) {
   if (report.kind == ReportKind::kReady) may_run_ = true;
   if (!IsLast(report.kind)) return;
   has_ended_ = true;
+  const bool is_missing = report.error == ENOENT || report.error == ENOTDIR;
+  if (report.kind == ReportKind::kRefused && is_missing && state_.is_in_its_directory) {
+    session_->LeaveDirectory();  // else no command could be run any more
+  }
   is_proved_ = report.kind != ReportKind::kExited || report.error == 0;
 }
 
@@ -77,7 +71,7 @@ bool EnteredSandbox::IsAlive() {
 
 void EnteredSandbox::End() {
   Receive();
-  if (!is_ending_ && !has_ended_ && is_handed_) {
+  if (!is_ending_ && !has_ended_) {
     control_.SendKill();
     insist_.Start(loop_, kInsistAfterMs, kInsistEveryMs, [this] { Insist(); });
   }
@@ -88,31 +82,35 @@ void EnteredSandbox::End() {
 // For when its launcher does not answer: the command may have stopped it, or killed it.
 void EnteredSandbox::Insist() {
   Receive();
-  if (++insisted_ > kPatience) return session_->Distrust();  // possibly our last moment
-  if (launcher_.valid()) SignalPidfd(launcher_.get(), SIGCONT);
+  const bool is_patient = ++insisted_ <= kPatience;
+  if (!is_patient && !is_orphan_) return session_->Distrust();  // possibly our last moment
+  if (launcher_.valid()) SignalPidfd(launcher_.get(), is_patient ? SIGCONT : SIGKILL);
   Settle();
 }
 
 // Its last word is the proof: what it still does is to exit.
 void EnteredSandbox::Settle() {
-  if (is_proved_ || !is_handed_) {
-    if (is_proved_ || is_ending_) BeGone();
-  } else if (control_closed_) {
-    if (!may_run_) return BeGone();
-    session_->Distrust();
-  }
+  if (is_proved_) return BeGone();
+  if (!control_closed_) return;
+  if (!may_run_ || is_orphan_) return BeGone();
+  session_->Distrust();
 }
 
-void EnteredSandbox::OnSessionGone() {
+// One that outlives the session's launcher ends its tree itself, as where there is no session.
+void EnteredSandbox::OnSessionGone(bool is_proof) {
   Receive();
-  BeGone();
+  if (is_proof) return BeGone();
+  is_orphan_ = true;
+  End();
 }
 
 void EnteredSandbox::BeGone() {
   if (user_ == nullptr) return;
   insist_.Stop();
   control_poll_.Stop();
-  if (is_proved_ && state_.file.valid()) session_->Adopt(state_.file.get(), state_.given);
+  if (is_proved_ && state_.file.valid()) {
+    session_->Adopt(state_.file.get(), state_.given, state_.is_in_its_directory);
+  }
   std::exchange(user_, nullptr)->OnGone();
 }
 

@@ -67,6 +67,7 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
   }
   if (geteuid() == 0) layers.emplace_back("secrets-masked");
   if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
+  if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
   preparation.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
   preparation.spawn.argv = {"native-runner-launcher"};

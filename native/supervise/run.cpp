@@ -81,13 +81,12 @@ void Run::Launch(Preparation preparation) {
     cause_ = Outcome{OutcomeKind::kExited, 0, 0, {}, {}, {}};
     return Finish();
   }
-  const bool keeps_state = !preparation.argv.empty();
-  if (keeps_state) request_.argv = std::move(preparation.argv);
+  if (!preparation.argv.empty()) request_.argv = std::move(preparation.argv);
   if (!preparation.environment.empty()) request_.environment = std::move(preparation.environment);
   if (live_) live_->Complete(&preparation.order);
   const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
                                  request_.environment, preparation.rules);
-  if (preparation.session) return Enter(*preparation.session, keeps_state, order);
+  if (preparation.session) return Enter(*preparation.session, preparation.shell, order);
   if (preparation.fingerprint.valid()) {
     auto standing = listener_.take(preparation.fingerprint);
     if (standing) return LaunchIn(std::move(standing), order);
@@ -142,14 +141,15 @@ void Run::LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte>
   if (!going) End(SetupFailed("cannot hand the order to the launcher"));
 }
 
-void Run::Enter(Session& session, bool keeps_state, std::span<const std::byte> order) {
-  auto made = session.Enter(keeps_state);
+void Run::Enter(Session& session, const ShellPart& shell, std::span<const std::byte> order) {
+  auto made = session.Enter(shell);
   if (!made) return FinishWithout(made.error());
   sandbox_ = std::move(*made);
   phase_ = Phase::kRunning;
-  const bool going = sandbox_->Watch(shared_.loop, this, live_ != nullptr) && SendInput() &&
-                     StartPipes() && sandbox_->SendOrder(order) == Control::Sent::kSent;
-  if (!going) End(SetupFailed("cannot hand the command to the session"));
+  // The order first: what is watched after it does not keep the command waiting.
+  const bool is_sent = SendInput() && sandbox_->SendOrder(order) == Control::Sent::kSent;
+  const bool is_watched = sandbox_->Watch(shared_.loop, this, live_ != nullptr) && StartPipes();
+  if (!is_sent || !is_watched) End(SetupFailed("cannot hand the command to the session"));
 }
 
 // No input is /dev/null, not an empty pipe: programs such as rg tell the two apart.

@@ -55,7 +55,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void Launch(Preparation preparation);
   void LaunchNew(Preparation preparation, std::span<const std::byte> order);
   void LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte> order);
-  void Enter(Session& session, bool keeps_state, std::span<const std::byte> order);
+  void Enter(Session& session, const ShellPart& shell, std::span<const std::byte> order);
   std::unique_ptr<Output> MakeOutput(Stream stream);
   bool AddInput();
   bool SendInput();

@@ -34,6 +34,12 @@ struct Shared {
 
 class Session;
 
+// Of a command in a shell session.
+struct ShellPart {
+  std::string prelude;               // of a shell with a state; see policy/shell_state.h
+  bool is_in_its_directory = false;  // that of the state: the call named none
+};
+
 // Holds a spawned child back until it has been put into its cgroup: writing `bytes` lets it go.
 struct Gate {
   Descriptor descriptor;
@@ -61,6 +67,7 @@ struct Preparation {
   std::shared_ptr<Session> session;
   std::vector<std::string> argv;
   std::vector<std::string> environment;
+  ShellPart shell;
 };
 
 // One way to confine a command. Immutable and shared between threads; Prepare is called on the

@@ -26,6 +26,7 @@ std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
   if ((flags & kOrderLandlock) != 0) possible |= kEnforcedLandlockFiles | kEnforcedLandlockScope;
   if ((flags & kOrderNoSockets) != 0) possible |= kEnforcedLandlockTcp;
   if ((flags & kOrderMakeInit) != 0) possible |= kEnforcedOwnInit;
+  if ((flags & kOrderSession) != 0) possible |= kEnforcedSeparation;
   for (const std::string& name : required) {
     if (std::find(layers.begin(), layers.end(), name) != layers.end()) continue;
     const std::uint32_t bit = EnforcedLayerBit(name) & possible;

@@ -20,7 +20,7 @@ void Sandbox::Receive() {
           (report.kind == ReportKind::kTerminal ? terminal_ : launcher_) = std::move(carried);
         }
         NoteReport(report);
-        user_->OnReport(report);
+        if (user_ != nullptr) user_->OnReport(report);
     }
   }
 }

@@ -48,20 +48,20 @@ class Sandbox {
   Descriptor TakeTerminal() { return std::move(terminal_); }  // from kTerminal on
 
   // The descriptor that is to take the place of stdin; before the order.
-  virtual Control::Sent SendInput(int descriptor) { return control_.SendInput(descriptor); }
+  Control::Sent SendInput(int descriptor) { return control_.SendInput(descriptor); }
   virtual Control::Sent SendOrder(std::span<const std::byte> order) {
     return control_.SendOrder(order);
   }
 
   // Where the order made it a session: another command, as kCommandMessage says.
-  Control::Sent SendCommand(std::span<const int> descriptors) {
+  Control::Sent SendCommand(std::span<const int, kCommandDescriptors> descriptors) {
     return control_.SendCommand(descriptors);
   }
 
   // To the command's process group, if it has one of its own; from kReady on.
   void SendSignal(int signal) { control_.SendSignal(signal); }
 
-  // Hands the reports that have arrived to the user, without waiting.
+  // Hands the reports that have arrived to the user, if there is one yet, without waiting.
   void Receive();
 
   // Whether all of it is alive, as far as can be told now. Hands over reports, as Receive does.

@@ -20,9 +20,9 @@ constexpr const char* kSessionName = "session";
 constexpr const char* kDistrusted =
     "the end of a command could not be proved, so all of its processes were ended";
 
-// What a session does once is not each command's to do.
-constexpr std::uint32_t kOfCommands = kOrderSeccomp | kOrderNoSockets | kOrderLandlock |
-                                      kOrderScoped | kOrderNoNewPrivs | kOrderNoCapabilities;
+// What a session does once is not each command's to do: its launcher's layers come with the fork.
+constexpr std::uint32_t kOfCommands =
+    kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderNoCapabilities;
 
 std::vector<std::string> WithDirectory(std::vector<std::string> environment,
                                        const std::string& cwd) {
@@ -33,6 +33,10 @@ std::vector<std::string> WithDirectory(std::vector<std::string> environment,
 }
 
 }  // namespace
+
+Error Session::HasEnded(const std::string& reason) {
+  return {ErrorCode::kClosed, "the session has ended: " + reason, "open another one"};
+}
 
 Session::Session(Shared& shared, std::shared_ptr<const Runtime> runtime, SessionRule rule,
                  Listener listener)
@@ -49,6 +53,7 @@ void Session::Open() {
   self_ = shared_from_this();
   const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
   request->argv = {kSessionName};
+  request->opens_session = true;
   if (rule_.tmp_bytes > 0) request->limits.memory_bytes = rule_.tmp_bytes;
   runtime_->Prepare(*request, shared_,
                     [self = shared_from_this(), request](Result<Preparation> prepared) {
@@ -82,12 +87,18 @@ void Session::Spawn(Preparation preparation) {
 }
 
 void Session::OnReport(const Report& report) {
+  if (report.kind == ReportKind::kExited) is_proved_ = report.error == 0;
   if (report.kind == ReportKind::kRefused) reason_ = OutcomeOfFailedStart(report).reason;
+  if (report.kind == ReportKind::kStanding && !sandbox_->Watch(shared_.loop, this, true)) {
+    Close("its launcher can't be watched");  // it was there before its order: kReady is to come
+  }
   if (report.kind != ReportKind::kReady || phase_ != Phase::kOpening) return;
   phase_ = Phase::kOpen;
   has_opened_ = true;
+  is_separating_ = (report.enforced & kEnforcedSeparation) != 0;
   plan_.record.layers = LayersOfCommands(report.enforced);
   WatchIdleness();
+  Stand();
   listener_.on_open(plan_.record.layers);
 }
 
@@ -116,25 +127,28 @@ void Session::CheckMasks() {
 
 Result<Preparation> Session::Plan(const ExecRequest& request) {
   CheckMasks();
-  if (phase_ != Phase::kOpen) {
-    return Error{ErrorCode::kClosed, "the session has ended: " + reason_, "open another one"};
-  }
+  if (phase_ != Phase::kOpen) return HasEnded(reason_);
+  if (HasRunAll()) return HasEnded(RunAll());
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
   Preparation plan;
   plan.session = shared_from_this();
   plan.order.flags = plan_.order.flags & kOfCommands;
   plan.record = plan_.record;
-  const bool is_in_shell = rule_.keeps_shell && request.cwd.empty() && !shell_.cwd.empty();
-  plan.cwd = is_in_shell ? shell_.cwd : JoinPath(plan_.workspace, *relative);
-  if (is_in_shell) plan.environment = WithDirectory(request.environment, plan.cwd);
+  plan.shell.is_in_its_directory = rule_.keeps_shell && request.cwd.empty();
+  const bool is_elsewhere = plan.shell.is_in_its_directory && !shell_.cwd.empty();
+  plan.cwd = is_elsewhere ? shell_.cwd : JoinPath(plan_.workspace, *relative);
+  if (is_elsewhere) plan.environment = WithDirectory(request.environment, plan.cwd);
   if (rule_.keeps_shell && IsShellCommand(request.argv)) {
-    plan.argv = WithShellState(request.argv, request.named_environment);
+    ShellCommand command = WithShellState(request.argv, request.named_environment, shell_);
+    plan.argv = std::move(command.argv);
+    plan.shell.prelude = std::move(command.prelude);
   }
   const CgroupParent none;
   if (auto error = ApplyLimits(request.limits, none, plan_.counts_processes, &plan)) return *error;
-  // RLIMIT_NPROC counts the launchers of the commands that run at the same time too.
-  if (plan.order.processes != kNoLimit) plan.order.processes += entered_.size() + 1;
+  // RLIMIT_NPROC counts the launchers of the commands that run at the same time too, and the one
+  // that stands.
+  if (plan.order.processes != kNoLimit) plan.order.processes += entered_.size() + 2;
   RunRecord& record = plan.record;
   if (record.command_at == 0) record.cmd = request.argv[0];
   record.argv.resize(record.command_at);
@@ -143,48 +157,70 @@ Result<Preparation> Session::Plan(const ExecRequest& request) {
   return plan;
 }
 
-Result<std::unique_ptr<Sandbox>> Session::Enter(bool keeps_state) {
-  EnteredSandbox::Ends given;
-  auto control = Control::Open(&given.control);
+Result<std::unique_ptr<Sandbox>> Session::Enter(const ShellPart& shell) {
+  EnteredSandbox::State state;
+  state.is_in_its_directory = shell.is_in_its_directory;
+  if (!shell.prelude.empty()) {
+    auto file = MemoryFile("state", shell.prelude.data(), shell.prelude.size(), false);
+    if (!file) return file.error();
+    state.file = std::move(*file);
+    state.given = shell.prelude.size();
+  }
+  auto place = std::move(standing_);
+  if (!place || !place->IsAlive()) {
+    auto made = MakePlace();
+    if (!made) return made.error();
+    place = std::move(*made);
+  }
+  place->Enter(shared_from_this(), std::move(state), !is_separating_);
+  entered_.insert(place.get());
+  idle_.Stop();
+  ++commands_;
+  return Result<std::unique_ptr<Sandbox>>(std::move(place));
+}
+
+Result<std::unique_ptr<EnteredSandbox>> Session::MakePlace() {
+  Descriptor peer;
+  auto control = Control::Open(&peer);
   if (!control) return control.error();
   auto out = MakePipe();
   if (!out) return out.error();
   auto err = MakePipe();
   if (!err) return err.error();
-  given.out = std::move(out->write);
-  given.err = std::move(err->write);
-  EnteredSandbox::State state;
-  if (keeps_state) {
-    auto file = MemoryFile("state", shell_.text.data(), shell_.text.size(), false);
-    if (!file) return file.error();
-    state = {std::move(*file), shell_.text.size()};
+  const std::array given = {peer.get(), shared_.null_device.get(), out->write.get(),
+                            err->write.get()};
+  if (sandbox_->SendCommand(given) != Control::Sent::kSent) {
+    return Error{ErrorCode::kSetup, "cannot hand the command to the session", ""};
   }
-  auto made =
-      std::make_unique<EnteredSandbox>(shared_from_this(), std::move(*control), std::move(given),
-                                       std::move(state), shared_.null_device.get());
-  made->set_outputs(std::move(out->read), std::move(err->read));
-  entered_.insert(made.get());
-  idle_.Stop();
-  ++commands_;
-  return Result<std::unique_ptr<Sandbox>>(std::move(made));
+  return std::make_unique<EnteredSandbox>(std::move(*control), std::move(out->read),
+                                          std::move(err->read));
 }
 
-Control::Sent Session::Hand(std::span<const int> descriptors) {
-  if (phase_ != Phase::kOpen) return Control::Sent::kFailed;
-  return sandbox_->SendCommand(descriptors);
+// One that can't be made is no matter here: the next command tries again, and tells why.
+void Session::Stand() {
+  const bool was_last = rule_.max_commands > 0 && commands_ >= rule_.max_commands;
+  if (phase_ != Phase::kOpen || standing_ || was_last) return;
+  if (auto made = MakePlace()) standing_ = std::move(*made);
 }
 
 void Session::Left(EnteredSandbox* left) {
   entered_.erase(left);
-  if (phase_ == Phase::kOpen && entered_.empty()) EndWhenUnused();
+  if (!entered_.empty()) return;
+  if (phase_ == Phase::kOpen) EndWhenUnused();
+  if (phase_ == Phase::kGone) Finish();
 }
 
 void Session::EndWhenUnused() {
-  if (rule_.max_commands > 0 && commands_ >= rule_.max_commands) {
-    return Close("it has run its " + std::to_string(rule_.max_commands) +
-                 " commands (maxCommands)");
-  }
+  if (HasRunAll()) return Close(RunAll());
   WatchIdleness();
+}
+
+bool Session::HasRunAll() const {
+  return rule_.max_commands > 0 && commands_ >= rule_.max_commands;
+}
+
+std::string Session::RunAll() const {
+  return "it has run its " + std::to_string(rule_.max_commands) + " commands (maxCommands)";
 }
 
 void Session::WatchIdleness() {
@@ -198,13 +234,14 @@ void Session::Distrust() {
   Close(kDistrusted);
 }
 
-void Session::Adopt(int state, std::size_t given) {
+void Session::Adopt(int state, std::size_t given, bool with_directory) {
   const off_t before = static_cast<off_t>(given);
   const off_t size = lseek(state, 0, SEEK_END);
   if (size <= before || static_cast<std::size_t>(size - before) > kMostShellState) return;
   std::string written(static_cast<std::size_t>(size - before), '\0');
   if (pread(state, written.data(), written.size(), before) != size - before) return;
-  ReadShellState(written, &shell_);
+  std::string cwd = shell_.cwd;
+  if (ReadShellState(written, &shell_) && !with_directory) shell_.cwd = std::move(cwd);
 }
 
 void Session::Close(const std::string& reason) {
@@ -212,21 +249,34 @@ void Session::Close(const std::string& reason) {
   if (reason_.empty()) reason_ = reason;
   phase_ = Phase::kClosing;
   idle_.Stop();
+  standing_.reset();
   if (sandbox_) sandbox_->End();  // else a program is looked for: what comes of it sees the phase
 }
 
 void Session::OnGone() {
-  const auto self = std::exchange(self_, nullptr);
+  const auto self = shared_from_this();
   const bool was_closed = phase_ == Phase::kClosing;
   phase_ = Phase::kGone;
   idle_.Stop();
+  standing_.reset();
   complaint_.Finish();
   if (reason_.empty()) reason_ = has_opened_ ? "its first process is gone" : Complaint();
+  if (!has_opened_) {
+    self_.reset();
+    return listener_.on_open(
+        Error{was_closed ? ErrorCode::kClosed : ErrorCode::kSetup, reason_, ""});
+  }
+  const bool is_proof = is_proved_ || sandbox_->own_init();
   const auto entered = entered_;  // a copy: each leaves
   for (EnteredSandbox* each : entered)
-    each->OnSessionGone();
-  if (has_opened_) return listener_.on_gone(reason_);
-  listener_.on_open(Error{was_closed ? ErrorCode::kClosed : ErrorCode::kSetup, reason_, ""});
+    each->OnSessionGone(is_proof);
+  if (entered_.empty()) Finish();
+}
+
+// The last command has left, too: only where the end of our launcher is not that of all there was
+// does that take a while.
+void Session::Finish() {
+  if (const auto self = std::exchange(self_, nullptr)) listener_.on_gone(reason_);
 }
 
 // Why there is no session: bwrap's own words, where it has said something.

@@ -51,33 +51,42 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   // first one stays.
   void Close(const std::string& reason);
 
+  // What calls are rejected with from then on.
+  static Error HasEnded(const std::string& reason);
+
   // How one command is to be run in it. kClosed when it has ended.
   Result<Preparation> Plan(const ExecRequest& request);
 
   // See Sandbox.
   bool end_is_proof() const { return sandbox_ && sandbox_->end_is_proof(); }
 
-  // A place for a command that was planned; `keeps_state`: with an argv of the plan's. kSetup when
-  // the host has none.
-  Result<std::unique_ptr<Sandbox>> Enter(bool keeps_state);
+  // A place for a command that was planned, with what its plan says of a shell. kSetup when there
+  // is none.
+  Result<std::unique_ptr<Sandbox>> Enter(const ShellPart& shell);
 
  private:
   friend class EnteredSandbox;
   enum class Phase { kNew, kOpening, kOpen, kClosing, kGone };
 
-  // What EnteredSandboxes say. Distrust: one can't prove its command's end, so all must end.
-  Control::Sent Hand(std::span<const int> descriptors);
+  // What EnteredSandboxes say. Stand: one has got its order, and a place for the next may be made.
+  // Distrust: one can't prove its command's end, so all must end.
+  void Stand();
   void Left(EnteredSandbox* left);
   void Distrust();
-  void Adopt(int state, std::size_t given);
+  void Adopt(int state, std::size_t given, bool with_directory);
+  void LeaveDirectory() { shell_.cwd.clear(); }
 
   void Spawn(Preparation preparation);
+  Result<std::unique_ptr<EnteredSandbox>> MakePlace();
   void OnReport(const Report& report) override;
   void OnGone() override;
+  void Finish();
   void FailToOpen(const Error& error);
   void CheckMasks();
   std::string Complaint() const;
   void EndWhenUnused();
+  bool HasRunAll() const;
+  std::string RunAll() const;
   std::vector<std::string> LayersOfCommands(std::uint32_t enforced) const;
   void WatchIdleness();
 
@@ -87,6 +96,8 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   Listener listener_;
   Phase phase_ = Phase::kNew;
   bool has_opened_ = false;
+  bool is_separating_ = false;  // no command can signal what is not its own
+  bool is_proved_ = false;      // its launcher has said that nothing is left
   std::string reason_;
   std::shared_ptr<Session> self_;  // while there are processes
 
@@ -94,6 +105,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   std::string mounted_upon_;
   std::unique_ptr<Sandbox> sandbox_;
   Capture complaint_;
+  std::unique_ptr<EnteredSandbox> standing_;  // the next command's, made while there is time
   std::set<EnteredSandbox*> entered_;
   std::uint64_t commands_ = 0;
   ShellState shell_;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "supervise/session.h"
 
@@ -23,6 +25,7 @@ class SessionRuntime final : public Runtime {
   std::shared_ptr<const Runtime> inner_;
   SessionRule rule_;
   mutable std::weak_ptr<Session> session_;  // supervisor thread; the supervisor owns it
+  std::shared_ptr<std::string> ended_ = std::make_shared<std::string>();  // why; as above
 };
 
 }  // namespace native_runner

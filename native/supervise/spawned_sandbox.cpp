@@ -125,8 +125,9 @@ void SpawnedSandbox::InsistAfter(std::uint64_t delay_ms) {
 void SpawnedSandbox::Insist() {
   ++insisted_;
   Receive();
-  if (control_closed_ && LauncherIsGone()) {
-    child_.Signal(SIGKILL);  // what it was the parent of is gone
+  const bool is_init = own_init_ && launcher_.valid();
+  if ((control_closed_ || is_init) && LauncherIsGone()) {
+    child_.Signal(SIGKILL);  // what it was the parent of is gone; somebody may have stopped it
   } else if (!has_launcher_) {
     // Where /proc shows none, the child's death is at least that of those who die with their
     // parent.

@@ -123,7 +123,8 @@ void Supervisor::OnOrders() {
 }
 
 void Supervisor::Take(Job job) {
-  if (closing_ || job.request.is_aborted) return CancelWaiting(job, closing_);
+  if (closing_) return CancelWaiting(job, true);
+  if (job.request.is_aborted) return CancelWaiting(job, false);
   if (job.request.live) return Begin(std::move(job));
   const std::uint64_t lane = job.lane;
   lanes_[lane].waiting.push_back(std::move(job));

@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
       {"reap", Reap},
       {"with-fd", WithDescriptor},
       {"linger", Linger},
+      {"meddle", Meddle},
   };
   if (argc < 2) return 98;
   for (unsigned i = 0; i < sizeof kTries / sizeof *kTries; ++i) {

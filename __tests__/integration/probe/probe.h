@@ -13,4 +13,4 @@ Try Truncate, ChangeMode, ChangeTimes;
 Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces;
 Try ShowRights, ShowLandlockAbi, Signal;
 Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
-Try Reap, WithDescriptor, Linger;
+Try Reap, WithDescriptor, Linger, Meddle;

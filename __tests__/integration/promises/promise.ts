@@ -47,6 +47,8 @@ export type Trial = {
   makeRunner: MakeRunner;
   isRoot: boolean;
   scene: () => Scene;
+  /** Rows that hold here besides, where the run has a pid namespace. */
+  besides: readonly string[];
   /** What is in force in a run here, of what promises need. */
   inForce: () => readonly string[];
 };
@@ -90,7 +92,11 @@ function isForSandboxes({ control, hostMayRefuse }: Promised): boolean {
   return hostMayRefuse === true || control === "loose" || control === "inside";
 }
 
-function needsOf({ promise }: Promised, { runtime }: Trial): readonly Need[] | undefined {
+function needsOf(
+  { promise, name }: Promised,
+  { runtime, besides }: Trial,
+): readonly Need[] | undefined {
+  if (besides.includes(name)) return ["pid-namespace"];
   const keeping = kMatrix[promise][runtime];
   return keeping.is === "kept" ? (keeping.needs ?? []) : undefined;
 }

@@ -19,6 +19,8 @@
 // A filter made here is for one architecture. A process that calls the kernel by another one's
 // rules (i386's int 0x80, x32) gets ENOSYS for everything: 32-bit programs do not run in the
 // sandbox.
+//
+// A session's launcher runs under it too: what a launcher calls once it serves, it must allow.
 
 namespace native_runner {
 

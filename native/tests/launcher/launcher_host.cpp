@@ -108,7 +108,7 @@ void LauncherHost::SendOrder(const OrderSpec& spec) {
 void LauncherHost::SendBytes(const std::vector<std::byte>& order) {
   const int file = memfd_create("order", MFD_CLOEXEC);
   if (write(file, order.data(), order.size()) != static_cast<ssize_t>(order.size())) std::abort();
-  SendWith(kOrderMessage, file);
+  SendDescriptors(kOrderMessage, {&file, 1});
   close(file);
 }
 
@@ -119,22 +119,23 @@ void LauncherHost::SendInMessage(const std::vector<std::byte>& order) {
 }
 
 void LauncherHost::SendInput(int descriptor) {
-  SendWith(kInputMessage, descriptor);
+  SendDescriptors(kInputMessage, {&descriptor, 1});
 }
 
-void LauncherHost::SendWith(char kind, int descriptor) {
+void LauncherHost::SendDescriptors(char kind, std::span<const int> descriptors) {
+  constexpr std::size_t kMost = 8;
   iovec part{&kind, 1};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof descriptor)] = {};
+  alignas(cmsghdr) char space[CMSG_SPACE(kMost * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = space;
-  message.msg_controllen = sizeof space;
+  message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof descriptor);
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
   sendmsg(control_, &message, MSG_NOSIGNAL);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,7 @@ class LauncherHost {
   void SendSignal(int signal);
   void SendText(const std::string& message);
   void SendMessage(char kind);
+  void SendDescriptors(char kind, std::span<const int> descriptors);
   void CloseControl();
 
   // The next report; empty at end of file, or when none came in time. kStanding, which comes or not
@@ -73,7 +75,6 @@ class LauncherHost {
 
  private:
   std::optional<Report> ReceiveAny(int timeout_ms);
-  void SendWith(char kind, int descriptor);
 
   Mode mode_;
   pid_t pid_ = -1;

@@ -17,22 +17,6 @@
 namespace native_runner {
 namespace {
 
-// The living children of `parent`.
-std::vector<pid_t> ChildrenOf(pid_t parent) {
-  std::vector<pid_t> children;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string stat;
-    if (!std::getline(file, stat)) continue;
-    const std::size_t name_end = stat.rfind(')');
-    if (name_end == std::string::npos || name_end + 4 > stat.size()) continue;
-    if (stat[name_end + 2] != 'Z' && std::stoi(stat.substr(name_end + 4)) == parent) {
-      children.push_back(std::stoi(entry.path().filename()));
-    }
-  }
-  return children;
-}
-
 class SandboxPoolTest : public SupervisorFixture {
  protected:
   void SetUp() override {

@@ -4,10 +4,12 @@
 
 #include <csignal>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "supervise/landlock_runtime.h"
 #include "supervise/session_runtime.h"
+#include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/supervisor_fixture.h"
 
@@ -15,6 +17,29 @@ namespace native_runner {
 namespace {
 
 enum class Kind { kBubblewrap, kLandlock };
+
+// Our descendants that have no living child.
+std::vector<pid_t> Leaves() {
+  std::vector<pid_t> leaves;
+  std::vector<pid_t> found = ChildrenOf(getpid());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const std::vector<pid_t> children = ChildrenOf(found[i]);
+    if (children.empty()) leaves.push_back(found[i]);
+    found.insert(found.end(), children.begin(), children.end());
+  }
+  return leaves;
+}
+
+// Between commands: the one launcher that waits for the next. The last one's may be about to exit.
+std::vector<pid_t> WaitForStanding() {
+  std::vector<pid_t> leaves = Leaves();
+  for (int turn = 0; turn < 2'000; ++turn) {
+    usleep(5'000);
+    const std::vector<pid_t> before = std::exchange(leaves, Leaves());
+    if (leaves.size() == 1 && leaves == before) break;
+  }
+  return leaves;
+}
 
 class SessionTest : public SupervisorFixture, public testing::WithParamInterface<Kind> {
  protected:
@@ -111,6 +136,29 @@ TEST_P(SessionTest, EndsAfterItsCommands) {
   EXPECT_EQ(Run(session, ShellRequest("exit 1")).outcome.exit_code, 1);
   EXPECT_EQ(Run(session, ShellRequest("exit 2")).outcome.exit_code, 2);
   EXPECT_NE(listener_->WaitGone(session_).find("maxCommands"), std::string::npos);
+}
+
+// The launcher that stands for the next command may be ended by somebody on the host, as any
+// process may. Nothing has run in it, so the next command has another one.
+TEST_P(SessionTest, DoesNotNeedTheLauncherThatStands) {
+  const auto session = Open();
+  EXPECT_EQ(Run(session, ShellRequest("exit 1")).outcome.exit_code, 1);
+  for (int turn = 2; turn < 6; ++turn) {
+    const std::vector<pid_t> standing = WaitForStanding();
+    ASSERT_EQ(standing.size(), 1u);
+    kill(standing[0], SIGKILL);
+    ASSERT_TRUE(IsGoneSoon(standing[0]));
+    const RunResult& next = Run(session, ShellRequest("exit " + std::to_string(turn)));
+    EXPECT_EQ(next.outcome.kind, OutcomeKind::kExited) << next.outcome.reason;
+    EXPECT_EQ(next.outcome.exit_code, turn);
+  }
+}
+
+TEST_P(SessionTest, NoneStandsAfterTheLastCommand) {
+  const auto session = Open({.max_commands = 1});
+  EXPECT_EQ(Run(session, ShellRequest("exit 1")).outcome.exit_code, 1);
+  EXPECT_NE(listener_->WaitGone(session_).find("maxCommands"), std::string::npos);
+  EXPECT_TRUE(ChildrenOf(getpid()).empty());
 }
 
 TEST_P(SessionTest, HandsOnAShellsState) {

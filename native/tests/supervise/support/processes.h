@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "supervise/child.h"
 
@@ -38,7 +39,22 @@ inline int CountChildren() {
   return count;
 }
 
-// False for a process that is gone, or dead and only waits to be reaped.
+// The living children of `parent`.
+inline std::vector<pid_t> ChildrenOf(pid_t parent) {
+  std::vector<pid_t> children;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    if (!std::getline(file, stat)) continue;
+    const std::size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos || name_end + 4 > stat.size()) continue;
+    if (stat[name_end + 2] != 'Z' && std::stoi(stat.substr(name_end + 4)) == parent) {
+      children.push_back(std::stoi(entry.path().filename()));
+    }
+  }
+  return children;
+}
+
 // Processes of the whole host with `mark` in their command line.
 inline int CountMarked(const std::string& mark) {
   int count = 0;
@@ -50,6 +66,7 @@ inline int CountMarked(const std::string& mark) {
   return count;
 }
 
+// False for a process that is gone, or dead and only waits to be reaped.
 inline bool IsAlive(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string stat;

@@ -1,0 +1,51 @@
+/** The runners that have sessions; a suite for each. */
+
+import { existsSync } from "node:fs";
+
+import { describeUnless, whyNoBubblewrap } from "./gate.js";
+import {
+  BubblewrapNativeRunner,
+  LandlockNativeRunner,
+  type NativeSession,
+  type SessionOptions,
+} from "./package.js";
+import { whyNo } from "./runtimes.js";
+import { tempDirectory } from "./temp.js";
+
+export type SessionMaker = {
+  name: "bubblewrap" | "landlock";
+  /** Where commands see the workspace. */
+  inside(workspace: string): string;
+  runner(shadowDir: string): BubblewrapNativeRunner | LandlockNativeRunner;
+  /** A session in a new workspace, unless one is given. */
+  open(options?: SessionOptions, shadowDir?: string): Promise<NativeSession>;
+};
+
+const kBubblewrap = (shadowDir: string) => new BubblewrapNativeRunner({ shadowDir, prewarm: 0 });
+/** With /proc, so that commands can look for one another. */
+const kReadable = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/tmp"].filter(existsSync);
+const kLandlock = (shadowDir: string) =>
+  new LandlockNativeRunner({ shadowDir, fsReadDirs: kReadable });
+
+const kMakers: readonly SessionMaker[] = [
+  {
+    name: "bubblewrap",
+    inside: () => "/workspace",
+    runner: kBubblewrap,
+    open: (options, shadowDir = tempDirectory()) => kBubblewrap(shadowDir).openSession(options),
+  },
+  {
+    name: "landlock",
+    inside: (workspace) => workspace,
+    runner: kLandlock,
+    open: (options, shadowDir = tempDirectory()) => kLandlock(shadowDir).openSession(options),
+  },
+];
+
+/** One suite for each runner that can be had here. */
+export function describeSessions(title: string, body: (maker: SessionMaker) => void): void {
+  for (const maker of kMakers) {
+    const reason = maker.name === "bubblewrap" ? whyNoBubblewrap : whyNo(maker.name);
+    describeUnless(reason, `${title}, ${maker.name}`, () => body(maker));
+  }
+}
