@@ -140,7 +140,8 @@ export const kLiveCommands = [
     },
   })),
   spoken("terminal's size", 3, (random) => {
-    const size = sizeOf(random);
+    // Never the one that it has: that would be no change, and no signal.
+    const size = { cols: random.int(301, 999), rows: random.int(101, 999) };
     return {
       script: `trap 'stty size; exit 5' WINCH; echo ready; ${idle}`,
       pty: true,
@@ -148,8 +149,6 @@ export const kLiveCommands = [
       output: `ready\r\n${size.rows} ${size.cols}\r\n`,
       async drive({ process, until }) {
         await until("ready\r\n");
-        // The same size would be no change, and no signal.
-        process.resize({ cols: 301, rows: 101 });
         process.resize(size);
       },
     };
