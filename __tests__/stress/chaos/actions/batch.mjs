@@ -17,10 +17,8 @@ function expectStops(plans) {
   let isOver = false; // true, false, or undefined where it depends
   return plans.map((plan) => {
     const before = isOver;
-    if (isOver !== true) {
-      const failed = fails(plan);
-      isOver = failed === true ? true : (failed ?? undefined) === undefined ? undefined : isOver;
-    }
+    const failed = fails(plan);
+    if (before !== true && failed !== false) isOver = failed;
     const none = { kind: "aborted", exitCode: 130 };
     if (before === true) return { ...plan, expected: [none], output: "", bytes: 0 };
     if (before === undefined)
