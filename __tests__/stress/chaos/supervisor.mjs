@@ -116,6 +116,7 @@ export class Supervisor {
 
   async #end(host, fate) {
     if (!this.#hosts.includes(host)) return; // it did not live through its checkpoint
+    this.#strikes.look(true); // one that is frozen would not hear it, and nobody wakes it meanwhile
     const end = await host[fate]();
     this.#bury(host, end);
   }
