@@ -87,7 +87,8 @@ describe.each([
     const runner = make();
     const session = await runner.openSession();
     const opening = runner.openSession();
-    await Promise.all([runner.close(), opening]);
+    const late = expect(opening).rejects.toEqual(closed("the runner was closed"));
+    await Promise.all([runner.close(), late]);
     expect(session.isOpen).toBe(false);
     expect(await session.ended).toBe("it was closed");
     await expect(runner.openSession()).rejects.toEqual(closed("the runner was closed"));

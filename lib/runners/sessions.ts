@@ -25,6 +25,9 @@ function either(signals: readonly (AbortSignal | undefined)[]) {
   return { signal: controller.signal, stop: () => stops.forEach((stop) => void stop()) };
 }
 
+const runnerClosed = () =>
+  new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
+
 export class Sessions {
   readonly #make: Make;
   readonly #meter: RunMeter;
@@ -44,15 +47,17 @@ export class Sessions {
   }
 
   async #openOne(options: SessionOptions): Promise<Session> {
-    if (this.#isClosed) {
-      throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
-    }
+    if (this.#isClosed) throw runnerClosed();
     const own = copyOptions(options);
     const supervised = new Supervised((addon) => this.#make(addon, own), this.#meter);
     const opening = Session.open(supervised);
     this.#opening.set(supervised, opening);
     try {
       const session = await opening;
+      if (this.#isClosed) {
+        await session.close(); // it came up while the runner was being closed
+        throw runnerClosed();
+      }
       const entry = { session: new WeakRef(session), ended: session.ended };
       const open = this.#open;
       open.add(entry);

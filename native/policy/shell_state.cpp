@@ -25,17 +25,18 @@ constexpr std::string_view kOthers = "bfhkmpBCEHPTlc";
 constexpr const char* kSaveBefore =
     "{ set +aeuxvC; trap \"\" XFSZ; } >/dev/null 2>&1; "
     "{ if [ -d \"$PWD\" ]; then command pwd; fi; command printf \"\\000\"; "
-    "unset -v IFS; for __nr_name in";
+    "unset -v IFS __nr_lost; for __nr_name in";
 constexpr const char* kSaveAfter =
     "; do command unset -v \"$__nr_name\"; done; "
     "if [ -n \"${BASH_VERSION-}\" ]; then trap - DEBUG ERR RETURN; command printf \"#bash\\n\"; "
-    "for __nr_name in $(compgen -v); do case $__nr_name in "
+    "__nr_names=$(compgen -v) || __nr_lost=1; "  // a process, which may be killed
+    "for __nr_name in $__nr_names; do case $__nr_name in "
     "BASH*|_|__nr_*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|LINENO|OPTERR|OPTIND|"
     "PIPESTATUS|PPID|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID) ;; "
     "*) declare -p \"$__nr_name\" ;; esac; done; declare -f; declare -Fx; "
     "else for __nr_name in PPID PS1 PS2 PS4 PWD __nr_name; "
     "do command unset -v $__nr_name; done; set; export -p; fi; "
-    "command printf \"\\n#end\\n\"; } 2>/dev/null";
+    "[ -n \"${__nr_lost-}\" ] || command printf \"\\n#end\\n\"; } 2>/dev/null";
 
 std::string PathOfState() {
   return "/proc/self/fd/" + std::to_string(kStateDescriptor);
