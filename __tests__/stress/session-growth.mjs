@@ -83,7 +83,10 @@ async function measure() {
     await delay(20);
   }
   return {
-    own: leftovers().map((stat) => stateOf(Number.parseInt(stat, 10))),
+    // In an order that is not that of their numbers, which start anew at some point.
+    own: leftovers()
+      .map((stat) => stateOf(Number.parseInt(stat, 10)))
+      .sort((one, other) => one.open - other.open || one.pages - other.pages),
     descriptors: openDescriptors(),
     threads: threads(),
     residentBytes: process.memoryUsage().rss,
