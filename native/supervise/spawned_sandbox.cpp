@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint64_t kInsistAfterMs = 200;
 constexpr std::uint64_t kInsistEveryMs = 50;
 constexpr int kPatience = 10;  // turns in which a launcher may end its tree by itself
+// Without a pid namespace nobody else can, so it gets the time that a busy host may need: killed in
+// the midst of it, it would leave the rest behind.
+constexpr int kPatienceWithSweep = 100;
 
 bool IsReadable(int descriptor) {
   pollfd entry{descriptor, POLLIN, 0};
@@ -134,7 +137,7 @@ void SpawnedSandbox::Insist() {
     if (KillHolders(control_.peer_inode()) == 0 && insisted_ > kPatience) child_.Signal(SIGKILL);
   } else if (!launcher_.valid()) {
     child_.Signal(SIGKILL);  // no pidfd to be had: bwrap's death is the launcher's (PDEATHSIG)
-  } else if (!own_init_ && insisted_ <= kPatience) {
+  } else if (!own_init_ && insisted_ <= kPatienceWithSweep) {
     SignalPidfd(launcher_.get(), SIGCONT);  // the command may have stopped it
   } else {
     SignalPidfd(launcher_.get(), SIGKILL);
