@@ -1,6 +1,6 @@
 /** Standing sandboxes: as good as new ones, never stale, and nothing of them is left. */
 
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { bindsWith } from "./promises/scene.js";
 import { describePromises } from "./promises.js";
 import { describeSandboxed } from "./support/gate.js";
 import { type HostEnd, runHost, startHost } from "./support/host.js";
+import { kKindsOfRuns, prepared, sh } from "./support/kinds-of-runs.js";
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
@@ -17,7 +18,7 @@ import {
 } from "./support/package.js";
 import { buildProbe } from "./support/probe.js";
 import { childrenOf, eventually } from "./support/processes.js";
-import { bytes, type RunnerChoice, run, text } from "./support/seen.js";
+import { type RunnerChoice, run, text } from "./support/seen.js";
 import { tempDirectory } from "./support/temp.js";
 
 /** Each run in a sandbox that stood before, whatever comes. */
@@ -58,37 +59,13 @@ function comparable(result: SandboxedExecResult): unknown {
   return { ...rest, stdout: text(stdout), stderr: text(stderr), audits: records };
 }
 
-const sh = (script: string) => ({ argv: ["sh", "-c", script] });
 const kInputs: [string, NativeExecInput][] = [
-  ["an exit code", sh("echo out; echo err >&2; exit 7")],
-  ["a signal", sh("echo out; kill -SEGV $$")],
-  ["a command that is missing", { argv: ["no-such-command"] }],
-  ["a command that can't be run", { argv: ["/etc"] }],
-  ["a script without an interpreter", { argv: ["./script", "a"] }],
-  ["a directory below", { ...sh("pwd; echo $PWD"), cwd: "sub/dir" }],
-  ["a directory that is missing", { ...sh("pwd"), cwd: "missing" }],
-  ["a directory that can't be entered", { ...sh("pwd"), cwd: "script" }],
-  ["variables", { ...sh('echo "$A|$LD_PRELOAD"; env -u PWD | sort'), env: { A: "1 2" } }],
-  ["input", { ...sh("cat; readlink /proc/self/fd/0 | sed s/[0-9]*//g"), stdin: bytes("text") }],
-  ["no input", sh("cat; readlink /proc/self/fd/0; stat -L -c '%F %t:%T' /proc/self/fd/0")],
-  ["input that is not read", { ...sh("exit 3"), stdin: new Uint8Array(300_000) }],
-  [
-    "what is open",
-    sh("ls /proc/self/fd; for n in 1 2; do readlink /proc/self/fd/$n | cut -c-4; done"),
-  ],
+  ...kKindsOfRuns,
   ["what is running", sh("cat /proc/[0-9]*/comm; echo $$ $PPID; ulimit -a; umask; id")],
   [
     "what is mounted",
     sh("cut -d' ' -f3- /proc/self/mounts; stat -c '%A %U %G %N' / /* /dev/* *; hostname"),
   ],
-  ["its own status", sh("grep -E '^(Cap|NoNew|Seccomp|Sig|Groups)' /proc/self/status; nice")],
-  ["output over the limit", { ...sh("yes | head -c 100000"), limits: { maxStdoutBytes: 999 } }],
-  ["head and tail", { ...sh("seq 9999"), limits: { maxStdoutBytes: 99, keep: "head+tail" } }],
-  ["nothing kept", { ...sh("echo x"), limits: { maxStdoutBytes: 0, maxStderrBytes: 0 } }],
-  ["a deadline", { ...sh("echo before; sleep 1000"), limits: { timeoutMs: 700 } }],
-  ["a limit of CPU time", { ...sh("while :; do :; done"), limits: { cpuSeconds: 1 } }],
-  ["a limit of open files", { ...sh("ulimit -n"), limits: { maxOpenFiles: 17 } }],
-  ["a limit of a file's size", { ...sh("yes > file"), limits: { maxFileBytes: 5000 } }],
 ];
 
 const kPolicies: [string, Partial<BubblewrapNativeRunnerOptions>][] = [
@@ -105,10 +82,7 @@ describeSandboxed("a prewarmed run", () => {
     policy: Partial<BubblewrapNativeRunnerOptions> = {},
     mayStand = true,
   ): Promise<void> {
-    const shadowDir = tempDirectory();
-    mkdirSync(join(shadowDir, "sub/dir"), { recursive: true });
-    writeFileSync(join(shadowDir, "script"), "echo script $1\n");
-    chmodSync(join(shadowDir, "script"), 0o755);
+    const shadowDir = prepared();
     const cold = new BubblewrapNativeRunner({ shadowDir, ...policy, prewarm: 0 });
     const warm = new BubblewrapNativeRunner({ shadowDir, ...policy, prewarm: 1 });
     if (mayStand) expect(await warm.warm()).toBe(1);
