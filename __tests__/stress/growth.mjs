@@ -1,4 +1,5 @@
-// 2,000 runs of all kinds of ends: WORKSPACE. Prints what this host had after a warm-up, and after.
+// Rounds of 2,000 runs of all kinds of ends: WORKSPACE. Prints what this host had after a warm-up,
+// and after.
 import { setTimeout as delay } from "node:timers/promises";
 import {
   leftovers,
@@ -7,10 +8,9 @@ import {
   say,
   threads,
 } from "../integration/hosts/common.mjs";
+import { measureRounds } from "./rounds.mjs";
 
 const [workspace] = process.argv.slice(2);
-const kWarmUp = 600;
-const kRuns = 2000;
 const kAtOnce = 6;
 
 const runners = {
@@ -101,7 +101,4 @@ async function measure() {
   };
 }
 
-await runAll(kWarmUp);
-const before = await measure();
-const seen = await runAll(kRuns);
-say({ before, after: await measure(), seen });
+say(await measureRounds({ warmUp: 600, runs: 2000, runAll, measure }));

@@ -1,5 +1,5 @@
-// 2,000 commands of all kinds of ends in one session: KIND WORKSPACE. Prints what this host and the
-// session's own processes had after a warm-up, and after.
+// Rounds of 2,000 commands of all kinds of ends in one session: KIND WORKSPACE. Prints what this
+// host and the session's own processes had after a warm-up, and after.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { LandlockNativeRunner } from "../../dist/index.js";
@@ -10,10 +10,9 @@ import {
   say,
   threads,
 } from "../integration/hosts/common.mjs";
+import { measureRounds } from "./rounds.mjs";
 
 const [kind, shadowDir] = process.argv.slice(2);
-const kWarmUp = 400;
-const kRuns = 2000;
 const kAtOnce = 4;
 
 const runner =
@@ -93,10 +92,7 @@ async function measure() {
   };
 }
 
-await runAll(kWarmUp);
-const before = await measure();
-const seen = await runAll(kRuns);
-const after = await measure();
+const grown = await measureRounds({ warmUp: 400, runs: 2000, runAll, measure });
 const { stdout } = await session.exec(shell("echo $A"));
 await session.close();
-say({ before, after, seen, counted: Number(Buffer.from(stdout)), left: leftovers() });
+say({ ...grown, counted: Number(Buffer.from(stdout)), left: leftovers() });

@@ -141,10 +141,10 @@ void RefuseCommand(int socket, const char* what, long result) {
 Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   char kind = 0;
   long got = Receive(&kind, order, MSG_DONTWAIT);
-  if (got == -EAGAIN) {
-    Announce(ReportKind::kStanding, 0);
-    got = Receive(&kind, order, 0);
-  }
+  const bool is_to_end = got == 1 && kind == kKillMessage;
+  // Whoever wants our end before we have said a word needs our pidfd to see it.
+  if (got == -EAGAIN || is_to_end) Announce(ReportKind::kStanding, 0);
+  if (got == -EAGAIN) got = Receive(&kind, order, 0);
   while (got == 1 && PlaceOf(kind) >= 0 && order->descriptor >= 0) {
     if (!Move(order->descriptor, PlaceOf(kind))) return Received::kNonsense;
     got = Receive(&kind, order, 0);

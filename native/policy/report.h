@@ -37,7 +37,7 @@ enum class ReportKind : std::uint32_t {
   kFailed = 3,    // execve(2) of the command failed with `error`
   kExited = 4,    // the command ended: `wait_status` and usage; nothing of the tree is left
                   // except, in a pid namespace, ourselves
-  kStanding = 5,  // set-up is over and no order has come yet; carries our pidfd
+  kStanding = 5,  // set-up is over, no order has come yet, or an end in its place; has our pidfd
   kTerminal = 6,  // before kReady: carries the master side of the command's terminal
 };
 

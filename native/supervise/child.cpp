@@ -1,6 +1,7 @@
 #include "supervise/child.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -119,6 +120,11 @@ std::optional<ExitStatus> Child::Reap() {
   }
   status_ = status;
   return status_;
+}
+
+bool HasEnded(int pidfd) {
+  pollfd entry{pidfd, POLLIN, 0};
+  return poll(&entry, 1, 0) == 1;
 }
 
 void SignalPidfd(int pidfd, int signal) {

@@ -64,4 +64,8 @@ class Child {
 // pidfd_send_signal(2); a process that is gone is no error.
 void SignalPidfd(int pidfd, int signal);
 
+// Without waiting. Of a pid namespace's first process only after all the others have ended
+// (pidfd_open(2), pid_namespaces(7)).
+bool HasEnded(int pidfd);
+
 }  // namespace native_runner

@@ -90,10 +90,17 @@ void EnteredSandbox::Insist() {
 
 // Its last word is the proof: what it still does is to exit.
 void EnteredSandbox::Settle() {
+  if (is_orphan_) return SettleAlone();
   if (is_proved_) return BeGone();
   if (!control_closed_) return;
-  if (!may_run_ || is_orphan_) return BeGone();
+  if (!may_run_) return BeGone();
   session_->Distrust();
+}
+
+void EnteredSandbox::SettleAlone() {
+  if (!is_proved_ && !control_closed_) return;
+  if (LauncherIsGone()) return BeGone();
+  WatchLauncher([this] { Settle(); });
 }
 
 // One that outlives the session's launcher ends its tree itself, as where there is no session.
@@ -108,6 +115,7 @@ void EnteredSandbox::BeGone() {
   if (user_ == nullptr) return;
   insist_.Stop();
   control_poll_.Stop();
+  launcher_poll_.Stop();
   if (is_proved_ && state_.file.valid()) {
     session_->Adopt(state_.file.get(), state_.given, state_.is_in_its_directory);
   }

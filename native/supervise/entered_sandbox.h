@@ -35,13 +35,15 @@ class EnteredSandbox final : public Sandbox {
   void End() override;
   bool end_is_proof() const override;
 
-  // The session's launcher is gone; `is_proof`: so are all its processes.
+  // The session's launcher is gone; `is_proof`: so are all its processes. Otherwise this is ended
+  // by itself, and gone when its launcher's pidfd says so: nobody else would see that end.
   void OnSessionGone(bool is_proof);
 
  private:
   void NoteReport(const Report& report) override;
   void Insist();
   void Settle();
+  void SettleAlone();
   void BeGone();
 
   std::shared_ptr<Session> session_;  // none: it stands

@@ -25,4 +25,14 @@ void Sandbox::Receive() {
   }
 }
 
+bool Sandbox::LauncherIsGone() const {
+  return !launcher_.valid() || HasEnded(launcher_.get());
+}
+
+// Most often it goes before what is waited for first. Only after that is it worth a watch.
+void Sandbox::WatchLauncher(Poll::Callback on_end) {
+  if (launcher_poll_.active()) return;
+  launcher_poll_.Start(loop_, launcher_.get(), UV_READABLE, std::move(on_end));
+}
+
 }  // namespace native_runner

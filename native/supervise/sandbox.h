@@ -82,6 +82,11 @@ class Sandbox {
  protected:
   explicit Sandbox(Control control) : control_(std::move(control)) {}
 
+  // Calls back when a launcher that LauncherIsGone is not true of has ended.
+  void WatchLauncher(Poll::Callback on_end);
+  // Also true where there is no pidfd to ask.
+  bool LauncherIsGone() const;
+
   // Before the user hears of it.
   virtual void NoteReport(const Report& report) = 0;
 
@@ -93,6 +98,7 @@ class Sandbox {
   Descriptor terminal_;  // its master side
   Descriptor launcher_;  // pidfd, once it has reported
   Poll control_poll_;
+  Poll launcher_poll_;
   bool own_init_ = false;
   bool has_launcher_ = false;  // the launcher has spoken: set-up is over
   bool has_ended_ = false;     // its last report has come

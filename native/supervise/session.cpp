@@ -249,7 +249,6 @@ void Session::Close(const std::string& reason) {
   if (reason_.empty()) reason_ = reason;
   phase_ = Phase::kClosing;
   idle_.Stop();
-  standing_.reset();
   if (sandbox_) sandbox_->End();  // else a program is looked for: what comes of it sees the phase
 }
 
@@ -258,7 +257,6 @@ void Session::OnGone() {
   const bool was_closed = phase_ == Phase::kClosing;
   phase_ = Phase::kGone;
   idle_.Stop();
-  standing_.reset();
   complaint_.Finish();
   if (reason_.empty()) reason_ = has_opened_ ? "its first process is gone" : Complaint();
   if (!has_opened_) {
@@ -267,10 +265,24 @@ void Session::OnGone() {
         Error{was_closed ? ErrorCode::kClosed : ErrorCode::kSetup, reason_, ""});
   }
   const bool is_proof = is_proved_ || sandbox_->own_init();
+  Dismiss(is_proof);
   const auto entered = entered_;  // a copy: each leaves
   for (EnteredSandbox* each : entered)
     each->OnSessionGone(is_proof);
   if (entered_.empty()) Finish();
+}
+
+// What stands is one of the session's processes, too.
+void Session::Dismiss(bool is_proof) {
+  if (!standing_ || is_proof) return standing_.reset();
+  standing_->Enter(shared_from_this(), {}, false);
+  entered_.insert(standing_.get());
+  // Where it can't be watched, its timer sees its end.
+  static_cast<void>(standing_->Watch(shared_.loop, &dismissed_, false));
+}
+
+void Session::Dismissed::OnGone() {
+  session->standing_.reset();
 }
 
 // The last command has left, too: only where the end of our launcher is not that of all there was

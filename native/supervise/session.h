@@ -66,6 +66,13 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
 
  private:
   friend class EnteredSandbox;
+  // The user of what stood, for its end.
+  struct Dismissed final : Sandbox::User {
+    explicit Dismissed(Session* whose) : session(whose) {}
+    void OnReport(const Report& /*report*/) override {}
+    void OnGone() override;
+    Session* session;
+  };
   enum class Phase { kNew, kOpening, kOpen, kClosing, kGone };
 
   // What EnteredSandboxes say. Stand: one has got its order, and a place for the next may be made.
@@ -80,6 +87,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   Result<std::unique_ptr<EnteredSandbox>> MakePlace();
   void OnReport(const Report& report) override;
   void OnGone() override;
+  void Dismiss(bool is_proof);
   void Finish();
   void FailToOpen(const Error& error);
   void CheckMasks();
@@ -106,6 +114,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   std::unique_ptr<Sandbox> sandbox_;
   Capture complaint_;
   std::unique_ptr<EnteredSandbox> standing_;  // the next command's, made while there is time
+  Dismissed dismissed_{this};
   std::set<EnteredSandbox*> entered_;
   std::uint64_t commands_ = 0;
   ShellState shell_;

@@ -1,6 +1,5 @@
 #include "supervise/spawned_sandbox.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -17,11 +16,6 @@ constexpr int kPatience = 10;  // turns in which a launcher may end its tree by 
 // Without a pid namespace nobody else can, so it gets the time that a busy host may need: killed in
 // the midst of it, it would leave the rest behind.
 constexpr int kPatienceWithSweep = 100;
-
-bool IsReadable(int descriptor) {
-  pollfd entry{descriptor, POLLIN, 0};
-  return poll(&entry, 1, 0) == 1;
-}
 
 }  // namespace
 
@@ -93,7 +87,7 @@ void SpawnedSandbox::NoteReport(const Report& report) {
 
 bool SpawnedSandbox::IsAlive() {
   Receive();
-  return !control_closed_ && !has_ended_ && !ending_ && !IsReadable(child_.pidfd()) &&
+  return !control_closed_ && !has_ended_ && !ending_ && !HasEnded(child_.pidfd()) &&
          (!launcher_.valid() || !LauncherIsGone());
 }
 
@@ -158,16 +152,7 @@ void SpawnedSandbox::Settle() {
     launcher_poll_.Stop();
     return std::exchange(user_, nullptr)->OnGone();
   }
-  // Most often it went before bwrap did. Only now is it worth a watch of its own.
-  if (!launcher_poll_.active()) {
-    launcher_poll_.Start(loop_, launcher_.get(), UV_READABLE, [this] { Settle(); });
-  }
-}
-
-// A pidfd becomes readable when its process has ended, a pid namespace's first one only after all
-// the others (pidfd_open(2), pid_namespaces(7)).
-bool SpawnedSandbox::LauncherIsGone() const {
-  return !launcher_.valid() || IsReadable(launcher_.get());
+  WatchLauncher([this] { Settle(); });
 }
 
 }  // namespace native_runner

@@ -42,11 +42,9 @@ class SpawnedSandbox final : public Sandbox {
   void InsistAfter(std::uint64_t delay_ms);
   void Insist();
   void Settle();
-  bool LauncherIsGone() const;
 
   Child child_;
   Poll child_poll_;
-  Poll launcher_poll_;
   Timer insist_;
   int insisted_ = 0;
   std::optional<ExitStatus> child_status_;

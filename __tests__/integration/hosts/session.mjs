@@ -1,7 +1,8 @@
 // A host with sessions that comes to an end, or lets go of them: HOW WORKSPACE.
 //   exit: in mid-run; idle: nothing runs, and nothing keeps it; wait: says "ready", to be killed.
 //   collect: the runners are dropped, and collected; drop: only the sessions.
-//   orphan: where no pid namespace can be had, the session's launcher is killed in mid-run.
+//   orphan: where no pid namespace can be had, the session's launcher is killed in mid-run, while
+//     the one that stands for the next command is stopped.
 //   worker: a worker with sessions is ended in mid-run; opening: it exits while they are opened.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -25,6 +26,21 @@ function parentOf(pid) {
   } catch {
     return 0; // gone, or no process
   }
+}
+
+const childrenOf = (parent) =>
+  readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0 && parentOf(pid) === parent);
+
+/** The process that waits for the next command: it alone has no child. */
+async function standingOf(launcher) {
+  for (let left = 1000; left > 0; left -= 1) {
+    const alone = childrenOf(launcher).filter((pid) => childrenOf(pid).length === 0);
+    if (alone.length === 1) return alone[0];
+    await delay(10);
+  }
+  throw new Error("no launcher stands");
 }
 
 /** Opens sessions, and has a command run in each. */
@@ -99,9 +115,8 @@ const kEnds = {
       ];
     });
     await Promise.all(runs.map(([started]) => started));
-    const launcher = readdirSync("/proc")
-      .map(Number)
-      .find((pid) => parentOf(pid) === process.pid);
+    const [launcher] = childrenOf(process.pid);
+    process.kill(await standingOf(launcher), "SIGSTOP"); // it can't see by itself that it is alone
     process.kill(launcher, "SIGKILL");
     const kinds = (await Promise.all(runs.map(([, run]) => run))).map(
       ({ outcome }) => outcome.kind,

@@ -159,6 +159,9 @@ TEST_P(SessionLauncherTest, TakesAnEndInPlaceOfAnOrder) {
   Command none;
   none.Kill();
   Hand(&none);
+  const auto only = none.Receive();  // with the pidfd that shows its end
+  ASSERT_TRUE(only);
+  EXPECT_EQ(only->kind, ReportKind::kStanding);
   EXPECT_FALSE(none.Receive());
   Command good;
   Start(&good, "exit 2");
