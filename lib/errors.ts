@@ -3,13 +3,14 @@
  * sandbox that can't exist on this host is a SandboxError. What happens to a run is never thrown.
  */
 
-import type { SandboxErrorCode } from "../types/public.js";
+import type { SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
 
 /** Details of a {@link SandboxError}. */
 export type SandboxErrorOptions = {
   code: SandboxErrorCode;
   /** What the operator can do about it. */
   fix?: string | undefined;
+  results?: readonly SandboxedExecResult[] | undefined;
   cause?: unknown;
 };
 
@@ -17,12 +18,15 @@ export type SandboxErrorOptions = {
 export class SandboxError extends Error {
   readonly code: SandboxErrorCode;
   readonly fix: string | undefined;
+  /** Of `execBatch` whose sandbox was lost: of its first commands, which had ended by then. */
+  readonly results: readonly SandboxedExecResult[] | undefined;
 
   constructor(message: string, options: SandboxErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "SandboxError";
     this.code = options.code;
     this.fix = options.fix;
+    this.results = options.results;
   }
 }
 
@@ -49,6 +53,13 @@ export function fromNative(error: unknown): unknown {
     fix: typeof fix === "string" && fix !== "" ? fix : undefined,
     cause: error.cause,
   });
+}
+
+/** The same error with what had ended before it; what is no {@link SandboxError}, as it is. */
+export function withResults(error: unknown, results: readonly SandboxedExecResult[]): unknown {
+  if (!(error instanceof SandboxError)) return error;
+  const { message, code, fix } = error;
+  return new SandboxError(message, { code, fix, results, cause: error });
 }
 
 function describe(value: unknown): string {

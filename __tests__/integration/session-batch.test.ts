@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import type { BatchOptions, NativeExecInput } from "./support/package.js";
+import { type BatchOptions, type NativeExecInput, SandboxError } from "./support/package.js";
 import { childrenOf } from "./support/processes.js";
 import { bytes, see } from "./support/seen.js";
 import { describeSessions } from "./support/sessions.js";
@@ -70,6 +70,30 @@ describeSessions("a batch", (maker) => {
     expect(stopped.map((each) => each.kind)).toEqual(["exited", kind, "aborted", "aborted"]);
     expect(stopped.map((each) => each.exitCode).slice(2)).toEqual([130, 130]);
     expect(log()).toEqual(["1"]);
+  });
+
+  test("that loses its sandbox tells what had ended by then", async () => {
+    const { batch, log } = make();
+    const lose = () => {
+      const [spawned] = childrenOf(process.pid);
+      if (spawned !== undefined) process.kill(spawned, "SIGKILL");
+    };
+    const commands = [
+      sh("echo 1 >> log; exit 4"),
+      { argv: sh("echo 2 >> log; echo up; sleep 1000"), onStdout: lose },
+      sh("echo 3 >> log"),
+    ];
+    const error = await batch(commands).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SandboxError);
+    expect(error).toMatchObject({ code: "ERR_SANDBOX_CLOSED" });
+    const { message, results } = error as SandboxError;
+    expect(message).toMatch(/^the session has ended: /);
+    expect(results?.map(({ outcome, exitCode }) => [outcome.kind, exitCode])).toEqual([
+      ["exited", 4],
+      ["signaled", 137],
+    ]);
+    expect(log()).toEqual(["1", "2"]);
+    expect(childrenOf(process.pid)).toEqual([]);
   });
 
   test("ends with its signal, or with that of one command", async () => {

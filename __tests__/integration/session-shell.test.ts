@@ -60,9 +60,26 @@ two\\n*'; D='ünï→'; E=; exit 7`;
         err: "",
       });
       expect(await sh(`echo "[\${A-}]$B $(pwd)"`)).toMatchObject({
-        out: `[]2 ${join(maker.inside(workspace), "one")}`,
+        out: `[1]2 ${join(maker.inside(workspace), "one")}`,
         err: "",
       });
+    });
+
+    test("has back what a call has named, as it was, after that call", async () => {
+      await using session = await maker.open({ shell: true });
+      const sh = shellOf(session, ...words);
+      await sh(`A=1; export B="it's
+export A=x"; D='a  b'; export E=`);
+      const env = { A: "a", B: "b", C: "c", D: "d", E: "e", IFS: ":", PATH: "/usr/bin:/bin" };
+      const show = `printf '%s|' "\${A-}" "\${B-}" "\${C-}" "\${D-}" "\${E-none}"; env | grep -c '^[A-E]='`;
+      expect(await sh(`${show}; A=9; C=9; unset B`, { env })).toMatchObject({
+        out: "a|b|c|d|e|5",
+        err: "",
+      });
+      expect((await sh("kill -9 $$", { env })).kind).toBe("signaled");
+      expect(await sh(show)).toMatchObject({ out: "1|it's\nexport A=x||a  b||2", err: "" });
+      expect(await sh("f() { exit 3; }; f", { env })).toMatchObject({ exitCode: 3, err: "" });
+      expect(await sh(show)).toMatchObject({ out: "1|it's\nexport A=x||a  b||2", err: "" });
     });
 
     test("leaves things as they were when a script is killed, late or wrong", async () => {
@@ -187,6 +204,19 @@ two\\n*'; D='ünï→'; E=; exit 7`;
       );
       expect(seen.out).toBe("c'd f\ng 3 4\n5\nf x 4\nf y \n4");
       expect((await sh("printf x")).out).toBe("mine");
+      const env = { list: "named", n: "x", map: "m" };
+      expect((await sh('echo "$list"; env | grep -c "^list="', { env })).out).toBe("named\n1");
+      const after = await sh(`echo "\${#list[@]} \${list[2]} \${map[a b]}"; n=n+1; echo "$n"`);
+      expect(after.out).toBe("3 4\n5 c'd\n5");
+    });
+
+    test("leaves things as they were when they can't be listed", async () => {
+      await using session = await maker.open({ shell: true });
+      const sh = shellOf(session, ...words);
+      await sh("A=before");
+      const killed = "compgen() { kill -9 $BASHPID; }; A=after; echo ran"; // the process that lists
+      expect(await sh(killed)).toMatchObject({ out: "ran", exitCode: 0 });
+      expect((await sh("echo $A")).out).toBe("before");
     });
   });
 

@@ -3,7 +3,7 @@
 import type { NativeAddon, SessionHandle } from "../../types/addon.js";
 import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
-import { invalidType, SandboxError } from "../errors.js";
+import { invalidType, SandboxError, withResults } from "../errors.js";
 import type { RunMeter } from "../metrics/run-meter.js";
 import { checkSignal, onAbort } from "./abort.js";
 import { copyOptions } from "./options.js";
@@ -100,7 +100,12 @@ export class Sessions {
     for (const input of inputs) {
       const own = either([input.signal, abort]);
       const request: NativeExecInput = { ...input, signal: isOver ? kAborted : own.signal };
-      const result: SandboxedExecResult = await session.exec(request).finally(own.stop);
+      const result = await session
+        .exec(request)
+        .catch((error: unknown) => {
+          throw withResults(error, results);
+        })
+        .finally(own.stop);
       results.push(result);
       isOver ||= abort?.aborted === true || (stopOnError && hasFailed(result));
     }

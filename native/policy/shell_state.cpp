@@ -25,9 +25,8 @@ constexpr std::string_view kOthers = "bfhkmpBCEHPTlc";
 constexpr const char* kSaveBefore =
     "{ set +aeuxvC; trap \"\" XFSZ; } >/dev/null 2>&1; "
     "{ if [ -d \"$PWD\" ]; then command pwd; fi; command printf \"\\000\"; "
-    "unset -v IFS __nr_lost; for __nr_name in";
+    "unset -v IFS __nr_lost; ";
 constexpr const char* kSaveAfter =
-    "; do command unset -v \"$__nr_name\"; done; "
     "if [ -n \"${BASH_VERSION-}\" ]; then trap - DEBUG ERR RETURN; command printf \"#bash\\n\"; "
     "__nr_names=$(compgen -v) || __nr_lost=1; "  // a process, which may be killed
     "for __nr_name in $__nr_names; do case $__nr_name in "
@@ -37,6 +36,8 @@ constexpr const char* kSaveAfter =
     "else for __nr_name in PPID PS1 PS2 PS4 PWD __nr_name; "
     "do command unset -v $__nr_name; done; set; export -p; fi; "
     "[ -n \"${__nr_lost-}\" ] || command printf \"\\n#end\\n\"; } 2>/dev/null";
+
+constexpr const char* kForget = "command unset -v ";  // unset alone ends a shell where it fails
 
 std::string PathOfState() {
   return "/proc/self/fd/" + std::to_string(kStateDescriptor);
@@ -114,6 +115,54 @@ std::string Quoted(std::string_view text) {
   return quoted + "'";
 }
 
+// A variable that the call names, on top of the state for this call alone. What it was in the state
+// is kept in variables of our own, as text (bash, with its attributes) or as a value, and put back
+// when the shell ends. An array or an integer of that name would not take the value.
+struct Override {
+  std::string name;
+  std::string value;
+  bool was_exported = false;  // in the state; bash tells by itself
+
+  std::string Set() const {
+    return "case ${BASH_VERSION-} in [5-9].*|4.[4-9]*) eval '__nr_how_" + name + "=${" + name +
+           "[@]@A}' ;; *) [ -z \"${" + name + "+x}\" ] || __nr_was_" + name + "=$" + name +
+           " ;; esac; " + kForget + name + " 2>/dev/null\nexport " + name + "=" + Quoted(value) +
+           "\n";
+  }
+  std::string PutBack() const {
+    const std::string was = "__nr_was_" + name;
+    const std::string how = "__nr_how_" + name;
+    return kForget + name + "; [ -z \"${" + was + "+x}\" ] || " + (was_exported ? "export " : "") +
+           name + "=\"$" + was + "\"; eval \"${" + how + "-}\"; " + kForget + was + " " + how +
+           "; ";
+  }
+};
+
+// Whether a POSIX shell wrote so, and not a value with such a line: there, a quote ends the quoted
+// text and is itself written next.
+bool Exports(const std::string& posix, const std::string& name) {
+  const std::string start = "\nexport " + name + "='";
+  const std::string text = "\n" + posix;
+  for (std::size_t at = 0; (at = text.find(start, at)) != std::string::npos;) {
+    at += start.size();
+    if (text.compare(at, 3, "\"'\"") != 0) return true;
+  }
+  return false;
+}
+
+// IFS is no part of a state. A name that no shell has a variable of is none of ours.
+std::vector<Override> OverridesOf(const std::vector<std::string>& named, const ShellState& state) {
+  std::vector<Override> overrides;
+  for (const std::string& variable : named) {
+    const std::size_t at = variable.find('=');
+    Override made{variable.substr(0, at), variable.substr(at + 1)};
+    if (!IsName(made.name, false)) continue;
+    made.was_exported = Exports(state.posix, made.name);
+    overrides.push_back(std::move(made));
+  }
+  return overrides;
+}
+
 }  // namespace
 
 bool IsShellCommand(const std::vector<std::string>& argv) {
@@ -130,17 +179,18 @@ ShellCommand WithShellState(const std::vector<std::string>& argv,
   command.argv = std::move(call.argv);
   command.argv.push_back(". " + PathOfState() + "; " + *script);
   command.argv.insert(command.argv.end(), script + 1, argv.end());
-  command.prelude = "if [ -n \"${BASH_VERSION-}\" ]; then eval " + Quoted(state.bash) +
-                    "; else eval " + Quoted(state.posix) + "; fi 2>/dev/null\n";
-  std::string names;
-  for (const std::string& variable : named) {
-    const std::string name = variable.substr(0, variable.find('='));
-    if (!IsName(name, false)) continue;  // no shell has a variable of that name
-    command.prelude += "export " + name + "=" + Quoted(variable.substr(name.size() + 1)) + "\n";
-    names += " " + name;
+  const std::vector<Override> overrides = OverridesOf(named, state);
+  for (const Override& each : overrides)  // the shell found it in its environment
+    command.prelude += kForget + each.name + " 2>/dev/null\n";
+  command.prelude += "if [ -n \"${BASH_VERSION-}\" ]; then eval " + Quoted(state.bash) +
+                     "; else eval " + Quoted(state.posix) + "; fi 2>/dev/null\n";
+  std::string put_back;
+  for (const Override& each : overrides) {
+    command.prelude += each.Set();
+    if (each.name != "IFS") put_back += each.PutBack();
   }
-  command.prelude +=
-      std::string("trap '") + kSaveBefore + names + kSaveAfter + " >>" + PathOfState() + "' EXIT\n";
+  command.prelude += std::string("trap '") + kSaveBefore + put_back + kSaveAfter + " >>" +
+                     PathOfState() + "' EXIT\n";
   if (!call.settings.empty()) command.prelude += "set" + call.settings + "\n";
   return command;
 }

@@ -66,10 +66,24 @@ TEST(ShellState, PutsWhatACallNamesOnTopAndIntoNoArgument) {
       WithShellState({"sh", "-c", "x"}, {"A=it's", "B=1=2\n", "not.a.name=3"}, {"/w", "A=0", ""});
   EXPECT_LT(command.prelude.find("A=0"), command.prelude.find("export A='it'\\''s'\n"));
   EXPECT_NE(command.prelude.find("export B='1=2\n'\n"), std::string::npos);
-  EXPECT_NE(command.prelude.find("for __nr_name in A B; do"), std::string::npos);
+  EXPECT_TRUE(command.prelude.starts_with("command unset -v A 2>/dev/null\ncommand unset -v B"));
+  EXPECT_NE(command.prelude.find("|| A=\"$__nr_was_A\""), std::string::npos);
   EXPECT_EQ(command.prelude.find("not.a.name"), std::string::npos);
   for (const std::string& word : command.argv)
     EXPECT_EQ(word.find("it"), std::string::npos);
+}
+
+TEST(ShellState, PutsBackWhatACallOverrode) {
+  const auto prelude = [](const char* posix) {
+    return WithShellState({"sh", "-c", "x"}, {"A=1", "IFS=:"}, {"/w", posix, ""}).prelude;
+  };
+  const std::string exported = "|| export A=\"$__nr_was_A\"";
+  EXPECT_NE(prelude("B='x'\nexport A='0'\n").find(exported), std::string::npos);
+  EXPECT_NE(prelude("export A='0'\n").find(exported), std::string::npos);
+  for (const char* const other :
+       {"", "A='0'\n", "export AB='0'\n", "B='\nexport A=0'\n", "B='\nexport A='\"'\"'0'\n"})
+    EXPECT_EQ(prelude(other).find(exported), std::string::npos) << other;
+  EXPECT_EQ(prelude("").find("unset -v __nr_was_IFS"), std::string::npos);
 }
 
 TEST(ShellState, ReadsOnlyWhatIsWhole) {
