@@ -1,0 +1,186 @@
+/**
+ * The public types of one run; shipped and re-exported as public.d.ts is.
+ *
+ * Fields that the JavaScript package of old did not know are optional in {@link NativeExecResult}
+ * and {@link NativeAuditRecord}: a host's own runner that returns only the old fields is still a
+ * {@link NativeRunner}. The runners of this package return {@link SandboxedExecResult}, in which
+ * every field is always there.
+ */
+
+import type { KillProof, RunTiming } from "./run-timing.js";
+
+/** Which bytes of a stream are kept when it is longer than its limit. */
+export type OutputKeep = "head" | "head+tail";
+
+/** What one run may use. A limit that is left out is not set, unless a default is named. */
+export type NativeLimits = {
+  /** Bytes of standard output to keep, an integer >= 0. Default 1 MiB. What is over is drained and counted. */
+  maxStdoutBytes?: number | undefined;
+  /** Bytes of standard error to keep, an integer >= 0. Default 1 MiB. */
+  maxStderrBytes?: number | undefined;
+  /** Milliseconds from the start of the run to its end by SIGKILL, > 0. Default 60 000; `Infinity` = no deadline. */
+  timeoutMs?: number | undefined;
+  /** Keep the first bytes, or the first and the last half. Default "head". */
+  keep?: OutputKeep | undefined;
+  /** Bytes of memory: of the whole process tree by cgroup v2, else of each process by RLIMIT_DATA. */
+  memoryBytes?: number | undefined;
+  /** Seconds of CPU time of each process (RLIMIT_CPU), an integer >= 0. */
+  cpuSeconds?: number | undefined;
+  /** Processes and threads (cgroup v2 pids.max, else RLIMIT_NPROC). */
+  maxProcesses?: number | undefined;
+  /** Open descriptors of each process (RLIMIT_NOFILE). */
+  maxOpenFiles?: number | undefined;
+  /** Bytes of the largest file that a process may write (RLIMIT_FSIZE). */
+  maxFileBytes?: number | undefined;
+};
+
+/** One command to run. Read and copied once, when `exec` is called. */
+export type NativeExecInput = {
+  /** The program and its arguments; `argv[0]` must not be empty. No shell is involved. */
+  argv: string[];
+  /** Directory to start in, relative to the workspace. Default: the workspace's root. */
+  cwd?: string | undefined;
+  /** Variables for the command, on top of what the runner's `envPolicy` lets through. Always passed. */
+  env?: Record<string, string> | undefined;
+  /** Standard input, followed by end of file. Default: end of file at once. */
+  stdin?: Uint8Array | undefined;
+  /** What the run may use. */
+  limits?: NativeLimits | undefined;
+  /**
+   * Aborting it ends the run and all its processes; the outcome is then "aborted". Where it was aborted
+   * before the call, nothing is started.
+   */
+  signal?: AbortSignal | undefined;
+  /**
+   * Called with the pieces of standard output as they come, in order, up to `maxStdoutBytes`. What
+   * it returns is ignored. If it throws, the run is aborted and `exec` rejects with that error.
+   */
+  onStdout?: ((chunk: Uint8Array) => void) | undefined;
+  /** As `onStdout`, for standard error. */
+  onStderr?: ((chunk: Uint8Array) => void) | undefined;
+};
+
+/** How a run ended. The first cause wins. */
+export type Outcome =
+  /** The command ended by itself; `exitCode` is its own. */
+  | { kind: "exited" }
+  /** A signal ended the command; `exitCode` is 128 + its number. */
+  | { kind: "signaled"; signal: string }
+  /** The deadline passed; `exitCode` is 124. */
+  | { kind: "timed-out" }
+  /** `signal` was aborted; `exitCode` is 130. */
+  | { kind: "aborted" }
+  /** There is no such program; `exitCode` is 127. */
+  | { kind: "not-found" }
+  /** The program can't be executed; `exitCode` is 126. */
+  | { kind: "not-executable" }
+  /** The sandbox could not be built and the command never ran; `exitCode` is 125. */
+  | { kind: "setup-failed"; reason: string; fix?: string }
+  /** A resource limit ended the command; `exitCode` is 128 + the signal's number, or 137. */
+  | { kind: "limit-exceeded"; limit: keyof NativeLimits };
+
+/** What a run used, of the command and all its descendants that were waited for. */
+export type Usage = {
+  /** CPU time in user mode, in milliseconds. */
+  userCpuMs: number;
+  /** CPU time in the kernel, in milliseconds. */
+  systemCpuMs: number;
+  /** Largest resident set of one process, in bytes. */
+  peakMemoryBytes: number;
+};
+
+/** The record of one run. Survives `JSON.stringify`. */
+export type NativeAuditRecord = {
+  kind: "native.exec";
+  /** The program that the host started (`bwrapPath` as given; the command itself without a sandbox). */
+  cmd: string;
+  /** The arguments of `cmd`; for Bubblewrap its options with the real workspace path, "--" and the command. */
+  argv: string[];
+  cwd?: string | undefined;
+  /** Milliseconds from the start of the run to its proven end. */
+  durationMs: number;
+  timedOut: boolean;
+  /** Name of the signal that ended the command, such as "SIGKILL"; null when none did. */
+  signal?: string | null | undefined;
+  truncatedStdout: boolean;
+  truncatedStderr: boolean;
+  /** "bubblewrap", "landlock", "firejail" or "local"; new. */
+  runtime?: string | undefined;
+  /** The layers that really were in force, such as "seccomp"; new. */
+  layers?: string[] | undefined;
+  /** SHA-256 (hex) of the policy's canonical text; equal policies have equal hashes. New. */
+  policyHash?: string | undefined;
+  /** New, as all below. */
+  outcome?: Outcome["kind"] | undefined;
+  usage?: Usage | undefined;
+  timing?: RunTiming | undefined;
+  /** Whether the sandbox was made, or at least begun, before the command was known. */
+  prewarmed?: boolean | undefined;
+  /** Null when nothing had to be killed. */
+  kill?: KillProof | null | undefined;
+};
+
+/** What any {@link NativeRunner} returns. */
+export type NativeExecResult = {
+  /** See {@link Outcome} for what it is when the command did not end by itself. */
+  exitCode: number;
+  /** The bytes that were kept. */
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  /** Whether more was written than kept; an exact fit is not truncated. */
+  truncatedStdout: boolean;
+  truncatedStderr: boolean;
+  /** New. */
+  outcome?: Outcome | undefined;
+  /** All bytes that the command wrote, kept or not; new. */
+  stdoutBytes?: number | undefined;
+  stderrBytes?: number | undefined;
+  /** New. */
+  usage?: Usage | undefined;
+  audits?: NativeAuditRecord[] | undefined;
+};
+
+/** The audit record of this package's runners: nothing is missing. */
+export type SandboxedAuditRecord = {
+  kind: "native.exec";
+  cmd: string;
+  argv: string[];
+  cwd?: string;
+  durationMs: number;
+  timedOut: boolean;
+  signal: string | null;
+  truncatedStdout: boolean;
+  truncatedStderr: boolean;
+  runtime: string;
+  layers: string[];
+  policyHash: string;
+  outcome: Outcome["kind"];
+  usage: Usage;
+  timing: RunTiming;
+  prewarmed: boolean;
+  kill: KillProof | null;
+};
+
+/** What this package's runners return: a {@link NativeExecResult} in which nothing is missing. */
+export type SandboxedExecResult = {
+  exitCode: number;
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  truncatedStdout: boolean;
+  truncatedStderr: boolean;
+  outcome: Outcome;
+  stdoutBytes: number;
+  stderrBytes: number;
+  usage: Usage;
+  /** One record. */
+  audits: SandboxedAuditRecord[];
+};
+
+/** Anything that runs commands: this package's runners, or a host's own. */
+export interface NativeRunner {
+  /**
+   * Runs one command. Whatever happens to the run resolves, with an outcome; misuse and a sandbox
+   * that can't exist on this host reject.
+   */
+  exec(input: NativeExecInput): Promise<NativeExecResult>;
+}

@@ -1,0 +1,156 @@
+/** The public types of what runners take and tell of themselves; shipped and re-exported as public.d.ts is. */
+
+import type { NativeExecInput } from "./run.js";
+
+/** "deny": only a private loopback. "allow": the host's network. */
+export type NetworkMode = "allow" | "deny";
+
+/** {@link NetworkMode} by its older name. */
+export type BubblewrapNetworkMode = NetworkMode;
+
+/** "strict": all layers. "compat": only the classic Bubblewrap flags, for hosts that refuse the rest. */
+export type IsolationMode = "strict" | "compat";
+
+/**
+ * Which of the host's variables a command gets. "scrub": all but those that carry secrets or steer
+ * loaders. "inherit": all. "clean": none. A list: these names only.
+ */
+export type EnvironmentPolicy = "scrub" | "inherit" | "clean" | readonly string[];
+
+/** What every runner of this package takes. */
+export type RunnerOptions = {
+  /** The workspace on the host. Must be a directory when a run starts; need not exist before. */
+  shadowDir: string;
+  /** Which of the host's variables a command gets. Default "scrub". */
+  envPolicy?: EnvironmentPolicy | undefined;
+  /**
+   * Runs in flight at once; further ones wait, first in, first out. A runner that names it has a
+   * lane of its own; the others share one per Node environment of max(8, 4 x CPUs).
+   */
+  maxConcurrent?: number | undefined;
+};
+
+/** Options of `BubblewrapNativeRunner`. */
+export type BubblewrapNativeRunnerOptions = RunnerOptions & {
+  /** The bwrap program: a name looked up on the host's PATH, or an absolute path. Default "bwrap". */
+  bwrapPath?: string | undefined;
+  /**
+   * Absolute host paths to mount read-only at the same path, in order. Default /usr, /bin, /lib,
+   * /lib64 and /etc, of which one that the host lacks is skipped; a named one must exist.
+   */
+  roBinds?: readonly string[] | undefined;
+  /** Default "deny". */
+  network?: BubblewrapNetworkMode | undefined;
+  /** Default "strict". */
+  isolation?: IsolationMode | undefined;
+  /**
+   * Options for bwrap, passed verbatim after the mounts. One that opens the sandbox takes the layer
+   * that it undoes out of the audit, which then has "opened:" and the option.
+   */
+  extraArgs?: readonly string[] | undefined;
+  /** Mount a minimal /dev. Default true. */
+  devBind?: boolean | undefined;
+  /**
+   * Mount a private /proc. Default true. `false` needs bwrap 0.5 or newer, strict isolation and no
+   * "/" in `roBinds`; the audit then has the layer "no-proc".
+   */
+  procBind?: boolean | undefined;
+  /** Whether the workspace may be written. Default true. */
+  allowWriteWorkspace?: boolean | undefined;
+  /** Further walls inside the sandbox. Default none. */
+  layers?: readonly "landlock"[] | undefined;
+  /** Names of layers that must be in force, else the outcome is "setup-failed". Default none. */
+  required?: readonly string[] | undefined;
+  /**
+   * Sandboxes to keep standing, 0 to 64: each serves one run, which then starts several times
+   * sooner, and is replaced. They are made from the first run on, or by `warm()`. 0: none. Default:
+   * from the third run on as many as ran at once, up to 4. Only with isolation "strict" and without
+   * `extraArgs`; at most 64 stand in one Node environment.
+   */
+  prewarm?: number | undefined;
+  /** Milliseconds without a run after which the standing sandboxes go away, >= 1. Default 60 000. */
+  prewarmIdleMs?: number | undefined;
+};
+
+/** What a runner's standing sandboxes are doing; counts since the runner was made. */
+export type PoolState = {
+  /** Sandboxes that are ready now. */
+  standing: number;
+  /** Runs that were served by one. */
+  taken: number;
+  /** Runs for which none was there. */
+  missed: number;
+  /** Sandboxes that ended without a run: idle, dead, or no longer what would be made. */
+  discarded: number;
+};
+
+/** Options of `LandlockNativeRunner`. */
+export type LandlockNativeRunnerOptions = RunnerOptions & {
+  /**
+   * Absolute host paths that may be read. Default /usr, /lib, /lib64, /etc, /bin, /sbin and /tmp, of
+   * which one that the host lacks is skipped; a named one must exist.
+   */
+  fsReadDirs?: readonly string[] | undefined;
+  /** Absolute host paths that may be written. Default /tmp. */
+  fsWriteDirs?: readonly string[] | undefined;
+  /** Whether the workspace may be read. Default true. */
+  allowReadWorkspace?: boolean | undefined;
+  /** Whether the workspace may be written. Default true. */
+  allowWriteWorkspace?: boolean | undefined;
+  /** Default "deny". */
+  network?: NetworkMode | undefined;
+  /** Names of layers that must be in force, else the outcome is "setup-failed". Default none. */
+  required?: readonly string[] | undefined;
+};
+
+/** Options of `FirejailNativeRunner`. */
+export type FirejailNativeRunnerOptions = RunnerOptions & {
+  /** The firejail program: a name looked up on the host's PATH, or an absolute path. Default "firejail". */
+  firejailPath?: string | undefined;
+  /**
+   * Absolute path of a profile file, which then confines files: nothing of that is checked. Default
+   * none (--noprofile), and files are confined by the next two.
+   */
+  profile?: string | undefined;
+  /**
+   * Absolute host paths that may be read, besides the workspace. Default /usr, /lib, /lib64, /etc,
+   * /bin and /sbin, of which one that the host lacks is skipped; a named one must exist.
+   */
+  fsReadDirs?: readonly string[] | undefined;
+  /** Absolute host paths that may be read and written, besides the workspace. Default none. */
+  fsWriteDirs?: readonly string[] | undefined;
+  /** Options for firejail, passed verbatim; one that opens the sandbox shows in `layers`. Default none. */
+  extraArgs?: readonly string[] | undefined;
+  /** Default "deny". */
+  network?: NetworkMode | undefined;
+  /** Names of layers that must be in force, else the outcome is "setup-failed". Default none. */
+  required?: readonly string[] | undefined;
+};
+
+/** Options of `LocalNativeRunner`. */
+export type LocalNativeRunnerOptions = RunnerOptions;
+
+/** Options of `buildBubblewrapArgv`. */
+export type BubblewrapArgvOptions = {
+  bwrapPath: string;
+  shadowDir: string;
+  commandArgv: readonly string[];
+  /** As {@link NativeExecInput.cwd}. */
+  cwd?: string | undefined;
+  network: BubblewrapNetworkMode;
+  /** Default /usr, /bin, /lib, /lib64, /etc. */
+  roBinds?: readonly string[] | undefined;
+};
+
+/** A program and its arguments. */
+export type BubblewrapCommand = { cmd: string; args: string[] };
+
+/** What `BubblewrapNativeRunner.explain` tells about a run that it does not start. */
+export type BubblewrapExplanation = BubblewrapCommand & {
+  /** The layers that the run would ask for. */
+  layers: string[];
+  /** Names (never values) of the variables that the command would get. */
+  environment: string[];
+  /** SHA-256 (hex) of the policy's canonical text, as in the audit. */
+  policyHash: string;
+};
