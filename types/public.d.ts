@@ -5,40 +5,9 @@
  * can hand on what they do not have.
  */
 
-export type {
-  NativeSpawnInput,
-  NativeSpawnLimits,
-  SandboxProcess,
-  TerminalOptions,
-  TerminalSize,
-} from "./live-process.js";
-export type {
-  NativeAuditRecord,
-  NativeExecInput,
-  NativeExecResult,
-  NativeLimits,
-  NativeRunner,
-  Outcome,
-  OutputKeep,
-  SandboxedAuditRecord,
-  SandboxedExecResult,
-  Usage,
-} from "./run.js";
-export type {
-  BubblewrapArgvOptions,
-  BubblewrapCommand,
-  BubblewrapExplanation,
-  BubblewrapNativeRunnerOptions,
-  BubblewrapNetworkMode,
-  EnvironmentPolicy,
-  FirejailNativeRunnerOptions,
-  IsolationMode,
-  LandlockNativeRunnerOptions,
-  LocalNativeRunnerOptions,
-  NetworkMode,
-  PoolState,
-  RunnerOptions,
-} from "./runner-options.js";
+export * from "./live-process.js";
+export * from "./run.js";
+export * from "./runner-options.js";
 
 /**
  * Why a sandbox can't be had. ERR_SANDBOX_UNAVAILABLE: not Linux, no binary, no usable bwrap,
