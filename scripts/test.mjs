@@ -5,22 +5,19 @@ import { makeOrdinaryUser } from "./lib/ordinary-user.mjs";
 import { processesOf } from "./lib/processes.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { bootstrap } from "./lib/run.mjs";
-import { closeWith, printSkipped, runCtest, runVitest, sumOf } from "./lib/suites.mjs";
+import { closeWith, printSkipped, runCtest, runGtest, runVitest, sumOf } from "./lib/suites.mjs";
 
 const isRoot = process.getuid() === 0;
 const heading = (text) => console.log(`\n== ${text}`);
 
 function runAsOrdinaryUser() {
   const user = makeOrdinaryUser();
-  heading(`integration and stress, as an ordinary user (uid ${user.uid})`);
   const { checkout: directory, home: countsDirectory, node, before, spawnOptions } = user;
-  const counts = runVitest(["integration", "stress"], {
-    directory,
-    countsDirectory,
-    node,
-    before,
-    ...spawnOptions,
-  });
+  const options = { directory, countsDirectory, before, ...spawnOptions };
+  heading(`C++ units that look at the kernel, as an ordinary user (uid ${user.uid})`);
+  const units = ["launcher_tests", "supervise_tests"].map((name) => runGtest(name, options));
+  heading(`integration and stress, as an ordinary user (uid ${user.uid})`);
+  const counts = sumOf([...units, runVitest(["integration", "stress"], { ...options, node })]);
   const left = processesOf(user.uid);
   for (const { pid, command } of left) {
     console.log(`left behind by the tests: ${command} (pid ${pid})`);

@@ -37,7 +37,9 @@ function isNeeded(file) {
   if (notNeeded.has(file)) return false;
   const inBuild = path.relative(inRoot("build"), file);
   if (inBuild === "" || inBuild.startsWith("..")) return true;
-  return /^release(\/(native_runner\.node|launcher))?$/.test(inBuild);
+  return /^release(\/(native_runner\.node|launcher|native(\/tests(\/\w+_(tests|probe))?)?))?$/.test(
+    inBuild,
+  );
 }
 
 function giveAway(directory, uid) {

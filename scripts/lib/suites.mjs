@@ -1,7 +1,7 @@
 // Runs the test suites; each function returns { passed, failed, skipped: [{ name, reason }] }.
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { nodeProgram, root } from "./project.mjs";
+import { buildDirectory, nodeProgram, root } from "./project.mjs";
 import { fail, tryRun } from "./run.mjs";
 import { tempDirectory } from "./temp.mjs";
 
@@ -49,6 +49,48 @@ export function runCtest(preset, options = {}) {
   const status = tryRun("ctest", args, options);
   if (!existsSync(junit)) fail(`ctest --preset ${preset} wrote no results (${status})`);
   return atLeastOneFailure(readJunit(junit), status);
+}
+
+/** What GoogleTest's own report says; its skips are as above. */
+function readGtest(file) {
+  const xml = readFileSync(file, "utf8");
+  const all = xml.match(/<testsuites\b[^>]*>/)?.[0] ?? "";
+  const skipped = [
+    ...xml.matchAll(/<testcase\b[^>]*result="skipped"[^>]*>([\s\S]*?)<\/testcase>/g),
+  ];
+  const failed = Number(attribute(all, "failures")) + Number(attribute(all, "errors"));
+  return {
+    passed: Number(attribute(all, "tests")) - failed - skipped.length,
+    failed,
+    skipped: skipped.map(([testcase, inside]) => ({
+      name: `${attribute(testcase, "classname")}.${attribute(testcase, "name")}`,
+      reason: inside.match(/<!\[CDATA\[[^\n]*\n([\s\S]*?)\]\]>/)?.[1] ?? "",
+    })),
+  };
+}
+
+const kGtestBoundMs = 15 * 60_000;
+
+/** One built executable of C++ tests in a copy of the checkout; `options` as for runVitest. */
+export function runGtest(name, options) {
+  const { directory, countsDirectory, before, env, ...spawnOptions } = options;
+  const build = path.join(directory, path.relative(root, buildDirectory("release")));
+  const report = path.join(countsDirectory, `${name}.xml`);
+  const tests = path.join(build, "native", "tests");
+  const [program, ...words] = [...before, path.join(tests, name), `--gtest_output=xml:${report}`];
+  const status = tryRun(program, words, {
+    ...spawnOptions,
+    cwd: directory,
+    timeout: kGtestBoundMs,
+    env: {
+      ...env,
+      GTEST_BRIEF: "1",
+      NATIVE_RUNNER_LAUNCHER: path.join(build, "launcher"),
+      NATIVE_RUNNER_LAUNCHER_PROBE: path.join(tests, "launcher_probe"),
+    },
+  });
+  if (!existsSync(report)) fail(`${name} wrote no results (${status})`);
+  return atLeastOneFailure(readGtest(report), status);
 }
 
 /**

@@ -245,7 +245,8 @@ std::string NoNamespacesProblem() {
 }
 
 std::string ProbePath() {
-  return NATIVE_RUNNER_LAUNCHER_PROBE;
+  const char* chosen = std::getenv("NATIVE_RUNNER_LAUNCHER_PROBE");
+  return chosen != nullptr ? chosen : NATIVE_RUNNER_LAUNCHER_PROBE;
 }
 
 std::string LauncherPath() {

@@ -94,7 +94,9 @@ const std::string& BwrapProblem();
 // Empty when unshare(1) can make the place that Mode::kNoNamespaces needs, else what it said.
 std::string NoNamespacesProblem();
 
-std::string ProbePath();     // the helper of probe.cpp
-std::string LauncherPath();  // $NATIVE_RUNNER_LAUNCHER, else where the build put it
+// $NATIVE_RUNNER_LAUNCHER_PROBE (probe.cpp) and $NATIVE_RUNNER_LAUNCHER, else where the build put
+// them.
+std::string ProbePath();
+std::string LauncherPath();
 
 }  // namespace native_runner

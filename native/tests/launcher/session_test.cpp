@@ -79,7 +79,9 @@ class SessionLauncherTest : public LauncherTest {
     LauncherTest::SetUp();
     if (IsSkipped()) return;
     host_.emplace(GetParam());
-    host_->SendOrder({.argv = {"session"}, .header = {.flags = kOrderSession}});
+    // As every session does: its commands can't enter a Landlock domain of their own without.
+    const OrderHeader header{.flags = kOrderSession | kOrderNoNewPrivs};
+    host_->SendOrder({.argv = {"session"}, .header = header});
     const auto ready = host_->Receive();
     ASSERT_TRUE(ready);
     ASSERT_EQ(ready->kind, ReportKind::kReady) << ready->text;
