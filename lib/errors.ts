@@ -10,6 +10,7 @@ export type SandboxErrorOptions = {
   code: SandboxErrorCode;
   /** What the operator can do about it. */
   fix?: string | undefined;
+  /** See {@link SandboxError.results}. */
   results?: readonly SandboxedExecResult[] | undefined;
   cause?: unknown;
 };
