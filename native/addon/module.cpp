@@ -1,13 +1,13 @@
 #include <napi.h>
 
-#include "addon/convert.h"
-#include "addon/environment_state.h"
-#include "addon/process_sandbox.h"
-#include "addon/runner_object.h"
-#include "addon/value_builder.h"
-#include "policy/bubblewrap_argv.h"
-#include "supervise/landlock_runtime.h"
-#include "supervise/program.h"
+#include "addon/convert/convert.h"
+#include "addon/environment/environment_state.h"
+#include "addon/runners/process_sandbox.h"
+#include "addon/runners/runner_object.h"
+#include "addon/values/value_builder.h"
+#include "policy/bubblewrap/bubblewrap_argv.h"
+#include "supervise/host/program.h"
+#include "supervise/runtimes/landlock_runtime.h"
 
 namespace native_runner {
 namespace {

@@ -4,18 +4,18 @@
 
 #include <sys/prctl.h>
 
-#include "launcher/control.h"
-#include "launcher/descriptors.h"
-#include "launcher/files.h"
+#include "launcher/command/run_command.h"
 #include "launcher/kernel/calls.h"
-#include "launcher/landlock.h"
-#include "launcher/layers.h"
-#include "launcher/mapped_order.h"
-#include "launcher/pid_namespace.h"
-#include "launcher/run_command.h"
+#include "launcher/kernel/descriptors.h"
+#include "launcher/kernel/signals.h"
+#include "launcher/layers/files.h"
+#include "launcher/layers/landlock.h"
+#include "launcher/layers/layers.h"
+#include "launcher/layers/pid_namespace.h"
+#include "launcher/order/control.h"
+#include "launcher/order/mapped_order.h"
+#include "launcher/order/take_order.h"
 #include "launcher/session.h"
-#include "launcher/signals.h"
-#include "launcher/take_order.h"
 
 namespace native_runner {
 namespace {

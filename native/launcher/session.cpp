@@ -5,14 +5,14 @@
 #include <cerrno>
 #include <csignal>
 
-#include "launcher/children.h"
+#include "launcher/command/run_command.h"
 #include "launcher/kernel/calls.h"
-#include "launcher/proc_file.h"
-#include "launcher/run_command.h"
-#include "launcher/seccomp.h"
-#include "launcher/take_order.h"
-#include "launcher/tree.h"
-#include "launcher/usage.h"
+#include "launcher/kernel/proc_file.h"
+#include "launcher/order/take_order.h"
+#include "launcher/seccomp/seccomp.h"
+#include "launcher/tree/children.h"
+#include "launcher/tree/tree.h"
+#include "launcher/tree/usage.h"
 
 namespace native_runner {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "launcher/control.h"
-#include "launcher/landlock.h"
-#include "launcher/mapped_order.h"
+#include "launcher/layers/landlock.h"
+#include "launcher/order/control.h"
+#include "launcher/order/mapped_order.h"
 
 namespace native_runner {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "policy/quote.h"
-#include "policy/ro_binds.h"
+#include "policy/bubblewrap/ro_binds.h"
+#include "policy/text/quote.h"
 
 namespace native_runner {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "policy/policy.h"
-#include "policy/project.h"
+#include "policy/bubblewrap/project.h"
+#include "policy/options/policy.h"
 
 namespace native_runner {
 

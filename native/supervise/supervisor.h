@@ -14,13 +14,13 @@
 #include <variant>
 #include <vector>
 
-#include "policy/request.h"
+#include "policy/options/request.h"
 #include "policy/result.h"
-#include "supervise/run.h"
-#include "supervise/run_result.h"
-#include "supervise/runtime.h"
-#include "supervise/sandbox_pools.h"
-#include "supervise/session_runtime.h"
+#include "supervise/pool/sandbox_pools.h"
+#include "supervise/preparation/run_result.h"
+#include "supervise/preparation/runtime.h"
+#include "supervise/run/run.h"
+#include "supervise/session/session_runtime.h"
 
 namespace native_runner {
 

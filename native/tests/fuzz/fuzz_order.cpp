@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/order.h"
+#include "protocol/order.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-#include "tests/launcher/launcher_fixture.h"
+#include "tests/launcher/support/launcher_fixture.h"
 
 namespace native_runner {
 namespace {

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <thread>
 
-#include "supervise/handle.h"
+#include "supervise/os/handle.h"
 
 namespace native_runner {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "supervise/child.h"
+#include "supervise/os/child.h"
 
 namespace native_runner {
 

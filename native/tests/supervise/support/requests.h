@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "policy/policy.h"
-#include "policy/request.h"
-#include "supervise/bubblewrap_runtime.h"
-#include "supervise/local_runtime.h"
+#include "policy/options/policy.h"
+#include "policy/options/request.h"
+#include "supervise/runtimes/bubblewrap_runtime.h"
+#include "supervise/runtimes/local_runtime.h"
 
 namespace native_runner {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "supervise/run.h"
+#include "supervise/run/run.h"
 #include "tests/supervise/support/loop.h"
 #include "tests/supervise/support/pattern.h"
 #include "tests/supervise/support/requests.h"

@@ -1,0 +1,52 @@
+// What JavaScript tells a live process while it runs. A number that is no run's, or of one that has
+// ended, is ignored: the end is told by then, and nobody is to blame.
+
+#include <utility>
+
+#include "addon/runners/runner_object.h"
+
+namespace native_runner {
+namespace {
+
+std::uint64_t NumberIn(const Napi::Value& value) {
+  return value.IsNumber() ? static_cast<std::uint64_t>(value.As<Napi::Number>().Int64Value()) : 0;
+}
+
+Stream StreamIn(const Napi::Value& value) {
+  const bool is_err = value.IsString() && value.As<Napi::String>().Utf8Value() == "stderr";
+  return is_err ? Stream::kStderr : Stream::kStdout;
+}
+
+}  // namespace
+
+void RunnerCore::Write(const Napi::CallbackInfo& info) {
+  if (!info[1].IsTypedArray()) return;
+  const auto bytes = info[1].As<Napi::Uint8Array>();
+  const std::uint8_t* const data = bytes.Data();
+  state_->Direct(NumberIn(info[0]), WriteInput{{data, data + bytes.ByteLength()}});
+}
+
+void RunnerCore::EndInput(const Napi::CallbackInfo& info) {
+  state_->Direct(NumberIn(info[0]), native_runner::EndInput{});
+}
+
+void RunnerCore::Grant(const Napi::CallbackInfo& info) {
+  state_->Direct(NumberIn(info[0]), GrantOutput{StreamIn(info[1]), NumberIn(info[2])});
+}
+
+void RunnerCore::CloseOutput(const Napi::CallbackInfo& info) {
+  state_->Direct(NumberIn(info[0]), native_runner::CloseOutput{StreamIn(info[1])});
+}
+
+void RunnerCore::Signal(const Napi::CallbackInfo& info) {
+  state_->Direct(NumberIn(info[0]), SendSignal{static_cast<int>(NumberIn(info[1]))});
+}
+
+void RunnerCore::Resize(const Napi::CallbackInfo& info) {
+  Reader reader(info.Env());
+  if (const auto size = ReadTerminalSize(reader, info[1], "size")) {
+    state_->Direct(NumberIn(info[0]), ResizeTerminal{*size});
+  }
+}
+
+}  // namespace native_runner

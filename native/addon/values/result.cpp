@@ -1,0 +1,80 @@
+#include "addon/values/result.h"
+
+#include <array>
+#include <cmath>
+#include <span>
+#include <utility>
+
+namespace native_runner {
+namespace {
+
+double Milliseconds(std::uint64_t microseconds) {
+  return static_cast<double>(microseconds) / 1000.0;
+}
+
+napi_value MakeOutcome(ValueBuilder& builder, const Outcome& outcome) {
+  napi_value made = builder.Object();
+  builder.Set(made, "kind", builder.String(OutcomeName(outcome.kind)));
+  switch (outcome.kind) {
+    case OutcomeKind::kSignaled:
+      builder.Set(made, "signal", builder.String(SignalName(outcome.signal)));
+      break;
+    case OutcomeKind::kSetupFailed:
+      builder.Set(made, "reason", builder.String(outcome.reason));
+      if (!outcome.fix.empty()) builder.Set(made, "fix", builder.String(outcome.fix));
+      break;
+    case OutcomeKind::kLimitExceeded:
+      builder.Set(made, "limit", builder.String(outcome.limit));
+      break;
+    default:
+      break;
+  }
+  return made;
+}
+
+napi_value MakeKill(ValueBuilder& builder, Kill kill) {
+  if (kill == Kill::kNone) return builder.Null();
+  return builder.String(kill == Kill::kProved ? "proved" : "unproved");
+}
+
+}  // namespace
+
+napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
+                             const std::string& policy_hash) {
+  const RunRecord& record = result.record;
+  const Outcome& outcome = result.outcome;
+  const Usage& usage = result.usage;
+  const Timing& timing = result.timing;
+  const std::span<const std::string> argv(record.argv);
+  const std::array parts = {
+      builder.Number(outcome.exit_code),
+      MakeOutcome(builder, outcome),
+      builder.TakenBytes(std::move(result.out.bytes)),
+      builder.TakenBytes(std::move(result.err.bytes)),
+      builder.Boolean(result.out.truncated),
+      builder.Boolean(result.err.truncated),
+      builder.Number(static_cast<double>(result.out.total)),
+      builder.Number(static_cast<double>(result.err.total)),
+      builder.Number(Milliseconds(usage.user_cpu_us)),
+      builder.Number(Milliseconds(usage.system_cpu_us)),
+      builder.Number(static_cast<double>(usage.peak_memory_bytes)),
+      builder.String(record.cmd),
+      options_.Get(builder, argv.first(record.command_at)),
+      builder.Strings(argv.subspan(record.command_at)),
+      record.cwd ? builder.String(*record.cwd) : builder.Undefined(),
+      builder.Number(std::round(result.duration_ms * 1000) / 1000),
+      outcome.signal == 0 ? builder.Null() : builder.String(SignalName(outcome.signal)),
+      builder.String(record.runtime),
+      layers_.Get(builder, record.layers),
+      builder.String(policy_hash),
+      builder.Number(Milliseconds(timing.queue_us)),
+      builder.Number(Milliseconds(timing.setup_us)),
+      builder.Number(Milliseconds(timing.command_us)),
+      builder.Number(Milliseconds(timing.teardown_us)),
+      builder.Boolean(result.prewarmed),
+      MakeKill(builder, result.kill),
+  };
+  return builder.ok() ? builder.Call(make_.Value(), parts) : nullptr;
+}
+
+}  // namespace native_runner

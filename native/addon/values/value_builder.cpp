@@ -1,0 +1,108 @@
+#include "addon/values/value_builder.h"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace native_runner {
+
+bool ValueBuilder::Check(napi_status status) {
+  ok_ = ok_ && status == napi_ok;
+  return ok_;
+}
+
+napi_value ValueBuilder::Object() {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_create_object(env_, &made));
+  return made;
+}
+
+napi_value ValueBuilder::String(std::string_view text) {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_create_string_utf8(env_, text.data(), text.size(), &made));
+  return made;
+}
+
+napi_value ValueBuilder::Number(double number) {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_create_double(env_, number, &made));
+  return made;
+}
+
+napi_value ValueBuilder::Boolean(bool value) {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_get_boolean(env_, value, &made));
+  return made;
+}
+
+napi_value ValueBuilder::Null() {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_get_null(env_, &made));
+  return made;
+}
+
+napi_value ValueBuilder::Undefined() {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_get_undefined(env_, &made));
+  return made;
+}
+
+napi_value ValueBuilder::Array(const std::vector<napi_value>& elements) {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_create_array_with_length(env_, elements.size(), &made));
+  for (std::size_t i = 0; ok_ && i < elements.size(); ++i) {
+    Check(napi_set_element(env_, made, static_cast<std::uint32_t>(i), elements[i]));
+  }
+  return made;
+}
+
+napi_value ValueBuilder::Strings(std::span<const std::string> strings) {
+  std::vector<napi_value> elements;
+  elements.reserve(strings.size());
+  for (const std::string& text : strings)
+    elements.push_back(String(text));
+  return Array(elements);
+}
+
+void ValueBuilder::Set(napi_value object, const char* key, napi_value value) {
+  if (ok_) Check(napi_set_named_property(env_, object, key, value));
+}
+
+napi_value ValueBuilder::Call(napi_value function, std::span<const napi_value> arguments) {
+  napi_value receiver = Undefined();
+  napi_value made = nullptr;
+  if (ok_) {
+    Check(napi_call_function(env_, receiver, function, arguments.size(), arguments.data(), &made));
+  }
+  return made;
+}
+
+napi_value ValueBuilder::View(napi_value buffer, std::size_t size) {
+  napi_value made = nullptr;
+  if (ok_) Check(napi_create_typedarray(env_, napi_uint8_array, size, buffer, 0, &made));
+  return made;
+}
+
+napi_value ValueBuilder::CopiedBytes(const std::uint8_t* data, std::size_t size) {
+  napi_value buffer = nullptr;
+  void* memory = nullptr;
+  if (!ok_ || !Check(napi_create_arraybuffer(env_, size, &memory, &buffer))) return nullptr;
+  if (size > 0) std::memcpy(memory, data, size);
+  return View(buffer, size);
+}
+
+napi_value ValueBuilder::TakenBytes(Bytes bytes) {
+  if (!ok_) return nullptr;
+  if (!bytes.mapped()) return CopiedBytes(bytes.data(), bytes.size());
+  auto owner = std::make_unique<Bytes>(std::move(bytes));
+  napi_value buffer = nullptr;
+  const napi_status status = napi_create_external_arraybuffer(
+      env_, owner->data(), owner->size(),
+      [](napi_env, void*, void* hint) { delete static_cast<Bytes*>(hint); }, owner.get(), &buffer);
+  // Some hosts (Electron) forbid memory that V8 did not make.
+  if (status != napi_ok) return CopiedBytes(owner->data(), owner->size());
+  const std::size_t size = owner.release()->size();
+  return View(buffer, size);
+}
+
+}  // namespace native_runner

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <node_api.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "supervise/streams/output_buffer.h"
+
+namespace native_runner {
+
+// Makes JavaScript values for what the supervisor reports. A worker may be terminated between any
+// two calls, after which every call fails: the first failure is remembered, the rest do nothing,
+// and whoever needs the whole asks ok() at the end. (node-addon-api aborts the process instead.)
+// JavaScript thread, inside a handle scope.
+class ValueBuilder {
+ public:
+  explicit ValueBuilder(napi_env env) : env_(env) {}
+
+  napi_env env() const { return env_; }
+  bool ok() const { return ok_; }
+
+  napi_value Object();
+  napi_value String(std::string_view text);
+  napi_value Number(double number);
+  napi_value Boolean(bool value);
+  napi_value Null();
+  napi_value Array(const std::vector<napi_value>& elements);
+  napi_value Strings(std::span<const std::string> strings);
+  napi_value Undefined();
+  void Set(napi_value object, const char* key, napi_value value);
+  napi_value Call(napi_value function, std::span<const napi_value> arguments);
+
+  // A Uint8Array over a copy, or over `bytes` itself where those are large.
+  napi_value CopiedBytes(const std::uint8_t* data, std::size_t size);
+  napi_value TakenBytes(Bytes bytes);
+
+ private:
+  bool Check(napi_status status);
+  napi_value View(napi_value buffer, std::size_t size);
+
+  napi_env env_;
+  bool ok_ = true;
+};
+
+}  // namespace native_runner

@@ -1,0 +1,77 @@
+#include "launcher/command/command.h"
+
+#include <sys/prctl.h>
+
+#include <csignal>
+
+#include "launcher/command/exec.h"
+#include "launcher/command/terminal.h"
+#include "launcher/kernel/calls.h"
+#include "launcher/layers/limits.h"
+#include "launcher/seccomp/seccomp.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kStackBytes =
+    32 * 1024;  // Exec() keeps a path on it; only what is used counts
+
+struct Start {
+  const MappedOrder* order;
+  const Landlock* landlock;
+  StartFailure* failure;
+};
+
+constexpr int kFailed = 127;
+
+int Fail(StartFailure* failure, StartFailure::Step step, long result) {
+  failure->step = step;
+  failure->error = static_cast<int>(-result);
+  return kFailed;
+}
+
+// In the command's process. The order matters: the filter comes last, so that it need not allow
+// what the steps before it call.
+int Become(void* argument) {
+  const Start& start = *static_cast<Start*>(argument);
+  const OrderHeader& header = start.order->header;
+  StartFailure* failure = start.failure;
+
+  kernel::BlockOnly(kernel::kNoSignals);
+  // Without a pid namespace, a launcher that is killed takes at least the command along.
+  if ((header.flags & kOrderIsInit) == 0) kernel::Control(PR_SET_PDEATHSIG, SIGKILL);
+  long result = 0;
+  if ((header.flags & kOrderOwnSession) != 0) {
+    result = EnterSession((header.flags & kOrderTerminal) != 0);
+  }
+  if (result != 0) return Fail(failure, StartFailure::Step::kSession, result);
+  failure->limit = ApplyLimits(header, &result);
+  if (failure->limit != nullptr) return Fail(failure, StartFailure::Step::kLimits, result);
+  result = start.landlock->Enter();
+  if (result != 0) return Fail(failure, StartFailure::Step::kLandlock, result);
+  if ((header.flags & kOrderSeccomp) != 0) {
+    result = InstallSeccomp((header.flags & kOrderNoSockets) != 0);
+  }
+  if (result != 0) return Fail(failure, StartFailure::Step::kSeccomp, result);
+  const ExecFailure exec = Exec(start.order->argv, start.order->environment);
+  *failure = {StartFailure::Step::kExec, exec.error, nullptr, exec.not_found};
+  return kFailed;
+}
+
+}  // namespace
+
+pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, StartFailure* failure) {
+  alignas(16) char stack[kStackBytes];  // NOLINT(cppcoreguidelines-pro-type-member-init): untouched
+  Start start{&order, &landlock, failure};
+  const long pid =
+      kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + sizeof stack, Become, &start);
+  if (pid < 0) {
+    Fail(failure, StartFailure::Step::kProcess, pid);
+    return -1;
+  }
+  if (failure->step == StartFailure::Step::kNone) return static_cast<pid_t>(pid);
+  kernel::Wait(static_cast<pid_t>(pid), nullptr, 0);
+  return -1;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,73 @@
+#include "launcher/command/run_command.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "launcher/command/command.h"
+#include "launcher/command/start_failure.h"
+#include "launcher/command/terminal.h"
+#include "launcher/kernel/calls.h"
+#include "launcher/tree/children.h"
+#include "launcher/tree/tree.h"
+#include "launcher/tree/usage.h"
+
+namespace native_runner {
+namespace {
+
+// Returns when the command has ended, or when the host wants an end or is gone itself. `group`: the
+// command's own process group, which signals are for; 0: it has none.
+void Watch(const Control& control, pid_t group, Children* children) {
+  while (!children->command_ended()) {
+    int signal = 0;
+    const Control::Wake wake = control.Wait(children->signal_descriptor(), &signal);
+    children->Reap();
+    if (wake == Control::Wake::kEnd || (wake == Control::Wake::kSignal && group == 0)) return;
+    // While its leader is not reaped, no other process can have its number.
+    if (wake == Control::Wake::kSignal && !children->command_ended()) kernel::Kill(-group, signal);
+  }
+}
+
+// Lets go of our stdin once the command has it, where the host feeds it for as long as it runs: the
+// host is to hear when the command has closed it.
+void DropInput(const OrderHeader& order) {
+  const bool is_pipe = (order.flags & (kOrderOwnSession | kOrderTerminal)) == kOrderOwnSession;
+  if (is_pipe) kernel::Close(STDIN_FILENO);
+}
+
+}  // namespace
+
+void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock) {
+  StartFailure failure;
+  const pid_t command = StartCommand(order, landlock, &failure);
+  if (command < 0) return ReportStartFailure(control, order.argv[0], failure);
+
+  DropInput(order.header);
+  Children children(command);
+  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children);
+  const bool is_init = (order.header.flags & kOrderIsInit) != 0;
+  const bool all_gone = KillTree(is_init, &children);
+
+  Report report;
+  report.kind = ReportKind::kExited;
+  report.error = all_gone ? 0 : EBUSY;
+  report.wait_status = children.command_status();
+  report.killed = children.killed() ? 1 : 0;
+  report.at_ns = children.command_ended_ns();
+  AddUsage(&report);
+  control.SendLast(report);
+}
+
+bool PrepareTerminal(const Control& control, const OrderHeader& header, Refusal* refusal) {
+  return (header.flags & kOrderTerminal) == 0 || OpenTerminal(control, header, refusal);
+}
+
+bool EnterDirectory(const char* cwd, Refusal* refusal) {
+  if (*cwd == '\0') return true;
+  const long result = kernel::ChangeDirectory(cwd);
+  if (result == 0) return true;
+  refusal->text.Add("cannot enter ");
+  return refusal->Because(cwd, result);
+}
+
+}  // namespace native_runner

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "launcher/layers/landlock.h"
+#include "launcher/order/control.h"
+#include "launcher/order/mapped_order.h"
+
+namespace native_runner {
+
+// Makes the command's terminal, if the order wants one. Before kReady.
+bool PrepareTerminal(const Control& control, const OrderHeader& header, Refusal* refusal);
+
+// Runs the order's command as a child of ours until it has ended, or the host wants an end or is
+// gone; ends what is left of its tree, and reports. After all checks, and after kReady.
+void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock);
+
+// Where the command is to start. Empty: where we are.
+bool EnterDirectory(const char* cwd, Refusal* refusal);
+
+}  // namespace native_runner

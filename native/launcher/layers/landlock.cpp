@@ -1,0 +1,156 @@
+#include "launcher/layers/landlock.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "launcher/kernel/calls.h"
+#include "protocol/report.h"
+
+namespace native_runner {
+namespace {
+
+// The kernel's interface, with the parts that older headers lack.
+constexpr long kCreateRuleset = 444;
+constexpr long kAddRule = 445;
+constexpr long kRestrictSelf = 446;
+constexpr unsigned kAskVersion = 1;
+constexpr int kRulePathBeneath = 1;
+
+struct RulesetAttributes {
+  std::uint64_t handled_files = 0;
+  std::uint64_t handled_network = 0;  // ABI 4
+  std::uint64_t scoped = 0;           // ABI 6
+};
+
+struct [[gnu::packed]] PathBeneath {
+  std::uint64_t allowed = 0;
+  std::int32_t parent = -1;
+};
+
+constexpr std::uint64_t Bit(unsigned n) {
+  return std::uint64_t{1} << n;
+}
+constexpr std::uint64_t kExecute = Bit(0);
+constexpr std::uint64_t kWriteFile = Bit(1);
+constexpr std::uint64_t kReadFile = Bit(2);
+constexpr std::uint64_t kReadDirectory = Bit(3);
+constexpr std::uint64_t kRemove = Bit(4) | Bit(5);
+constexpr std::uint64_t kMakeDevice = Bit(6) | Bit(11);  // character, block: never allowed
+constexpr std::uint64_t kMake = Bit(7) | Bit(8) | Bit(9) | Bit(10) | Bit(12);
+constexpr std::uint64_t kRefer = Bit(13);          // ABI 2: links and renames between directories
+constexpr std::uint64_t kTruncate = Bit(14);       // ABI 3
+constexpr std::uint64_t kDeviceControl = Bit(15);  // ABI 5: ioctl(2) on devices
+
+constexpr std::uint64_t kRead = kExecute | kReadFile | kReadDirectory;
+constexpr std::uint64_t kWrite = kWriteFile | kRemove | kMake | kRefer | kTruncate;
+constexpr std::uint64_t kDevice = kReadFile | kWriteFile | kDeviceControl;
+constexpr std::uint64_t kOfFiles = kExecute | kWriteFile | kReadFile | kTruncate | kDeviceControl;
+
+constexpr std::uint64_t kTcp = Bit(0) | Bit(1);  // bind, connect
+constexpr std::uint64_t kScopeAbstractSockets = Bit(0);
+constexpr std::uint64_t kScopeSignals = Bit(1);
+constexpr long kSignalsAbi = 6;
+
+std::uint64_t HandledFiles(long abi) {
+  std::uint64_t handled = kRead | kWriteFile | kRemove | kMakeDevice | kMake;
+  if (abi >= 2) handled |= kRefer;
+  if (abi >= 3) handled |= kTruncate;
+  if (abi >= 5) handled |= kDeviceControl;
+  return handled;
+}
+
+// The attributes grew with the ABI; an older kernel wants their older size.
+std::size_t SizeOfAttributes(long abi) {
+  if (abi >= kSignalsAbi) return sizeof(RulesetAttributes);
+  return (abi >= 4 ? 2 : 1) * sizeof(std::uint64_t);
+}
+
+std::uint64_t Allowed(char kind) {
+  switch (kind) {
+    case kRuleRead:
+      return kRead;
+    case kRuleWrite:
+      return kWrite;
+    case kRuleList:
+      return kReadDirectory;
+    case kRuleDevice:
+      return kDevice;
+    default:
+      return 0;
+  }
+}
+
+bool IsDirectory(int descriptor) {
+  struct stat status {};
+  return kernel::Status(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+}  // namespace
+
+bool Landlock::Prepare(const MappedOrder& order, Refusal* refusal) {
+  const long abi = kernel::Call(kCreateRuleset, nullptr, 0, kAskVersion);
+  if (abi < 1) return refusal->Because("landlock-fs", abi);
+  const std::uint32_t flags = order.header.flags;
+  RulesetAttributes attributes;
+  attributes.handled_files = handled_ = HandledFiles(abi);
+  enforced_ = kEnforcedLandlockFiles;
+  if (abi >= 4 && (flags & kOrderNoSockets) != 0) {
+    attributes.handled_network = kTcp;
+    enforced_ |= kEnforcedLandlockTcp;
+  }
+  if (abi >= kSignalsAbi && (flags & kOrderScoped) != 0) {
+    // Signals stay in any case; who may use the network may use abstract sockets.
+    attributes.scoped = kScopeSignals;
+    if ((flags & kOrderNoSockets) != 0) attributes.scoped |= kScopeAbstractSockets;
+    enforced_ |= kEnforcedLandlockScope;
+    if ((flags & kOrderSession) != 0) enforced_ |= kEnforcedSeparation;
+  }
+  const long made = kernel::Call(kCreateRuleset, &attributes, SizeOfAttributes(abi), 0);
+  if (made < 0) return refusal->Because("landlock-fs", made);
+  ruleset_ = static_cast<int>(made);
+  kernel::SetCloseOnExec(ruleset_);
+  return AddRules(order, refusal);
+}
+
+// Handles no files and no network: all it does is to be a domain, which is closed to ptrace(2) from
+// its siblings, and to signals from this ABI on (landlock(7)).
+bool Landlock::PrepareSeparation(Refusal* refusal) {
+  const long abi = kernel::Call(kCreateRuleset, nullptr, 0, kAskVersion);
+  if (abi < kSignalsAbi) return true;
+  RulesetAttributes attributes;
+  attributes.scoped = kScopeSignals;
+  const long made = kernel::Call(kCreateRuleset, &attributes, sizeof attributes, 0);
+  if (made < 0) return refusal->Because("command-separation", made);
+  ruleset_ = static_cast<int>(made);
+  kernel::SetCloseOnExec(ruleset_);
+  enforced_ = kEnforcedSeparation;
+  return true;
+}
+
+bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
+  for (char** rule = order.rules; *rule != nullptr; ++rule) {
+    const char* const path = *rule + 1;
+    PathBeneath beneath;
+    beneath.parent = kernel::Open(path, O_PATH);
+    long result = beneath.parent;
+    if (result >= 0) {
+      beneath.allowed = Allowed(**rule) & handled_;
+      if (!IsDirectory(beneath.parent)) beneath.allowed &= kOfFiles;
+      // A rule that allows nothing here (listing a file) needs no place in the set.
+      result = beneath.allowed == 0
+                   ? 0
+                   : kernel::Call(kAddRule, ruleset_, kRulePathBeneath, &beneath, 0);
+      kernel::Close(beneath.parent);
+    }
+    if (result >= 0) continue;
+    refusal->text.Add("landlock-fs: ");
+    return refusal->Because(path, result);
+  }
+  return true;
+}
+
+long Landlock::Enter() const {
+  return ruleset_ < 0 ? 0 : kernel::Call(kRestrictSelf, ruleset_, 0);
+}
+
+}  // namespace native_runner

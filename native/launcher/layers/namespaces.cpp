@@ -1,0 +1,42 @@
+#include "launcher/layers/namespaces.h"
+
+#include <cstdint>
+
+#include "launcher/kernel/calls.h"
+#include "protocol/namespace_number.h"
+
+namespace native_runner {
+namespace {
+
+// 0 when it can't be read.
+std::uint64_t NumberOf(const char* link) {
+  char text[64] = {};
+  if (kernel::ReadLink(link, text, sizeof text - 1) <= 0) return 0;
+  return NamespaceNumber(text);
+}
+
+}  // namespace
+
+bool CheckNamespaces(const OrderHeader& order, Refusal* refusal) {
+  const struct {
+    std::uint32_t flag;
+    const char* link;
+    std::uint64_t hosts;
+    const char* layer;
+  } rows[] = {
+      {kOrderOwnMountNamespace, "/proc/self/ns/mnt", order.mount_namespace, "mount-namespace"},
+      {kOrderOwnPidNamespace, "/proc/self/ns/pid", order.pid_namespace, "pid-namespace"},
+      {kOrderOwnNetworkNamespace, "/proc/self/ns/net", order.network_namespace,
+       "network-namespace"},
+  };
+  for (const auto& row : rows) {
+    if ((order.flags & row.flag) == 0) continue;
+    const std::uint64_t ours = NumberOf(row.link);
+    if (ours != 0 && ours != row.hosts) continue;
+    refusal->text.Add(row.layer);
+    return refusal->Because(": the command would run in the host's own");
+  }
+  return true;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,88 @@
+#include "launcher/layers/pid_namespace.h"
+
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "launcher/kernel/calls.h"
+#include "launcher/text/fixed_text.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr int kNotMapped = 77;  // no exit code of `inside`
+
+struct Entry {
+  MappedOrder* order;
+  int (*inside)(MappedOrder&);
+  bool maps_user;
+  bool is_session;
+  long uid;
+  long gid;
+};
+
+bool WriteFile(const char* path, const char* text, std::size_t size) {
+  const int fd = kernel::Open(path, O_WRONLY);
+  if (fd < 0) return false;
+  const bool written = kernel::Write(fd, text, size) == static_cast<long>(size);
+  kernel::Close(fd);
+  return written;
+}
+
+// user_namespaces(7): one id may be mapped to itself, once setgroups(2) is given up.
+bool MapSelf(const char* path, long id) {
+  FixedText<64> line;
+  line.AddNumber(id).Add(" ").AddNumber(id).Add(" 1\n");
+  return WriteFile(path, line.c_str(), line.size());
+}
+
+// The files of a process that is not dumpable are root's (proc(5)), so for this it is; no command
+// runs yet that could make use of it.
+bool MapUser(const Entry& entry) {
+  kernel::Control(PR_SET_DUMPABLE, 1);
+  const bool is_mapped = WriteFile("/proc/self/setgroups", "deny", 4) &&
+                         MapSelf("/proc/self/gid_map", entry.gid) &&
+                         MapSelf("/proc/self/uid_map", entry.uid);
+  kernel::Control(PR_SET_DUMPABLE, 0);
+  return is_mapped;
+}
+
+// A session finds its commands' processes in /proc (tree.h), which here is still that of the pid
+// namespace outside. What the host mounts later is to show inside, and nothing the other way. Where
+// it can't be had, the session refuses (PrepareSession).
+void MountOwnProc() {
+  if (kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) != 0) return;
+  kernel::Mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+}
+
+int Enter(void* argument) {
+  const Entry& entry = *static_cast<Entry*>(argument);
+  kernel::Control(PR_SET_PDEATHSIG, SIGKILL);
+  if (entry.maps_user && !MapUser(entry)) return kNotMapped;
+  if (entry.is_session) MountOwnProc();
+  entry.order->header.flags |= kOrderIsInit;
+  return entry.inside(*entry.order);
+}
+
+}  // namespace
+
+bool RunAsInit(MappedOrder& order, int (*inside)(MappedOrder&)) {
+  alignas(16) static char stack[kStackBytes];
+  const bool is_session = (order.header.flags & kOrderSession) != 0;
+  Entry entry{
+      &order, inside, false, is_session, kernel::Call(SYS_geteuid), kernel::Call(SYS_getegid)};
+  entry.maps_user = entry.uid != 0;
+  unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | SIGCHLD;
+  if (is_session) flags |= CLONE_NEWNS;
+  if (entry.maps_user) flags |= CLONE_NEWUSER;
+  // What `inside` closes (DropInput) is not to stay open here.
+  if ((order.header.flags & kOrderOwnSession) != 0) flags |= CLONE_FILES;
+  const long pid = kernel::Clone(flags, stack + sizeof stack, Enter, &entry);
+  if (pid < 0) return false;
+  int status = 0;
+  kernel::Wait(static_cast<pid_t>(pid), &status, 0);
+  return !(WIFEXITED(status) && WEXITSTATUS(status) == kNotMapped);
+}
+
+}  // namespace native_runner

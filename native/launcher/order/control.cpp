@@ -1,0 +1,191 @@
+#include "launcher/order/control.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "launcher/kernel/calls.h"
+
+namespace native_runner {
+namespace {
+
+union DescriptorSpace {
+  cmsghdr header;
+  char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+// False: the host is gone, or the kernel has no room for it.
+bool Send(const Report& report, int attached, int socket = kControlDescriptor) {
+  iovec part{const_cast<Report*>(&report), sizeof report};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  DescriptorSpace space{};
+  if (attached >= 0) {
+    message.msg_control = &space;
+    message.msg_controllen = sizeof space.bytes;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof attached);
+    std::memcpy(CMSG_DATA(header), &attached, sizeof attached);
+  }
+  return kernel::Send(socket, &message, MSG_NOSIGNAL) > 0;
+}
+
+// One message of the host's: its first byte is its kind. The result of recvmsg(2).
+long Receive(char* kind, ReceivedOrder* order, int flags) {
+  order->descriptor = -1;
+  iovec parts[] = {{kind, 1}, {order->bytes, sizeof order->bytes}};
+  DescriptorSpace space{};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  message.msg_control = &space;
+  message.msg_controllen = sizeof space.bytes;
+  const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | flags);
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (got > 0 && header != nullptr && header->cmsg_level == SOL_SOCKET &&
+      header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof order->descriptor)) {
+    std::memcpy(&order->descriptor, CMSG_DATA(header), sizeof order->descriptor);
+  }
+  order->size = got > 1 ? static_cast<std::size_t>(got) - 1 : 0;
+  return got;
+}
+
+// A message that is left unread at our end (a kill that crossed with it, an order that is refused)
+// would turn the host's next read into ECONNRESET, ahead of this report.
+void SayLast(const Report& report, int socket) {
+  kernel::Shutdown(socket, SHUT_RD);
+  char unread = 0;
+  while (kernel::Receive(socket, &unread, 1, MSG_DONTWAIT) > 0) {
+  }
+  Send(report, -1, socket);
+}
+
+Report ReportOf(const Refusal& refusal) {
+  Report report;
+  report.kind = ReportKind::kRefused;
+  report.error = refusal.error;
+  report.at_ns = kernel::Now();
+  std::memcpy(report.text, refusal.text.c_str(), refusal.text.size());
+  return report;
+}
+
+// False: fewer came than a command needs.
+bool TakeDescriptors(const msghdr& message, CommandPlace* place) {
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
+      header->cmsg_len != CMSG_LEN(sizeof place->descriptors)) {
+    return false;
+  }
+  std::memcpy(place->descriptors, CMSG_DATA(header), sizeof place->descriptors);
+  return true;
+}
+
+// Where a descriptor belongs that comes before the order; -1: no kind of message has one.
+int PlaceOf(char kind) {
+  if (kind == kInputMessage) return STDIN_FILENO;
+  return kind == kStateMessage ? kStateDescriptor : -1;
+}
+
+// `descriptor` may be the place already; it is closed otherwise.
+bool Move(int descriptor, int place) {
+  if (descriptor == place) return kernel::KeepOnExec(descriptor) == 0;
+  const bool is_placed = kernel::Duplicate(descriptor, place) >= 0;
+  kernel::Close(descriptor);
+  return is_placed;
+}
+
+}  // namespace
+
+// With our pidfd, where the kernel has such and may send it (ETOOMANYREFS in unix(7)).
+bool Control::Announce(ReportKind kind, std::uint32_t enforced) {
+  Report report;
+  report.kind = kind;
+  report.enforced = enforced;
+  report.at_ns = kernel::Now();
+  const int pidfd = has_sent_pidfd_ ? -1 : kernel::OpenPidfd(kernel::ProcessId());
+  if (pidfd < 0) return Send(report, -1);
+  has_sent_pidfd_ = Send(report, pidfd);
+  kernel::Close(pidfd);
+  return has_sent_pidfd_ || Send(report, -1);
+}
+
+Control::Told Control::ReceiveCommand(CommandPlace* place) const {
+  char kind = 0;
+  iovec part{&kind, 1};
+  union {
+    cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof place->descriptors)];
+  } space{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = &space;
+  message.msg_controllen = CMSG_LEN(sizeof place->descriptors);
+  const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (got == -EAGAIN) return Told::kNothing;
+  const bool is_whole = got == 1 && kind == kCommandMessage &&
+                        (message.msg_flags & MSG_CTRUNC) == 0 && TakeDescriptors(message, place);
+  return is_whole ? Told::kCommand : Told::kEnd;
+}
+
+void RefuseCommand(int socket, const char* what, long result) {
+  Refusal refusal;
+  refusal.Because(what, result);
+  SayLast(ReportOf(refusal), socket);
+}
+
+Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
+  char kind = 0;
+  long got = Receive(&kind, order, MSG_DONTWAIT);
+  const bool is_to_end = got == 1 && kind == kKillMessage;
+  // Whoever wants our end before we have said a word needs our pidfd to see it.
+  if (got == -EAGAIN || is_to_end) Announce(ReportKind::kStanding, 0);
+  if (got == -EAGAIN) got = Receive(&kind, order, 0);
+  while (got == 1 && PlaceOf(kind) >= 0 && order->descriptor >= 0) {
+    if (!Move(order->descriptor, PlaceOf(kind))) return Received::kNonsense;
+    got = Receive(&kind, order, 0);
+  }
+  if (got == 0 || got == -ECONNRESET || (got == 1 && kind == kKillMessage)) {
+    return Received::kHostGone;
+  }
+  const bool is_order =
+      got >= 1 && kind == kOrderMessage && (order->size > 0) != (order->descriptor >= 0);
+  return is_order ? Received::kOrder : Received::kNonsense;
+}
+
+Control::Wake Control::Wait(int child_signal, int* signal) const {
+  pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}};
+  // Without a descriptor for the signal we have to look for ourselves now and then.
+  const timespec moment{0, 10'000'000};
+  kernel::Poll(descriptors, 2, child_signal < 0 ? &moment : nullptr);
+  if (descriptors[0].revents == 0) return Wake::kChild;
+  char message[3] = {};  // one more than the longest: a message that is cut is not taken for it
+  const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);
+  *signal = static_cast<unsigned char>(message[1]);
+  const bool is_signal = got == 2 && message[0] == kSignalMessage && *signal > 0;
+  return is_signal ? Wake::kSignal : Wake::kEnd;
+}
+
+bool Control::SendTerminal(int master) const {
+  Report report;
+  report.kind = ReportKind::kTerminal;
+  return Send(report, master);
+}
+
+bool Control::SendReady(std::uint32_t enforced) {
+  return Announce(ReportKind::kReady, enforced);
+}
+
+void Control::SendRefused(const Refusal& refusal) const {
+  SendLast(ReportOf(refusal));
+}
+
+void Control::SendLast(const Report& report) const {
+  SayLast(report, kControlDescriptor);
+}
+
+}  // namespace native_runner

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "launcher/order/received_order.h"
+#include "launcher/text/refusal.h"
+#include "protocol/report.h"
+
+namespace native_runner {
+
+// What comes with kCommandMessage, close-on-exec, the receiver's to close.
+struct CommandPlace {
+  int descriptors[kCommandDescriptors] = {};
+};
+
+// Says on a command's socket that it can't be run.
+void RefuseCommand(int socket, const char* what, long result);
+
+// The launcher's end of the control socket, our descriptor 3. Blocking; never raises SIGPIPE. A
+// host that is gone is no error of ours: sends to it are dropped, and the next wait sees end of
+// file.
+class Control {
+ public:
+  // In a session: what the host says next. kNothing: not a word. Anything but a command is taken
+  // for kEnd, as is the host's end.
+  enum class Told { kNothing, kCommand, kEnd };
+  Told ReceiveCommand(CommandPlace* place) const;
+
+  enum class Received { kOrder, kHostGone, kNonsense };
+  // Waits for the order. Says so when it has not come yet, and puts what is sent as input or state
+  // before it in its place. kHostGone: also when the host wants an end instead. kNonsense: what
+  // came is no order, or descriptor 3 is no socket.
+  Received ReceiveOrder(ReceivedOrder* order);
+
+  enum class Wake { kChild, kSignal, kEnd };
+  // Waits until the host wants an end or is gone (kEnd), wants `signal` sent to the command
+  // (kSignal), or something may have happened to a child. Any other message is taken for a kill.
+  Wake Wait(int child_signal, int* signal) const;
+
+  // Says that all checks passed and which EnforcedLayers are in force, and hands over our pidfd
+  // where the kernel has such and the host has it not. False: it could not be said, so nothing may
+  // be started: a host that hears of no kReady may have the command run elsewhere.
+  [[nodiscard]] bool SendReady(std::uint32_t enforced);
+
+  // Hands over the master side of the command's terminal; before SendReady.
+  [[nodiscard]] bool SendTerminal(int master) const;
+
+  // The last word of a run.
+  void SendRefused(const Refusal& refusal) const;
+  void SendLast(const Report& report) const;
+
+ private:
+  bool Announce(ReportKind kind, std::uint32_t enforced);
+
+  bool has_sent_pidfd_ = false;
+};
+
+}  // namespace native_runner

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "launcher/text/errno_text.h"
+#include "launcher/text/fixed_text.h"
+
+namespace native_runner {
+
+// Why a run may not start: goes out as a report of kind kRefused. Each text begins with the layer
+// that could not be had, by the name that audits use, or says which part of the set-up failed.
+struct Refusal {
+  int error = 0;  // errno, 0 where no system call failed
+  FixedText<128> text;
+
+  // Always false, so that checks can end with `return refusal->Because(...)`.
+  bool Because(const char* what) {
+    text.Add(what);
+    return false;
+  }
+  // `result` is what a system call returned, -errno.
+  bool Because(const char* what, long result) {
+    error = static_cast<int>(-result);
+    text.Add(what).Add(": ").Add(ErrnoText(error));
+    return false;
+  }
+};
+
+}  // namespace native_runner

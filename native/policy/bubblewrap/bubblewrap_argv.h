@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policy/options/policy.h"
+
+namespace native_runner {
+
+// Where the launcher lies in a sandbox without /proc, through which it is started in others.
+inline constexpr char kLauncherFile[] = "/.native-runner-launcher";
+
+// One step of bwrap's own mount list, in order (bwrap(1)).
+struct Mount {
+  enum class Kind {
+    kReadOnlyBind,  // --ro-bind source target (--ro-bind-fd when descriptor >= 0)
+    kBind,          // --bind source target (--bind-fd when descriptor >= 0)
+    kSymlink,       // --symlink source target
+    kProc,
+    kDev,              // --proc target, --dev target
+    kTmpfs,            // [--size N] --tmpfs target
+    kEmpty,            // --perms 0555 --tmpfs target: an empty directory that stays so
+    kDirectory,        // --dir target
+    kRemountReadOnly,  // --remount-ro target
+    kProgram,          // --perms 0555 --ro-bind-data descriptor target
+    kWord,             // source, as it is: one word of the caller's own
+  };
+  Kind kind = Kind::kReadOnlyBind;
+  std::string source;
+  std::string target;
+  int descriptor = -1;
+  std::uint64_t size_bytes = 0;  // kTmpfs: 0 = the kernel's default (half of memory)
+};
+
+// bwrap's options that are not mounts. Plain data: what is set is emitted, nothing is looked up.
+struct Hardening {
+  bool die_with_parent = true;
+  bool new_session = true;
+  bool unshare_net = false;
+  bool isolate = false;         // --unshare-user/-pid/-ipc/-uts/-cgroup, --cap-drop ALL
+  bool disable_userns = false;  // --disable-userns: bwrap >= 0.8, needs isolate
+  bool as_pid_1 = false;        // only when the command is our launcher, which reaps
+};
+
+struct BubblewrapPlan {
+  Hardening hardening;
+  std::vector<Mount> mounts;
+  std::string chdir;            // empty: where bwrap was started, as far as that exists inside
+  bool secrets_masked = false;  // the host's secrets were considered, even if none is mounted
+};
+
+// What a runner may know of the host when it plans; all empty in the pure builder.
+struct HostFacts {
+  struct Link {
+    std::string target;
+    std::string path;
+    bool operator==(const Link&) const = default;
+  };
+  bool operator==(const HostFacts&) const = default;
+  std::vector<Link> links;           // roBinds that are symbolic links on the host (merged /usr);
+                                     // target: the link's text or the real path, such that one
+                                     // step leads to a real directory
+  std::vector<std::string> missing;  // default roBinds that the host lacks
+  std::vector<std::string> secret_files;        // masked with /dev/null
+  std::vector<std::string> secret_directories;  // masked with an empty tmpfs
+  bool is_root = false;                         // effective uid 0: /proc/sys would be writable
+  bool bwrap_disable_userns = false;
+  bool bwrap_bind_fd = false;
+  bool bwrap_perms = false;
+};
+
+// The policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor` when
+// it is >= 0 and facts.bwrap_bind_fd; `cwd` is absolute inside the sandbox. `tmp_bytes` caps the
+// private tmpfs, 0 = none. `launcher` is the descriptor of the launcher's image, which becomes
+// kLauncherFile where the policy has no /proc. With strict isolation, mount points are made first
+// and /, /dev and (for root) /proc are then remounted read-only, so that only /workspace (unless
+// the policy says no), /tmp and /dev/shm can be written.
+BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& facts,
+                              const std::string& workspace, int descriptor, const std::string& cwd,
+                              std::uint64_t tmp_bytes, int launcher = -1);
+
+// The pure builder's plan: the contract's flags, nothing that depends on the host or the launcher.
+BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::string& cwd);
+
+// The plan of a process sandbox (process_sandbox.h): the contract's flags, and the caller's mounts
+// last.
+BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vector<Mount>& mounts,
+                                  const std::string& cwd);
+
+// bwrap's options for a plan, without the final "--" and command; deterministic.
+std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan);
+
+// The layers that a plan asks bwrap for, by the names that audits use.
+std::vector<std::string> BubblewrapLayers(const BubblewrapPlan& plan);
+
+}  // namespace native_runner

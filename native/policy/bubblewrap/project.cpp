@@ -1,0 +1,220 @@
+#include "policy/bubblewrap/project.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "policy/options/validate.h"
+#include "policy/text/path.h"
+#include "policy/text/quote.h"
+
+namespace native_runner {
+namespace {
+
+// What stands at a path; of two at the same path the first kind wins.
+enum class Role { kFolder, kSecretDirectory, kSecretFile, kStandIn, kProtected, kPinned };
+
+struct Place {
+  std::string path;
+  Role role = Role::kFolder;
+  int descriptor = -1;
+};
+
+using Paths = std::vector<std::string>;
+
+bool IsCovered(const Paths& by, std::string_view path) {
+  return std::any_of(by.begin(), by.end(),
+                     [path](const std::string& above) { return PathCovers(above, path); });
+}
+
+void AddPlaces(std::vector<Place>& places, const Paths& paths, Role role) {
+  for (const std::string& path : paths)
+    places.push_back({NormalPath(path), role, -1});
+}
+
+// Parents before what lies in them.
+std::vector<Place> SortedPlaces(const ProjectPolicy& policy, const ProjectFacts& facts,
+                                int first_descriptor) {
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < policy.folders.size(); ++i) {
+    const int descriptor = first_descriptor < 0 ? -1 : first_descriptor + static_cast<int>(i);
+    places.push_back({NormalPath(policy.folders[i]), Role::kFolder, descriptor});
+  }
+  AddPlaces(places, facts.host.secret_directories, Role::kSecretDirectory);
+  AddPlaces(places, facts.host.secret_files, Role::kSecretFile);
+  AddPlaces(places, facts.stand_ins, facts.host.bwrap_perms ? Role::kStandIn : Role::kProtected);
+  AddPlaces(places, facts.protected_paths, Role::kProtected);
+  AddPlaces(places, facts.pinned, Role::kPinned);
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+    const auto left = PathComponents(a.path);
+    const auto right = PathComponents(b.path);
+    return left != right ? left < right : a.role < b.role;
+  });
+  const auto last = std::unique(places.begin(), places.end(),
+                                [](const Place& a, const Place& b) { return a.path == b.path; });
+  places.erase(last, places.end());
+  return places;
+}
+
+Mount OnTarget(Mount::Kind kind, const std::string& target) {
+  return {.kind = kind, .source = "", .target = target};
+}
+
+Mount Bind(Mount::Kind kind, const std::string& path, int descriptor = -1) {
+  return {.kind = kind, .source = path, .target = path, .descriptor = descriptor};
+}
+
+// The mounts over the read-only root, and which of them are still to be made read-only.
+class PlaceMounts {
+ public:
+  // `hidden`: directories of which nothing of the host's shows.
+  PlaceMounts(std::vector<Mount>* mounts, Paths hidden)
+      : mounts_(mounts), hidden_(std::move(hidden)) {}
+
+  void Add(const Place& place) {
+    const bool in_folder = IsCovered(folders_, place.path);
+    switch (place.role) {
+      case Role::kFolder:
+        mounts_->push_back(Bind(Mount::Kind::kBind, place.path, place.descriptor));
+        folders_.push_back(place.path);
+        break;
+      case Role::kSecretDirectory:
+        if (IsHidden(place.path, in_folder)) return;
+        mounts_->push_back(OnTarget(Mount::Kind::kTmpfs, place.path));
+        masks_.push_back(place.path);
+        closed_.push_back(place.path);
+        break;
+      case Role::kSecretFile:
+        if (IsHidden(place.path, in_folder)) return;
+        mounts_->push_back(
+            {.kind = Mount::Kind::kReadOnlyBind, .source = "/dev/null", .target = place.path});
+        closed_.push_back(place.path);
+        break;
+      case Role::kStandIn:  // several times cheaper than a bind
+        if (IsCovered(closed_, place.path)) return;
+        mounts_->push_back(OnTarget(Mount::Kind::kEmpty, place.path));
+        closed_.push_back(place.path);
+        break;
+      case Role::kProtected:
+        if (IsCovered(closed_, place.path)) return;
+        mounts_->push_back(Bind(Mount::Kind::kReadOnlyBind, place.path));
+        closed_.push_back(place.path);
+        break;
+      case Role::kPinned:
+        if (IsCovered(closed_, place.path)) return;
+        mounts_->push_back(Bind(Mount::Kind::kBind, place.path));
+        break;
+    }
+  }
+
+  const Paths& masks() const { return masks_; }
+
+ private:
+  // A mask where nothing shows would only make a file that is not the host's.
+  bool IsHidden(const std::string& path, bool in_folder) const {
+    return in_folder ? IsCovered(InnerMasks(path), path)
+                     : IsCovered(hidden_, path) || IsCovered(masks_, path);
+  }
+
+  // Masks inside the folder that `path` is in.
+  Paths InnerMasks(const std::string& path) const {
+    Paths inner;
+    for (const std::string& mask : masks_) {
+      const bool in_same = std::any_of(folders_.begin(), folders_.end(), [&](const auto& folder) {
+        return PathCovers(folder, path) && PathCovers(folder, mask);
+      });
+      if (in_same) inner.push_back(mask);
+    }
+    return inner;
+  }
+
+  std::vector<Mount>* mounts_;
+  Paths hidden_;
+  Paths folders_;
+  Paths masks_;
+  Paths closed_;  // what is in there can't be written anyway
+};
+
+std::optional<Error> CheckFolder(const std::string& folder, const std::string& field) {
+  if (auto error = CheckPlainPath(folder, field)) return error;
+  constexpr std::array kKernels = {"/proc", "/sys", "/dev"};
+  const bool is_kernels = std::any_of(kKernels.begin(), kKernels.end(), [&folder](const char* top) {
+    return PathCovers(top, folder);
+  });
+  if (!is_kernels && !SamePath(folder, "/")) return std::nullopt;
+  return Error{ErrorCode::kInvalidValue,
+               "Expected `" + field + "` to be a folder that may be made writable, got " +
+                   QuotedShort(folder),
+               ""};
+}
+
+}  // namespace
+
+std::optional<Error> CheckPolicy(const ProjectPolicy& policy) {
+  if (auto error = CheckProgram(policy.bwrap_path, "bwrapPath")) return error;
+  for (std::size_t i = 0; i < policy.folders.size(); ++i) {
+    const std::string field = "folders[" + std::to_string(i) + "]";
+    if (auto error = CheckFolder(policy.folders[i], field)) return error;
+  }
+  for (std::size_t i = 0; i < policy.projects.size(); ++i) {
+    const std::string& project = policy.projects[i];
+    if (IsCovered(policy.folders, project)) continue;
+    return Error{ErrorCode::kInvalidValue,
+                 "Expected `projects[" + std::to_string(i) + "]` to be in a folder, got " +
+                     QuotedShort(project),
+                 ""};
+  }
+  if (auto error = CheckAbsolutePaths(policy.secrets, "secrets")) return error;
+  for (std::size_t i = 0; i < policy.read_only.size(); ++i) {
+    const std::string& path = policy.read_only[i];
+    const std::string field = "readOnly[" + std::to_string(i) + "]";
+    if (auto error = CheckPath(path, field)) return error;
+    if (path.starts_with('/') || HasParentComponent(path) || PathComponents(path).empty()) {
+      return Error{
+          ErrorCode::kInvalidValue,
+          "Expected `" + field + "` to be a path inside a folder, got " + QuotedShort(path), ""};
+    }
+  }
+  return std::nullopt;
+}
+
+BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& facts,
+                           int first_descriptor, std::uint64_t tmp_bytes) {
+  BubblewrapPlan plan;
+  plan.hardening.unshare_net = policy.network == Network::kDeny;
+  plan.hardening.isolate = true;
+  plan.hardening.disable_userns = policy.disable_userns && facts.host.bwrap_disable_userns;
+  plan.hardening.as_pid_1 = true;
+  plan.secrets_masked = true;
+  if (!policy.projects.empty()) plan.chdir = policy.projects.front();
+
+  std::vector<Mount>& mounts = plan.mounts;
+  mounts.push_back(Bind(Mount::Kind::kReadOnlyBind, "/"));
+  mounts.push_back(policy.host_proc ? Bind(Mount::Kind::kReadOnlyBind, "/proc")
+                                    : OnTarget(Mount::Kind::kProc, "/proc"));
+  mounts.push_back(OnTarget(Mount::Kind::kDev, "/dev"));
+  for (const std::string& path : facts.scratch) {
+    mounts.push_back(OnTarget(Mount::Kind::kTmpfs, path));
+    mounts.back().size_bytes = tmp_bytes;
+  }
+  for (const std::string& path : facts.shown)
+    mounts.push_back(Bind(Mount::Kind::kReadOnlyBind, path));
+
+  PlaceMounts placed(&mounts, facts.scratch);
+  for (const Place& place : SortedPlaces(policy, facts, first_descriptor))
+    placed.Add(place);
+
+  // From here on only the folders and what is private can be written.
+  for (const std::string& mask : placed.masks())
+    mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, mask));
+  mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, "/dev"));
+  mounts.push_back(OnTarget(Mount::Kind::kTmpfs, "/dev/shm"));
+  mounts.back().size_bytes = tmp_bytes;
+  if (facts.host.is_root && !policy.host_proc) {
+    mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, "/proc"));
+  }
+  return plan;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,129 @@
+#include "policy/firejail/firejail_extra_args.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace native_runner {
+namespace {
+
+enum Undoes : unsigned {
+  kNothing = 0,
+  kFiles = 1u << 0,
+  kReadOnly = 1u << 1,
+  kNetwork = 1u << 2,
+  kCapabilities = 1u << 3,
+};
+
+struct Known {
+  std::string_view option;  // up to its "="
+  unsigned undoes;
+};
+
+constexpr std::array kOpening = {
+    Known{"--noblacklist", kFiles},
+    Known{"--nowhitelist", kFiles},
+    Known{"--whitelist", kFiles},
+    Known{"--ignore", kFiles | kReadOnly},
+    Known{"--allusers", kFiles},
+    Known{"--keep-dev-shm", kFiles},
+    Known{"--read-write", kReadOnly},
+    Known{"--writable-etc", kReadOnly},
+    Known{"--writable-var", kReadOnly},
+    Known{"--writable-var-log", kReadOnly},
+    Known{"--writable-run-user", kFiles | kReadOnly},
+    Known{"--bind", kFiles | kReadOnly},
+    Known{"--chroot", kFiles | kReadOnly},
+    Known{"--profile", kFiles | kReadOnly},
+    Known{"--net", kNetwork},
+    Known{"--netns", kNetwork},
+    Known{"--interface", kNetwork},
+    Known{"--caps", kCapabilities},
+    Known{"--caps.keep", kCapabilities},
+    Known{"--caps.drop", kCapabilities},
+};
+
+// They take away, or change nothing of what a layer stands for. With "=", "." or nothing after it.
+constexpr std::array<std::string_view, 42> kHarmless = {"--apparmor",
+                                                        "--blacklist",
+                                                        "--cpu",
+                                                        "--dbus-system",
+                                                        "--dbus-user",
+                                                        "--debug",
+                                                        "--disable-mnt",
+                                                        "--dns",
+                                                        "--env",
+                                                        "--hostname",
+                                                        "--hosts-file",
+                                                        "--keep-var-tmp",
+                                                        "--machine-id",
+                                                        "--memory-deny-write-execute",
+                                                        "--name",
+                                                        "--nice",
+                                                        "--no3d",
+                                                        "--nodbus",
+                                                        "--nodvd",
+                                                        "--noexec",
+                                                        "--nogroups",
+                                                        "--noinput",
+                                                        "--noprinters",
+                                                        "--noroot",
+                                                        "--nosound",
+                                                        "--notv",
+                                                        "--nou2f",
+                                                        "--novideo",
+                                                        "--oom",
+                                                        "--private",
+                                                        "--private-bin",
+                                                        "--private-cache",
+                                                        "--private-etc",
+                                                        "--private-lib",
+                                                        "--private-opt",
+                                                        "--private-srv",
+                                                        "--protocol",
+                                                        "--read-only",
+                                                        "--restrict-namespaces",
+                                                        "--rmenv",
+                                                        "--seccomp",
+                                                        "--tmpfs"};
+
+const Known* Find(std::string_view word) {
+  const std::string_view option = word.substr(0, word.find('='));
+  for (const Known& known : kOpening) {
+    if (known.option == option) return &known;
+  }
+  return nullptr;
+}
+
+bool IsHarmless(std::string_view word) {
+  if (word == "--net=none" || word == "--caps.drop=all" || word.starts_with("--rlimit-"))
+    return true;
+  return std::any_of(kHarmless.begin(), kHarmless.end(), [word](std::string_view option) {
+    if (!word.starts_with(option)) return false;
+    const std::string_view rest = word.substr(option.size());
+    return rest.empty() || rest[0] == '=' || rest[0] == '.';
+  });
+}
+
+std::vector<std::string> LayersOf(unsigned undoes) {
+  std::vector<std::string> layers;
+  if ((undoes & kFiles) != 0) layers.insert(layers.end(), {"hidden-files", "secrets-masked"});
+  if ((undoes & kReadOnly) != 0) layers.emplace_back("read-only-root");
+  if ((undoes & kNetwork) != 0) layers.emplace_back("network-namespace");
+  if ((undoes & kCapabilities) != 0) layers.emplace_back("no-capabilities");
+  return layers;
+}
+
+}  // namespace
+
+std::vector<ExtraArg> FirejailExtraArgs(const std::vector<std::string>& words) {
+  std::vector<ExtraArg> args;
+  for (const std::string& word : words) {
+    const bool opens = !IsHarmless(word);
+    const Known* known = opens ? Find(word) : nullptr;
+    args.push_back({word, opens, LayersOf(known == nullptr ? kNothing : known->undoes)});
+  }
+  return args;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/options/limits.h"
+#include "policy/options/terminal_size.h"
+
+namespace native_runner {
+
+// What only a process that is spoken with while it runs has (spawn).
+struct LiveRequest {
+  std::optional<TerminalSize> terminal;  // none: three pipes
+};
+
+// One call of exec or spawn, read and copied from JavaScript once.
+struct ExecRequest {
+  std::vector<std::string> argv;               // argv[0] is never empty, no NUL bytes
+  std::string cwd;                             // as the caller wrote it; see workspace_path.h
+  std::vector<std::string> environment;        // "NAME=value", complete: nothing is added later
+  std::vector<std::string> named_environment;  // of these, what the call itself named
+  std::vector<std::uint8_t> stdin_bytes;
+  Limits limits;
+  bool stream_stdout = false;
+  bool stream_stderr = false;
+  bool is_aborted = false;     // before it began: it is not to start
+  bool opens_session = false;  // what is asked for is the sandbox of a session
+  bool plan_only = false;      // explain: decide everything, start nothing
+  std::optional<LiveRequest> live;
+  bool may_stand = false;          // a sandbox that was made before will do
+  std::uint64_t submitted_ns = 0;  // when it was; 0: it waits for nothing
+};
+
+}  // namespace native_runner

@@ -1,0 +1,227 @@
+#include "policy/options/validate.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+
+#include "policy/options/extra_args.h"
+#include "policy/text/path.h"
+#include "policy/text/quote.h"
+
+namespace native_runner {
+namespace {
+
+constexpr double kMaxSafeInteger = 9007199254740991.0;  // 2^53 - 1
+constexpr double kMaxTimeoutMs = 9007199254740992.0;    // 2^53
+
+// "Expected `field` to be WANTED, got GOT".
+std::string Expected(std::string_view field, std::string_view wanted, std::string_view got) {
+  std::string message = "Expected `";
+  message += field;
+  message += "` to be ";
+  message += wanted;
+  message += ", got ";
+  message += got;
+  return message;
+}
+
+Error Invalid(std::string_view field, std::string_view wanted, std::string_view value) {
+  return {.code = ErrorCode::kInvalidValue,
+          .message = Expected(field, wanted, QuotedShort(value)),
+          .fix = ""};
+}
+
+bool HasNul(std::string_view value) {
+  return value.find('\0') != std::string_view::npos;
+}
+
+std::string Element(std::string_view list, std::size_t index) {
+  return std::string(list) + '[' + std::to_string(index) + ']';
+}
+
+// As JavaScript prints it, near enough for a message.
+std::string NumberText(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  std::array<char, 32> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), end.ptr};
+}
+
+Error OutOfRange(std::string_view field, std::string_view wanted, double value) {
+  return {.code = ErrorCode::kOutOfRange,
+          .message = Expected(field, wanted, NumberText(value)),
+          .fix = ""};
+}
+
+std::optional<Error> CheckName(std::string_view name, std::string_view field) {
+  if (name.empty() || HasNul(name) || name.find('=') != std::string_view::npos) {
+    return Invalid(field, "a variable's name, not empty, without '=' or NUL bytes", name);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckEnvironment(const EnvironmentPolicy& policy) {
+  for (std::size_t i = 0; i < policy.names.size(); ++i) {
+    if (auto error = CheckName(policy.names[i], Element("envPolicy", i))) return error;
+  }
+  return std::nullopt;
+}
+
+// Which layers there are the runtimes know; a name that can be none is a mistake before any run.
+std::optional<Error> CheckRequired(const std::vector<std::string>& layers) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (layers[i].empty() || HasNul(layers[i])) {
+      return Invalid(Element("required", i), "a layer's name, not empty, without NUL bytes",
+                     layers[i]);
+    }
+  }
+  return std::nullopt;
+}
+
+// Without a /proc of its own a sandbox must not show the host's, and needs another way to end.
+std::optional<Error> CheckProc(const BubblewrapPolicy& policy) {
+  if (policy.with_proc) return std::nullopt;
+  if (policy.isolation == Isolation::kCompat) {
+    return Error{ErrorCode::kInvalidValue,
+                 Expected("procBind", "true with isolation \"compat\"", "false"), ""};
+  }
+  for (const std::string& path : policy.ro_binds) {
+    if (!SamePath(path, "/")) continue;
+    return Error{ErrorCode::kInvalidValue,
+                 Expected("procBind", "true with \"/\" among roBinds", "false"), ""};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> CheckText(std::string_view value, std::string_view field) {
+  if (HasNul(value)) return Invalid(field, "a string without NUL bytes", value);
+  return std::nullopt;
+}
+
+std::optional<Error> CheckPath(std::string_view value, std::string_view field) {
+  if (value.empty()) return Invalid(field, "a path that is not empty", value);
+  return CheckText(value, field);
+}
+
+std::optional<Error> CheckAbsolutePath(std::string_view value, std::string_view field) {
+  if (auto error = CheckPath(value, field)) return error;
+  if (!value.starts_with('/')) return Invalid(field, "an absolute path", value);
+  return std::nullopt;
+}
+
+std::optional<Error> CheckPlainPath(std::string_view value, std::string_view field) {
+  if (auto error = CheckAbsolutePath(value, field)) return error;
+  if (HasParentComponent(value)) return Invalid(field, "a path without '..'", value);
+  return std::nullopt;
+}
+
+// posix_spawn and the search on PATH take a bare name or an absolute path; one that depends on the
+// host's working directory would name another program after a chdir.
+std::optional<Error> CheckProgram(std::string_view path, std::string_view field) {
+  if (auto error = CheckPath(path, field)) return error;
+  if (path.find('/') != std::string_view::npos && !path.starts_with('/')) {
+    return Invalid(field, "a program's name or an absolute path", path);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckAbsolutePaths(const std::vector<std::string>& paths,
+                                        std::string_view list) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (auto error = CheckPlainPath(paths[i], Element(list, i))) return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckArgv(const std::vector<std::string>& argv) {
+  if (argv.empty() || argv.front().empty()) {
+    return Error{.code = ErrorCode::kInvalidValue,
+                 .message = "NativeRunner.exec: argv[0] is required",
+                 .fix = ""};
+  }
+  for (std::size_t i = 0; i < argv.size(); ++i) {
+    if (auto error = CheckText(argv[i], Element("argv", i))) return error;
+  }
+  return std::nullopt;
+}
+
+// A value is never put into a message: it may be a secret.
+std::optional<Error> CheckVariable(const Variable& variable) {
+  if (auto error = CheckName(variable.first, "env")) return error;
+  if (HasNul(variable.second)) {
+    return Error{
+        .code = ErrorCode::kInvalidValue,
+        .message = "Expected `env." + variable.first + "` to be a string without NUL bytes",
+        .fix = ""};
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
+  if (auto error = CheckProgram(policy.bwrap_path, "bwrapPath")) return error;
+  if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
+  if (auto error = CheckAbsolutePaths(policy.ro_binds, "roBinds")) return error;
+  if (auto error = CheckExtraArgs(policy.extra_args)) return error;
+  if (auto error = CheckProc(policy)) return error;
+  if (auto error = CheckRequired(policy.required)) return error;
+  return CheckEnvironment(policy.environment);
+}
+
+std::optional<Error> CheckPolicy(const LandlockPolicy& policy) {
+  if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
+  if (auto error = CheckAbsolutePaths(policy.read_dirs, "fsReadDirs")) return error;
+  if (auto error = CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs")) return error;
+  if (auto error = CheckRequired(policy.required)) return error;
+  return CheckEnvironment(policy.environment);
+}
+
+std::optional<Error> CheckPolicy(const FirejailPolicy& policy) {
+  if (auto error = CheckProgram(policy.firejail_path, "firejailPath")) return error;
+  if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
+  // Firejail would look for a relative one in more places than one.
+  if (policy.profile) {
+    if (auto error = CheckAbsolutePath(*policy.profile, "profile")) return error;
+  }
+  if (auto error = CheckAbsolutePaths(policy.read_dirs, "fsReadDirs")) return error;
+  if (auto error = CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs")) return error;
+  if (policy.profile && (policy.read_dirs_named || !policy.write_dirs.empty())) {
+    return Invalid("profile",
+                   "left out, since only without one `fsReadDirs` and `fsWriteDirs` hold",
+                   *policy.profile);
+  }
+  for (std::size_t i = 0; i < policy.extra_args.size(); ++i) {
+    const std::string& argument = policy.extra_args[i];
+    if (!argument.starts_with("--") || argument == "--" || HasNul(argument)) {
+      return Invalid(Element("extraArgs", i), "an option of Firejail's that starts with --",
+                     argument);
+    }
+  }
+  if (auto error = CheckRequired(policy.required)) return error;
+  return CheckEnvironment(policy.environment);
+}
+
+std::optional<Error> CheckPolicy(const LocalPolicy& policy) {
+  if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
+  return CheckEnvironment(policy.environment);
+}
+
+Result<std::uint64_t> LimitValue(double value, std::string_view field) {
+  // Written so that NaN fails too.
+  if (!(value >= 0 && value <= kMaxSafeInteger) || std::trunc(value) != value) {
+    return OutOfRange(field, "an integer from 0 to 9007199254740991", value);
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
+Result<std::optional<std::uint64_t>> TimeoutValue(double value) {
+  using Timeout = std::optional<std::uint64_t>;
+  if (!(value > 0)) return OutOfRange("limits.timeoutMs", "a number greater than 0", value);
+  if (value > kMaxTimeoutMs) return Timeout{};
+  return Timeout{static_cast<std::uint64_t>(std::ceil(value))};
+}
+
+}  // namespace native_runner

@@ -1,0 +1,108 @@
+#include "supervise/host/fingerprint.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <utility>
+#include <vector>
+
+#include "policy/text/path.h"
+
+namespace native_runner {
+namespace {
+
+void Put(std::string* text, std::uint64_t number) {
+  *text += std::to_string(number);
+  *text += ' ';
+}
+
+void Look(int directory, const char* path, int flags, bool is_mount_point, std::string* text) {
+  constexpr unsigned kWanted = STATX_TYPE | STATX_INO | STATX_CTIME | STATX_BTIME;
+  struct statx status {};
+  if (statx(directory, path, flags, kWanted, &status) != 0) {
+    *text += "none\n";
+    return;
+  }
+  Put(text, status.stx_dev_major);
+  Put(text, status.stx_dev_minor);
+  Put(text, status.stx_ino);
+  Put(text, status.stx_mode & S_IFMT);
+  if (is_mount_point) {
+    // A directory changes whenever a file is made in it: there its birth is enough.
+    const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
+    const bool is_directory = (status.stx_mode & S_IFMT) == S_IFDIR;
+    const auto& time = is_directory && has_birth ? status.stx_btime : status.stx_ctime;
+    Put(text, static_cast<std::uint64_t>(time.tv_sec));
+    Put(text, time.tv_nsec);
+  }
+  *text += '\n';
+}
+
+bool IsBind(const Mount& mount) {
+  return mount.kind == Mount::Kind::kBind || mount.kind == Mount::Kind::kReadOnlyBind;
+}
+
+// Whether the mount's place inside is one of the host's own, seen through a bind made before.
+bool IsOnHost(const Mount& mount, const std::vector<Mount>& mounts) {
+  for (const Mount& before : mounts) {
+    if (&before == &mount) return false;
+    if (IsBind(before) && PathCovers(before.target, mount.target)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan) {
+  FingerprintPlan made;
+  BubblewrapPlan unsized = plan;
+  for (Mount& mount : unsized.mounts) {
+    if (mount.size_bytes > 0) made.tmp_bytes = std::exchange(mount.size_bytes, 0);
+  }
+  for (const std::string& option : BubblewrapOptions(unsized)) {
+    made.options += option;
+    made.options += '\0';
+  }
+  for (const Mount& mount : plan.mounts) {
+    const bool by_path = IsBind(mount) && mount.descriptor < 0;
+    if (by_path) made.places.push_back({mount.source, false});
+    const bool is_same = by_path && mount.source == mount.target;
+    if (!is_same && mount.kind != Mount::Kind::kWord && IsOnHost(mount, plan.mounts)) {
+      made.places.push_back({mount.target, true});
+    }
+  }
+  return made;
+}
+
+Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch* watch) {
+  Fingerprint made;
+  auto state = watch->State();
+  if (!state) return made;
+  made.tmp_bytes = plan.tmp_bytes;
+  std::string& text = made.host;
+  text = std::move(*state);
+  text += plan.options;
+  Look(workspace, "", AT_EMPTY_PATH, false, &text);
+  for (const auto& [path, is_mount_point] : plan.places) {
+    const int flags = is_mount_point ? AT_SYMLINK_NOFOLLOW : 0;
+    Look(AT_FDCWD, path.c_str(), flags, is_mount_point, &text);
+  }
+  return made;
+}
+
+std::vector<std::string> MountPointsOf(const FingerprintPlan& plan) {
+  std::vector<std::string> paths;
+  for (const auto& [path, is_mount_point] : plan.places) {
+    if (is_mount_point) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::string LookAtMountPoints(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& path : paths)
+    Look(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, true, &text);
+  return text;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policy/bubblewrap/bubblewrap_argv.h"
+#include "supervise/host/host_watch.h"
+
+namespace native_runner {
+
+// What a standing sandbox is made of, to tell whether one that would be made now is the same.
+struct Fingerprint {
+  // bwrap's options; device, inode and type of whatever they mount or mount upon on the host; the
+  // state of this process. Empty: it can't be told, so nothing may stand.
+  std::string host;
+  std::uint64_t tmp_bytes = 0;  // the private tmpfs's size, which a run's limits set; 0 = no limit
+
+  bool valid() const { return !host.empty(); }
+};
+
+// What of a plan goes into its fingerprints, worked out once. Pure.
+struct FingerprintPlan {
+  struct Place {
+    std::string path;
+    bool is_mount_point = false;  // else it is bound
+  };
+  std::string options;
+  std::uint64_t tmp_bytes = 0;
+  std::vector<Place> places;
+};
+FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan);
+
+// Looks at the host. What is bound is pinned by the mount, so an equal inode is the same file. What
+// is mounted upon is not: the kernel takes a mount away when its mount point is removed or renamed
+// over on the host (a new /etc/shadow would show), so there its times count too.
+Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch* watch);
+
+// What of a plan is mounted upon on the host; and its state, as in a fingerprint, to tell whether
+// any of it has been replaced since.
+std::vector<std::string> MountPointsOf(const FingerprintPlan& plan);
+std::string LookAtMountPoints(const std::vector<std::string>& paths);
+
+}  // namespace native_runner

@@ -1,0 +1,157 @@
+#include "supervise/host/host.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+namespace native_runner {
+namespace {
+
+// Readable by root alone on common distributions; what the command, which is uid 0 too when we are,
+// would otherwise read through a bound /etc.
+constexpr std::array kSecretFiles = {
+    "/etc/shadow",  "/etc/shadow-",     "/etc/gshadow",          "/etc/gshadow-",
+    "/etc/sudoers", "/etc/krb5.keytab", "/etc/security/opasswd",
+};
+constexpr std::array kSecretDirectories = {
+    "/etc/sudoers.d", "/etc/ssl/private",         "/etc/NetworkManager/system-connections",
+    "/etc/wireguard", "/etc/letsencrypt/archive", "/etc/letsencrypt/accounts",
+};
+constexpr const char* kHostKeys = "/etc/ssh/*_key";
+
+std::string RealPath(const std::string& path) {
+  std::array<char, PATH_MAX> resolved{};
+  return realpath(path.c_str(), resolved.data()) == nullptr ? path : resolved.data();
+}
+
+// What the link `path` says, or empty.
+std::string TextOf(const std::string& path) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = readlink(path.c_str(), text.data(), text.size());
+  return size <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+// Whether the link leads to `real` in one step, along no other link.
+bool LeadsStraight(const std::string& path, const std::string& real) {
+  const std::string text = TextOf(path);
+  return (text.starts_with('/') ? text : path.substr(0, path.rfind('/') + 1) + text) == real;
+}
+
+// How a link is to be made again: by its own text where that leads straight to the real directory
+// (usr/bin for /bin), else by the real path.
+std::string LinkText(const std::string& path, const std::string& real) {
+  const std::string text = TextOf(path);
+  return !text.empty() && "/" + text == real ? text : real;
+}
+
+constexpr std::size_t kMostPlaces = 256;  // callers may name other roBinds in each runner
+
+}  // namespace
+
+Host::Kind Host::KindOf(const std::string& path) {
+  struct statx status {};
+  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) != 0) {
+    return Kind::kMissing;
+  }
+  const unsigned type = status.stx_mode & S_IFMT;
+  return type == S_IFLNK ? Kind::kLink : type == S_IFDIR ? Kind::kDirectory : Kind::kFile;
+}
+
+void Host::Refresh() {
+  const uid_t before = std::exchange(euid_, geteuid());
+  if (before == euid_ && places_.size() <= kMostPlaces && stamps_.Unchanged()) return;
+  stamps_ = {};
+  places_.clear();
+  secrets_.reset();
+}
+
+const Host::Place& Host::PlaceOf(const std::string& path) {
+  if (const auto known = places_.find(path); known != places_.end()) return known->second;
+  stamps_.AddAbove(path);
+  Place place{KindOf(path), {}};
+  if (place.kind != Kind::kMissing) {
+    const std::string real = RealPath(path);
+    if (real == path && place.kind == Kind::kLink) {  // to nowhere, and who knows until when
+      place.kind = Kind::kMissing;
+      stamps_.Distrust();
+    } else if (real != path) {
+      stamps_.AddAbove(real);
+      if (!LeadsStraight(path, real)) stamps_.Distrust();
+      place.link = LinkText(path, real);
+    }
+  }
+  return places_.emplace(path, std::move(place)).first->second;
+}
+
+// A secret behind a symbolic link is masked where it really is.
+void Host::AddSecret(const std::string& path) {
+  stamps_.AddAbove(path);
+  std::string real = path;
+  Kind kind = KindOf(real);
+  if (kind == Kind::kLink) {
+    real = RealPath(real);
+    stamps_.AddAbove(real);
+    if (!LeadsStraight(path, real)) stamps_.Distrust();
+    kind = KindOf(real);
+  }
+  if (kind == Kind::kFile) secrets_->files.push_back(real);
+  if (kind == Kind::kDirectory) secrets_->directories.push_back(real);
+}
+
+const Secrets& Host::SecretsNow() {
+  if (secrets_) return *secrets_;
+  secrets_.emplace();
+  if (euid_ != 0) return *secrets_;
+  for (const char* path : kSecretFiles)
+    AddSecret(path);
+  for (const char* path : kSecretDirectories)
+    AddSecret(path);
+  stamps_.AddAbove(kHostKeys);
+  glob_t keys{};
+  if (glob(kHostKeys, GLOB_NOSORT, nullptr, &keys) == 0) {
+    for (std::size_t i = 0; i < keys.gl_pathc; ++i)
+      AddSecret(keys.gl_pathv[i]);
+  }
+  globfree(&keys);
+  return *secrets_;
+}
+
+Secrets Host::FindSecrets() {
+  Refresh();
+  return SecretsNow();
+}
+
+Result<HostFacts> Host::Look(const BubblewrapPolicy& policy, const BwrapFeatures& features) {
+  Refresh();
+  HostFacts facts;
+  facts.bwrap_bind_fd = features.bind_fd;
+  facts.bwrap_disable_userns = features.disable_userns;
+  for (const std::string& path : policy.ro_binds) {
+    const Place& place = PlaceOf(path);
+    if (place.kind != Kind::kMissing) {
+      if (!place.link.empty()) facts.links.push_back({place.link, path});
+      continue;
+    }
+    if (policy.ro_binds_named) {
+      return Error{ErrorCode::kSetup, "roBinds names \"" + path + "\", which this host lacks",
+                   "remove it from roBinds, or create it"};
+    }
+    facts.missing.push_back(path);
+  }
+  facts.is_root = euid_ == 0;
+  if (policy.isolation == Isolation::kStrict) {
+    const Secrets& secrets = SecretsNow();
+    facts.secret_files = secrets.files;
+    facts.secret_directories = secrets.directories;
+  }
+  return facts;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,166 @@
+#include "supervise/host/program.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace native_runner {
+namespace {
+
+constexpr std::uint64_t kProbeDeadlineMs = 5'000;
+constexpr std::uint64_t kHelpBytes = std::uint64_t{64} << 10U;
+constexpr const char* kInstall =
+    "install Bubblewrap (apt-get install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, "
+    "apk add bubblewrap) or name its absolute path in bwrapPath";
+
+bool Executable(const std::string& path) {
+  struct statx status {};
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_TYPE, &status) != 0) return false;
+  if ((status.stx_mode & S_IFMT) != S_IFREG) {
+    errno = EACCES;
+    return false;
+  }
+  return faccessat(AT_FDCWD, path.c_str(), X_OK, AT_EACCESS) == 0;
+}
+
+bool IsElf(const std::string& path) {
+  const auto file = OpenPath(path.c_str(), O_RDONLY);
+  char magic[4] = {};
+  return file && read(file.value().get(), magic, sizeof magic) == sizeof magic &&
+         std::string_view(magic, sizeof magic) ==
+             "\x7f"
+             "ELF";
+}
+
+}  // namespace
+
+std::string Program::exec_path() const {
+  return image.valid() ? "/proc/self/fd/" + std::to_string(image.get()) : path;
+}
+
+Result<std::string> FindProgram(const std::string& name, const std::string& search_path) {
+  if (name.find('/') != std::string::npos) {
+    if (Executable(name)) return name;
+    return Error{ErrorCode::kUnavailable,
+                 "program not found: " + name + ": " + std::strerror(errno), kInstall};
+  }
+  for (std::string_view rest = search_path; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string directory(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!directory.starts_with('/')) continue;  // "" and "." would be the host's working directory
+    std::string path = directory + "/" + name;
+    if (Executable(path)) return path;
+  }
+  return Error{ErrorCode::kUnavailable,
+               name + " not found on the host's PATH (" + search_path + ")", kInstall};
+}
+
+void Programs::Get(const std::string& name, Callback callback) {
+  if (const auto found = known_.find(name); found != known_.end()) {
+    callback(found->second);
+    return;
+  }
+  if (const auto probe = probes_.find(name); probe != probes_.end()) {
+    probe->second->waiting.push_back(std::move(callback));
+    return;
+  }
+  auto path = FindProgram(name, search_path_);
+  if (!path) {
+    callback(path.error());
+    return;
+  }
+  auto probe = StartProbe(*path);
+  if (!probe) {
+    callback(probe.error());
+    return;
+  }
+  Probe* started = probe->get();
+  started->waiting.push_back(std::move(callback));
+  probes_[name] = std::move(*probe);
+  started->exited.Start(loop_, started->child->pidfd(), UV_READABLE,
+                        [this, name] { Answer(name); });
+  started->deadline.Start(loop_, kProbeDeadlineMs, 0, [started] {
+    started->late = true;
+    started->child->Signal(SIGKILL);
+  });
+}
+
+Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(const std::string& path) {
+  auto probe = std::make_unique<Probe>();
+  probe->path = path;
+  // Commands run with our uid: as root they could overwrite the file through /proc/1/exe. A script
+  // is what its interpreter reads by name, so a copy of it would not be found.
+  if (geteuid() == 0 && IsElf(path)) {
+    auto image = SealedCopy(path);
+    if (!image) return image.error();
+    probe->image = std::move(*image);
+  }
+  auto output = MakePipe();
+  if (!output) return output.error();
+  SpawnOrder order;
+  order.path = path;
+  order.argv = {"bwrap", "--help"};
+  order.inherited = {{null_device_, STDIN_FILENO}, {null_device_, STDERR_FILENO}};
+  order.Give(std::move(output->write), STDOUT_FILENO);
+  auto child = Child::Spawn(std::move(order));
+  if (!child) {
+    return Error{ErrorCode::kUnavailable, path + " can't be started: " + child.error().message,
+                 kInstall};
+  }
+  probe->child = std::make_unique<Child>(std::move(*child));
+  probe->output = std::make_unique<Capture>(KeepRule{kHelpBytes, 0}, nullptr);
+  if (!probe->output->Start(loop_, std::move(output->read), null_device_)) {
+    return Error{ErrorCode::kSetup, "cannot watch the output of bwrap --help", ""};
+  }
+  return probe;
+}
+
+void Programs::Close() {
+  for (const auto& [name, probe] : probes_) {
+    probe->child->Signal(SIGKILL);
+    waitpid(probe->child->pid(), nullptr, 0);  // it was just killed: this does not last
+  }
+  probes_.clear();
+}
+
+void Programs::Answer(const std::string& name) {
+  const auto found = probes_.find(name);
+  if (found == probes_.end()) return;
+  const auto status = found->second->child->Reap();
+  if (!status) return;
+  const std::unique_ptr<Probe> probe = std::move(found->second);
+  probes_.erase(found);
+  probe->exited.Stop();
+  probe->deadline.Stop();
+  probe->output->Finish();
+
+  if (probe->late || status->signaled || status->value != 0) {
+    const Error error{ErrorCode::kUnavailable,
+                      probe->path + " does not answer --help: it " +
+                          (probe->late ? std::string("ran over five seconds")
+                                       : "ended with status " + std::to_string(status->value)),
+                      kInstall};
+    for (const Callback& callback : probe->waiting)
+      callback(error);
+    return;
+  }
+  const Bytes help = probe->output->Take();
+  auto program = std::make_shared<Program>();
+  program->path = probe->path;
+  program->image = std::move(probe->image);
+  program->features = ParseBwrapHelp({reinterpret_cast<const char*>(help.data()), help.size()});
+  known_[name] = program;
+  for (const Callback& callback : probe->waiting)
+    callback(std::shared_ptr<const Program>(program));
+}
+
+}  // namespace native_runner

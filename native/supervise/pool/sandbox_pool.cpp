@@ -1,0 +1,248 @@
+#include "supervise/pool/sandbox_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kFewRuns = 3;
+constexpr std::size_t kMostAdaptive = 4;
+// Of all pools of one supervisor. Those that nobody asked for must leave the others room.
+constexpr std::size_t kMostStanding = 64;
+constexpr std::size_t kMostStandingAdaptive = 16;
+
+constexpr std::uint64_t kRefillAfterMs = 2;  // a short command has ended by then
+constexpr std::uint64_t kPatienceMs = 100;   // with busy processors
+constexpr std::uint64_t kNanosecondsPerMs = 1'000'000;
+
+bool IsReady(const StandingSandbox& sandbox) {
+  return sandbox.is_ready() && !sandbox.is_ending();
+}
+bool IsGood(const StandingSandbox& sandbox) {
+  return !sandbox.is_ending();
+}
+
+Error CannotStand() {
+  return Error{
+      ErrorCode::kSetup,
+      "no sandbox can be made ahead of its command here: that takes a bwrap with --bind-fd "
+      "and a readable /proc",
+      "set prewarm to 0, or use Bubblewrap 0.8 or newer"};
+}
+
+}  // namespace
+
+SandboxPool::SandboxPool(Shared& shared, PoolTraffic& traffic,
+                         std::shared_ptr<const Runtime> runtime, PoolRule rule,
+                         std::shared_ptr<PoolCounters> counters)
+    : shared_(shared),
+      traffic_(traffic),
+      runtime_(std::move(runtime)),
+      rule_(rule),
+      counters_(std::move(counters)) {}
+
+std::size_t SandboxPool::Target() const {
+  if (rule_.size) return *rule_.size;
+  return runs_ < kFewRuns ? 0 : std::clamp<std::size_t>(most_in_flight_, 1, kMostAdaptive);
+}
+
+std::size_t SandboxPool::Count(bool (*counts)(const StandingSandbox&)) const {
+  return static_cast<std::size_t>(std::count_if(
+      sandboxes_.begin(), sandboxes_.end(), [counts](const auto& each) { return counts(*each); }));
+}
+
+std::vector<StandingSandbox*> SandboxPool::Good() const {
+  std::vector<StandingSandbox*> good;
+  for (const auto& each : sandboxes_) {
+    if (IsGood(*each)) good.push_back(each.get());
+  }
+  return good;
+}
+
+bool SandboxPool::RunStarts() {
+  ++runs_;
+  most_in_flight_ = std::max(most_in_flight_, ++in_flight_);
+  if (Target() == 0) return false;
+  if (Count(IsGood) > 0) return true;
+  ++counters_->missed;  // the run need not look closer
+  RefillSoon();
+  return false;
+}
+
+void SandboxPool::RunEnds() {
+  if (in_flight_ > 0) --in_flight_;
+  if (traffic_.in_flight < traffic_.processors) RefillSoon();
+}
+
+std::unique_ptr<Sandbox> SandboxPool::Take(const Fingerprint& wanted) {
+  if (is_closing_) return nullptr;
+  used_ns_ = uv_hrtime();
+  std::unique_ptr<Sandbox> taken;
+  std::vector<StandingSandbox*> useless;
+  for (StandingSandbox* each : Good()) {  // a copy: what is heard of one may add another
+    if (each->fingerprint().host != wanted.host || !each->IsAlive()) {
+      useless.push_back(each);
+    } else if (each->fingerprint().tmp_bytes == wanted.tmp_bytes) {
+      taken = each->Release();
+      Forget(each);
+      break;
+    }
+  }
+  ++(taken ? counters_->taken : counters_->missed);
+  tmp_bytes_ = wanted.tmp_bytes;
+  Discard(useless);
+  if (!taken) MakeRoomFor(wanted);
+  RefillSoon();
+  return taken;
+}
+
+// Sandboxes for other limits than those of the last run give way one by one.
+void SandboxPool::MakeRoomFor(const Fingerprint& wanted) {
+  if (Count(IsGood) < Target()) return;
+  for (StandingSandbox* each : Good()) {
+    if (each->fingerprint().tmp_bytes != wanted.tmp_bytes) return Discard({each});
+  }
+}
+
+void SandboxPool::Discard(const std::vector<StandingSandbox*>& sandboxes) {
+  for (StandingSandbox* each : sandboxes) {
+    if (!each->is_ready()) in_setup_ = nullptr;  // only the newest is not
+    ++counters_->discarded;
+    each->End();  // possibly its last moment
+  }
+  Tally();
+}
+
+void SandboxPool::Tally() {
+  counters_->standing = static_cast<std::uint32_t>(Count(IsReady));
+}
+
+void SandboxPool::Fill(Filled filled) {
+  if (is_closing_) return filled(Error{ErrorCode::kClosed, "the runner was closed", ""});
+  runs_ = std::max(runs_, kFewRuns);
+  used_ns_ = uv_hrtime();
+  filled_.push_back(std::move(filled));
+  Refill();
+}
+
+bool SandboxPool::IsWanting() const {
+  return !is_closing_ && !is_preparing_ && in_setup_ == nullptr && Count(IsGood) < Target();
+}
+
+void SandboxPool::RefillSoon() {
+  if (!IsWanting()) return;
+  const bool is_busy = traffic_.in_flight >= traffic_.processors;
+  const std::uint64_t delay_ms = is_busy ? kPatienceMs : kRefillAfterMs;
+  const std::uint64_t due_ns = uv_hrtime() + delay_ms * kNanosecondsPerMs;
+  if (refill_.active() && refill_due_ns_ <= due_ns) return;
+  refill_due_ns_ = due_ns;
+  refill_.Start(shared_.loop, delay_ms, 0, [this] { Refill(); });
+}
+
+void SandboxPool::Refill() {
+  refill_.Stop();
+  if (is_preparing_ || in_setup_ != nullptr) return;
+  const std::size_t most = rule_.size ? kMostStanding : kMostStandingAdaptive;
+  if (!IsWanting() || traffic_.standing >= most) return Answer(Count(IsReady));
+  is_preparing_ = true;
+  const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
+  request->argv = {"/"};
+  request->may_stand = true;
+  if (tmp_bytes_ > 0) request->limits.memory_bytes = tmp_bytes_;
+  runtime_->Prepare(*request, shared_,
+                    [weak = weak_from_this(), request](Result<Preparation> prepared) {
+                      const auto self = weak.lock();
+                      if (self && !self->is_closing_) self->Make(std::move(prepared));
+                    });
+}
+
+void SandboxPool::Make(Result<Preparation> prepared) {
+  is_preparing_ = false;
+  if (!prepared) return Answer(prepared.error());
+  if (!prepared->fingerprint.valid()) return Answer(CannotStand());
+  // The listener needs to know whom it speaks of before that is made.
+  auto place = std::make_shared<StandingSandbox*>(nullptr);
+  auto made = StandingSandbox::Make(
+      *runtime_, shared_, std::move(*prepared),
+      {[this, place] { OnReady(*place); }, [this, place] { OnGone(*place); }});
+  if (!made) return Answer(made.error());
+  StandingSandbox* const fresh = made->get();
+  *place = fresh;
+  ++traffic_.standing;
+  used_ns_ = uv_hrtime();
+  sandboxes_.push_back(std::move(*made));
+  WatchIdleness();
+  if (fresh->is_ending()) return Discard({fresh});  // it can't be watched
+  in_setup_ = fresh;
+}
+
+void SandboxPool::OnReady(const StandingSandbox* ready) {
+  if (in_setup_ == ready) in_setup_ = nullptr;
+  Tally();
+  if (filled_.empty()) {
+    RefillSoon();
+  } else {
+    Refill();
+  }
+}
+
+// Of its own accord, or because we ended it.
+void SandboxPool::OnGone(const StandingSandbox* gone) {
+  const auto self = shared_from_this();
+  const bool has_failed = in_setup_ == gone;
+  Forget(gone);
+  if (has_failed) Answer(Count(IsReady));
+  CloseIfEmpty();
+}
+
+void SandboxPool::Forget(const StandingSandbox* sandbox) {
+  if (in_setup_ == sandbox) in_setup_ = nullptr;
+  --traffic_.standing;
+  std::erase_if(sandboxes_, [sandbox](const auto& each) { return each.get() == sandbox; });
+  Tally();
+}
+
+void SandboxPool::Answer(const Result<std::size_t>& answer) {
+  if (!filled_.empty()) used_ns_ = uv_hrtime();
+  for (const Filled& filled : std::exchange(filled_, {}))
+    filled(answer);
+}
+
+void SandboxPool::WatchIdleness() {
+  if (idle_.active()) return;
+  idle_.Start(shared_.loop, rule_.idle_ms, 0, [this] { OnIdle(); });
+}
+
+void SandboxPool::OnIdle() {
+  idle_.Stop();
+  const std::uint64_t idle_ms = (uv_hrtime() - used_ns_) / kNanosecondsPerMs;
+  if (idle_ms < rule_.idle_ms || !filled_.empty()) {
+    const std::uint64_t rest_ms = rule_.idle_ms - std::min(idle_ms, rule_.idle_ms - 1);
+    return idle_.Start(shared_.loop, rest_ms, 0, [this] { OnIdle(); });
+  }
+  refill_.Stop();
+  runs_ = 0;
+  most_in_flight_ = in_flight_;
+  Discard(Good());
+}
+
+void SandboxPool::Close(std::function<void()> closed) {
+  const auto self = shared_from_this();
+  closed_.push_back(std::move(closed));
+  if (is_closing_) return;
+  is_closing_ = true;
+  refill_.Stop();
+  idle_.Stop();
+  Answer(Error{ErrorCode::kClosed, "the runner was closed", ""});
+  Discard(Good());
+  CloseIfEmpty();
+}
+
+void SandboxPool::CloseIfEmpty() {
+  if (!is_closing_ || !sandboxes_.empty()) return;
+  for (const auto& closed : std::exchange(closed_, {}))
+    closed();
+}
+
+}  // namespace native_runner

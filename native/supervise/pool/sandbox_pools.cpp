@@ -1,0 +1,61 @@
+#include "supervise/pool/sandbox_pools.h"
+
+#include <utility>
+#include <vector>
+
+namespace native_runner {
+
+SandboxPools::SandboxPools(Shared& shared, std::function<void()> emptied)
+    : shared_(shared), emptied_(std::move(emptied)) {
+  traffic_.processors = uv_available_parallelism();
+}
+
+SandboxPool& SandboxPools::Get(const Place& place, const std::shared_ptr<const Runtime>& runtime) {
+  auto& pool = pools_[place.number];
+  if (!pool) {
+    pool = std::make_shared<SandboxPool>(shared_, traffic_, runtime, place.rule, place.counters);
+  }
+  return *pool;
+}
+
+bool SandboxPools::RunStarts(const Place& place, const std::shared_ptr<const Runtime>& runtime) {
+  ++traffic_.in_flight;
+  if (place.number == 0 || place.counters->closed) return false;
+  return Get(place, runtime).RunStarts();
+}
+
+void SandboxPools::RunEnds(std::uint64_t number) {
+  --traffic_.in_flight;
+  if (const auto found = pools_.find(number); found != pools_.end()) found->second->RunEnds();
+}
+
+std::unique_ptr<Sandbox> SandboxPools::Take(std::uint64_t number, const Fingerprint& wanted) {
+  const auto found = pools_.find(number);
+  return found == pools_.end() ? nullptr : found->second->Take(wanted);
+}
+
+void SandboxPools::Fill(const Place& place, const std::shared_ptr<const Runtime>& runtime,
+                        SandboxPool::Filled filled) {
+  if (place.counters->closed) return filled(Error{ErrorCode::kClosed, "the runner was closed", ""});
+  Get(place, runtime).Fill(std::move(filled));
+}
+
+void SandboxPools::Close(std::uint64_t number, std::function<void()> closed) {
+  const auto found = pools_.find(number);
+  if (found == pools_.end()) return closed();
+  const std::shared_ptr<SandboxPool> pool = found->second;
+  pool->Close([this, number, closed = std::move(closed)] {
+    pools_.erase(number);
+    closed();
+  });
+}
+
+void SandboxPools::CloseAll() {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, pool] : pools_)
+    numbers.push_back(number);
+  for (const std::uint64_t number : numbers)
+    Close(number, emptied_);
+}
+
+}  // namespace native_runner

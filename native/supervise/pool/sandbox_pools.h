@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "supervise/pool/sandbox_pool.h"
+
+namespace native_runner {
+
+// The pools of one supervisor, by the number of their runner. Supervisor thread only.
+class SandboxPools {
+ public:
+  // Which pool, and how to make it where it does not exist yet. `number` 0: none is wanted.
+  struct Place {
+    std::uint64_t number = 0;
+    PoolRule rule;
+    std::shared_ptr<PoolCounters> counters;
+  };
+
+  // `emptied` is called when the last sandbox of the last pool is gone after Close.
+  SandboxPools(Shared& shared, std::function<void()> emptied);
+
+  // To be told of every run. RunStarts: whether it may ask for a sandbox.
+  bool RunStarts(const Place& place, const std::shared_ptr<const Runtime>& runtime);
+  void RunEnds(std::uint64_t number);
+  std::unique_ptr<Sandbox> Take(std::uint64_t number, const Fingerprint& wanted);
+
+  void Fill(const Place& place, const std::shared_ptr<const Runtime>& runtime,
+            SandboxPool::Filled filled);
+  // `closed` is called in any case, also when there is no such pool.
+  void Close(std::uint64_t number, std::function<void()> closed);
+  void CloseAll();
+  bool empty() const { return pools_.empty(); }
+
+ private:
+  SandboxPool& Get(const Place& place, const std::shared_ptr<const Runtime>& runtime);
+
+  Shared& shared_;
+  std::function<void()> emptied_;
+  PoolTraffic traffic_;
+  std::map<std::uint64_t, std::shared_ptr<SandboxPool>> pools_;
+};
+
+}  // namespace native_runner

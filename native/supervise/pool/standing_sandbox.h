@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "supervise/host/fingerprint.h"
+#include "supervise/preparation/runtime.h"
+#include "supervise/sandbox/sandbox.h"
+
+namespace native_runner {
+
+// A sandbox that waits for its one order. Owned by its pool; supervisor thread only.
+class StandingSandbox final : private Sandbox::User {
+ public:
+  struct Listener {
+    std::function<void()> on_ready;  // its launcher waits; not called for one that is not watched
+    std::function<void()> on_gone;   // its end is proved: to be destroyed, possibly from in here
+  };
+
+  // Furnishes and spawns what `preparation` says. kSetup when the host refuses.
+  static Result<std::unique_ptr<StandingSandbox>> Make(const Runtime& runtime, const Shared& shared,
+                                                       Preparation preparation, Listener listener);
+
+  const Fingerprint& fingerprint() const { return fingerprint_; }
+  bool is_ready() const { return is_ready_; }
+  bool is_ending() const { return is_ending_; }
+  bool IsAlive() { return !is_ending_ && sandbox_->IsAlive(); }
+
+  // Ends it without a command; on_gone follows, possibly from in here.
+  void End();
+
+  // Hands the sandbox over to a run. What is left here is empty, and will not call back.
+  std::unique_ptr<Sandbox> Release();
+
+ private:
+  StandingSandbox(std::unique_ptr<Sandbox> sandbox, Fingerprint fingerprint, Listener listener)
+      : sandbox_(std::move(sandbox)),
+        fingerprint_(std::move(fingerprint)),
+        listener_(std::move(listener)) {}
+
+  void OnReport(const Report& report) override;
+  void OnGone() override;
+
+  std::unique_ptr<Sandbox> sandbox_;
+  Fingerprint fingerprint_;
+  Listener listener_;
+  bool is_ready_ = false;
+  bool is_ending_ = false;
+};
+
+}  // namespace native_runner

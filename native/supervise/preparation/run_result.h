@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/outcome/outcome.h"
+#include "policy/outcome/timing.h"
+#include "policy/result.h"
+#include "supervise/streams/output_buffer.h"
+
+namespace native_runner {
+
+struct StreamResult {
+  Bytes bytes;
+  std::uint64_t total = 0;  // all that was written
+  bool truncated = false;
+};
+
+// What the audit of a run records besides its outcome.
+struct RunRecord {
+  std::string runtime;
+  std::string cmd;
+  std::vector<std::string> argv;
+  std::optional<std::string> cwd;
+  std::vector<std::string> layers;
+  std::size_t command_at = 0;  // where the command starts in argv; before it, the runtime's options
+};
+
+// Whether processes had to be killed in the end: by a deadline or an abort, or because the command
+// left some behind. `kProved`: all are known to be gone.
+enum class Kill { kNone, kProved, kUnproved };
+
+// All that became of one call of exec. With `rejection` there was no run: everything else is empty.
+struct RunResult {
+  std::optional<Error> rejection;
+  Outcome outcome;
+  StreamResult out;
+  StreamResult err;
+  Usage usage;
+  double duration_ms = 0;
+  Timing timing;
+  bool prewarmed = false;  // the sandbox was made before
+  Kill kill = Kill::kNone;
+  RunRecord record;
+};
+
+}  // namespace native_runner

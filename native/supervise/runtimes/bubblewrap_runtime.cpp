@@ -1,0 +1,137 @@
+#include "supervise/runtimes/bubblewrap_runtime.h"
+
+#include "policy/bubblewrap/bubblewrap_argv.h"
+#include "policy/options/extra_args.h"
+#include "policy/options/workspace_path.h"
+#include "supervise/os/workspace.h"
+#include "supervise/runtimes/landlock_rules.h"
+#include "supervise/runtimes/landlock_runtime.h"
+
+namespace native_runner {
+namespace {
+
+// What the caller's own options open is not in force, and the record says by which of them.
+void UndoLayers(const std::vector<std::string>& extra_args, Preparation* preparation) {
+  auto& layers = preparation->record.layers;
+  for (const ExtraArg& arg : ExtraArgs(extra_args)) {
+    if (!arg.opens) continue;
+    for (const std::string& layer : arg.undone) {
+      std::erase(layers, layer);
+      if (layer == "no-capabilities") preparation->order.flags &= ~kOrderNoCapabilities;
+    }
+    layers.push_back("opened:" + arg.text);
+  }
+}
+
+}  // namespace
+
+RunRecord BubblewrapRuntime::Unprepared(const ExecRequest& request) const {
+  const auto relative = WorkspaceRelative(request.cwd, "");
+  const std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
+  return RecordOf(policy_.bwrap_path, TextOf(PlanPureBubblewrap(policy_, kWorkspace)), cwd,
+                  request);
+}
+
+void BubblewrapRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
+  shared.programs->Get(policy_.bwrap_path, [this, &request, &shared, ready = std::move(ready)](
+                                               Result<std::shared_ptr<const Program>> program) {
+    ready(program ? Plan(request, **program, shared) : Result<Preparation>(program.error()));
+  });
+}
+
+const BubblewrapRuntime::Drawing& BubblewrapRuntime::Draw(HostFacts facts,
+                                                          const std::string& workspace,
+                                                          std::uint64_t tmp_bytes) const {
+  if (drawing_ && drawing_->facts == facts && drawing_->workspace == workspace &&
+      drawing_->tmp_bytes == tmp_bytes) {
+    return *drawing_;
+  }
+  Drawing made;
+  const BubblewrapPlan plan =
+      PlanBubblewrap(policy_, facts, workspace, facts.bwrap_bind_fd ? kFirstFolderDescriptor : -1,
+                     kWorkspace, tmp_bytes, kLauncherDescriptor);
+  made.text = TextOf(plan);
+  made.layers = BubblewrapLayers(plan);
+  made.fingerprint = PlanFingerprint(plan);
+  made.mount_points =
+      std::make_shared<const std::vector<std::string>>(MountPointsOf(made.fingerprint));
+  made.facts = std::move(facts);
+  made.workspace = workspace;
+  made.tmp_bytes = tmp_bytes;
+  return drawing_.emplace(std::move(made));
+}
+
+Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Program& program,
+                                            Shared& shared) const {
+  const bool strict = policy_.isolation == Isolation::kStrict;
+  if (strict && !program.features.as_pid_1) {
+    return Error{ErrorCode::kUnavailable, program.path + " is too old: it lacks --as-pid-1",
+                 "install Bubblewrap 0.3 or newer"};
+  }
+  if (!policy_.with_proc && !program.features.perms) {
+    return Error{ErrorCode::kUnavailable,
+                 program.path + " is too old for procBind: false, it lacks --perms",
+                 "install Bubblewrap 0.5 or newer, or leave procBind at its default"};
+  }
+  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
+  if (!relative) return relative.error();
+  auto workspace = OpenWorkspace(policy_.shadow_dir);
+  if (!workspace) return workspace.error();
+  auto facts = shared.host.Look(policy_, program.features);
+  if (!facts) return facts.error();
+  const bool is_root = facts->is_root;
+
+  Preparation preparation;
+  preparation.own_pid_namespace = strict;
+  preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
+  if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
+  const auto limited =
+      ApplyLimits(request.limits, shared.cgroups, strict && !is_root, &preparation);
+  if (limited) return *limited;
+  const std::vector<std::string> limit_layers = std::move(preparation.record.layers);
+
+  const bool size_tmp = program.features.size && request.limits.memory_bytes;
+  const Drawing& drawing =
+      Draw(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
+  preparation.workspace = kWorkspace;
+  preparation.mount_points = drawing.mount_points;
+  // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
+  if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
+  preparation.record =
+      RecordOf(policy_.bwrap_path, drawing.text, JoinPath(kWorkspace, *relative), request);
+  auto& layers = preparation.record.layers;
+  layers = drawing.layers;
+  layers.emplace_back("no-new-privs");
+  layers.emplace_back("seccomp");
+  layers.emplace_back(strict ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
+  layers.insert(layers.end(), limit_layers.begin(), limit_layers.end());
+  UndoLayers(policy_.extra_args, &preparation);
+  if (policy_.with_landlock) {
+    if (LandlockAbi() == 0) return NoLandlock();
+    preparation.order.flags |= kOrderLandlock | kOrderScoped;
+    preparation.order.required |= kEnforcedLandlockFiles;
+    preparation.rules = LandlockRulesInside(policy_);
+  }
+  if (request.opens_session) preparation.order.flags |= kOrderSession;
+  if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
+
+  const bool may_stand = request.may_stand && CanStand(policy_) && program.features.bind_fd &&
+                         !preparation.wants_cgroup;
+  if (may_stand) {
+    preparation.fingerprint =
+        FingerprintOf(drawing.fingerprint, workspace->directory.get(), &shared.host_watch);
+  }
+  if (program.features.bind_fd) {
+    preparation.spawn.Give(std::move(workspace->directory), kFirstFolderDescriptor);
+  }
+  if (auto error =
+          OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &preparation))
+    return *error;
+  return preparation;
+}
+
+std::optional<Error> BubblewrapRuntime::Furnish(Preparation* preparation) const {
+  return HandOverOptions(preparation);
+}
+
+}  // namespace native_runner

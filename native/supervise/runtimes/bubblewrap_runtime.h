@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/options/policy.h"
+#include "supervise/preparation/runtime.h"
+#include "supervise/runtimes/bubblewrap_spawn.h"
+
+namespace native_runner {
+
+// Commands in a Bubblewrap sandbox, started by the launcher as its pid 1. Used by the runs of one
+// supervisor.
+class BubblewrapRuntime : public Runtime {
+ public:
+  explicit BubblewrapRuntime(BubblewrapPolicy policy) : policy_(std::move(policy)) {}
+
+  RunRecord Unprepared(const ExecRequest& request) const override;
+  void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override;
+
+  std::optional<Error> Furnish(Preparation* preparation) const override;
+
+  // What Prepare would do here, as data, for `explain`; starts and opens nothing that stays.
+  Result<Preparation> Plan(const ExecRequest& request, const Program& program,
+                           Shared& shared) const;
+
+  const BubblewrapPolicy& policy() const { return policy_; }
+
+ private:
+  // What the policy comes to on the host as it is; kept for the next run, most often the same.
+  struct Drawing {
+    HostFacts facts;
+    std::string workspace;
+    std::uint64_t tmp_bytes = 0;
+    PlanText text;
+    std::vector<std::string> layers;
+    FingerprintPlan fingerprint;
+    std::shared_ptr<const std::vector<std::string>> mount_points;
+  };
+  const Drawing& Draw(HostFacts facts, const std::string& workspace, std::uint64_t tmp_bytes) const;
+
+  BubblewrapPolicy policy_;
+  mutable std::optional<Drawing> drawing_;  // supervisor thread
+};
+
+}  // namespace native_runner

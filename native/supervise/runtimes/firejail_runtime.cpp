@@ -1,0 +1,145 @@
+#include "supervise/runtimes/firejail_runtime.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "policy/firejail/firejail_extra_args.h"
+#include "policy/firejail/firejail_plan.h"
+#include "policy/options/workspace_path.h"
+#include "protocol/namespace_number.h"
+#include "supervise/os/workspace.h"
+#include "supervise/runtimes/firejail_host.h"
+
+namespace native_runner {
+namespace {
+
+constexpr int kLauncherDescriptor = 5;  // beside the control socket, 3
+
+constexpr const char* kInstall =
+    "install Firejail (apt-get install firejail, dnf install firejail, pacman -S firejail, apk add "
+    "firejail) or name its absolute path in firejailPath";
+
+// The number of one of our own namespaces; 0 when it can't be read.
+std::uint64_t NumberOf(const char* link) {
+  std::array<char, 64> text{};
+  return readlink(link, text.data(), text.size() - 1) <= 0 ? 0 : NamespaceNumber(text.data());
+}
+
+// The launcher refuses to run in the host's own namespaces, and takes no word for it.
+void CheckNamespaces(Network network, Preparation* preparation) {
+  OrderHeader& order = preparation->order;
+  order.flags |= kOrderOwnMountNamespace | kOrderOwnPidNamespace;
+  order.mount_namespace = NumberOf("/proc/self/ns/mnt");
+  order.pid_namespace = NumberOf("/proc/self/ns/pid");
+  order.network_namespace = NumberOf("/proc/self/ns/net");
+  auto& layers = preparation->record.layers;
+  layers.insert(layers.end(), {"mount-namespace", "pid-namespace"});
+  if (network == Network::kAllow) return;
+  order.flags |= kOrderOwnNetworkNamespace;
+  layers.emplace_back("network-namespace");
+}
+
+// What the caller's own options open is neither claimed nor checked, and the record says by which.
+void UndoLayers(const std::vector<std::string>& extra_args, Preparation* preparation) {
+  auto& layers = preparation->record.layers;
+  for (const ExtraArg& arg : FirejailExtraArgs(extra_args)) {
+    if (!arg.opens) continue;
+    for (const std::string& layer : arg.undone) {
+      std::erase(layers, layer);
+      if (layer == "no-capabilities") preparation->order.flags &= ~kOrderNoCapabilities;
+      if (layer == "network-namespace") preparation->order.flags &= ~kOrderOwnNetworkNamespace;
+    }
+    layers.push_back("opened:" + arg.text);
+  }
+}
+
+bool Has(const std::vector<std::string>& layers, const char* name) {
+  return std::find(layers.begin(), layers.end(), name) != layers.end();
+}
+
+void CheckFiles(const FirejailPlan& plan, const std::string& workspace, Preparation* preparation) {
+  const auto& layers = preparation->record.layers;
+  auto& rules = preparation->rules;
+  rules.push_back(ShownRule(workspace));
+  if (Has(layers, "hidden-files")) {
+    auto hidden = HiddenRules(plan.hidden);
+    std::move(hidden.begin(), hidden.end(), std::back_inserter(rules));
+  }
+  if (Has(layers, "read-only-root")) {
+    auto read_only = ReadOnlyRules(plan.read_only);
+    std::move(read_only.begin(), read_only.end(), std::back_inserter(rules));
+  }
+  preparation->order.flags |= kOrderCheckFiles;
+}
+
+}  // namespace
+
+RunRecord FirejailRuntime::Record(const ExecRequest& request,
+                                  const std::vector<std::string>& options) const {
+  RunRecord record{"firejail", policy_.firejail_path, options, policy_.shadow_dir, {}};
+  record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
+  return record;
+}
+
+RunRecord FirejailRuntime::Unprepared(const ExecRequest& request) const {
+  return Record(request, FirejailOptions(policy_, {}));
+}
+
+void FirejailRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
+  ready(Plan(request, shared));
+}
+
+Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, Shared& shared) const {
+  auto program = FindProgram(policy_.firejail_path, shared.programs->search_path());
+  if (!program) {
+    program.error().fix = kInstall;
+    return program.error();
+  }
+  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
+  if (!relative) return relative.error();
+  auto workspace = OpenWorkspace(policy_.shadow_dir);
+  if (!workspace) return workspace.error();
+
+  FirejailPlan plan;
+  FirejailFacts facts;
+  const bool plans = !policy_.profile;
+  if (plans) {
+    auto looked = LookForFirejail(policy_, workspace->path, shared.host.FindSecrets());
+    if (!looked) return looked.error();
+    facts = std::move(*looked);
+    auto planned = PlanFirejail(facts);
+    if (!planned) return planned.error();
+    plan = std::move(*planned);
+  }
+  const std::vector<std::string> options = FirejailOptions(policy_, plan);
+
+  Preparation preparation;
+  preparation.cwd = JoinPath(workspace->path, *relative);
+  preparation.record = Record(request, options);
+  preparation.record.cwd = preparation.cwd;
+  CheckNamespaces(policy_.network, &preparation);
+  preparation.order.flags |= kOrderNoNewPrivs | kOrderSeccomp | kOrderNoCapabilities;
+  auto& layers = preparation.record.layers;
+  layers.insert(layers.end(), {"no-capabilities", "no-new-privs", "seccomp"});
+  if (plans) {
+    layers.insert(layers.end(), {"hidden-files", "read-only-root"});
+    if (!facts.secrets.empty()) layers.emplace_back("secrets-masked");
+  }
+  UndoLayers(policy_.extra_args, &preparation);
+  if (plans) CheckFiles(plan, workspace->path, &preparation);
+  if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
+  if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
+
+  SpawnOrder& spawn = preparation.spawn;
+  spawn.path = *program;
+  spawn.argv = {"firejail"};
+  spawn.argv.insert(spawn.argv.end(), options.begin(), options.end());
+  spawn.argv.push_back("/proc/self/fd/" + std::to_string(kLauncherDescriptor));
+  spawn.inherited.push_back({shared.launcher.get(), kLauncherDescriptor});
+  return preparation;
+}
+
+}  // namespace native_runner

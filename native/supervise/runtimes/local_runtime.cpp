@@ -1,0 +1,33 @@
+#include "supervise/runtimes/local_runtime.h"
+
+#include "policy/options/workspace_path.h"
+#include "supervise/os/workspace.h"
+
+namespace native_runner {
+
+RunRecord LocalRuntime::Unprepared(const ExecRequest& request) const {
+  return {"local", request.argv[0], request.argv, policy_.shadow_dir, {}};
+}
+
+void LocalRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
+  ready(Plan(request, shared));
+}
+
+Result<Preparation> LocalRuntime::Plan(const ExecRequest& request, const Shared& shared) const {
+  auto relative = WorkspaceRelative(request.cwd, "LocalNativeRunner");
+  if (!relative) return relative.error();
+  auto workspace = OpenWorkspace(policy_.shadow_dir);
+  if (!workspace) return workspace.error();
+
+  Preparation preparation;
+  preparation.cwd = JoinPath(workspace->path, *relative);
+  preparation.record = {
+      "local", request.argv[0], request.argv, preparation.cwd, {"tree-kill:subreaper"}};
+  const auto limited = ApplyLimits(request.limits, shared.cgroups, false, &preparation);
+  if (limited) return *limited;
+  preparation.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
+  preparation.spawn.argv = {"native-runner-launcher"};
+  return preparation;
+}
+
+}  // namespace native_runner

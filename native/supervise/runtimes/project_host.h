@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "policy/bubblewrap/bwrap_features.h"
+#include "policy/bubblewrap/project.h"
+#include "policy/result.h"
+#include "supervise/host/host.h"
+#include "supervise/os/workspace.h"
+#include "supervise/runtimes/stand_in.h"
+
+namespace native_runner {
+
+// The host as a project's plan needs it, and what must stay as it is until the run has ended.
+struct ProjectScene {
+  ProjectFacts facts;
+  std::vector<StandIn> stand_ins;
+};
+
+// Looks at the policy's secrets, besides root's, and at protected paths anew for each run, and
+// makes stand-ins for those that do not exist; with `plan_only` it makes none. kSetup, naming the
+// path, for one that can't be protected: a symbolic link, which could be replaced, or a directory
+// in which nothing can be made.
+Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatures& features,
+                                   const std::vector<Workspace>& folders, Secrets secrets,
+                                   bool plan_only);
+
+}  // namespace native_runner

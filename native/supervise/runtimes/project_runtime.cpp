@@ -1,0 +1,89 @@
+#include "supervise/runtimes/project_runtime.h"
+
+#include <memory>
+#include <utility>
+
+#include "supervise/runtimes/bubblewrap_spawn.h"
+#include "supervise/runtimes/project_host.h"
+
+namespace native_runner {
+namespace {
+
+// What was checked when the runner was made must still be what gets mounted.
+Result<std::vector<Workspace>> OpenFolders(const std::vector<std::string>& folders) {
+  std::vector<Workspace> opened;
+  for (const std::string& folder : folders) {
+    auto workspace = OpenWorkspace(folder);
+    if (!workspace || workspace->path != folder) {
+      return Error{ErrorCode::kSetup, "the folder " + folder + " is no longer a directory",
+                   "make the Bwrap anew, with folders that exist"};
+    }
+    opened.push_back(std::move(*workspace));
+  }
+  return opened;
+}
+
+}  // namespace
+
+RunRecord ProjectRuntime::Unprepared(const ExecRequest& request) const {
+  const BubblewrapPlan plan = PlanProject(policy_, {}, -1, 0);
+  return RecordOf(policy_.bwrap_path, TextOf(plan), plan.chdir, request);
+}
+
+void ProjectRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
+  shared.programs->Get(policy_.bwrap_path, [this, &request, &shared, ready = std::move(ready)](
+                                               Result<std::shared_ptr<const Program>> program) {
+    ready(program ? Plan(request, **program, shared) : Result<Preparation>(program.error()));
+  });
+}
+
+Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Program& program,
+                                         Shared& shared) const {
+  if (!program.features.as_pid_1) {
+    return Error{ErrorCode::kUnavailable, program.path + " is too old: it lacks --as-pid-1",
+                 "install Bubblewrap 0.3 or newer"};
+  }
+  auto folders = OpenFolders(policy_.folders);
+  if (!folders) return folders.error();
+  auto scene = LookAtProject(policy_, program.features, *folders, shared.host.FindSecrets(),
+                             request.plan_only);
+  if (!scene) return scene.error();
+
+  Preparation preparation;
+  preparation.own_pid_namespace = true;
+  preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp | kOrderIsInit | kOrderNoCapabilities;
+  const bool is_root = scene->facts.host.is_root;
+  if (auto error = ApplyLimits(request.limits, shared.cgroups, !is_root, &preparation)) {
+    return *error;
+  }
+  const std::vector<std::string> limit_layers = std::move(preparation.record.layers);
+  const bool size_tmp = program.features.size && request.limits.memory_bytes;
+  const BubblewrapPlan plan =
+      PlanProject(policy_, scene->facts, program.features.bind_fd ? kFirstFolderDescriptor : -1,
+                  size_tmp ? *request.limits.memory_bytes : 0);
+  const PlanText text = TextOf(plan);
+  preparation.record = RecordOf(policy_.bwrap_path, text, plan.chdir, request);
+  auto& layers = preparation.record.layers;
+  layers = BubblewrapLayers(plan);
+  for (const char* layer :
+       {"read-only-paths", "no-new-privs", "seccomp", "tree-kill:pid-namespace"}) {
+    layers.emplace_back(layer);
+  }
+  layers.insert(layers.end(), limit_layers.begin(), limit_layers.end());
+
+  if (program.features.bind_fd) {
+    int number = kFirstFolderDescriptor;
+    for (Workspace& folder : *folders)
+      preparation.spawn.Give(std::move(folder.directory), number++);
+  }
+  preparation.holds = std::make_shared<const ProjectScene>(std::move(*scene));
+  if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &preparation))
+    return *error;
+  return preparation;
+}
+
+std::optional<Error> ProjectRuntime::Furnish(Preparation* preparation) const {
+  return HandOverOptions(preparation);
+}
+
+}  // namespace native_runner

@@ -1,0 +1,111 @@
+#include "supervise/sandbox/control.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "protocol/order.h"
+
+namespace native_runner {
+namespace {
+
+// A stat(2) that old C libraries have too: fstat became a function of its own in glibc 2.33.
+ino_t InodeOf(int descriptor) {
+  struct statx status {};
+  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO, &status) != 0) return 0;
+  return static_cast<ino_t>(status.stx_ino);
+}
+
+union DescriptorSpace {
+  cmsghdr header;
+  char bytes[CMSG_SPACE(kCommandDescriptors * sizeof(int))];
+};
+
+}  // namespace
+
+Result<Control> Control::Open(Descriptor* peer) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return SystemError("socketpair", errno);
+  }
+  Descriptor ours(ends[0]);
+  *peer = Descriptor(ends[1]);
+  return Control(std::move(ours), InodeOf(peer->get()));
+}
+
+Control::Sent Control::SendOrder(std::span<const std::byte> order) {
+  if (order.size() <= kMostInMessage) return Send(kOrderMessage, order, {});
+  auto file = MemoryFile("order", order.data(), order.size(), false);
+  if (!file) return Sent::kFailed;
+  const int descriptor = file->get();
+  return Send(kOrderMessage, {}, {&descriptor, 1});
+}
+
+Control::Sent Control::SendInput(int descriptor) {
+  return Send(kInputMessage, {}, {&descriptor, 1});
+}
+
+Control::Sent Control::SendState(int descriptor) {
+  return Send(kStateMessage, {}, {&descriptor, 1});
+}
+
+Control::Sent Control::SendCommand(std::span<const int, kCommandDescriptors> descriptors) {
+  return Send(kCommandMessage, {}, descriptors);
+}
+
+Control::Sent Control::Send(char kind, std::span<const std::byte> bytes,
+                            std::span<const int> descriptors) {
+  iovec parts[] = {{&kind, 1}, {const_cast<std::byte*>(bytes.data()), bytes.size()}};
+  DescriptorSpace space{};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  if (!descriptors.empty()) {
+    message.msg_control = &space;
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  }
+  if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0) return Sent::kSent;
+  return errno == EPIPE || errno == ECONNRESET ? Sent::kPeerGone : Sent::kFailed;
+}
+
+void Control::SendKill() {
+  static_cast<void>(
+      send(socket_.get(), &kKillMessage, 1, MSG_NOSIGNAL | MSG_DONTWAIT));  // EPIPE: already gone
+}
+
+void Control::SendSignal(int signal) {
+  const char message[] = {kSignalMessage, static_cast<char>(signal)};
+  static_cast<void>(send(socket_.get(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+Control::Received Control::Receive(Report* report, Descriptor* carried) {
+  iovec part{report, sizeof *report};
+  DescriptorSpace space{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = &space;
+  message.msg_controllen = CMSG_LEN(sizeof(int));  // one descriptor, and no room for another
+  const ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (got < 0) {
+    return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kClosed;
+  }
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+    int descriptor = -1;
+    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
+    *carried = Descriptor(descriptor);
+  }
+  return got == static_cast<ssize_t>(sizeof *report) ? Received::kReport : Received::kClosed;
+}
+
+}  // namespace native_runner

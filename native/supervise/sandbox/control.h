@@ -1,0 +1,54 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <span>
+
+#include "policy/result.h"
+#include "protocol/report.h"
+#include "supervise/os/descriptor.h"
+
+namespace native_runner {
+
+// Our end of the socket to one launcher. End of file on it proves that no launcher, and no bwrap
+// that is still setting up, is left: they alone hold the other end. Closing it is the order to end.
+class Control {
+ public:
+  // Fills `peer` with the launcher's end, which is to become its descriptor kControlDescriptor.
+  static Result<Control> Open(Descriptor* peer);
+
+  int descriptor() const { return socket_.get(); }
+  ino_t peer_inode() const { return peer_inode_; }
+
+  // Both may be sent before the launcher runs; the socket keeps them in order. kPeerGone: nobody
+  // holds the other end any more, why is for the child's exit to tell.
+  enum class Sent { kSent, kPeerGone, kFailed };
+  Sent SendOrder(std::span<const std::byte> order);
+  // Before the order: what is to take the place of the launcher's stdin, or the state of a
+  // session's shell. Not kept.
+  Sent SendInput(int descriptor);
+  Sent SendState(int descriptor);
+  void SendKill();
+  // To a session: the descriptors of a command (report.h). Not kept.
+  Sent SendCommand(std::span<const int, kCommandDescriptors> descriptors);
+  void SendSignal(int signal);  // to the command; see kSignalMessage
+
+  enum class Received { kReport, kNothing, kClosed };
+  // `carried` is filled when the report carries a descriptor: the launcher's pidfd, or (kTerminal)
+  // a terminal.
+  Received Receive(Report* report, Descriptor* carried);
+
+  void Close() { socket_.Close(); }
+
+ private:
+  Sent Send(char kind, std::span<const std::byte> bytes, std::span<const int> descriptors);
+
+  Control(Descriptor socket, ino_t peer_inode)
+      : socket_(std::move(socket)), peer_inode_(peer_inode) {}
+
+  Descriptor socket_;
+  ino_t peer_inode_;
+};
+
+}  // namespace native_runner

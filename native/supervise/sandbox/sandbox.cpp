@@ -1,0 +1,38 @@
+#include "supervise/sandbox/sandbox.h"
+
+#include <utility>
+
+namespace native_runner {
+
+void Sandbox::Receive() {
+  while (!control_closed_) {
+    Report report;
+    Descriptor carried;
+    switch (control_.Receive(&report, &carried)) {
+      case Control::Received::kNothing:
+        return;
+      case Control::Received::kClosed:
+        control_closed_ = true;
+        control_poll_.Stop();
+        return;
+      case Control::Received::kReport:
+        if (carried.valid()) {
+          (report.kind == ReportKind::kTerminal ? terminal_ : launcher_) = std::move(carried);
+        }
+        NoteReport(report);
+        if (user_ != nullptr) user_->OnReport(report);
+    }
+  }
+}
+
+bool Sandbox::LauncherIsGone() const {
+  return !launcher_.valid() || HasEnded(launcher_.get());
+}
+
+// Most often it goes before what is waited for first. Only after that is it worth a watch.
+void Sandbox::WatchLauncher(Poll::Callback on_end) {
+  if (launcher_poll_.active()) return;
+  launcher_poll_.Start(loop_, launcher_.get(), UV_READABLE, std::move(on_end));
+}
+
+}  // namespace native_runner

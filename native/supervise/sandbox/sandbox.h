@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "protocol/report.h"
+#include "supervise/os/child.h"
+#include "supervise/os/handle.h"
+#include "supervise/sandbox/control.h"
+
+namespace native_runner {
+
+// The processes that one command is run in, from their start to the proof that they are gone: a
+// launcher with its control socket and pidfd, the reading ends of stdout and stderr, and what a
+// kind adds. What is run in it, and how that ends, is for its user to know. Supervisor thread only.
+class Sandbox {
+ public:
+  // Whoever has the sandbox: a pool while it stands, then a run; or a session.
+  class User {
+   public:
+    User() = default;
+    virtual ~User() = default;
+    User(const User&) = delete;
+    User& operator=(const User&) = delete;
+
+    // kStanding if it had to wait for its order, kTerminal if it was to make one, kReady, and one
+    // of the others.
+    virtual void OnReport(const Report& report) = 0;
+    // Once, and last; the sandbox may be destroyed in it.
+    virtual void OnGone() = 0;
+  };
+
+  // Only once it is gone, or before Watch was called.
+  virtual ~Sandbox() = default;
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  // `until_ready`: reports up to kReady, or to kStanding while no order was sent, are told as they
+  // come, which a kind need not do otherwise: a wake-up less is host CPU saved. False: it can't be
+  // watched; End() still ends it.
+  [[nodiscard]] virtual bool Watch(uv_loop_t* loop, User* user, bool until_ready) = 0;
+  void set_user(User* user) { user_ = user; }
+
+  Descriptor TakeStdout() { return std::move(out_); }
+  Descriptor TakeStderr() { return std::move(err_); }
+  Descriptor TakeTerminal() { return std::move(terminal_); }  // from kTerminal on
+
+  // The descriptor that is to take the place of stdin; before the order.
+  Control::Sent SendInput(int descriptor) { return control_.SendInput(descriptor); }
+  virtual Control::Sent SendOrder(std::span<const std::byte> order) {
+    return control_.SendOrder(order);
+  }
+
+  // Where the order made it a session: another command, as kCommandMessage says.
+  Control::Sent SendCommand(std::span<const int, kCommandDescriptors> descriptors) {
+    return control_.SendCommand(descriptors);
+  }
+
+  // To the command's process group, if it has one of its own; from kReady on.
+  void SendSignal(int signal) { control_.SendSignal(signal); }
+
+  // Hands the reports that have arrived to the user, if there is one yet, without waiting.
+  void Receive();
+
+  // Whether all of it is alive, as far as can be told now. Hands over reports, as Receive does.
+  virtual bool IsAlive() = 0;
+
+  // Asks for the end of all processes, and sees to it: OnGone follows, possibly from in here.
+  virtual void End() = 0;
+
+  // The launcher is pid 1 of a pid namespace that nothing else is in.
+  bool own_init() const { return own_init_; }
+  bool has_launcher() const { return has_launcher_; }
+  // That it is gone proves that nothing of the command is left, also where no report said so.
+  virtual bool end_is_proof() const { return own_init_; }
+  // The process that we spawned for it, and its end; a command in a session has none.
+  virtual pid_t child_pid() const { return -1; }
+  virtual std::optional<ExitStatus> child_status() const { return std::nullopt; }
+
+ protected:
+  explicit Sandbox(Control control) : control_(std::move(control)) {}
+
+  // Calls back when a launcher that LauncherIsGone is not true of has ended.
+  void WatchLauncher(Poll::Callback on_end);
+  // Also true where there is no pidfd to ask.
+  bool LauncherIsGone() const;
+
+  // Before the user hears of it.
+  virtual void NoteReport(const Report& report) = 0;
+
+  uv_loop_t* loop_ = nullptr;
+  User* user_ = nullptr;
+  Control control_;
+  Descriptor out_;
+  Descriptor err_;
+  Descriptor terminal_;  // its master side
+  Descriptor launcher_;  // pidfd, once it has reported
+  Poll control_poll_;
+  Poll launcher_poll_;
+  bool own_init_ = false;
+  bool has_launcher_ = false;  // the launcher has spoken: set-up is over
+  bool has_ended_ = false;     // its last report has come
+  bool control_closed_ = false;
+};
+
+}  // namespace native_runner

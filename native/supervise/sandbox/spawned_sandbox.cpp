@@ -1,0 +1,158 @@
+#include "supervise/sandbox/spawned_sandbox.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+#include "supervise/sandbox/holders.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::uint64_t kInsistAfterMs = 200;
+constexpr std::uint64_t kInsistEveryMs = 50;
+constexpr int kPatience = 10;  // turns in which a launcher may end its tree by itself
+// Without a pid namespace nobody else can, so it gets the time that a busy host may need: killed in
+// the midst of it, it would leave the rest behind.
+constexpr int kPatienceWithSweep = 100;
+
+}  // namespace
+
+Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(SpawnOrder order, bool own_init) {
+  Descriptor peer;
+  auto control = Control::Open(&peer);
+  if (!control) return control.error();
+  auto out = MakePipe();
+  if (!out) return out.error();
+  auto err = MakePipe();
+  if (!err) return err.error();
+  order.Give(std::move(out->write), STDOUT_FILENO);
+  order.Give(std::move(err->write), STDERR_FILENO);
+  order.Give(std::move(peer), kControlDescriptor);
+  auto child = Child::Spawn(std::move(order));
+  if (!child) return child.error();
+  std::unique_ptr<SpawnedSandbox> made(
+      new SpawnedSandbox(std::move(*child), std::move(*control), own_init));
+  made->out_ = std::move(out->read);
+  made->err_ = std::move(err->read);
+  return Result<std::unique_ptr<Sandbox>>(std::move(made));
+}
+
+bool SpawnedSandbox::Watch(uv_loop_t* loop, User* user, bool until_ready) {
+  loop_ = loop;
+  user_ = user;
+  return ((own_init_ && !until_ready) || WatchControl()) && WatchChild();
+}
+
+Control::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order) {
+  has_order_ = true;
+  return Sandbox::SendOrder(order);
+}
+
+bool SpawnedSandbox::WatchChild() {
+  return child_poll_.Start(loop_, child_.pidfd(), UV_READABLE, [this] {
+    OnChildExit();
+    Settle();
+  }) == 0;
+}
+
+bool SpawnedSandbox::WatchControl() {
+  return control_poll_.Start(loop_, control_.descriptor(), UV_READABLE, [this] {
+    Receive();
+    Settle();
+  }) == 0;
+}
+
+void SpawnedSandbox::NoteReport(const Report& report) {
+  switch (report.kind) {
+    case ReportKind::kTerminal:
+      break;
+    case ReportKind::kReady:
+      own_init_ |= (report.enforced & kEnforcedOwnInit) != 0;
+      has_launcher_ = true;
+      if (own_init_) control_poll_.Stop();
+      break;
+    case ReportKind::kStanding:
+      has_launcher_ = true;
+      // With an order on its way, somebody may wait for kReady.
+      if (own_init_ && !has_order_) control_poll_.Stop();
+      break;
+    default:
+      has_ended_ = true;
+      control_poll_.Stop();  // what is still to come is the end of the child: looked at again then
+      if (!insist_.active()) InsistAfter(kInsistAfterMs);
+  }
+}
+
+bool SpawnedSandbox::IsAlive() {
+  Receive();
+  return !control_closed_ && !has_ended_ && !ending_ && !HasEnded(child_.pidfd()) &&
+         (!launcher_.valid() || !LauncherIsGone());
+}
+
+void SpawnedSandbox::OnChildExit() {
+  child_status_ = child_.Reap();
+  if (!child_status_) return;
+  child_poll_.Stop();
+  Receive();
+  // bwrap is gone without its launcher, or without the half of itself that sets up: end those.
+  if (!control_closed_ && !has_ended_ && !ending_) {
+    ending_ = true;
+    control_.SendKill();
+    InsistAfter(kInsistEveryMs);
+  }
+}
+
+void SpawnedSandbox::End() {
+  Receive();
+  if (!ending_ && !has_ended_) {
+    ending_ = true;
+    control_.SendKill();
+    InsistAfter(kInsistAfterMs);
+  }
+  Settle();
+}
+
+void SpawnedSandbox::InsistAfter(std::uint64_t delay_ms) {
+  insist_.Start(loop_, delay_ms, kInsistEveryMs, [this] { Insist(); });
+}
+
+// The launcher ends its tree by itself when it is told to. This is for when it does not answer.
+void SpawnedSandbox::Insist() {
+  ++insisted_;
+  Receive();
+  const bool is_init = own_init_ && launcher_.valid();
+  if ((control_closed_ || is_init) && LauncherIsGone()) {
+    child_.Signal(SIGKILL);  // what it was the parent of is gone; somebody may have stopped it
+  } else if (!has_launcher_) {
+    // Where /proc shows none, the child's death is at least that of those who die with their
+    // parent.
+    if (KillHolders(control_.peer_inode()) == 0 && insisted_ > kPatience) child_.Signal(SIGKILL);
+  } else if (!launcher_.valid()) {
+    child_.Signal(SIGKILL);  // no pidfd to be had: bwrap's death is the launcher's (PDEATHSIG)
+  } else if (!own_init_ && insisted_ <= kPatienceWithSweep) {
+    SignalPidfd(launcher_.get(), SIGCONT);  // the command may have stopped it
+  } else {
+    SignalPidfd(launcher_.get(), SIGKILL);
+  }
+  if (!child_status_) OnChildExit();
+  Settle();
+}
+
+void SpawnedSandbox::Settle() {
+  if (!child_status_) return;
+  Receive();
+  if (!control_closed_) {
+    if (!control_poll_.active()) WatchControl();
+    return;
+  }
+  if (LauncherIsGone()) {
+    insist_.Stop();
+    launcher_poll_.Stop();
+    return std::exchange(user_, nullptr)->OnGone();
+  }
+  WatchLauncher([this] { Settle(); });
+}
+
+}  // namespace native_runner

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "policy/result.h"
+#include "supervise/sandbox/sandbox.h"
+
+namespace native_runner {
+
+// A sandbox of its own: a child process of ours (bwrap, or the launcher itself) and the launcher.
+//
+// It is gone when the child was reaped, the control socket gave end of file (no launcher, no bwrap
+// in set-up), and the launcher's pidfd shows it dead, which as pid 1 it can only be after the
+// kernel has ended everything else in its pid namespace.
+class SpawnedSandbox final : public Sandbox {
+ public:
+  // Spawns `order`, to which the control socket, stdout and stderr are added. `own_init`: the
+  // launcher is going to be pid 1 of its own pid namespace. Nothing is watched yet.
+  static Result<std::unique_ptr<Sandbox>> Spawn(SpawnOrder order, bool own_init);
+
+  // With a pid namespace, reports but those that `until_ready` asks for are told when the child has
+  // exited, or when they are asked for. Without one the command could stop the child, and only the
+  // report tells that it has ended.
+  bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
+  Control::Sent SendOrder(std::span<const std::byte> order) override;
+  bool IsAlive() override;
+  void End() override;
+  pid_t child_pid() const override { return child_.pid(); }
+  std::optional<ExitStatus> child_status() const override { return child_status_; }
+
+ private:
+  SpawnedSandbox(Child child, Control control, bool own_init)
+      : Sandbox(std::move(control)), child_(std::move(child)) {
+    own_init_ = own_init;
+  }
+
+  bool WatchControl();
+  bool WatchChild();
+  void NoteReport(const Report& report) override;
+  void OnChildExit();
+  void InsistAfter(std::uint64_t delay_ms);
+  void Insist();
+  void Settle();
+
+  Child child_;
+  Poll child_poll_;
+  Timer insist_;
+  int insisted_ = 0;
+  std::optional<ExitStatus> child_status_;
+  bool ending_ = false;
+  bool has_order_ = false;
+};
+
+}  // namespace native_runner

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "protocol/order.h"
+#include "protocol/report.h"
+
+namespace native_runner {
+
+// How a test starts the launcher: as the subreaper of an ordinary process tree, by bwrap as process
+// 1 of a pid namespace, or as a subreaper where no further pid namespace may be made.
+enum class Mode { kSubreaper, kInit, kNoNamespaces };
+
+struct OrderSpec {
+  std::vector<std::string> argv;
+  std::vector<std::string> environment = {};
+  std::string cwd = {};
+  OrderHeader header = {};  // kOrderIsInit is added by the mode
+  std::vector<std::string> rules = {};
+};
+
+// What a test sees of a whole run.
+struct RunResult {
+  std::vector<Report> reports;
+  std::string out;
+  std::string err;
+  int launcher_status = -1;
+
+  const Report& last() const { return reports.back(); }
+};
+
+// The host's side of one launcher, for tests: plays the supervisor. Everything is closed, and the
+// launcher killed, by the destructor. Descriptors of the launcher: 0 is /dev/null, 1 and 2 are
+// pipes, 3 the control socket, and `leaked` is an extra one that should not reach the command.
+class LauncherHost {
+ public:
+  explicit LauncherHost(Mode mode, int leaked = -1);
+  ~LauncherHost();
+  LauncherHost(const LauncherHost&) = delete;
+  LauncherHost& operator=(const LauncherHost&) = delete;
+
+  void SendOrder(const OrderSpec& spec);
+  void SendBytes(const std::vector<std::byte>& order);      // as a file
+  void SendInMessage(const std::vector<std::byte>& order);  // as small ones come
+  void SendKill() { SendMessage(kKillMessage); }
+  void SendSignal(int signal);
+  void SendText(const std::string& message);
+  void SendMessage(char kind);
+  void SendDescriptors(char kind, std::span<const int> descriptors);
+  void CloseControl();
+
+  // The next report; empty at end of file, or when none came in time. kStanding, which comes or not
+  // depending on who is quicker, is passed over.
+  std::optional<Report> Receive(int timeout_ms = 10'000);
+  // Waits until the launcher has said kStanding.
+  bool WaitStanding(int timeout_ms = 10'000);
+  // Hands over what is to become stdin.
+  void SendInput(int descriptor);
+  int pidfd() const { return pidfd_; }        // -1 unless a report brought one
+  int terminal() const { return terminal_; }  // its master side, from kTerminal on
+  pid_t pid() const { return pid_; }          // the process that was started
+
+  // What was written to the command's stdout so far, waiting until it has `bytes` bytes.
+  std::string ReadOut(std::size_t bytes);
+  // True when no process holds the command's stdout any more.
+  bool OutputEnds(int timeout_ms);
+  // Receives to the end and collects all there is.
+  RunResult Finish();
+
+ private:
+  std::optional<Report> ReceiveAny(int timeout_ms);
+
+  Mode mode_;
+  pid_t pid_ = -1;
+  int control_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+  int pidfd_ = -1;
+  int terminal_ = -1;
+  std::string out_text_;
+};
+
+RunResult RunCommand(Mode mode, const OrderSpec& spec);
+
+// Empty when bwrap can make the sandbox that Mode::kInit needs, else what it said.
+const std::string& BwrapProblem();
+
+// Empty when unshare(1) can make the place that Mode::kNoNamespaces needs, else what it said.
+std::string NoNamespacesProblem();
+
+// $NATIVE_RUNNER_LAUNCHER_PROBE (probe.cpp) and $NATIVE_RUNNER_LAUNCHER, else where the build put
+// them.
+std::string ProbePath();
+std::string LauncherPath();
+
+}  // namespace native_runner

@@ -1,0 +1,63 @@
+#include "policy/options/extra_args.h"
+
+#include <gtest/gtest.h>
+
+namespace native_runner {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words UndoneBy(const Words& words) {
+  Words undone;
+  for (const ExtraArg& arg : ExtraArgs(words))
+    undone.insert(undone.end(), arg.undone.begin(), arg.undone.end());
+  return undone;
+}
+
+TEST(CheckExtraArgs, TakesOptionsWithTheirOperands) {
+  EXPECT_FALSE(CheckExtraArgs({}));
+  EXPECT_FALSE(CheckExtraArgs({"--share-net", "--bind", "/data", "/data", "--setenv", "A", "-b"}));
+}
+
+TEST(CheckExtraArgs, NamesWhatItCannotPassOn) {
+  const struct {
+    Words words;
+    const char* in_message;
+  } rows[] = {
+      {{"ls"}, "extraArgs[0]"},
+      {{"--"}, "extraArgs[0]"},
+      {{"--dir", "/x", "--args", "3"}, "extraArgs[2]"},
+      {{"--share-net", "--bind", "/data"}, "extraArgs[1]"},
+      {{"--dir"}, "extraArgs[0]"},
+      {{"--dir", std::string("/a\0b", 4)}, "extraArgs[1]"},
+  };
+  for (const auto& row : rows) {
+    const auto error = CheckExtraArgs(row.words);
+    ASSERT_TRUE(error) << row.in_message;
+    EXPECT_EQ(error->code, ErrorCode::kInvalidValue);
+    EXPECT_NE(error->message.find(row.in_message), std::string::npos) << error->message;
+  }
+}
+
+TEST(ExtraArgs, TellsWhichLayersAreUndone) {
+  EXPECT_EQ(UndoneBy({"--share-net"}), Words{"network-namespace"});
+  EXPECT_EQ(UndoneBy({"--cap-add", "CAP_SYS_ADMIN"}), Words{"no-capabilities"});
+  const Words all = {"read-only-root", "secrets-masked", "no-proc"};
+  EXPECT_EQ(UndoneBy({"--bind", "/", "/"}), all);
+  EXPECT_EQ(UndoneBy({"--dev-bind", "/", "/"}), all);
+  EXPECT_EQ(UndoneBy({"--bind", "/data", "/usr/local"}), Words{"read-only-root"});
+  EXPECT_EQ(UndoneBy({"--ro-bind", "/etc/ssl", "/x"}), Words{"secrets-masked"});
+  EXPECT_EQ(UndoneBy({"--proc", "/proc"}), (Words{"read-only-root", "no-proc"}));
+  EXPECT_EQ(UndoneBy({"--bind", "/proc", "/x"}), (Words{"read-only-root", "no-proc"}));
+  EXPECT_EQ(UndoneBy({"--ro-bind", "/proc/sys", "/x"}), Words{"no-proc"});
+}
+
+TEST(ExtraArgs, LeavesHarmlessOnesAlone) {
+  EXPECT_EQ(UndoneBy({"--bind", "/data", "/data", "--dir", "/x", "--hostname", "box"}), Words{});
+  EXPECT_EQ(ExtraArgs({"--bind", "/data", "/data"})[0].text, "--bind /data /data");
+  EXPECT_TRUE(ExtraArgs({"--bind", "/data", "/data"})[0].opens);
+  EXPECT_FALSE(ExtraArgs({"--dir", "/data"})[0].opens);
+}
+
+}  // namespace
+}  // namespace native_runner

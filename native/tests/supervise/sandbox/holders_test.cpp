@@ -1,0 +1,130 @@
+#include "supervise/sandbox/holders.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <utility>
+
+#include "supervise/sandbox/control.h"
+#include "tests/supervise/support/processes.h"
+
+namespace native_runner {
+namespace {
+
+struct Socket {
+  Descriptor peer;
+  Control control;
+};
+
+Socket OpenSocket() {
+  Descriptor peer;
+  auto control = Control::Open(&peer);
+  EXPECT_TRUE(control);
+  return {std::move(peer), std::move(*control)};
+}
+
+// Says "up" once its own children are there, then waits. Holds `socket` as `number`.
+Result<Child> Holder(const Descriptor& socket, int number, const std::string& script) {
+  auto up = MakePipe();
+  EXPECT_TRUE(up);
+  SpawnOrder order = ShellOrder(script);
+  order.inherited = {{socket.get(), number}};
+  order.Give(std::move(up->write), STDOUT_FILENO);
+  auto child = Child::Spawn(std::move(order));
+  char byte = 0;
+  EXPECT_EQ(read(up->read.get(), &byte, 1), 1);
+  return child;
+}
+
+constexpr const char* kWait = "echo up; exec sleep 60 >&-";
+constexpr const char* kWaitWithAChild = "sleep 60 & echo up; wait";
+
+TEST(KillHolders, KillsThoseThatHoldItAsTheControlDescriptorAndNoOthers) {
+  Socket wanted = OpenSocket();
+  Socket other = OpenSocket();
+  auto holder = Holder(wanted.peer, kControlDescriptor, kWait);
+  auto elsewhere = Holder(wanted.peer, kControlDescriptor + 1, kWait);
+  auto bystander = Holder(other.peer, kControlDescriptor, kWait);
+  ASSERT_TRUE(holder && elsewhere && bystander);
+  const KilledAtEnd ends[] = {KilledAtEnd(&*holder), KilledAtEnd(&*elsewhere),
+                              KilledAtEnd(&*bystander)};
+
+  EXPECT_EQ(KillHolders(wanted.control.peer_inode()), 1);
+  ASSERT_TRUE(WaitForExit(holder->pidfd()));
+  EXPECT_EQ(holder->Reap()->value, SIGKILL);
+  EXPECT_FALSE(WaitForExit(elsewhere->pidfd(), 50));
+  EXPECT_FALSE(WaitForExit(bystander->pidfd(), 0));
+  EXPECT_EQ(KillHolders(wanted.control.peer_inode()), 0);
+}
+
+TEST(KillHolders, FindsChildrenThatLostTheirParent) {
+  Socket socket = OpenSocket();
+  auto holder = Holder(socket.peer, kControlDescriptor, kWaitWithAChild);
+  ASSERT_TRUE(holder);
+  socket.peer.Close();
+  const KilledAtEnd end(&*holder);
+  holder->Signal(SIGKILL);
+  ASSERT_TRUE(WaitForExit(holder->pidfd()));
+
+  Report report;
+  Descriptor pidfd;
+  EXPECT_EQ(socket.control.Receive(&report, &pidfd), Control::Received::kNothing);
+  EXPECT_EQ(KillHolders(socket.control.peer_inode()), 1);
+  bool closed = false;
+  for (int turn = 0; turn < 2'000 && !closed; ++turn) {
+    closed = socket.control.Receive(&report, &pidfd) == Control::Received::kClosed;
+    if (!closed) usleep(1'000);
+  }
+  EXPECT_TRUE(closed) << "end of file is the proof that none is left";
+}
+
+TEST(KillHolders, NeverHitsThisProcess) {
+  Socket socket = OpenSocket();
+  const Descriptor spare(dup(kControlDescriptor));  // whatever the test runner has there
+  ASSERT_EQ(dup2(socket.peer.get(), kControlDescriptor), kControlDescriptor);
+  EXPECT_EQ(KillHolders(socket.control.peer_inode()), 0);
+  if (spare.valid()) {
+    dup2(spare.get(), kControlDescriptor);
+  } else {
+    close(kControlDescriptor);
+  }
+}
+
+constexpr int kNoNamespace = 77;
+
+// In a pid namespace of its own, but with our /proc: 0 when the holder was killed there.
+int KillInside() {
+  Socket socket = OpenSocket();
+  auto holder = Holder(socket.peer, kControlDescriptor, kWait);
+  if (!holder) return 1;
+  const KilledAtEnd end(&*holder);
+  if (getpid() != 1 || KillHolders(socket.control.peer_inode()) != 1) return 2;
+  if (!WaitForExit(holder->pidfd())) return 3;
+  return holder->Reap()->value == SIGKILL ? 0 : 4;
+}
+
+int ExitCodeOf(pid_t pid) {
+  int status = 0;
+  return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(KillHolders, FindsThemInTheProcOfAnOuterPidNamespace) {
+  const pid_t outside = fork();
+  if (outside == 0) {
+    const bool moved = unshare(CLONE_NEWPID) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0;
+    if (!moved) _exit(kNoNamespace);
+    const pid_t inside = fork();
+    if (inside == 0) _exit(KillInside());
+    _exit(ExitCodeOf(inside) & 0x7f);
+  }
+  const int code = ExitCodeOf(outside);
+  if (code == kNoNamespace) GTEST_SKIP() << "no pid namespace can be made here";
+  EXPECT_EQ(code, 0);
+}
+
+}  // namespace
+}  // namespace native_runner
