@@ -64,9 +64,9 @@ export {
   type SandboxFromEnvOptions,
   sandboxFromEnv,
 } from "./process-sandbox/from-env.js";
-export { Bwrap, type BwrapExecOptions, type BwrapOptions } from "./run-command/bwrap.js";
-export type { BwrapFolder } from "./run-command/folders.js";
-export { isNested } from "./run-command/nesting.js";
+export { Bwrap, type BwrapExecOptions, type BwrapOptions } from "./project/bwrap.js";
+export type { BwrapFolder } from "./project/folders.js";
+export { isNested } from "./project/nesting.js";
 export { BubblewrapNativeRunner } from "./runners/bubblewrap.js";
 export { FirejailNativeRunner } from "./runners/firejail.js";
 export { LandlockNativeRunner } from "./runners/landlock.js";

@@ -12,11 +12,11 @@ const checks = {
     ["tsconfig.json", inRoot("examples", "demo-node"), inRoot("examples", "opentelemetry")]
       .map((project) => node(nodeProgram("typescript", "tsc"), "-p", project))
       .find((status) => status !== 0) ?? 0,
-  format: () => node("scripts/check-format.mjs"),
-  tidy: () => node("scripts/check-tidy.mjs"),
-  includes: () => node("scripts/check-includes.mjs"),
-  "addon-types": () => node("scripts/check-addon-types.mjs"),
-  glibc: () => node("scripts/check-glibc.mjs"),
+  format: () => node("scripts/checks/format.mjs"),
+  tidy: () => node("scripts/checks/tidy.mjs"),
+  includes: () => node("scripts/checks/includes.mjs"),
+  "addon-types": () => node("scripts/checks/addon-types.mjs"),
+  glibc: () => node("scripts/checks/glibc.mjs"),
   shell: () =>
     ["bootstrap", "bench-peers", "lib/packages.sh"]
       .map((file) => tryRun("sh", ["-n", inRoot("scripts", file)]))

@@ -20,7 +20,7 @@ const target = path.join(prebuilds, `${process.platform}-${process.arch}`);
 mkdirSync(target, { recursive: true });
 stage("native_runner.node", 0o644, "--strip-unneeded");
 stage("launcher", 0o755, "--strip-all");
-run(process.execPath, ["scripts/check-glibc.mjs", target]);
+run(process.execPath, ["scripts/checks/glibc.mjs", target]);
 
 function stage(name, mode, strip) {
   const staged = path.join(target, name);

@@ -149,7 +149,7 @@ export interface ProcessSandboxHandle {
   wrap(command: ProcessSandboxCommand): BubblewrapCommand;
 }
 
-/** What a project runner is made with; `lib/run-command` makes it of its options. */
+/** What a project runner is made with; `lib/project` makes it of its options. */
 export type ProjectRunnerOptions = {
   bwrapPath?: string | undefined;
   /** Real paths, none inside another: what is writable. */

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-
+import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
 import { bubblewrapFix } from "../../lib/runtime/diagnosis/bubblewrap.js";
 import { installCommand, parseOsRelease } from "../../lib/runtime/diagnosis/distribution.js";
 import { type HostFacts, readHostFacts } from "../../lib/runtime/diagnosis/facts.js";
 import { firejailFix } from "../../lib/runtime/diagnosis/firejail.js";
 import { landlockFix } from "../../lib/runtime/diagnosis/landlock.js";
-import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 
 const kUser: HostFacts = {
   platform: "linux",

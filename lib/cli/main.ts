@@ -7,7 +7,7 @@
 import { CommanderError } from "commander";
 
 import { SandboxError } from "../errors.js";
-import { doctor } from "./doctor.js";
+import { doctor } from "./doctor/doctor.js";
 import { explain } from "./explain.js";
 import { createProgram } from "./program.js";
 import { run } from "./run.js";

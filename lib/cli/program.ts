@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 
 import type { EnvironmentPolicy } from "../../types/public.js";
 import { kRuntimeTypes } from "../runtime/names.js";
-import type { DoctorOptions } from "./doctor.js";
+import type { DoctorOptions } from "./doctor/doctor.js";
 import { formatDuration, parseDuration } from "./duration.js";
 import type { CliOptions } from "./options.js";
 import { formatSize, parseSize } from "./size.js";

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 
 import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import { kDefaultReadDirs } from "../runners/landlock.js";
-import type { RuntimeConfigInput } from "../runtime/config.js";
+import type { RuntimeConfigInput } from "../runtime/config/config.js";
 import { createRuntime } from "../runtime/create.js";
 import { readRuntimeEnvironment, type Variables } from "../runtime/environment.js";
 import type { RuntimeType } from "../runtime/names.js";

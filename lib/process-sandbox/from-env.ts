@@ -2,7 +2,8 @@
 
 import type { ProcessSandbox } from "../../types/process-sandbox.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
-import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config.js";
+import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config/config.js";
+import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
 import {
   type RuntimeEnvironment,
@@ -12,7 +13,6 @@ import {
 } from "../runtime/environment.js";
 import { kKinds } from "../runtime/kinds/all.js";
 import { kConfiningNames, type RuntimeName } from "../runtime/names.js";
-import { parseRuntimeConfig } from "../runtime/parse-config.js";
 import type {
   Runtime,
   RuntimeRunner,

@@ -1,5 +1,5 @@
 import { findAvailability } from "./availability.js";
-import type { RuntimeConfig } from "./config.js";
+import type { RuntimeConfig } from "./config/config.js";
 import type { RuntimeKind } from "./kinds/kind.js";
 import type { RuntimeAvailability } from "./runtime.js";
 

@@ -8,7 +8,7 @@ import { SandboxError } from "../errors.js";
 import { LocalNativeRunner } from "../runners/local.js";
 import { flyCanary } from "./canary/canary.js";
 import { whyBroken } from "./canary/verdict.js";
-import type { RuntimeConfig } from "./config.js";
+import type { RuntimeConfig } from "./config/config.js";
 import { installCommand } from "./diagnosis/distribution.js";
 import { type HostFacts, readHostFacts } from "./diagnosis/facts.js";
 import type { RuntimeKind } from "./kinds/kind.js";

@@ -4,7 +4,7 @@ import { invalidType, invalidValue, SandboxError } from "../errors.js";
 import { checkShellCommand } from "../shell-policy/check-shell-command.js";
 import type { ShellFinding } from "../shell-policy/verdict.js";
 import { availabilityOf } from "./availability-cache.js";
-import type { RuntimeConfig } from "./config.js";
+import type { RuntimeConfig } from "./config/config.js";
 import type { RuntimeKind } from "./kinds/kind.js";
 import { checkMounts, type Mount } from "./mounts.js";
 import type { RuntimeName } from "./names.js";

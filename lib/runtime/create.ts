@@ -1,7 +1,7 @@
 /** Chooses a runtime. */
 
 import { invalidValue } from "../errors.js";
-import type { RuntimeConfigInput } from "./config.js";
+import type { RuntimeConfigInput } from "./config/config.js";
 import { ConfiguredRuntime } from "./configured-runtime.js";
 import { kKinds } from "./kinds/all.js";
 import { kConfiningNames, kRuntimeNames, type RuntimeName } from "./names.js";

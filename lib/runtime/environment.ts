@@ -5,7 +5,7 @@
 
 import type { NetworkMode } from "../../types/public.js";
 import { invalidValue } from "../errors.js";
-import type { RuntimeConfig } from "./config.js";
+import type { RuntimeConfig } from "./config/config.js";
 import { kRuntimeTypes, type RuntimeType } from "./names.js";
 import { suggestion } from "./nearest.js";
 

@@ -9,11 +9,11 @@ export type {
   RuntimeConfig,
   RuntimeConfigInput,
   SecurityConfig,
-} from "./config.js";
-export { loadRuntimeConfig } from "./config-file.js";
+} from "./config/config.js";
+export { loadRuntimeConfig } from "./config/config-file.js";
+export { parseRuntimeConfig } from "./config/parse-config.js";
 export { availableRuntimes, createRuntime, type RuntimeReport } from "./create.js";
 export type { RuntimeName, RuntimeType } from "./names.js";
-export { parseRuntimeConfig } from "./parse-config.js";
 export type { RuntimeResult } from "./result.js";
 export type {
   ExecuteOptions,

@@ -1,8 +1,8 @@
 /** The configuration as the operator's variables leave it. */
 
-import type { RuntimeConfig, RuntimeConfigInput } from "./config.js";
+import type { RuntimeConfig, RuntimeConfigInput } from "./config/config.js";
+import { parseRuntimeConfig } from "./config/parse-config.js";
 import { readRuntimeEnvironment, type Variables, withEnvironment } from "./environment.js";
-import { parseRuntimeConfig } from "./parse-config.js";
 
 /** How a runtime is chosen, besides its configuration. */
 export type CreateRuntimeOptions = {

@@ -3,12 +3,12 @@
 import { existsSync } from "node:fs";
 
 import { SandboxError } from "../errors.js";
-import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config.js";
+import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config/config.js";
+import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
 import { createRuntime } from "../runtime/create.js";
 import { readRuntimeEnvironment, type Variables } from "../runtime/environment.js";
 import { kKinds } from "../runtime/kinds/all.js";
-import { parseRuntimeConfig } from "../runtime/parse-config.js";
 import type { RuntimeRunner, RuntimeStep } from "../runtime/runtime.js";
 import { RuntimeUnavailableError } from "../runtime/unavailable.js";
 

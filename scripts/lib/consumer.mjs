@@ -1,4 +1,4 @@
-// A small host application that uses the package as its users do; scripts/check-pack.mjs installs
+// A small host application that uses the package as its users do; scripts/checks/pack.mjs installs
 // the package into it in several ways and runs the same checks each time.
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// A fault for scripts/check-sanitizer.mjs to find: loading this into Node runs it. Where the
+// A fault for scripts/checks/sanitizer.mjs to find: loading this into Node runs it. Where the
 // sanitizer does not report it, its silence about native/ would prove nothing.
 #include <pthread.h>
 

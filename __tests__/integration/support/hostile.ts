@@ -13,7 +13,7 @@ import { plainEnvironment } from "./gate.js";
 import { allPids, isAlive, readProc } from "./processes.js";
 import { tempDirectory } from "./temp.js";
 
-const source = fileURLToPath(new URL("../skills/native/hostile-engine.c", import.meta.url));
+const source = fileURLToPath(new URL("../skills/modules/native/hostile-engine.c", import.meta.url));
 
 /** What it says it achieved, 1 or 0 each. */
 export type Loot = {

@@ -11,7 +11,7 @@ import { wat } from "../../support/wat.js";
 import { plainEnvironment } from "./gate.js";
 import { tempDirectory } from "./temp.js";
 
-const sources = fileURLToPath(new URL("../skills", import.meta.url));
+const sources = fileURLToPath(new URL("../skills/modules", import.meta.url));
 
 const kFromC = ["forged", "hog", "json", "passwd", "pours", "sleeps"] as const;
 const kFromText = [

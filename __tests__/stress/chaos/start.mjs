@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const kMain = fileURLToPath(new URL("main.mjs", import.meta.url));
+const kMain = fileURLToPath(new URL("./main.mjs", import.meta.url));
 const kReaperBoundMs = 30_000;
 const kMountShm = 'mount -t tmpfs chaos /dev/shm && exec "$@"';
 const kApart = ["unshare", "--mount", "sh", "-c", kMountShm, "sh"];

@@ -5,18 +5,17 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-
-import { Complaints } from "./complaints.mjs";
-import { HostProcess } from "./host-process.mjs";
-import { judge } from "./judge.mjs";
-import { now, readLedger } from "./ledger.mjs";
+import { HostProcess } from "./host/host-process.mjs";
+import { Complaints } from "./judge/complaints.mjs";
+import { judge } from "./judge/judge.mjs";
+import { now, readLedger } from "./judge/ledger.mjs";
+import { Tally } from "./judge/tally.mjs";
 import { kGoneMs, kGrowthBytes, kPlantedGoneMs } from "./limits.mjs";
-import { Pressure } from "./pressure.mjs";
 import { Random } from "./random.mjs";
-import { Strays } from "./strays.mjs";
-import { Strikes } from "./strikes.mjs";
-import { Tally } from "./tally.mjs";
-import { Traces } from "./traces.mjs";
+import { Pressure } from "./strikes/pressure.mjs";
+import { Strays } from "./strikes/strays.mjs";
+import { Strikes } from "./strikes/strikes.mjs";
+import { Traces } from "./strikes/traces.mjs";
 
 const kHosts = 2;
 const kTickMs = [10, 120];

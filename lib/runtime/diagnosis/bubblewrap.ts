@@ -1,6 +1,6 @@
 /** What to do when bwrap can't build its sandbox, from its own words and the host's settings. Pure. */
 
-import type { RuntimeConfig } from "../config.js";
+import type { RuntimeConfig } from "../config/config.js";
 import type { HostFacts, Sysctl } from "./facts.js";
 
 const kRefused = /not permitted|permission denied|no permissions|RTM_NEW|uid map|\/ slave/i;

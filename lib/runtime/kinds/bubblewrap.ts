@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
-import type { RuntimeConfig } from "../config.js";
-import { kDefaultRuntimeBinds } from "../config-schema.js";
+import type { RuntimeConfig } from "../config/config.js";
+import { kDefaultRuntimeBinds } from "../config/config-schema.js";
 import { bubblewrapFix } from "../diagnosis/bubblewrap.js";
 import { hostPaths, type Mount } from "../mounts.js";
 import { unlessDefault } from "./default-list.js";

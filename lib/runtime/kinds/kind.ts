@@ -1,7 +1,7 @@
 /** What the runtimes differ in: how a runner is made, and what its policy lets through. Pure. */
 
 import type { RunnerOptions } from "../../../types/public.js";
-import type { RuntimeConfig } from "../config.js";
+import type { RuntimeConfig } from "../config/config.js";
 import type { HostFacts } from "../diagnosis/facts.js";
 import type { Mount } from "../mounts.js";
 import type { RuntimeName } from "../names.js";

@@ -1,7 +1,7 @@
 // A batch, whose commands are calls that begin together and settle together.
-import { callStarter, endOf } from "../call.mjs";
+import { callStarter, endOf } from "../calls/call.mjs";
+import { makePlan } from "../calls/plan.mjs";
 import { kPatienceMs } from "../limits.mjs";
-import { makePlan } from "../plan.mjs";
 
 const kMost = 5;
 

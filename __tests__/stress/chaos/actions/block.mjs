@@ -1,5 +1,5 @@
 // Keeps the JavaScript thread busy: deadlines hold, and what has happened is told afterwards.
-import { now } from "../ledger.mjs";
+import { now } from "../judge/ledger.mjs";
 
 export const block = {
   name: "block",

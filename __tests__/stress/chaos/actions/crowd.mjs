@@ -2,9 +2,9 @@
 // which its end gives back, and fails where none is left.
 import { spawnSync } from "node:child_process";
 
-import { makeCall } from "../call.mjs";
+import { makeCall } from "../calls/call.mjs";
+import { closeSession, openSession } from "../calls/opened-session.mjs";
 import { kPatienceMs } from "../limits.mjs";
-import { closeSession, openSession } from "../opened-session.mjs";
 
 const kTake =
   "exec 8>/tmp/lock-1; flock -n 8 || { exec 8>/tmp/lock-2; flock -n 8 || exit 9; }; " +

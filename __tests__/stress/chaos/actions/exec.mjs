@@ -1,6 +1,6 @@
 // A call on any runner.
-import { makeCall } from "../call.mjs";
-import { makePlan } from "../plan.mjs";
+import { makeCall } from "../calls/call.mjs";
+import { makePlan } from "../calls/plan.mjs";
 
 export async function execOn(context, slot) {
   const id = context.nextCall();

@@ -1,6 +1,6 @@
 // A session with a few commands, one after another or at once; then it is closed, in mid-run or not,
 // or left to end by itself or with its runner.
-import { closeSession, openSession, pickParent } from "../opened-session.mjs";
+import { closeSession, openSession, pickParent } from "../calls/opened-session.mjs";
 import { execOn } from "./exec.mjs";
 import { liveOn } from "./spawn.mjs";
 

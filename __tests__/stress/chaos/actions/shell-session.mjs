@@ -1,9 +1,9 @@
 // A session that keeps a shell's state: each step says what the one before it left, and leaves another.
 // A step that is cut off must leave everything as it was. After an outcome that was not planned nothing
 // is known of the state any more, and the session is closed.
-import { makeCall } from "../call.mjs";
+import { makeCall } from "../calls/call.mjs";
+import { closeSession, openSession, pickParent } from "../calls/opened-session.mjs";
 import { kPatienceMs } from "../limits.mjs";
-import { closeSession, openSession, pickParent } from "../opened-session.mjs";
 
 const kMostSteps = 8;
 const kPlaces = ["/", "/usr", "/usr/bin", "/etc"];

@@ -1,6 +1,6 @@
 // A live process on any runner that has them.
-import { makeLiveCall } from "../live-call.mjs";
-import { makeLivePlan } from "../plan.mjs";
+import { makeLiveCall } from "../calls/live-call.mjs";
+import { makeLivePlan } from "../calls/plan.mjs";
 
 /** `method`: "spawn" of a runner, "start" of a session. */
 export async function liveOn(context, slot, method) {

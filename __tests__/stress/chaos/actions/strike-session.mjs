@@ -2,12 +2,12 @@
 // nothing of its command is left: the session must end, and say so. Stopped, it must be woken or ended.
 import { setTimeout as delay } from "node:timers/promises";
 
-import { makeCall } from "../call.mjs";
-import { now } from "../ledger.mjs";
+import { makeCall } from "../calls/call.mjs";
+import { makeLiveCall } from "../calls/live-call.mjs";
+import { closeSession, openSession, pickParent } from "../calls/opened-session.mjs";
+import { now } from "../judge/ledger.mjs";
 import { kGoneMs, kPatienceMs } from "../limits.mjs";
-import { makeLiveCall } from "../live-call.mjs";
-import { closeSession, openSession, pickParent } from "../opened-session.mjs";
-import { ProcessTree, signal, wordsOf } from "../process-tree.mjs";
+import { ProcessTree, signal, wordsOf } from "../strikes/process-tree.mjs";
 
 const kEnded = /could not be proved|first process is gone/;
 

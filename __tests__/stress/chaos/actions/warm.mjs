@@ -1,5 +1,5 @@
 // Fills a pool now; a runner that is closed meanwhile refuses, and one that is struck may fail.
-import { now } from "../ledger.mjs";
+import { now } from "../judge/ledger.mjs";
 
 export const warm = {
   name: "warm",

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 
-const kProgram = new URL("../worker.mjs", import.meta.url);
+const kProgram = new URL("../host/worker.mjs", import.meta.url);
 const kEnds = ["terminated", "terminated", "exited", "finished"];
 
 export const worker = {

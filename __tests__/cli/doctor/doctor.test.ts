@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+
+import { doctorExitCode } from "../../../lib/cli/doctor/doctor.js";
+import { chosenOf, type DoctorReport, median } from "../../../lib/cli/doctor/doctor-report.js";
+import { doctorText } from "../../../lib/cli/doctor/doctor-text.js";
+import { parseRuntimeConfig } from "../../../lib/runtime/config/parse-config.js";
+import type { RuntimeName } from "../../../lib/runtime/names.js";
+
+const kReport: DoctorReport = {
+  version: "1.2.3",
+  nesting: { nested: false, signs: [], proc: "private" },
+  host: {
+    platform: "linux",
+    kernel: "6.8.0",
+    arch: "x64",
+    distribution: { ids: ["ubuntu"], version: "24.04", name: "Ubuntu 24.04 LTS" },
+    uid: 1000,
+    sysctls: {},
+    container: undefined,
+    securityModules: undefined,
+    landlockAbi: 4,
+  },
+  runtimeType: "auto",
+  required: false,
+  chosen: "landlock",
+  runtimes: [
+    {
+      name: "bubblewrap",
+      available: false,
+      state: "broken",
+      reason: "bwrap: setting up uid map: Permission denied",
+      fix: "first line\nsecond line",
+      layers: [],
+      probes: [],
+    },
+    {
+      name: "landlock",
+      available: true,
+      state: "available",
+      layers: ["landlock-fs", "no-sockets"],
+      probes: [
+        { name: "read-secret", verdict: "refused" },
+        { name: "reach-abstract", verdict: "layer", detail: "no-sockets" },
+      ],
+      emptyRunMs: 2.345,
+    },
+    {
+      name: "firejail",
+      available: false,
+      state: "missing",
+      reason: "firejail not found on the host's PATH (/usr/bin)",
+      fix: "install it: apt-get install firejail",
+      layers: [],
+      probes: [],
+    },
+    { name: "native", available: true, state: "available", layers: [], probes: [], emptyRunMs: 1 },
+  ],
+  warnings: ["A and B contradict each other"],
+};
+
+describe("doctorText", () => {
+  const text = doctorText(kReport, false);
+
+  it("tells state, cost, layers, why not and the fix", () => {
+    expect(text).toMatch(/native-runner 1\.2\.3 on Ubuntu 24\.04 LTS, Linux 6\.8\.0, x64\n/);
+    expect(text).toMatch(/Bubblewrap │ broken {8}│ - /);
+    expect(text).toMatch(/Landlock {3}│ available {5}│ 2\.3 ms {4}│ landlock-fs, no-sockets/);
+    expect(text).toMatch(/Native {5}│ not confined {2}│ 1\.0 ms/);
+    expect(text).toContain("  fix: first line\n       second line\n");
+    expect(text).toContain("  layer    reach an abstract socket of the host (no-sockets)");
+    expect(text).toContain("warning: A and B contradict each other");
+    expect(text.split("\n").at(-1)).toBe("auto takes landlock");
+  });
+
+  it("tells what being nested comes to, and nothing of it where we are not", () => {
+    expect(text).not.toContain("nested");
+    const nested = { nested: true, signs: ["/.dockerenv", "bwrap as parent"] };
+    const said = (nesting: DoctorReport["nesting"]) => doctorText({ ...kReport, nesting }, false);
+    expect(said({ ...nested, proc: "private" })).toContain(
+      "\nnested (/.dockerenv, bwrap as parent): a sandbox inside it can mount its own /proc\n",
+    );
+    expect(said({ ...nested, proc: "host" })).toMatch(
+      /nested .*: .* the outer \/proc, read-only\n/,
+    );
+    expect(said({ ...nested, proc: null, reason: "no /proc", fix: "mount one" })).toMatch(
+      /nested .*: no sandbox can be made inside\n {2}why: no \/proc\n {2}fix: mount one\n/,
+    );
+  });
+
+  it("has colours only where they are wanted, and no line beyond 105 columns", () => {
+    expect(text).not.toContain("\x1b");
+    expect(doctorText(kReport, true)).toContain("\x1b[");
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(105);
+  });
+
+  it.each([
+    [{ chosen: null }, "no sandbox works here"],
+    [
+      { chosen: null, required: true },
+      "no sandbox works here, and one is required: nothing will run",
+    ],
+    [{ chosen: null, runtimeType: "firejail" }, "firejail does not work here"],
+    [{ chosen: "landlock", runtimeType: "landlock" }, "landlock works"],
+    [{ chosen: "native" }, "auto runs commands WITHOUT a sandbox"],
+  ] as const)("concludes from %j: %s", (changes, last) => {
+    expect(
+      doctorText({ ...kReport, ...changes }, false)
+        .split("\n")
+        .at(-1),
+    ).toBe(last);
+  });
+});
+
+describe("doctorExitCode", () => {
+  it.each([
+    ["auto", "bubblewrap", 0],
+    ["auto", null, 1],
+    ["auto", "native", 1],
+    ["native", "native", 0],
+    ["firejail", null, 1],
+    ["firejail", "native", 1],
+  ] as const)("of %s that takes %s is %d", (runtimeType, chosen, code) => {
+    expect(doctorExitCode({ ...kReport, runtimeType, chosen })).toBe(code);
+  });
+});
+
+describe("chosenOf", () => {
+  const choose = (config: object, available: RuntimeName[], required = false) =>
+    chosenOf({ config: parseRuntimeConfig(config), required }, new Set(available));
+
+  it("takes what createRuntime would", () => {
+    expect(choose({}, ["landlock", "firejail", "native"])).toBe("landlock");
+    expect(choose({}, ["native"])).toBeNull();
+    expect(choose({ allowFallbackToNative: true }, ["native"])).toBe("native");
+    expect(choose({ allowFallbackToNative: true }, ["native"], true)).toBeNull();
+    expect(choose({ runtimeType: "firejail" }, ["bubblewrap"])).toBeNull();
+    expect(choose({ runtimeType: "native" }, ["native"])).toBe("native");
+    expect(choose({ runtimeType: "native", required: ["seccomp"] }, ["native"])).toBeNull();
+  });
+});
+
+it("median is the lower one", () => {
+  expect(median([3, 1, 2])).toBe(2);
+  expect(median([4, 1, 3, 2])).toBe(2);
+  expect(median([])).toBeUndefined();
+});

@@ -1,0 +1,4 @@
+import { BubblewrapNativeRunner } from "../support/package.js";
+import { describePromises } from "./promises.js";
+
+describePromises("bubblewrap", (options) => new BubblewrapNativeRunner(options));

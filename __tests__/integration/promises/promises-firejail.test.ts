@@ -1,0 +1,6 @@
+import { FirejailNativeRunner } from "../support/package.js";
+import { describePromises } from "./promises.js";
+
+describePromises("firejail", ({ roBinds, ...options }) => {
+  return new FirejailNativeRunner({ ...options, fsReadDirs: roBinds });
+});

@@ -1,0 +1,6 @@
+import { LandlockNativeRunner } from "../support/package.js";
+import { describePromises } from "./promises.js";
+
+describePromises("landlock", ({ roBinds, ...options }) => {
+  return new LandlockNativeRunner({ ...options, fsReadDirs: roBinds });
+});

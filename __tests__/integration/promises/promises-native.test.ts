@@ -1,0 +1,4 @@
+import { LocalNativeRunner } from "../support/package.js";
+import { describePromises } from "./promises.js";
+
+describePromises("native", ({ shadowDir }) => new LocalNativeRunner({ shadowDir }));

@@ -1,0 +1,82 @@
+/** Promise 5 at any moment: a run that is ended in its first milliseconds, a host that dies. */
+
+import { randomInt } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { beforeAll, expect, test } from "vitest";
+
+import { describeSandboxed } from "../support/gate.js";
+import { runHost, startHost } from "../support/host.js";
+import { buildProbe } from "../support/probe.js";
+import { childrenOf, eventually } from "../support/processes.js";
+import { tempDirectory } from "../support/temp.js";
+
+const kMoments = 21;
+const kTries = { strict: 25, warm: 12, compat: 6, local: 6 };
+const kSweepMs = 120_000;
+const kKills = 12;
+
+let probe = "";
+beforeAll(() => {
+  probe = buildProbe(tempDirectory("tools"));
+});
+
+describeSandboxed("5: a run that is ended 0 to 20 ms after its start", () => {
+  const sweeps = Object.entries(kTries).flatMap(([kind, tries]) =>
+    ["abort", "timeout"].map((how) => ({ kind, how, tries })),
+  );
+
+  test.concurrent.for(sweeps)(
+    "$kind, by $how: nothing is left when exec settles",
+    {
+      timeout: kSweepMs,
+    },
+    async ({ kind, how, tries }) => {
+      const args = [kind, how, String(tries), tempDirectory()];
+      const ended = await runHost(probe, "sweep.mjs", { args });
+      expect(ended).toMatchObject({ code: 0, left: [], err: "" });
+      const { kinds, left } = JSON.parse(ended.out);
+      expect(left).toEqual([]);
+      expect(kinds).toEqual({ [how === "abort" ? "aborted" : "timed-out"]: kMoments * tries });
+    },
+  );
+
+  test("while what a careless host leaves is found", async () => {
+    const ended = await runHost(probe, "careless.mjs", { boundMs: 100 });
+    expect(JSON.parse(ended.out.split("\n")[0] ?? "")).toHaveLength(1);
+    expect(ended.code).toBe(97);
+    expect(ended.left).toEqual([expect.stringContaining("sleep")]);
+  });
+});
+
+describeSandboxed("5: a host that ends in mid-run", () => {
+  test("by SIGKILL, at any moment: nothing is left", { timeout: kSweepMs }, async () => {
+    for (let round = 0; round < kKills; round += 1) {
+      const host = startHost(probe, "endless.mjs", { args: [tempDirectory()] });
+      await eventually("the host is ready", () => host.said().includes("ready"));
+      await delay(randomInt(0, 80));
+      const [pid] = childrenOf(host.reaper.pid ?? 0);
+      expect(pid).toBeDefined();
+      if (pid !== undefined) process.kill(pid, "SIGKILL");
+      expect(await host.ended).toMatchObject({ code: 128 + 9, left: [] });
+    }
+  });
+
+  const ends: [string, number][] = [
+    ["exit", 7],
+    ["in-callback", 7],
+    ["abort-and-exit", 7],
+    ["throw", 1],
+    ["reject", 1],
+    ["signal", 128 + 15],
+  ];
+  test.each(ends)("by %s: nothing is left, and it exits with %i", async (how, code) => {
+    const ended = await runHost(probe, "ending.mjs", { args: [how, tempDirectory()] });
+    expect(ended.out).toContain("started");
+    expect(ended).toMatchObject({ code, left: [] });
+  });
+
+  test("a host whose runs are over ends by itself", async () => {
+    const ended = await runHost(probe, "idle.mjs", { args: [tempDirectory()] });
+    expect(ended).toMatchObject({ code: 0, left: [], err: "", out: "[5,5,5]\n" });
+  });
+});

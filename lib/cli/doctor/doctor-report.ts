@@ -1,0 +1,147 @@
+/** What `native-runner doctor` finds out. */
+
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+
+import { loadAddon } from "../../native.js";
+import { nestingSigns } from "../../project/nesting.js";
+import { nestingFor } from "../../project/project-runner.js";
+import type { RuntimeConfig } from "../../runtime/config/config.js";
+import { ConfiguredRuntime } from "../../runtime/configured-runtime.js";
+import { type HostFacts, readHostFacts } from "../../runtime/diagnosis/facts.js";
+import { kKinds } from "../../runtime/kinds/all.js";
+import { kConfiningNames, kRuntimeNames, type RuntimeName } from "../../runtime/names.js";
+import type { Runtime, RuntimeAvailability } from "../../runtime/runtime.js";
+import type { RuntimeSettings } from "../../runtime/settings.js";
+
+const kRuns = 10;
+
+/** One runtime as it is told; `emptyRunMs` is there when it is available. */
+export type DoctorRuntime = RuntimeAvailability & {
+  name: RuntimeName;
+  /** Median of ten runs of `true`, one after the other, in milliseconds. */
+  emptyRunMs?: number;
+};
+
+/** What being inside another sandbox comes to. */
+export type DoctorNesting = {
+  nested: boolean;
+  /** What shows it. */
+  signs: string[];
+  /** "private", or the outer sandbox's, read-only ("host"); null where no sandbox can be made. */
+  proc: "private" | "host" | null;
+  reason?: string;
+  fix?: string;
+};
+
+/** All that is told. `--json` prints it as it is. */
+export type DoctorReport = {
+  version: string;
+  /** Whether this process is in a sandbox or container, and what that leaves to `Bwrap`. */
+  nesting: DoctorNesting;
+  /** `landlockAbi` is undefined where the native addon is missing. */
+  host: HostFacts & { landlockAbi: number | undefined };
+  runtimeType: RuntimeConfig["runtimeType"];
+  required: boolean;
+  /** What `createRuntime` would take; null when it would refuse. */
+  chosen: RuntimeName | null;
+  runtimes: DoctorRuntime[];
+  /** About the operator's variables. */
+  warnings: string[];
+};
+
+function landlockAbi(): number | undefined {
+  try {
+    return loadAddon().landlockAbi();
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws (rejects) where no directory can be made, such as a read-only TMPDIR. */
+async function withFolder<Value>(use: (folder: string) => Promise<Value>): Promise<Value> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function examineNesting(config: RuntimeConfig): Promise<DoctorNesting> {
+  const signs = nestingSigns();
+  const found = { nested: signs.length > 0, signs };
+  try {
+    const nesting = await withFolder((folder) =>
+      nestingFor({
+        bwrapPath: config.bubblewrap.bwrapPath,
+        folders: [folder],
+        projects: [folder],
+        secrets: [],
+        readOnly: [],
+        network: "deny",
+      }),
+    );
+    if (nesting.possible) return { ...found, proc: nesting.flags.hostProc ? "host" : "private" };
+    const { reason, fix } = nesting;
+    return { ...found, proc: null, reason, ...(fix === undefined ? {} : { fix }) };
+  } catch (error) {
+    return { ...found, proc: null, reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** The lower median. */
+export function median(values: readonly number[]): number | undefined {
+  return [...values].sort((a, b) => a - b)[(values.length - 1) >> 1];
+}
+
+async function measure(runtime: Runtime): Promise<number | undefined> {
+  return withFolder(async (shadowDir) => {
+    const runner = runtime.runner({ shadowDir });
+    const times: number[] = [];
+    for (let run = 0; run < kRuns; run += 1) {
+      const start = performance.now();
+      await runner.exec({ argv: ["true"] });
+      times.push(performance.now() - start);
+    }
+    return median(times);
+  });
+}
+
+/** What a choice among these runtimes comes to. Pure. */
+export function chosenOf(
+  { config, required }: Pick<RuntimeSettings, "config" | "required">,
+  available: ReadonlySet<RuntimeName>,
+): RuntimeName | null {
+  const { runtimeType, allowFallbackToNative } = config;
+  const asked: readonly RuntimeName[] = runtimeType === "auto" ? kConfiningNames : [runtimeType];
+  const candidates = allowFallbackToNative ? [...asked, "native" as const] : asked;
+  const mustConfine = required || config.required.length > 0;
+  const fits = (name: RuntimeName) => available.has(name) && !(mustConfine && name === "native");
+  return candidates.find(fits) ?? null;
+}
+
+/** Looks at every runtime, one after the other, so that the measured times are right. */
+export async function examine(version: string, settings: RuntimeSettings): Promise<DoctorReport> {
+  const { config, required, warnings } = settings;
+  const runtimes: DoctorRuntime[] = [];
+  for (const name of kRuntimeNames) {
+    const runtime = new ConfiguredRuntime(kKinds[name], config);
+    const found = await runtime.isAvailable({ refresh: true });
+    const emptyRunMs = found.available ? await measure(runtime) : undefined;
+    runtimes.push({ name, ...found, ...(emptyRunMs === undefined ? {} : { emptyRunMs }) });
+  }
+  const names = runtimes.filter(({ available }) => available).map(({ name }) => name);
+  return {
+    version,
+    nesting: await examineNesting(config),
+    host: { ...readHostFacts(), landlockAbi: landlockAbi() },
+    runtimeType: config.runtimeType,
+    required,
+    chosen: chosenOf(settings, new Set(names)),
+    runtimes,
+    warnings,
+  };
+}

@@ -1,0 +1,108 @@
+/** The doctor's report for people. Pure. */
+
+import Table from "cli-table3";
+import pc from "picocolors";
+
+import { type CanaryProbe, kProbeTitles } from "../../runtime/canary/probe.js";
+import { kKinds } from "../../runtime/kinds/all.js";
+import type { RuntimeState } from "../../runtime/runtime.js";
+import type { DoctorReport, DoctorRuntime } from "./doctor-report.js";
+
+type Colors = ReturnType<typeof pc.createColors>;
+
+const kWidths = [12, 15, 11, 62];
+
+function stateText(runtime: DoctorRuntime, colors: Colors): string {
+  const paint: Record<RuntimeState, (text: string) => string> = {
+    available: runtime.name === "native" ? colors.yellow : colors.green,
+    broken: colors.red,
+    missing: colors.dim,
+  };
+  const text = runtime.available && runtime.name === "native" ? "not confined" : runtime.state;
+  return paint[runtime.state](text);
+}
+
+function cost({ emptyRunMs }: DoctorRuntime): string {
+  return emptyRunMs === undefined ? "-" : `${emptyRunMs.toFixed(1)} ms`;
+}
+
+function row(runtime: DoctorRuntime, colors: Colors): string[] {
+  const { name, available, layers, reason = "" } = runtime;
+  const last = available ? layers.join(", ") : reason.split("\n")[0];
+  return [kKinds[name].title, stateText(runtime, colors), cost(runtime), last || "-"];
+}
+
+function probesText(probes: readonly CanaryProbe[]): string[] {
+  return probes.map(({ name, verdict, detail }) => {
+    return `  ${verdict.padEnd(8)} ${kProbeTitles[name]}${detail ? ` (${detail})` : ""}`;
+  });
+}
+
+function indent(text: string): string {
+  return text.split("\n").join("\n       ");
+}
+
+function details(runtime: DoctorRuntime, colors: Colors): string[] {
+  const { name, available, reason, fix, probes } = runtime;
+  if (available && probes.length === 0) return [];
+  const lines = ["", colors.bold(kKinds[name].title)];
+  if (!available && reason) lines.push(`  why: ${indent(reason)}`);
+  if (fix) lines.push(`  fix: ${indent(fix)}`);
+  if (probes.length > 0) lines.push("  proof: what a test command tried", ...probesText(probes));
+  return lines;
+}
+
+function heading({ version, host }: DoctorReport): string {
+  const place = host.container === undefined ? "" : `, in a container (${host.container})`;
+  const system = host.platform === "linux" ? "Linux" : host.platform;
+  const { name } = host.distribution;
+  return `native-runner ${version} on ${name}, ${system} ${host.kernel}, ${host.arch}${place}`;
+}
+
+const kProcTexts = {
+  private: "a sandbox inside it can mount its own /proc",
+  host: "a sandbox inside it shows the outer /proc, read-only",
+} as const;
+
+function nestingText({ nesting }: DoctorReport): string[] {
+  const { nested, signs, proc, reason, fix } = nesting;
+  if (!nested) return [];
+  const lines = [
+    `nested (${signs.join(", ")}): ${proc === null ? "no sandbox can be made inside" : kProcTexts[proc]}`,
+  ];
+  if (proc === null && reason) lines.push(`  why: ${indent(reason)}`);
+  if (proc === null && fix) lines.push(`  fix: ${indent(fix)}`);
+  return lines;
+}
+
+function conclusion(report: DoctorReport): string {
+  const { runtimeType, chosen, required } = report;
+  if (chosen === "native") return `${runtimeType} runs commands WITHOUT a sandbox`;
+  if (chosen !== null)
+    return runtimeType === chosen ? `${chosen} works` : `${runtimeType} takes ${chosen}`;
+  const what =
+    runtimeType === "auto" ? "no sandbox works here" : `${runtimeType} does not work here`;
+  return required ? `${what}, and one is required: nothing will run` : what;
+}
+
+/** The report as lines of text, with colours where they are wanted. */
+export function doctorText(report: DoctorReport, useColors: boolean): string {
+  const colors = pc.createColors(useColors);
+  const table = new Table({
+    head: ["Runtime", "State", "Empty run", "Layers in force, or why not"],
+    colWidths: kWidths,
+    wordWrap: true,
+    style: { head: [], border: [] },
+  });
+  table.push(...report.runtimes.map((runtime) => row(runtime, colors)));
+  const lines = [
+    heading(report),
+    ...nestingText(report),
+    table.toString(),
+    ...report.runtimes.flatMap((runtime) => details(runtime, colors)),
+    "",
+    ...report.warnings.map((warning) => colors.yellow(`warning: ${warning}`)),
+    colors.bold(conclusion(report)),
+  ];
+  return lines.join("\n");
+}

@@ -1,0 +1,37 @@
+import type { RuntimeConfigInput } from "../../runtime/config/config.js";
+import { loadRuntimeConfig } from "../../runtime/config/config-file.js";
+import type { RuntimeType } from "../../runtime/names.js";
+import { runtimeSettings } from "../../runtime/settings.js";
+import { variablesFor } from "../runtime-choice.js";
+import { watchOutput } from "../terminal.js";
+import { packageVersion } from "../version.js";
+import { type DoctorReport, examine } from "./doctor-report.js";
+import { doctorText } from "./doctor-text.js";
+
+/** As commander hands them over. */
+export type DoctorOptions = { json?: boolean; config?: string; runtime?: RuntimeType };
+
+/** NO_COLOR as no-color.org has it. */
+function wantsColors(): boolean {
+  return process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+}
+
+/** 0 when what was asked for confines, or is native by its name; else 1. */
+export function doctorExitCode({ chosen, runtimeType }: DoctorReport): number {
+  return chosen !== null && (chosen !== "native" || runtimeType === "native") ? 0 : 1;
+}
+
+/** `native-runner doctor`: which runtimes work here, proved, and what would help the others. */
+export async function doctor(options: DoctorOptions): Promise<void> {
+  watchOutput(() => {});
+  const config: RuntimeConfigInput =
+    options.config === undefined ? {} : await loadRuntimeConfig(options.config);
+  const settings = runtimeSettings(
+    { ...config, runtimeType: options.runtime ?? config.runtimeType },
+    { environment: variablesFor(options.runtime, process.env) },
+  );
+  const report = await examine(packageVersion(), settings);
+  const text = options.json ? JSON.stringify(report, null, 2) : doctorText(report, wantsColors());
+  process.stdout.write(`${text}\n`);
+  process.exitCode ??= doctorExitCode(report);
+}
