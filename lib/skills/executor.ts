@@ -147,7 +147,7 @@ export class WasmSkillExecutor {
 
     const began = performance.now();
     const ran = shouldUseOsSandbox(own.trustTier)
-      ? await this.#behindBothWalls(engine, request, signal)
+      ? await this.#inOsSandbox(engine, request, signal)
       : await this.#direct(engine, request, signal);
     return settle(ran.answer, {
       skill: own.manifest.name,
@@ -164,7 +164,7 @@ export class WasmSkillExecutor {
     await this.#shelf.node.close?.();
   }
 
-  async #behindBothWalls(
+  async #inOsSandbox(
     engine: SkillEngine,
     request: SkillRequest,
     signal: AbortSignal | undefined,

@@ -22,13 +22,13 @@ namespace {
 
 // First of all: no command, of whatever user, may look into us, take our descriptors or write to
 // our executable by way of /proc/1 (CVE-2019-5736).
-void Hide() {
+void MakeUndumpable() {
   kernel::Control(PR_SET_DUMPABLE, 0);
   kernel::Control(PR_SET_NAME, reinterpret_cast<unsigned long>("launcher"));
 }
 
 // From the order on: in the process that will be the command's parent.
-int Carry(MappedOrder& order) {
+int EnterLayersAndRun(MappedOrder& order) {
   Control control;
   Refusal refusal;
   Landlock landlock;
@@ -66,7 +66,7 @@ int Carry(MappedOrder& order) {
 }
 
 int Main() {
-  Hide();
+  MakeUndumpable();
   PrepareSignals();
   CloseInheritedDescriptors();
 
@@ -75,7 +75,7 @@ int Main() {
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
   const bool makes_init = (order.header.flags & kOrderMakeInit) != 0;
-  return makes_init && RunAsInit(order, Carry) ? 0 : Carry(order);
+  return makes_init && RunAsInit(order, EnterLayersAndRun) ? 0 : EnterLayersAndRun(order);
 }
 
 }  // namespace

@@ -32,12 +32,13 @@ inline constexpr int kStateDescriptor = 83;  // one that no script is likely to 
 inline constexpr int kControlDescriptor = 3;
 
 enum class ReportKind : std::uint32_t {
-  kReady = 1,     // carries our pidfd (SCM_RIGHTS) when pidfd_open(2) works; all checks passed
-  kRefused = 2,   // a required layer is not in force or the order is bad: `error`, `text`
-  kFailed = 3,    // execve(2) of the command failed with `error`
-  kExited = 4,    // the command ended: `wait_status` and usage; nothing of the tree is left
-                  // except, in a pid namespace, ourselves
-  kStanding = 5,  // set-up is over, no order has come yet, or an end in its place; has our pidfd
+  kReady = 1,    // carries our pidfd (SCM_RIGHTS) when pidfd_open(2) works; all checks passed
+  kRefused = 2,  // a required layer is not in force or the order is bad: `error`, `text`
+  kFailed = 3,   // execve(2) of the command failed with `error`
+  kExited = 4,   // the command ended: `wait_status` and usage; nothing of the tree is left
+                 // except, in a pid namespace, ourselves
+  kAwaitingOrder =
+      5,          // set-up is over, no order has come yet, or an end in its place; has our pidfd
   kTerminal = 6,  // before kReady: carries the master side of the command's terminal
 };
 

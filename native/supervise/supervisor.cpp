@@ -27,7 +27,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   if (failed != 0) return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
   made->wake_.data = made.get();
   uv_async_init(&made->loop_, &made->wake_,
-                [](uv_async_t* wake) { static_cast<Supervisor*>(wake->data)->OnOrders(); });
+                [](uv_async_t* wake) { static_cast<Supervisor*>(wake->data)->OnMessages(); });
   made->shared_.loop = &made->loop_;
   made->shared_.launcher = std::move(*launcher);
   made->shared_.null_device = std::move(*null_device);
@@ -65,31 +65,31 @@ void Supervisor::Submit(Job job) {
   Post(std::move(job));
 }
 void Supervisor::Abort(std::uint64_t run) {
-  Post(AbortOrder{run});
+  Post(AbortRequest{run});
 }
-void Supervisor::Direct(std::uint64_t run, LiveOrder order) {
-  Post(Direction{run, std::move(order)});
+void Supervisor::Apply(std::uint64_t run, LiveAction action) {
+  Post(LiveMessage{run, std::move(action)});
 }
 void Supervisor::Submit(PoolRequest request) {
   Post(std::move(request));
 }
 void Supervisor::OpenSession(std::uint64_t session, std::shared_ptr<const SessionRuntime> runtime) {
-  Post(SessionOrder{session, std::move(runtime)});
+  Post(SessionRequest{session, std::move(runtime)});
 }
 void Supervisor::CloseSession(std::uint64_t session) {
-  Post(SessionOrder{session, nullptr});
+  Post(SessionRequest{session, nullptr});
 }
 void Supervisor::Close() {
-  Post(CloseOrder{});
+  Post(CloseRequest{});
 }
 
-void Supervisor::Post(Order order) {
+void Supervisor::Post(Message message) {
   bool is_first = false;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    orders_.push_back(std::move(order));
-    is_first = orders_.size() == 1;
+    messages_.push_back(std::move(message));
+    is_first = messages_.size() == 1;
     ++wakers_;  // the handle stays open until we have used it
   }
   // Outside the lock, so that the thread that is woken does not have to wait for it.
@@ -97,24 +97,24 @@ void Supervisor::Post(Order order) {
   --wakers_;
 }
 
-void Supervisor::OnOrders() {
-  std::vector<Order> orders;
+void Supervisor::OnMessages() {
+  std::vector<Message> messages;
   {
     const std::lock_guard lock(mutex_);
-    orders.swap(orders_);
+    messages.swap(messages_);
   }
-  for (Order& order : orders) {
-    if (auto* job = std::get_if<Job>(&order)) {
+  for (Message& message : messages) {
+    if (auto* job = std::get_if<Job>(&message)) {
       Take(std::move(*job));
-    } else if (auto* direction = std::get_if<Direction>(&order)) {
-      if (const auto found = runs_.find(direction->run); found != runs_.end()) {
-        found->second->Do(std::move(direction->order));
+    } else if (auto* live = std::get_if<LiveMessage>(&message)) {
+      if (const auto found = runs_.find(live->run); found != runs_.end()) {
+        found->second->Apply(std::move(live->action));
       }
-    } else if (const auto* abort = std::get_if<AbortOrder>(&order)) {
+    } else if (const auto* abort = std::get_if<AbortRequest>(&message)) {
       AbortRun(abort->run);
-    } else if (const auto* request = std::get_if<PoolRequest>(&order)) {
+    } else if (const auto* request = std::get_if<PoolRequest>(&message)) {
       ServePool(*request);
-    } else if (const auto* session = std::get_if<SessionOrder>(&order)) {
+    } else if (const auto* session = std::get_if<SessionRequest>(&message)) {
       ServeSession(*session);
     } else {
       BeginClose();
@@ -158,15 +158,15 @@ void Supervisor::Begin(Job job) {
   if (is_live) {
     listener.on_event = [this, id](LiveEvent event) { listener_->OnEvent(id, event); };
   }
-  const SandboxPools::Place place =
-      job.request.plan_only || is_live ? SandboxPools::Place() : std::move(job.pool);
-  const std::uint64_t pool = place.number;
+  const PoolReference reference =
+      job.request.plan_only || is_live ? PoolReference() : std::move(job.pool);
+  const std::uint64_t pool = reference.number;
   const auto lane = is_live ? std::nullopt : std::optional(job.lane);
   listener.on_end = [this, id, lane, pool](RunResult result) {
     OnRunEnd(id, lane, pool, std::move(result));
   };
   listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
-  job.request.may_stand = pools_.RunStarts(place, job.runtime);
+  job.request.may_stand = pools_.RunStarts(reference, job.runtime);
   auto run = std::make_shared<Run>(shared_, std::move(job.runtime), std::move(job.request),
                                    std::move(listener));
   runs_.emplace(id, run);
@@ -226,7 +226,7 @@ void Supervisor::ServePool(const PoolRequest& request) {
   }
 }
 
-void Supervisor::ServeSession(const SessionOrder& order) {
+void Supervisor::ServeSession(const SessionRequest& order) {
   const std::uint64_t id = order.session;
   if (!order.opens) {
     const auto found = sessions_.find(id);

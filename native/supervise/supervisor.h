@@ -63,18 +63,18 @@ class Supervisor {
     std::size_t lane_width = 1;
     std::shared_ptr<const Runtime> runtime;
     ExecRequest request;
-    SandboxPools::Place pool = {};
+    PoolReference pool = {};
   };
   void Submit(Job job);
   void Abort(std::uint64_t run);
   // For a live process.
-  void Direct(std::uint64_t run, LiveOrder order);
+  void Apply(std::uint64_t run, LiveAction action);
 
   // Makes what is missing in a runner's pool; ends all in it, for good. `request` is unique.
   struct PoolRequest {
     std::uint64_t request = 0;
     bool closes = false;
-    SandboxPools::Place pool;
+    PoolReference pool;
     std::shared_ptr<const Runtime> runtime;
   };
   void Submit(PoolRequest request);
@@ -88,19 +88,20 @@ class Supervisor {
   void Close();
 
  private:
-  struct AbortOrder {
+  struct AbortRequest {
     std::uint64_t run;
   };
-  struct Direction {
+  struct LiveMessage {
     std::uint64_t run;
-    LiveOrder order;
+    LiveAction action;
   };
-  struct SessionOrder {
+  struct SessionRequest {
     std::uint64_t session;
     std::shared_ptr<const SessionRuntime> opens;  // none: it is to be closed
   };
-  struct CloseOrder {};
-  using Order = std::variant<Job, AbortOrder, Direction, PoolRequest, SessionOrder, CloseOrder>;
+  struct CloseRequest {};
+  using Message =
+      std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest, CloseRequest>;
   struct Lane {
     std::size_t in_flight = 0;
     std::deque<Job> waiting;
@@ -110,8 +111,8 @@ class Supervisor {
       : listener_(listener), pools_(shared_, [this] { CloseLoopIfDone(); }) {}
 
   static void Main(void* self);
-  void Post(Order order);
-  void OnOrders();
+  void Post(Message message);
+  void OnMessages();
   void Take(Job job);
   void Fill(std::uint64_t lane);
   void Begin(Job job);
@@ -120,7 +121,7 @@ class Supervisor {
   void OnRunEnd(std::uint64_t run, std::optional<std::uint64_t> lane, std::uint64_t pool,
                 RunResult result);
   void ServePool(const PoolRequest& request);
-  void ServeSession(const SessionOrder& order);
+  void ServeSession(const SessionRequest& order);
   void BeginClose();
   void CloseLoopIfDone();
 
@@ -131,7 +132,7 @@ class Supervisor {
   bool thread_started_ = false;
 
   std::mutex mutex_;  // guards the next two
-  std::vector<Order> orders_;
+  std::vector<Message> messages_;
   bool closed_ = false;
   std::atomic<int> wakers_ = 0;  // who is about to use wake_
 

@@ -116,18 +116,18 @@ void EnvironmentState::Abort(std::uint64_t run) {
   if (supervisor_ && !tearing_down_) supervisor_->Abort(run);
 }
 
-void EnvironmentState::Direct(std::uint64_t run, LiveOrder order) {
-  if (supervisor_ && !tearing_down_) supervisor_->Direct(run, std::move(order));
+void EnvironmentState::Apply(std::uint64_t run, LiveAction action) {
+  if (supervisor_ && !tearing_down_) supervisor_->Apply(run, std::move(action));
 }
 
 void EnvironmentState::AbortAndWait(std::uint64_t run) {
   constexpr int kBoundMs = 2000;
   Abort(run);
-  for (int waited = 0; waited < kBoundMs && !HasEnded(run); ++waited)
+  for (int waited = 0; waited < kBoundMs && !RunHasEnded(run); ++waited)
     uv_sleep(1);
 }
 
-bool EnvironmentState::HasEnded(std::uint64_t run) {
+bool EnvironmentState::RunHasEnded(std::uint64_t run) {
   if (!waiting_.contains(run)) return true;
   const std::lock_guard lock(mutex_);
   return std::any_of(news_.begin(), news_.end(), [run](const News& news) {

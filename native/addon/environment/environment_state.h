@@ -50,13 +50,13 @@ class EnvironmentState final : public RunListener {
     std::uint64_t lane = 0;
     std::size_t lane_width = 0;  // 0: the default
     ExecRequest request;
-    SandboxPools::Place pool;
+    PoolReference pool;
   };
 
   // Returns the run's number, or 0 with a JavaScript exception pending.
   std::uint64_t Submit(Submission submission, Waiting waiting);
   void Abort(std::uint64_t run);
-  void Direct(std::uint64_t run, LiveOrder order);
+  void Apply(std::uint64_t run, LiveAction action);
   // Aborts it and blocks until its end is proved, two seconds at most: for a process that is about
   // to exit, whose loop will deliver nothing any more.
   void AbortAndWait(std::uint64_t run);
@@ -126,7 +126,7 @@ class EnvironmentState final : public RunListener {
 
   bool StartSupervisor();
   void Post(News news);
-  bool HasEnded(std::uint64_t run);
+  bool RunHasEnded(std::uint64_t run);
   void Deliver();
   void DeliverChunk(const Chunk& chunk);
   void DeliverEvent(const Event& event);

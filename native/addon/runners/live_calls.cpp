@@ -23,29 +23,29 @@ void RunnerCore::Write(const Napi::CallbackInfo& info) {
   if (!info[1].IsTypedArray()) return;
   const auto bytes = info[1].As<Napi::Uint8Array>();
   const std::uint8_t* const data = bytes.Data();
-  state_->Direct(NumberIn(info[0]), WriteInput{{data, data + bytes.ByteLength()}});
+  state_->Apply(NumberIn(info[0]), WriteInput{{data, data + bytes.ByteLength()}});
 }
 
 void RunnerCore::EndInput(const Napi::CallbackInfo& info) {
-  state_->Direct(NumberIn(info[0]), native_runner::EndInput{});
+  state_->Apply(NumberIn(info[0]), native_runner::EndInput{});
 }
 
 void RunnerCore::Grant(const Napi::CallbackInfo& info) {
-  state_->Direct(NumberIn(info[0]), GrantOutput{StreamIn(info[1]), NumberIn(info[2])});
+  state_->Apply(NumberIn(info[0]), GrantOutput{StreamIn(info[1]), NumberIn(info[2])});
 }
 
 void RunnerCore::CloseOutput(const Napi::CallbackInfo& info) {
-  state_->Direct(NumberIn(info[0]), native_runner::CloseOutput{StreamIn(info[1])});
+  state_->Apply(NumberIn(info[0]), native_runner::CloseOutput{StreamIn(info[1])});
 }
 
 void RunnerCore::Signal(const Napi::CallbackInfo& info) {
-  state_->Direct(NumberIn(info[0]), SendSignal{static_cast<int>(NumberIn(info[1]))});
+  state_->Apply(NumberIn(info[0]), SendSignal{static_cast<int>(NumberIn(info[1]))});
 }
 
 void RunnerCore::Resize(const Napi::CallbackInfo& info) {
   Reader reader(info.Env());
   if (const auto size = ReadTerminalSize(reader, info[1], "size")) {
-    state_->Direct(NumberIn(info[0]), ResizeTerminal{*size});
+    state_->Apply(NumberIn(info[0]), ResizeTerminal{*size});
   }
 }
 

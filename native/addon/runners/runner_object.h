@@ -57,7 +57,7 @@ class RunnerCore {
 
   EnvironmentState* state_;  // lives as long as the environment runs JavaScript
   std::shared_ptr<EnvironmentState*> tie_;
-  SandboxPools::Place pool_;
+  PoolReference pool_;
   std::shared_ptr<const SessionRuntime> session_runtime_;
   std::uint64_t session_ = 0;  // 0: there is none
   std::shared_ptr<const Runtime> runtime_;

@@ -32,7 +32,7 @@ int Fail(StartFailure* failure, StartFailure::Step step, long result) {
 
 // In the command's process. The order matters: the filter comes last, so that it need not allow
 // what the steps before it call.
-int Become(void* argument) {
+int ExecuteCommand(void* argument) {
   const Start& start = *static_cast<Start*>(argument);
   const OrderHeader& header = start.order->header;
   StartFailure* failure = start.failure;
@@ -64,7 +64,7 @@ pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, StartFail
   alignas(16) char stack[kStackBytes];  // NOLINT(cppcoreguidelines-pro-type-member-init): untouched
   Start start{&order, &landlock, failure};
   const long pid =
-      kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + sizeof stack, Become, &start);
+      kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + sizeof stack, ExecuteCommand, &start);
   if (pid < 0) {
     Fail(failure, StartFailure::Step::kProcess, pid);
     return -1;

@@ -143,7 +143,7 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   long got = Receive(&kind, order, MSG_DONTWAIT);
   const bool is_to_end = got == 1 && kind == kKillMessage;
   // Whoever wants our end before we have said a word needs our pidfd to see it.
-  if (got == -EAGAIN || is_to_end) Announce(ReportKind::kStanding, 0);
+  if (got == -EAGAIN || is_to_end) Announce(ReportKind::kAwaitingOrder, 0);
   if (got == -EAGAIN) got = Receive(&kind, order, 0);
   while (got == 1 && PlaceOf(kind) >= 0 && order->descriptor >= 0) {
     if (!Move(order->descriptor, PlaceOf(kind))) return Received::kNonsense;

@@ -13,9 +13,9 @@ namespace native_runner {
 namespace {
 
 // What stands at a path; of two at the same path the first kind wins.
-enum class Role { kFolder, kSecretDirectory, kSecretFile, kStandIn, kProtected, kPinned };
+enum class Role { kFolder, kSecretDirectory, kSecretFile, kPlaceholder, kProtected, kPinned };
 
-struct Place {
+struct ProjectMount {
   std::string path;
   Role role = Role::kFolder;
   int descriptor = -1;
@@ -28,33 +28,35 @@ bool IsCovered(const Paths& by, std::string_view path) {
                      [path](const std::string& above) { return PathCovers(above, path); });
 }
 
-void AddPlaces(std::vector<Place>& places, const Paths& paths, Role role) {
+void AddMounts(std::vector<ProjectMount>& mounts, const Paths& paths, Role role) {
   for (const std::string& path : paths)
-    places.push_back({NormalPath(path), role, -1});
+    mounts.push_back({NormalPath(path), role, -1});
 }
 
 // Parents before what lies in them.
-std::vector<Place> SortedPlaces(const ProjectPolicy& policy, const ProjectFacts& facts,
-                                int first_descriptor) {
-  std::vector<Place> places;
+std::vector<ProjectMount> SortedMounts(const ProjectPolicy& policy, const ProjectFacts& facts,
+                                       int first_descriptor) {
+  std::vector<ProjectMount> mounts;
   for (std::size_t i = 0; i < policy.folders.size(); ++i) {
     const int descriptor = first_descriptor < 0 ? -1 : first_descriptor + static_cast<int>(i);
-    places.push_back({NormalPath(policy.folders[i]), Role::kFolder, descriptor});
+    mounts.push_back({NormalPath(policy.folders[i]), Role::kFolder, descriptor});
   }
-  AddPlaces(places, facts.host.secret_directories, Role::kSecretDirectory);
-  AddPlaces(places, facts.host.secret_files, Role::kSecretFile);
-  AddPlaces(places, facts.stand_ins, facts.host.bwrap_perms ? Role::kStandIn : Role::kProtected);
-  AddPlaces(places, facts.protected_paths, Role::kProtected);
-  AddPlaces(places, facts.pinned, Role::kPinned);
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+  AddMounts(mounts, facts.host.secret_directories, Role::kSecretDirectory);
+  AddMounts(mounts, facts.host.secret_files, Role::kSecretFile);
+  AddMounts(mounts, facts.placeholders,
+            facts.host.bwrap_perms ? Role::kPlaceholder : Role::kProtected);
+  AddMounts(mounts, facts.protected_paths, Role::kProtected);
+  AddMounts(mounts, facts.pinned, Role::kPinned);
+  std::sort(mounts.begin(), mounts.end(), [](const ProjectMount& a, const ProjectMount& b) {
     const auto left = PathComponents(a.path);
     const auto right = PathComponents(b.path);
     return left != right ? left < right : a.role < b.role;
   });
-  const auto last = std::unique(places.begin(), places.end(),
-                                [](const Place& a, const Place& b) { return a.path == b.path; });
-  places.erase(last, places.end());
-  return places;
+  const auto last =
+      std::unique(mounts.begin(), mounts.end(),
+                  [](const ProjectMount& a, const ProjectMount& b) { return a.path == b.path; });
+  mounts.erase(last, mounts.end());
+  return mounts;
 }
 
 Mount OnTarget(Mount::Kind kind, const std::string& target) {
@@ -72,38 +74,38 @@ class PlaceMounts {
   PlaceMounts(std::vector<Mount>* mounts, Paths hidden)
       : mounts_(mounts), hidden_(std::move(hidden)) {}
 
-  void Add(const Place& place) {
-    const bool in_folder = IsCovered(folders_, place.path);
-    switch (place.role) {
+  void Add(const ProjectMount& mount) {
+    const bool in_folder = IsCovered(folders_, mount.path);
+    switch (mount.role) {
       case Role::kFolder:
-        mounts_->push_back(Bind(Mount::Kind::kBind, place.path, place.descriptor));
-        folders_.push_back(place.path);
+        mounts_->push_back(Bind(Mount::Kind::kBind, mount.path, mount.descriptor));
+        folders_.push_back(mount.path);
         break;
       case Role::kSecretDirectory:
-        if (IsHidden(place.path, in_folder)) return;
-        mounts_->push_back(OnTarget(Mount::Kind::kTmpfs, place.path));
-        masks_.push_back(place.path);
-        closed_.push_back(place.path);
+        if (IsHidden(mount.path, in_folder)) return;
+        mounts_->push_back(OnTarget(Mount::Kind::kTmpfs, mount.path));
+        masks_.push_back(mount.path);
+        closed_.push_back(mount.path);
         break;
       case Role::kSecretFile:
-        if (IsHidden(place.path, in_folder)) return;
+        if (IsHidden(mount.path, in_folder)) return;
         mounts_->push_back(
-            {.kind = Mount::Kind::kReadOnlyBind, .source = "/dev/null", .target = place.path});
-        closed_.push_back(place.path);
+            {.kind = Mount::Kind::kReadOnlyBind, .source = "/dev/null", .target = mount.path});
+        closed_.push_back(mount.path);
         break;
-      case Role::kStandIn:  // several times cheaper than a bind
-        if (IsCovered(closed_, place.path)) return;
-        mounts_->push_back(OnTarget(Mount::Kind::kEmpty, place.path));
-        closed_.push_back(place.path);
+      case Role::kPlaceholder:  // several times cheaper than a bind
+        if (IsCovered(closed_, mount.path)) return;
+        mounts_->push_back(OnTarget(Mount::Kind::kEmpty, mount.path));
+        closed_.push_back(mount.path);
         break;
       case Role::kProtected:
-        if (IsCovered(closed_, place.path)) return;
-        mounts_->push_back(Bind(Mount::Kind::kReadOnlyBind, place.path));
-        closed_.push_back(place.path);
+        if (IsCovered(closed_, mount.path)) return;
+        mounts_->push_back(Bind(Mount::Kind::kReadOnlyBind, mount.path));
+        closed_.push_back(mount.path);
         break;
       case Role::kPinned:
-        if (IsCovered(closed_, place.path)) return;
-        mounts_->push_back(Bind(Mount::Kind::kBind, place.path));
+        if (IsCovered(closed_, mount.path)) return;
+        mounts_->push_back(Bind(Mount::Kind::kBind, mount.path));
         break;
     }
   }
@@ -202,8 +204,8 @@ BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& fact
     mounts.push_back(Bind(Mount::Kind::kReadOnlyBind, path));
 
   PlaceMounts placed(&mounts, facts.scratch);
-  for (const Place& place : SortedPlaces(policy, facts, first_descriptor))
-    placed.Add(place);
+  for (const ProjectMount& mount : SortedMounts(policy, facts, first_descriptor))
+    placed.Add(mount);
 
   // From here on only the folders and what is private can be written.
   for (const std::string& mask : placed.masks())

@@ -34,7 +34,7 @@ struct ProjectFacts {
   std::vector<std::string> shown;    // in them, shown again read-only
   std::vector<std::string> pinned;   // directories above `protected_paths`
   std::vector<std::string> protected_paths;
-  std::vector<std::string> stand_ins;  // empty directories in place of what is not there
+  std::vector<std::string> placeholders;  // empty directories in place of what is not there
 };
 
 // kInvalidValue, naming the field.

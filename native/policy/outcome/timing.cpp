@@ -13,7 +13,7 @@ std::uint64_t EarlierKnown(std::uint64_t known, std::uint64_t other) {
 
 }  // namespace
 
-Timing TimingOf(const RunMoments& moments) {
+Timing TimingOf(const RunTimestamps& moments) {
   const auto us = [](std::uint64_t ns) { return ns / kNanosecondsPerMicrosecond; };
   const std::uint64_t ended = moments.ended;
   const std::uint64_t started = moments.started == 0 ? ended : std::min(moments.started, ended);

@@ -7,7 +7,7 @@ namespace native_runner {
 // The moments of one run, in nanoseconds of CLOCK_MONOTONIC, which is one for all processes of a
 // host; 0: it did not come to that, or nobody knows when. Two are the launcher's, who knows them
 // first: its reports are read late, to save wake-ups.
-struct RunMoments {
+struct RunTimestamps {
   std::uint64_t submitted = 0;      // by the caller
   std::uint64_t started = 0;        // its turn came; the deadline counts from here
   std::uint64_t ready = 0;          // the sandbox stands, the command is about to start (launcher)
@@ -27,6 +27,6 @@ struct Timing {
 
 // Moments that contradict each other (a launcher with a clock of its own) shorten parts, and never
 // make one negative.
-Timing TimingOf(const RunMoments& moments);
+Timing TimingOf(const RunTimestamps& moments);
 
 }  // namespace native_runner

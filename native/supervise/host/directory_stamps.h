@@ -16,7 +16,7 @@ class DirectoryStamps {
   void Add(const std::string& directory);
 
   // For a name that is found along directories which were not added.
-  void Distrust() { trusted_ = false; }
+  void Invalidate() { trusted_ = false; }
 
   // False as soon as one of them is another one, is gone or came, or has changed; always where the
   // stamps can't tell: a symbolic link among them, or one that had changed so shortly before it

@@ -65,10 +65,10 @@ FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan) {
   }
   for (const Mount& mount : plan.mounts) {
     const bool by_path = IsBind(mount) && mount.descriptor < 0;
-    if (by_path) made.places.push_back({mount.source, false});
+    if (by_path) made.paths.push_back({mount.source, false});
     const bool is_same = by_path && mount.source == mount.target;
     if (!is_same && mount.kind != Mount::Kind::kWord && IsOnHost(mount, plan.mounts)) {
-      made.places.push_back({mount.target, true});
+      made.paths.push_back({mount.target, true});
     }
   }
   return made;
@@ -83,7 +83,7 @@ Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch*
   text = std::move(*state);
   text += plan.options;
   Look(workspace, "", AT_EMPTY_PATH, false, &text);
-  for (const auto& [path, is_mount_point] : plan.places) {
+  for (const auto& [path, is_mount_point] : plan.paths) {
     const int flags = is_mount_point ? AT_SYMLINK_NOFOLLOW : 0;
     Look(AT_FDCWD, path.c_str(), flags, is_mount_point, &text);
   }
@@ -92,7 +92,7 @@ Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch*
 
 std::vector<std::string> MountPointsOf(const FingerprintPlan& plan) {
   std::vector<std::string> paths;
-  for (const auto& [path, is_mount_point] : plan.places) {
+  for (const auto& [path, is_mount_point] : plan.paths) {
     if (is_mount_point) paths.push_back(path);
   }
   return paths;

@@ -21,13 +21,13 @@ struct Fingerprint {
 
 // What of a plan goes into its fingerprints, worked out once. Pure.
 struct FingerprintPlan {
-  struct Place {
+  struct WatchedPath {
     std::string path;
     bool is_mount_point = false;  // else it is bound
   };
   std::string options;
   std::uint64_t tmp_bytes = 0;
-  std::vector<Place> places;
+  std::vector<WatchedPath> paths;
 };
 FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan);
 

@@ -51,7 +51,7 @@ std::string LinkText(const std::string& path, const std::string& real) {
   return !text.empty() && "/" + text == real ? text : real;
 }
 
-constexpr std::size_t kMostPlaces = 256;  // callers may name other roBinds in each runner
+constexpr std::size_t kMostPaths = 256;  // callers may name other roBinds in each runner
 
 }  // namespace
 
@@ -66,28 +66,28 @@ Host::Kind Host::KindOf(const std::string& path) {
 
 void Host::Refresh() {
   const uid_t before = std::exchange(euid_, geteuid());
-  if (before == euid_ && places_.size() <= kMostPlaces && stamps_.Unchanged()) return;
+  if (before == euid_ && paths_.size() <= kMostPaths && stamps_.Unchanged()) return;
   stamps_ = {};
-  places_.clear();
+  paths_.clear();
   secrets_.reset();
 }
 
-const Host::Place& Host::PlaceOf(const std::string& path) {
-  if (const auto known = places_.find(path); known != places_.end()) return known->second;
+const Host::PathFacts& Host::FactsOf(const std::string& path) {
+  if (const auto known = paths_.find(path); known != paths_.end()) return known->second;
   stamps_.AddAbove(path);
-  Place place{KindOf(path), {}};
-  if (place.kind != Kind::kMissing) {
+  PathFacts facts{KindOf(path), {}};
+  if (facts.kind != Kind::kMissing) {
     const std::string real = RealPath(path);
-    if (real == path && place.kind == Kind::kLink) {  // to nowhere, and who knows until when
-      place.kind = Kind::kMissing;
-      stamps_.Distrust();
+    if (real == path && facts.kind == Kind::kLink) {  // to nowhere, and who knows until when
+      facts.kind = Kind::kMissing;
+      stamps_.Invalidate();
     } else if (real != path) {
       stamps_.AddAbove(real);
-      if (!LeadsStraight(path, real)) stamps_.Distrust();
-      place.link = LinkText(path, real);
+      if (!LeadsStraight(path, real)) stamps_.Invalidate();
+      facts.link = LinkText(path, real);
     }
   }
-  return places_.emplace(path, std::move(place)).first->second;
+  return paths_.emplace(path, std::move(facts)).first->second;
 }
 
 // A secret behind a symbolic link is masked where it really is.
@@ -98,7 +98,7 @@ void Host::AddSecret(const std::string& path) {
   if (kind == Kind::kLink) {
     real = RealPath(real);
     stamps_.AddAbove(real);
-    if (!LeadsStraight(path, real)) stamps_.Distrust();
+    if (!LeadsStraight(path, real)) stamps_.Invalidate();
     kind = KindOf(real);
   }
   if (kind == Kind::kFile) secrets_->files.push_back(real);
@@ -134,9 +134,9 @@ Result<HostFacts> Host::Look(const BubblewrapPolicy& policy, const BwrapFeatures
   facts.bwrap_bind_fd = features.bind_fd;
   facts.bwrap_disable_userns = features.disable_userns;
   for (const std::string& path : policy.ro_binds) {
-    const Place& place = PlaceOf(path);
-    if (place.kind != Kind::kMissing) {
-      if (!place.link.empty()) facts.links.push_back({place.link, path});
+    const PathFacts& bind = FactsOf(path);
+    if (bind.kind != Kind::kMissing) {
+      if (!bind.link.empty()) facts.links.push_back({bind.link, path});
       continue;
     }
     if (policy.ro_binds_named) {

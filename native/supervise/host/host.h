@@ -34,19 +34,19 @@ class Host {
 
  private:
   enum class Kind { kMissing, kFile, kDirectory, kLink };
-  struct Place {
+  struct PathFacts {
     Kind kind = Kind::kMissing;
     std::string link;  // what it is a link to, or empty
   };
 
   static Kind KindOf(const std::string& path);
   void Refresh();
-  const Place& PlaceOf(const std::string& path);
+  const PathFacts& FactsOf(const std::string& path);
   void AddSecret(const std::string& path);
   const Secrets& SecretsNow();
 
   DirectoryStamps stamps_;
-  std::map<std::string, Place> places_;
+  std::map<std::string, PathFacts> paths_;
   std::optional<Secrets> secrets_;
   uid_t euid_ = static_cast<uid_t>(-1);  // whose secrets; the host may drop privileges
 };

@@ -106,7 +106,7 @@ Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(const std::string&
   }
   auto output = MakePipe();
   if (!output) return output.error();
-  SpawnOrder order;
+  SpawnOptions order;
   order.path = path;
   order.argv = {"bwrap", "--help"};
   order.inherited = {{null_device_, STDIN_FILENO}, {null_device_, STDERR_FILENO}};

@@ -26,7 +26,7 @@ class FileActions {
   ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
   FileActions(const FileActions&) = delete;
   FileActions& operator=(const FileActions&) = delete;
-  int Place(int source, int number) {
+  int Duplicate(int source, int number) {
     return posix_spawn_file_actions_adddup2(&actions_, source, number);
   }
   const posix_spawn_file_actions_t* get() const { return &actions_; }
@@ -64,7 +64,7 @@ std::uint64_t Microseconds(const timeval& time) {
 
 }  // namespace
 
-Result<Child> Child::Spawn(SpawnOrder order) {
+Result<Child> Child::Spawn(SpawnOptions order) {
   FileActions actions;
   for (Inherited& inherited : order.inherited) {
     if (inherited.source < kFirstFree) {
@@ -73,7 +73,7 @@ Result<Child> Child::Spawn(SpawnOrder order) {
       order.owned.emplace_back(raised);
       inherited.source = raised;
     }
-    const int failed = actions.Place(inherited.source, inherited.number);
+    const int failed = actions.Duplicate(inherited.source, inherited.number);
     if (failed != 0) return SystemError("posix_spawn_file_actions_adddup2", failed);
   }
   std::vector<char*> argv;
@@ -122,7 +122,7 @@ std::optional<ExitStatus> Child::Reap() {
   return status_;
 }
 
-bool HasEnded(int pidfd) {
+bool ProcessHasEnded(int pidfd) {
   pollfd entry{pidfd, POLLIN, 0};
   return poll(&entry, 1, 0) == 1;
 }

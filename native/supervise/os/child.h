@@ -18,7 +18,7 @@ struct Inherited {
   int number = -1;
 };
 
-struct SpawnOrder {
+struct SpawnOptions {
   std::string path;               // absolute, or /proc/self/fd/N of a descriptor of ours
   std::vector<std::string> argv;  // argv[0] is only what the process list shows
   std::vector<Inherited> inherited;
@@ -44,7 +44,7 @@ struct ExitStatus {
 class Child {
  public:
   // What the order owns is closed on this side whatever happens.
-  static Result<Child> Spawn(SpawnOrder order);
+  static Result<Child> Spawn(SpawnOptions order);
 
   pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }
@@ -66,6 +66,6 @@ void SignalPidfd(int pidfd, int signal);
 
 // Without waiting. Of a pid namespace's first process only after all the others have ended
 // (pidfd_open(2), pid_namespaces(7)).
-bool HasEnded(int pidfd);
+bool ProcessHasEnded(int pidfd);
 
 }  // namespace native_runner

@@ -16,10 +16,10 @@ constexpr std::uint64_t kRefillAfterMs = 2;  // a short command has ended by the
 constexpr std::uint64_t kPatienceMs = 100;   // with busy processors
 constexpr std::uint64_t kNanosecondsPerMs = 1'000'000;
 
-bool IsReady(const StandingSandbox& sandbox) {
+bool IsReady(const PrewarmedSandbox& sandbox) {
   return sandbox.is_ready() && !sandbox.is_ending();
 }
-bool IsGood(const StandingSandbox& sandbox) {
+bool IsGood(const PrewarmedSandbox& sandbox) {
   return !sandbox.is_ending();
 }
 
@@ -47,13 +47,13 @@ std::size_t SandboxPool::Target() const {
   return runs_ < kFewRuns ? 0 : std::clamp<std::size_t>(most_in_flight_, 1, kMostAdaptive);
 }
 
-std::size_t SandboxPool::Count(bool (*counts)(const StandingSandbox&)) const {
+std::size_t SandboxPool::Count(bool (*counts)(const PrewarmedSandbox&)) const {
   return static_cast<std::size_t>(std::count_if(
       sandboxes_.begin(), sandboxes_.end(), [counts](const auto& each) { return counts(*each); }));
 }
 
-std::vector<StandingSandbox*> SandboxPool::Good() const {
-  std::vector<StandingSandbox*> good;
+std::vector<PrewarmedSandbox*> SandboxPool::Good() const {
+  std::vector<PrewarmedSandbox*> good;
   for (const auto& each : sandboxes_) {
     if (IsGood(*each)) good.push_back(each.get());
   }
@@ -79,8 +79,8 @@ std::unique_ptr<Sandbox> SandboxPool::Take(const Fingerprint& wanted) {
   if (is_closing_) return nullptr;
   used_ns_ = uv_hrtime();
   std::unique_ptr<Sandbox> taken;
-  std::vector<StandingSandbox*> useless;
-  for (StandingSandbox* each : Good()) {  // a copy: what is heard of one may add another
+  std::vector<PrewarmedSandbox*> useless;
+  for (PrewarmedSandbox* each : Good()) {  // a copy: what is heard of one may add another
     if (each->fingerprint().host != wanted.host || !each->IsAlive()) {
       useless.push_back(each);
     } else if (each->fingerprint().tmp_bytes == wanted.tmp_bytes) {
@@ -100,21 +100,21 @@ std::unique_ptr<Sandbox> SandboxPool::Take(const Fingerprint& wanted) {
 // Sandboxes for other limits than those of the last run give way one by one.
 void SandboxPool::MakeRoomFor(const Fingerprint& wanted) {
   if (Count(IsGood) < Target()) return;
-  for (StandingSandbox* each : Good()) {
+  for (PrewarmedSandbox* each : Good()) {
     if (each->fingerprint().tmp_bytes != wanted.tmp_bytes) return Discard({each});
   }
 }
 
-void SandboxPool::Discard(const std::vector<StandingSandbox*>& sandboxes) {
-  for (StandingSandbox* each : sandboxes) {
+void SandboxPool::Discard(const std::vector<PrewarmedSandbox*>& sandboxes) {
+  for (PrewarmedSandbox* each : sandboxes) {
     if (!each->is_ready()) in_setup_ = nullptr;  // only the newest is not
     ++counters_->discarded;
     each->End();  // possibly its last moment
   }
-  Tally();
+  PublishCounts();
 }
 
-void SandboxPool::Tally() {
+void SandboxPool::PublishCounts() {
   counters_->standing = static_cast<std::uint32_t>(Count(IsReady));
 }
 
@@ -162,12 +162,12 @@ void SandboxPool::Make(Result<Preparation> prepared) {
   if (!prepared) return Answer(prepared.error());
   if (!prepared->fingerprint.valid()) return Answer(CannotStand());
   // The listener needs to know whom it speaks of before that is made.
-  auto place = std::make_shared<StandingSandbox*>(nullptr);
-  auto made = StandingSandbox::Make(
+  auto place = std::make_shared<PrewarmedSandbox*>(nullptr);
+  auto made = PrewarmedSandbox::Make(
       *runtime_, shared_, std::move(*prepared),
       {[this, place] { OnReady(*place); }, [this, place] { OnGone(*place); }});
   if (!made) return Answer(made.error());
-  StandingSandbox* const fresh = made->get();
+  PrewarmedSandbox* const fresh = made->get();
   *place = fresh;
   ++traffic_.standing;
   used_ns_ = uv_hrtime();
@@ -177,9 +177,9 @@ void SandboxPool::Make(Result<Preparation> prepared) {
   in_setup_ = fresh;
 }
 
-void SandboxPool::OnReady(const StandingSandbox* ready) {
+void SandboxPool::OnReady(const PrewarmedSandbox* ready) {
   if (in_setup_ == ready) in_setup_ = nullptr;
-  Tally();
+  PublishCounts();
   if (filled_.empty()) {
     RefillSoon();
   } else {
@@ -188,7 +188,7 @@ void SandboxPool::OnReady(const StandingSandbox* ready) {
 }
 
 // Of its own accord, or because we ended it.
-void SandboxPool::OnGone(const StandingSandbox* gone) {
+void SandboxPool::OnGone(const PrewarmedSandbox* gone) {
   const auto self = shared_from_this();
   const bool has_failed = in_setup_ == gone;
   Forget(gone);
@@ -196,11 +196,11 @@ void SandboxPool::OnGone(const StandingSandbox* gone) {
   CloseIfEmpty();
 }
 
-void SandboxPool::Forget(const StandingSandbox* sandbox) {
+void SandboxPool::Forget(const PrewarmedSandbox* sandbox) {
   if (in_setup_ == sandbox) in_setup_ = nullptr;
   --traffic_.standing;
   std::erase_if(sandboxes_, [sandbox](const auto& each) { return each.get() == sandbox; });
-  Tally();
+  PublishCounts();
 }
 
 void SandboxPool::Answer(const Result<std::size_t>& answer) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "supervise/pool/standing_sandbox.h"
+#include "supervise/pool/prewarmed_sandbox.h"
 
 namespace native_runner {
 
@@ -62,18 +62,18 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
 
  private:
   std::size_t Target() const;
-  std::size_t Count(bool (*counts)(const StandingSandbox&)) const;
-  std::vector<StandingSandbox*> Good() const;
+  std::size_t Count(bool (*counts)(const PrewarmedSandbox&)) const;
+  std::vector<PrewarmedSandbox*> Good() const;
   bool IsWanting() const;
   void RefillSoon();
   void Refill();
   void Make(Result<Preparation> prepared);
-  void OnReady(const StandingSandbox* ready);
-  void OnGone(const StandingSandbox* gone);
-  void Forget(const StandingSandbox* sandbox);
-  void Tally();
+  void OnReady(const PrewarmedSandbox* ready);
+  void OnGone(const PrewarmedSandbox* gone);
+  void Forget(const PrewarmedSandbox* sandbox);
+  void PublishCounts();
   void MakeRoomFor(const Fingerprint& wanted);
-  void Discard(const std::vector<StandingSandbox*>& sandboxes);
+  void Discard(const std::vector<PrewarmedSandbox*>& sandboxes);
   void Answer(const Result<std::size_t>& answer);
   void WatchIdleness();
   void OnIdle();
@@ -85,11 +85,11 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   PoolRule rule_;
   std::shared_ptr<PoolCounters> counters_;
 
-  std::vector<std::unique_ptr<StandingSandbox>> sandboxes_;  // oldest first
+  std::vector<std::unique_ptr<PrewarmedSandbox>> sandboxes_;  // oldest first
   bool is_preparing_ = false;
-  const StandingSandbox* in_setup_ = nullptr;  // the newest, until it is ready, taken or given up
-  std::uint64_t tmp_bytes_ = 0;                // of the last run
-  std::size_t runs_ = 0;                       // since the pool was last idle
+  const PrewarmedSandbox* in_setup_ = nullptr;  // the newest, until it is ready, taken or given up
+  std::uint64_t tmp_bytes_ = 0;                 // of the last run
+  std::size_t runs_ = 0;                        // since the pool was last idle
   std::size_t in_flight_ = 0;
   std::size_t most_in_flight_ = 0;
   std::uint64_t used_ns_ = 0;

@@ -10,18 +10,21 @@ SandboxPools::SandboxPools(Shared& shared, std::function<void()> emptied)
   traffic_.processors = uv_available_parallelism();
 }
 
-SandboxPool& SandboxPools::Get(const Place& place, const std::shared_ptr<const Runtime>& runtime) {
-  auto& pool = pools_[place.number];
+SandboxPool& SandboxPools::Get(const PoolReference& reference,
+                               const std::shared_ptr<const Runtime>& runtime) {
+  auto& pool = pools_[reference.number];
   if (!pool) {
-    pool = std::make_shared<SandboxPool>(shared_, traffic_, runtime, place.rule, place.counters);
+    pool = std::make_shared<SandboxPool>(shared_, traffic_, runtime, reference.rule,
+                                         reference.counters);
   }
   return *pool;
 }
 
-bool SandboxPools::RunStarts(const Place& place, const std::shared_ptr<const Runtime>& runtime) {
+bool SandboxPools::RunStarts(const PoolReference& reference,
+                             const std::shared_ptr<const Runtime>& runtime) {
   ++traffic_.in_flight;
-  if (place.number == 0 || place.counters->closed) return false;
-  return Get(place, runtime).RunStarts();
+  if (reference.number == 0 || reference.counters->closed) return false;
+  return Get(reference, runtime).RunStarts();
 }
 
 void SandboxPools::RunEnds(std::uint64_t number) {
@@ -34,10 +37,11 @@ std::unique_ptr<Sandbox> SandboxPools::Take(std::uint64_t number, const Fingerpr
   return found == pools_.end() ? nullptr : found->second->Take(wanted);
 }
 
-void SandboxPools::Fill(const Place& place, const std::shared_ptr<const Runtime>& runtime,
-                        SandboxPool::Filled filled) {
-  if (place.counters->closed) return filled(Error{ErrorCode::kClosed, "the runner was closed", ""});
-  Get(place, runtime).Fill(std::move(filled));
+void SandboxPools::Fill(const PoolReference& reference,
+                        const std::shared_ptr<const Runtime>& runtime, SandboxPool::Filled filled) {
+  if (reference.counters->closed)
+    return filled(Error{ErrorCode::kClosed, "the runner was closed", ""});
+  Get(reference, runtime).Fill(std::move(filled));
 }
 
 void SandboxPools::Close(std::uint64_t number, std::function<void()> closed) {

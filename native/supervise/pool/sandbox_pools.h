@@ -9,25 +9,25 @@
 
 namespace native_runner {
 
+// Which pool, and how to make it where it does not exist yet. `number` 0: none is wanted.
+struct PoolReference {
+  std::uint64_t number = 0;
+  PoolRule rule;
+  std::shared_ptr<PoolCounters> counters;
+};
+
 // The pools of one supervisor, by the number of their runner. Supervisor thread only.
 class SandboxPools {
  public:
-  // Which pool, and how to make it where it does not exist yet. `number` 0: none is wanted.
-  struct Place {
-    std::uint64_t number = 0;
-    PoolRule rule;
-    std::shared_ptr<PoolCounters> counters;
-  };
-
   // `emptied` is called when the last sandbox of the last pool is gone after Close.
   SandboxPools(Shared& shared, std::function<void()> emptied);
 
   // To be told of every run. RunStarts: whether it may ask for a sandbox.
-  bool RunStarts(const Place& place, const std::shared_ptr<const Runtime>& runtime);
+  bool RunStarts(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime);
   void RunEnds(std::uint64_t number);
   std::unique_ptr<Sandbox> Take(std::uint64_t number, const Fingerprint& wanted);
 
-  void Fill(const Place& place, const std::shared_ptr<const Runtime>& runtime,
+  void Fill(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime,
             SandboxPool::Filled filled);
   // `closed` is called in any case, also when there is no such pool.
   void Close(std::uint64_t number, std::function<void()> closed);
@@ -35,7 +35,7 @@ class SandboxPools {
   bool empty() const { return pools_.empty(); }
 
  private:
-  SandboxPool& Get(const Place& place, const std::shared_ptr<const Runtime>& runtime);
+  SandboxPool& Get(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime);
 
   Shared& shared_;
   std::function<void()> emptied_;

@@ -48,8 +48,8 @@ struct Gate {
 
 // How to start one run under some runtime: everything is decided, nothing has been started.
 struct Preparation {
-  SpawnOrder spawn;       // stdio and the control socket are added by who spawns
-  std::string options;    // what Furnish turns into a descriptor
+  SpawnOptions spawn;     // stdio and the control socket are added by who spawns
+  std::string options;    // what AttachOptions turns into a descriptor
   Gate gate;              // not valid: nothing is held back
   OrderHeader order;      // flags and limits
   std::string cwd;        // for the launcher; empty: where the runtime put it
@@ -86,10 +86,10 @@ class Runtime {
   virtual void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const = 0;
 
   // Adds what only a new sandbox needs, before it is spawned.
-  virtual std::optional<Error> Furnish(Preparation* preparation) const;
+  virtual std::optional<Error> AttachOptions(Preparation* preparation) const;
 };
 
-inline std::optional<Error> Runtime::Furnish(Preparation* /*preparation*/) const {
+inline std::optional<Error> Runtime::AttachOptions(Preparation* /*preparation*/) const {
   return std::nullopt;
 }
 

@@ -54,32 +54,32 @@ bool LiveProcess::Begin(uv_loop_t* loop, Sandbox* sandbox) {
   return true;
 }
 
-void LiveProcess::Do(LiveOrder order, Sandbox* sandbox) {
-  std::visit([&](auto& one) { Do(std::move(one), sandbox); }, order);
+void LiveProcess::Apply(LiveAction action, Sandbox* sandbox) {
+  std::visit([&](auto& one) { Apply(std::move(one), sandbox); }, action);
 }
 
-void LiveProcess::Do(WriteInput order, Sandbox* /*sandbox*/) {
-  input_.Write(std::move(order.bytes));
+void LiveProcess::Apply(WriteInput request, Sandbox* /*sandbox*/) {
+  input_.Write(std::move(request.bytes));
 }
 
-void LiveProcess::Do(EndInput /*order*/, Sandbox* /*sandbox*/) {
+void LiveProcess::Apply(EndInput /*request*/, Sandbox* /*sandbox*/) {
   input_.End();
 }
 
-void LiveProcess::Do(GrantOutput order, Sandbox* /*sandbox*/) {
-  if (LiveOutput* output = OutputOf(order.stream)) output->Grant(order.bytes);
+void LiveProcess::Apply(GrantOutput request, Sandbox* /*sandbox*/) {
+  if (LiveOutput* output = OutputOf(request.stream)) output->Grant(request.bytes);
 }
 
-void LiveProcess::Do(CloseOutput order, Sandbox* /*sandbox*/) {
-  if (LiveOutput* output = OutputOf(order.stream)) output->Close();
+void LiveProcess::Apply(CloseOutput request, Sandbox* /*sandbox*/) {
+  if (LiveOutput* output = OutputOf(request.stream)) output->Close();
 }
 
-void LiveProcess::Do(SendSignal order, Sandbox* sandbox) {
-  if (sandbox != nullptr) sandbox->SendSignal(order.signal);
+void LiveProcess::Apply(SendSignal request, Sandbox* sandbox) {
+  if (sandbox != nullptr) sandbox->SendSignal(request.signal);
 }
 
-void LiveProcess::Do(ResizeTerminal order, Sandbox* /*sandbox*/) {
-  if (terminal_) terminal_->Resize(order.size);
+void LiveProcess::Apply(ResizeTerminal request, Sandbox* /*sandbox*/) {
+  if (terminal_) terminal_->Resize(request.size);
 }
 
 void LiveProcess::Finish() {

@@ -8,8 +8,8 @@
 #include "protocol/order.h"
 #include "supervise/os/terminal.h"
 #include "supervise/sandbox/sandbox.h"
+#include "supervise/streams/live_action.h"
 #include "supervise/streams/live_input.h"
-#include "supervise/streams/live_order.h"
 #include "supervise/streams/live_output.h"
 
 namespace native_runner {
@@ -42,18 +42,18 @@ class LiveProcess {
   [[nodiscard]] bool Begin(uv_loop_t* loop, Sandbox* sandbox);
 
   // `sandbox`: of a run that has begun and not ended; else null.
-  void Do(LiveOrder order, Sandbox* sandbox);
+  void Apply(LiveAction action, Sandbox* sandbox);
 
   // Before the outputs are finished.
   void Finish();
 
  private:
-  void Do(WriteInput order, Sandbox* sandbox);
-  void Do(EndInput order, Sandbox* sandbox);
-  void Do(GrantOutput order, Sandbox* sandbox);
-  void Do(CloseOutput order, Sandbox* sandbox);
-  void Do(SendSignal order, Sandbox* sandbox);
-  void Do(ResizeTerminal order, Sandbox* sandbox);
+  void Apply(WriteInput request, Sandbox* sandbox);
+  void Apply(EndInput request, Sandbox* sandbox);
+  void Apply(GrantOutput request, Sandbox* sandbox);
+  void Apply(CloseOutput request, Sandbox* sandbox);
+  void Apply(SendSignal request, Sandbox* sandbox);
+  void Apply(ResizeTerminal request, Sandbox* sandbox);
   LiveOutput* OutputOf(Stream stream) const { return stream == Stream::kStdout ? out_ : err_; }
 
   std::optional<TerminalSize> size_;

@@ -14,7 +14,8 @@
 namespace native_runner {
 namespace {
 
-std::string Complaint(const RunRecord& record, const ExitStatus& status, std::string_view opening) {
+std::string SetupErrorText(const RunRecord& record, const ExitStatus& status,
+                           std::string_view opening) {
   while (!opening.empty() && (opening.back() == '\n' || opening.back() == ' ')) {
     opening.remove_suffix(1);
   }
@@ -54,8 +55,8 @@ std::unique_ptr<Output> Run::MakeOutput(Stream stream) {
 }
 
 void Run::Start() {
-  moments_.submitted = request_.submitted_ns;
-  moments_.started = uv_hrtime();
+  timestamps_.submitted = request_.submitted_ns;
+  timestamps_.started = uv_hrtime();
   uv_update_time(shared_.loop);  // the cached time may be old, and would make the deadline early
   if (request_.limits.timeout_ms) {
     deadline_.Start(shared_.loop, *request_.limits.timeout_ms, 0, [this] { End(TimedOut()); });
@@ -101,7 +102,7 @@ void Run::LaunchNew(Preparation preparation, std::span<const std::byte> order) {
     if (!group) return FinishWithout(group.error());
     cgroup_ = std::move(*group);
   }
-  if (const auto failed = runtime_->Furnish(&preparation)) return FinishWithout(*failed);
+  if (const auto failed = runtime_->AttachOptions(&preparation)) return FinishWithout(*failed);
   if (!AddInput()) return FinishWithout(SystemError("pipe2", errno));
   if (input_.read.valid()) {
     preparation.spawn.Give(std::move(input_.read), STDIN_FILENO);
@@ -178,10 +179,10 @@ bool Run::StartPipes() {
 }
 
 void Run::OnReport(const Report& report) {
-  if (report.kind == ReportKind::kStanding || report.kind == ReportKind::kTerminal) return;
+  if (report.kind == ReportKind::kAwaitingOrder || report.kind == ReportKind::kTerminal) return;
   if (report.kind == ReportKind::kReady) {
     ready_ = true;
-    moments_.ready = report.at_ns;
+    timestamps_.ready = report.at_ns;
     RecordEnforced(report.enforced);
     const bool going = !std::exchange(waits_for_set_up_, false) || StartPipes();
     if (!(going && (!live_ || live_->Begin(shared_.loop, sandbox_.get()))) && !cause_) {
@@ -191,7 +192,7 @@ void Run::OnReport(const Report& report) {
     return;
   }
   last_report_ = report;
-  moments_.command_ended = report.at_ns;
+  timestamps_.command_ended = report.at_ns;
   if (report.kind == ReportKind::kExited && report.error != 0) {
     record_.layers.emplace_back("tree-kill:incomplete");  // a process could not be signalled
   }
@@ -237,15 +238,16 @@ void Run::End(Outcome cause) {
   }
   const auto self = shared_from_this();
   sandbox_->Receive();  // an exit that was reported in time is the first cause
-  if (!last_report_ && moments_.kill_asked == 0) moments_.kill_asked = uv_hrtime();
+  if (!last_report_ && timestamps_.kill_asked == 0) timestamps_.kill_asked = uv_hrtime();
   if (!cause_) cause_ = std::move(cause);
   deadline_.Stop();
   sandbox_->End();
 }
 
-void Run::Do(LiveOrder order) {
+void Run::Apply(LiveAction action) {
   const bool runs = phase_ == Phase::kRunning && ready_ && !cause_;
-  if (live_ && phase_ != Phase::kDone) live_->Do(std::move(order), runs ? sandbox_.get() : nullptr);
+  if (live_ && phase_ != Phase::kDone)
+    live_->Apply(std::move(action), runs ? sandbox_.get() : nullptr);
 }
 
 void Run::Finish() {
@@ -261,10 +263,11 @@ void Run::Finish() {
   result.out = {out_->Take(), out_->total(), out_->truncated()};
   result.err = {err_->Take(), err_->total(), err_->truncated()};
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
-  moments_.ended = uv_hrtime();
-  result.duration_ms =
-      moments_.started == 0 ? 0 : static_cast<double>(moments_.ended - moments_.started) / 1e6;
-  result.timing = TimingOf(moments_);
+  timestamps_.ended = uv_hrtime();
+  result.duration_ms = timestamps_.started == 0
+                           ? 0
+                           : static_cast<double>(timestamps_.ended - timestamps_.started) / 1e6;
+  result.timing = TimingOf(timestamps_);
   result.prewarmed = is_taken_;
   result.kill = FinalKill();
   cgroup_.reset();
@@ -294,7 +297,7 @@ Outcome Run::FinalOutcome() {
   } else if (ready_) {
     outcome = Signaled(SIGKILL);  // somebody on the host ended the sandbox
   } else if (const auto status = sandbox_->child_status()) {
-    outcome = SetupFailed(Complaint(record_, *status, err_->opening()));
+    outcome = SetupFailed(SetupErrorText(record_, *status, err_->opening()));
   } else {
     outcome = SetupFailed("the session ended before the command was started");
   }
@@ -308,7 +311,7 @@ Outcome Run::FinalOutcome() {
 // The sandbox is gone. Without a pid namespace, only the launcher can tell that of what the command
 // left behind.
 Kill Run::FinalKill() const {
-  const bool is_asked = sandbox_ && moments_.kill_asked != 0;
+  const bool is_asked = sandbox_ && timestamps_.kill_asked != 0;
   if (!is_asked && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
   const bool is_told =
       last_report_ && (last_report_->kind != ReportKind::kExited || last_report_->error == 0);

@@ -46,7 +46,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void Abort() { End(Aborted()); }
 
   // For a run of spawn; what comes too late is dropped.
-  void Do(LiveOrder order);
+  void Apply(LiveAction action);
 
  private:
   enum class Phase { kNew, kPreparing, kRunning, kDone };
@@ -75,7 +75,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   ExecRequest request_;
   Listener listener_;
   Phase phase_ = Phase::kNew;
-  RunMoments moments_;
+  RunTimestamps timestamps_;
 
   RunRecord record_;
   std::unique_ptr<Cgroup> cgroup_;

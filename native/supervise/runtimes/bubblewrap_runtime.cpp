@@ -130,8 +130,8 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   return preparation;
 }
 
-std::optional<Error> BubblewrapRuntime::Furnish(Preparation* preparation) const {
-  return HandOverOptions(preparation);
+std::optional<Error> BubblewrapRuntime::AttachOptions(Preparation* preparation) const {
+  return AttachBubblewrapOptions(preparation);
 }
 
 }  // namespace native_runner

@@ -28,7 +28,7 @@ std::string JoinWithNul(const std::vector<std::string>& options) {
 
 // With /proc the sealed image itself is executed, and no mount shows it. Without, bwrap makes a
 // read-only file of it, for which it reads the image from an offset that must be no other run's.
-std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOrder* spawn) {
+std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOptions* spawn) {
   const std::string image = "/proc/self/fd/" + std::to_string(launcher);
   if (with_proc) {
     spawn->argv.push_back("/proc/self/fd/" + std::to_string(kLauncherDescriptor));
@@ -71,7 +71,7 @@ RunRecord RecordOf(const std::string& bwrap_path, const PlanText& text, const st
 
 std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, int launcher,
                                 bool with_proc, Preparation* preparation) {
-  SpawnOrder& spawn = preparation->spawn;
+  SpawnOptions& spawn = preparation->spawn;
   spawn.path = program.exec_path();
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
   preparation->options = text.options;
@@ -80,7 +80,7 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
 
 // A memory file is the quickest; where bwrap must be put into a cgroup before it has children, a
 // pipe that is filled later holds it back.
-std::optional<Error> HandOverOptions(Preparation* preparation) {
+std::optional<Error> AttachBubblewrapOptions(Preparation* preparation) {
   std::string options = std::move(preparation->options);
   if (!preparation->wants_cgroup) {
     auto file = MemoryFile("options", options.data(), options.size(), false);

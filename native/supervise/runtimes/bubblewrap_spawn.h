@@ -30,12 +30,12 @@ RunRecord RecordOf(const std::string& bwrap_path, const PlanText& text, const st
                    const ExecRequest& request);
 
 // How bwrap is started: it starts the launcher; by way of /proc where the sandbox has one, else as
-// the file that the plan makes. Its options are noted, for HandOverOptions.
+// the file that the plan makes. Its options are noted, for AttachBubblewrapOptions.
 std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, int launcher,
                                 bool with_proc, Preparation* preparation);
 
-// Runtime::Furnish of these runtimes. Options travel over a descriptor: neither policy nor paths
-// show in the host's process list.
-std::optional<Error> HandOverOptions(Preparation* preparation);
+// Runtime::AttachOptions of these runtimes. Options travel over a descriptor: neither policy nor
+// paths show in the host's process list.
+std::optional<Error> AttachBubblewrapOptions(Preparation* preparation);
 
 }  // namespace native_runner

@@ -133,7 +133,7 @@ Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, Shared& sh
   if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 
-  SpawnOrder& spawn = preparation.spawn;
+  SpawnOptions& spawn = preparation.spawn;
   spawn.path = *program;
   spawn.argv = {"firejail"};
   spawn.argv.insert(spawn.argv.end(), options.begin(), options.end());

@@ -88,7 +88,8 @@ class ProtectedWalk {
       const bool there =
           statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0;
       if (!there && errno != ENOENT) return CannotProtect(path, std::strerror(errno));
-      if (!there || StandIn::IsOne(directory, name)) return Replace(directory, name, path);
+      if (!there || PlaceholderDirectory::IsOne(directory, name))
+        return Replace(directory, name, path);
       if (S_ISLNK(status.stx_mode)) return CannotProtect(path, "it is a symbolic link");
       if (!S_ISDIR(status.stx_mode) || i + 1 == components.size()) break;
       Descriptor next(
@@ -105,15 +106,15 @@ class ProtectedWalk {
  private:
   std::optional<Error> Replace(int directory, const std::string& name, const std::string& path) {
     if (!plan_only_) {
-      auto taken = StandIn::Take(directory, name);
+      auto taken = PlaceholderDirectory::Take(directory, name);
       if (!taken) {
         if (NobodyCanMake(directory)) return std::nullopt;
         return CannotProtect(path, taken.error().message);
       }
       if (!*taken) return CannotProtect(path, "it was made while the run was set up");
-      scene_->stand_ins.push_back(std::move(**taken));
+      scene_->placeholders.push_back(std::move(**taken));
     }
-    scene_->facts.stand_ins.push_back(path);
+    scene_->facts.placeholders.push_back(path);
     return std::nullopt;
   }
 

@@ -82,8 +82,8 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   return preparation;
 }
 
-std::optional<Error> ProjectRuntime::Furnish(Preparation* preparation) const {
-  return HandOverOptions(preparation);
+std::optional<Error> ProjectRuntime::AttachOptions(Preparation* preparation) const {
+  return AttachBubblewrapOptions(preparation);
 }
 
 }  // namespace native_runner

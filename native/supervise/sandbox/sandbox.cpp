@@ -26,7 +26,7 @@ void Sandbox::Receive() {
 }
 
 bool Sandbox::LauncherIsGone() const {
-  return !launcher_.valid() || HasEnded(launcher_.get());
+  return !launcher_.valid() || ProcessHasEnded(launcher_.get());
 }
 
 // Most often it goes before what is waited for first. Only after that is it worth a watch.

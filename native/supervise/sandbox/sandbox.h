@@ -25,8 +25,8 @@ class Sandbox {
     User(const User&) = delete;
     User& operator=(const User&) = delete;
 
-    // kStanding if it had to wait for its order, kTerminal if it was to make one, kReady, and one
-    // of the others.
+    // kAwaitingOrder if it had to wait for its order, kTerminal if it was to make one, kReady, and
+    // one of the others.
     virtual void OnReport(const Report& report) = 0;
     // Once, and last; the sandbox may be destroyed in it.
     virtual void OnGone() = 0;
@@ -37,9 +37,9 @@ class Sandbox {
   Sandbox(const Sandbox&) = delete;
   Sandbox& operator=(const Sandbox&) = delete;
 
-  // `until_ready`: reports up to kReady, or to kStanding while no order was sent, are told as they
-  // come, which a kind need not do otherwise: a wake-up less is host CPU saved. False: it can't be
-  // watched; End() still ends it.
+  // `until_ready`: reports up to kReady, or to kAwaitingOrder while no order was sent, are told as
+  // they come, which a kind need not do otherwise: a wake-up less is host CPU saved. False: it
+  // can't be watched; End() still ends it.
   [[nodiscard]] virtual bool Watch(uv_loop_t* loop, User* user, bool until_ready) = 0;
   void set_user(User* user) { user_ = user; }
 

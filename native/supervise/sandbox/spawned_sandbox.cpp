@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "supervise/sandbox/holders.h"
+#include "supervise/sandbox/socket_holders.h"
 
 namespace native_runner {
 namespace {
@@ -19,7 +19,7 @@ constexpr int kPatienceWithSweep = 100;
 
 }  // namespace
 
-Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(SpawnOrder order, bool own_init) {
+Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(SpawnOptions order, bool own_init) {
   Descriptor peer;
   auto control = Control::Open(&peer);
   if (!control) return control.error();
@@ -73,7 +73,7 @@ void SpawnedSandbox::NoteReport(const Report& report) {
       has_launcher_ = true;
       if (own_init_) control_poll_.Stop();
       break;
-    case ReportKind::kStanding:
+    case ReportKind::kAwaitingOrder:
       has_launcher_ = true;
       // With an order on its way, somebody may wait for kReady.
       if (own_init_ && !has_order_) control_poll_.Stop();
@@ -87,7 +87,7 @@ void SpawnedSandbox::NoteReport(const Report& report) {
 
 bool SpawnedSandbox::IsAlive() {
   Receive();
-  return !control_closed_ && !has_ended_ && !ending_ && !HasEnded(child_.pidfd()) &&
+  return !control_closed_ && !has_ended_ && !ending_ && !ProcessHasEnded(child_.pidfd()) &&
          (!launcher_.valid() || !LauncherIsGone());
 }
 
@@ -128,7 +128,8 @@ void SpawnedSandbox::Insist() {
   } else if (!has_launcher_) {
     // Where /proc shows none, the child's death is at least that of those who die with their
     // parent.
-    if (KillHolders(control_.peer_inode()) == 0 && insisted_ > kPatience) child_.Signal(SIGKILL);
+    if (KillSocketHolders(control_.peer_inode()) == 0 && insisted_ > kPatience)
+      child_.Signal(SIGKILL);
   } else if (!launcher_.valid()) {
     child_.Signal(SIGKILL);  // no pidfd to be had: bwrap's death is the launcher's (PDEATHSIG)
   } else if (!own_init_ && insisted_ <= kPatienceWithSweep) {

@@ -17,7 +17,7 @@ class SpawnedSandbox final : public Sandbox {
  public:
   // Spawns `order`, to which the control socket, stdout and stderr are added. `own_init`: the
   // launcher is going to be pid 1 of its own pid namespace. Nothing is watched yet.
-  static Result<std::unique_ptr<Sandbox>> Spawn(SpawnOrder order, bool own_init);
+  static Result<std::unique_ptr<Sandbox>> Spawn(SpawnOptions order, bool own_init);
 
   // With a pid namespace, reports but those that `until_ready` asks for are told when the child has
   // exited, or when they are asked for. Without one the command could stop the child, and only the

@@ -9,7 +9,7 @@
 #include "policy/options/workspace_path.h"
 #include "policy/outcome/outcome.h"
 #include "supervise/sandbox/spawned_sandbox.h"
-#include "supervise/session/entered_sandbox.h"
+#include "supervise/session/session_slot.h"
 
 namespace native_runner {
 namespace {
@@ -34,7 +34,7 @@ std::vector<std::string> WithDirectory(std::vector<std::string> environment,
 
 }  // namespace
 
-Error Session::HasEnded(const std::string& reason) {
+Error Session::SessionEnded(const std::string& reason) {
   return {ErrorCode::kClosed, "the session has ended: " + reason, "open another one"};
 }
 
@@ -44,7 +44,7 @@ Session::Session(Shared& shared, std::shared_ptr<const Runtime> runtime, Session
       runtime_(std::move(runtime)),
       rule_(rule),
       listener_(std::move(listener)),
-      complaint_({}, {}) {}
+      setup_stderr_({}, {}) {}
 
 Session::~Session() = default;
 
@@ -71,7 +71,7 @@ void Session::Spawn(Preparation preparation) {
   preparation.order = {.flags = preparation.order.flags | kOrderSession,
                        .required = preparation.order.required};
   if (preparation.mount_points) mounted_upon_ = LookAtMountPoints(*preparation.mount_points);
-  if (auto failed = runtime_->Furnish(&preparation)) return FailToOpen(*failed);
+  if (auto failed = runtime_->AttachOptions(&preparation)) return FailToOpen(*failed);
   preparation.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
   auto made = SpawnedSandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
   if (!made) return FailToOpen(made.error());
@@ -81,7 +81,7 @@ void Session::Spawn(Preparation preparation) {
   const auto order = EncodeOrder(plan_.order, plan_.cwd, argv, {}, plan_.rules);
   const bool going =
       sandbox_->Watch(shared_.loop, this, true) &&
-      complaint_.Start(shared_.loop, sandbox_->TakeStderr(), shared_.null_device.get()) &&
+      setup_stderr_.Start(shared_.loop, sandbox_->TakeStderr(), shared_.null_device.get()) &&
       sandbox_->SendOrder(order) != Control::Sent::kFailed;
   if (!going) Close("its launcher can't be watched");
 }
@@ -89,7 +89,7 @@ void Session::Spawn(Preparation preparation) {
 void Session::OnReport(const Report& report) {
   if (report.kind == ReportKind::kExited) is_proved_ = report.error == 0;
   if (report.kind == ReportKind::kRefused) reason_ = OutcomeOfFailedStart(report).reason;
-  if (report.kind == ReportKind::kStanding && !sandbox_->Watch(shared_.loop, this, true)) {
+  if (report.kind == ReportKind::kAwaitingOrder && !sandbox_->Watch(shared_.loop, this, true)) {
     Close("its launcher can't be watched");  // it was there before its order: kReady is to come
   }
   if (report.kind != ReportKind::kReady || phase_ != Phase::kOpening) return;
@@ -98,7 +98,7 @@ void Session::OnReport(const Report& report) {
   is_separating_ = (report.enforced & kEnforcedSeparation) != 0;
   plan_.record.layers = LayersOfCommands(report.enforced);
   WatchIdleness();
-  Stand();
+  PrepareNextSlot();
   listener_.on_open(plan_.record.layers);
 }
 
@@ -127,8 +127,8 @@ void Session::CheckMasks() {
 
 Result<Preparation> Session::Plan(const ExecRequest& request) {
   CheckMasks();
-  if (phase_ != Phase::kOpen) return HasEnded(reason_);
-  if (HasRunAll()) return HasEnded(RunAll());
+  if (phase_ != Phase::kOpen) return SessionEnded(reason_);
+  if (HasRunAll()) return SessionEnded(RunAll());
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
   Preparation plan;
@@ -148,7 +148,7 @@ Result<Preparation> Session::Plan(const ExecRequest& request) {
   if (auto error = ApplyLimits(request.limits, none, plan_.counts_processes, &plan)) return *error;
   // RLIMIT_NPROC counts the launchers of the commands that run at the same time too, and the one
   // that stands.
-  if (plan.order.processes != kNoLimit) plan.order.processes += entered_.size() + 2;
+  if (plan.order.processes != kNoLimit) plan.order.processes += slots_.size() + 2;
   RunRecord& record = plan.record;
   if (record.command_at == 0) record.cmd = request.argv[0];
   record.argv.resize(record.command_at);
@@ -158,7 +158,7 @@ Result<Preparation> Session::Plan(const ExecRequest& request) {
 }
 
 Result<std::unique_ptr<Sandbox>> Session::Enter(const ShellPart& shell) {
-  EnteredSandbox::State state;
+  SessionSlot::State state;
   state.is_in_its_directory = shell.is_in_its_directory;
   if (!shell.prelude.empty()) {
     auto file = MemoryFile("state", shell.prelude.data(), shell.prelude.size(), false);
@@ -166,20 +166,20 @@ Result<std::unique_ptr<Sandbox>> Session::Enter(const ShellPart& shell) {
     state.file = std::move(*file);
     state.given = shell.prelude.size();
   }
-  auto place = std::move(standing_);
+  auto place = std::move(next_slot_);
   if (!place || !place->IsAlive()) {
-    auto made = MakePlace();
+    auto made = MakeSlot();
     if (!made) return made.error();
     place = std::move(*made);
   }
   place->Enter(shared_from_this(), std::move(state), !is_separating_);
-  entered_.insert(place.get());
+  slots_.insert(place.get());
   idle_.Stop();
   ++commands_;
   return Result<std::unique_ptr<Sandbox>>(std::move(place));
 }
 
-Result<std::unique_ptr<EnteredSandbox>> Session::MakePlace() {
+Result<std::unique_ptr<SessionSlot>> Session::MakeSlot() {
   Descriptor peer;
   auto control = Control::Open(&peer);
   if (!control) return control.error();
@@ -192,20 +192,20 @@ Result<std::unique_ptr<EnteredSandbox>> Session::MakePlace() {
   if (sandbox_->SendCommand(given) != Control::Sent::kSent) {
     return Error{ErrorCode::kSetup, "cannot hand the command to the session", ""};
   }
-  return std::make_unique<EnteredSandbox>(std::move(*control), std::move(out->read),
-                                          std::move(err->read));
+  return std::make_unique<SessionSlot>(std::move(*control), std::move(out->read),
+                                       std::move(err->read));
 }
 
 // One that can't be made is no matter here: the next command tries again, and tells why.
-void Session::Stand() {
+void Session::PrepareNextSlot() {
   const bool was_last = rule_.max_commands > 0 && commands_ >= rule_.max_commands;
-  if (phase_ != Phase::kOpen || standing_ || was_last) return;
-  if (auto made = MakePlace()) standing_ = std::move(*made);
+  if (phase_ != Phase::kOpen || next_slot_ || was_last) return;
+  if (auto made = MakeSlot()) next_slot_ = std::move(*made);
 }
 
-void Session::Left(EnteredSandbox* left) {
-  entered_.erase(left);
-  if (!entered_.empty()) return;
+void Session::ForgetSlot(SessionSlot* slot) {
+  slots_.erase(slot);
+  if (!slots_.empty()) return;
   if (phase_ == Phase::kOpen) EndWhenUnused();
   if (phase_ == Phase::kGone) Finish();
 }
@@ -230,7 +230,7 @@ void Session::WatchIdleness() {
   });
 }
 
-void Session::Distrust() {
+void Session::EndUnproved() {
   Close(kDistrusted);
 }
 
@@ -257,8 +257,8 @@ void Session::OnGone() {
   const bool was_closed = phase_ == Phase::kClosing;
   phase_ = Phase::kGone;
   idle_.Stop();
-  complaint_.Finish();
-  if (reason_.empty()) reason_ = has_opened_ ? "its first process is gone" : Complaint();
+  setup_stderr_.Finish();
+  if (reason_.empty()) reason_ = has_opened_ ? "its first process is gone" : SetupErrorText();
   if (!has_opened_) {
     self_.reset();
     return listener_.on_open(
@@ -266,23 +266,23 @@ void Session::OnGone() {
   }
   const bool is_proof = is_proved_ || sandbox_->own_init();
   Dismiss(is_proof);
-  const auto entered = entered_;  // a copy: each leaves
-  for (EnteredSandbox* each : entered)
+  const auto entered = slots_;  // a copy: each leaves
+  for (SessionSlot* each : entered)
     each->OnSessionGone(is_proof);
-  if (entered_.empty()) Finish();
+  if (slots_.empty()) Finish();
 }
 
 // What stands is one of the session's processes, too.
 void Session::Dismiss(bool is_proof) {
-  if (!standing_ || is_proof) return standing_.reset();
-  standing_->Enter(shared_from_this(), {}, false);
-  entered_.insert(standing_.get());
+  if (!next_slot_ || is_proof) return next_slot_.reset();
+  next_slot_->Enter(shared_from_this(), {}, false);
+  slots_.insert(next_slot_.get());
   // Where it can't be watched, its timer sees its end.
-  static_cast<void>(standing_->Watch(shared_.loop, &dismissed_, false));
+  static_cast<void>(next_slot_->Watch(shared_.loop, &dismissed_, false));
 }
 
 void Session::Dismissed::OnGone() {
-  session->standing_.reset();
+  session->next_slot_.reset();
 }
 
 // The last command has left, too: only where the end of our launcher is not that of all there was
@@ -292,8 +292,8 @@ void Session::Finish() {
 }
 
 // Why there is no session: bwrap's own words, where it has said something.
-std::string Session::Complaint() const {
-  std::string text(complaint_.opening());
+std::string Session::SetupErrorText() const {
+  std::string text(setup_stderr_.opening());
   while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
     text.pop_back();
   return text.empty() ? plan_.record.runtime + " ended during set-up and without a word" : text;

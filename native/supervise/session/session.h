@@ -18,7 +18,7 @@
 
 namespace native_runner {
 
-class EnteredSandbox;
+class SessionSlot;
 
 // What a session is to be.
 struct SessionRule {
@@ -52,7 +52,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   void Close(const std::string& reason);
 
   // What calls are rejected with from then on.
-  static Error HasEnded(const std::string& reason);
+  static Error SessionEnded(const std::string& reason);
 
   // How one command is to be run in it. kClosed when it has ended.
   Result<Preparation> Plan(const ExecRequest& request);
@@ -65,7 +65,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   Result<std::unique_ptr<Sandbox>> Enter(const ShellPart& shell);
 
  private:
-  friend class EnteredSandbox;
+  friend class SessionSlot;
   // The user of what stood, for its end.
   struct Dismissed final : Sandbox::User {
     explicit Dismissed(Session* whose) : session(whose) {}
@@ -75,23 +75,23 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   };
   enum class Phase { kNew, kOpening, kOpen, kClosing, kGone };
 
-  // What EnteredSandboxes say. Stand: one has got its order, and a place for the next may be made.
-  // Distrust: one can't prove its command's end, so all must end.
-  void Stand();
-  void Left(EnteredSandbox* left);
-  void Distrust();
+  // What SessionSlots say. PrepareNextSlot: one has got its order, and a place for the next may be
+  // made. EndUnproved: one can't prove its command's end, so all must end.
+  void PrepareNextSlot();
+  void ForgetSlot(SessionSlot* slot);
+  void EndUnproved();
   void Adopt(int state, std::size_t given, bool with_directory);
   void LeaveDirectory() { shell_.cwd.clear(); }
 
   void Spawn(Preparation preparation);
-  Result<std::unique_ptr<EnteredSandbox>> MakePlace();
+  Result<std::unique_ptr<SessionSlot>> MakeSlot();
   void OnReport(const Report& report) override;
   void OnGone() override;
   void Dismiss(bool is_proof);
   void Finish();
   void FailToOpen(const Error& error);
   void CheckMasks();
-  std::string Complaint() const;
+  std::string SetupErrorText() const;
   void EndWhenUnused();
   bool HasRunAll() const;
   std::string RunAll() const;
@@ -112,10 +112,10 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   Preparation plan_;  // what is left of it once it was spawned: the model of its commands'
   std::string mounted_upon_;
   std::unique_ptr<Sandbox> sandbox_;
-  Capture complaint_;
-  std::unique_ptr<EnteredSandbox> standing_;  // the next command's, made while there is time
+  Capture setup_stderr_;
+  std::unique_ptr<SessionSlot> next_slot_;  // the next command's, made while there is time
   Dismissed dismissed_{this};
-  std::set<EnteredSandbox*> entered_;
+  std::set<SessionSlot*> slots_;
   std::uint64_t commands_ = 0;
   ShellState shell_;
   Timer idle_;

@@ -21,7 +21,7 @@ RunRecord SessionRuntime::Unprepared(const ExecRequest& request) const {
 
 void SessionRuntime::Prepare(const ExecRequest& request, Shared& /*shared*/, Ready ready) const {
   const auto session = session_.lock();
-  if (!session) return ready(Session::HasEnded(*ended_));
+  if (!session) return ready(Session::SessionEnded(*ended_));
   ready(session->Plan(request));
 }
 

@@ -163,7 +163,7 @@ TEST_P(SessionLauncherTest, TakesAnEndInPlaceOfAnOrder) {
   Hand(&none);
   const auto only = none.Receive();  // with the pidfd that shows its end
   ASSERT_TRUE(only);
-  EXPECT_EQ(only->kind, ReportKind::kStanding);
+  EXPECT_EQ(only->kind, ReportKind::kAwaitingOrder);
   EXPECT_FALSE(none.Receive());
   Command good;
   Start(&good, "exit 2");

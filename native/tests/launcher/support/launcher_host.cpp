@@ -159,12 +159,12 @@ void LauncherHost::CloseControl() {
 
 std::optional<Report> LauncherHost::Receive(int timeout_ms) {
   auto report = ReceiveAny(timeout_ms);
-  return report && report->kind == ReportKind::kStanding ? ReceiveAny(timeout_ms) : report;
+  return report && report->kind == ReportKind::kAwaitingOrder ? ReceiveAny(timeout_ms) : report;
 }
 
 bool LauncherHost::WaitStanding(int timeout_ms) {
   const auto report = ReceiveAny(timeout_ms);
-  return report && report->kind == ReportKind::kStanding;
+  return report && report->kind == ReportKind::kAwaitingOrder;
 }
 
 std::optional<Report> LauncherHost::ReceiveAny(int timeout_ms) {

@@ -55,10 +55,10 @@ class LauncherHost {
   void SendDescriptors(char kind, std::span<const int> descriptors);
   void CloseControl();
 
-  // The next report; empty at end of file, or when none came in time. kStanding, which comes or not
-  // depending on who is quicker, is passed over.
+  // The next report; empty at end of file, or when none came in time. kAwaitingOrder, which comes
+  // or not depending on who is quicker, is passed over.
   std::optional<Report> Receive(int timeout_ms = 10'000);
-  // Waits until the launcher has said kStanding.
+  // Waits until the launcher has said kAwaitingOrder.
   bool WaitStanding(int timeout_ms = 10'000);
   // Hands over what is to become stdin.
   void SendInput(int descriptor);

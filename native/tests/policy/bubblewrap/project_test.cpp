@@ -76,7 +76,7 @@ TEST(PlanProject, WhatLiesAboveAProtectedPathIsAMountToo) {
   ProjectFacts facts = Facts();
   facts.protected_paths = {"/home/me/p/.git/hooks"};
   facts.pinned = {"/home/me/p/.git", "/home/me/p/.git"};
-  facts.stand_ins = {"/home/me/p/.envrc"};
+  facts.placeholders = {"/home/me/p/.envrc"};
   EXPECT_EQ(Mounts(Policy(), facts),
             (Texts{"--bind", "/home/me/p", "/home/me/p", "--perms", "0555", "--tmpfs",
                    "/home/me/p/.envrc", "--bind", "/home/me/p/.git", "/home/me/p/.git", "--ro-bind",

@@ -11,7 +11,7 @@ std::uint64_t Sum(const Timing& timing) {
   return timing.queue_us + timing.setup_us + timing.command_us + timing.teardown_us;
 }
 
-void ExpectParts(const RunMoments& moments, const Timing& expected) {
+void ExpectParts(const RunTimestamps& moments, const Timing& expected) {
   const Timing timing = TimingOf(moments);
   EXPECT_EQ(timing.queue_us, expected.queue_us);
   EXPECT_EQ(timing.setup_us, expected.setup_us);

@@ -87,7 +87,7 @@ TEST(DirectoryStamps, AreNotTrustedAlongALink) {
 TEST(DirectoryStamps, CanBeDistrusted) {
   DirectoryStamps stamps;
   EXPECT_TRUE(stamps.Unchanged());
-  stamps.Distrust();
+  stamps.Invalidate();
   EXPECT_FALSE(stamps.Unchanged());
 }
 

@@ -201,7 +201,7 @@ TEST_F(ProgramsTest, KnowsTheRealOne) {
   EXPECT_EQ(program.path, found.value());
   EXPECT_TRUE(program.features.as_pid_1);
   EXPECT_EQ(program.image.valid(), geteuid() == 0);
-  SpawnOrder order;
+  SpawnOptions order;
   order.path = program.exec_path();
   order.argv = {"bwrap", "--version"};
   order.inherited = {{null_device_.get(), STDOUT_FILENO}};

@@ -27,7 +27,7 @@ struct Finished {
 };
 
 // Runs to the end; stdin is /dev/null, stdout is what comes back.
-Finished Finish(SpawnOrder order) {
+Finished Finish(SpawnOptions order) {
   auto pipe = MakePipe();
   auto null_device = OpenPath("/dev/null", O_RDONLY);
   EXPECT_TRUE(pipe && null_device);
@@ -45,8 +45,8 @@ Finished Finish(SpawnOrder order) {
   return finished;
 }
 
-SpawnOrder ProgramOrder(const std::string& path, std::vector<std::string> argv) {
-  SpawnOrder order;
+SpawnOptions ProgramOrder(const std::string& path, std::vector<std::string> argv) {
+  SpawnOptions order;
   order.path = path;
   order.argv = std::move(argv);
   return order;
@@ -97,7 +97,7 @@ TEST(Child, IsReapedOnceItHasExited) {
 }
 
 TEST(Child, PlacesDescriptors) {
-  SpawnOrder order = ShellOrder(Show(3) + Show(4) + Show(9));
+  SpawnOptions order = ShellOrder(Show(3) + Show(4) + Show(9));
   order.Give(File("three "), 3);
   order.Give(File("four "), 4);
   order.Give(File("nine"), 9);
@@ -113,7 +113,7 @@ TEST(Child, PlacesDescriptorsWhoseNumbersCollide) {
   const int c = third.get();
   ASSERT_LT(c, 16) << "low numbers are what this is about";
   // In a ring, so that every order of placing overwrites one that is still needed.
-  SpawnOrder order = ShellOrder(Show(a) + Show(b) + Show(c));
+  SpawnOptions order = ShellOrder(Show(a) + Show(b) + Show(c));
   order.inherited = {{a, b}, {b, c}, {c, a}};
   EXPECT_EQ(Finish(std::move(order)).out, "third first second ");
   EXPECT_TRUE(first.valid() && second.valid() && third.valid());
@@ -124,7 +124,7 @@ TEST(Child, PlacesADescriptorAtItsOwnNumberAndTwice) {
   const Descriptor file = File("text ");
   const int own = file.get();
   ASSERT_LT(own, 16);
-  SpawnOrder order = ShellOrder(Show(own) + Show(11));
+  SpawnOptions order = ShellOrder(Show(own) + Show(11));
   order.inherited = {{own, own}, {own, 11}};
   EXPECT_EQ(Finish(std::move(order)).out, "text text ");
 }
@@ -134,14 +134,14 @@ TEST(Child, GetsNothingElse) {
   const std::string number = std::to_string(secret.get());
   EXPECT_EQ(Finish(ShellOrder("[ -e /proc/self/fd/" + number + " ] || echo none")).out, "none\n");
 
-  SpawnOrder given = ShellOrder(Show(secret.get() + 1));
+  SpawnOptions given = ShellOrder(Show(secret.get() + 1));
   given.inherited = {{secret.get(), secret.get() + 1}};
   EXPECT_EQ(Finish(std::move(given)).out, "secret") << "the probe itself must work";
 }
 
 TEST(Child, ClosesWhatTheOrderOwns) {
   const int before = CountDescriptors();
-  SpawnOrder order = ShellOrder("exit 0");
+  SpawnOptions order = ShellOrder("exit 0");
   order.Give(File("a"), 3);
   order.Give(File("b"), 4);
   Finish(std::move(order));
@@ -203,7 +203,7 @@ TEST(Child, WhatCannotStartIsAnErrorAndLeavesNothing) {
   const std::string plain = directory.Write("plain", "text", 0644);
   const int descriptors = CountDescriptors();
   for (const std::string& path : {directory.Path("missing"), plain, directory.path()}) {
-    SpawnOrder order = ProgramOrder(path, {"shown-name"});
+    SpawnOptions order = ProgramOrder(path, {"shown-name"});
     order.Give(File("a"), 3);
     const auto child = Child::Spawn(std::move(order));
     ASSERT_FALSE(child) << path;

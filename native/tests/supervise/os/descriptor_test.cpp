@@ -153,7 +153,7 @@ TEST(SealedCopyTest, CanBeExecutedButNotWrittenMeanwhile) {
   auto copy = SealedCopy("/bin/sh");
   auto pipe = MakePipe();
   ASSERT_TRUE(copy && pipe);
-  SpawnOrder order = ShellOrder("echo running; (echo x > /proc/$$/exe) 2>/dev/null || echo safe");
+  SpawnOptions order = ShellOrder("echo running; (echo x > /proc/$$/exe) 2>/dev/null || echo safe");
   order.path = "/proc/self/fd/" + std::to_string(copy->get());
   order.Give(std::move(pipe->write), STDOUT_FILENO);
   auto child = Child::Spawn(std::move(order));

@@ -51,7 +51,7 @@ class SandboxPoolTest : public SupervisorFixture {
   }
 
   std::shared_ptr<const Runtime> runtime_;
-  SandboxPools::Place place_ = {7, {2, 600'000}, std::make_shared<PoolCounters>()};
+  PoolReference place_ = {7, {2, 600'000}, std::make_shared<PoolCounters>()};
   PoolCounters& counters_ = *place_.counters;
   std::uint64_t last_ = 0;
 };

@@ -24,7 +24,7 @@ class LiveProcessTest : public SupervisorFixture {
   }
 
   void Write(std::uint64_t run, const std::string& text) {
-    supervisor_->Direct(run, WriteInput{{text.begin(), text.end()}});
+    supervisor_->Apply(run, WriteInput{{text.begin(), text.end()}});
   }
 };
 
@@ -33,7 +33,7 @@ TEST_F(LiveProcessTest, IsWrittenToAndEnded) {
   Write(1, "one ");
   ASSERT_TRUE(listener_->WaitEvents(1, 2));
   Write(1, "two");
-  supervisor_->Direct(1, EndInput{});
+  supervisor_->Apply(1, EndInput{});
   const RunResult& result = Result(1);
   EXPECT_EQ(result.outcome.exit_code, 4);
   EXPECT_EQ(listener_->Chunks(1, Stream::kStdout), "one two");
@@ -50,14 +50,14 @@ TEST_F(LiveProcessTest, IsWrittenToAndEnded) {
 TEST_F(LiveProcessTest, TakesSignals) {
   Spawn(1, "trap 'exit 9' TERM; echo up > up; while :; do sleep 0.02; done");
   ASSERT_TRUE(WaitForText("up", "up"));
-  supervisor_->Direct(1, SendSignal{SIGTERM});
+  supervisor_->Apply(1, SendSignal{SIGTERM});
   EXPECT_EQ(Result(1).outcome.exit_code, 9);
-  supervisor_->Direct(1, SendSignal{SIGTERM});  // long over
+  supervisor_->Apply(1, SendSignal{SIGTERM});  // long over
 }
 
 TEST_F(LiveProcessTest, HasATerminal) {
   Spawn(1, "stty size; read -r line; stty size; exit 3", TerminalSize{91, 23});
-  supervisor_->Direct(1, ResizeTerminal{{120, 50}});
+  supervisor_->Apply(1, ResizeTerminal{{120, 50}});
   Write(1, "go\n");
   EXPECT_EQ(Result(1).outcome.exit_code, 3);
   const std::string shown = listener_->Chunks(1, Stream::kStdout);
@@ -75,7 +75,7 @@ TEST_F(LiveProcessTest, IsHeldUpWhileNobodyGrants) {
   std::size_t granted = 0;
   while (!workspace_.Has("done")) {
     const std::size_t size = listener_->Chunks(1, Stream::kStdout).size();
-    supervisor_->Direct(1, GrantOutput{Stream::kStdout, size - granted});
+    supervisor_->Apply(1, GrantOutput{Stream::kStdout, size - granted});
     granted = size;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -106,9 +106,9 @@ TEST_F(LiveProcessTest, IsInNoLane) {
 }
 
 TEST_F(LiveProcessTest, OrdersForARunThatIsNoneAreDropped) {
-  supervisor_->Direct(77, EndInput{});
+  supervisor_->Apply(77, EndInput{});
   SubmitShell(1, "sleep 0.1");
-  supervisor_->Direct(1, SendSignal{SIGKILL});  // a run of exec takes none
+  supervisor_->Apply(1, SendSignal{SIGKILL});  // a run of exec takes none
   Write(1, "x");
   EXPECT_EQ(Result(1).outcome.kind, OutcomeKind::kExited);
 }

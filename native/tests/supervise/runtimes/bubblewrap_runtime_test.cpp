@@ -208,7 +208,7 @@ TEST_F(BubblewrapRuntimeTest, ACgroupHoldsBwrapBackUntilItIsIn) {
   ASSERT_TRUE(made);
   EXPECT_TRUE(made->wants_cgroup);
   EXPECT_TRUE(Has(made->record.layers, "cgroup"));
-  EXPECT_FALSE(BubblewrapRuntime(policy_).Furnish(&*made));
+  EXPECT_FALSE(BubblewrapRuntime(policy_).AttachOptions(&*made));
   ASSERT_TRUE(made->gate.descriptor.valid());
   const std::string& bytes = made->gate.bytes;
   ASSERT_EQ(write(made->gate.descriptor.get(), bytes.data(), bytes.size()),

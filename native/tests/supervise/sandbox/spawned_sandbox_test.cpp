@@ -36,12 +36,12 @@ std::string MessageOf(ReportKind kind) {
 // A launcher may find its order not there yet, and say so, although it is on its way.
 TEST(SpawnedSandbox, TellsThatItIsReadyWhenItStoodForAMomentBefore) {
   const TempDirectory directory;
-  const std::string standing = directory.Write("standing", MessageOf(ReportKind::kStanding));
+  const std::string standing = directory.Write("standing", MessageOf(ReportKind::kAwaitingOrder));
   const std::string ready = directory.Write("ready", MessageOf(ReportKind::kReady));
   TestLoop loop;
   RecordingUser user;
   // cat(1) writes a small file at once: one message each.
-  SpawnOrder spawn =
+  SpawnOptions spawn =
       ShellOrder("cat " + standing + " >&3; while ! test -e " + directory.Path("seen") +
                  "; do sleep 0.01; done; cat " + ready + " >&3; exec sleep 60");
   auto sandbox = SpawnedSandbox::Spawn(std::move(spawn), true);
@@ -52,7 +52,7 @@ TEST(SpawnedSandbox, TellsThatItIsReadyWhenItStoodForAMomentBefore) {
   EXPECT_TRUE(loop.RunUntil([&] { return !user.reports.empty(); }));
   directory.Write("seen", "");
   EXPECT_TRUE(loop.RunUntil([&] { return user.reports.size() > 1; }));
-  EXPECT_EQ(user.reports, (std::vector{ReportKind::kStanding, ReportKind::kReady}));
+  EXPECT_EQ(user.reports, (std::vector{ReportKind::kAwaitingOrder, ReportKind::kReady}));
   (*sandbox)->End();
   EXPECT_TRUE(loop.RunUntil([&] { return user.is_gone; }));
 }

@@ -100,8 +100,8 @@ inline std::string ReadToEnd(int fd) {
 }
 
 // An order for `/bin/sh -c script`.
-inline SpawnOrder ShellOrder(const std::string& script) {
-  SpawnOrder order;
+inline SpawnOptions ShellOrder(const std::string& script) {
+  SpawnOptions order;
   order.path = "/bin/sh";
   order.argv = {"sh", "-c", script};
   return order;

@@ -27,7 +27,7 @@ struct SendSignal {
 struct ResizeTerminal {
   TerminalSize size;
 };
-using LiveOrder =
+using LiveAction =
     std::variant<WriteInput, EndInput, GrantOutput, CloseOutput, SendSignal, ResizeTerminal>;
 
 // And what it tells, besides its output.

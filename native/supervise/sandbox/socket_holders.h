@@ -10,6 +10,6 @@ namespace native_runner {
 // an outer pid namespace, with other numbers than ours. Returns how many were found; call again
 // until the control socket reports end of file, which is the proof. Reads /proc: meant for the rare
 // case, not for each run. Any thread.
-int KillHolders(ino_t inode);
+int KillSocketHolders(ino_t inode);
 
 }  // namespace native_runner

@@ -10,7 +10,7 @@
 namespace native_runner {
 
 // A sandbox that waits for its one order. Owned by its pool; supervisor thread only.
-class StandingSandbox final : private Sandbox::User {
+class PrewarmedSandbox final : private Sandbox::User {
  public:
   struct Listener {
     std::function<void()> on_ready;  // its launcher waits; not called for one that is not watched
@@ -18,8 +18,9 @@ class StandingSandbox final : private Sandbox::User {
   };
 
   // Furnishes and spawns what `preparation` says. kSetup when the host refuses.
-  static Result<std::unique_ptr<StandingSandbox>> Make(const Runtime& runtime, const Shared& shared,
-                                                       Preparation preparation, Listener listener);
+  static Result<std::unique_ptr<PrewarmedSandbox>> Make(const Runtime& runtime,
+                                                        const Shared& shared,
+                                                        Preparation preparation, Listener listener);
 
   const Fingerprint& fingerprint() const { return fingerprint_; }
   bool is_ready() const { return is_ready_; }
@@ -33,7 +34,7 @@ class StandingSandbox final : private Sandbox::User {
   std::unique_ptr<Sandbox> Release();
 
  private:
-  StandingSandbox(std::unique_ptr<Sandbox> sandbox, Fingerprint fingerprint, Listener listener)
+  PrewarmedSandbox(std::unique_ptr<Sandbox> sandbox, Fingerprint fingerprint, Listener listener)
       : sandbox_(std::move(sandbox)),
         fingerprint_(std::move(fingerprint)),
         listener_(std::move(listener)) {}

@@ -14,7 +14,7 @@ class Session;
 //
 // It can stand before there is a command, with a launcher that waits for the order. Nobody watches
 // it then: who wants it asks whether it is alive.
-class EnteredSandbox final : public Sandbox {
+class SessionSlot final : public Sandbox {
  public:
   // A shell's: a file that begins with what it is given.
   struct State {
@@ -23,8 +23,8 @@ class EnteredSandbox final : public Sandbox {
     bool is_in_its_directory = false;
   };
   // `control`: its launcher has the other end, or is going to.
-  EnteredSandbox(Control control, Descriptor out, Descriptor err);
-  ~EnteredSandbox() override;
+  SessionSlot(Control control, Descriptor out, Descriptor err);
+  ~SessionSlot() override;
 
   // It is to be a command's. `state` may be none. `may_be_stopped`: by a command that is over.
   void Enter(std::shared_ptr<Session> session, State state, bool may_be_stopped);

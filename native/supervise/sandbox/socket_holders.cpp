@@ -1,4 +1,4 @@
-#include "supervise/sandbox/holders.h"
+#include "supervise/sandbox/socket_holders.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ Descriptor OpenShown(pid_t shown, std::size_t depth) {
 
 }  // namespace
 
-int KillHolders(ino_t inode) {
+int KillSocketHolders(ino_t inode) {
   const std::string wanted = "socket:[" + std::to_string(inode) + "]";
   const std::size_t depth = NumbersOf("/proc/self/status", "NSpid:").size();
   DIR* processes = opendir("/proc");

@@ -1,4 +1,4 @@
-#include "supervise/runtimes/stand_in.h"
+#include "supervise/runtimes/placeholder_directory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -55,13 +55,14 @@ bool IsStillThere(int parent, const std::string& name, int directory) {
 
 }  // namespace
 
-bool StandIn::IsOne(int parent, const std::string& name) {
+bool PlaceholderDirectory::IsOne(int parent, const std::string& name) {
   const Descriptor directory = OpenDirectory(parent, name);
   return directory.valid() && HasMark(directory.get()) && IsEmpty(directory.get());
 }
 
-Result<std::optional<StandIn>> StandIn::Take(int parent, const std::string& name) {
-  using Taken = std::optional<StandIn>;
+Result<std::optional<PlaceholderDirectory>> PlaceholderDirectory::Take(int parent,
+                                                                       const std::string& name) {
+  using Taken = std::optional<PlaceholderDirectory>;
   for (int i = 0; i < kTries; ++i) {
     if (mkdirat(parent, name.c_str(), kMode) != 0 && errno != EEXIST) {
       return SystemError(("mkdir " + name).c_str(), errno);
@@ -75,7 +76,7 @@ Result<std::optional<StandIn>> StandIn::Take(int parent, const std::string& name
       if (locked && IsStillThere(parent, name, directory.get())) {
         Descriptor own(fcntl(parent, F_DUPFD_CLOEXEC, 0));
         if (!own.valid()) return SystemError("fcntl(F_DUPFD_CLOEXEC)", errno);
-        return Taken{StandIn(std::move(own), std::move(directory), name)};
+        return Taken{PlaceholderDirectory(std::move(own), std::move(directory), name)};
       }
     }
     sched_yield();
@@ -83,7 +84,7 @@ Result<std::optional<StandIn>> StandIn::Take(int parent, const std::string& name
   return Error{ErrorCode::kSetup, "cannot hold a stand-in for " + name, "run the command again"};
 }
 
-StandIn::~StandIn() {
+PlaceholderDirectory::~PlaceholderDirectory() {
   if (!directory_.valid()) return;
   if (flock(directory_.get(), LOCK_EX | LOCK_NB) != 0) return;  // another run counts on it
   if (IsStillThere(parent_.get(), name_, directory_.get())) {

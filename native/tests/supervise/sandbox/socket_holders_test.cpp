@@ -1,4 +1,4 @@
-#include "supervise/sandbox/holders.h"
+#include "supervise/sandbox/socket_holders.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ Socket OpenSocket() {
 Result<Child> Holder(const Descriptor& socket, int number, const std::string& script) {
   auto up = MakePipe();
   EXPECT_TRUE(up);
-  SpawnOrder order = ShellOrder(script);
+  SpawnOptions order = ShellOrder(script);
   order.inherited = {{socket.get(), number}};
   order.Give(std::move(up->write), STDOUT_FILENO);
   auto child = Child::Spawn(std::move(order));
@@ -43,7 +43,7 @@ Result<Child> Holder(const Descriptor& socket, int number, const std::string& sc
 constexpr const char* kWait = "echo up; exec sleep 60 >&-";
 constexpr const char* kWaitWithAChild = "sleep 60 & echo up; wait";
 
-TEST(KillHolders, KillsThoseThatHoldItAsTheControlDescriptorAndNoOthers) {
+TEST(KillSocketHolders, KillsThoseThatHoldItAsTheControlDescriptorAndNoOthers) {
   Socket wanted = OpenSocket();
   Socket other = OpenSocket();
   auto holder = Holder(wanted.peer, kControlDescriptor, kWait);
@@ -53,15 +53,15 @@ TEST(KillHolders, KillsThoseThatHoldItAsTheControlDescriptorAndNoOthers) {
   const KilledAtEnd ends[] = {KilledAtEnd(&*holder), KilledAtEnd(&*elsewhere),
                               KilledAtEnd(&*bystander)};
 
-  EXPECT_EQ(KillHolders(wanted.control.peer_inode()), 1);
+  EXPECT_EQ(KillSocketHolders(wanted.control.peer_inode()), 1);
   ASSERT_TRUE(WaitForExit(holder->pidfd()));
   EXPECT_EQ(holder->Reap()->value, SIGKILL);
   EXPECT_FALSE(WaitForExit(elsewhere->pidfd(), 50));
   EXPECT_FALSE(WaitForExit(bystander->pidfd(), 0));
-  EXPECT_EQ(KillHolders(wanted.control.peer_inode()), 0);
+  EXPECT_EQ(KillSocketHolders(wanted.control.peer_inode()), 0);
 }
 
-TEST(KillHolders, FindsChildrenThatLostTheirParent) {
+TEST(KillSocketHolders, FindsChildrenThatLostTheirParent) {
   Socket socket = OpenSocket();
   auto holder = Holder(socket.peer, kControlDescriptor, kWaitWithAChild);
   ASSERT_TRUE(holder);
@@ -73,7 +73,7 @@ TEST(KillHolders, FindsChildrenThatLostTheirParent) {
   Report report;
   Descriptor pidfd;
   EXPECT_EQ(socket.control.Receive(&report, &pidfd), Control::Received::kNothing);
-  EXPECT_EQ(KillHolders(socket.control.peer_inode()), 1);
+  EXPECT_EQ(KillSocketHolders(socket.control.peer_inode()), 1);
   bool closed = false;
   for (int turn = 0; turn < 2'000 && !closed; ++turn) {
     closed = socket.control.Receive(&report, &pidfd) == Control::Received::kClosed;
@@ -82,11 +82,11 @@ TEST(KillHolders, FindsChildrenThatLostTheirParent) {
   EXPECT_TRUE(closed) << "end of file is the proof that none is left";
 }
 
-TEST(KillHolders, NeverHitsThisProcess) {
+TEST(KillSocketHolders, NeverHitsThisProcess) {
   Socket socket = OpenSocket();
   const Descriptor spare(dup(kControlDescriptor));  // whatever the test runner has there
   ASSERT_EQ(dup2(socket.peer.get(), kControlDescriptor), kControlDescriptor);
-  EXPECT_EQ(KillHolders(socket.control.peer_inode()), 0);
+  EXPECT_EQ(KillSocketHolders(socket.control.peer_inode()), 0);
   if (spare.valid()) {
     dup2(spare.get(), kControlDescriptor);
   } else {
@@ -102,7 +102,7 @@ int KillInside() {
   auto holder = Holder(socket.peer, kControlDescriptor, kWait);
   if (!holder) return 1;
   const KilledAtEnd end(&*holder);
-  if (getpid() != 1 || KillHolders(socket.control.peer_inode()) != 1) return 2;
+  if (getpid() != 1 || KillSocketHolders(socket.control.peer_inode()) != 1) return 2;
   if (!WaitForExit(holder->pidfd())) return 3;
   return holder->Reap()->value == SIGKILL ? 0 : 4;
 }
@@ -112,7 +112,7 @@ int ExitCodeOf(pid_t pid) {
   return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(KillHolders, FindsThemInTheProcOfAnOuterPidNamespace) {
+TEST(KillSocketHolders, FindsThemInTheProcOfAnOuterPidNamespace) {
   const pid_t outside = fork();
   if (outside == 0) {
     const bool moved = unshare(CLONE_NEWPID) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0;

@@ -1,4 +1,4 @@
-#include "supervise/session/entered_sandbox.h"
+#include "supervise/session/session_slot.h"
 
 #include <cerrno>
 #include <csignal>
@@ -15,23 +15,23 @@ constexpr int kPatience = 10;  // turns in which a launcher may end its tree by 
 
 }  // namespace
 
-EnteredSandbox::EnteredSandbox(Control control, Descriptor out, Descriptor err)
+SessionSlot::SessionSlot(Control control, Descriptor out, Descriptor err)
     : Sandbox(std::move(control)) {
   out_ = std::move(out);
   err_ = std::move(err);
 }
 
-EnteredSandbox::~EnteredSandbox() {
-  if (session_) session_->Left(this);
+SessionSlot::~SessionSlot() {
+  if (session_) session_->ForgetSlot(this);
 }
 
-void EnteredSandbox::Enter(std::shared_ptr<Session> session, State state, bool may_be_stopped) {
+void SessionSlot::Enter(std::shared_ptr<Session> session, State state, bool may_be_stopped) {
   session_ = std::move(session);
   state_ = std::move(state);
   if (may_be_stopped && launcher_.valid()) SignalPidfd(launcher_.get(), SIGCONT);
 }
 
-bool EnteredSandbox::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
+bool SessionSlot::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
   loop_ = loop;
   user_ = user;
   return control_poll_.Start(loop, control_.descriptor(), UV_READABLE, [this] {
@@ -40,19 +40,19 @@ bool EnteredSandbox::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
   }) == 0;
 }
 
-Control::Sent EnteredSandbox::SendOrder(std::span<const std::byte> order) {
+Control::Sent SessionSlot::SendOrder(std::span<const std::byte> order) {
   auto sent = state_.file.valid() ? control_.SendState(state_.file.get()) : Control::Sent::kSent;
   if (sent == Control::Sent::kSent) sent = control_.SendOrder(order);
-  session_->Stand();
+  session_->PrepareNextSlot();
   return sent;
 }
 
 // Where the command's launcher has not said that none is left, the session was ended.
-bool EnteredSandbox::end_is_proof() const {
+bool SessionSlot::end_is_proof() const {
   return session_->end_is_proof();
 }
 
-void EnteredSandbox::NoteReport(const Report& report) {
+void SessionSlot::NoteReport(const Report& report) {
   has_launcher_ = true;
   if (report.kind == ReportKind::kReady) may_run_ = true;
   if (!IsLast(report.kind)) return;
@@ -64,12 +64,12 @@ void EnteredSandbox::NoteReport(const Report& report) {
   is_proved_ = report.kind != ReportKind::kExited || report.error == 0;
 }
 
-bool EnteredSandbox::IsAlive() {
+bool SessionSlot::IsAlive() {
   Receive();
   return !control_closed_ && !has_ended_ && !is_ending_;
 }
 
-void EnteredSandbox::End() {
+void SessionSlot::End() {
   Receive();
   if (!is_ending_ && !has_ended_) {
     control_.SendKill();
@@ -80,38 +80,38 @@ void EnteredSandbox::End() {
 }
 
 // For when its launcher does not answer: the command may have stopped it, or killed it.
-void EnteredSandbox::Insist() {
+void SessionSlot::Insist() {
   Receive();
   const bool is_patient = ++insisted_ <= kPatience;
-  if (!is_patient && !is_orphan_) return session_->Distrust();  // possibly our last moment
+  if (!is_patient && !is_orphan_) return session_->EndUnproved();  // possibly our last moment
   if (launcher_.valid()) SignalPidfd(launcher_.get(), is_patient ? SIGCONT : SIGKILL);
   Settle();
 }
 
 // Its last word is the proof: what it still does is to exit.
-void EnteredSandbox::Settle() {
+void SessionSlot::Settle() {
   if (is_orphan_) return SettleAlone();
   if (is_proved_) return BeGone();
   if (!control_closed_) return;
   if (!may_run_) return BeGone();
-  session_->Distrust();
+  session_->EndUnproved();
 }
 
-void EnteredSandbox::SettleAlone() {
+void SessionSlot::SettleAlone() {
   if (!is_proved_ && !control_closed_) return;
   if (LauncherIsGone()) return BeGone();
   WatchLauncher([this] { Settle(); });
 }
 
 // One that outlives the session's launcher ends its tree itself, as where there is no session.
-void EnteredSandbox::OnSessionGone(bool is_proof) {
+void SessionSlot::OnSessionGone(bool is_proof) {
   Receive();
   if (is_proof) return BeGone();
   is_orphan_ = true;
   End();
 }
 
-void EnteredSandbox::BeGone() {
+void SessionSlot::BeGone() {
   if (user_ == nullptr) return;
   insist_.Stop();
   control_poll_.Stop();

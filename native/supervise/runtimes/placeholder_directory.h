@@ -13,22 +13,22 @@ namespace native_runner {
 // the directory is locked (flock(2)), shared by all runs, of any process, that count on it; the
 // last one removes it, as long as it is empty. One that a killed process left behind is known by
 // its sticky bit, and is taken over by the next run. Any thread; the destructor removes.
-class StandIn {
+class PlaceholderDirectory {
  public:
   // nullopt: something else has been made there meanwhile. `parent` is an O_PATH directory.
-  static Result<std::optional<StandIn>> Take(int parent, const std::string& name);
+  static Result<std::optional<PlaceholderDirectory>> Take(int parent, const std::string& name);
 
   // Whether the entry is such a directory.
   static bool IsOne(int parent, const std::string& name);
 
-  StandIn(StandIn&&) noexcept = default;
-  StandIn& operator=(StandIn&&) = delete;
-  StandIn(const StandIn&) = delete;
-  StandIn& operator=(const StandIn&) = delete;
-  ~StandIn();
+  PlaceholderDirectory(PlaceholderDirectory&&) noexcept = default;
+  PlaceholderDirectory& operator=(PlaceholderDirectory&&) = delete;
+  PlaceholderDirectory(const PlaceholderDirectory&) = delete;
+  PlaceholderDirectory& operator=(const PlaceholderDirectory&) = delete;
+  ~PlaceholderDirectory();
 
  private:
-  StandIn(Descriptor parent, Descriptor directory, std::string name)
+  PlaceholderDirectory(Descriptor parent, Descriptor directory, std::string name)
       : parent_(std::move(parent)), directory_(std::move(directory)), name_(std::move(name)) {}
 
   Descriptor parent_;
