@@ -3,9 +3,18 @@
  * has the rules for writers. Pure: reads no file.
  */
 
-export const kDirectives = ["not run", "given", "files", "file", "continues", "differs", "config"];
+export const kDirectives = [
+  "not run",
+  "needs",
+  "given",
+  "files",
+  "file",
+  "continues",
+  "differs",
+  "config",
+] as const;
 
-export type Directive = "not run" | "given" | "files" | "file" | "continues" | "differs" | "config";
+export type Directive = (typeof kDirectives)[number];
 
 export type Block = {
   page: string;
@@ -22,7 +31,7 @@ const kFence = /^( *)(`{3,}|~{3,})([^`]*)$/;
 const kComment = /^ *<!-- ([a-z ]+?)(?:: (.*?))? -->$/;
 
 function isDirective(name: string): name is Directive {
-  return kDirectives.includes(name);
+  return kDirectives.some((known) => known === name);
 }
 
 /** What the comments that end above `index` say. An unknown one is a mistake, not a remark. */

@@ -46,7 +46,7 @@ function expectOutput(block: Block, actual: string): void {
 function importsOf(block: Block, place: Place): string {
   const lines = wordsOf(block.directives.get("given")).map((name) => {
     const source = readFileSync(join(kGiven, `${name}.mjs`), "utf8");
-    cpSync(join(kGiven, `${name}.mjs`), join(place.directory, "given", `${name}.mjs`));
+    cpSync(kGiven, join(place.directory, "given"), { recursive: true });
     const names = [...source.matchAll(/^export (?:const|(?:async )?function) (\w+)/gm)];
     return `import { ${names.map(([, exported]) => exported).join(", ")} } from "./given/${name}.mjs";`;
   });

@@ -30,9 +30,9 @@ function install(directory: string): void {
   writeFileSync(join(directory, "package.json"), '{ "private": true, "type": "module" }\n');
 }
 
-/** A directory with the command line's program, for PATH. */
-function programs(directory: string): string {
-  const bin = join(directory, ".bin");
+/** The package's program where a package manager puts it, for PATH and npx. */
+function installProgram(directory: string): string {
+  const bin = join(directory, "node_modules/.bin");
   const program = join(bin, "native-runner");
   const words = [...kNodeInside, join(kRoot, "dist/cli/main.js")].map((word) => `'${word}'`);
   mkdirSync(bin);
@@ -56,7 +56,9 @@ export function makePlace(): Place {
   mkdirSync(directory);
   install(directory);
   const elsewhere = new Map<string, string>();
-  const path = [programs(outer), dirname(process.execPath), process.env.PATH].join(delimiter);
+  const path = [installProgram(directory), dirname(process.execPath), process.env.PATH].join(
+    delimiter,
+  );
   return {
     directory,
     env: { ...environment(), PATH: path },
@@ -72,19 +74,16 @@ export function makePlace(): Place {
     },
     addFiles: (what) => {
       const [, name = "", at] = /^([a-z-]+)(?: at (\/[\w/-]+))?$/.exec(what) ?? [];
-      const files = kFiles[name];
-      if (files === undefined) {
+      const write = kFiles[name];
+      if (write === undefined) {
         throw new Error(
           `\`files\`: expected one of ${Object.keys(kFiles).join(", ")}, got ${what}`,
         );
       }
       const target = at === undefined ? directory : join(outer, at);
       if (at !== undefined) elsewhere.set(at, target);
-      for (const [file, content] of Object.entries(files)) {
-        mkdirSync(dirname(join(target, file)), { recursive: true });
-        writeFileSync(join(target, file), content);
-      }
       mkdirSync(target, { recursive: true });
+      write(target);
     },
   };
 }
