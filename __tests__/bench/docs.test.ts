@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { blocksOf } from "../../bench/docs/blocks.mjs";
 import { blockNames, markdownTable, withBlock } from "../../bench/docs/markdown.mjs";
+import { kPages } from "../../bench/docs/write.mjs";
 import { kPlots } from "../../bench/plots/index.mjs";
 import { readResults, writeResults } from "../../bench/results.mjs";
 import { kScenarios } from "../../bench/scenarios/index.mjs";
@@ -96,10 +97,11 @@ describe("results", () => {
     }
   });
 
-  it("fill every block of the page, and no other", async () => {
-    const page = await readFile(new URL("../../docs/benchmarks.md", import.meta.url), "utf8");
+  it("fill every block of the pages, and no other", async () => {
+    const pages = await Promise.all(kPages.map((page) => readFile(page, "utf8")));
     const report = { ...(await written()), ...kFacts };
-    const names = blockNames(page);
+    const names = pages.flatMap(blockNames);
+    expect(new Set(names).size).toBe(names.length);
     const blocks = blocksOf(report, names);
     expect([...blocks.keys()].sort()).toEqual(names.sort());
     for (const [name, text] of blocks) expect(text, name).not.toMatch(/NaN|undefined|Infinity/);

@@ -51,3 +51,7 @@ declare module "*/bench/variants/index.mjs" {
 declare module "*/bench/docs/blocks.mjs" {
   export function blocksOf(report: object, names: readonly string[]): Map<string, string>;
 }
+
+declare module "*/bench/docs/write.mjs" {
+  export const kPages: string[];
+}

@@ -1,4 +1,5 @@
-// Writes a report into docs/benchmarks.md, between its marks, and its plots beside it.
+// Writes a report into docs/benchmarks.md and docs/benchmarks/load.md, between their marks, and its
+// plots beside them.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -9,19 +10,23 @@ import { blocksOf } from "./blocks.mjs";
 import { blockNames, withBlock } from "./markdown.mjs";
 
 const kDocs = fileURLToPath(new URL("../../docs/", import.meta.url));
-const kPage = `${kDocs}benchmarks.md`;
 const kPlotsDirectory = `${kDocs}benchmarks/`;
+
+/** What blocks are in: one that no page has is in the block "rest". */
+export const kPages = [`${kDocs}benchmarks.md`, `${kPlotsDirectory}load.md`];
 
 /** Resolves to the files that were written. */
 export async function writeDocs(resultsFile) {
   const report = await readResults(resultsFile);
-  let page = await readFile(kPage, "utf8");
-  for (const [name, content] of blocksOf(report, blockNames(page))) {
-    page = withBlock(page, name, content);
+  const pages = await Promise.all(kPages.map((page) => readFile(page, "utf8")));
+  const blocks = blocksOf(report, pages.flatMap(blockNames));
+  for (const [index, page] of pages.entries()) {
+    const names = blockNames(page);
+    const filled = names.reduce((text, name) => withBlock(text, name, blocks.get(name)), page);
+    await writeFile(kPages[index], filled);
   }
-  await writeFile(kPage, page);
   await mkdir(kPlotsDirectory, { recursive: true });
-  const written = [kPage];
+  const written = [...kPages];
   for (const { file, draw } of kPlots) {
     const svg = draw(report);
     if (svg === undefined) continue;

@@ -53,7 +53,7 @@ const kRows = {
   },
   "root-secrets": {
     title: "root's secrets can't be read, as root",
-    bubblewrap: kept("a [list](security.md#as-root) is masked"),
+    bubblewrap: kept("a [list](security/host.md#as-root) is masked"),
     landlock: kept("the same list is left out"),
     firejail: kept("the same list is hidden"),
     native: not(),

@@ -44,7 +44,9 @@ function whyNoC(): string | undefined {
   return reason && `clang can't build for wasm32-wasi here: ${reason.split("\n")[0]}`;
 }
 
-const reason = whyNoC();
+/** Why no skill can be built from C here; undefined when one can. */
+export const whyNoSkillFromC = whyNoC();
+const reason = whyNoSkillFromC;
 if (reason !== undefined) process.stderr.write(`skipped: skills built from C: ${reason}\n`);
 
 const fromC = new Set<string>(kFromC);

@@ -1,0 +1,4 @@
+// A session of that runner.
+import { runner } from "./runner.mjs";
+
+export const session = await runner.openSession();
