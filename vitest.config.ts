@@ -1,9 +1,12 @@
+import { availableParallelism } from "node:os";
+
 import { defineConfig } from "vitest/config";
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
 export default defineConfig({
   test: {
     pool: "forks",
+    maxWorkers: availableParallelism() + 1, // most tests wait for a command; stress runs alone
     projects: [
       {
         extends: true,
@@ -11,6 +14,7 @@ export default defineConfig({
           name: "unit",
           include: ["__tests__/**/*.test.ts"],
           exclude: ["__tests__/integration/**", "__tests__/stress/**", "__tests__/types/**"],
+          testTimeout: 30_000,
         },
       },
       {

@@ -1,48 +1,88 @@
 // npm test: sets up what is missing, then every test there is. As root, what needs the kernel runs
-// twice: as root and as an ordinary user. Ends with one plain line of counts.
+// twice: as root and as an ordinary user, in a copy of the checkout, side by side where neither's
+// times matter. Ends with one plain line of counts.
 import { mkdirSync, writeFileSync } from "node:fs";
+import { runUnits } from "./lib/gtest.mjs";
 import { makeOrdinaryUser } from "./lib/ordinary-user.mjs";
 import { processesOf } from "./lib/processes.mjs";
 import { inRoot } from "./lib/project.mjs";
-import { bootstrap } from "./lib/run.mjs";
-import { closeWith, printSkipped, runCtest, runGtest, runVitest, sumOf } from "./lib/suites.mjs";
+import { runToEnd } from "./lib/run.mjs";
+import { runSteps } from "./lib/steps.mjs";
+import { closeWith, printSkipped, runVitest, sumOf } from "./lib/suites.mjs";
 
 const isRoot = process.getuid() === 0;
-const heading = (text) => console.log(`\n== ${text}`);
+const kNothing = { passed: 0, failed: 0, skipped: [] };
 
-function runAsOrdinaryUser() {
-  const user = makeOrdinaryUser();
-  const { checkout: directory, home: countsDirectory, node, before, spawnOptions } = user;
-  const options = { directory, countsDirectory, before, ...spawnOptions };
-  heading(`C++ units that look at the kernel, as an ordinary user (uid ${user.uid})`);
-  const units = ["launcher_tests", "supervise_tests"].map((name) => runGtest(name, options));
-  heading(`integration and stress, as an ordinary user (uid ${user.uid})`);
-  const counts = sumOf([...units, runVitest(["integration", "stress"], { ...options, node })]);
+const env = { ...process.env, NATIVE_RUNNER_TEST_AS: isRoot ? "root" : "user" };
+const vitest = (projects, prefix = "") => runVitest(projects, { env, prefix });
+
+/** The ordinary user, once root has made one, and how the suites run as that user. */
+let user;
+const asUser = () => ({
+  directory: user.checkout,
+  countsDirectory: user.home,
+  before: user.before,
+  node: user.node,
+  ...user.spawnOptions,
+});
+const vitestAsUser = (projects, prefix = "") => runVitest(projects, { ...asUser(), prefix });
+
+function makeUser() {
+  user = makeOrdinaryUser();
+  console.log(`uid ${user.uid}`);
+  return kNothing;
+}
+
+/** What the ordinary user's tests left running. */
+function leftBehind() {
   const left = processesOf(user.uid);
   for (const { pid, command } of left) {
     console.log(`left behind by the tests: ${command} (pid ${pid})`);
     process.kill(pid, "SIGKILL");
   }
-  return { ...counts, failed: counts.failed + (left.length > 0 ? 1 : 0) };
+  return { ...kNothing, failed: left.length > 0 ? 1 : 0 };
 }
 
-bootstrap("--tests");
+async function setUp() {
+  await runToEnd(inRoot("scripts", "bootstrap"), ["--tests"]);
+  return kNothing;
+}
 
-heading("C++ units");
-const results = [runCtest("release")];
+async function integrationAsBoth() {
+  const both = [vitest(["integration"], "root | "), vitestAsUser(["integration"], "user | ")];
+  return sumOf(await Promise.all(both));
+}
 
-heading(
-  `TypeScript units, types, integration and stress, as ${isRoot ? "root" : "an ordinary user"}`,
-);
-const env = { ...process.env, NATIVE_RUNNER_TEST_AS: isRoot ? "root" : "user" };
-results.push(runVitest(["unit", "types", "integration", "stress"], { env }));
+const unitsOfUser = { programs: ["launcher_tests", "supervise_tests"] }; // what looks at the kernel
+const first = [
+  { label: "set-up", work: setUp },
+  { label: "C++ units", work: () => runUnits("release") },
+  { label: "TypeScript units and types", work: () => vitest(["unit", "types"]) },
+];
+const asOneself = [
+  { label: "integration", work: () => vitest(["integration"]) },
+  { label: "stress", work: () => vitest(["stress"]) },
+];
+const asRootAndUser = [
+  { label: "a copy of the checkout for an ordinary user", work: makeUser },
+  {
+    label: "C++ units as an ordinary user",
+    work: () => runUnits("release", { ...unitsOfUser, ...asUser() }),
+  },
+  { label: "integration as root and as an ordinary user", work: integrationAsBoth },
+  { label: "stress as root", work: () => vitest(["stress"]) },
+  { label: "stress as an ordinary user", work: () => vitestAsUser(["stress"]) },
+  { label: "processes left behind", work: leftBehind },
+];
 
-if (isRoot) results.push(runAsOrdinaryUser());
-else
-  heading("not run: the suites as root, since this is not root; `sudo npm test` runs both halves");
-
-const sum = sumOf(results);
+const steps = [...first, ...(isRoot ? asRootAndUser : asOneself)];
+const sum = sumOf(await runSteps("tests", steps));
 console.log();
+if (!isRoot) {
+  console.log(
+    "not run: the suites as root, since this is not root; `sudo npm test` runs both halves",
+  );
+}
 printSkipped(sum.skipped);
 const line = closeWith("tests", sum);
 mkdirSync(inRoot("build"), { recursive: true });

@@ -1,4 +1,5 @@
-// Runs the C++ tests and the unit and integration suites under a sanitizer:
+// Runs the C++ tests and the integration suite under a sanitizer, which sees nothing of ours in the
+// TypeScript units: those have a fake addon.
 //   node scripts/checks/sanitizer.mjs asan|tsan [--units]     (asan includes UBSan)
 // With --units the C++ tests only.
 // The addon is loaded into stock Node, so the runtime is preloaded. Leaks are looked for in the C++
@@ -6,10 +7,12 @@
 // instrumentation; scripts/tsan.supp says what that means for ThreadSanitizer.
 import path from "node:path";
 import { neededLibraries } from "../lib/elf.mjs";
-import { buildDirectory } from "../lib/project.mjs";
-import { bootstrap, fail, run } from "../lib/run.mjs";
+import { runUnits } from "../lib/gtest.mjs";
+import { buildDirectory, inRoot } from "../lib/project.mjs";
+import { fail, runToEnd } from "../lib/run.mjs";
 import { checkThatFaultsAreFound, environmentsOf } from "../lib/sanitizer.mjs";
-import { closeWith, printSkipped, runCtest, runVitest, sumOf } from "../lib/suites.mjs";
+import { runSteps } from "../lib/steps.mjs";
+import { closeWith, printSkipped, runVitest, sumOf } from "../lib/suites.mjs";
 
 const sanitizer = process.argv[2];
 if (sanitizer !== "asan" && sanitizer !== "tsan") {
@@ -19,28 +22,41 @@ if (sanitizer !== "asan" && sanitizer !== "tsan") {
 
 const inNode = !process.argv.includes("--units");
 
-bootstrap("--ci");
-const build = ["scripts/build.mjs", "--tests", "--preset", sanitizer];
-run(process.execPath, inNode ? build : [...build, "--native-only"]); // tests of the commands need dist/
+const kNothing = { passed: 0, failed: 0, skipped: [] };
 
-const addon = path.join(buildDirectory(sanitizer), "native_runner.node");
-if (!neededLibraries(addon).some((name) => name.startsWith(`lib${sanitizer}.so`))) {
-  fail(`${addon} is not instrumented`);
+async function build() {
+  await runToEnd(inRoot("scripts", "bootstrap"), ["--ci", "--no-build"]);
+  const words = ["scripts/build.mjs", "--tests", "--preset", sanitizer];
+  const only = inNode ? [] : ["--native-only"]; // tests of the commands need dist/
+  await runToEnd(process.execPath, [...words, ...only]);
+  const addon = path.join(buildDirectory(sanitizer), "native_runner.node");
+  if (!neededLibraries(addon).some((name) => name.startsWith(`lib${sanitizer}.so`))) {
+    fail(`${addon} is not instrumented`);
+  }
+  return kNothing;
 }
 
-const environments = environmentsOf(sanitizer);
-if (inNode) checkThatFaultsAreFound(sanitizer, environments);
+let environments;
 
-console.log(`\n== C++ units under ${sanitizer}`);
-const results = [runCtest(sanitizer, { env: environments.inTests })];
-if (inNode) {
-  console.log(`\n== unit and integration suites under ${sanitizer}`);
+function units() {
+  environments = environmentsOf(sanitizer);
+  if (inNode) checkThatFaultsAreFound(sanitizer, environments);
+  return runUnits(sanitizer, { env: environments.inTests });
+}
+
+function integration() {
   const testAs = process.getuid() === 0 ? "root" : "user";
-  const env = { ...environments.inNode, NATIVE_RUNNER_TEST_AS: testAs };
-  results.push(runVitest(["unit", "integration"], { env }));
+  return runVitest(["integration"], {
+    env: { ...environments.inNode, NATIVE_RUNNER_TEST_AS: testAs },
+  });
 }
 
-const sum = sumOf(results);
+const steps = [
+  { label: "set-up", work: build },
+  { label: "C++ units", work: units },
+  ...(inNode ? [{ label: "integration", work: integration }] : []),
+];
+const sum = sumOf(await runSteps(sanitizer, steps));
 for (const { name, text } of environments.takeReports()) {
   console.log(`\n== ${name}\n${text}`);
   sum.failed += 1;

@@ -1,5 +1,6 @@
 // Running programs from scripts: always an argument array, never a shell.
 import { spawn, spawnSync } from "node:child_process";
+import readline from "node:readline";
 import { root } from "./project.mjs";
 
 /** Stops the script with a plain message, no stack trace. */
@@ -66,6 +67,30 @@ export function runBeside(file, args, options = {}) {
     child.on("error", reject);
     child.on("close", (code) => resolve({ code: code ?? 1, output }));
   });
+}
+
+/**
+ * Like tryRun, while others run: resolves with the exit code. With a `prefix` each line of its output
+ * starts with that, so that two can be told apart.
+ */
+export async function tryRunBeside(file, args, { prefix = "", ...options } = {}) {
+  const output = prefix === "" ? "inherit" : "pipe";
+  const stdio = ["ignore", output, output];
+  const child = spawn(file, args, { cwd: root, stdio, ...options });
+  const ended = new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code) => resolve(code ?? 1));
+  });
+  for (const input of [child.stdout, child.stderr].filter(Boolean)) {
+    readline.createInterface({ input }).on("line", (line) => console.log(`${prefix}${line}`));
+  }
+  return ended;
+}
+
+/** Like run, while others run. */
+export async function runToEnd(file, args, options) {
+  const status = await tryRunBeside(file, args, options);
+  if (status !== 0) throw new Error(`${describe(file, args)} failed (${status})`);
 }
 
 /** The set-up that a script needs before it can import anything of node_modules. */

@@ -1,104 +1,16 @@
-// Runs the test suites; each function returns { passed, failed, skipped: [{ name, reason }] }.
-import { existsSync, readFileSync } from "node:fs";
+// Runs Vitest, and adds counts of test suites up: { passed, failed, skipped: [{ name, reason }] }.
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import { buildDirectory, nodeProgram, root } from "./project.mjs";
-import { fail, tryRun } from "./run.mjs";
+import { nodeProgram, root } from "./project.mjs";
+import { tryRunBeside } from "./run.mjs";
 import { tempDirectory } from "./temp.mjs";
-
-const attribute = (tag, name) => tag.match(new RegExp(`\\b${name}="([^"]*)"`))?.[1] ?? "";
-const unescapeXml = (text) =>
-  text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&amp;", "&");
-
-/** GoogleTest prints "FILE:LINE: Skipped" and then what GTEST_SKIP() was given. */
-function gtestReason(testcase) {
-  return unescapeXml(testcase.match(/: Skipped\r?\n(.*)/)?.[1] ?? "");
-}
-
-function readJunit(file) {
-  const xml = readFileSync(file, "utf8");
-  const suite = xml.match(/<testsuite\b[^>]*>/)?.[0] ?? "";
-  const skipped = [...xml.matchAll(/<testcase\b[\s\S]*?<\/testcase>/g)]
-    .map(([testcase]) => testcase)
-    .filter((testcase) => /<skipped\b/.test(testcase))
-    .map((testcase) => ({
-      name: unescapeXml(attribute(testcase, "name")),
-      reason: gtestReason(testcase),
-    }));
-  const disabled = Number(attribute(suite, "disabled"));
-  const failed = Number(attribute(suite, "failures"));
-  const total = Number(attribute(suite, "tests"));
-  for (let i = 0; i < disabled; i++) skipped.push({ name: "disabled in CMake", reason: "" });
-  return { passed: total - failed - skipped.length, failed, skipped };
-}
-
-/** The C++ tests of a built preset. */
-export function runCtest(preset, options = {}) {
-  const junit = path.join(tempDirectory("ctest"), "junit.xml");
-  const args = [
-    "--preset",
-    preset,
-    "--output-on-failure",
-    "--no-tests=error",
-    "--output-junit",
-    junit,
-  ];
-  const status = tryRun("ctest", args, options);
-  if (!existsSync(junit)) fail(`ctest --preset ${preset} wrote no results (${status})`);
-  return atLeastOneFailure(readJunit(junit), status);
-}
-
-/** What GoogleTest's own report says; its skips are as above. */
-function readGtest(file) {
-  const xml = readFileSync(file, "utf8");
-  const all = xml.match(/<testsuites\b[^>]*>/)?.[0] ?? "";
-  const skipped = [
-    ...xml.matchAll(/<testcase\b[^>]*result="skipped"[^>]*>([\s\S]*?)<\/testcase>/g),
-  ];
-  const failed = Number(attribute(all, "failures")) + Number(attribute(all, "errors"));
-  return {
-    passed: Number(attribute(all, "tests")) - failed - skipped.length,
-    failed,
-    skipped: skipped.map(([testcase, inside]) => ({
-      name: `${attribute(testcase, "classname")}.${attribute(testcase, "name")}`,
-      reason: inside.match(/<!\[CDATA\[[^\n]*\n([\s\S]*?)\]\]>/)?.[1] ?? "",
-    })),
-  };
-}
-
-const kGtestBoundMs = 15 * 60_000;
-
-/** One built executable of C++ tests in a copy of the checkout; `options` as for runVitest. */
-export function runGtest(name, options) {
-  const { directory, countsDirectory, before, env, ...spawnOptions } = options;
-  const build = path.join(directory, path.relative(root, buildDirectory("release")));
-  const report = path.join(countsDirectory, `${name}.xml`);
-  const tests = path.join(build, "native", "tests");
-  const [program, ...words] = [...before, path.join(tests, name), `--gtest_output=xml:${report}`];
-  const status = tryRun(program, words, {
-    ...spawnOptions,
-    cwd: directory,
-    timeout: kGtestBoundMs,
-    env: {
-      ...env,
-      GTEST_BRIEF: "1",
-      NATIVE_RUNNER_LAUNCHER: path.join(build, "launcher"),
-      NATIVE_RUNNER_LAUNCHER_PROBE: path.join(tests, "launcher_probe"),
-    },
-  });
-  if (!existsSync(report)) fail(`${name} wrote no results (${status})`);
-  return atLeastOneFailure(readGtest(report), status);
-}
 
 /**
  * Projects of the Vitest configuration, in the checkout or a copy of it. `before`, words in front of
  * the command line, and `spawnOptions` (uid, env …) say as whom; that user must be able to write in
- * `countsDirectory`.
+ * `countsDirectory`. `prefix` goes before each line of output.
  */
-export function runVitest(projects, options = {}) {
+export async function runVitest(projects, options = {}) {
   const { directory = root, countsDirectory, node = process.execPath, ...others } = options;
   const { before = [], ...spawnOptions } = others;
   const countsFile = path.join(countsDirectory ?? tempDirectory("vitest"), "counts.json");
@@ -113,8 +25,12 @@ export function runVitest(projects, options = {}) {
   ];
   const env = { ...(options.env ?? process.env), COUNTS_FILE: countsFile };
   const [program, ...words] = [...before, node, ...args];
-  const status = tryRun(program, words, { ...spawnOptions, cwd: directory, env });
-  if (!existsSync(countsFile)) fail(`vitest (${projects.join(", ")}) wrote no results (${status})`);
+  rmSync(countsFile, { force: true }); // an earlier run's
+  const status = await tryRunBeside(program, words, { ...spawnOptions, cwd: directory, env });
+  if (!existsSync(countsFile)) {
+    console.error(`vitest (${projects.join(", ")}) wrote no results (${status})`);
+    return { passed: 0, failed: 1, skipped: [] };
+  }
   return atLeastOneFailure(JSON.parse(readFileSync(countsFile, "utf8")), status);
 }
 
