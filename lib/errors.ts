@@ -3,13 +3,15 @@
  * sandbox that can't exist on this host is a SandboxError. What happens to a run is never thrown.
  */
 
-import type { SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
+import type { Outcome, SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
 
 /** Details of a {@link SandboxError}. */
 export type SandboxErrorOptions = {
   code: SandboxErrorCode;
   /** What the operator can do about it. */
   fix?: string | undefined;
+  /** See {@link SandboxError.outcome}. */
+  outcome?: Outcome | undefined;
   /** See {@link SandboxError.results}. */
   results?: readonly SandboxedExecResult[] | undefined;
   cause?: unknown;
@@ -19,6 +21,8 @@ export type SandboxErrorOptions = {
 export class SandboxError extends Error {
   readonly code: SandboxErrorCode;
   readonly fix: string | undefined;
+  /** Of `waitForPort` whose process ended before it listened: how. */
+  readonly outcome: Outcome | undefined;
   /** Of `execBatch` whose sandbox was lost: of its first commands, which had ended by then. */
   readonly results: readonly SandboxedExecResult[] | undefined;
 
@@ -27,6 +31,7 @@ export class SandboxError extends Error {
     this.name = "SandboxError";
     this.code = options.code;
     this.fix = options.fix;
+    this.outcome = options.outcome;
     this.results = options.results;
   }
 }

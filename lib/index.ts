@@ -43,6 +43,7 @@ export type {
   TerminalOptions,
   TerminalSize,
   Usage,
+  WaitForPortOptions,
 } from "../types/public.js";
 export type { KillProof, RunTiming } from "../types/run-timing.js";
 export type {

@@ -13,6 +13,7 @@
 #include "policy/policy.h"
 #include "policy/project.h"
 #include "policy/request.h"
+#include "supervise/port_waits.h"
 #include "supervise/sandbox_pool.h"
 #include "supervise/session.h"
 
@@ -61,6 +62,11 @@ std::optional<ExecRequest> ReadSpawnInput(Reader& reader, const Napi::Value& inp
 // `cols` and `rows`, each an integer from 1 to 65535; called LABEL.cols and LABEL.rows.
 std::optional<TerminalSize> ReadTerminalSize(Reader& reader, const Napi::Value& value,
                                              std::string_view label);
+
+// A port (an integer from 1 to 65535), and of the options timeoutMs (> 0, Infinity; default 30 000)
+// and intervalMs (an integer from 1 on; default 50).
+std::optional<PortWait> ReadPortWait(Reader& reader, const Napi::Value& port,
+                                     const Napi::Value& options);
 
 // The options of buildBubblewrapArgv.
 struct ArgvOptions {

@@ -248,6 +248,11 @@ void Run::Do(LiveOrder order) {
   if (live_ && phase_ != Phase::kDone) live_->Do(std::move(order), runs ? sandbox_.get() : nullptr);
 }
 
+PortState Run::LookForPort(std::uint16_t port) const {
+  if (ForbidsSockets(record_)) return PortState::kNoSockets;
+  return phase_ == Phase::kRunning && ready_ ? sandbox_->LookForPort(port) : PortState::kSilent;
+}
+
 void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();
