@@ -3,15 +3,13 @@
  * sandbox that can't exist on this host is a SandboxError. What happens to a run is never thrown.
  */
 
-import type { Outcome, SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
+import type { SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
 
 /** Details of a {@link SandboxError}. */
 export type SandboxErrorOptions = {
   code: SandboxErrorCode;
   /** What the operator can do about it. */
   fix?: string | undefined;
-  /** See {@link SandboxError.outcome}. */
-  outcome?: Outcome | undefined;
   /** See {@link SandboxError.results}. */
   results?: readonly SandboxedExecResult[] | undefined;
   cause?: unknown;
@@ -21,8 +19,6 @@ export type SandboxErrorOptions = {
 export class SandboxError extends Error {
   readonly code: SandboxErrorCode;
   readonly fix: string | undefined;
-  /** Of `waitForPort` whose process ended before it listened: how. */
-  readonly outcome: Outcome | undefined;
   /** Of `execBatch` whose sandbox was lost: of its first commands, which had ended by then. */
   readonly results: readonly SandboxedExecResult[] | undefined;
 
@@ -31,7 +27,6 @@ export class SandboxError extends Error {
     this.name = "SandboxError";
     this.code = options.code;
     this.fix = options.fix;
-    this.outcome = options.outcome;
     this.results = options.results;
   }
 }

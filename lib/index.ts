@@ -73,6 +73,10 @@ export { FirejailNativeRunner } from "./runners/firejail.js";
 export { LandlockNativeRunner } from "./runners/landlock.js";
 export { LocalNativeRunner } from "./runners/local.js";
 export {
+  WaitForPortError,
+  type WaitForPortErrorOptions,
+} from "./runners/wait-for-port-error.js";
+export {
   availableRuntimes,
   type BubblewrapConfig,
   type CanaryProbe,

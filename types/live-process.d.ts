@@ -73,7 +73,7 @@ export interface SandboxProcess {
    * kernel's table of sockets is read from outside, so it works with `network: "deny"` too. With the
    * host's network any server of the host on that port counts.
    *
-   * @throws (rejects) {@link SandboxError} ERR_SANDBOX_PORT when the process has ended (with its
+   * @throws (rejects) {@link WaitForPortError} when the process has ended (with its
    * `outcome`), nothing listened in time, or the policy allows no sockets (Landlock with the network
    * denied); the signal's reason; TypeError or RangeError that names the field.
    */

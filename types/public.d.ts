@@ -14,12 +14,10 @@ export * from "./runner-options.js";
  * firejail or Landlock. ERR_SANDBOX_SETUP: the host refused something that every run needs.
  * ERR_SANDBOX_CLOSED: the runner was closed, the session has ended, or the Node environment is
  * shutting down.
- * ERR_SANDBOX_PORT: nothing listens on a port that `waitForPort` waits for.
  * ERR_COMMAND_BLOCKED: the shell lists refuse the command.
  */
 export type SandboxErrorCode =
   | "ERR_SANDBOX_UNAVAILABLE"
   | "ERR_SANDBOX_SETUP"
   | "ERR_SANDBOX_CLOSED"
-  | "ERR_SANDBOX_PORT"
   | "ERR_COMMAND_BLOCKED";

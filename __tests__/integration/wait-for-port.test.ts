@@ -45,7 +45,7 @@ function portOf(server: Server): number {
 
 const failure = (message: RegExp, fields: object = {}) =>
   expect.objectContaining({
-    name: "SandboxError",
+    name: "WaitForPortError",
     code: "ERR_SANDBOX_PORT",
     message: expect.stringMatching(message),
     ...fields,

@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, it, vi } from "vitest";
 
-import { LandlockNativeRunner, SandboxError } from "../../lib/index.js";
+import { LandlockNativeRunner, SandboxError, WaitForPortError } from "../../lib/index.js";
 import { FakeAddon, result } from "../support/fake-addon.js";
 
 const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
@@ -53,9 +53,10 @@ it.each([
   const waiting = (await spawned()).waitForPort(80);
   fake.answerPort(answer);
   const error = await waiting.catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(SandboxError);
+  expect(error).toBeInstanceOf(WaitForPortError);
   expect(error).toMatchObject({
     code: "ERR_SANDBOX_PORT",
+    port: 80,
     message: expect.stringMatching(message),
     fix: expect.any(String),
     outcome: undefined,

@@ -2,27 +2,26 @@
 
 import type { PortAnswer, RunnerHandle } from "../../types/addon.js";
 import type { WaitForPortOptions } from "../../types/live-process.js";
-import { fromNative, invalidType, SandboxError } from "../errors.js";
+import { fromNative, invalidType } from "../errors.js";
 import { checkSignal, onAbort } from "./abort.js";
-
-const kCode = "ERR_SANDBOX_PORT";
+import { WaitForPortError } from "./wait-for-port-error.js";
 
 /** Why nothing listens; "gone" and "stopped" are the caller's to tell. */
-function refusalOf(answer: PortAnswer, port: number, timeoutMs = 30_000): SandboxError | undefined {
+function refusalOf(answer: PortAnswer, port: number, timeoutMs = 30_000) {
   switch (answer) {
     case "timed-out":
-      return new SandboxError(`nothing listens on port ${port} after ${timeoutMs} ms`, {
-        code: kCode,
+      return new WaitForPortError(`nothing listens on port ${port} after ${timeoutMs} ms`, {
+        port,
         fix: "see what the server prints, or give it more time with `timeoutMs`",
       });
     case "no-sockets":
-      return new SandboxError(`nothing can listen on port ${port}: commands have no sockets`, {
-        code: kCode,
+      return new WaitForPortError(`nothing can listen on port ${port}: commands have no sockets`, {
+        port,
         fix: 'use Bubblewrap, or `network: "allow"`',
       });
     case "unreadable":
-      return new SandboxError(`the kernel's table of sockets can't be read for port ${port}`, {
-        code: kCode,
+      return new WaitForPortError(`the table of sockets can't be read for port ${port}`, {
+        port,
         fix: "mount /proc without hidepid for the host application",
       });
     default:
@@ -39,7 +38,7 @@ export async function waitForPort(
   id: number,
   port: number,
   options: WaitForPortOptions,
-  ended: () => Promise<SandboxError>,
+  ended: () => Promise<Error>,
 ): Promise<void> {
   if (typeof options !== "object" || options === null) {
     throw invalidType("options", "an object", options);

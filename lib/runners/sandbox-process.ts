@@ -16,9 +16,10 @@ import type {
   TerminalSize,
   WaitForPortOptions,
 } from "../../types/public.js";
-import { fromNative, invalidState, invalidValue, SandboxError } from "../errors.js";
+import { fromNative, invalidState, invalidValue } from "../errors.js";
 import { LiveInput, LiveOutput } from "./live-streams.js";
 import { waitForPort } from "./port-wait.js";
+import { WaitForPortError } from "./wait-for-port-error.js";
 
 function signalNumber(name: unknown): number {
   if (typeof name === "string" && Object.hasOwn(constants.signals, name)) {
@@ -108,7 +109,7 @@ export class LiveProcess implements SandboxProcess {
       const { outcome, exitCode } = await this.result;
       const end = `${outcome.kind}, exit code ${exitCode}`;
       const message = `the process ended before it listened on port ${port}: ${end}`;
-      return new SandboxError(message, { code: "ERR_SANDBOX_PORT", outcome });
+      return new WaitForPortError(message, { port, outcome });
     });
   }
 
