@@ -43,6 +43,7 @@ export type {
   TerminalOptions,
   TerminalSize,
   Usage,
+  WaitForPortOptions,
 } from "../types/public.js";
 export type { KillProof, RunTiming } from "../types/run-timing.js";
 export type {
@@ -71,6 +72,10 @@ export { BubblewrapNativeRunner } from "./runners/bubblewrap.js";
 export { FirejailNativeRunner } from "./runners/firejail.js";
 export { LandlockNativeRunner } from "./runners/landlock.js";
 export { LocalNativeRunner } from "./runners/local.js";
+export {
+  WaitForPortError,
+  type WaitForPortErrorOptions,
+} from "./runners/wait-for-port-error.js";
 export {
   availableRuntimes,
   type BubblewrapConfig,

@@ -20,6 +20,7 @@ import type {
   PoolState,
   SandboxedExecResult,
   TerminalSize,
+  WaitForPortOptions,
 } from "./public.js";
 import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
@@ -35,6 +36,18 @@ export type NativeSpawnRequest = Omit<NativeSpawnInput, "signal">;
  * others answers each `write` and `endInput`: the kernel has the bytes, or nobody reads them any more.
  */
 export type LiveEvent = "started" | "input-taken" | "input-closed";
+
+/** How a wait for a port ended. "gone": the process or session that was to listen has ended. */
+export type PortAnswer =
+  | "listening"
+  | "timed-out"
+  | "stopped"
+  | "gone"
+  | "no-sockets"
+  | "unreadable";
+
+/** A wait for a port; `id` is for `stopWait`. */
+export type NativePortWait = { id: number; done: Promise<PortAnswer> };
 
 /** Where the news of a live process go. They must not throw. */
 export type LiveCallbacks = {
@@ -122,6 +135,17 @@ export interface RunnerHandle {
   signal(id: number, signal: number): void;
   /** Sets the size of the terminal. Throws on a wrong size. */
   resize(id: number, size: TerminalSize): void;
+  /**
+   * Waits until something listens on a port in the sandbox of a live process, or of the session when
+   * `id` is 0. Throws on misuse.
+   */
+  waitForPort(
+    id: number,
+    port: number,
+    options: Omit<WaitForPortOptions, "signal">,
+  ): NativePortWait;
+  /** Ends a wait; one that has ended is ignored. */
+  stopWait(id: number): void;
   /** Ends a run, also a queued one; an id that has settled is ignored. */
   abort(id: number): void;
   /** Makes what is missing in the runner's pool; resolves with how many sandboxes stand then. */

@@ -34,6 +34,19 @@ export type NativeSpawnInput = {
   pty?: TerminalOptions | undefined;
 };
 
+/** How `waitForPort` waits. */
+export type WaitForPortOptions = {
+  /** Milliseconds until it gives up, > 0. Default 30 000; `Infinity` = never. */
+  timeoutMs?: number | undefined;
+  /**
+   * Least milliseconds between two looks, an integer >= 1. Default 50. With the host's network they are
+   * further apart where a look takes long.
+   */
+  intervalMs?: number | undefined;
+  /** Aborting it ends the wait, and nothing else. */
+  signal?: AbortSignal | undefined;
+};
+
 /** A command that runs while it is spoken with; what `spawn` resolves with. */
 export interface SandboxProcess {
   /**
@@ -55,6 +68,16 @@ export interface SandboxProcess {
    * bytes are not. Rejects only where the Node environment shuts down.
    */
   readonly result: Promise<SandboxedExecResult>;
+  /**
+   * Resolves when something in the sandbox listens on a TCP port, of IPv4 or IPv6. Nobody connects: the
+   * kernel's table of sockets is read from outside, so it works with `network: "deny"` too. With the
+   * host's network any server of the host on that port counts.
+   *
+   * @throws (rejects) {@link WaitForPortError} when the process has ended (with its
+   * `outcome`), nothing listened in time, or the policy allows no sockets (Landlock with the network
+   * denied); the signal's reason; TypeError or RangeError that names the field.
+   */
+  waitForPort(port: number, options?: WaitForPortOptions): Promise<void>;
   /**
    * Sets the size of the terminal; what runs in its foreground gets SIGWINCH.
    * @throws Error ERR_INVALID_STATE without a terminal; TypeError or RangeError that names the field.

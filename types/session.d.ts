@@ -6,6 +6,7 @@ import type {
   NativeSpawnInput,
   SandboxedExecResult,
   SandboxProcess,
+  WaitForPortOptions,
 } from "./public.js";
 
 /** Options of `openSession`. */
@@ -65,6 +66,12 @@ export interface NativeSession extends NativeRunner, AsyncDisposable {
    * @throws (rejects) as `exec`. A start that fails is an outcome in `result`.
    */
   start(input: NativeSpawnInput): Promise<SandboxProcess>;
+  /**
+   * Resolves when any of its commands listens on a TCP port, as {@link SandboxProcess.waitForPort}.
+   *
+   * @throws (rejects) as there; ERR_SANDBOX_CLOSED when the session has ended.
+   */
+  waitForPort(port: number, options?: WaitForPortOptions): Promise<void>;
   /** The layers in force for each of its commands. */
   readonly layers: readonly string[];
   readonly shares: readonly SessionShare[];

@@ -10,6 +10,7 @@ import type {
   NativePlan,
   NativeRequest,
   NativeSpawnRequest,
+  PortAnswer,
   ProcessSandboxHandle,
   RunnerHandle,
   SessionHandle,
@@ -83,6 +84,8 @@ export class FakeAddon {
   sessionLayers = ["seccomp", "command-separation", "session"];
   /** Ends the session that was opened last. */
   endSession: (reason: string) => void = () => {};
+  /** Ends the wait for a port that was asked for last. */
+  answerPort: (answer: PortAnswer) => void = () => {};
   /** Thrown by the next constructor or call, once. */
   refusal: Error | undefined;
 
@@ -134,6 +137,17 @@ export class FakeAddon {
       }
       resize(id: number, size: { cols: number; rows: number }) {
         fake.told.push(["resize", id, size]);
+      }
+      waitForPort(id: number, port: number, options: object) {
+        fake.told.push(["waitForPort", id, port, options]);
+        const done = new Promise<PortAnswer>((resolve) => {
+          fake.answerPort = resolve;
+        });
+        return { id: 7, done };
+      }
+      stopWait(id: number) {
+        fake.told.push(["stopWait", id]);
+        fake.answerPort("stopped");
       }
       abort(id: number) {
         fake.aborted.push(id);

@@ -37,6 +37,7 @@ import {
   type SandboxProcess,
   type SessionShare,
   sandboxFromEnv,
+  WaitForPortError,
 } from "@openagentic/native-runner";
 
 // The types of the package that this one replaces.
@@ -215,6 +216,9 @@ export async function spoken(): Promise<number> {
   process.signal("SIGWINCH");
   // @ts-expect-error: no signal
   process.signal("TERM");
+  await process.waitForPort(3000, { timeoutMs: Infinity, intervalMs: 5, signal: undefined });
+  // @ts-expect-error: a port is a number
+  await process.waitForPort("3000");
   // @ts-expect-error: a size has rows
   process.resize({ cols: 1 });
   const { exitCode } = await process.result;
@@ -268,6 +272,12 @@ export async function sessions(): Promise<number> {
   const asRunner: NativeRunner = session;
   const { exitCode } = await asRunner.exec({ argv: ["ls"] });
   const shares: readonly SessionShare[] = session.shares;
+  await session.waitForPort(3000).catch((error: unknown) => {
+    if (!(error instanceof WaitForPortError)) throw error;
+    const { code, port, outcome }: WaitForPortError = error;
+    const told: ["ERR_SANDBOX_PORT", number, string | undefined] = [code, port, outcome?.kind];
+    return told;
+  });
   const reason: string = await session.ended;
   await session.close();
   const results = await runner.execBatch([["ls"], { argv: ["ls"] }], { stopOnError: true });

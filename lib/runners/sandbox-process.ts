@@ -10,9 +10,16 @@ import type {
   NativeSpawnRequest,
   RunnerHandle,
 } from "../../types/addon.js";
-import type { SandboxedExecResult, SandboxProcess, TerminalSize } from "../../types/public.js";
+import type {
+  SandboxedExecResult,
+  SandboxProcess,
+  TerminalSize,
+  WaitForPortOptions,
+} from "../../types/public.js";
 import { fromNative, invalidState, invalidValue } from "../errors.js";
 import { LiveInput, LiveOutput } from "./live-streams.js";
+import { waitForPort } from "./port-wait.js";
+import { WaitForPortError } from "./wait-for-port-error.js";
 
 function signalNumber(name: unknown): number {
   if (typeof name === "string" && Object.hasOwn(constants.signals, name)) {
@@ -95,6 +102,15 @@ export class LiveProcess implements SandboxProcess {
 
   signal(name: NodeJS.Signals): void {
     this.#handle.signal(this.id, signalNumber(name));
+  }
+
+  async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {
+    await waitForPort(this.#handle, this.id, port, options, async () => {
+      const { outcome, exitCode } = await this.result;
+      const end = `${outcome.kind}, exit code ${exitCode}`;
+      const message = `the process ended before it listened on port ${port}: ${end}`;
+      return new WaitForPortError(message, { port, outcome });
+    });
   }
 
   resize(size: TerminalSize): void {

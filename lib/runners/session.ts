@@ -4,10 +4,12 @@ import type {
   NativeSpawnInput,
   SandboxedExecResult,
   SandboxProcess,
+  WaitForPortOptions,
 } from "../../types/public.js";
 import type { NativeSession, SessionShare } from "../../types/session.js";
 import { fromNative, SandboxError } from "../errors.js";
 import { checkSignal } from "./abort.js";
+import { waitForPort } from "./port-wait.js";
 import type { Supervised } from "./supervised.js";
 
 const kShared: readonly SessionShare[] = Object.freeze([
@@ -20,6 +22,13 @@ const kShared: readonly SessionShare[] = Object.freeze([
   "limits",
 ]);
 const kSharedWithSignals: readonly SessionShare[] = Object.freeze([...kShared, "signals"]);
+
+function hasEnded(reason: string): SandboxError {
+  return new SandboxError(`the session has ended: ${reason}`, {
+    code: "ERR_SANDBOX_CLOSED",
+    fix: "open another one",
+  });
+}
 
 /** One session; made by {@link open}. One that nobody refers to any more is collected, and ended. */
 export class Session implements NativeSession {
@@ -69,6 +78,12 @@ export class Session implements NativeSession {
     return this.#supervised.spawn(input);
   }
 
+  async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {
+    this.#expectOpen();
+    const { handle } = this.#supervised;
+    await waitForPort(handle, 0, port, options, async () => hasEnded(await this.ended));
+  }
+
   /** Throws what `exec` would reject with for this input before it starts anything. */
   async check(input: NativeExecInput): Promise<void> {
     this.#expectOpen();
@@ -88,10 +103,6 @@ export class Session implements NativeSession {
 
   #expectOpen(): void {
     const { reason } = this.#end;
-    if (reason === undefined) return;
-    throw new SandboxError(`the session has ended: ${reason}`, {
-      code: "ERR_SANDBOX_CLOSED",
-      fix: "open another one",
-    });
+    if (reason !== undefined) throw hasEnded(reason);
   }
 }

@@ -79,6 +79,12 @@ void Supervisor::OpenSession(std::uint64_t session, std::shared_ptr<const Sessio
 void Supervisor::CloseSession(std::uint64_t session) {
   Post(SessionRequest{session, nullptr});
 }
+void Supervisor::Submit(const PortWait& wait) {
+  Post(wait);
+}
+void Supervisor::StopWait(std::uint64_t wait) {
+  Post(StopWaitRequest{wait});
+}
 void Supervisor::Close() {
   Post(CloseRequest{});
 }
@@ -116,6 +122,10 @@ void Supervisor::OnMessages() {
       ServePool(*request);
     } else if (const auto* session = std::get_if<SessionRequest>(&message)) {
       ServeSession(*session);
+    } else if (const auto* wait = std::get_if<PortWait>(&message)) {
+      ServeWait(*wait);
+    } else if (const auto* stop = std::get_if<StopWaitRequest>(&message)) {
+      ports_.Stop(stop->wait);
     } else {
       BeginClose();
     }
@@ -179,6 +189,7 @@ void Supervisor::OnRunEnd(std::uint64_t run, std::optional<std::uint64_t> lane, 
   pools_.RunEnds(pool);
   if (lane) --lanes_[*lane].in_flight;
   listener_->OnEnd(run, std::move(result));
+  ports_.RunEnds(run);
   if (closing_) {
     CloseLoopIfDone();
   } else if (lane && !filling_) {
@@ -247,6 +258,7 @@ void Supervisor::ServeSession(const SessionRequest& order) {
   };
   const auto on_gone = [this, id, forget](const std::string& reason) {
     listener_->OnSessionGone(id, reason);
+    ports_.SessionEnds(id);
     forget();
   };
   const auto session = order.opens->Make(shared_, {on_open, on_gone});
@@ -254,9 +266,24 @@ void Supervisor::ServeSession(const SessionRequest& order) {
   session->Open();
 }
 
+PortState Supervisor::LookForPort(const PortWait& wait) const {
+  if (wait.run != 0) {
+    const auto run = runs_.find(wait.run);
+    return run == runs_.end() ? PortState::kGone : run->second->LookForPort(wait.port);
+  }
+  const auto session = sessions_.find(wait.session);
+  return session == sessions_.end() ? PortState::kGone : session->second->LookForPort(wait.port);
+}
+
+void Supervisor::ServeWait(const PortWait& wait) {
+  if (closing_) return listener_->OnPort(wait.id, PortState::kGone);
+  ports_.Add(&loop_, wait);
+}
+
 void Supervisor::BeginClose() {
   if (closing_) return;
   closing_ = true;
+  ports_.EndAll();
   for (const auto& [id, lane] : lanes_) {
     for (const Job& job : lane.waiting)
       CancelWaiting(job, true);

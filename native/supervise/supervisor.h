@@ -33,6 +33,8 @@ class RunListener {
   virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
   // The answer to FillPool or ClosePool: how many sandboxes stand.
   virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
+  // How a wait for a port ended.
+  virtual void OnPort(std::uint64_t wait, PortState state) = 0;
   // A session was opened, with the layers of its commands, or could not be; it has ended, and why.
   virtual void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) = 0;
   virtual void OnSessionGone(std::uint64_t session, const std::string& reason) = 0;
@@ -84,6 +86,11 @@ class Supervisor {
   // Nothing for one that has ended.
   void CloseSession(std::uint64_t session);
 
+  // OnPort follows.
+  void Submit(const PortWait& wait);
+  // Nothing for one that has ended.
+  void StopWait(std::uint64_t wait);
+
   // Ends every run, waits for the proof, then OnClosed. The last call.
   void Close();
 
@@ -99,16 +106,22 @@ class Supervisor {
     std::uint64_t session;
     std::shared_ptr<const SessionRuntime> opens;  // none: it is to be closed
   };
+  struct StopWaitRequest {
+    std::uint64_t wait;
+  };
   struct CloseRequest {};
-  using Message =
-      std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest, CloseRequest>;
+  using Message = std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest,
+                               PortWait, StopWaitRequest, CloseRequest>;
   struct Lane {
     std::size_t in_flight = 0;
     std::deque<Job> waiting;
   };
 
   explicit Supervisor(RunListener* listener)
-      : listener_(listener), pools_(shared_, [this] { CloseLoopIfDone(); }) {}
+      : listener_(listener),
+        pools_(shared_, [this] { CloseLoopIfDone(); }),
+        ports_([this](const PortWait& wait) { return LookForPort(wait); },
+               [this](std::uint64_t id, PortState state) { listener_->OnPort(id, state); }) {}
 
   static void Main(void* self);
   void Post(Message message);
@@ -122,6 +135,8 @@ class Supervisor {
                 RunResult result);
   void ServePool(const PoolRequest& request);
   void ServeSession(const SessionRequest& order);
+  void ServeWait(const PortWait& wait);
+  PortState LookForPort(const PortWait& wait) const;
   void BeginClose();
   void CloseLoopIfDone();
 
@@ -139,6 +154,7 @@ class Supervisor {
   // Supervisor thread only from here on.
   Shared shared_;
   SandboxPools pools_;
+  PortWaits ports_;
   std::map<std::uint64_t, Lane> lanes_;
   std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
   std::map<std::uint64_t, std::shared_ptr<Session>> sessions_;

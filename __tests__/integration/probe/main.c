@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
       {"abstract", AskAbstract},
       {"unix", AskUnix},
       {"interfaces", ShowInterfaces},
+      {"serve", Serve},
       {"rights", ShowRights},
       {"landlock-abi", ShowLandlockAbi},
       {"signal", Signal},

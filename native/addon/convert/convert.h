@@ -14,6 +14,7 @@
 #include "policy/options/policy.h"
 #include "policy/options/request.h"
 #include "supervise/pool/sandbox_pool.h"
+#include "supervise/sandbox/port_waits.h"
 #include "supervise/session/session.h"
 
 namespace native_runner {
@@ -61,6 +62,11 @@ std::optional<ExecRequest> ReadSpawnInput(Reader& reader, const Napi::Value& inp
 // `cols` and `rows`, each an integer from 1 to 65535; called LABEL.cols and LABEL.rows.
 std::optional<TerminalSize> ReadTerminalSize(Reader& reader, const Napi::Value& value,
                                              std::string_view label);
+
+// A port (an integer from 1 to 65535), and of the options timeoutMs (> 0, Infinity; default 30 000)
+// and intervalMs (an integer from 1 on; default 50).
+std::optional<PortWait> ReadPortWait(Reader& reader, const Napi::Value& port,
+                                     const Napi::Value& options);
 
 // The options of buildBubblewrapArgv.
 struct ArgvOptions {

@@ -27,6 +27,27 @@ const char* LiveEventName(LiveEvent event) {
   return "";
 }
 
+// As types/addon.d.ts has them.
+const char* PortStateName(PortState state) {
+  switch (state) {
+    case PortState::kSilent:
+      break;  // no end of a wait
+    case PortState::kListening:
+      return "listening";
+    case PortState::kTimedOut:
+      return "timed-out";
+    case PortState::kStopped:
+      return "stopped";
+    case PortState::kGone:
+      return "gone";
+    case PortState::kNoSockets:
+      return "no-sockets";
+    case PortState::kUnreadable:
+      return "unreadable";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string EnvironmentState::SearchPath() {
@@ -120,6 +141,19 @@ void EnvironmentState::Apply(std::uint64_t run, LiveAction action) {
   if (supervisor_ && !tearing_down_) supervisor_->Apply(run, std::move(action));
 }
 
+std::uint64_t EnvironmentState::Submit(PortWait wait, napi_deferred deferred) {
+  if (!supervisor_ || tearing_down_) return 0;
+  wait.id = ++last_port_wait_;
+  port_waits_.emplace(wait.id, deferred);
+  KeepAliveWhileWaiting();
+  supervisor_->Submit(wait);
+  return wait.id;
+}
+
+void EnvironmentState::StopWait(std::uint64_t wait) {
+  if (supervisor_ && !tearing_down_) supervisor_->StopWait(wait);
+}
+
 void EnvironmentState::AbortAndWait(std::uint64_t run) {
   constexpr int kBoundMs = 2000;
   Abort(run);
@@ -150,6 +184,10 @@ void EnvironmentState::OnEnd(std::uint64_t run, RunResult result) {
 
 void EnvironmentState::OnPool(std::uint64_t request, Result<std::size_t> standing) {
   Post(PoolAnswer{request, std::move(standing)});
+}
+
+void EnvironmentState::OnPort(std::uint64_t wait, PortState state) {
+  Post(PortAnswer{wait, state});
 }
 
 void EnvironmentState::OnSessionOpen(std::uint64_t session,
@@ -198,6 +236,7 @@ void EnvironmentState::Deliver() {
     if (const auto* event = std::get_if<Event>(&item)) DeliverEvent(*event);
     if (auto* ended = std::get_if<Ended>(&item)) DeliverEnd(std::move(*ended));
     if (const auto* answer = std::get_if<PoolAnswer>(&item)) DeliverAnswer(*answer);
+    if (const auto* port = std::get_if<PortAnswer>(&item)) DeliverPort(*port);
     if (const auto* open = std::get_if<SessionOpen>(&item)) DeliverOpen(*open);
     if (const auto* gone = std::get_if<SessionGone>(&item)) DeliverGone(*gone);
   }
@@ -270,6 +309,18 @@ void EnvironmentState::DeliverAnswer(const PoolAnswer& answer) {
   if (builder.ok()) napi_resolve_deferred(env_, deferred, count);
 }
 
+void EnvironmentState::DeliverPort(const PortAnswer& answer) {
+  const auto found = port_waits_.find(answer.wait);
+  if (found == port_waits_.end()) return;
+  const Napi::HandleScope handles(env_);
+  napi_deferred deferred = found->second;
+  port_waits_.erase(found);
+  KeepAliveWhileWaiting();
+  ValueBuilder builder(env_);
+  napi_value state = builder.String(PortStateName(answer.state));
+  if (builder.ok()) napi_resolve_deferred(env_, deferred, state);
+}
+
 void EnvironmentState::DeliverOpen(const SessionOpen& open) {
   const auto found = sessions_.find(open.session);
   if (found == sessions_.end()) return;
@@ -306,7 +357,7 @@ void EnvironmentState::KeepAliveWhileWaiting() {
   const bool session_waits =
       std::any_of(sessions_.begin(), sessions_.end(),
                   [](const auto& session) { return session.second.keeps_alive; });
-  if (waiting_.empty() && pool_requests_.empty() && !session_waits) {
+  if (waiting_.empty() && pool_requests_.empty() && port_waits_.empty() && !session_waits) {
     uv_unref(handle);
   } else {
     uv_ref(handle);
@@ -318,6 +369,7 @@ void EnvironmentState::BeginTeardown() {
   *tie_ = nullptr;
   waiting_.clear();
   pool_requests_.clear();
+  port_waits_.clear();
   sessions_.clear();
   context_.reset();
   uv_ref(reinterpret_cast<uv_handle_t*>(&wake_));

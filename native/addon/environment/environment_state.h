@@ -78,6 +78,11 @@ class EnvironmentState final : public RunListener {
   void CloseSession(std::uint64_t session, bool waits);
   std::uint64_t NewSession() { return ++last_session_; }
 
+  // Waits for a port. `deferred` settles with how that ended, in a word. Returns the wait's number,
+  // or 0 when nobody is left to wait for.
+  std::uint64_t Submit(PortWait wait, napi_deferred deferred);
+  void StopWait(std::uint64_t wait);
+
   // Where this can be found by what may outlive it: nullptr as soon as it is being torn down.
   std::shared_ptr<EnvironmentState*> tie() const { return tie_; }
 
@@ -85,6 +90,7 @@ class EnvironmentState final : public RunListener {
   void OnEvent(std::uint64_t run, LiveEvent event) override;
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
+  void OnPort(std::uint64_t wait, PortState state) override;
   void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override;
   void OnSessionGone(std::uint64_t session, const std::string& reason) override;
   void OnClosed() override;
@@ -119,8 +125,13 @@ class EnvironmentState final : public RunListener {
     std::uint64_t request;
     Result<std::size_t> standing;
   };
+  struct PortAnswer {
+    std::uint64_t wait;
+    PortState state;
+  };
   struct Closed {};
-  using News = std::variant<Chunk, Event, Ended, PoolAnswer, SessionOpen, SessionGone, Closed>;
+  using News =
+      std::variant<Chunk, Event, Ended, PoolAnswer, PortAnswer, SessionOpen, SessionGone, Closed>;
 
   explicit EnvironmentState(Napi::Env env) : env_(env) {}
 
@@ -132,6 +143,7 @@ class EnvironmentState final : public RunListener {
   void DeliverEvent(const Event& event);
   void DeliverEnd(Ended ended);
   void DeliverAnswer(const PoolAnswer& answer);
+  void DeliverPort(const PortAnswer& answer);
   void DeliverOpen(const SessionOpen& open);
   void DeliverGone(const SessionGone& gone);
   void Call(ValueBuilder& builder, const Napi::FunctionReference& callback, napi_value argument);
@@ -152,8 +164,10 @@ class EnvironmentState final : public RunListener {
   std::uint64_t last_pool_ = 0;
   std::uint64_t last_pool_request_ = 0;
   std::uint64_t last_session_ = 0;
+  std::uint64_t last_port_wait_ = 0;
   std::map<std::uint64_t, WaitingSession> sessions_;
   std::map<std::uint64_t, napi_deferred> pool_requests_;
+  std::map<std::uint64_t, napi_deferred> port_waits_;
   std::shared_ptr<EnvironmentState*> tie_ = std::make_shared<EnvironmentState*>(this);
   std::size_t default_lane_width_ = 0;
   bool tearing_down_ = false;

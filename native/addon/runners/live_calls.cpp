@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "addon/runners/runner_object.h"
+#include "addon/values/value_builder.h"
 
 namespace native_runner {
 namespace {
@@ -47,6 +48,28 @@ void RunnerCore::Resize(const Napi::CallbackInfo& info) {
   if (const auto size = ReadTerminalSize(reader, info[1], "size")) {
     state_->Apply(NumberIn(info[0]), ResizeTerminal{*size});
   }
+}
+
+Napi::Value RunnerCore::WaitForPort(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Reader reader(env);
+  auto wait = ReadPortWait(reader, info[1], info[2]);
+  napi_deferred deferred = nullptr;
+  napi_value done = nullptr;
+  if (!wait || napi_create_promise(env, &deferred, &done) != napi_ok) return env.Undefined();
+  wait->run = NumberIn(info[0]);
+  wait->session = wait->run == 0 ? session_ : 0;
+  ValueBuilder builder(env);
+  const std::uint64_t id = state_->Submit(*wait, deferred);
+  if (id == 0) napi_resolve_deferred(env, deferred, builder.String("gone"));
+  napi_value handle = builder.Object();
+  builder.Set(handle, "id", builder.Number(static_cast<double>(id)));
+  builder.Set(handle, "done", done);
+  return builder.ok() ? Napi::Value(env, handle) : env.Undefined();
+}
+
+void RunnerCore::StopWait(const Napi::CallbackInfo& info) {
+  state_->StopWait(NumberIn(info[0]));
 }
 
 }  // namespace native_runner

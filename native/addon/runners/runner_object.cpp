@@ -114,6 +114,8 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
         Base::InstanceMethod("closeOutput", &RunnerObject::CloseOutput),
         Base::InstanceMethod("signal", &RunnerObject::Signal),
         Base::InstanceMethod("resize", &RunnerObject::Resize),
+        Base::InstanceMethod("waitForPort", &RunnerObject::WaitForPort),
+        Base::InstanceMethod("stopWait", &RunnerObject::StopWait),
         Base::InstanceMethod("abort", &RunnerObject::Abort),
         Base::InstanceMethod("abortAndWait", &RunnerObject::AbortAndWait),
         Base::InstanceMethod("policyText", &RunnerObject::PolicyText),
@@ -134,6 +136,8 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
   void CloseOutput(const Napi::CallbackInfo& info) { core_->CloseOutput(info); }
   void Signal(const Napi::CallbackInfo& info) { core_->Signal(info); }
   void Resize(const Napi::CallbackInfo& info) { core_->Resize(info); }
+  Napi::Value WaitForPort(const Napi::CallbackInfo& info) { return core_->WaitForPort(info); }
+  void StopWait(const Napi::CallbackInfo& info) { core_->StopWait(info); }
   void Abort(const Napi::CallbackInfo& info) { core_->Abort(info); }
   void AbortAndWait(const Napi::CallbackInfo& info) { core_->AbortAndWait(info); }
   Napi::Value PolicyText(const Napi::CallbackInfo& info) { return core_->PolicyText(info); }

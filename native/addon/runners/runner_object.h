@@ -49,6 +49,10 @@ class RunnerCore {
   void Signal(const Napi::CallbackInfo& info);
   void Resize(const Napi::CallbackInfo& info);
 
+  // Of a live process, or of the session: { id, done }. See live_calls.cpp.
+  Napi::Value WaitForPort(const Napi::CallbackInfo& info);
+  void StopWait(const Napi::CallbackInfo& info);
+
  private:
   enum class Use { kExec, kExplain, kSpawn };
   Napi::Value Submit(const Napi::CallbackInfo& info, Use use);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,6 +28,11 @@ struct RunRecord {
   std::vector<std::string> layers;
   std::size_t command_at = 0;  // where the command starts in argv; before it, the runtime's options
 };
+
+// Whether a command can have no socket at all (Landlock, network denied).
+inline bool ForbidsSockets(const RunRecord& record) {
+  return std::find(record.layers.begin(), record.layers.end(), "no-sockets") != record.layers.end();
+}
 
 // Whether processes had to be killed in the end: by a deadline or an abort, or because the command
 // left some behind. `kProved`: all are known to be gone.

@@ -250,6 +250,11 @@ void Run::Apply(LiveAction action) {
     live_->Apply(std::move(action), runs ? sandbox_.get() : nullptr);
 }
 
+PortState Run::LookForPort(std::uint16_t port) const {
+  if (ForbidsSockets(record_)) return PortState::kNoSockets;
+  return phase_ == Phase::kRunning && ready_ ? sandbox_->LookForPort(port) : PortState::kSilent;
+}
+
 void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();

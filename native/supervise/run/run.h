@@ -45,6 +45,9 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   // Ends the run early; it reports its outcome once its end is proved.
   void Abort() { End(Aborted()); }
 
+  // Whether something listens on a TCP port in its sandbox.
+  PortState LookForPort(std::uint16_t port) const;
+
   // For a run of spawn; what comes too late is dropped.
   void Apply(LiveAction action);
 

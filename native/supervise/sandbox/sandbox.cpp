@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "supervise/os/net_table.h"
+
 namespace native_runner {
 
 void Sandbox::Receive() {
@@ -23,6 +25,13 @@ void Sandbox::Receive() {
         if (user_ != nullptr) user_->OnReport(report);
     }
   }
+}
+
+PortState Sandbox::LookForPort(std::uint16_t port) const {
+  if (!launcher_.valid()) return PortState::kUnreadable;
+  const auto listens = ListensInNetworkOf(launcher_.get(), port);
+  if (!listens) return PortState::kUnreadable;
+  return listens.value() ? PortState::kListening : PortState::kSilent;
 }
 
 bool Sandbox::LauncherIsGone() const {

@@ -9,6 +9,7 @@
 #include "supervise/os/child.h"
 #include "supervise/os/handle.h"
 #include "supervise/sandbox/control.h"
+#include "supervise/sandbox/port_waits.h"
 
 namespace native_runner {
 
@@ -60,6 +61,9 @@ class Sandbox {
 
   // To the command's process group, if it has one of its own; from kReady on.
   void SendSignal(int signal) { control_.SendSignal(signal); }
+
+  // Whether something listens on a TCP port inside; from kReady on.
+  PortState LookForPort(std::uint16_t port) const;
 
   // Hands the reports that have arrived to the user, if there is one yet, without waiting.
   void Receive();

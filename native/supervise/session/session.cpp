@@ -179,6 +179,11 @@ Result<std::unique_ptr<Sandbox>> Session::Enter(const ShellPart& shell) {
   return Result<std::unique_ptr<Sandbox>>(std::move(place));
 }
 
+PortState Session::LookForPort(std::uint16_t port) const {
+  if (ForbidsSockets(plan_.record)) return PortState::kNoSockets;
+  return phase_ == Phase::kOpen ? sandbox_->LookForPort(port) : PortState::kSilent;
+}
+
 Result<std::unique_ptr<SessionSlot>> Session::MakeSlot() {
   Descriptor peer;
   auto control = Control::Open(&peer);

@@ -57,6 +57,9 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   // How one command is to be run in it. kClosed when it has ended.
   Result<Preparation> Plan(const ExecRequest& request);
 
+  // Whether something listens on a TCP port in it.
+  PortState LookForPort(std::uint16_t port) const;
+
   // See Sandbox.
   bool end_is_proof() const { return sandbox_ && sandbox_->end_is_proof(); }
 

@@ -52,6 +52,12 @@ class RecordingListener : public RunListener {
     news_.notify_all();
   }
 
+  void OnPort(std::uint64_t wait, PortState state) override {
+    const std::lock_guard lock(mutex_);
+    ports_.emplace(wait, state);
+    news_.notify_all();
+  }
+
   void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override {
     const std::lock_guard lock(mutex_);
     opened_.emplace(session, std::move(layers));
@@ -108,6 +114,15 @@ class RecordingListener : public RunListener {
     return events_[run];
   }
 
+  // How a wait for a port ended; kSilent when it does not in time.
+  PortState WaitPort(std::uint64_t wait, int timeout_ms = 60'000) {
+    std::unique_lock lock(mutex_);
+    news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                   [&] { return ports_.contains(wait); });
+    const auto found = ports_.find(wait);
+    return found == ports_.end() ? PortState::kSilent : found->second;
+  }
+
   // The answer to a request of a pool's; nullptr when it does not come in time.
   const Result<std::size_t>* WaitAnswer(std::uint64_t request, int timeout_ms = 60'000) {
     std::unique_lock lock(mutex_);
@@ -150,6 +165,7 @@ class RecordingListener : public RunListener {
   std::map<std::uint64_t, Result<std::size_t>> answers_;
   std::map<std::uint64_t, Result<std::vector<std::string>>> opened_;
   std::map<std::uint64_t, std::string> gone_;
+  std::map<std::uint64_t, PortState> ports_;
   bool closed_ = false;
   int late_chunks_ = 0;
   int late_ends_ = 0;
