@@ -1,11 +1,13 @@
-/** What the check of one command may still cost. One of each check; spent, it stays spent. */
+/**
+ * What the check of one command may still cost, so that no text holds up its caller. Counted in
+ * steps, of which each is about the time to look at one character; a clock would make verdicts
+ * depend on the machine. One of each check; spent, it stays spent.
+ */
 
-import { kMaxDepth, kMost } from "./limits.js";
+import { kMaxDepth, kMaxSteps } from "./limits.js";
 
 export class Budget {
-  #calls = 0;
-  #words = 0;
-  #characters = 0;
+  #steps = kMaxSteps;
   #nesting = 0;
 
   /** Of calls and strings that are run inside each other. */
@@ -13,21 +15,23 @@ export class Budget {
     return this.#nesting;
   }
 
-  /** Whether one more call may be looked at. */
-  call(): boolean {
-    return this.#nesting <= kMaxDepth && ++this.#calls <= kMost.calls;
+  get tooDeep(): boolean {
+    return this.#nesting > kMaxDepth;
   }
 
-  /** Whether so many more words may be looked at. */
-  words(count: number): boolean {
-    this.#words += count;
-    return this.#words <= kMost.words;
+  get spent(): boolean {
+    return this.#steps < 0;
   }
 
-  /** Whether so much more text may be parsed. */
-  characters(count: number): boolean {
-    this.#characters += count;
-    return this.#characters <= kMost.characters;
+  /** Called before work of so many steps; false when it must not be done. */
+  spend(steps: number): boolean {
+    this.#steps -= steps;
+    return this.#steps >= 0;
+  }
+
+  /** For work that is not done at all, since it would take too many. */
+  exhaust(): void {
+    this.#steps = -1;
   }
 
   /** Does what is nested one level deeper. */

@@ -17,13 +17,13 @@ import {
 import { carrierOf } from "./carriers/index.js";
 import { Findings } from "./findings.js";
 import { Judge } from "./judge.js";
-import { beyondLimits } from "./limits.js";
+import { beyondLimits, kCallSteps, kGlobSteps, kParseSteps, kWordSteps } from "./limits.js";
+import { kTopPlace, type Place, positionIn } from "./place.js";
 import type { ShellSettings } from "./policy.js";
-import type { SyntaxHazard } from "./syntax.js";
-import { commandNames, printed } from "./upstream.js";
+import { hidesSubscript, type SyntaxHazard } from "./syntax.js";
 import { variableCode } from "./variable.js";
 import type { ShellVerdict } from "./verdict.js";
-import { kTopPlace, type Place, type ScriptVisitor, walk } from "./walk.js";
+import { type ScriptVisitor, walk } from "./walk.js";
 import { type ShellWord, shellWords } from "./word.js";
 import { WorkingDirectory } from "./working-directory.js";
 
@@ -45,6 +45,7 @@ export class Inspector implements ScriptVisitor {
   }
 
   verdict(): ShellVerdict {
+    this.#affordable();
     return this.#findings.verdict();
   }
 
@@ -56,7 +57,7 @@ export class Inspector implements ScriptVisitor {
       this.#findings.add(beyond.rule, beyond.reason, undefined, position);
       return;
     }
-    if (!this.#budget.characters(text.length)) this.tooDeep();
+    if (!this.spend(kParseSteps * text.length)) return;
     try {
       walk(parse(text), place, this, this.#budget.nesting);
     } catch (error) {
@@ -68,7 +69,7 @@ export class Inspector implements ScriptVisitor {
   }
 
   hazard({ kind, what }: SyntaxHazard, position: number, place: Place): void {
-    const where = at(position, place);
+    const where = positionIn(place, position);
     if (kind === "unreadable") {
       this.#findings.add("unreadable-syntax", what, undefined, where);
     } else if (this.#settings.shell !== "bash") {
@@ -82,23 +83,32 @@ export class Inspector implements ScriptVisitor {
     this.#findings.add("too-deep", "The command is nested too deeply.");
   }
 
+  spend(steps: number): boolean {
+    this.#budget.spend(steps);
+    return this.#affordable();
+  }
+
   variable(name: string, position: number, place: Place): void {
-    this.#variable(name, { text: "", literal: false, raw: name, position: at(position, place) });
+    this.#variable(name, {
+      text: "",
+      literal: false,
+      raw: name,
+      position: positionIn(place, position),
+    });
   }
 
   values(words: readonly Word[], place: Place): ShellWord[] {
     const values = words.flatMap((word) => this.#resolved(word, place));
+    if (!this.spend(this.#stepsOf(values))) return [];
     for (const value of values) this.#judge.value(value, this.#directory.path);
     return values;
   }
 
   assignment(node: Assignment, place: Place): void {
-    const position = at(node.pos, place);
+    const position = positionIn(place, node.pos);
     const words = node.value.type === "Word" ? [node.value] : node.value.elements;
     const values = this.values(words, place);
-    const hidden = values.find(
-      ({ literal, text }) => literal && /\w\[[^\]]*(?:\$[({]|`)/.test(text),
-    );
+    const hidden = values.find(({ literal, text }) => literal && hidesSubscript(text));
     if (hidden) {
       const reason = "Arithmetic would run the substitution in this value.";
       this.#findings.add("dynamic-code", reason, hidden);
@@ -116,14 +126,14 @@ export class Inspector implements ScriptVisitor {
     const words = node.name ? this.#resolved(node.name, place) : [];
     for (const argument of node.args) {
       if (argument.type === "Word") words.push(...this.#resolved(argument, place));
-      else words.push(...assignmentWords(argument, at(argument.pos, place)));
+      else words.push(...assignmentWords(argument, place, this.#budget));
     }
     const redirects = this.#redirects(node.redirects, place);
     const [name] = words;
     if (name === undefined) {
       if (node.name) {
         const reason = "This command word is empty.";
-        this.#findings.add("dynamic-command", reason, undefined, at(node.pos, place));
+        this.#findings.add("dynamic-command", reason, undefined, positionIn(place, node.pos));
       }
       return;
     }
@@ -135,17 +145,32 @@ export class Inspector implements ScriptVisitor {
     this.#call(call, redirects, place);
   }
 
+  /** False once the budget is spent, which refuses the command. */
+  #affordable(): boolean {
+    if (this.#budget.spent) {
+      this.#findings.add("too-deep", "To check this command takes more work than is allowed.");
+    }
+    return this.going;
+  }
+
+  #stepsOf(words: readonly ShellWord[]): number {
+    if (words.length === 0) return 0;
+    const each = kWordSteps + (this.#directory.path?.length ?? 0);
+    return words.reduce(
+      (steps, { text, literal }) => steps + each + text.length * (literal ? 1 : kGlobSteps),
+      kCallSteps,
+    );
+  }
+
   #resolved(word: Word, place: Place): ShellWord[] {
     if (!this.going) return [];
-    const words = shellWords(word, at(word.pos, place));
-    if (!this.#budget.words(words.length)) this.tooDeep();
-    return words;
+    const words = shellWords(word, positionIn(place, word.pos), this.#budget);
+    return this.#affordable() ? words : [];
   }
 
   #redirects(nodes: readonly Redirection[], place: Place): ShellRedirect[] {
-    const redirects = nodes.flatMap(
-      (node) => shellRedirect(node, (position) => at(position, place)) ?? [],
-    );
+    const redirects = nodes.flatMap((node) => shellRedirect(node, place, this.#budget) ?? []);
+    if (!this.spend(this.#stepsOf(redirects.map(({ target }) => target)))) return [];
     this.#judge.redirects(redirects, this.#directory.path);
     return redirects;
   }
@@ -153,10 +178,11 @@ export class Inspector implements ScriptVisitor {
   #call(words: readonly ShellWord[], redirects: readonly ShellRedirect[], place: Place): void {
     const [word] = words;
     if (word === undefined || !this.going) return;
-    if (!this.#budget.call()) {
+    if (this.#budget.tooDeep) {
       this.tooDeep();
       return;
     }
+    if (!this.spend(this.#stepsOf(words))) return;
     if (!word.literal || /^!/.test(word.text)) {
       const reason = "Which command this word names is only known as it runs.";
       this.#findings.add("dynamic-command", reason, word);
@@ -167,12 +193,13 @@ export class Inspector implements ScriptVisitor {
       name,
       words,
       redirects,
-      upstream: () => place.upstream.flatMap(commandNames),
-      piped: () => printed(place.upstream.at(-1), word.position),
+      upstream: () => place.upstream?.names(this.#budget) ?? [],
+      piped: () => place.upstream?.printed(word.position, this.#budget) ?? [],
       directory: this.#directory.path,
     };
     this.#judge.call(call);
     const effects = carrierOf(name)?.(call) ?? [];
+    if (!this.#affordable()) return;
     this.#budget.nested(() => {
       for (const effect of effects) this.#effect(effect, call, place);
     });
@@ -225,8 +252,4 @@ export class Inspector implements ScriptVisitor {
       this.#findings.add("fork-bomb", "This function starts itself again and again.", word);
     }
   }
-}
-
-function at(position: number, { fixed }: Place): number | undefined {
-  return fixed ? fixed.position : position;
 }

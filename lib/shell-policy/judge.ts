@@ -1,7 +1,7 @@
 /** What the lists say to one call, redirect, value or variable: the walk's part is to bring them. */
 
+import { AllowedCommands } from "./allowed-commands.js";
 import type { ShellCall, ShellRedirect } from "./call.js";
-import { isAllowed } from "./command-name.js";
 import type { Findings } from "./findings.js";
 import { normalized } from "./path.js";
 import type { ShellSettings } from "./policy.js";
@@ -19,11 +19,13 @@ const kSpeech = new Set(["echo", "printf", "git", "gh"]);
 export class Judge {
   readonly #settings: ShellSettings;
   readonly #findings: Findings;
+  readonly #allowed: AllowedCommands;
   readonly #names = new Set<string>();
 
   constructor(settings: ShellSettings, findings: Findings) {
     this.#settings = settings;
     this.#findings = findings;
+    this.#allowed = new AllowedCommands(settings.allowlist);
   }
 
   /** By the block list. */
@@ -52,7 +54,7 @@ export class Judge {
 
   /** By the allow list. */
   name(word: ShellWord): void {
-    if (this.#settings.mode === "off" || isAllowed(word.text, this.#settings.allowlist)) return;
+    if (this.#settings.mode === "off" || this.#allowed.has(word.text)) return;
     this.#findings.add("not-on-allowlist", "This command is not on the allow list.", word);
   }
 

@@ -19,6 +19,20 @@ function hides(text: string | undefined): boolean {
   return text !== undefined && kSubstitution.test(text) && /['\\]/.test(text);
 }
 
+/** Whether a value holds a subscript in which arithmetic, reading the value, would run something. */
+export function hidesSubscript(text: string): boolean {
+  let open = false;
+  for (let at = 1; at < text.length; at++) {
+    const char = text[at];
+    if (char === "[") open ||= /\w/.test(text.charAt(at - 1));
+    else if (char === "]") open = false;
+    else if (open && (char === "`" || (char === "$" && /[({]/.test(text.charAt(at + 1))))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 function unreadable(what: string): SyntaxHazard {
   return { kind: "unreadable", what };
 }

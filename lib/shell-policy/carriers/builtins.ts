@@ -1,6 +1,7 @@
 /** Builtins that run strings, or change what later words mean. */
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
+import { hidesSubscript } from "../syntax.js";
 import { kExpansion, partOf, type ShellWord } from "../word.js";
 import { fromInput, inputText, isInput } from "./shells.js";
 import { assignmentIn } from "./wrappers.js";
@@ -16,7 +17,9 @@ export function joined(words: readonly ShellWord[]): ShellWord | undefined {
   const [first] = words;
   if (first === undefined) return undefined;
   const text = words.map((word) => word.text).join(" ");
-  const raw = words.map((word) => word.raw).join(" ");
+  // Words of one brace expansion all have the raw text of the whole.
+  const raws = words.filter((word, index) => word.raw !== words[index - 1]?.raw);
+  const raw = raws.map((word) => word.raw).join(" ");
   return { ...first, text, raw, literal: words.every((word) => word.literal) };
 }
 
@@ -53,11 +56,9 @@ const alias: Carrier = ({ words }) =>
     return [{ kind: "code", word: partOf(word, word.text.slice(equals + 1)) }, ...state(words[0])];
   });
 
-const kHiddenSubstitution = /\[[^\]]*(?:\$[({]|`)/;
-
 /** Builtins that take a variable's name evaluate its subscript, whatever its quotes. */
 function subscripts({ words }: ShellCall): Effect[] {
-  const word = words.find(({ text, literal }) => literal && kHiddenSubstitution.test(text));
+  const word = words.find(({ text, literal }) => literal && hidesSubscript(text));
   if (word === undefined) return [];
   const reason = "The shell runs the substitution in this subscript.";
   return [{ kind: "finding", rule: "dynamic-code", reason, word }];
@@ -84,16 +85,19 @@ const setters: Carrier = (call) => [
   }),
 ];
 
-/** What arithmetic sets. */
+/** A name or a subscript's end, as the operator after it assigns. */
+const kAssigns = /(?<!\w)([A-Za-z_]\w*)\s*(?:(?:[-+*/%&^|]|<<|>>)?=(?!=)|\[|\+\+|--)/g;
+
+/** What arithmetic sets, or may set where there is a subscript. */
 const arithmetic: Carrier = (call) => [
   ...subscripts(call),
-  ...call.words
-    .slice(1)
-    .flatMap((word): Effect[] =>
-      [...word.text.matchAll(/([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:[-+*/%&^|]|<<|>>)?=(?!=)/g)].map(
-        ([, name = ""]) => ({ kind: "variable", name, value: partOf(word, kExpansion) }),
-      ),
-    ),
+  ...call.words.slice(1).flatMap((word): Effect[] =>
+    [...word.text.matchAll(kAssigns)].map(([, name = ""]) => ({
+      kind: "variable",
+      name,
+      value: partOf(word, kExpansion),
+    })),
+  ),
 ];
 
 const printfTo: Carrier = (call) => (/^-v/.test(call.words[1]?.text ?? "") ? setters(call) : []);

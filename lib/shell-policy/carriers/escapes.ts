@@ -31,7 +31,7 @@ const emacs: Carrier = ({ words }) =>
   );
 
 /** ed runs `!command`, and reads from and writes to one. */
-const kEd = /^\s*[^A-Za-z\n!]*(?:[rweEW]\s*)?!/m;
+const kEd = /^[^A-Za-z\n!]*(?:[rweEW][^\S\n]*)?!/m;
 
 const ed: Carrier = (call) => {
   const input = inputText(call);
@@ -58,14 +58,23 @@ const gdb: Carrier = ({ words }) => {
   );
 };
 
-const kClient =
-  /^\s*\\!|\\!|^\s*\.(?:shell|system)\b|\bsystem\s|\|\s*\.?once|COPY\b[^;]*\b(?:FROM|TO)\s+PROGRAM/i;
+const kClient = /\\!|^\s*\.(?:shell|system)\b|\bsystem\s|\|\s?\.?once/i;
+
+/** `COPY … TO PROGRAM` within one statement. */
+function copiesToProgram(text: string): boolean {
+  if (!/\bprogram\b/i.test(text)) return false;
+  return text
+    .split(";")
+    .some(
+      (statement) => /\bcopy\b/i.test(statement) && /\b(?:from|to)\s+program\b/i.test(statement),
+    );
+}
 
 /** Database clients: `\!`, `.shell`, `COPY … FROM PROGRAM`. */
 const client: Carrier = (call) => {
   const input = inputText(call);
   const texts = typeof input === "object" ? [...call.words.slice(1), input] : call.words.slice(1);
-  return inlineCode(texts.find(({ text }) => kClient.test(text)));
+  return inlineCode(texts.find(({ text }) => kClient.test(text) || copiesToProgram(text)));
 };
 
 const kMakeVariable =
