@@ -2,13 +2,16 @@
 import { parse } from "unbash";
 import { describe, expect, it } from "vitest";
 
+import { Budget } from "../../lib/shell-policy/budget.js";
 import { kAnyText, kExpansion, shellWords } from "../../lib/shell-policy/word.js";
 import { wordsByBash } from "./support.js";
 
 function words(text: string) {
   const command = parse(`: ${text}`).commands[0]?.command;
   if (command?.type !== "Command") throw new Error("not a command");
-  return command.args.flatMap((word) => (word.type === "Word" ? shellWords(word, 0) : []));
+  return command.args.flatMap((word) =>
+    word.type === "Word" ? shellWords(word, 0, new Budget()) : [],
+  );
 }
 
 const kLiteral = [

@@ -1,9 +1,17 @@
 /**
  * Brace expansion on raw text, which is where bash does it: quotes are still there and stay.
- * Pure; what would expand to more than a few dozen words is not expanded.
+ * Of a long sequence no more is said than that it is some text, as a glob would.
  */
 
-const kMaxWords = 64;
+import type { Budget } from "./budget.js";
+
+/** More words than this are not worth telling apart when they are those of a sequence. */
+const kMaxSequence = 64;
+const kMaxWords = 1024;
+const kAnyText = "*";
+
+/** What one `{…}` stands for, as raw texts. */
+export type BraceSet = { readonly texts: readonly string[]; readonly sequence: boolean };
 
 const kNumbers = /^(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?$/;
 const kLetters = /^([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?$/;
@@ -64,44 +72,46 @@ function alternatives(inner: string): string[] {
 function range(first: number, last: number, step: number): number[] | undefined {
   const stride = Math.abs(step) || 1;
   const count = Math.floor(Math.abs(last - first) / stride) + 1;
-  if (count > kMaxWords) return undefined;
+  if (count > kMaxSequence) return undefined;
   const sign = last < first ? -1 : 1;
   return Array.from({ length: count }, (_, index) => first + sign * index * stride);
 }
 
-function sequence(inner: string): string[] | undefined {
-  const numbers = kNumbers.exec(inner);
-  if (numbers) {
-    const [, first = "", last = "", step = "1"] = numbers;
-    const padded = /^-?0\d/.test(first) || /^-?0\d/.test(last);
-    const width = padded ? Math.max(first.length, last.length) : 0;
-    return range(Number(first), Number(last), Number(step))?.map((value) =>
-      value < 0
-        ? `-${String(-value).padStart(width - 1, "0")}`
-        : String(value).padStart(width, "0"),
-    );
-  }
-  const letters = kLetters.exec(inner);
-  // Neither a list nor a sequence: the braces stay.
-  if (!letters) return [`\\{${inner}\\}`];
-  const [, first = "", last = "", step = "1"] = letters;
+function numbersOf([, first = "", last = "", step = "1"]: RegExpExecArray): string[] | undefined {
+  const padded = /^-?0\d/.test(first) || /^-?0\d/.test(last);
+  const width = padded ? Math.max(first.length, last.length) : 0;
+  return range(Number(first), Number(last), Number(step))?.map((value) =>
+    value < 0 ? `-${String(-value).padStart(width - 1, "0")}` : String(value).padStart(width, "0"),
+  );
+}
+
+function lettersOf([, first = "", last = "", step = "1"]: RegExpExecArray): string[] | undefined {
   const codes = range(first.charCodeAt(0), last.charCodeAt(0), Number(step));
   return codes?.map((code) => `\\${String.fromCharCode(code)}`);
 }
 
-/** The raw texts that `{…}` stands for; undefined when they are too many or can't be told. */
-export function braceAlternatives(text: string): string[] | undefined {
+/** The raw texts that `{…}` stands for. */
+export function braceSet(text: string): BraceSet {
   const inner = text.slice(1, -1);
   const found = alternatives(inner);
-  return found.length > 1 ? found : sequence(inner);
+  if (found.length > 1) return { texts: found, sequence: false };
+  const numbers = kNumbers.exec(inner);
+  const letters = kLetters.exec(inner);
+  // Neither a list nor a sequence: the braces stay.
+  if (!numbers && !letters) return { texts: [`\\{${inner}\\}`], sequence: false };
+  const texts = numbers ? numbersOf(numbers) : letters ? lettersOf(letters) : undefined;
+  return { texts: texts ?? [kAnyText], sequence: true };
 }
 
 /** Every way to take one of each set, joined; undefined when they are too many. */
-export function combinations(sets: readonly (readonly string[])[]): string[] | undefined {
+export function combinations(sets: readonly BraceSet[], budget: Budget): string[] | undefined {
+  const count = sets.reduce((product, { texts }) => product * texts.length, 1);
   let words = [""];
-  for (const set of sets) {
-    words = words.flatMap((word) => set.map((next) => word + next));
-    if (words.length > kMaxWords) return undefined;
+  for (const { texts, sequence } of sets) {
+    const some = sequence && count > kMaxSequence ? [kAnyText] : texts;
+    const next = words.length * some.length;
+    if (next > kMaxWords || !budget.spend(next)) return undefined;
+    words = words.flatMap((word) => some.map((each) => word + each));
   }
   return words;
 }

@@ -1,6 +1,8 @@
 /** One command as it would be run: its words, what it reads and writes, and what feeds it. */
 
 import type { Assignment, Redirection } from "unbash";
+import type { Budget } from "./budget.js";
+import { type Place, positionIn } from "./place.js";
 import type { ShellFinding } from "./verdict.js";
 import { type ShellWord, shellWords } from "./word.js";
 
@@ -28,6 +30,8 @@ export type ShellCall = {
 /** What a call does beyond running its command word; found by carriers, judged by the inspector. */
 export type Effect =
   | { readonly kind: "call"; readonly words: readonly ShellWord[] }
+  /** Words of which one may begin a command; those before it are the program's own. */
+  | { readonly kind: "perhaps"; readonly words: readonly ShellWord[] }
   /** A string that a shell will read. */
   | { readonly kind: "code"; readonly word: ShellWord }
   | { readonly kind: "variable"; readonly name: string; readonly value: ShellWord }
@@ -43,16 +47,17 @@ export type Carrier = (call: ShellCall) => Effect[];
 
 export function shellRedirect(
   node: Redirection,
-  position: (own: number) => number | undefined,
+  place: Place,
+  budget: Budget,
 ): ShellRedirect | undefined {
   if (node.type === "HereDoc") {
     const { text, parts } = node.body;
     const literal = node.delimiter?.quoted === true || parts === undefined;
-    const target = { text, literal, raw: text, position: position(node.pos) };
+    const target = { text, literal, raw: text, position: positionIn(place, node.pos) };
     return { operator: "<<", target };
   }
   if (node.target === undefined) return undefined;
-  const words = shellWords(node.target, position(node.target.pos));
+  const words = shellWords(node.target, positionIn(place, node.target.pos), budget);
   const [target] = words;
   if (target === undefined) return undefined;
   return {
@@ -62,10 +67,11 @@ export function shellRedirect(
 }
 
 /** An assignment among the arguments (`export A=b`) as a word. */
-export function assignmentWords(node: Assignment, position: number | undefined): ShellWord[] {
+export function assignmentWords(node: Assignment, place: Place, budget: Budget): ShellWord[] {
+  const position = positionIn(place, node.pos);
   const start = { raw: node.text, position };
   if (node.value.type !== "Word") return [{ ...start, text: `${node.name}=`, literal: true }];
-  return shellWords(node.value, position).map(({ text, literal }) => ({
+  return shellWords(node.value, position, budget).map(({ text, literal }) => ({
     ...start,
     text: `${node.name}=${text}`,
     literal,

@@ -1,10 +1,11 @@
 /**
- * Judges one command by one policy: takes what the walk of its script tells, looks at each call it
- * would make, and follows what those run. The block list decides before the allow list, wherever in
- * the command they find something. One use each; pure but for its own findings.
+ * Follows one command through all that it would run: makes calls of what the walk of its script
+ * tells, has each judged, and goes on with what carriers find in it. One use each; what is found
+ * goes to its `Findings`.
  */
 
 import { type Assignment, type Command, parse, type Redirection, type Word } from "unbash";
+import { Budget } from "./budget.js";
 import {
   assignmentWords,
   basename,
@@ -14,228 +15,205 @@ import {
   shellRedirect,
 } from "./call.js";
 import { carrierOf } from "./carriers/index.js";
-import { isAllowed } from "./command-name.js";
-import { beyondLimits, kMaxDepth, kMost } from "./limits.js";
-import { normalized, resolved } from "./path.js";
+import { Findings } from "./findings.js";
+import { Judge } from "./judge.js";
+import { beyondLimits, kCallSteps, kGlobSteps, kParseSteps, kWordSteps } from "./limits.js";
+import { kTopPlace, type Place, positionIn } from "./place.js";
 import type { ShellSettings } from "./policy.js";
-import { kCredentialReason, namesCredential } from "./rules/credential-path.js";
-import { isDevice } from "./rules/disk-write.js";
-import { rulesOf } from "./rules/index.js";
-import { kNetworkFile, kNetworkPrograms } from "./rules/reverse-shell.js";
-import { kKernelFile } from "./rules/system.js";
-import type { SyntaxHazard } from "./syntax.js";
-import { commandNames, printed } from "./upstream.js";
-import { variableCode, variableFinding } from "./variable.js";
-import type { ShellAllowlistRule, ShellFinding, ShellVerdict } from "./verdict.js";
-import { kTopPlace, type Place, type ScriptVisitor, walk } from "./walk.js";
-import { printable, type ShellWord, shellWords } from "./word.js";
-
-type Rule = ShellFinding["rule"];
-
-const kAllowlistRules: ReadonlySet<Rule> = new Set<ShellAllowlistRule>([
-  "not-on-allowlist",
-  "shell-state",
-  "search-path",
-  "shell-dialect",
-  "unknown-option",
-  "unread-script",
-]);
-/** Their words are text for people, in which a path is no more than its name. */
-const kSpeech = new Set(["echo", "printf", "git", "gh"]);
+import { hidesSubscript, type SyntaxHazard } from "./syntax.js";
+import { variableCode } from "./variable.js";
+import type { ShellVerdict } from "./verdict.js";
+import { type ScriptVisitor, walk } from "./walk.js";
+import { type ShellWord, shellWords } from "./word.js";
+import { WorkingDirectory } from "./working-directory.js";
 
 export class Inspector implements ScriptVisitor {
   readonly #settings: ShellSettings;
-  readonly #minded: ShellFinding[] = [];
-  readonly #names = new Set<string>();
-  #blocked: ShellFinding | undefined;
-  #directory: string | undefined;
-  #calls = 0;
-  #words = 0;
-  #characters = 0;
-  #nesting = 0;
+  readonly #findings: Findings;
+  readonly #judge: Judge;
+  readonly #budget = new Budget();
+  readonly #directory = new WorkingDirectory();
 
   constructor(settings: ShellSettings) {
     this.#settings = settings;
+    this.#findings = new Findings(settings);
+    this.#judge = new Judge(settings, this.#findings);
   }
 
   get going(): boolean {
-    return this.#blocked === undefined;
+    return !this.#findings.decided;
   }
 
   verdict(): ShellVerdict {
-    const refused = this.#settings.mode === "strict" ? this.#minded[0] : undefined;
-    const blocked = this.#blocked ?? refused;
-    const warnings = this.#settings.mode === "warn" ? this.#minded : [];
-    return blocked === undefined
-      ? { allowed: true, warnings }
-      : { allowed: false, warnings, blocked };
+    this.#affordable();
+    return this.#findings.verdict();
   }
 
   /** Reads a text as the shell would; `place` is where a string that a command runs stands. */
   script(text: string, place: Place = kTopPlace): void {
     const beyond = beyondLimits(text);
     if (beyond) {
-      this.#found(
-        beyond.rule,
-        beyond.reason,
-        undefined,
-        place.fixed ? place.fixed.position : beyond.position,
-      );
+      const position = place.fixed ? place.fixed.position : beyond.position;
+      this.#findings.add(beyond.rule, beyond.reason, undefined, position);
       return;
     }
-    this.#characters += text.length;
-    if (this.#characters > kMost.characters) this.tooDeep();
+    if (!this.spend(kParseSteps * text.length)) return;
     try {
-      walk(parse(text), place, this, this.#nesting);
+      walk(parse(text), place, this, this.#budget.nesting);
     } catch (error) {
       // The parser's own recursion may end before its limits do; anything else is our mistake.
       if (!(error instanceof RangeError)) throw error;
       this.tooDeep();
     }
-    if (place === kTopPlace) this.#together();
+    if (place === kTopPlace) this.#judge.together();
   }
 
   hazard({ kind, what }: SyntaxHazard, position: number, place: Place): void {
-    const where = at(position, place);
+    const where = positionIn(place, position);
     if (kind === "unreadable") {
-      this.#found("unreadable-syntax", what, undefined, where);
+      this.#findings.add("unreadable-syntax", what, undefined, where);
     } else if (this.#settings.shell !== "bash") {
       const reason = `Only bash reads ${what} this way; another sh may run something else.`;
-      this.#found(
-        kind === "hidden" ? "unreadable-syntax" : "shell-dialect",
-        reason,
-        undefined,
-        where,
-      );
+      const rule = kind === "hidden" ? "unreadable-syntax" : "shell-dialect";
+      this.#findings.add(rule, reason, undefined, where);
     }
   }
 
   tooDeep(): void {
-    this.#found("too-deep", "The command is nested too deeply.", undefined, undefined);
+    this.#findings.add("too-deep", "The command is nested too deeply.");
+  }
+
+  spend(steps: number): boolean {
+    this.#budget.spend(steps);
+    return this.#affordable();
+  }
+
+  arithmetic(): void {
+    this.#judge.arithmetic.read();
   }
 
   variable(name: string, position: number, place: Place): void {
-    this.#variable(name, { text: "", literal: false, raw: name, position: at(position, place) });
+    this.#variable(name, {
+      text: "",
+      literal: false,
+      raw: name,
+      position: positionIn(place, position),
+    });
   }
 
   values(words: readonly Word[], place: Place): ShellWord[] {
     const values = words.flatMap((word) => this.#resolved(word, place));
-    for (const value of values) this.#credential(value, "");
+    if (!this.spend(this.#stepsOf(values))) return [];
+    for (const value of values) {
+      this.#judge.arithmetic.value(value);
+      this.#judge.value(value, this.#directory.path);
+    }
     return values;
   }
 
   assignment(node: Assignment, place: Place): void {
-    const position = at(node.pos, place);
+    const position = positionIn(place, node.pos);
     const words = node.value.type === "Word" ? [node.value] : node.value.elements;
     const values = this.values(words, place);
-    const hidden = values.find(
-      ({ literal, text }) => literal && /\w\[[^\]]*(?:\$[({]|`)/.test(text),
-    );
-    if (hidden)
-      this.#found("dynamic-code", "Arithmetic would run the substitution in this value.", hidden);
+    const hidden = values.find(({ literal, text }) => literal && hidesSubscript(text));
+    if (hidden) {
+      const reason = "Arithmetic would run the substitution in this value.";
+      this.#findings.add("dynamic-code", reason, hidden);
+    }
     const [first] = values;
     const value = first ?? { text: "", literal: true, raw: "", position };
     this.#variable(node.name, values.length > 1 ? { ...value, literal: false } : value, place);
   }
 
   redirections(nodes: readonly Redirection[], place: Place): void {
-    this.#redirects(nodes.flatMap((node) => shellRedirect(node, (own) => at(own, place)) ?? []));
+    this.#redirects(nodes, place);
   }
 
   command(node: Command, place: Place): void {
-    const redirects = node.redirects.flatMap(
-      (each) => shellRedirect(each, (own) => at(own, place)) ?? [],
-    );
     const words = node.name ? this.#resolved(node.name, place) : [];
     for (const argument of node.args) {
       if (argument.type === "Word") words.push(...this.#resolved(argument, place));
-      else words.push(...assignmentWords(argument, at(argument.pos, place)));
+      else words.push(...assignmentWords(argument, place, this.#budget));
     }
-    this.#redirects(redirects);
-    if (words.length === 0) {
-      if (node.name)
-        this.#found(
-          "dynamic-command",
-          "This command word is empty.",
-          undefined,
-          at(node.pos, place),
-        );
+    const redirects = this.#redirects(node.redirects, place);
+    const [name] = words;
+    if (name === undefined) {
+      if (node.name) {
+        const reason = "This command word is empty.";
+        this.#findings.add("dynamic-command", reason, undefined, positionIn(place, node.pos));
+      }
       return;
     }
-    const [name] = words;
     // `time -f x ls` is the program time for every shell but bash.
-    const timed = place.timed && name?.text.startsWith("-");
-    const call = timed
-      ? [{ text: "time", literal: true, raw: "time", position: name?.position }, ...words]
-      : words;
+    const timed = place.timed && name.text.startsWith("-");
+    const time = { text: "time", literal: true, raw: "time", position: name.position };
+    const call = timed ? [time, ...words] : words;
     this.#recursion(call, place);
     this.#call(call, redirects, place);
   }
 
+  /** False once the budget is spent, which refuses the command. */
+  #affordable(): boolean {
+    if (this.#budget.spent) {
+      this.#findings.add("too-deep", "To check this command takes more work than is allowed.");
+    }
+    return this.going;
+  }
+
+  #stepsOf(words: readonly ShellWord[]): number {
+    if (words.length === 0) return 0;
+    const each = kWordSteps + (this.#directory.path?.length ?? 0);
+    return words.reduce(
+      (steps, { text, literal }) => steps + each + text.length * (literal ? 1 : kGlobSteps),
+      kCallSteps,
+    );
+  }
+
   #resolved(word: Word, place: Place): ShellWord[] {
     if (!this.going) return [];
-    const words = shellWords(word, at(word.pos, place));
-    this.#words += words.length;
-    if (this.#words > kMost.words) this.tooDeep();
-    return words;
+    const words = shellWords(word, positionIn(place, word.pos), this.#budget);
+    return this.#affordable() ? words : [];
+  }
+
+  #redirects(nodes: readonly Redirection[], place: Place): ShellRedirect[] {
+    const redirects = nodes.flatMap((node) => shellRedirect(node, place, this.#budget) ?? []);
+    if (!this.spend(this.#stepsOf(redirects.map(({ target }) => target)))) return [];
+    this.#judge.redirects(redirects, this.#directory.path);
+    return redirects;
   }
 
   #call(words: readonly ShellWord[], redirects: readonly ShellRedirect[], place: Place): void {
     const [word] = words;
     if (word === undefined || !this.going) return;
-    if (this.#nesting > kMaxDepth || ++this.#calls > kMost.calls) {
+    if (this.#budget.tooDeep) {
       this.tooDeep();
       return;
     }
+    if (!this.spend(this.#stepsOf(words))) return;
     if (!word.literal || /^!/.test(word.text)) {
-      this.#found(
-        "dynamic-command",
-        "Which command this word names is only known as it runs.",
-        word,
-      );
+      const reason = "Which command this word names is only known as it runs.";
+      this.#findings.add("dynamic-command", reason, word);
       return;
     }
     const name = basename(word.text);
-    this.#names.add(name);
     const call: ShellCall = {
       name,
       words,
       redirects,
-      upstream: () => place.upstream.flatMap(commandNames),
-      piped: () => printed(place.upstream.at(-1), word.position),
-      directory: this.#directory,
+      upstream: () => place.upstream?.names(this.#budget) ?? [],
+      piped: () => place.upstream?.printed(word.position, this.#budget) ?? [],
+      directory: this.#directory.path,
     };
-    this.#blockList(call);
-    const effects = carrierOf(name)?.(call) ?? [];
-    this.#nesting++;
-    for (const effect of effects) this.#effect(effect, call, place);
-    this.#nesting--;
-    if (this.#settings.mode !== "off" && !isAllowed(word.text, this.#settings.allowlist)) {
-      this.#found("not-on-allowlist", "This command is not on the allow list.", word);
-    }
-    if (name === "cd" || name === "pushd") this.#enter(words);
-  }
-
-  #blockList(call: ShellCall): void {
-    const [word] = call.words;
-    const { blocklist } = this.#settings;
-    if (
-      word &&
-      blocklist.length > 0 &&
-      (blocklist.includes(call.name) || blocklist.includes(word.text))
-    ) {
-      this.#found("blocklist", "This command is on the block list.", word);
-    }
-    for (const rule of rulesOf(call.name)) {
-      const found = rule.find(call);
-      if (found) this.#found(rule.name, rule.reason, found);
-    }
-    for (const each of call.words) {
-      if (each.text.includes("/dev/") && kNetworkFile.test(each.text) && !kSpeech.has(call.name)) {
-        this.#found("reverse-shell", "This opens a connection from the shell.", each);
-      }
-      this.#credential(each, call.name);
-    }
+    this.#judge.call(call);
+    const carrier = carrierOf(name);
+    if (carrier === undefined) this.#judge.unknown(call);
+    const effects = carrier?.(call) ?? [];
+    if (!this.#affordable()) return;
+    this.#budget.nested(() => {
+      for (const effect of effects) this.#effect(effect, call, place);
+    });
+    this.#judge.name(word);
+    if (name === "cd" || name === "pushd") this.#directory.enter(words);
   }
 
   #effect(effect: Effect, call: ShellCall, place: Place): void {
@@ -244,6 +222,13 @@ export class Inspector implements ScriptVisitor {
       case "call":
         this.#call(effect.words, call.redirects, place);
         return;
+      case "perhaps": {
+        const found = this.#judge.commandAmong([...call.words.slice(0, 1), ...effect.words]);
+        if (found === undefined) return;
+        const [, ...after] = effect.words.slice(found.index - 1);
+        this.#call([found.word, ...after], call.redirects, place);
+        return;
+      }
       case "code":
         this.#code(effect.word, place);
         return;
@@ -251,7 +236,7 @@ export class Inspector implements ScriptVisitor {
         this.#variable(effect.name, effect.value, place);
         return;
       case "finding":
-        this.#found(effect.rule, effect.reason, effect.word);
+        this.#findings.add(effect.rule, effect.reason, effect.word);
     }
   }
 
@@ -260,86 +245,27 @@ export class Inspector implements ScriptVisitor {
       const { functions } = place;
       this.script(word.text, { ...kTopPlace, functions, fixed: { position: word.position } });
     } else if (/\b(?:base(?:64|32)|xxd|openssl)\b/.test(word.raw)) {
-      this.#found("decoded-execution", "This decodes data and runs it.", word);
+      this.#findings.add("decoded-execution", "This decodes data and runs it.", word);
     } else {
-      this.#found(
-        "dynamic-code",
-        "This string is run as shell code, and is only known as it runs.",
-        word,
-      );
+      const reason = "This string is run as shell code, and is only known as it runs.";
+      this.#findings.add("dynamic-code", reason, word);
     }
   }
 
   #variable(name: string, value: ShellWord, place: Place = kTopPlace): void {
-    const finding = variableFinding(name, value);
-    if (finding) this.#found(finding.rule, finding.reason, { ...value, text: name });
+    this.#judge.variable(name, value);
     for (const effect of variableCode(name, value)) {
       if (effect.kind === "code") this.#code(effect.word, place);
-      else if (effect.kind === "finding") this.#found(effect.rule, effect.reason, effect.word);
-    }
-  }
-
-  #credential(word: ShellWord, command: string): void {
-    if (kSpeech.has(command) && /\s/.test(word.text)) return;
-    if (namesCredential(word, this.#directory))
-      this.#found("credential-path", kCredentialReason, word);
-  }
-
-  #redirects(redirects: readonly ShellRedirect[]): void {
-    for (const { operator, target } of redirects) {
-      if (operator.startsWith("<<")) continue;
-      if (kNetworkFile.test(target.text)) {
-        this.#found("reverse-shell", "This opens a connection from the shell.", target);
+      else if (effect.kind === "finding") {
+        this.#findings.add(effect.rule, effect.reason, effect.word);
       }
-      if (operator !== "<") {
-        if (isDevice(target)) this.#found("disk-write", "This writes to a disk directly.", target);
-        if (kKernelFile.test(normalized(target.text))) {
-          this.#found("system-control", "This changes the running kernel.", target);
-        }
-      }
-      this.#credential(target, "");
     }
   }
 
   /** A function that starts itself more than once never ends and fills the process table. */
   #recursion([word]: readonly ShellWord[], place: Place): void {
     if (word && place.concurrent && place.functions.includes(word.text)) {
-      this.#found("fork-bomb", "This function starts itself again and again.", word);
+      this.#findings.add("fork-bomb", "This function starts itself again and again.", word);
     }
   }
-
-  #together(): void {
-    if (!this.#names.has("mkfifo") && !this.#names.has("mknod")) return;
-    if ([...this.#names].some((name) => kNetworkPrograms.has(name))) {
-      this.#found(
-        "reverse-shell",
-        "A named pipe and a connection make a reverse shell.",
-        undefined,
-      );
-    }
-  }
-
-  #enter(words: readonly ShellWord[]): void {
-    const target = words.slice(1).find(({ text }) => !/^-[LPe@]+$|^--$/.test(text));
-    if (target === undefined) this.#directory = "~";
-    else
-      this.#directory =
-        target.literal || target.text === "~" ? resolved(target.text, this.#directory) : undefined;
-  }
-
-  #found(rule: Rule, reason: string, word: ShellWord | undefined, position?: number): void {
-    if (!this.going || this.#settings.disabled.includes(rule)) return;
-    const finding: ShellFinding = { rule, reason };
-    if (word) finding.command = printable(word);
-    const where = word?.position ?? position;
-    if (where !== undefined) finding.position = where;
-    if (!kAllowlistRules.has(rule)) this.#blocked = finding;
-    else if (!this.#minded.some((each) => each.rule === rule && each.command === finding.command)) {
-      this.#minded.push(finding);
-    }
-  }
-}
-
-function at(position: number, { fixed }: Place): number | undefined {
-  return fixed ? fixed.position : position;
 }

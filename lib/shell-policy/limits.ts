@@ -8,8 +8,21 @@ const kMaxOpenings = 512;
 const kMaxHereDocuments = 64;
 /** Of statements, groups, substitutions and strings that are run, in all. */
 export const kMaxDepth = 64;
-/** Of one command, with all that it would run: far above honest ones, and soon done. */
-export const kMost = { calls: 2048, words: 8192, characters: 4 * kMaxBytes, stages: 256 } as const;
+/** Of one pipeline. */
+export const kMaxStages = 256;
+/** Of the check of one command: far above honest ones, and done in a few milliseconds. */
+export const kMaxSteps = 256 * 1024;
+/** For visiting a node of the parsed script, besides reading its text again. */
+export const kNodeSteps = 4;
+/** For one more call or assignment, and for each of its words, besides looking at their characters. */
+export const kCallSteps = 128;
+export const kWordSteps = 16;
+/** For each character of a word that may be a glob, which is compared with many names. */
+export const kGlobSteps = 4;
+/** For each word that braces expand to, which is parsed by itself. */
+export const kBraceSteps = 64;
+/** For each character that is parsed. */
+export const kParseSteps = 2;
 
 // Controls but tab and newline, bidirectional controls, and the marks that word.ts uses.
 const kControl = /(?![\t\n])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufdd0-\ufddf]/u;

@@ -19,6 +19,20 @@ function hides(text: string | undefined): boolean {
   return text !== undefined && kSubstitution.test(text) && /['\\]/.test(text);
 }
 
+/** Whether a value holds a subscript in which arithmetic, reading the value, would run something. */
+export function hidesSubscript(text: string): boolean {
+  let open = false;
+  for (let at = 1; at < text.length; at++) {
+    const char = text[at];
+    if (char === "[") open ||= /\w/.test(text.charAt(at - 1));
+    else if (char === "]") open = false;
+    else if (open && (char === "`" || (char === "$" && /[({]/.test(text.charAt(at + 1))))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 function unreadable(what: string): SyntaxHazard {
   return { kind: "unreadable", what };
 }
@@ -32,6 +46,27 @@ const kArithmetic = unreadable("This arithmetic can't be read.");
 
 function subscript(element: string): string | undefined {
   return element.startsWith("[") ? element.slice(0, element.indexOf("]=") + 1) : undefined;
+}
+
+/** Whether the shell reads a variable's value as arithmetic there, or as a variable's name. */
+export function readsArithmetic(node: SyntaxNode): boolean {
+  switch (node.type) {
+    case "ArithmeticCommand":
+    case "ArithmeticExpansion":
+    case "ArithmeticFor":
+    case "Slice":
+      return true;
+    case "TestBinary":
+      return /^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator);
+    case "TestUnary":
+      return /^-[vR]$/.test(node.operator);
+    case "ParameterExpansion":
+      return node.prefix === "!" || (node.index !== undefined && !/^[@*\d]$/.test(node.index.text));
+    case "Assignment":
+      return node.index !== undefined;
+    default:
+      return false;
+  }
 }
 
 /** What is wrong with a node itself, not with those in it. */

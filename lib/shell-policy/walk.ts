@@ -8,28 +8,15 @@ import {
   type Command,
   forEachChild,
   type Pipeline,
-  type PipelineNode,
   type Redirection,
   type SyntaxNode,
   type Word,
 } from "unbash";
-import { kMaxDepth, kMost } from "./limits.js";
-import { hazardOf, type SyntaxHazard } from "./syntax.js";
+import { kMaxDepth, kMaxStages, kNodeSteps, kParseSteps } from "./limits.js";
+import { apart, type Place } from "./place.js";
+import { hazardOf, readsArithmetic, type SyntaxHazard } from "./syntax.js";
+import { Upstream } from "./upstream.js";
 import { isPlain } from "./word.js";
-
-/** Where in the script a command stands. */
-export type Place = {
-  /** The position to report where the nodes' own are those of another text. */
-  readonly fixed: { readonly position: number | undefined } | undefined;
-  /** Commands before this one in its pipeline. */
-  readonly upstream: readonly PipelineNode[];
-  /** After the keyword `time`. */
-  readonly timed: boolean;
-  /** In a pipeline of several commands, or in the background. */
-  readonly concurrent: boolean;
-  /** Functions whose body this is in. */
-  readonly functions: readonly string[];
-};
 
 export type ScriptVisitor = {
   /** False once nothing more needs to be seen. */
@@ -41,35 +28,47 @@ export type ScriptVisitor = {
   variable(name: string, position: number, place: Place): void;
   /** Words that a loop goes through. */
   values(words: readonly Word[], place: Place): void;
+  /** Arithmetic on what variables hold, in which a subscript is expanded once more. */
+  arithmetic(): void;
   hazard(hazard: SyntaxHazard, position: number, place: Place): void;
   tooDeep(): void;
+  /** Whether work of so many steps may be done; see `Budget`. */
+  spend(steps: number): boolean;
 };
 
-const kNoCommands: readonly PipelineNode[] = [];
+/** Nodes whose children the parser makes only when they are asked for, by reading the text again. */
+const kLazy: ReadonlySet<SyntaxNode["type"]> = new Set([
+  "ArithmeticCommand",
+  "ArithmeticCommandExpansion",
+  "ArithmeticExpansion",
+  "ArithmeticFor",
+  "ArithmeticWord",
+  "Assignment",
+  "CommandExpansion",
+  "HereDocBody",
+  "ParameterExpansion",
+  "ProcessSubstitution",
+  "Word",
+]);
 
-export const kTopPlace: Place = {
-  fixed: undefined,
-  upstream: kNoCommands,
-  timed: false,
-  concurrent: false,
-  functions: [],
-};
-
-/** For what begins a list of commands of its own. */
-function apart(place: Place): Place {
-  if (place.upstream.length === 0 && !place.timed && !place.concurrent) return place;
-  return { ...place, upstream: kNoCommands, timed: false, concurrent: false };
+function stepsOf(node: SyntaxNode): number {
+  return kLazy.has(node.type) ? kNodeSteps + kParseSteps * (node.end - node.pos) : kNodeSteps;
 }
 
 function walkPipeline(node: Pipeline, place: Place, visitor: ScriptVisitor, depth: number): void {
-  if (node.commands.length > kMost.stages) visitor.tooDeep();
+  if (node.commands.length > kMaxStages) {
+    visitor.tooDeep();
+    return;
+  }
   const timed = node.prefixes.some((prefix) => prefix.type === "Time");
   const concurrent = place.concurrent || node.commands.length > 1;
-  node.commands.forEach((command, index) => {
-    const first = index === 0;
-    const upstream = first ? place.upstream : node.commands.slice(0, index);
+  let before: Upstream | undefined;
+  for (const command of node.commands) {
+    const first = before === undefined;
+    const upstream = first ? place.upstream : before;
     walk(command, { ...place, upstream, concurrent, timed: timed && first }, visitor, depth + 1);
-  });
+    before = new Upstream(command, before);
+  }
 }
 
 export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, depth: number): void {
@@ -79,9 +78,11 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
     visitor.tooDeep();
     return;
   }
+  if (!visitor.spend(stepsOf(node))) return;
   const hazard = hazardOf(node);
   if (hazard) visitor.hazard(hazard, node.pos, place);
 
+  if (readsArithmetic(node)) visitor.arithmetic();
   let below = place;
   switch (node.type) {
     case "Script": {

@@ -4,7 +4,9 @@
  */
 
 import { parse, type Word, type WordPart } from "unbash";
-import { braceAlternatives, combinations } from "./brace.js";
+import { type BraceSet, braceSet, combinations } from "./brace.js";
+import type { Budget } from "./budget.js";
+import { kBraceSteps, kParseSteps } from "./limits.js";
 
 /** Where an expansion's value would stand. */
 export const kExpansion = "\ufdd0";
@@ -25,7 +27,7 @@ export type ShellWord = {
 
 const kPlain = /^[\w@%+=:,./^~-]+$/;
 const kHome = /^\$(?:HOME|\{HOME\})$/;
-const kMaxBraceDepth = 4;
+const kMaxBraceDepth = 16;
 
 /** Nothing in this text is special to the shell. */
 export function isPlain(text: string): boolean {
@@ -84,7 +86,8 @@ function isExact(part: WordPart): boolean {
 }
 
 function parseWord(raw: string): Word | undefined {
-  const script = parse(`: ${raw}`);
+  // A sign that begins a comment does not where a brace stood before it.
+  const script = parse(raw.startsWith("#") ? `: \\${raw}` : `: ${raw}`);
   const command = script.commands[0]?.command;
   if (script.errors !== undefined || script.commands.length !== 1) return undefined;
   if (command?.type !== "Command" || command.suffix.length !== 1) return undefined;
@@ -92,31 +95,51 @@ function parseWord(raw: string): Word | undefined {
   return word?.type === "Word" ? word : undefined;
 }
 
-function expandBraces(parts: readonly WordPart[]): string[] | undefined {
-  const sets: string[][] = [];
-  for (const part of parts) {
-    const set = part.type === "BraceExpansion" ? braceAlternatives(part.text) : [part.text];
-    if (set === undefined) return undefined;
-    sets.push(set);
+/** The words of the parts with their braces expanded; undefined when those can't be told. */
+function expanded(parts: readonly WordPart[], budget: Budget): Word[] | undefined {
+  const sets = parts.map(
+    (part): BraceSet =>
+      part.type === "BraceExpansion"
+        ? braceSet(part.text)
+        : { texts: [part.text], sequence: false },
+  );
+  const words: Word[] = [];
+  for (const raw of combinations(sets, budget) ?? [undefined]) {
+    if (raw === "") continue;
+    if (raw === undefined || !budget.spend(kBraceSteps + kParseSteps * raw.length))
+      return undefined;
+    const word = parseWord(raw);
+    if (word === undefined) return undefined;
+    words.push(word);
   }
-  return combinations(sets);
+  return words;
 }
 
-/** The words that a word of the source becomes: more than one by braces, none by `{,}`. */
-export function shellWords(word: Word, position: number | undefined, depth = 0): ShellWord[] {
+/**
+ * The words that a word of the source becomes: more than one by braces, none by `{,}`. Braces that
+ * can't be expanded exhaust the budget.
+ */
+export function shellWords(
+  word: Word,
+  position: number | undefined,
+  budget: Budget,
+  depth = 0,
+): ShellWord[] {
   const raw = word.text;
   if (isPlain(raw)) return [{ text: raw, literal: true, raw, position }];
+  if (!budget.spend(kParseSteps * raw.length)) return [];
   const parts = word.parts;
   if (parts === undefined) return [{ text: word.value, literal: true, raw, position }];
-  if (depth < kMaxBraceDepth && parts.some((part) => part.type === "BraceExpansion")) {
-    const raws = expandBraces(parts);
-    const words = raws?.filter((each) => each !== "").map(parseWord);
-    if (words?.every((each) => each !== undefined)) {
-      const inner = words.flatMap((each) => shellWords(each, position, depth + 1));
-      return inner.map((each) => ({ ...each, raw }));
-    }
+  if (!parts.some((part) => part.type === "BraceExpansion")) {
+    return [{ text: textOf(parts), literal: parts.every(isExact), raw, position }];
   }
-  return [{ text: textOf(parts), literal: parts.every(isExact), raw, position }];
+  const words = depth < kMaxBraceDepth ? expanded(parts, budget) : undefined;
+  if (words === undefined) {
+    budget.exhaust();
+    return [];
+  }
+  const inner = words.flatMap((each) => shellWords(each, position, budget, depth + 1));
+  return inner.map((each) => ({ ...each, raw }));
 }
 
 /** A word that holds just this part of another's text. */

@@ -1,42 +1,111 @@
 /** awk programs: what they pass to a shell is checked when it is a string, refused when it is not. */
 
-import type { Carrier, Effect } from "../call.js";
+import type { Carrier, Effect, ShellCall } from "../call.js";
 import { readOptions } from "../options.js";
 import { kExpansion, partOf, type ShellWord } from "../word.js";
+import { type AwkToken, awkTokens } from "./awk-tokens.js";
+import { inputText, isInput } from "./shells.js";
 
-const kString = String.raw`"((?:[^"\\]|\\.)*)"`;
-const kRuns = [
-  new RegExp(String.raw`\bsystem\s*\(\s*${kString}\s*\)`, "g"),
-  new RegExp(String.raw`${kString}\s*\|&?\s*getline\b`, "g"),
-  new RegExp(String.raw`(?<!\|)\|&?\s*${kString}(?!\s*[\w"(])`, "g"),
-];
-/** What is left of these once the strings above are gone names its command in another way. */
-const kHidden =
-  /\bsystem\b|\|&|(?<!\|)\|\s*getline\b|\bprintf?\b[^;}\n]*(?<!\|)\|(?!\|)\s*[\w($]|@\s*(?:\w+\s*\(|load|include)|\/inet[46]?\/(?:tcp|udp)/;
+type Tokens = readonly AwkToken[];
+/** Undefined where the command can't be told. */
+type Command = { readonly text: string; readonly exact: boolean } | undefined;
 
-function unescaped(text: string): string {
-  return text.replace(/\\(["\\/])/g, "$1");
+const kStatementEnd = new Set([";", "\n", "}", ")", "#"]);
+const kExpressionStart = new Set([";", "\n", "{", "(", ",", "!", "&&", "||", "=", "?", ":"]);
+
+function isSign(token: AwkToken | undefined, text: string): boolean {
+  return token?.kind === "sign" && token.text === text;
+}
+
+/** The strings from `from` on, in parentheses or not, and where they end. */
+function stringsFrom(tokens: Tokens, from: number) {
+  let at = from;
+  let open = 0;
+  while (isSign(tokens[at], "(")) {
+    at++;
+    open++;
+  }
+  const start = at;
+  while (tokens[at]?.kind === "string") at++;
+  const strings = tokens.slice(start, at);
+  while (open > 0 && isSign(tokens[at], ")")) {
+    at++;
+    open--;
+  }
+  return { strings: open === 0 ? strings : [], end: at };
+}
+
+function joined(strings: Tokens): Command {
+  if (strings.length === 0) return undefined;
+  return {
+    text: strings.map(({ text }) => text).join(""),
+    exact: strings.every(({ exact }) => exact),
+  };
+}
+
+/** Of `system(…)` and `print … | …`. */
+function commandAfter(tokens: Tokens, from: number): Command {
+  const { strings, end } = stringsFrom(tokens, from);
+  const next = tokens[end];
+  const ends = next === undefined || (next.kind === "sign" && kStatementEnd.has(next.text));
+  return ends ? joined(strings) : undefined;
+}
+
+/** Of `… | getline`. */
+function commandBefore(tokens: Tokens, to: number): Command {
+  let start = to;
+  let closed = 0;
+  while (isSign(tokens[start - 1], ")")) {
+    start--;
+    closed++;
+  }
+  const end = start;
+  while (tokens[start - 1]?.kind === "string") start--;
+  const strings = tokens.slice(start, end);
+  for (; closed > 0 && isSign(tokens[start - 1], "("); closed--) start--;
+  const before = tokens[start - 1];
+  const starts =
+    before === undefined ||
+    (before.kind === "sign" && kExpressionStart.has(before.text)) ||
+    before.kind === "pattern" ||
+    /^(?:if|while|do|else|return)$/.test(before.kind === "name" ? before.text : "");
+  return starts && closed === 0 ? joined(strings) : undefined;
+}
+
+/** What the program has a shell run. */
+function commandsOf(tokens: Tokens): Command[] {
+  const found: Command[] = [];
+  tokens.forEach((token, index) => {
+    const next = tokens[index + 1];
+    if (token.kind === "name" && token.text === "system") {
+      found.push(isSign(next, "(") ? commandAfter(tokens, index + 1) : undefined);
+    } else if (isSign(token, "|") || isSign(token, "|&")) {
+      const reads = next?.kind === "name" && next.text === "getline";
+      found.push(reads ? commandBefore(tokens, index) : commandAfter(tokens, index + 1));
+    } else if (isSign(token, "@") && next?.kind === "name") {
+      found.push(undefined);
+    }
+  });
+  return found;
 }
 
 function effects(program: ShellWord): Effect[] {
-  const found: Effect[] = [];
-  let rest = program.text;
-  for (const pattern of kRuns) {
-    rest = rest.replace(pattern, (_, code: string) => {
-      const word = partOf(program, unescaped(code));
-      // Other escapes are octal and the like, which a shell would not see.
-      found.push({
-        kind: "code",
-        word: { ...word, literal: word.literal && !/\\[^"\\/]/.test(code) },
-      });
-      return " ";
-    });
-  }
   if (program.text === kExpansion) {
     const reason = "Which awk program runs is only known as it runs.";
     return [{ kind: "finding", rule: "unread-script", reason, word: program }];
   }
-  if (!kHidden.test(rest)) return found;
+  const ways = program.text.includes("[") ? [true, false] : [true];
+  const read = ways.map((brackets) => awkTokens(program.text, brackets));
+  const commands = read.flatMap(({ tokens }) => commandsOf(tokens));
+  const doubtful = read.some(({ ambiguous }) => ambiguous) && /\bsystem\b|\||@/.test(program.text);
+  const found: Effect[] = [];
+  for (const command of commands) {
+    if (command === undefined) continue;
+    const word = partOf(program, command.text);
+    found.push({ kind: "code", word: { ...word, literal: word.literal && command.exact } });
+  }
+  if (!doubtful && !commands.includes(undefined) && !/\/inet[46]?\/(?:tcp|udp)/.test(program.text))
+    return found;
   const reason = "This awk program starts commands that can't be read before it runs.";
   return [...found, { kind: "finding", rule: "inline-code", reason, word: program }];
 }
@@ -58,17 +127,26 @@ const kGrammar = {
   ],
 };
 
-export const awk: Carrier = ({ words }) => {
+/** The program of -f where it comes from a here-document. */
+function fileProgram(call: ShellCall, file: ShellWord): ShellWord[] {
+  const input = inputText(call);
+  return isInput(file) && typeof input === "object" ? [input] : [];
+}
+
+export const awk: Carrier = (call) => {
+  const { words } = call;
   const { options, end } = readOptions(words, 1, kGrammar);
-  const programs = options.filter(({ name }) => name === "e" || name === "source");
-  const files = options.some(({ name }) => /^(?:f|file|E|exec)$/.test(name));
+  const programs = options.flatMap(({ name, value }) => {
+    if (value === undefined) return [];
+    if (name === "e" || name === "source") return [value];
+    return /^(?:f|file|E|exec)$/.test(name) ? fileProgram(call, value) : [];
+  });
+  const given = options.some(({ name }) => /^(?:e|source|f|file|E|exec)$/.test(name));
   const operand = words[end];
-  const values = programs.flatMap(({ value }) => (value ? [value] : []));
-  if (programs.length === 0 && !files && operand) values.push(operand);
   const loads = options.find(({ name }) => /^(?:l|load)$/.test(name));
   const reason = "This awk loads a library.";
   const loaded: Effect[] = loads
     ? [{ kind: "finding", rule: "inline-code", reason, word: loads.word }]
     : [];
-  return [...loaded, ...values.flatMap(effects)];
+  return [...loaded, ...(given || !operand ? programs : [operand]).flatMap(effects)];
 };

@@ -29,19 +29,19 @@ const kFolders = [
 const kMarks = new RegExp(`^(?:\\.?[*?${kAnyText}${kAnyCharacter}]+|\\.\\[.*|\\*\\*)$`);
 
 function isRootFolder(path: string): boolean {
-  const segments = path.split("/").slice(1);
-  const last = segments.at(-1) ?? "";
+  const [start = "", ...segments] = path.split("/");
   // /*, ~/*, /etc/*: the folder's whole content.
-  if (segments.length > 0 && kMarks.test(last)) {
-    if (segments.length === 1) return true;
-    return isRootFolder(path.slice(0, path.lastIndexOf("/")));
-  }
-  if (path === "/" || /^~[\w.-]*$/.test(path) || /^\/(?:home|root|Users)(?:\/[\w.-]+)?$/.test(path))
-    return true;
-  if (/^\/usr\/(?:bin|lib|lib64|sbin|local)$/.test(path) || /^\/var\/(?:lib|log)$/.test(path))
-    return true;
-  if (segments.length !== 1) return false;
-  return isGlob(last) ? kFolders.some((folder) => mayMatch(last, folder)) : kFolders.includes(last);
+  const whole = segments.findLastIndex((segment) => !kMarks.test(segment)) + 1;
+  if (whole === 0 && segments.length > 0) return true;
+  segments.length = whole;
+  const [first = ""] = segments;
+  const folder = [start, ...segments].join("/");
+  if (path === "/" || /^~[\w.-]*$/.test(folder)) return true;
+  if (/^\/(?:home|root|Users)(?:\/[\w.-]+)?$/.test(folder)) return true;
+  if (/^\/usr\/(?:bin|lib|lib64|sbin|local)$/.test(folder)) return true;
+  if (/^\/var\/(?:lib|log)$/.test(folder)) return true;
+  if (segments.length !== 1 || !folder.startsWith("/")) return false;
+  return isGlob(first) ? kFolders.some((name) => mayMatch(first, name)) : kFolders.includes(first);
 }
 
 /** Whether a word names what no command should remove or change as a whole. */
