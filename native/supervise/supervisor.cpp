@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <csignal>
-#include <thread>
 #include <utility>
 
 namespace native_runner {
@@ -25,9 +23,10 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   if (!null_device) return null_device.error();
   int failed = uv_loop_init(&made->loop_);
   if (failed != 0) return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
-  made->wake_.data = made.get();
-  uv_async_init(&made->loop_, &made->wake_,
-                [](uv_async_t* wake) { static_cast<Supervisor*>(wake->data)->OnMessages(); });
+  made->mailbox_.Open(&made->loop_, [self = made.get()](std::vector<Message> messages) {
+    for (Message& message : messages)
+      self->OnMessage(std::move(message));
+  });
   made->shared_.loop = &made->loop_;
   made->shared_.launcher = std::move(*launcher);
   made->shared_.null_device = std::move(*null_device);
@@ -36,7 +35,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   made->shared_.cgroups = CgroupParent::Detect();
   failed = uv_thread_create(&made->thread_, Main, made.get());
   if (failed != 0) {
-    uv_close(reinterpret_cast<uv_handle_t*>(&made->wake_), nullptr);
+    made->mailbox_.Close();
     uv_run(&made->loop_, UV_RUN_DEFAULT);
     uv_loop_close(&made->loop_);
     return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
@@ -62,73 +61,52 @@ void Supervisor::Main(void* self) {
 
 void Supervisor::Submit(Job job) {
   job.request.submitted_ns = uv_hrtime();
-  Post(std::move(job));
+  mailbox_.Post(std::move(job));
 }
 void Supervisor::Abort(std::uint64_t run) {
-  Post(AbortRequest{run});
+  mailbox_.Post(AbortRequest{run});
 }
 void Supervisor::Apply(std::uint64_t run, LiveAction action) {
-  Post(LiveMessage{run, std::move(action)});
+  mailbox_.Post(LiveMessage{run, std::move(action)});
 }
 void Supervisor::Submit(PoolRequest request) {
-  Post(std::move(request));
+  mailbox_.Post(std::move(request));
 }
-void Supervisor::OpenSession(std::uint64_t session, std::shared_ptr<const SessionRuntime> runtime) {
-  Post(SessionRequest{session, std::move(runtime)});
+void Supervisor::OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener) {
+  mailbox_.Post(SessionRequest{session, std::move(opener)});
 }
 void Supervisor::CloseSession(std::uint64_t session) {
-  Post(SessionRequest{session, nullptr});
+  mailbox_.Post(SessionRequest{session, nullptr});
 }
 void Supervisor::Submit(const PortWait& wait) {
-  Post(wait);
+  mailbox_.Post(wait);
 }
 void Supervisor::StopWait(std::uint64_t wait) {
-  Post(StopWaitRequest{wait});
+  mailbox_.Post(StopWaitRequest{wait});
 }
 void Supervisor::Close() {
-  Post(CloseRequest{});
+  mailbox_.Post(CloseRequest{});
 }
 
-void Supervisor::Post(Message message) {
-  bool is_first = false;
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return;
-    messages_.push_back(std::move(message));
-    is_first = messages_.size() == 1;
-    ++wakers_;  // the handle stays open until we have used it
-  }
-  // Outside the lock, so that the thread that is woken does not have to wait for it.
-  if (is_first) uv_async_send(&wake_);
-  --wakers_;
-}
-
-void Supervisor::OnMessages() {
-  std::vector<Message> messages;
-  {
-    const std::lock_guard lock(mutex_);
-    messages.swap(messages_);
-  }
-  for (Message& message : messages) {
-    if (auto* job = std::get_if<Job>(&message)) {
-      Take(std::move(*job));
-    } else if (auto* live = std::get_if<LiveMessage>(&message)) {
-      if (const auto found = runs_.find(live->run); found != runs_.end()) {
-        found->second->Apply(std::move(live->action));
-      }
-    } else if (const auto* abort = std::get_if<AbortRequest>(&message)) {
-      AbortRun(abort->run);
-    } else if (const auto* request = std::get_if<PoolRequest>(&message)) {
-      ServePool(*request);
-    } else if (const auto* session = std::get_if<SessionRequest>(&message)) {
-      ServeSession(*session);
-    } else if (const auto* wait = std::get_if<PortWait>(&message)) {
-      ServeWait(*wait);
-    } else if (const auto* stop = std::get_if<StopWaitRequest>(&message)) {
-      ports_.Stop(stop->wait);
-    } else {
-      BeginClose();
+void Supervisor::OnMessage(Message message) {
+  if (auto* job = std::get_if<Job>(&message)) {
+    Take(std::move(*job));
+  } else if (auto* live = std::get_if<LiveMessage>(&message)) {
+    if (const auto found = runs_.find(live->run); found != runs_.end()) {
+      found->second->Apply(std::move(live->action));
     }
+  } else if (const auto* abort = std::get_if<AbortRequest>(&message)) {
+    AbortRun(abort->run);
+  } else if (const auto* request = std::get_if<PoolRequest>(&message)) {
+    ServePool(*request);
+  } else if (const auto* session = std::get_if<SessionRequest>(&message)) {
+    ServeSession(*session);
+  } else if (const auto* wait = std::get_if<PortWait>(&message)) {
+    ServeWait(*wait);
+  } else if (const auto* stop = std::get_if<StopWaitRequest>(&message)) {
+    ports_.Stop(stop->wait);
+  } else {
+    BeginClose();
   }
 }
 
@@ -136,24 +114,7 @@ void Supervisor::Take(Job job) {
   if (closing_) return CancelWaiting(job, true);
   if (job.request.is_aborted) return CancelWaiting(job, false);
   if (job.request.live) return Begin(std::move(job));
-  const std::uint64_t lane = job.lane;
-  lanes_[lane].waiting.push_back(std::move(job));
-  Fill(lane);
-}
-
-void Supervisor::Fill(std::uint64_t lane) {
-  const auto found = lanes_.find(lane);
-  if (found == lanes_.end()) return;
-  Lane& here = found->second;
-  filling_ = true;  // a run may end while it starts: the loop below then goes on with the next
-  while (!here.waiting.empty() && here.in_flight < here.waiting.front().lane_width) {
-    Job job = std::move(here.waiting.front());
-    here.waiting.pop_front();
-    ++here.in_flight;
-    Begin(std::move(job));
-  }
-  filling_ = false;
-  if (here.in_flight == 0 && here.waiting.empty()) lanes_.erase(found);
+  lanes_.Add(std::move(job));
 }
 
 void Supervisor::Begin(Job job) {
@@ -187,13 +148,13 @@ void Supervisor::OnRunEnd(std::uint64_t run, std::optional<std::uint64_t> lane, 
                           RunResult result) {
   runs_.erase(run);
   pools_.RunEnds(pool);
-  if (lane) --lanes_[*lane].in_flight;
+  if (lane) lanes_.OnEnd(*lane);
   listener_->OnEnd(run, std::move(result));
   ports_.RunEnds(run);
   if (closing_) {
     CloseLoopIfDone();
-  } else if (lane && !filling_) {
-    Fill(*lane);
+  } else if (lane) {
+    lanes_.Fill(*lane);
   }
 }
 
@@ -203,14 +164,7 @@ void Supervisor::AbortRun(std::uint64_t run) {
     kept->Abort();
     return;
   }
-  for (auto& [id, lane] : lanes_) {
-    const auto job = std::find_if(lane.waiting.begin(), lane.waiting.end(),
-                                  [run](const Job& waiting) { return waiting.run == run; });
-    if (job == lane.waiting.end()) continue;
-    CancelWaiting(*job, false);
-    lane.waiting.erase(job);
-    return;
-  }
+  if (const auto job = lanes_.Withdraw(run)) CancelWaiting(*job, false);
 }
 
 void Supervisor::CancelWaiting(const Job& job, bool closing) {
@@ -284,12 +238,8 @@ void Supervisor::BeginClose() {
   if (closing_) return;
   closing_ = true;
   ports_.EndAll();
-  for (const auto& [id, lane] : lanes_) {
-    for (const Job& job : lane.waiting)
-      CancelWaiting(job, true);
-  }
-  for (auto& [id, lane] : lanes_)
-    lane.waiting.clear();
+  for (const Job& job : lanes_.WithdrawAll())
+    CancelWaiting(job, true);
   shared_.programs->Close();
   const auto runs = runs_;  // a copy: ending one may remove it
   for (const auto& [id, run] : runs)
@@ -302,16 +252,8 @@ void Supervisor::BeginClose() {
 }
 
 void Supervisor::CloseLoopIfDone() {
-  if (!runs_.empty() || !pools_.empty() || !sessions_.empty() ||
-      uv_is_closing(reinterpret_cast<uv_handle_t*>(&wake_)) != 0)
-    return;
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  while (wakers_ != 0)
-    std::this_thread::yield();  // for as long as one system call of theirs takes
-  uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);  // the loop ends with its last handle
+  if (!runs_.empty() || !pools_.empty() || !sessions_.empty() || mailbox_.is_closing()) return;
+  mailbox_.Close();  // the loop ends with its last handle
 }
 
 }  // namespace native_runner

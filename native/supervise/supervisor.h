@@ -2,25 +2,22 @@
 
 #include <uv.h>
 
-#include <atomic>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "policy/options/request.h"
 #include "policy/result.h"
+#include "supervise/lanes.h"
+#include "supervise/mailbox.h"
 #include "supervise/pool/sandbox_pools.h"
 #include "supervise/preparation/run_result.h"
 #include "supervise/preparation/runtime.h"
+#include "supervise/preparation/session_opener.h"
 #include "supervise/run/run.h"
-#include "supervise/session/session_runtime.h"
 
 namespace native_runner {
 
@@ -57,16 +54,7 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Runs of one lane start in order, at most `lane_width` of them at once; the others wait. A live
-  // process is in no lane: it may run for days, and would keep the others waiting.
-  struct Job {
-    std::uint64_t run = 0;  // unique
-    std::uint64_t lane = 0;
-    std::size_t lane_width = 1;
-    std::shared_ptr<const Runtime> runtime;
-    ExecRequest request;
-    PoolReference pool = {};
-  };
+  using Job = RunJob;
   void Submit(Job job);
   void Abort(std::uint64_t run);
   // For a live process.
@@ -82,7 +70,7 @@ class Supervisor {
   void Submit(PoolRequest request);
 
   // OnSessionOpen follows, and OnSessionGone if that was well. `session` is unique.
-  void OpenSession(std::uint64_t session, std::shared_ptr<const SessionRuntime> runtime);
+  void OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener);
   // Nothing for one that has ended.
   void CloseSession(std::uint64_t session);
 
@@ -104,7 +92,7 @@ class Supervisor {
   };
   struct SessionRequest {
     std::uint64_t session;
-    std::shared_ptr<const SessionRuntime> opens;  // none: it is to be closed
+    std::shared_ptr<const SessionOpener> opens;  // none: it is to be closed
   };
   struct StopWaitRequest {
     std::uint64_t wait;
@@ -112,22 +100,17 @@ class Supervisor {
   struct CloseRequest {};
   using Message = std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest,
                                PortWait, StopWaitRequest, CloseRequest>;
-  struct Lane {
-    std::size_t in_flight = 0;
-    std::deque<Job> waiting;
-  };
 
   explicit Supervisor(RunListener* listener)
       : listener_(listener),
         pools_(shared_, [this] { CloseLoopIfDone(); }),
         ports_([this](const PortWait& wait) { return LookForPort(wait); },
-               [this](std::uint64_t id, PortState state) { listener_->OnPort(id, state); }) {}
+               [this](std::uint64_t id, PortState state) { listener_->OnPort(id, state); }),
+        lanes_([this](Job job) { Begin(std::move(job)); }) {}
 
   static void Main(void* self);
-  void Post(Message message);
-  void OnMessages();
+  void OnMessage(Message message);
   void Take(Job job);
-  void Fill(std::uint64_t lane);
   void Begin(Job job);
   void AbortRun(std::uint64_t run);
   void CancelWaiting(const Job& job, bool closing);
@@ -142,24 +125,18 @@ class Supervisor {
 
   RunListener* listener_;
   uv_loop_t loop_{};
-  uv_async_t wake_{};
+  Mailbox<Message> mailbox_;
   uv_thread_t thread_{};
   bool thread_started_ = false;
-
-  std::mutex mutex_;  // guards the next two
-  std::vector<Message> messages_;
-  bool closed_ = false;
-  std::atomic<int> wakers_ = 0;  // who is about to use wake_
 
   // Supervisor thread only from here on.
   Shared shared_;
   SandboxPools pools_;
   PortWaits ports_;
-  std::map<std::uint64_t, Lane> lanes_;
+  Lanes lanes_;
   std::map<std::uint64_t, std::shared_ptr<Run>> runs_;
-  std::map<std::uint64_t, std::shared_ptr<Session>> sessions_;
+  std::map<std::uint64_t, std::shared_ptr<OwnedSession>> sessions_;
   bool closing_ = false;
-  bool filling_ = false;
 };
 
 }  // namespace native_runner

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "addon/values/result.h"
+#include "supervise/session/session_runtime.h"
 #include "supervise/supervisor.h"
 
 namespace native_runner {

@@ -1,23 +1,20 @@
 #include "supervise/pool/prewarmed_sandbox.h"
 
-#include <unistd.h>
-
 #include <utility>
 
-#include "supervise/sandbox/spawned_sandbox.h"
+#include "supervise/preparation/spawn_source.h"
 
 namespace native_runner {
 
 Result<std::unique_ptr<PrewarmedSandbox>> PrewarmedSandbox::Make(const Runtime& runtime,
-                                                                 const Shared& shared,
-                                                                 Preparation preparation,
+                                                                 Shared& shared, SpawnPlan plan,
                                                                  Listener listener) {
-  if (auto failed = runtime.AttachOptions(&preparation)) return *failed;
-  preparation.spawn.inherited.push_back({shared.null_device.get(), STDIN_FILENO});
-  auto sandbox = SpawnedSandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
+  Fingerprint fingerprint = std::move(plan.fingerprint);
+  Descriptor no_input;
+  auto sandbox = SpawnSource(shared, runtime, {}, std::move(plan)).Acquire(&no_input);
   if (!sandbox) return sandbox.error();
-  std::unique_ptr<PrewarmedSandbox> made(new PrewarmedSandbox(
-      std::move(*sandbox), std::move(preparation.fingerprint), std::move(listener)));
+  std::unique_ptr<PrewarmedSandbox> made(
+      new PrewarmedSandbox(std::move(*sandbox), std::move(fingerprint), std::move(listener)));
   made->is_ending_ = !made->sandbox_->Watch(shared.loop, made.get(), true);
   return made;
 }
@@ -27,7 +24,7 @@ void PrewarmedSandbox::End() {
   sandbox_->End();
 }
 
-std::unique_ptr<Sandbox> PrewarmedSandbox::Release() {
+Result<std::unique_ptr<Sandbox>> PrewarmedSandbox::Acquire(Descriptor* /*input*/) {
   return std::move(sandbox_);
 }
 

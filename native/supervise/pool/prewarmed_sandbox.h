@@ -5,22 +5,22 @@
 
 #include "supervise/host/fingerprint.h"
 #include "supervise/preparation/runtime.h"
-#include "supervise/sandbox/sandbox.h"
+#include "supervise/sandbox/sandbox_source.h"
 
 namespace native_runner {
 
-// A sandbox that waits for its one order. Owned by its pool; supervisor thread only.
-class PrewarmedSandbox final : private Sandbox::User {
+// A sandbox that waits for its one order. Owned by its pool, then by the run that takes it;
+// supervisor thread only.
+class PrewarmedSandbox final : public SandboxSource, private Sandbox::User {
  public:
   struct Listener {
     std::function<void()> on_ready;  // its launcher waits; not called for one that is not watched
     std::function<void()> on_gone;   // its end is proved: to be destroyed, possibly from in here
   };
 
-  // Furnishes and spawns what `preparation` says. kSetup when the host refuses.
-  static Result<std::unique_ptr<PrewarmedSandbox>> Make(const Runtime& runtime,
-                                                        const Shared& shared,
-                                                        Preparation preparation, Listener listener);
+  // Spawns what `plan` says. kSetup when the host refuses.
+  static Result<std::unique_ptr<PrewarmedSandbox>> Make(const Runtime& runtime, Shared& shared,
+                                                        SpawnPlan plan, Listener listener);
 
   const Fingerprint& fingerprint() const { return fingerprint_; }
   bool is_ready() const { return is_ready_; }
@@ -30,8 +30,9 @@ class PrewarmedSandbox final : private Sandbox::User {
   // Ends it without a command; on_gone follows, possibly from in here.
   void End();
 
-  // Hands the sandbox over to a run. What is left here is empty, and will not call back.
-  std::unique_ptr<Sandbox> Release();
+  // What is left here is empty, and will not call back.
+  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
+  bool is_prewarmed() const override { return true; }
 
  private:
   PrewarmedSandbox(std::unique_ptr<Sandbox> sandbox, Fingerprint fingerprint, Listener listener)

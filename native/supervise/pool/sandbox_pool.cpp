@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace native_runner {
 namespace {
@@ -75,17 +76,16 @@ void SandboxPool::RunEnds() {
   if (traffic_.in_flight < traffic_.processors) RefillSoon();
 }
 
-std::unique_ptr<Sandbox> SandboxPool::Take(const Fingerprint& wanted) {
+std::unique_ptr<SandboxSource> SandboxPool::Take(const Fingerprint& wanted) {
   if (is_closing_) return nullptr;
   used_ns_ = uv_hrtime();
-  std::unique_ptr<Sandbox> taken;
+  std::unique_ptr<SandboxSource> taken;
   std::vector<PrewarmedSandbox*> useless;
   for (PrewarmedSandbox* each : Good()) {  // a copy: what is heard of one may add another
     if (each->fingerprint().host != wanted.host || !each->IsAlive()) {
       useless.push_back(each);
     } else if (each->fingerprint().tmp_bytes == wanted.tmp_bytes) {
-      taken = each->Release();
-      Forget(each);
+      taken = Forget(each);
       break;
     }
   }
@@ -160,11 +160,12 @@ void SandboxPool::Refill() {
 void SandboxPool::Make(Result<Preparation> prepared) {
   is_preparing_ = false;
   if (!prepared) return Answer(prepared.error());
-  if (!prepared->fingerprint.valid()) return Answer(CannotStand());
+  auto* plan = std::get_if<SpawnPlan>(&prepared->plan);
+  if (plan == nullptr || !plan->fingerprint.valid()) return Answer(CannotStand());
   // The listener needs to know whom it speaks of before that is made.
   auto place = std::make_shared<PrewarmedSandbox*>(nullptr);
   auto made = PrewarmedSandbox::Make(
-      *runtime_, shared_, std::move(*prepared),
+      *runtime_, shared_, std::move(*plan),
       {[this, place] { OnReady(*place); }, [this, place] { OnGone(*place); }});
   if (!made) return Answer(made.error());
   PrewarmedSandbox* const fresh = made->get();
@@ -191,16 +192,20 @@ void SandboxPool::OnReady(const PrewarmedSandbox* ready) {
 void SandboxPool::OnGone(const PrewarmedSandbox* gone) {
   const auto self = shared_from_this();
   const bool has_failed = in_setup_ == gone;
-  Forget(gone);
+  Forget(gone).reset();
   if (has_failed) Answer(Count(IsReady));
   CloseIfEmpty();
 }
 
-void SandboxPool::Forget(const PrewarmedSandbox* sandbox) {
+std::unique_ptr<PrewarmedSandbox> SandboxPool::Forget(const PrewarmedSandbox* sandbox) {
   if (in_setup_ == sandbox) in_setup_ = nullptr;
   --traffic_.standing;
-  std::erase_if(sandboxes_, [sandbox](const auto& each) { return each.get() == sandbox; });
+  const auto found = std::find_if(sandboxes_.begin(), sandboxes_.end(),
+                                  [sandbox](const auto& each) { return each.get() == sandbox; });
+  std::unique_ptr<PrewarmedSandbox> forgotten = std::move(*found);
+  sandboxes_.erase(found);
   PublishCounts();
+  return forgotten;
 }
 
 void SandboxPool::Answer(const Result<std::size_t>& answer) {

@@ -52,7 +52,7 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
 
   // One that was made as `wanted` says and is alive, or none. Those that are dead, or that would be
   // made differently now, are ended and never used.
-  std::unique_ptr<Sandbox> Take(const Fingerprint& wanted);
+  std::unique_ptr<SandboxSource> Take(const Fingerprint& wanted);
 
   // Makes what is missing now; answers how many stand then, or why none can be made.
   void Fill(Filled filled);
@@ -70,7 +70,7 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   void Make(Result<Preparation> prepared);
   void OnReady(const PrewarmedSandbox* ready);
   void OnGone(const PrewarmedSandbox* gone);
-  void Forget(const PrewarmedSandbox* sandbox);
+  std::unique_ptr<PrewarmedSandbox> Forget(const PrewarmedSandbox* sandbox);
   void PublishCounts();
   void MakeRoomFor(const Fingerprint& wanted);
   void Discard(const std::vector<PrewarmedSandbox*>& sandboxes);

@@ -32,7 +32,7 @@ void SandboxPools::RunEnds(std::uint64_t number) {
   if (const auto found = pools_.find(number); found != pools_.end()) found->second->RunEnds();
 }
 
-std::unique_ptr<Sandbox> SandboxPools::Take(std::uint64_t number, const Fingerprint& wanted) {
+std::unique_ptr<SandboxSource> SandboxPools::Take(std::uint64_t number, const Fingerprint& wanted) {
   const auto found = pools_.find(number);
   return found == pools_.end() ? nullptr : found->second->Take(wanted);
 }

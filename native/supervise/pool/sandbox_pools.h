@@ -25,7 +25,7 @@ class SandboxPools {
   // To be told of every run. RunStarts: whether it may ask for a sandbox.
   bool RunStarts(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime);
   void RunEnds(std::uint64_t number);
-  std::unique_ptr<Sandbox> Take(std::uint64_t number, const Fingerprint& wanted);
+  std::unique_ptr<SandboxSource> Take(std::uint64_t number, const Fingerprint& wanted);
 
   void Fill(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime,
             SandboxPool::Filled filled);

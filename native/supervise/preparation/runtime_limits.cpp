@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <variant>
+
 #include "supervise/preparation/runtime.h"
 
 namespace native_runner {
@@ -29,20 +31,23 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
     by_rlimit = true;
   };
   OrderHeader& order = preparation->order;
-  preparation->counts_processes = processes_enforceable;
+  SpawnPlan* spawns =
+      std::get_if<SpawnPlan>(&preparation->plan);  // what enters a session has no cgroup
+  if (spawns != nullptr) spawns->counts_processes = processes_enforceable;
+  bool wants_cgroup = false;
   set(limits.cpu_seconds, &order.cpu_seconds);
   set(limits.max_open_files, &order.open_files);
   set(limits.max_file_bytes, &order.file_bytes);
   if (limits.memory_bytes) {
-    if (cgroups.memory()) {
-      preparation->wants_cgroup = true;
+    if (spawns != nullptr && cgroups.memory()) {
+      wants_cgroup = true;
     } else {
       set(limits.memory_bytes, &order.data_bytes);
     }
   }
   if (limits.max_processes) {
-    if (cgroups.pids()) {
-      preparation->wants_cgroup = true;
+    if (spawns != nullptr && cgroups.pids()) {
+      wants_cgroup = true;
     } else if (processes_enforceable) {
       set(limits.max_processes, &order.processes);
       ++order.processes;  // the launcher is one of the user namespace's processes too
@@ -51,7 +56,8 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
     }
   }
   if (by_rlimit) preparation->record.layers.emplace_back("rlimits");
-  if (preparation->wants_cgroup) preparation->record.layers.emplace_back("cgroup");
+  if (spawns != nullptr) spawns->wants_cgroup = wants_cgroup;
+  if (wants_cgroup) preparation->record.layers.emplace_back("cgroup");
   return std::nullopt;
 }
 

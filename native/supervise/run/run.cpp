@@ -1,58 +1,21 @@
 #include "supervise/run/run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <string>
 #include <utility>
+#include <variant>
 
-#include "supervise/sandbox/spawned_sandbox.h"
-#include "supervise/session/session.h"
+#include "supervise/preparation/spawn_source.h"
 
 namespace native_runner {
-namespace {
-
-std::string SetupErrorText(const RunRecord& record, const ExitStatus& status,
-                           std::string_view opening) {
-  while (!opening.empty() && (opening.back() == '\n' || opening.back() == ' ')) {
-    opening.remove_suffix(1);
-  }
-  if (!opening.empty()) return std::string(opening);
-  return record.runtime + " ended during set-up with " +
-         (status.signaled ? SignalName(status.value) : "status " + std::to_string(status.value)) +
-         " and without a word";
-}
-
-}  // namespace
 
 Run::Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest request,
          Listener listener)
     : shared_(shared),
       runtime_(std::move(runtime)),
       request_(std::move(request)),
-      listener_(std::move(listener)) {
-  if (request_.live) {
-    live_ = std::make_unique<LiveProcess>(*request_.live, listener_.on_chunk, listener_.on_event);
-  }
-  out_ = MakeOutput(Stream::kStdout);
-  err_ = MakeOutput(Stream::kStderr);
-}
-
-std::unique_ptr<Output> Run::MakeOutput(Stream stream) {
-  if (live_) return live_->MakeOutput(stream);
-  const bool is_out = stream == Stream::kStdout;
-  const Limits& limits = request_.limits;
-  Capture::Chunk on_chunk;
-  if (is_out ? request_.stream_stdout : request_.stream_stderr) {
-    on_chunk = [this, stream](const std::uint8_t* data, std::size_t size) {
-      listener_.on_chunk(stream, data, size);
-    };
-  }
-  const std::uint64_t most = is_out ? limits.max_stdout_bytes : limits.max_stderr_bytes;
-  return std::make_unique<Capture>(KeepRuleFor(most, limits.keep), std::move(on_chunk));
-}
+      listener_(std::move(listener)),
+      streams_(&request_, listener_.on_chunk, listener_.on_event) {}
 
 void Run::Start() {
   timestamps_.submitted = request_.submitted_ns;
@@ -79,130 +42,81 @@ void Run::Prepare() {
 void Run::Launch(Preparation preparation) {
   record_ = std::move(preparation.record);
   if (request_.plan_only) {
-    cause_ = Outcome{OutcomeKind::kExited, 0, 0, {}, {}, {}};
+    conclusion_.SetCause({OutcomeKind::kExited, 0, 0, {}, {}, {}});
     return Finish();
   }
-  if (!preparation.argv.empty()) request_.argv = std::move(preparation.argv);
-  if (!preparation.environment.empty()) request_.environment = std::move(preparation.environment);
-  if (live_) live_->Complete(&preparation.order);
+  if (auto* session = std::get_if<SessionPlan>(&preparation.plan)) {
+    if (!session->argv.empty()) request_.argv = std::move(session->argv);
+    if (!session->environment.empty()) request_.environment = std::move(session->environment);
+  }
+  if (streams_.live() != nullptr) streams_.live()->Complete(&preparation.order);
   const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
                                  request_.environment, preparation.rules);
-  if (preparation.session) return Enter(*preparation.session, preparation.shell, order);
-  if (preparation.fingerprint.valid()) {
-    auto standing = listener_.take(preparation.fingerprint);
-    if (standing) return LaunchIn(std::move(standing), order);
-  }
-  LaunchNew(std::move(preparation), order);
-}
-
-void Run::LaunchNew(Preparation preparation, std::span<const std::byte> order) {
-  holds_ = std::move(preparation.holds);
-  if (preparation.wants_cgroup) {
-    auto group = shared_.cgroups.Create(request_.limits);
-    if (!group) return FinishWithout(group.error());
-    cgroup_ = std::move(*group);
-  }
-  if (const auto failed = runtime_->AttachOptions(&preparation)) return FinishWithout(*failed);
-  if (!AddInput()) return FinishWithout(SystemError("pipe2", errno));
-  if (input_.read.valid()) {
-    preparation.spawn.Give(std::move(input_.read), STDIN_FILENO);
-  } else {
-    preparation.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
-  }
-  auto made = SpawnedSandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
-  if (!made) return FinishWithout(made.error());
-  sandbox_ = std::move(*made);
+  if (const auto failed = streams_.MakeInput()) return FinishWithout(*failed);
+  const auto source = SourceOf(std::move(preparation));
+  auto acquired = source->Acquire(streams_.input());
+  if (!acquired) return FinishWithout(acquired.error());
+  sandbox_ = std::move(*acquired);
+  is_prewarmed_ = source->is_prewarmed();
   phase_ = Phase::kRunning;
-  bool going = sandbox_->Watch(shared_.loop, this, live_ != nullptr) && StartPipes() &&
-               (!live_ || SendInput());
-  if (cgroup_) {
-    going = going && cgroup_->Add(sandbox_->child_pid());
-    const Gate gate = std::move(preparation.gate);
-    if (going && gate.descriptor.valid()) {
-      going = write(gate.descriptor.get(), gate.bytes.data(), gate.bytes.size()) ==
-              static_cast<ssize_t>(gate.bytes.size());
-    }
+  if (!Begin(order)) End(SetupFailed("cannot hand the order to the launcher"));
+}
+
+std::unique_ptr<SandboxSource> Run::SourceOf(Preparation preparation) {
+  if (auto* session = std::get_if<SessionPlan>(&preparation.plan)) return std::move(session->slot);
+  SpawnPlan plan = std::move(*std::get_if<SpawnPlan>(&preparation.plan));
+  if (plan.fingerprint.valid()) {
+    if (auto standing = listener_.take(plan.fingerprint)) return standing;
   }
-  // Without its order the launcher only waits: nothing has run yet when one of these fails.
-  going = going && sandbox_->SendOrder(order) != Control::Sent::kFailed;
-  if (!going) End(SetupFailed("cannot hand the order to the launcher"));
+  return std::make_unique<SpawnSource>(shared_, *runtime_, request_.limits, std::move(plan));
 }
 
-// What a set-up that is still under way has to say is nobody's business (see OnGone): then the
-// pipes are watched as soon as it is over, before which no command writes.
-void Run::LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte> order) {
-  sandbox_ = std::move(standing);
-  sandbox_->set_user(this);
-  is_taken_ = true;
-  phase_ = Phase::kRunning;
-  bool going = SendInput();
-  waits_for_set_up_ = !sandbox_->has_launcher();
-  going = going && (waits_for_set_up_ || StartPipes());
-  going = going && sandbox_->SendOrder(order) != Control::Sent::kFailed;
-  if (!going) End(SetupFailed("cannot hand the order to the launcher"));
+// It is watched in any case, so that its end is seen.
+bool Run::Begin(std::span<const std::byte> order) {
+  if (!sandbox_->takes_order_first()) return Watch() && HandOver(order);
+  const bool is_sent = HandOver(order);
+  return Watch() && is_sent;
 }
 
-void Run::Enter(Session& session, const ShellPart& shell, std::span<const std::byte> order) {
-  auto made = session.Enter(shell);
-  if (!made) return FinishWithout(made.error());
-  sandbox_ = std::move(*made);
-  phase_ = Phase::kRunning;
-  // The order first: what is watched after it does not keep the command waiting.
-  const bool is_sent = SendInput() && sandbox_->SendOrder(order) == Control::Sent::kSent;
-  const bool is_watched = sandbox_->Watch(shared_.loop, this, live_ != nullptr) && StartPipes();
-  if (!is_sent || !is_watched) End(SetupFailed("cannot hand the command to the session"));
+bool Run::HandOver(std::span<const std::byte> order) {
+  return streams_.SendInput(shared_.loop, sandbox_.get()) &&
+         sandbox_->SendOrder(order) != Control::Sent::kFailed;
 }
 
-// No input is /dev/null, not an empty pipe: programs such as rg tell the two apart.
-bool Run::AddInput() {
-  if (request_.stdin_bytes.empty()) return true;
-  auto pipe = MakePipe();
-  if (pipe) input_ = std::move(*pipe);
-  return pipe.ok();
+// What the set-up of a prewarmed one has to say is nobody's business (see OnGone): then the pipes
+// are watched as soon as it is over, before which no command writes.
+bool Run::Watch() {
+  if (!sandbox_->Watch(shared_.loop, this, streams_.live() != nullptr)) return false;
+  waits_for_set_up_ = is_prewarmed_ && !sandbox_->has_launcher();
+  return waits_for_set_up_ || StartStreams();
 }
 
-bool Run::SendInput() {
-  if (live_) return live_->SendInput(shared_.loop, sandbox_.get());
-  if (!AddInput()) return false;
-  if (!input_.read.valid()) return true;
-  const Descriptor read = std::move(input_.read);
-  return sandbox_->SendInput(read.get()) != Control::Sent::kFailed;
-}
-
-bool Run::StartPipes() {
-  const int null_device = shared_.null_device.get();
-  const bool has_terminal = live_ && live_->has_terminal();  // which takes the place of stdout
-  return (has_terminal || out_->Start(shared_.loop, sandbox_->TakeStdout(), null_device)) &&
-         err_->Start(shared_.loop, sandbox_->TakeStderr(), null_device) &&
-         (!input_.write.valid() ||
-          feeder_.Start(shared_.loop, std::move(input_.write), std::move(request_.stdin_bytes)));
+bool Run::StartStreams() {
+  return streams_.Start(shared_.loop, sandbox_.get(), shared_.null_device.get());
 }
 
 void Run::OnReport(const Report& report) {
   if (report.kind == ReportKind::kAwaitingOrder || report.kind == ReportKind::kTerminal) return;
-  if (report.kind == ReportKind::kReady) {
-    ready_ = true;
-    timestamps_.ready = report.at_ns;
-    RecordEnforced(report.enforced);
-    const bool going = !std::exchange(waits_for_set_up_, false) || StartPipes();
-    if (!(going && (!live_ || live_->Begin(shared_.loop, sandbox_.get()))) && !cause_) {
-      cause_ = SetupFailed("cannot watch the command's pipes");
-      deadline_.Start(shared_.loop, 0, 0, [this] { End(*cause_); });
-    }
-    return;
-  }
-  last_report_ = report;
+  if (report.kind == ReportKind::kReady) return OnReady(report);
   timestamps_.command_ended = report.at_ns;
   if (report.kind == ReportKind::kExited && report.error != 0) {
     record_.layers.emplace_back("tree-kill:incomplete");  // a process could not be signalled
   }
   deadline_.Stop();
-  if (cause_) return;
-  if (report.kind == ReportKind::kExited) {
-    cause_ = OutcomeOfExit(report, request_.limits, cgroup_ && cgroup_->MemoryKilled());
-  } else {
-    cause_ = OutcomeOfFailedStart(report);
-  }
+  const bool asks_memory = !conclusion_.has_cause() && report.kind == ReportKind::kExited;
+  conclusion_.NoteEnd(report, request_.limits, asks_memory && sandbox_->MemoryKilled());
+}
+
+void Run::OnReady(const Report& report) {
+  conclusion_.NoteReady();
+  timestamps_.ready = report.at_ns;
+  RecordEnforced(report.enforced);
+  LiveProcess* const live = streams_.live();
+  const bool going = (!std::exchange(waits_for_set_up_, false) || StartStreams()) &&
+                     (live == nullptr || live->Begin(shared_.loop, sandbox_.get()));
+  if (going || conclusion_.has_cause()) return;
+  conclusion_.SetCause(SetupFailed("cannot watch the command's pipes"));
+  deadline_.Start(shared_.loop, 0, 0, [this] { End(conclusion_.cause()); });
 }
 
 // What the launcher alone could find out: which of the layers that depend on the kernel it has.
@@ -219,11 +133,10 @@ void Run::RecordEnforced(std::uint32_t enforced) {
 void Run::OnGone() {
   // One that stood may have died, or may turn out to have failed its set-up, before the command
   // could start: then nothing has run, and a new one tells why if it fails too.
-  if (is_taken_ && !ready_ && !cause_) {
-    is_taken_ = false;
+  if (is_prewarmed_ && !conclusion_.ready() && !conclusion_.has_cause()) {
+    is_prewarmed_ = false;
     request_.may_stand = false;
-    input_ = {};
-    if (!waits_for_set_up_) request_.stdin_bytes = feeder_.Recall();
+    streams_.Rewind();
     sandbox_.reset();
     return Prepare();
   }
@@ -233,21 +146,22 @@ void Run::OnGone() {
 void Run::End(Outcome cause) {
   if (phase_ == Phase::kDone) return;
   if (phase_ != Phase::kRunning) {
-    cause_ = std::move(cause);
+    conclusion_.SetCause(std::move(cause));
     return Finish();
   }
   const auto self = shared_from_this();
   sandbox_->Receive();  // an exit that was reported in time is the first cause
-  if (!last_report_ && timestamps_.kill_asked == 0) timestamps_.kill_asked = uv_hrtime();
-  if (!cause_) cause_ = std::move(cause);
+  if (!conclusion_.has_ended() && timestamps_.kill_asked == 0) timestamps_.kill_asked = uv_hrtime();
+  conclusion_.SetCause(std::move(cause));
   deadline_.Stop();
   sandbox_->End();
 }
 
 void Run::Apply(LiveAction action) {
-  const bool runs = phase_ == Phase::kRunning && ready_ && !cause_;
-  if (live_ && phase_ != Phase::kDone)
-    live_->Apply(std::move(action), runs ? sandbox_.get() : nullptr);
+  LiveProcess* const live = streams_.live();
+  const bool runs = phase_ == Phase::kRunning && conclusion_.ready() && !conclusion_.has_cause();
+  if (live != nullptr && phase_ != Phase::kDone)
+    live->Apply(std::move(action), runs ? sandbox_.get() : nullptr);
 }
 
 PortState Run::LookForPort(std::uint16_t port) const {
@@ -258,33 +172,28 @@ PortState Run::LookForPort(std::uint16_t port) const {
 void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();
-  feeder_.Stop();
-  if (live_) live_->Finish();
-  out_->Finish();
-  err_->Finish();
+  streams_.Finish();
   RunResult result;
   result.outcome = FinalOutcome();
-  result.usage = FinalUsage();
-  result.out = {out_->Take(), out_->total(), out_->truncated()};
-  result.err = {err_->Take(), err_->total(), err_->truncated()};
+  result.usage = conclusion_.FinalUsage(sandbox_.get());
+  streams_.Take(&result);
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
   timestamps_.ended = uv_hrtime();
   result.duration_ms = timestamps_.started == 0
                            ? 0
                            : static_cast<double>(timestamps_.ended - timestamps_.started) / 1e6;
   result.timing = TimingOf(timestamps_);
-  result.prewarmed = is_taken_;
-  result.kill = FinalKill();
-  cgroup_.reset();
-  holds_.reset();
+  result.prewarmed = is_prewarmed_;
+  result.kill = conclusion_.FinalKill(sandbox_.get(), timestamps_.kill_asked != 0);
   phase_ = Phase::kDone;
   listener_.on_end(std::move(result));
 }
 
 void Run::FinishWithout(const Error& error) {
   if (error.code == ErrorCode::kSetup) {
-    cause_ = SetupFailed(error.message);
-    cause_->fix = error.fix;
+    Outcome failed = SetupFailed(error.message);
+    failed.fix = error.fix;
+    conclusion_.SetCause(std::move(failed));
     return Finish();
   }
   const auto self = shared_from_this();
@@ -296,42 +205,12 @@ void Run::FinishWithout(const Error& error) {
 }
 
 Outcome Run::FinalOutcome() {
-  Outcome outcome;
-  if (cause_) {
-    outcome = *cause_;
-  } else if (ready_) {
-    outcome = Signaled(SIGKILL);  // somebody on the host ended the sandbox
-  } else if (const auto status = sandbox_->child_status()) {
-    outcome = SetupFailed(SetupErrorText(record_, *status, err_->opening()));
-  } else {
-    outcome = SetupFailed("the session ended before the command was started");
-  }
+  Outcome outcome = conclusion_.FinalOutcome(record_, sandbox_.get(), streams_.opening());
   if (outcome.kind == OutcomeKind::kSetupFailed &&
-      err_->opening().find(outcome.reason) == std::string_view::npos) {
-    err_->Append("native-runner: " + outcome.reason + "\n");
+      streams_.opening().find(outcome.reason) == std::string_view::npos) {
+    streams_.Append("native-runner: " + outcome.reason + "\n");
   }
   return outcome;
-}
-
-// The sandbox is gone. Without a pid namespace, only the launcher can tell that of what the command
-// left behind.
-Kill Run::FinalKill() const {
-  const bool is_asked = sandbox_ && timestamps_.kill_asked != 0;
-  if (!is_asked && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
-  const bool is_told =
-      last_report_ && (last_report_->kind != ReportKind::kExited || last_report_->error == 0);
-  return is_told || !ready_ || sandbox_->end_is_proof() ? Kill::kProved : Kill::kUnproved;
-}
-
-Usage Run::FinalUsage() const {
-  if (last_report_) {
-    return {last_report_->user_cpu_us, last_report_->system_cpu_us,
-            last_report_->peak_memory_bytes};
-  }
-  // Killed before it could report: the child's own account has its descendants' time, and that of
-  // its set-up. Its peak memory is no use: it starts with this process's (posix_spawn shares it).
-  if (!sandbox_ || !sandbox_->child_status() || !ready_) return {};
-  return {sandbox_->child_status()->user_cpu_us, sandbox_->child_status()->system_cpu_us, 0};
 }
 
 }  // namespace native_runner

@@ -1,30 +1,24 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "policy/options/request.h"
-#include "supervise/os/cgroup.h"
 #include "supervise/os/handle.h"
 #include "supervise/preparation/run_result.h"
 #include "supervise/preparation/runtime.h"
-#include "supervise/run/live_process.h"
-#include "supervise/sandbox/sandbox.h"
-#include "supervise/streams/capture.h"
-#include "supervise/streams/feeder.h"
-#include "supervise/streams/stream.h"
+#include "supervise/run/run_conclusion.h"
+#include "supervise/run/run_streams.h"
+#include "supervise/sandbox/sandbox_source.h"
 
 namespace native_runner {
 
-// One call of exec or spawn from its start to its proved end: a command in a sandbox of its own,
-// made for it or taken from those that stand. Supervisor thread only; owned by the Supervisor and,
-// while a runtime prepares, by the preparation's callback.
-//
-// The first cause of the end is the outcome: an exit that was reported, a deadline, an abort. A run
-// is over when its sandbox is gone.
+// One call of exec or spawn from its start to its proved end: a command in a sandbox, wherever that
+// comes from. Supervisor thread only; owned by the Supervisor and, while a runtime prepares, by the
+// preparation's callback. A run is over when its sandbox is gone.
 class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
  public:
   struct Listener {
@@ -33,7 +27,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
     std::function<void(RunResult)> on_end;    // once, last
     // A sandbox that stands and is as the fingerprint says, or none. For requests that may have
     // one.
-    std::function<std::unique_ptr<Sandbox>(const Fingerprint&)> take;
+    std::function<std::unique_ptr<SandboxSource>(const Fingerprint&)> take;
   };
 
   Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest request,
@@ -56,22 +50,19 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
 
   void Prepare();
   void Launch(Preparation preparation);
-  void LaunchNew(Preparation preparation, std::span<const std::byte> order);
-  void LaunchIn(std::unique_ptr<Sandbox> standing, std::span<const std::byte> order);
-  void Enter(Session& session, const ShellPart& shell, std::span<const std::byte> order);
-  std::unique_ptr<Output> MakeOutput(Stream stream);
-  bool AddInput();
-  bool SendInput();
-  bool StartPipes();
+  std::unique_ptr<SandboxSource> SourceOf(Preparation preparation);
+  bool Begin(std::span<const std::byte> order);
+  bool HandOver(std::span<const std::byte> order);
+  bool Watch();
+  bool StartStreams();
   void OnReport(const Report& report) override;
+  void OnReady(const Report& report);
   void OnGone() override;
   void RecordEnforced(std::uint32_t enforced);
   void End(Outcome cause);
   void Finish();
   void FinishWithout(const Error& error);
   Outcome FinalOutcome();
-  Usage FinalUsage() const;
-  Kill FinalKill() const;
 
   Shared& shared_;
   std::shared_ptr<const Runtime> runtime_;
@@ -81,21 +72,13 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   RunTimestamps timestamps_;
 
   RunRecord record_;
-  std::unique_ptr<Cgroup> cgroup_;
-  std::shared_ptr<const void> holds_;  // the runtime's
-  std::unique_ptr<Output> out_;
-  std::unique_ptr<Output> err_;
-  std::unique_ptr<LiveProcess> live_;  // of spawn; below its outputs
-  Feeder feeder_;
-  PipeEnds input_;  // until the feeder and the sandbox have its ends
+  RunStreams streams_;
   std::unique_ptr<Sandbox> sandbox_;
   Timer deadline_;
 
-  std::optional<Outcome> cause_;
-  std::optional<Report> last_report_;
-  bool is_taken_ = false;  // the sandbox was made before
+  RunConclusion conclusion_;
+  bool is_prewarmed_ = false;  // the sandbox was made before
   bool waits_for_set_up_ = false;
-  bool ready_ = false;
 };
 
 }  // namespace native_runner

@@ -82,7 +82,8 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool is_root = facts->is_root;
 
   Preparation preparation;
-  preparation.own_pid_namespace = strict;
+  SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
+  plan.own_pid_namespace = strict;
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
   if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
   const auto limited =
@@ -93,8 +94,8 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const Drawing& drawing =
       Draw(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
-  preparation.workspace = kWorkspace;
-  preparation.mount_points = drawing.mount_points;
+  plan.workspace = kWorkspace;
+  plan.mount_points = drawing.mount_points;
   // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
   if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
   preparation.record =
@@ -115,23 +116,23 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 
-  const bool may_stand = request.may_stand && CanStand(policy_) && program.features.bind_fd &&
-                         !preparation.wants_cgroup;
+  const bool may_stand =
+      request.may_stand && CanStand(policy_) && program.features.bind_fd && !plan.wants_cgroup;
   if (may_stand) {
-    preparation.fingerprint =
+    plan.fingerprint =
         FingerprintOf(drawing.fingerprint, workspace->directory.get(), &shared.host_watch);
   }
   if (program.features.bind_fd) {
-    preparation.spawn.Give(std::move(workspace->directory), kFirstFolderDescriptor);
+    plan.spawn.Give(std::move(workspace->directory), kFirstFolderDescriptor);
   }
   if (auto error =
-          OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &preparation))
+          OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &plan))
     return *error;
   return preparation;
 }
 
-std::optional<Error> BubblewrapRuntime::AttachOptions(Preparation* preparation) const {
-  return AttachBubblewrapOptions(preparation);
+std::optional<Error> BubblewrapRuntime::AttachOptions(SpawnPlan* plan) const {
+  return AttachBubblewrapOptions(plan);
 }
 
 }  // namespace native_runner

@@ -21,7 +21,7 @@ class BubblewrapRuntime : public Runtime {
   RunRecord Unprepared(const ExecRequest& request) const override;
   void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override;
 
-  std::optional<Error> AttachOptions(Preparation* preparation) const override;
+  std::optional<Error> AttachOptions(SpawnPlan* plan) const override;
 
   // What Prepare would do here, as data, for `explain`; starts and opens nothing that stays.
   Result<Preparation> Plan(const ExecRequest& request, const Program& program,

@@ -70,22 +70,22 @@ RunRecord RecordOf(const std::string& bwrap_path, const PlanText& text, const st
 }
 
 std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, int launcher,
-                                bool with_proc, Preparation* preparation) {
-  SpawnOptions& spawn = preparation->spawn;
+                                bool with_proc, SpawnPlan* plan) {
+  SpawnOptions& spawn = plan->spawn;
   spawn.path = program.exec_path();
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
-  preparation->options = text.options;
+  plan->options = text.options;
   return HandOverLauncher(with_proc, launcher, &spawn);
 }
 
 // A memory file is the quickest; where bwrap must be put into a cgroup before it has children, a
 // pipe that is filled later holds it back.
-std::optional<Error> AttachBubblewrapOptions(Preparation* preparation) {
-  std::string options = std::move(preparation->options);
-  if (!preparation->wants_cgroup) {
+std::optional<Error> AttachBubblewrapOptions(SpawnPlan* plan) {
+  std::string options = std::move(plan->options);
+  if (!plan->wants_cgroup) {
     auto file = MemoryFile("options", options.data(), options.size(), false);
     if (!file) return file.error();
-    preparation->spawn.Give(std::move(*file), kOptionsDescriptor);
+    plan->spawn.Give(std::move(*file), kOptionsDescriptor);
     return std::nullopt;
   }
   auto pipe = MakePipe();
@@ -93,8 +93,8 @@ std::optional<Error> AttachBubblewrapOptions(Preparation* preparation) {
   if (options.size() > kDefaultPipe && fcntl(pipe->write.get(), F_SETPIPE_SZ, options.size()) < 0) {
     return SystemError("fcntl(F_SETPIPE_SZ) for bwrap's options", errno);
   }
-  preparation->spawn.Give(std::move(pipe->read), kOptionsDescriptor);
-  preparation->gate = {std::move(pipe->write), std::move(options)};
+  plan->spawn.Give(std::move(pipe->read), kOptionsDescriptor);
+  plan->gate = {std::move(pipe->write), std::move(options)};
   return std::nullopt;
 }
 

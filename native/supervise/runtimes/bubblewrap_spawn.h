@@ -32,10 +32,10 @@ RunRecord RecordOf(const std::string& bwrap_path, const PlanText& text, const st
 // How bwrap is started: it starts the launcher; by way of /proc where the sandbox has one, else as
 // the file that the plan makes. Its options are noted, for AttachBubblewrapOptions.
 std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, int launcher,
-                                bool with_proc, Preparation* preparation);
+                                bool with_proc, SpawnPlan* plan);
 
 // Runtime::AttachOptions of these runtimes. Options travel over a descriptor: neither policy nor
 // paths show in the host's process list.
-std::optional<Error> AttachBubblewrapOptions(Preparation* preparation);
+std::optional<Error> AttachBubblewrapOptions(SpawnPlan* plan);
 
 }  // namespace native_runner

@@ -117,6 +117,7 @@ Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, Shared& sh
   const std::vector<std::string> options = FirejailOptions(policy_, plan);
 
   Preparation preparation;
+  SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();
   preparation.cwd = JoinPath(workspace->path, *relative);
   preparation.record = Record(request, options);
   preparation.record.cwd = preparation.cwd;
@@ -133,7 +134,7 @@ Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, Shared& sh
   if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 
-  SpawnOptions& spawn = preparation.spawn;
+  SpawnOptions& spawn = spawns.spawn;
   spawn.path = *program;
   spawn.argv = {"firejail"};
   spawn.argv.insert(spawn.argv.end(), options.begin(), options.end());

@@ -50,8 +50,9 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
   if (!rules) return rules.error();
 
   Preparation preparation;
+  SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
   preparation.rules = std::move(*rules);
-  preparation.workspace = workspace->path;
+  plan.workspace = workspace->path;
   preparation.cwd = JoinPath(workspace->path, *relative);
   preparation.record = {"landlock",
                         request.argv[0],
@@ -69,8 +70,8 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
   if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
   if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
-  preparation.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
-  preparation.spawn.argv = {"native-runner-launcher"};
+  plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
+  plan.spawn.argv = {"native-runner-launcher"};
   return preparation;
 }
 

@@ -20,13 +20,14 @@ Result<Preparation> LocalRuntime::Plan(const ExecRequest& request, const Shared&
   if (!workspace) return workspace.error();
 
   Preparation preparation;
+  SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
   preparation.cwd = JoinPath(workspace->path, *relative);
   preparation.record = {
       "local", request.argv[0], request.argv, preparation.cwd, {"tree-kill:subreaper"}};
   const auto limited = ApplyLimits(request.limits, shared.cgroups, false, &preparation);
   if (limited) return *limited;
-  preparation.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
-  preparation.spawn.argv = {"native-runner-launcher"};
+  plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
+  plan.spawn.argv = {"native-runner-launcher"};
   return preparation;
 }
 

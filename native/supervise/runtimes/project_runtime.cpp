@@ -50,7 +50,8 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   if (!scene) return scene.error();
 
   Preparation preparation;
-  preparation.own_pid_namespace = true;
+  SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();
+  spawns.own_pid_namespace = true;
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp | kOrderIsInit | kOrderNoCapabilities;
   const bool is_root = scene->facts.host.is_root;
   if (auto error = ApplyLimits(request.limits, shared.cgroups, !is_root, &preparation)) {
@@ -74,16 +75,15 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;
     for (Workspace& folder : *folders)
-      preparation.spawn.Give(std::move(folder.directory), number++);
+      spawns.spawn.Give(std::move(folder.directory), number++);
   }
-  preparation.holds = std::make_shared<const ProjectScene>(std::move(*scene));
-  if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &preparation))
-    return *error;
+  spawns.holds = std::make_shared<const ProjectScene>(std::move(*scene));
+  if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &spawns)) return *error;
   return preparation;
 }
 
-std::optional<Error> ProjectRuntime::AttachOptions(Preparation* preparation) const {
-  return AttachBubblewrapOptions(preparation);
+std::optional<Error> ProjectRuntime::AttachOptions(SpawnPlan* plan) const {
+  return AttachBubblewrapOptions(plan);
 }
 
 }  // namespace native_runner

@@ -13,7 +13,7 @@ class ProjectRuntime : public Runtime {
 
   RunRecord Unprepared(const ExecRequest& request) const override;
   void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override;
-  std::optional<Error> AttachOptions(Preparation* preparation) const override;
+  std::optional<Error> AttachOptions(SpawnPlan* plan) const override;
 
   const ProjectPolicy& policy() const { return policy_; }
 

@@ -39,10 +39,10 @@ class Sandbox {
   Sandbox& operator=(const Sandbox&) = delete;
 
   // `until_ready`: reports up to kReady, or to kAwaitingOrder while no order was sent, are told as
-  // they come, which a kind need not do otherwise: a wake-up less is host CPU saved. False: it
-  // can't be watched; End() still ends it.
+  // they come, which a kind need not do otherwise: a wake-up less is host CPU saved. Called again,
+  // it hands the sandbox to another user, or watches until ready once more. False: it can't be
+  // watched; End() still ends it.
   [[nodiscard]] virtual bool Watch(uv_loop_t* loop, User* user, bool until_ready) = 0;
-  void set_user(User* user) { user_ = user; }
 
   Descriptor TakeStdout() { return std::move(out_); }
   Descriptor TakeStderr() { return std::move(err_); }
@@ -53,6 +53,9 @@ class Sandbox {
   virtual Control::Sent SendOrder(std::span<const std::byte> order) {
     return control_.SendOrder(order);
   }
+  // A launcher stands and waits for the order: to be sent first of all, what is done before it
+  // keeps the command waiting.
+  virtual bool takes_order_first() const { return false; }
 
   // Where the order made it a session: another command, as kCommandMessage says.
   Control::Sent SendCommand(std::span<const int, kCommandDescriptors> descriptors) {
@@ -82,6 +85,8 @@ class Sandbox {
   // The process that we spawned for it, and its end; a command in a session has none.
   virtual pid_t child_pid() const { return -1; }
   virtual std::optional<ExitStatus> child_status() const { return std::nullopt; }
+  // The kernel has ended one of its processes for want of memory, under a limit of its own.
+  virtual bool MemoryKilled() const { return false; }
 
  protected:
   explicit Sandbox(Control control) : control_(std::move(control)) {}

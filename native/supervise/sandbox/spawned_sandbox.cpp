@@ -19,7 +19,16 @@ constexpr int kPatienceWithSweep = 100;
 
 }  // namespace
 
-Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(SpawnOptions order, bool own_init) {
+SpawnedSandbox::SpawnedSandbox(Child child, Control control, Options options)
+    : Sandbox(std::move(control)),
+      child_(std::move(child)),
+      cgroup_(std::move(options.cgroup)),
+      gate_(std::move(options.gate)),
+      holds_(std::move(options.holds)) {
+  own_init_ = options.own_init;
+}
+
+Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
   Descriptor peer;
   auto control = Control::Open(&peer);
   if (!control) return control.error();
@@ -27,13 +36,14 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(SpawnOptions order, bool 
   if (!out) return out.error();
   auto err = MakePipe();
   if (!err) return err.error();
-  order.Give(std::move(out->write), STDOUT_FILENO);
-  order.Give(std::move(err->write), STDERR_FILENO);
-  order.Give(std::move(peer), kControlDescriptor);
-  auto child = Child::Spawn(std::move(order));
+  SpawnOptions& spawn = options.spawn;
+  spawn.Give(std::move(out->write), STDOUT_FILENO);
+  spawn.Give(std::move(err->write), STDERR_FILENO);
+  spawn.Give(std::move(peer), kControlDescriptor);
+  auto child = Child::Spawn(std::move(spawn));
   if (!child) return child.error();
   std::unique_ptr<SpawnedSandbox> made(
-      new SpawnedSandbox(std::move(*child), std::move(*control), own_init));
+      new SpawnedSandbox(std::move(*child), std::move(*control), std::move(options)));
   made->out_ = std::move(out->read);
   made->err_ = std::move(err->read);
   return Result<std::unique_ptr<Sandbox>>(std::move(made));
@@ -42,10 +52,23 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(SpawnOptions order, bool 
 bool SpawnedSandbox::Watch(uv_loop_t* loop, User* user, bool until_ready) {
   loop_ = loop;
   user_ = user;
-  return ((own_init_ && !until_ready) || WatchControl()) && WatchChild();
+  const bool needs_control = !own_init_ || until_ready;
+  return (!needs_control || control_poll_.active() || WatchControl()) &&
+         (child_poll_.active() || WatchChild());
 }
 
+// Whatever comes of it, the gate is closed then: a child that is still held back reads its end.
+bool SpawnedSandbox::OpenGate() {
+  if (cgroup_ && !cgroup_->Add(child_.pid())) return false;
+  const Gate gate = std::move(gate_);
+  return !gate.descriptor.valid() ||
+         write(gate.descriptor.get(), gate.bytes.data(), gate.bytes.size()) ==
+             static_cast<ssize_t>(gate.bytes.size());
+}
+
+// Without its order the launcher only waits: nothing has run yet when the gate can't be opened.
 Control::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order) {
+  if (!OpenGate()) return Control::Sent::kFailed;
   has_order_ = true;
   return Sandbox::SendOrder(order);
 }
@@ -106,6 +129,7 @@ void SpawnedSandbox::OnChildExit() {
 
 void SpawnedSandbox::End() {
   Receive();
+  gate_ = {};
   if (!ending_ && !has_ended_) {
     ending_ = true;
     control_.SendKill();
@@ -151,6 +175,8 @@ void SpawnedSandbox::Settle() {
   if (LauncherIsGone()) {
     insist_.Stop();
     launcher_poll_.Stop();
+    cgroup_.reset();
+    holds_.reset();
     return std::exchange(user_, nullptr)->OnGone();
   }
   WatchLauncher([this] { Settle(); });

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "policy/result.h"
+#include "supervise/os/cgroup.h"
+#include "supervise/sandbox/gate.h"
 #include "supervise/sandbox/sandbox.h"
 
 namespace native_runner {
@@ -15,9 +17,16 @@ namespace native_runner {
 // kernel has ended everything else in its pid namespace.
 class SpawnedSandbox final : public Sandbox {
  public:
-  // Spawns `order`, to which the control socket, stdout and stderr are added. `own_init`: the
-  // launcher is going to be pid 1 of its own pid namespace. Nothing is watched yet.
-  static Result<std::unique_ptr<Sandbox>> Spawn(SpawnOptions order, bool own_init);
+  struct Options {
+    SpawnOptions spawn;     // to which the control socket, stdout and stderr are added
+    bool own_init = false;  // the launcher is going to be pid 1 of its own pid namespace
+    std::unique_ptr<Cgroup> cgroup = nullptr;  // or none; joined before the child has children
+    Gate gate = {};                            // that holds the child back until then
+    std::shared_ptr<const void> holds = {};    // let go when the end is proved, as the cgroup is
+  };
+
+  // Nothing is watched yet, and a child that a gate holds back stays so until it has its order.
+  static Result<std::unique_ptr<Sandbox>> Spawn(Options options);
 
   // With a pid namespace, reports but those that `until_ready` asks for are told when the child has
   // exited, or when they are asked for. Without one the command could stop the child, and only the
@@ -28,13 +37,12 @@ class SpawnedSandbox final : public Sandbox {
   void End() override;
   pid_t child_pid() const override { return child_.pid(); }
   std::optional<ExitStatus> child_status() const override { return child_status_; }
+  bool MemoryKilled() const override { return cgroup_ && cgroup_->MemoryKilled(); }
 
  private:
-  SpawnedSandbox(Child child, Control control, bool own_init)
-      : Sandbox(std::move(control)), child_(std::move(child)) {
-    own_init_ = own_init;
-  }
+  SpawnedSandbox(Child child, Control control, Options options);
 
+  bool OpenGate();
   bool WatchControl();
   bool WatchChild();
   void NoteReport(const Report& report) override;
@@ -44,6 +52,9 @@ class SpawnedSandbox final : public Sandbox {
   void Settle();
 
   Child child_;
+  std::unique_ptr<Cgroup> cgroup_;
+  Gate gate_;
+  std::shared_ptr<const void> holds_;
   Poll child_poll_;
   Timer insist_;
   int insisted_ = 0;

@@ -1,15 +1,13 @@
 #include "supervise/session/session.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
 #include <utility>
+#include <variant>
 
 #include "policy/options/workspace_path.h"
 #include "policy/outcome/outcome.h"
-#include "supervise/sandbox/spawned_sandbox.h"
-#include "supervise/session/session_slot.h"
+#include "supervise/preparation/spawn_source.h"
+#include "supervise/session/slot_source.h"
 
 namespace native_runner {
 namespace {
@@ -19,18 +17,6 @@ constexpr const char* kSessionName = "session";
 
 constexpr const char* kDistrusted =
     "the end of a command could not be proved, so all of its processes were ended";
-
-// What a session does once is not each command's to do: its launcher's layers come with the fork.
-constexpr std::uint32_t kOfCommands =
-    kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderNoCapabilities;
-
-std::vector<std::string> WithDirectory(std::vector<std::string> environment,
-                                       const std::string& cwd) {
-  for (std::string& variable : environment) {
-    if (variable.starts_with("PWD=")) variable = "PWD=" + cwd;
-  }
-  return environment;
-}
 
 }  // namespace
 
@@ -44,7 +30,8 @@ Session::Session(Shared& shared, std::shared_ptr<const Runtime> runtime, Session
       runtime_(std::move(runtime)),
       rule_(rule),
       listener_(std::move(listener)),
-      setup_stderr_({}, {}) {}
+      setup_stderr_({}, {}),
+      slots_(shared) {}
 
 Session::~Session() = default;
 
@@ -67,18 +54,20 @@ void Session::Open() {
 
 // The memory that sized /tmp is no limit of the commands'.
 void Session::Spawn(Preparation preparation) {
-  preparation.wants_cgroup = false;
+  auto* plan = std::get_if<SpawnPlan>(&preparation.plan);
+  if (plan == nullptr) return FailToOpen({ErrorCode::kSetup, "a session has no sessions", ""});
+  plan->wants_cgroup = false;
   preparation.order = {.flags = preparation.order.flags | kOrderSession,
                        .required = preparation.order.required};
-  if (preparation.mount_points) mounted_upon_ = LookAtMountPoints(*preparation.mount_points);
-  if (auto failed = runtime_->AttachOptions(&preparation)) return FailToOpen(*failed);
-  preparation.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
-  auto made = SpawnedSandbox::Spawn(std::move(preparation.spawn), preparation.own_pid_namespace);
+  template_ = CommandTemplate(preparation);
+  mount_points_ = plan->mount_points;
+  if (mount_points_) mounted_upon_ = LookAtMountPoints(*mount_points_);
+  Descriptor no_input;
+  auto made = SpawnSource(shared_, *runtime_, {}, std::move(*plan)).Acquire(&no_input);
   if (!made) return FailToOpen(made.error());
   sandbox_ = std::move(*made);
-  plan_ = std::move(preparation);
   const std::array<std::string, 1> argv = {kSessionName};
-  const auto order = EncodeOrder(plan_.order, plan_.cwd, argv, {}, plan_.rules);
+  const auto order = EncodeOrder(preparation.order, preparation.cwd, argv, {}, preparation.rules);
   const bool going =
       sandbox_->Watch(shared_.loop, this, true) &&
       setup_stderr_.Start(shared_.loop, sandbox_->TakeStderr(), shared_.null_device.get()) &&
@@ -92,35 +81,24 @@ void Session::OnReport(const Report& report) {
   if (report.kind == ReportKind::kAwaitingOrder && !sandbox_->Watch(shared_.loop, this, true)) {
     Close("its launcher can't be watched");  // it was there before its order: kReady is to come
   }
-  if (report.kind != ReportKind::kReady || phase_ != Phase::kOpening) return;
+  if (report.kind == ReportKind::kReady && phase_ == Phase::kOpening) OnReady(report);
+}
+
+void Session::OnReady(const Report& report) {
   phase_ = Phase::kOpen;
   has_opened_ = true;
   is_separating_ = (report.enforced & kEnforcedSeparation) != 0;
-  plan_.record.layers = LayersOfCommands(report.enforced);
+  template_.AddEnforced(report.enforced);
   WatchIdleness();
-  PrepareNextSlot();
-  listener_.on_open(plan_.record.layers);
-}
-
-// A run adds how its own tree is ended to these.
-std::vector<std::string> Session::LayersOfCommands(std::uint32_t enforced) const {
-  std::vector<std::string> layers = plan_.record.layers;
-  std::erase_if(layers, [](const std::string& layer) {
-    return layer.starts_with("tree-kill:") || layer == "rlimits" || layer == "cgroup";
-  });
-  for (std::uint32_t rest = enforced; rest != 0; rest &= rest - 1) {
-    const std::string name = EnforcedLayerName(rest & (~rest + 1));
-    if (std::find(layers.begin(), layers.end(), name) == layers.end()) layers.push_back(name);
-  }
-  layers.emplace_back("session");
-  return layers;
+  OnOrderSent();
+  listener_.on_open(template_.record().layers);
 }
 
 // The kernel takes a mask away when the file under it is replaced on the host, as passwd(1) does
 // with /etc/shadow: from then on no command is to be started.
 void Session::CheckMasks() {
-  if (phase_ == Phase::kOpen && plan_.mount_points &&
-      LookAtMountPoints(*plan_.mount_points) != mounted_upon_) {
+  if (phase_ == Phase::kOpen && mount_points_ &&
+      LookAtMountPoints(*mount_points_) != mounted_upon_) {
     Close("a file that it hides was replaced on the host");
   }
 }
@@ -131,52 +109,30 @@ Result<Preparation> Session::Plan(const ExecRequest& request) {
   if (HasRunAll()) return SessionEnded(RunAll());
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
-  Preparation plan;
-  plan.session = shared_from_this();
-  plan.order.flags = plan_.order.flags & kOfCommands;
-  plan.record = plan_.record;
-  plan.shell.is_in_its_directory = rule_.keeps_shell && request.cwd.empty();
-  const bool is_elsewhere = plan.shell.is_in_its_directory && !shell_.cwd.empty();
-  plan.cwd = is_elsewhere ? shell_.cwd : JoinPath(plan_.workspace, *relative);
-  if (is_elsewhere) plan.environment = WithDirectory(request.environment, plan.cwd);
-  if (rule_.keeps_shell && IsShellCommand(request.argv)) {
-    ShellCommand command = WithShellState(request.argv, request.named_environment, shell_);
-    plan.argv = std::move(command.argv);
-    plan.shell.prelude = std::move(command.prelude);
-  }
-  const CgroupParent none;
-  if (auto error = ApplyLimits(request.limits, none, plan_.counts_processes, &plan)) return *error;
+  const bool is_elsewhere = rule_.keeps_shell && request.cwd.empty() && !shell_.directory().empty();
   // RLIMIT_NPROC counts the launchers of the commands that run at the same time too, and the one
   // that stands.
-  if (plan.order.processes != kNoLimit) plan.order.processes += slots_.size() + 2;
-  RunRecord& record = plan.record;
-  if (record.command_at == 0) record.cmd = request.argv[0];
-  record.argv.resize(record.command_at);
-  record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
-  record.cwd = plan.cwd;
-  return plan;
+  auto made =
+      template_.Make(request, is_elsewhere ? shell_.directory() : template_.InWorkspace(*relative),
+                     slots_.entered() + 2);
+  if (!made) return made;
+  auto* plan = std::get_if<SessionPlan>(&made->plan);
+  ShellPart shell;
+  if (rule_.keeps_shell) shell = shell_.Enter(request, plan);
+  plan->slot = std::make_unique<SlotSource>(shared_from_this(), std::move(shell));
+  return made;
 }
 
 Result<std::unique_ptr<Sandbox>> Session::Enter(const ShellPart& shell) {
-  SessionSlot::State state;
-  state.is_in_its_directory = shell.is_in_its_directory;
-  if (!shell.prelude.empty()) {
-    auto file = MemoryFile("state", shell.prelude.data(), shell.prelude.size(), false);
-    if (!file) return file.error();
-    state.file = std::move(*file);
-    state.given = shell.prelude.size();
-  }
-  auto place = std::move(next_slot_);
-  if (!place || !place->IsAlive()) {
-    auto made = MakeSlot();
-    if (!made) return made.error();
-    place = std::move(*made);
-  }
-  place->Enter(shared_from_this(), std::move(state), !is_separating_);
-  slots_.insert(place.get());
+  auto file = ShellFile::Make(shell);
+  if (!file) return file.error();
+  auto slot = slots_.Take(sandbox_.get());
+  if (!slot) return slot.error();
+  (*slot)->Enter(AsOwner(), std::move(*file), !is_separating_);
+  slots_.Add(slot->get());
   idle_.Stop();
   ++commands_;
-  return Result<std::unique_ptr<Sandbox>>(std::move(place));
+  return Result<std::unique_ptr<Sandbox>>(std::move(*slot));
 }
 
 PortState Session::LookForPort(std::uint16_t port) const {
@@ -184,33 +140,17 @@ PortState Session::LookForPort(std::uint16_t port) const {
   return phase_ == Phase::kOpen ? sandbox_->LookForPort(port) : PortState::kSilent;
 }
 
-Result<std::unique_ptr<SessionSlot>> Session::MakeSlot() {
-  Descriptor peer;
-  auto control = Control::Open(&peer);
-  if (!control) return control.error();
-  auto out = MakePipe();
-  if (!out) return out.error();
-  auto err = MakePipe();
-  if (!err) return err.error();
-  const std::array given = {peer.get(), shared_.null_device.get(), out->write.get(),
-                            err->write.get()};
-  if (sandbox_->SendCommand(given) != Control::Sent::kSent) {
-    return Error{ErrorCode::kSetup, "cannot hand the command to the session", ""};
-  }
-  return std::make_unique<SessionSlot>(std::move(*control), std::move(out->read),
-                                       std::move(err->read));
+std::shared_ptr<SessionSlot::Owner> Session::AsOwner() {
+  return {shared_from_this(), this};
 }
 
-// One that can't be made is no matter here: the next command tries again, and tells why.
-void Session::PrepareNextSlot() {
-  const bool was_last = rule_.max_commands > 0 && commands_ >= rule_.max_commands;
-  if (phase_ != Phase::kOpen || next_slot_ || was_last) return;
-  if (auto made = MakeSlot()) next_slot_ = std::move(*made);
+void Session::OnOrderSent() {
+  if (phase_ == Phase::kOpen && !HasRunAll()) slots_.PrepareNext(sandbox_.get());
 }
 
-void Session::ForgetSlot(SessionSlot* slot) {
-  slots_.erase(slot);
-  if (!slots_.empty()) return;
+void Session::OnSlotLeft(SessionSlot* slot) {
+  slots_.Remove(slot);
+  if (slots_.entered() != 0) return;
   if (phase_ == Phase::kOpen) EndWhenUnused();
   if (phase_ == Phase::kGone) Finish();
 }
@@ -235,18 +175,8 @@ void Session::WatchIdleness() {
   });
 }
 
-void Session::EndUnproved() {
+void Session::OnUnproved() {
   Close(kDistrusted);
-}
-
-void Session::Adopt(int state, std::size_t given, bool with_directory) {
-  const off_t before = static_cast<off_t>(given);
-  const off_t size = lseek(state, 0, SEEK_END);
-  if (size <= before || static_cast<std::size_t>(size - before) > kMostShellState) return;
-  std::string written(static_cast<std::size_t>(size - before), '\0');
-  if (pread(state, written.data(), written.size(), before) != size - before) return;
-  std::string cwd = shell_.cwd;
-  if (ReadShellState(written, &shell_) && !with_directory) shell_.cwd = std::move(cwd);
 }
 
 void Session::Close(const std::string& reason) {
@@ -269,25 +199,8 @@ void Session::OnGone() {
     return listener_.on_open(
         Error{was_closed ? ErrorCode::kClosed : ErrorCode::kSetup, reason_, ""});
   }
-  const bool is_proof = is_proved_ || sandbox_->own_init();
-  Dismiss(is_proof);
-  const auto entered = slots_;  // a copy: each leaves
-  for (SessionSlot* each : entered)
-    each->OnSessionGone(is_proof);
-  if (slots_.empty()) Finish();
-}
-
-// What stands is one of the session's processes, too.
-void Session::Dismiss(bool is_proof) {
-  if (!next_slot_ || is_proof) return next_slot_.reset();
-  next_slot_->Enter(shared_from_this(), {}, false);
-  slots_.insert(next_slot_.get());
-  // Where it can't be watched, its timer sees its end.
-  static_cast<void>(next_slot_->Watch(shared_.loop, &dismissed_, false));
-}
-
-void Session::Dismissed::OnGone() {
-  session->next_slot_.reset();
+  slots_.OnSessionGone(AsOwner(), is_proved_ || sandbox_->own_init());
+  if (slots_.entered() == 0) Finish();
 }
 
 // The last command has left, too: only where the end of our launcher is not that of all there was
@@ -301,7 +214,8 @@ std::string Session::SetupErrorText() const {
   std::string text(setup_stderr_.opening());
   while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
     text.pop_back();
-  return text.empty() ? plan_.record.runtime + " ended during set-up and without a word" : text;
+  return text.empty() ? template_.record().runtime + " ended during set-up and without a word"
+                      : text;
 }
 
 void Session::FailToOpen(const Error& error) {

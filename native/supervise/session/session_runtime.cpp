@@ -4,7 +4,8 @@
 
 namespace native_runner {
 
-std::shared_ptr<Session> SessionRuntime::Make(Shared& shared, Session::Listener listener) const {
+std::shared_ptr<OwnedSession> SessionRuntime::Make(Shared& shared,
+                                                   OwnedSession::Listener listener) const {
   listener.on_gone = [ended = ended_,
                       on_gone = std::move(listener.on_gone)](const std::string& reason) {
     *ended = reason;

@@ -10,13 +10,13 @@ namespace native_runner {
 
 // Commands in one session of another runtime's. The session is made and used on the supervisor
 // thread; this may be let go on any.
-class SessionRuntime final : public Runtime {
+class SessionRuntime final : public Runtime, public SessionOpener {
  public:
   SessionRuntime(std::shared_ptr<const Runtime> inner, SessionRule rule)
       : inner_(std::move(inner)), rule_(rule) {}
 
-  // Once, before any run. The session is still to be opened.
-  std::shared_ptr<Session> Make(Shared& shared, Session::Listener listener) const;
+  std::shared_ptr<OwnedSession> Make(Shared& shared,
+                                     OwnedSession::Listener listener) const override;
 
   RunRecord Unprepared(const ExecRequest& request) const override;
   void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override;

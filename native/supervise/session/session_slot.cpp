@@ -4,8 +4,6 @@
 #include <csignal>
 #include <utility>
 
-#include "supervise/session/session.h"
-
 namespace native_runner {
 namespace {
 
@@ -22,12 +20,12 @@ SessionSlot::SessionSlot(Control control, Descriptor out, Descriptor err)
 }
 
 SessionSlot::~SessionSlot() {
-  if (session_) session_->ForgetSlot(this);
+  if (owner_) owner_->OnSlotLeft(this);
 }
 
-void SessionSlot::Enter(std::shared_ptr<Session> session, State state, bool may_be_stopped) {
-  session_ = std::move(session);
-  state_ = std::move(state);
+void SessionSlot::Enter(std::shared_ptr<Owner> owner, ShellFile shell, bool may_be_stopped) {
+  owner_ = std::move(owner);
+  shell_ = std::move(shell);
   if (may_be_stopped && launcher_.valid()) SignalPidfd(launcher_.get(), SIGCONT);
 }
 
@@ -41,15 +39,15 @@ bool SessionSlot::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
 }
 
 Control::Sent SessionSlot::SendOrder(std::span<const std::byte> order) {
-  auto sent = state_.file.valid() ? control_.SendState(state_.file.get()) : Control::Sent::kSent;
+  auto sent = shell_.file.valid() ? control_.SendState(shell_.file.get()) : Control::Sent::kSent;
   if (sent == Control::Sent::kSent) sent = control_.SendOrder(order);
-  session_->PrepareNextSlot();
-  return sent;
+  owner_->OnOrderSent();
+  return sent == Control::Sent::kSent ? sent : Control::Sent::kFailed;
 }
 
 // Where the command's launcher has not said that none is left, the session was ended.
 bool SessionSlot::end_is_proof() const {
-  return session_->end_is_proof();
+  return owner_->end_is_proof();
 }
 
 void SessionSlot::NoteReport(const Report& report) {
@@ -58,8 +56,8 @@ void SessionSlot::NoteReport(const Report& report) {
   if (!IsLast(report.kind)) return;
   has_ended_ = true;
   const bool is_missing = report.error == ENOENT || report.error == ENOTDIR;
-  if (report.kind == ReportKind::kRefused && is_missing && state_.is_in_its_directory) {
-    session_->LeaveDirectory();  // else no command could be run any more
+  if (report.kind == ReportKind::kRefused && is_missing && shell_.is_in_its_directory) {
+    owner_->OnDirectoryGone();  // else no command could be run any more
   }
   is_proved_ = report.kind != ReportKind::kExited || report.error == 0;
 }
@@ -83,7 +81,7 @@ void SessionSlot::End() {
 void SessionSlot::Insist() {
   Receive();
   const bool is_patient = ++insisted_ <= kPatience;
-  if (!is_patient && !is_orphan_) return session_->EndUnproved();  // possibly our last moment
+  if (!is_patient && !is_orphan_) return owner_->OnUnproved();  // possibly our last moment
   if (launcher_.valid()) SignalPidfd(launcher_.get(), is_patient ? SIGCONT : SIGKILL);
   Settle();
 }
@@ -94,7 +92,7 @@ void SessionSlot::Settle() {
   if (is_proved_) return BeGone();
   if (!control_closed_) return;
   if (!may_run_) return BeGone();
-  session_->EndUnproved();
+  owner_->OnUnproved();
 }
 
 void SessionSlot::SettleAlone() {
@@ -116,9 +114,7 @@ void SessionSlot::BeGone() {
   insist_.Stop();
   control_poll_.Stop();
   launcher_poll_.Stop();
-  if (is_proved_ && state_.file.valid()) {
-    session_->Adopt(state_.file.get(), state_.given, state_.is_in_its_directory);
-  }
+  if (is_proved_ && shell_.file.valid()) owner_->OnShellLeft(shell_);
   std::exchange(user_, nullptr)->OnGone();
 }
 

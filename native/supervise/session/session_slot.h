@@ -3,10 +3,9 @@
 #include <memory>
 
 #include "supervise/sandbox/sandbox.h"
+#include "supervise/session/kept_shell.h"
 
 namespace native_runner {
-
-class Session;
 
 // The place of one command in a session. Its processes are known to be gone when their launcher has
 // said so: it is a subreaper (prctl(2)) that had no child left. One that ends without a word may
@@ -16,21 +15,40 @@ class Session;
 // it then: who wants it asks whether it is alive.
 class SessionSlot final : public Sandbox {
  public:
-  // A shell's: a file that begins with what it is given.
-  struct State {
-    Descriptor file;
-    std::size_t given = 0;
-    bool is_in_its_directory = false;
+  // The session that it is a place in.
+  class Owner {
+   public:
+    Owner() = default;
+    virtual ~Owner() = default;
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+
+    // A slot has got its order: one for the next command may be made.
+    virtual void OnOrderSent() = 0;
+    // Its command could not start in the directory of the shell's state.
+    virtual void OnDirectoryGone() = 0;
+    // What its command has left, which has ended as its launcher said.
+    virtual void OnShellLeft(const ShellFile& left) = 0;
+    // It can't prove its command's end: all of the session is to be ended. Possibly the slot's last
+    // moment.
+    virtual void OnUnproved() = 0;
+    // It is being destroyed.
+    virtual void OnSlotLeft(SessionSlot* slot) = 0;
+    // See Sandbox::end_is_proof; of all of the session.
+    virtual bool end_is_proof() const = 0;
   };
+
   // `control`: its launcher has the other end, or is going to.
   SessionSlot(Control control, Descriptor out, Descriptor err);
   ~SessionSlot() override;
 
-  // It is to be a command's. `state` may be none. `may_be_stopped`: by a command that is over.
-  void Enter(std::shared_ptr<Session> session, State state, bool may_be_stopped);
+  // It is to be a command's. `may_be_stopped`: by a command that is over.
+  void Enter(std::shared_ptr<Owner> owner, ShellFile shell, bool may_be_stopped);
 
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
+  // kFailed also where its launcher is gone: there is no child whose exit could tell why.
   Control::Sent SendOrder(std::span<const std::byte> order) override;
+  bool takes_order_first() const override { return true; }
   bool IsAlive() override;
   void End() override;
   bool end_is_proof() const override;
@@ -46,8 +64,8 @@ class SessionSlot final : public Sandbox {
   void SettleAlone();
   void BeGone();
 
-  std::shared_ptr<Session> session_;  // none: it stands
-  State state_;
+  std::shared_ptr<Owner> owner_;  // none: it stands
+  ShellFile shell_;
   Timer insist_;
   int insisted_ = 0;
   bool may_run_ = false;    // kReady has come, and the command may have processes

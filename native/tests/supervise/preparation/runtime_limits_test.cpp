@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "supervise/preparation/runtime.h"
+#include "tests/supervise/support/plans.h"
 
 namespace native_runner {
 namespace {
@@ -112,9 +113,21 @@ TEST(ApplyLimits, PutsEachLimitWhereItCanBeKept) {
     EXPECT_EQ(preparation.order.processes, row.order.processes);
     EXPECT_EQ(preparation.order.open_files, row.order.open_files);
     EXPECT_EQ(preparation.order.file_bytes, row.order.file_bytes);
-    EXPECT_EQ(preparation.wants_cgroup, row.wants_cgroup);
+    EXPECT_EQ(PlanOf(preparation).wants_cgroup, row.wants_cgroup);
     EXPECT_EQ(preparation.record.layers, row.layers);
   }
+}
+
+TEST(ApplyLimits, WhatEntersASessionHasNoCgroup) {
+  const CgroupParent cgroups("/nonexistent", true, true);
+  Preparation spawns;
+  EXPECT_EQ(ApplyLimits(Memory(), cgroups, true, &spawns), std::nullopt);
+  EXPECT_EQ(spawns.record.layers, Layers{"cgroup"});
+  Preparation enters;
+  enters.plan.emplace<SessionPlan>();
+  EXPECT_EQ(ApplyLimits(Memory(), cgroups, true, &enters), std::nullopt);
+  EXPECT_EQ(enters.order.data_bytes, 1'000u);
+  EXPECT_EQ(enters.record.layers, Layers{"rlimits"});
 }
 
 TEST(ApplyLimits, ALimitThatCannotBeKeptIsASetupError) {

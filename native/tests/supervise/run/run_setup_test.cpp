@@ -34,7 +34,7 @@ class ScriptRuntime : public TestRuntime {
   void Prepare(const ExecRequest& request, Shared&, Ready ready) const override {
     Preparation preparation;
     preparation.record = Unprepared(request);
-    preparation.spawn = ShellOrder(script_);
+    preparation.plan.emplace<SpawnPlan>().spawn = ShellOrder(script_);
     ready(std::move(preparation));
   }
 
@@ -97,8 +97,9 @@ TEST_F(RunSetupTest, AProgramThatCannotStartIsASetupFailure) {
    public:
     void Prepare(const ExecRequest&, Shared&, Ready ready) const override {
       Preparation preparation;
-      preparation.spawn.path = "/nonexistent";
-      preparation.spawn.argv = {"gone"};
+      SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
+      plan.spawn.path = "/nonexistent";
+      plan.spawn.argv = {"gone"};
       ready(std::move(preparation));
     }
   };

@@ -133,7 +133,7 @@ class ScriptedLauncher : public Runtime {
     std::string script = "dd bs=64k count=1 <&3 of=/dev/null 2>/dev/null";
     for (int i = 0; i < count_; ++i)
       script += "; cat " + directory_.Path("report" + std::to_string(i)) + " >&3";
-    preparation.spawn = ShellOrder(script);
+    preparation.plan.emplace<SpawnPlan>().spawn = ShellOrder(script);
     ready(std::move(preparation));
   }
 

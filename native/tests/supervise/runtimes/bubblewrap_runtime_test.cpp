@@ -11,6 +11,7 @@
 
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "supervise/os/descriptor.h"
+#include "tests/supervise/support/plans.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
@@ -55,15 +56,15 @@ class BubblewrapRuntimeTest : public testing::Test {
 
   // What bwrap reads from --args.
   static Texts Options(const Preparation& made) {
-    if (!made.options.empty()) return SplitAtNul(made.options);
-    for (const Inherited& inherited : made.spawn.inherited) {
+    if (!PlanOf(made).options.empty()) return SplitAtNul(PlanOf(made).options);
+    for (const Inherited& inherited : PlanOf(made).spawn.inherited) {
       if (inherited.number == 4) return SplitAtNul(ReadToEnd(inherited.source));
     }
     return {};
   }
 
   static bool Inherits(const Preparation& made, int number) {
-    return std::any_of(made.spawn.inherited.begin(), made.spawn.inherited.end(),
+    return std::any_of(PlanOf(made).spawn.inherited.begin(), PlanOf(made).spawn.inherited.end(),
                        [number](const Inherited& each) { return each.number == number; });
   }
 
@@ -76,16 +77,16 @@ class BubblewrapRuntimeTest : public testing::Test {
 TEST_F(BubblewrapRuntimeTest, StartsBwrapWithTheLauncherAsItsCommand) {
   auto made = Plan();
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->spawn.path, "/opt/bwrap");
-  EXPECT_EQ(made->spawn.argv, (Texts{"bwrap", "--args", "4", "--", "/proc/self/fd/5"}));
-  EXPECT_TRUE(made->own_pid_namespace);
+  EXPECT_EQ(PlanOf(*made).spawn.path, "/opt/bwrap");
+  EXPECT_EQ(PlanOf(*made).spawn.argv, (Texts{"bwrap", "--args", "4", "--", "/proc/self/fd/5"}));
+  EXPECT_TRUE(PlanOf(*made).own_pid_namespace);
   EXPECT_EQ(made->order.flags,
             kOrderIsInit | kOrderNoCapabilities | kOrderNoNewPrivs | kOrderSeccomp);
-  const auto& inherited = made->spawn.inherited;
+  const auto& inherited = PlanOf(*made).spawn.inherited;
   EXPECT_TRUE(std::any_of(inherited.begin(), inherited.end(), [this](const Inherited& each) {
     return each.source == shared_.launcher.get() && each.number == 5;
   }));
-  EXPECT_FALSE(made->gate.descriptor.valid());
+  EXPECT_FALSE(PlanOf(*made).gate.descriptor.valid());
 }
 
 TEST_F(BubblewrapRuntimeTest, TheWorkspaceIsBoundByItsDescriptorWhereBwrapCan) {
@@ -138,7 +139,7 @@ TEST_F(BubblewrapRuntimeTest, CompatMakesNoPidNamespace) {
   policy_.isolation = Isolation::kCompat;
   auto made = Plan();
   ASSERT_TRUE(made);
-  EXPECT_FALSE(made->own_pid_namespace);
+  EXPECT_FALSE(PlanOf(*made).own_pid_namespace);
   EXPECT_EQ(made->order.flags, kOrderNoNewPrivs | kOrderSeccomp);
   EXPECT_TRUE(Has(made->record.layers, "tree-kill:subreaper"));
   EXPECT_FALSE(Has(made->record.layers, "pid-namespace"));
@@ -161,12 +162,12 @@ TEST_F(BubblewrapRuntimeTest, WithoutProcTheLauncherIsReadFromADescriptorOfTheRu
   for (int run = 0; run < 2; ++run) {
     auto made = Plan();
     ASSERT_TRUE(made) << made.error().message;
-    EXPECT_EQ(made->spawn.argv, (Texts{"bwrap", "--args", "4", "--", kLauncherFile}));
+    EXPECT_EQ(PlanOf(*made).spawn.argv, (Texts{"bwrap", "--args", "4", "--", kLauncherFile}));
     EXPECT_GE(IndexOf(Options(*made), {"--ro-bind-data", "5", kLauncherFile}), 0);
     EXPECT_FALSE(Has(Options(*made), "--proc"));
     EXPECT_FALSE(Has(made->record.argv, kLauncherFile)) << "the record names the command alone";
     EXPECT_TRUE(Has(made->record.layers, "no-proc"));
-    const auto& inherited = made->spawn.inherited;
+    const auto& inherited = PlanOf(*made).spawn.inherited;
     const auto launcher = std::find_if(inherited.begin(), inherited.end(),
                                        [](const Inherited& each) { return each.number == 5; });
     ASSERT_NE(launcher, inherited.end());
@@ -206,14 +207,14 @@ TEST_F(BubblewrapRuntimeTest, ACgroupHoldsBwrapBackUntilItIsIn) {
   request.limits.memory_bytes = 1 << 30;
   auto made = Plan(request);
   ASSERT_TRUE(made);
-  EXPECT_TRUE(made->wants_cgroup);
+  EXPECT_TRUE(PlanOf(*made).wants_cgroup);
   EXPECT_TRUE(Has(made->record.layers, "cgroup"));
-  EXPECT_FALSE(BubblewrapRuntime(policy_).AttachOptions(&*made));
-  ASSERT_TRUE(made->gate.descriptor.valid());
-  const std::string& bytes = made->gate.bytes;
-  ASSERT_EQ(write(made->gate.descriptor.get(), bytes.data(), bytes.size()),
+  EXPECT_FALSE(BubblewrapRuntime(policy_).AttachOptions(&PlanOf(*made)));
+  ASSERT_TRUE(PlanOf(*made).gate.descriptor.valid());
+  const std::string& bytes = PlanOf(*made).gate.bytes;
+  ASSERT_EQ(write(PlanOf(*made).gate.descriptor.get(), bytes.data(), bytes.size()),
             static_cast<ssize_t>(bytes.size()));
-  made->gate.descriptor.Close();
+  PlanOf(*made).gate.descriptor.Close();
   const Texts options = Options(*made);
   EXPECT_TRUE(Has(options, "/workspace"));
   EXPECT_GE(IndexOf(options, {"--size", std::to_string(1 << 30), "--tmpfs", "/tmp"}), 0);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/supervise/support/plans.h"
 #include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
 
@@ -59,16 +60,16 @@ class FirejailRuntimeTest : public testing::Test {
 TEST_F(FirejailRuntimeTest, StartsFirejailWithTheLauncherAsItsCommand) {
   auto made = Prepare();
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->spawn.path, "/bin/sh");
-  const Texts& argv = made->spawn.argv;
+  EXPECT_EQ(PlanOf(*made).spawn.path, "/bin/sh");
+  const Texts& argv = PlanOf(*made).spawn.argv;
   EXPECT_EQ(argv[0], "firejail");
   EXPECT_EQ(Texts(argv.end() - 2, argv.end()), (Texts{"--", "/proc/self/fd/5"}));
   EXPECT_TRUE(Has(argv, "--keep-fd=3,5"));
-  ASSERT_EQ(made->spawn.inherited.size(), 1u);
-  EXPECT_EQ(made->spawn.inherited[0].number, 5);
+  ASSERT_EQ(PlanOf(*made).spawn.inherited.size(), 1u);
+  EXPECT_EQ(PlanOf(*made).spawn.inherited[0].number, 5);
   EXPECT_EQ(made->cwd, directory_.path());
   // The end of the launcher is not the end of the namespace: its init is Firejail.
-  EXPECT_FALSE(made->own_pid_namespace);
+  EXPECT_FALSE(PlanOf(*made).own_pid_namespace);
 }
 
 TEST_F(FirejailRuntimeTest, RecordsTheCommandInTheLaunchersPlace) {
@@ -78,7 +79,7 @@ TEST_F(FirejailRuntimeTest, RecordsTheCommandInTheLaunchersPlace) {
   EXPECT_EQ(made->record.runtime, "firejail");
   EXPECT_EQ(made->record.cmd, "/bin/sh");
   EXPECT_EQ(Texts(argv.end() - 3, argv.end()), (Texts{"--", "node", "a.js"}));
-  EXPECT_TRUE(std::equal(argv.begin(), argv.end() - 3, made->spawn.argv.begin() + 1));
+  EXPECT_TRUE(std::equal(argv.begin(), argv.end() - 3, PlanOf(*made).spawn.argv.begin() + 1));
   EXPECT_EQ(made->record.cwd, directory_.path());
 }
 
@@ -122,7 +123,7 @@ TEST_F(FirejailRuntimeTest, LeavesTheNetworkAloneWhereItIsAllowed) {
   policy_.network = Network::kAllow;
   auto made = Prepare();
   ASSERT_TRUE(made);
-  EXPECT_FALSE(Has(made->spawn.argv, "--net=none"));
+  EXPECT_FALSE(Has(PlanOf(*made).spawn.argv, "--net=none"));
   EXPECT_FALSE(Has(made->record.layers, "network-namespace"));
   EXPECT_EQ(made->order.flags & kOrderOwnNetworkNamespace, 0u);
 }
@@ -150,7 +151,7 @@ TEST_F(FirejailRuntimeTest, LeavesFilesToAProfile) {
   policy_.profile = "/etc/firejail/mine.profile";
   auto made = Prepare();
   ASSERT_TRUE(made);
-  EXPECT_TRUE(Has(made->spawn.argv, "--profile=/etc/firejail/mine.profile"));
+  EXPECT_TRUE(Has(PlanOf(*made).spawn.argv, "--profile=/etc/firejail/mine.profile"));
   EXPECT_FALSE(Has(made->record.layers, "hidden-files"));
   EXPECT_TRUE(made->rules.empty());
   EXPECT_EQ(made->order.flags & kOrderCheckFiles, 0u);

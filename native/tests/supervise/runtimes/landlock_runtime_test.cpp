@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protocol/report.h"
+#include "tests/supervise/support/plans.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
@@ -55,8 +56,8 @@ TEST_F(LandlockRuntimeTest, OrdersEverythingOfTheLauncherAlone) {
                                    kOrderDropCapabilities | kOrderNoCapabilities | kOrderMakeInit |
                                    kOrderNoSockets);
   EXPECT_EQ(made->order.required, 0u);
-  EXPECT_TRUE(made->spawn.inherited.empty());
-  EXPECT_FALSE(made->own_pid_namespace) << "only the launcher can tell";
+  EXPECT_TRUE(PlanOf(*made).spawn.inherited.empty());
+  EXPECT_FALSE(PlanOf(*made).own_pid_namespace) << "only the launcher can tell";
   EXPECT_TRUE(Has(made->rules, "r" + directory_.path()));
   EXPECT_TRUE(Has(made->rules, "w" + directory_.path()));
   EXPECT_TRUE(Has(made->rules, "w/tmp"));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/supervise/support/plans.h"
 #include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
 
@@ -42,8 +43,8 @@ TEST_F(LocalRuntimeTest, StartsTheLauncherInTheWorkspace) {
   EXPECT_EQ(made->record.cwd, directory_.Path("real"));
   EXPECT_EQ(made->record.layers, std::vector<std::string>{"tree-kill:subreaper"});
   EXPECT_EQ(made->order.flags, 0u);
-  EXPECT_FALSE(made->own_pid_namespace || made->wants_cgroup);
-  EXPECT_TRUE(made->spawn.inherited.empty());
+  EXPECT_FALSE(PlanOf(*made).own_pid_namespace || PlanOf(*made).wants_cgroup);
+  EXPECT_TRUE(PlanOf(*made).spawn.inherited.empty());
 }
 
 TEST_F(LocalRuntimeTest, ResolvesTheDirectoryInsideTheWorkspace) {

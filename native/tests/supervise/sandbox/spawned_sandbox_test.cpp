@@ -44,7 +44,7 @@ TEST(SpawnedSandbox, TellsThatItIsReadyWhenItStoodForAMomentBefore) {
   SpawnOptions spawn =
       ShellOrder("cat " + standing + " >&3; while ! test -e " + directory.Path("seen") +
                  "; do sleep 0.01; done; cat " + ready + " >&3; exec sleep 60");
-  auto sandbox = SpawnedSandbox::Spawn(std::move(spawn), true);
+  auto sandbox = SpawnedSandbox::Spawn({.spawn = std::move(spawn), .own_init = true});
   ASSERT_TRUE(sandbox) << sandbox.error().message;
   ASSERT_TRUE((*sandbox)->Watch(loop.get(), &user, true));
   const std::array<std::byte, 1> order{};

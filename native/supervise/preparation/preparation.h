@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "protocol/order.h"
+#include "supervise/host/fingerprint.h"
+#include "supervise/os/child.h"
+#include "supervise/preparation/run_result.h"
+#include "supervise/sandbox/gate.h"
+#include "supervise/sandbox/sandbox_source.h"
+
+namespace native_runner {
+
+// A sandbox that is to be spawned, or one that was made ahead and is like it.
+struct SpawnPlan {
+  SpawnOptions spawn;                 // stdio and the control socket are added by who spawns
+  std::string options;                // what Runtime::AttachOptions turns into a descriptor
+  Gate gate;                          // not valid: nothing is held back
+  std::string workspace;              // as the command sees it
+  std::shared_ptr<const void> holds;  // lives until the end of the sandbox is proved
+  bool own_pid_namespace = false;     // the end of its init is the end of all its processes
+  bool wants_cgroup = false;
+  bool counts_processes = false;  // RLIMIT_NPROC counts those of the sandbox alone
+  std::shared_ptr<const std::vector<std::string>> mount_points;  // see fingerprint.h; or none
+  Fingerprint fingerprint;  // valid: a sandbox that stands and has the same will do
+};
+
+// A place in a session that is open.
+struct SessionPlan {
+  std::unique_ptr<SandboxSource> slot;
+  // In place of the request's; empty: as it says.
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;
+};
+
+// How to start one run under some runtime: everything is decided, nothing has been started.
+struct Preparation {
+  OrderHeader order;  // flags and limits
+  std::string cwd;    // for the launcher; empty: where the runtime put it
+  RunRecord record;
+  std::vector<std::string> rules;  // of Landlock; see protocol/order.h
+  std::variant<SpawnPlan, SessionPlan> plan;
+};
+
+}  // namespace native_runner

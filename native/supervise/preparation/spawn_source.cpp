@@ -1,0 +1,31 @@
+#include "supervise/preparation/spawn_source.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "supervise/sandbox/spawned_sandbox.h"
+
+namespace native_runner {
+
+Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
+  std::unique_ptr<Cgroup> cgroup;
+  if (plan_.wants_cgroup) {
+    auto made = shared_.cgroups.Create(limits_);
+    if (!made) return made.error();
+    cgroup = std::move(*made);
+  }
+  if (auto failed = runtime_.AttachOptions(&plan_)) return *failed;
+  if (input->valid()) {
+    plan_.spawn.Give(std::move(*input), STDIN_FILENO);
+  } else {
+    plan_.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
+  }
+  return SpawnedSandbox::Spawn({.spawn = std::move(plan_.spawn),
+                                .own_init = plan_.own_pid_namespace,
+                                .cgroup = std::move(cgroup),
+                                .gate = std::move(plan_.gate),
+                                .holds = std::move(plan_.holds)});
+}
+
+}  // namespace native_runner

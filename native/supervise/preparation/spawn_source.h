@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "policy/options/limits.h"
+#include "supervise/preparation/runtime.h"
+#include "supervise/sandbox/sandbox_source.h"
+
+namespace native_runner {
+
+// Spawns what a plan says, in a cgroup of its own where it wants one. `shared` and `runtime`
+// outlive it.
+class SpawnSource final : public SandboxSource {
+ public:
+  // `limits`: of the cgroup.
+  SpawnSource(Shared& shared, const Runtime& runtime, const Limits& limits, SpawnPlan plan)
+      : shared_(shared), runtime_(runtime), limits_(limits), plan_(std::move(plan)) {}
+
+  // kSetup when the host refuses. No input is /dev/null, not an empty pipe: programs such as rg
+  // tell the two apart.
+  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
+
+ private:
+  Shared& shared_;
+  const Runtime& runtime_;
+  Limits limits_;
+  SpawnPlan plan_;
+};
+
+}  // namespace native_runner

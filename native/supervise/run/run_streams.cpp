@@ -1,0 +1,71 @@
+#include "supervise/run/run_streams.h"
+
+#include <utility>
+
+namespace native_runner {
+
+RunStreams::RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event)
+    : request_(request) {
+  if (request->live) {
+    live_ = std::make_unique<LiveProcess>(*request->live, on_chunk, std::move(on_event));
+  }
+  out_ = Make(Stream::kStdout, on_chunk);
+  err_ = Make(Stream::kStderr, on_chunk);
+}
+
+std::unique_ptr<Output> RunStreams::Make(Stream stream, const Chunk& on_chunk) {
+  if (live_) return live_->MakeOutput(stream);
+  const bool is_out = stream == Stream::kStdout;
+  const Limits& limits = request_->limits;
+  Capture::Chunk chunk;
+  if (is_out ? request_->stream_stdout : request_->stream_stderr) {
+    chunk = [on_chunk, stream](const std::uint8_t* data, std::size_t size) {
+      on_chunk(stream, data, size);
+    };
+  }
+  const std::uint64_t most = is_out ? limits.max_stdout_bytes : limits.max_stderr_bytes;
+  return std::make_unique<Capture>(KeepRuleFor(most, limits.keep), std::move(chunk));
+}
+
+std::optional<Error> RunStreams::MakeInput() {
+  if (request_->stdin_bytes.empty()) return std::nullopt;
+  auto pipe = MakePipe();
+  if (!pipe) return pipe.error();
+  input_ = std::move(*pipe);
+  return std::nullopt;
+}
+
+bool RunStreams::SendInput(uv_loop_t* loop, Sandbox* sandbox) {
+  if (live_) return live_->SendInput(loop, sandbox);
+  if (!input_.read.valid()) return true;
+  const Descriptor read = std::move(input_.read);
+  return sandbox->SendInput(read.get()) != Control::Sent::kFailed;
+}
+
+bool RunStreams::Start(uv_loop_t* loop, Sandbox* sandbox, int null_device) {
+  is_started_ = true;
+  const bool has_terminal = live_ && live_->has_terminal();  // which takes the place of stdout
+  return (has_terminal || out_->Start(loop, sandbox->TakeStdout(), null_device)) &&
+         err_->Start(loop, sandbox->TakeStderr(), null_device) &&
+         (!input_.write.valid() ||
+          feeder_.Start(loop, std::move(input_.write), std::move(request_->stdin_bytes)));
+}
+
+void RunStreams::Rewind() {
+  input_ = {};
+  if (std::exchange(is_started_, false)) request_->stdin_bytes = feeder_.Recall();
+}
+
+void RunStreams::Finish() {
+  feeder_.Stop();
+  if (live_) live_->Finish();
+  out_->Finish();
+  err_->Finish();
+}
+
+void RunStreams::Take(RunResult* result) {
+  result->out = {out_->Take(), out_->total(), out_->truncated()};
+  result->err = {err_->Take(), err_->total(), err_->truncated()};
+}
+
+}  // namespace native_runner
