@@ -157,8 +157,7 @@ RunnerCore::RunnerCore(EnvironmentState* state, std::shared_ptr<const Runtime> r
       policy_text_(std::move(policy_text)) {
   rules_.host = &host_environment_;
   if (max_concurrent) {
-    lane_ = state_->NewLane();
-    lane_width_ = *max_concurrent;
+    lane_ = state_->NewLane(*max_concurrent);
   }
 }
 
@@ -172,14 +171,14 @@ void RunnerCore::UseSession(std::shared_ptr<const SessionRuntime> runtime) {
 }
 
 RunnerCore::~RunnerCore() {
-  if (session_ != 0 && *tie_ != nullptr) (*tie_)->CloseSession(session_, true);
+  if (session_ != 0 && *tie_ != nullptr) (*tie_)->CloseSession(session_);
   if (pool_.number == 0 || pool_.counters->closed.exchange(true) || *tie_ == nullptr) return;
   (*tie_)->RequestPool({0, true, pool_, runtime_}, nullptr);
 }
 
 Napi::Value RunnerCore::Open(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  EnvironmentState::SessionPromises promises;
+  SessionPromises promises;
   napi_value opened = nullptr;
   napi_value ended = nullptr;
   if (session_ == 0 || napi_create_promise(env, &promises.opened, &opened) != napi_ok ||
@@ -195,7 +194,7 @@ Napi::Value RunnerCore::Open(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value RunnerCore::Close(const Napi::CallbackInfo& info) {
-  if (session_ != 0) state_->CloseSession(session_, true);
+  if (session_ != 0) state_->CloseSession(session_);
   if (pool_.number != 0) pool_.counters->closed = true;
   return AskPool(info, true);
 }
@@ -236,30 +235,30 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
   if (!request) return env.Undefined();
   request->plan_only = plan_only;
 
-  EnvironmentState::Waiting waiting;
-  waiting.policy_hash = reader.String(*context, "policyHash", "context.policyHash").value_or("");
+  PendingRun pending;
+  pending.policy_hash = reader.String(*context, "policyHash", "context.policyHash").value_or("");
   const auto input = info[0].As<Napi::Object>();
   if (const auto call = reader.Function(input, "onStdout", "onStdout")) {
-    waiting.on_stdout = Napi::Persistent(*call);
+    pending.on_stdout = Napi::Persistent(*call);
   }
   if (const auto call = reader.Function(input, "onStderr", "onStderr")) {
-    waiting.on_stderr = Napi::Persistent(*call);
+    pending.on_stderr = Napi::Persistent(*call);
   }
   if (const auto call = reader.Function(input, "onEvent", "onEvent")) {
-    waiting.on_event = Napi::Persistent(*call);
+    pending.on_event = Napi::Persistent(*call);
   }
   napi_value done = nullptr;
-  if (reader.failed() || napi_create_promise(env, &waiting.deferred, &done) != napi_ok) {
+  if (reader.failed() || napi_create_promise(env, &pending.deferred, &done) != napi_ok) {
     return env.Undefined();
   }
   ValueBuilder builder(env);
   napi_value handle = builder.Object();
   builder.Set(handle, "done", done);
   if (plan_only) builder.Set(handle, "environment", builder.Strings(request->environment));
-  const std::uint64_t run = state_->Submit(
-      {runtime_, lane_, lane_width_, std::move(*request), pool_}, std::move(waiting));
-  if (run == 0) return env.Undefined();
-  builder.Set(handle, "id", builder.Number(static_cast<double>(run)));
+  const auto run =
+      state_->Submit({runtime_, lane_, std::move(*request), pool_}, std::move(pending));
+  if (!run) return env.Undefined();
+  builder.Set(handle, "id", builder.Number(static_cast<double>(*run)));
   return builder.ok() ? Napi::Value(env, handle) : env.Undefined();
 }
 

@@ -64,8 +64,7 @@ class RunnerCore {
   HostEnvironment host_environment_;
   InputRules rules_;
   std::string policy_text_;
-  std::uint64_t lane_ = 0;  // 0: the environment's default lane
-  std::size_t lane_width_ = 0;
+  EnvironmentState::Lane lane_;
 };
 
 // Defines the classes Bubblewrap-, Landlock-, Firejail- and LocalNativeRunner on `exports`.
