@@ -3,7 +3,8 @@
 
 #include <utility>
 
-#include "addon/runners/runner_object.h"
+#include "addon/convert/input/terminal_size.h"
+#include "addon/runners/runner_core.h"
 
 namespace native_runner {
 namespace {
@@ -44,9 +45,10 @@ void RunnerCore::Signal(const Napi::CallbackInfo& info) {
 
 void RunnerCore::Resize(const Napi::CallbackInfo& info) {
   Reader reader(info.Env());
-  if (const auto size = ReadTerminalSize(reader, info[1], "size")) {
-    state_->Apply(NumberIn(info[0]), ResizeTerminal{*size});
-  }
+  TerminalSize size;
+  Fields::Of(reader, info[1], {"size", "size."},
+             [&size](Fields& fields) { size = ReadTerminalSize(fields); });
+  if (!reader.failed()) state_->Apply(NumberIn(info[0]), ResizeTerminal{size});
 }
 
 }  // namespace native_runner
