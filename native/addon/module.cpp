@@ -1,6 +1,6 @@
 #include <napi.h>
 
-#include "addon/convert/convert.h"
+#include "addon/convert/options/argv_options.h"
 #include "addon/environment/environment_state.h"
 #include "addon/runners/process_sandbox.h"
 #include "addon/runners/runner_object.h"
@@ -14,28 +14,30 @@ namespace {
 
 Napi::Value Configure(const Napi::CallbackInfo& info) {
   Reader reader(info.Env());
-  if (const auto options = reader.Object(info[0], "options")) {
-    const auto path = reader.String(*options, "launcherPath", "launcherPath");
-    const auto make_result = reader.Function(*options, "makeResult", "makeResult");
+  Fields::Of(reader, info[0], {"options", ""}, [&info](Fields& options) {
+    const auto path = options.String("launcherPath");
+    const auto make_result = options.Function("makeResult");
     if (path && make_result) {
       static_cast<EnvironmentState*>(info.Data())->Configure(*path, *make_result);
     }
-  }
+  });
   return info.Env().Undefined();
 }
 
 Napi::Value BuildBubblewrapArgv(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   Reader reader(env);
-  const auto options = ReadArgvOptions(reader, info[0]);
-  if (!options) return env.Undefined();
+  ArgvOptions options;
+  Fields::Of(reader, info[0], {"options", ""},
+             [&options](Fields& fields) { options = ReadArgvOptions(fields); });
+  if (reader.failed()) return env.Undefined();
   std::vector<std::string> args =
-      BubblewrapOptions(PlanPureBubblewrap(options->policy, options->cwd));
+      BubblewrapOptions(PlanPureBubblewrap(options.policy, options.cwd));
   args.emplace_back("--");
-  args.insert(args.end(), options->command.begin(), options->command.end());
+  args.insert(args.end(), options.command.begin(), options.command.end());
   ValueBuilder builder(env);
   napi_value built = builder.Object();
-  builder.Set(built, "cmd", builder.String(options->policy.bwrap_path));
+  builder.Set(built, "cmd", builder.String(options.policy.bwrap_path));
   builder.Set(built, "args", builder.Strings(args));
   return builder.ok() ? Napi::Value(env, built) : env.Undefined();
 }

@@ -23,7 +23,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   if (!null_device) return null_device.error();
   int failed = uv_loop_init(&made->loop_);
   if (failed != 0) return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
-  made->mailbox_.Open(&made->loop_, [self = made.get()](std::vector<Message> messages) {
+  made->queue_.Open(&made->loop_, [self = made.get()](std::vector<Message> messages) {
     for (Message& message : messages)
       self->OnMessage(std::move(message));
   });
@@ -35,7 +35,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   made->shared_.cgroups = CgroupParent::Detect();
   failed = uv_thread_create(&made->thread_, Main, made.get());
   if (failed != 0) {
-    made->mailbox_.Close();
+    made->queue_.Close();
     uv_run(&made->loop_, UV_RUN_DEFAULT);
     uv_loop_close(&made->loop_);
     return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
@@ -61,31 +61,31 @@ void Supervisor::Main(void* self) {
 
 void Supervisor::Submit(Job job) {
   job.request.submitted_ns = uv_hrtime();
-  mailbox_.Post(std::move(job));
+  queue_.Post(std::move(job));
 }
 void Supervisor::Abort(std::uint64_t run) {
-  mailbox_.Post(AbortRequest{run});
+  queue_.Post(AbortRequest{run});
 }
 void Supervisor::Apply(std::uint64_t run, LiveAction action) {
-  mailbox_.Post(LiveMessage{run, std::move(action)});
+  queue_.Post(LiveMessage{run, std::move(action)});
 }
 void Supervisor::Submit(PoolRequest request) {
-  mailbox_.Post(std::move(request));
+  queue_.Post(std::move(request));
 }
 void Supervisor::OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener) {
-  mailbox_.Post(SessionRequest{session, std::move(opener)});
+  queue_.Post(SessionRequest{session, std::move(opener)});
 }
 void Supervisor::CloseSession(std::uint64_t session) {
-  mailbox_.Post(SessionRequest{session, nullptr});
+  queue_.Post(SessionRequest{session, nullptr});
 }
 void Supervisor::Submit(const PortWait& wait) {
-  mailbox_.Post(wait);
+  queue_.Post(wait);
 }
 void Supervisor::StopWait(std::uint64_t wait) {
-  mailbox_.Post(StopWaitRequest{wait});
+  queue_.Post(StopWaitRequest{wait});
 }
 void Supervisor::Close() {
-  mailbox_.Post(CloseRequest{});
+  queue_.Post(CloseRequest{});
 }
 
 void Supervisor::OnMessage(Message message) {
@@ -252,8 +252,8 @@ void Supervisor::BeginClose() {
 }
 
 void Supervisor::CloseLoopIfDone() {
-  if (!runs_.empty() || !pools_.empty() || !sessions_.empty() || mailbox_.is_closing()) return;
-  mailbox_.Close();  // the loop ends with its last handle
+  if (!runs_.empty() || !pools_.empty() || !sessions_.empty() || queue_.is_closing()) return;
+  queue_.Close();  // the loop ends with its last handle
 }
 
 }  // namespace native_runner

@@ -12,7 +12,7 @@
 
 #include "policy/result.h"
 #include "supervise/lanes.h"
-#include "supervise/mailbox.h"
+#include "supervise/message_queue.h"
 #include "supervise/pool/sandbox_pools.h"
 #include "supervise/preparation/run_result.h"
 #include "supervise/preparation/runtime.h"
@@ -125,7 +125,7 @@ class Supervisor {
 
   RunListener* listener_;
   uv_loop_t loop_{};
-  Mailbox<Message> mailbox_;
+  MessageQueue<Message> queue_;
   uv_thread_t thread_{};
   bool thread_started_ = false;
 

@@ -4,177 +4,110 @@
 #include <uv.h>
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <variant>
-#include <vector>
 
-#include "addon/values/result.h"
-#include "supervise/session/session_runtime.h"
+#include "addon/environment/mailbox.h"
+#include "addon/environment/pending_pool_requests.h"
+#include "addon/environment/pending_port_waits.h"
+#include "addon/environment/pending_runs.h"
+#include "addon/environment/pending_sessions.h"
 #include "supervise/supervisor.h"
 
 namespace native_runner {
 
 // What one Node environment (the main thread, or a worker) has of us: its supervisor, started with
-// the first run, and the promises that wait for it. News come over a uv_async on Node's loop, which
-// keeps the process alive only while runs are in flight.
+// the first run, the mailbox that its news come by, and what JavaScript waits for. The process is
+// kept alive only while something is pending.
 //
 // Owns itself: an async clean-up hook ends all runs when the environment goes away, waits for the
 // proof, and frees this. (A synchronous hook crashes in a worker with open handles, none aborts.)
-// JavaScript thread, but for the RunListener's calls.
-class EnvironmentState final : public RunListener {
+// JavaScript thread.
+class EnvironmentState {
  public:
   // Makes the state of `env`; nullptr with a JavaScript exception pending when that fails.
   static EnvironmentState* Create(Napi::Env env);
+  EnvironmentState(const EnvironmentState&) = delete;
+  EnvironmentState& operator=(const EnvironmentState&) = delete;
 
   // The process's own PATH, where programs are looked for.
   static std::string SearchPath();
 
   void Configure(std::string launcher_path, const Napi::Function& make_result) {
     launcher_path_ = std::move(launcher_path);
-    results_.set_make_result(make_result);
+    runs_.set_make_result(make_result);
   }
 
-  // What JavaScript waits for with one run.
-  struct Waiting {
-    napi_deferred deferred = nullptr;
-    Napi::FunctionReference on_stdout;
-    Napi::FunctionReference on_stderr;
-    Napi::FunctionReference on_event;  // of a live process
-    std::string policy_hash;
+  // Where a runner's runs wait for their turn.
+  struct Lane {
+    std::uint64_t number = 0;  // the one of all runners that have none of their own
+    std::size_t width = 0;     // 0: the default
   };
+  Lane NewLane(std::size_t width) { return {++last_lane_, width}; }
 
   struct Submission {
     std::shared_ptr<const Runtime> runtime;
-    std::uint64_t lane = 0;
-    std::size_t lane_width = 0;  // 0: the default
+    Lane lane;
     ExecRequest request;
     PoolReference pool;
   };
 
-  // Returns the run's number, or 0 with a JavaScript exception pending.
-  std::uint64_t Submit(Submission submission, Waiting waiting);
+  // Returns the run's number; nothing when a JavaScript exception is pending, or the environment is
+  // going away.
+  std::optional<std::uint64_t> Submit(Submission submission, PendingRun pending);
   void Abort(std::uint64_t run);
   void Apply(std::uint64_t run, LiveAction action);
   // Aborts it and blocks until its end is proved, two seconds at most: for a process that is about
   // to exit, whose loop will deliver nothing any more.
   void AbortAndWait(std::uint64_t run);
-  std::uint64_t NewLane() { return ++last_lane_; }
-  std::uint64_t NewPool() { return ++last_pool_; }
+
+  // Waits for a port; `wait` has no id yet. Returns the wait's number; nothing when there is
+  // nothing to wait in, or the environment is going away.
+  std::optional<std::uint64_t> Submit(PortWait wait, napi_deferred deferred);
+  void StopWait(std::uint64_t wait);
 
   // Makes what is missing in a pool, or ends it; without `deferred` nobody waits for the answer.
   void RequestPool(Supervisor::PoolRequest request, napi_deferred deferred);
+  std::uint64_t NewPool() { return ++last_pool_; }
 
-  // Opens a session. `opened` settles with the layers of its commands, `ended` later with why it
-  // has. False: a JavaScript exception is pending.
-  struct SessionPromises {
-    napi_deferred opened = nullptr;
-    napi_deferred ended = nullptr;
-  };
-  bool OpenSession(std::uint64_t session, std::shared_ptr<const SessionRuntime> runtime,
+  // False: a JavaScript exception is pending, or the environment is going away.
+  bool OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener,
                    SessionPromises promises);
-  // Nothing for one that was never opened, or has ended. Without `waits` nobody needs to know.
-  void CloseSession(std::uint64_t session, bool waits);
+  // Nothing for one that was never opened, or has ended.
+  void CloseSession(std::uint64_t session);
   std::uint64_t NewSession() { return ++last_session_; }
-
-  // Waits for a port. `deferred` settles with how that ended, in a word. Returns the wait's number,
-  // or 0 when nobody is left to wait for.
-  std::uint64_t Submit(PortWait wait, napi_deferred deferred);
-  void StopWait(std::uint64_t wait);
 
   // Where this can be found by what may outlive it: nullptr as soon as it is being torn down.
   std::shared_ptr<EnvironmentState*> tie() const { return tie_; }
 
-  void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
-  void OnEvent(std::uint64_t run, LiveEvent event) override;
-  void OnEnd(std::uint64_t run, RunResult result) override;
-  void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
-  void OnPort(std::uint64_t wait, PortState state) override;
-  void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override;
-  void OnSessionGone(std::uint64_t session, const std::string& reason) override;
-  void OnClosed() override;
-
  private:
-  struct SessionOpen {
-    std::uint64_t session;
-    Result<std::vector<std::string>> layers;
-  };
-  struct SessionGone {
-    std::uint64_t session;
-    std::string reason;
-  };
-  struct WaitingSession {
-    SessionPromises promises;
-    bool keeps_alive = true;  // it is being opened, or closed
-  };
-  struct Chunk {
-    std::uint64_t run;
-    Stream stream;
-    std::vector<std::uint8_t> bytes;
-  };
-  struct Event {
-    std::uint64_t run;
-    LiveEvent event;
-  };
-  struct Ended {
-    std::uint64_t run;
-    RunResult result;
-  };
-  struct PoolAnswer {
-    std::uint64_t request;
-    Result<std::size_t> standing;
-  };
-  struct PortAnswer {
-    std::uint64_t wait;
-    PortState state;
-  };
-  struct Closed {};
-  using News =
-      std::variant<Chunk, Event, Ended, PoolAnswer, PortAnswer, SessionOpen, SessionGone, Closed>;
-
-  explicit EnvironmentState(Napi::Env env) : env_(env) {}
+  explicit EnvironmentState(Napi::Env env)
+      : env_(env), runs_(env), pool_requests_(env), port_waits_(env), sessions_(env) {}
 
   bool StartSupervisor();
-  void Post(News news);
-  bool RunHasEnded(std::uint64_t run);
-  void Deliver();
-  void DeliverChunk(const Chunk& chunk);
-  void DeliverEvent(const Event& event);
-  void DeliverEnd(Ended ended);
-  void DeliverAnswer(const PoolAnswer& answer);
-  void DeliverPort(const PortAnswer& answer);
-  void DeliverOpen(const SessionOpen& open);
-  void DeliverGone(const SessionGone& gone);
-  void Call(ValueBuilder& builder, const Napi::FunctionReference& callback, napi_value argument);
-  void KeepAliveWhileWaiting();
+  void TakeNews();
+  void Deliver(news::Item item);
+  void KeepAliveWhilePending();
   void BeginTeardown();
   void EndTeardown();
 
   Napi::Env env_;
   napi_async_cleanup_hook_handle hook_ = nullptr;
   std::unique_ptr<Napi::AsyncContext> context_;
-  uv_async_t wake_{};
   std::string launcher_path_;
-  ResultMaker results_;
-  std::unique_ptr<Supervisor> supervisor_;
-  std::map<std::uint64_t, Waiting> waiting_;
-  std::uint64_t last_run_ = 0;
+  Mailbox mailbox_;
+  std::unique_ptr<Supervisor> supervisor_;  // gone before the mailbox
+  PendingRuns runs_;
+  PendingPoolRequests pool_requests_;
+  PendingPortWaits port_waits_;
+  PendingSessions sessions_;
   std::uint64_t last_lane_ = 0;
   std::uint64_t last_pool_ = 0;
-  std::uint64_t last_pool_request_ = 0;
   std::uint64_t last_session_ = 0;
-  std::uint64_t last_port_wait_ = 0;
-  std::map<std::uint64_t, WaitingSession> sessions_;
-  std::map<std::uint64_t, napi_deferred> pool_requests_;
-  std::map<std::uint64_t, napi_deferred> port_waits_;
-  std::shared_ptr<EnvironmentState*> tie_ = std::make_shared<EnvironmentState*>(this);
   std::size_t default_lane_width_ = 0;
   bool tearing_down_ = false;
-
-  std::mutex mutex_;  // guards news_
-  std::vector<News> news_;
+  std::shared_ptr<EnvironmentState*> tie_ = std::make_shared<EnvironmentState*>(this);
 };
 
 }  // namespace native_runner

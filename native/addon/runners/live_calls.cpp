@@ -3,7 +3,9 @@
 
 #include <utility>
 
-#include "addon/runners/runner_object.h"
+#include "addon/convert/input/port_wait.h"
+#include "addon/convert/input/terminal_size.h"
+#include "addon/runners/runner_core.h"
 #include "addon/values/value_builder.h"
 
 namespace native_runner {
@@ -45,9 +47,10 @@ void RunnerCore::Signal(const Napi::CallbackInfo& info) {
 
 void RunnerCore::Resize(const Napi::CallbackInfo& info) {
   Reader reader(info.Env());
-  if (const auto size = ReadTerminalSize(reader, info[1], "size")) {
-    state_->Apply(NumberIn(info[0]), ResizeTerminal{*size});
-  }
+  TerminalSize size;
+  Fields::Of(reader, info[1], {"size", "size."},
+             [&size](Fields& fields) { size = ReadTerminalSize(fields); });
+  if (!reader.failed()) state_->Apply(NumberIn(info[0]), ResizeTerminal{size});
 }
 
 Napi::Value RunnerCore::WaitForPort(const Napi::CallbackInfo& info) {
@@ -58,12 +61,12 @@ Napi::Value RunnerCore::WaitForPort(const Napi::CallbackInfo& info) {
   napi_value done = nullptr;
   if (!wait || napi_create_promise(env, &deferred, &done) != napi_ok) return env.Undefined();
   wait->run = NumberIn(info[0]);
-  wait->session = wait->run == 0 ? session_ : 0;
+  wait->session = wait->run == 0 ? session() : 0;
   ValueBuilder builder(env);
-  const std::uint64_t id = state_->Submit(*wait, deferred);
-  if (id == 0) napi_resolve_deferred(env, deferred, builder.String("gone"));
+  const auto id = state_->Submit(*wait, deferred);
+  if (!id) napi_resolve_deferred(env, deferred, builder.String("gone"));
   napi_value handle = builder.Object();
-  builder.Set(handle, "id", builder.Number(static_cast<double>(id)));
+  builder.Set(handle, "id", builder.Number(static_cast<double>(id.value_or(0))));
   builder.Set(handle, "done", done);
   return builder.ok() ? Napi::Value(env, handle) : env.Undefined();
 }

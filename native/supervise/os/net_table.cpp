@@ -64,7 +64,7 @@ Result<std::string> NumberOf(int pidfd) {
 Result<bool> ListensInNetworkOf(int pidfd, std::uint16_t port) {
   auto number = NumberOf(pidfd);
   if (!number) return number.error();
-  if (number->empty() || HasEnded(pidfd)) return false;
+  if (number->empty() || ProcessHasEnded(pidfd)) return false;
   const std::string net = "/proc/" + *number + "/net/";
   for (const Table& table : kTables) {
     // The kernel walks all buckets of its hash for a table, which takes milliseconds; not for this.
@@ -74,7 +74,7 @@ Result<bool> ListensInNetworkOf(int pidfd, std::uint16_t port) {
     if (!text && !table.is_required) continue;
     if (!text) return text.error();
     // Only now is the number known to have been that process's while its table was read.
-    if (HasListener(*text, port)) return !HasEnded(pidfd);
+    if (HasListener(*text, port)) return !ProcessHasEnded(pidfd);
   }
   return false;
 }

@@ -166,7 +166,8 @@ void Run::Apply(LiveAction action) {
 
 PortState Run::LookForPort(std::uint16_t port) const {
   if (ForbidsSockets(record_)) return PortState::kNoSockets;
-  return phase_ == Phase::kRunning && ready_ ? sandbox_->LookForPort(port) : PortState::kSilent;
+  return phase_ == Phase::kRunning && conclusion_.ready() ? sandbox_->LookForPort(port)
+                                                          : PortState::kSilent;
 }
 
 void Run::Finish() {

@@ -136,7 +136,7 @@ Result<std::unique_ptr<Sandbox>> Session::Enter(const ShellPart& shell) {
 }
 
 PortState Session::LookForPort(std::uint16_t port) const {
-  if (ForbidsSockets(plan_.record)) return PortState::kNoSockets;
+  if (ForbidsSockets(template_.record())) return PortState::kNoSockets;
   return phase_ == Phase::kOpen ? sandbox_->LookForPort(port) : PortState::kSilent;
 }
 

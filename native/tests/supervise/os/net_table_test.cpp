@@ -66,10 +66,10 @@ INSTANTIATE_TEST_SUITE_P(Families, NetTable, testing::Values(AF_INET, AF_INET6))
 TEST(NetTable, TellsNothingOfAProcessThatHasEnded) {
   const Bound bound(AF_INET);
   ASSERT_TRUE(bound.Listen());
-  SpawnOrder order;
-  order.path = "/bin/sh";
-  order.argv = {"sh", "-c", "exit 0"};
-  auto child = Child::Spawn(std::move(order));
+  SpawnOptions options;
+  options.path = "/bin/sh";
+  options.argv = {"sh", "-c", "exit 0"};
+  auto child = Child::Spawn(std::move(options));
   ASSERT_TRUE(child) << child.error().message;
   const Descriptor pidfd(dup(child->pidfd()));
   while (!child->Reap())

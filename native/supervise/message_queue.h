@@ -14,21 +14,21 @@ namespace native_runner {
 // Messages from any thread to the one that runs a libuv loop, in the order in which they were
 // posted. Keeps the loop running until it is closed.
 template <typename Message>
-class Mailbox {
+class MessageQueue {
  public:
   using OnMessages = std::function<void(std::vector<Message>)>;
 
-  Mailbox() = default;
-  ~Mailbox() = default;
-  Mailbox(const Mailbox&) = delete;
-  Mailbox& operator=(const Mailbox&) = delete;
+  MessageQueue() = default;
+  ~MessageQueue() = default;
+  MessageQueue(const MessageQueue&) = delete;
+  MessageQueue& operator=(const MessageQueue&) = delete;
 
   // Before the loop runs. It is to be closed, and the loop to be run to its end, before this goes.
   void Open(uv_loop_t* loop, OnMessages on_messages) {
     on_messages_ = std::move(on_messages);
     wake_.data = this;
     uv_async_init(loop, &wake_,
-                  [](uv_async_t* wake) { static_cast<Mailbox*>(wake->data)->Deliver(); });
+                  [](uv_async_t* wake) { static_cast<MessageQueue*>(wake->data)->Deliver(); });
   }
 
   // Any thread. Nothing once it is closed.

@@ -1,4 +1,4 @@
-#include "addon/convert/host_environment.h"
+#include "addon/convert/input/host_environment.h"
 
 #include <unistd.h>
 

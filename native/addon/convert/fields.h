@@ -1,0 +1,92 @@
+#pragma once
+
+#include <napi.h>
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "addon/convert/reader.h"
+#include "policy/options/environment.h"
+
+namespace native_runner {
+
+// The fields of one JavaScript object, read by name, coercing nothing. Absent and undefined are
+// nullopt; anything of another type is a fault of the reader's that names the field, what was
+// expected and what came. Of what is no object at all, every field is absent.
+class Fields {
+ public:
+  // What messages call an object and its fields: `place`, and `prefix` followed by a field's name.
+  struct Labels {
+    std::string place;
+    std::string prefix;
+  };
+
+  // Reads one object whole: `read` asks for all of its fields.
+  template <std::invocable<Fields&> Read>
+  static void Of(Reader& reader, const Napi::Value& value, Labels labels, const Read& read) {
+    Fields fields(reader, std::move(labels));
+    fields.Take(value);
+    read(fields);
+  }
+
+  std::optional<std::string> String(const char* key);
+  std::optional<double> Number(const char* key);
+  // An integer from `least` on, or up to `most`.
+  std::optional<std::uint64_t> Integer(const char* key, std::uint64_t least,
+                                       std::optional<std::uint64_t> most = std::nullopt);
+  std::optional<bool> Boolean(const char* key);
+  std::optional<std::vector<std::string>> Strings(const char* key);
+  std::optional<std::vector<Variable>> Variables(const char* key);
+  std::optional<std::vector<std::uint8_t>> Bytes(const char* key);
+  std::optional<Napi::Function> Function(const char* key);
+  std::optional<Napi::Value> Value(const char* key);
+
+  // As those above, of a field that must be there.
+  std::string RequiredString(const char* key);
+  std::vector<std::string> RequiredStrings(const char* key);
+
+  // Which of the words it is, by number; another value is a fault that lists them.
+  std::optional<std::size_t> OneOf(const char* key, const std::vector<std::string_view>& words);
+  std::size_t RequiredOneOf(const char* key, const std::vector<std::string_view>& words);
+
+  // An object, or several, in a field. `read` is called for an absent object too, once.
+  template <std::invocable<Fields&> Read>
+  void Object(const char* key, const Read& read) {
+    Fields fields(reader_, {Label(key), Label(key) + "."});
+    if (const auto value = Value(key)) fields.Take(*value);
+    read(fields);
+  }
+  template <std::invocable<Fields&> Read>
+  void Objects(const char* key, const Read& read) {
+    std::size_t index = 0;
+    for (const Napi::Value& element : Elements(key, "an array of objects")) {
+      const std::string label = Label(key) + "[" + std::to_string(index++) + "]";
+      Of(reader_, element, {label, label + "."}, read);
+    }
+  }
+
+  // Whether there is an object.
+  bool given() const { return object_.has_value(); }
+  Reader& reader() { return reader_; }
+  std::string Label(const char* key) const { return labels_.prefix + key; }
+
+  // "Expected `LABEL` to be EXPECTED, got VALUE".
+  void Fail(const char* key, ErrorCode code, std::string_view expected, const Napi::Value& got);
+  void FailMissing(const char* key, std::string_view expected);
+
+ private:
+  Fields(Reader& reader, Labels labels) : reader_(reader), labels_(std::move(labels)) {}
+
+  void Take(const Napi::Value& value);
+  std::vector<Napi::Value> Elements(const char* key, std::string_view expected);
+
+  Reader& reader_;
+  Labels labels_;
+  std::optional<Napi::Object> object_;
+};
+
+}  // namespace native_runner

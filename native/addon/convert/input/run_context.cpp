@@ -1,0 +1,13 @@
+#include "addon/convert/input/run_context.h"
+
+namespace native_runner {
+
+RunContext ReadRunContext(Fields& context) {
+  return {
+      .policy_hash = context.String("policyHash").value_or(""),
+      .is_aborted = context.Boolean("isAborted").value_or(false),
+      .environment = context.Variables("environment"),
+  };
+}
+
+}  // namespace native_runner

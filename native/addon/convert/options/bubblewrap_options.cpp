@@ -1,0 +1,36 @@
+#include <utility>
+
+#include "addon/convert/options/policy_options.h"
+#include "addon/convert/options/shared_options.h"
+#include "policy/options/validate.h"
+
+namespace native_runner {
+
+BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
+  BubblewrapPolicy policy;
+  policy.bwrap_path = options.String("bwrapPath").value_or(policy.bwrap_path);
+  policy.shadow_dir = options.RequiredString("shadowDir");
+  auto ro_binds = options.Strings("roBinds");
+  policy.ro_binds_named = ro_binds.has_value();
+  policy.ro_binds = std::move(ro_binds).value_or(DefaultRoBinds());
+  policy.network = ReadNetwork(options, Network::kDeny);
+  policy.isolation = ReadIsolation(options);
+  policy.environment = ReadEnvironmentPolicy(options);
+  policy.required = ReadStrings(options, "required");
+  policy.extra_args = ReadStrings(options, "extraArgs");
+  policy.with_proc = options.Boolean("procBind").value_or(true);
+  policy.with_dev = options.Boolean("devBind").value_or(true);
+  policy.write_workspace = options.Boolean("allowWriteWorkspace").value_or(true);
+  for (const std::string& layer : ReadStrings(options, "layers")) {
+    if (layer == "landlock") {
+      policy.with_landlock = true;
+    } else {
+      options.reader().Fail({ErrorCode::kInvalidValue,
+                             "Expected `layers` to hold \"landlock\" only, got \"" + layer + "\"",
+                             ""});
+    }
+  }
+  return Checked(options, std::move(policy));
+}
+
+}  // namespace native_runner

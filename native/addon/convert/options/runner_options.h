@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "addon/convert/fields.h"
+#include "policy/options/policy.h"
+#include "supervise/pool/sandbox_pool.h"
+
+namespace native_runner {
+
+// maxConcurrent: an integer >= 1, or nullopt when it was not given.
+std::optional<std::size_t> ReadMaxConcurrent(Fields& options);
+
+// prewarm (0..64) and prewarmIdleMs: how many sandboxes are to stand for a runner of this policy.
+// nullopt: none.
+std::optional<PoolRule> ReadPrewarm(Fields& options, const BubblewrapPolicy& policy);
+
+}  // namespace native_runner

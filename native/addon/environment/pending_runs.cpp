@@ -1,0 +1,80 @@
+#include "addon/environment/pending_runs.h"
+
+#include <utility>
+
+#include "addon/values/js_error.h"
+
+namespace native_runner {
+namespace {
+
+// As types/addon.d.ts has them.
+const char* LiveEventName(LiveEvent event) {
+  switch (event) {
+    case LiveEvent::kStarted:
+      return "started";
+    case LiveEvent::kInputTaken:
+      return "input-taken";
+    case LiveEvent::kInputClosed:
+      return "input-closed";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::uint64_t PendingRuns::Add(PendingRun run) {
+  const std::uint64_t number = ++last_run_;
+  runs_.emplace(number, std::move(run));
+  return number;
+}
+
+void PendingRuns::Deliver(const news::Chunk& chunk) {
+  const auto found = runs_.find(chunk.run);
+  if (found == runs_.end()) return;
+  const auto& callback =
+      chunk.stream == Stream::kStdout ? found->second.on_stdout : found->second.on_stderr;
+  if (callback.IsEmpty()) return;
+  const Napi::HandleScope handles(env_);
+  ValueBuilder builder(env_);
+  Call(builder, callback, builder.CopiedBytes(chunk.bytes.data(), chunk.bytes.size()));
+}
+
+void PendingRuns::Deliver(const news::Event& event) {
+  const auto found = runs_.find(event.run);
+  if (found == runs_.end() || found->second.on_event.IsEmpty()) return;
+  const Napi::HandleScope handles(env_);
+  ValueBuilder builder(env_);
+  Call(builder, found->second.on_event, builder.String(LiveEventName(event.event)));
+}
+
+void PendingRuns::Deliver(news::Ended ended) {
+  const auto found = runs_.find(ended.run);
+  if (found == runs_.end()) return;
+  const Napi::HandleScope handles(env_);
+  const PendingRun run = std::move(found->second);
+  runs_.erase(found);
+  if (ended.result.rejection) {
+    napi_reject_deferred(env_, run.deferred, MakeJsError(env_, *ended.result.rejection));
+    return;
+  }
+  ValueBuilder builder(env_);
+  napi_value result = results_.Make(builder, std::move(ended.result), run.policy_hash);
+  // Not ok: the worker is being terminated, nobody waits any more.
+  if (builder.ok()) napi_resolve_deferred(env_, run.deferred, result);
+}
+
+void PendingRuns::Call(ValueBuilder& builder, const Napi::FunctionReference& callback,
+                       napi_value argument) {
+  napi_value receiver = builder.Null();
+  if (!builder.ok()) return;
+  const napi_status status =
+      napi_call_function(env_, receiver, callback.Value(), 1, &argument, nullptr);
+  napi_value thrown = nullptr;  // lib catches what callers throw: this would be a fault of ours
+  bool pending = false;
+  if (status != napi_ok && napi_is_exception_pending(env_, &pending) == napi_ok && pending &&
+      napi_get_and_clear_last_exception(env_, &thrown) == napi_ok) {
+    napi_fatal_exception(env_, thrown);
+  }
+}
+
+}  // namespace native_runner
