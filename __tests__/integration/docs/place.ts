@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 
 import { kRoot } from "../../support/compile.js";
+import { plainEnvironment } from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 import { kFiles } from "./files.js";
@@ -43,7 +44,7 @@ function installProgram(directory: string): string {
 
 /** This process's environment, but for what selects a sandbox. */
 function environment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(
+  const kept = Object.entries(plainEnvironment()).filter(
     ([name]) =>
       !/^(OPENAGENTIC|ZEPTOCLAW)_/.test(name) || name === "OPENAGENTIC_NATIVE_RUNNER_PRESET",
   );
