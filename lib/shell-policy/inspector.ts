@@ -88,6 +88,10 @@ export class Inspector implements ScriptVisitor {
     return this.#affordable();
   }
 
+  arithmetic(): void {
+    this.#judge.arithmetic.read();
+  }
+
   variable(name: string, position: number, place: Place): void {
     this.#variable(name, {
       text: "",
@@ -100,7 +104,10 @@ export class Inspector implements ScriptVisitor {
   values(words: readonly Word[], place: Place): ShellWord[] {
     const values = words.flatMap((word) => this.#resolved(word, place));
     if (!this.spend(this.#stepsOf(values))) return [];
-    for (const value of values) this.#judge.value(value, this.#directory.path);
+    for (const value of values) {
+      this.#judge.arithmetic.value(value);
+      this.#judge.value(value, this.#directory.path);
+    }
     return values;
   }
 
@@ -198,7 +205,9 @@ export class Inspector implements ScriptVisitor {
       directory: this.#directory.path,
     };
     this.#judge.call(call);
-    const effects = carrierOf(name)?.(call) ?? [];
+    const carrier = carrierOf(name);
+    if (carrier === undefined) this.#judge.unknown(call);
+    const effects = carrier?.(call) ?? [];
     if (!this.#affordable()) return;
     this.#budget.nested(() => {
       for (const effect of effects) this.#effect(effect, call, place);
@@ -213,6 +222,13 @@ export class Inspector implements ScriptVisitor {
       case "call":
         this.#call(effect.words, call.redirects, place);
         return;
+      case "perhaps": {
+        const found = this.#judge.commandAmong([...call.words.slice(0, 1), ...effect.words]);
+        if (found === undefined) return;
+        const [, ...after] = effect.words.slice(found.index - 1);
+        this.#call([found.word, ...after], call.redirects, place);
+        return;
+      }
       case "code":
         this.#code(effect.word, place);
         return;

@@ -1,7 +1,10 @@
 /** What the lists say to one call, redirect, value or variable: the walk's part is to bring them. */
 
 import { AllowedCommands } from "./allowed-commands.js";
-import type { ShellCall, ShellRedirect } from "./call.js";
+import { Arithmetic } from "./arithmetic.js";
+import { basename, type ShellCall, type ShellRedirect } from "./call.js";
+import { carrierOf, isInert } from "./carriers/index.js";
+import { possibleCommands } from "./carriers/possible-commands.js";
 import type { Findings } from "./findings.js";
 import { normalized } from "./path.js";
 import type { ShellSettings } from "./policy.js";
@@ -20,6 +23,7 @@ export class Judge {
   readonly #settings: ShellSettings;
   readonly #findings: Findings;
   readonly #allowed: AllowedCommands;
+  readonly arithmetic = new Arithmetic();
   readonly #names = new Set<string>();
 
   constructor(settings: ShellSettings, findings: Findings) {
@@ -33,6 +37,7 @@ export class Judge {
     const [word] = call.words;
     const { blocklist } = this.#settings;
     this.#names.add(call.name);
+    this.arithmetic.call(call);
     if (
       word &&
       blocklist.length > 0 &&
@@ -56,6 +61,32 @@ export class Judge {
   name(word: ShellWord): void {
     if (this.#settings.mode === "off" || this.#allowed.has(word.text)) return;
     this.#findings.add("not-on-allowlist", "This command is not on the allow list.", word);
+  }
+
+  /** Whether this is the name of some command: one of the lists, or one that starts others. */
+  knows(name: string): boolean {
+    if (!/^[\w/][\w.+/-]*$/.test(name)) return false;
+    const program = basename(name);
+    return (
+      this.#allowed.has(name) ||
+      this.#settings.blocklist.includes(program) ||
+      rulesOf(program).length > 0 ||
+      carrierOf(program) !== undefined
+    );
+  }
+
+  /** The first of a program's words that names a command which it may run. */
+  commandAmong(words: readonly ShellWord[]): { word: ShellWord; index: number } | undefined {
+    return possibleCommands(words).find(({ word }) => this.knows(word.text));
+  }
+
+  /** A program that no table knows, and what in its words may be a command that it runs. */
+  unknown({ name, words }: ShellCall): void {
+    if (this.#settings.mode === "off" || isInert(name) || rulesOf(name).length > 0) return;
+    const found = this.commandAmong(words);
+    if (found === undefined) return;
+    const reason = "This check does not know the program, which may run what this word names.";
+    this.#findings.add("unknown-option", reason, found.word);
   }
 
   redirects(redirects: readonly ShellRedirect[], directory: string | undefined): void {
@@ -90,6 +121,7 @@ export class Judge {
 
   /** What all commands make together, once each was seen. */
   together(): void {
+    this.arithmetic.together(this.#findings);
     if (!this.#names.has("mkfifo") && !this.#names.has("mknod")) return;
     if ([...this.#names].some((name) => kNetworkPrograms.has(name))) {
       this.#findings.add("reverse-shell", "A named pipe and a connection make a reverse shell.");

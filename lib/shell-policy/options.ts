@@ -128,3 +128,23 @@ export function readOptions(
   }
   return { options, end: Math.min(index, words.length), unknown };
 }
+
+/** Options of the whole command line, wherever its operands stand. */
+export function readAllOptions(
+  words: readonly ShellWord[],
+  start: number,
+  grammar: OptionGrammar,
+): OptionsRead & { readonly operands: readonly ShellWord[] } {
+  const options: Option[] = [];
+  const operands: ShellWord[] = [];
+  let unknown: ShellWord | undefined;
+  for (let index = start; index < words.length; index++) {
+    const read = readOptions(words, index, grammar);
+    options.push(...read.options);
+    unknown ??= read.unknown;
+    index = read.end;
+    const operand = words[index];
+    if (operand) operands.push(operand);
+  }
+  return { options, operands, end: words.length, unknown };
+}

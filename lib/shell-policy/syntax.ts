@@ -48,6 +48,27 @@ function subscript(element: string): string | undefined {
   return element.startsWith("[") ? element.slice(0, element.indexOf("]=") + 1) : undefined;
 }
 
+/** Whether the shell reads a variable's value as arithmetic there, or as a variable's name. */
+export function readsArithmetic(node: SyntaxNode): boolean {
+  switch (node.type) {
+    case "ArithmeticCommand":
+    case "ArithmeticExpansion":
+    case "ArithmeticFor":
+    case "Slice":
+      return true;
+    case "TestBinary":
+      return /^-(?:eq|ne|lt|le|gt|ge)$/.test(node.operator);
+    case "TestUnary":
+      return /^-[vR]$/.test(node.operator);
+    case "ParameterExpansion":
+      return node.prefix === "!" || (node.index !== undefined && !/^[@*\d]$/.test(node.index.text));
+    case "Assignment":
+      return node.index !== undefined;
+    default:
+      return false;
+  }
+}
+
 /** What is wrong with a node itself, not with those in it. */
 export function hazardOf(node: SyntaxNode): SyntaxHazard | undefined {
   switch (node.type) {

@@ -14,7 +14,7 @@ import {
 } from "unbash";
 import { kMaxDepth, kMaxStages, kNodeSteps, kParseSteps } from "./limits.js";
 import { apart, type Place } from "./place.js";
-import { hazardOf, type SyntaxHazard } from "./syntax.js";
+import { hazardOf, readsArithmetic, type SyntaxHazard } from "./syntax.js";
 import { Upstream } from "./upstream.js";
 import { isPlain } from "./word.js";
 
@@ -28,6 +28,8 @@ export type ScriptVisitor = {
   variable(name: string, position: number, place: Place): void;
   /** Words that a loop goes through. */
   values(words: readonly Word[], place: Place): void;
+  /** Arithmetic on what variables hold, in which a subscript is expanded once more. */
+  arithmetic(): void;
   hazard(hazard: SyntaxHazard, position: number, place: Place): void;
   tooDeep(): void;
   /** Whether work of so many steps may be done; see `Budget`. */
@@ -80,6 +82,7 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
   const hazard = hazardOf(node);
   if (hazard) visitor.hazard(hazard, node.pos, place);
 
+  if (readsArithmetic(node)) visitor.arithmetic();
   let below = place;
   switch (node.type) {
     case "Script": {

@@ -1,9 +1,10 @@
 /** awk programs: what they pass to a shell is checked when it is a string, refused when it is not. */
 
-import type { Carrier, Effect } from "../call.js";
+import type { Carrier, Effect, ShellCall } from "../call.js";
 import { readOptions } from "../options.js";
 import { kExpansion, partOf, type ShellWord } from "../word.js";
 import { type AwkToken, awkTokens } from "./awk-tokens.js";
+import { inputText, isInput } from "./shells.js";
 
 type Tokens = readonly AwkToken[];
 /** Undefined where the command can't be told. */
@@ -126,17 +127,26 @@ const kGrammar = {
   ],
 };
 
-export const awk: Carrier = ({ words }) => {
+/** The program of -f where it comes from a here-document. */
+function fileProgram(call: ShellCall, file: ShellWord): ShellWord[] {
+  const input = inputText(call);
+  return isInput(file) && typeof input === "object" ? [input] : [];
+}
+
+export const awk: Carrier = (call) => {
+  const { words } = call;
   const { options, end } = readOptions(words, 1, kGrammar);
-  const programs = options.filter(({ name }) => name === "e" || name === "source");
-  const files = options.some(({ name }) => /^(?:f|file|E|exec)$/.test(name));
+  const programs = options.flatMap(({ name, value }) => {
+    if (value === undefined) return [];
+    if (name === "e" || name === "source") return [value];
+    return /^(?:f|file|E|exec)$/.test(name) ? fileProgram(call, value) : [];
+  });
+  const given = options.some(({ name }) => /^(?:e|source|f|file|E|exec)$/.test(name));
   const operand = words[end];
-  const values = programs.flatMap(({ value }) => (value ? [value] : []));
-  if (programs.length === 0 && !files && operand) values.push(operand);
   const loads = options.find(({ name }) => /^(?:l|load)$/.test(name));
   const reason = "This awk loads a library.";
   const loaded: Effect[] = loads
     ? [{ kind: "finding", rule: "inline-code", reason, word: loads.word }]
     : [];
-  return [...loaded, ...values.flatMap(effects)];
+  return [...loaded, ...(given || !operand ? programs : [operand]).flatMap(effects)];
 };

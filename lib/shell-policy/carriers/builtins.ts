@@ -3,24 +3,15 @@
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { hidesSubscript } from "../syntax.js";
 import { kExpansion, partOf, type ShellWord } from "../word.js";
+import { joined } from "./effects.js";
+import { optionValues } from "./option-values.js";
 import { fromInput, inputText, isInput } from "./shells.js";
-import { assignmentIn } from "./wrappers.js";
+import { assignmentIn } from "./variables.js";
 
 function state(word: ShellWord | undefined): Effect[] {
   if (word === undefined) return [];
   const reason = "This changes what the shell runs, so later words can't be judged.";
   return [{ kind: "finding", rule: "shell-state", reason, word }];
-}
-
-/** The words as one string, as `eval` and others join them. */
-export function joined(words: readonly ShellWord[]): ShellWord | undefined {
-  const [first] = words;
-  if (first === undefined) return undefined;
-  const text = words.map((word) => word.text).join(" ");
-  // Words of one brace expansion all have the raw text of the whole.
-  const raws = words.filter((word, index) => word.raw !== words[index - 1]?.raw);
-  const raw = raws.map((word) => word.raw).join(" ");
-  return { ...first, text, raw, literal: words.every((word) => word.literal) };
 }
 
 function afterDashes(words: readonly ShellWord[]): readonly ShellWord[] {
@@ -102,21 +93,45 @@ const arithmetic: Carrier = (call) => [
 
 const printfTo: Carrier = (call) => (/^-v/.test(call.words[1]?.text ?? "") ? setters(call) : []);
 
-/** Commands of which one option's value is run when something happens. */
-function callback(letter: RegExp): Carrier {
-  return (call) => {
-    const index = call.words.findIndex(({ text }) => letter.test(text));
-    const code = call.words[index + 1];
-    const effects = setters(call);
-    return index > 0 && code ? [...effects, { kind: "code", word: code }] : effects;
-  };
+/** Commands with options whose value is run when something happens. */
+function callback(letters: readonly string[]): Carrier {
+  return (call) => [
+    ...setters(call),
+    ...optionValues(call.words, letters).map((word): Effect => ({ kind: "code", word })),
+  ];
 }
+
+/** A list of words in which the shell runs substitutions, whatever quotes were around it. */
+const wordList: Carrier = (call) => [
+  ...callback(["C", "F"])(call),
+  ...optionValues(call.words, ["W"])
+    .filter(({ text, literal }) => !literal || /\$[({]|`/.test(text))
+    .map((word): Effect => {
+      const reason = "The shell runs the substitutions in these words.";
+      return { kind: "finding", rule: "dynamic-code", reason, word };
+    }),
+];
+
+/** `-x` binds a key to a command. */
+const bind: Carrier = ({ words }) =>
+  optionValues(words, ["x"]).map(
+    (word): Effect => ({
+      kind: "code",
+      word: partOf(word, word.text.replace(/^\s*"[^"]*"\s*:?/, "")),
+    }),
+  );
+
+/** Runs again what was run before, or an editor on it. */
+const again: Carrier = ({ words }) => {
+  if (words.some(({ text }) => /^-[a-z]*l/.test(text))) return [];
+  const editor = optionValues(words, ["e"]).filter(({ text }) => text !== "-");
+  return [...state(words[0]), ...editor.map((word): Effect => ({ kind: "code", word }))];
+};
 
 const enable: Carrier = ({ words }) =>
   words.some(({ text }) => /^-[a-z]*[fn]/.test(text)) ? state(words[0]) : [];
 const hash: Carrier = ({ words }) =>
   words.some(({ text }) => /^-[a-z]*p/.test(text)) ? state(words[0]) : [];
-const always: Carrier = ({ words }) => state(words[0]);
 
 export const kBuiltins: Readonly<Record<string, Carrier>> = {
   eval: evaluate,
@@ -137,15 +152,14 @@ export const kBuiltins: Readonly<Record<string, Carrier>> = {
   getopts: setters,
   printf: printfTo,
   wait: setters,
-  mapfile: callback(/^-[a-zA-Z]*C$/),
-  readarray: callback(/^-[a-zA-Z]*C$/),
-  compgen: callback(/^-[a-zA-Z]*[CW]$/),
-  complete: callback(/^-[a-zA-Z]*[CW]$/),
-  bind: callback(/^-x$/),
+  mapfile: callback(["C"]),
+  readarray: callback(["C"]),
+  compgen: wordList,
+  complete: wordList,
+  bind,
   enable,
   hash,
   shopt: ({ words }) =>
     words.some(({ text }) => text === "expand_aliases") ? state(words[0]) : [],
-  // What a program in the language of another shell would do is not read.
-  fc: always,
+  fc: again,
 };

@@ -3,9 +3,9 @@
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { isLong, type OptionGrammar, readOptions } from "../options.js";
 import { partOf, type ShellWord } from "../word.js";
-import { joined } from "./builtins.js";
+import { joined } from "./effects.js";
 import { gitSetting, gitSettingWord } from "./git-config.js";
-import { optionValues } from "./option-code.js";
+import { optionValues } from "./option-values.js";
 
 const kGlobal: OptionGrammar = {
   values: "Cc",
@@ -39,19 +39,23 @@ export function gitWords({ words }: ShellCall): readonly ShellWord[] {
 }
 
 /** Options of a subcommand whose value is a command. */
-const kCommandOptions: Readonly<Record<string, { letters?: string; long?: readonly string[] }>> = {
-  archive: { long: ["exec"] },
-  clone: { letters: "u", long: ["upload-pack"] },
-  difftool: { letters: "x", long: ["extcmd"] },
-  fetch: { long: ["upload-pack"] },
-  "fetch-pack": { long: ["upload-pack", "exec"] },
-  grep: { letters: "O", long: ["open-files-in-pager"] },
-  "ls-remote": { long: ["upload-pack", "exec"] },
-  pull: { long: ["upload-pack"] },
-  push: { long: ["receive-pack", "exec"] },
-  rebase: { letters: "x", long: ["exec"] },
-  "send-email": { long: ["smtp-server", "sendmail-cmd", "to-cmd", "cc-cmd"] },
-  "send-pack": { long: ["receive-pack", "exec"] },
+const kCommandOptions: Readonly<Record<string, readonly string[]>> = {
+  archive: ["exec"],
+  clone: ["u", "upload-pack"],
+  "credential-cache": ["exec"],
+  daemon: ["access-hook"],
+  difftool: ["x", "extcmd"],
+  fetch: ["upload-pack"],
+  "fetch-pack": ["upload-pack", "exec"],
+  grep: ["O", "open-files-in-pager"],
+  instaweb: ["b", "browser", "d", "httpd"],
+  "ls-remote": ["upload-pack", "exec"],
+  pull: ["upload-pack"],
+  push: ["receive-pack", "exec"],
+  rebase: ["x", "exec"],
+  "send-email": ["smtp-server", "sendmail-cmd", "to-cmd", "cc-cmd", "header-cmd"],
+  "send-pack": ["receive-pack", "exec"],
+  shell: ["c"],
 };
 
 function configured(words: readonly ShellWord[]): Effect[] {
@@ -66,16 +70,19 @@ function configured(words: readonly ShellWord[]): Effect[] {
 function subcommand(words: readonly ShellWord[]): Effect[] {
   const [first, second] = words;
   const name = first?.text ?? "";
-  const effects: Effect[] = optionValues(words, kCommandOptions[name] ?? {}).map((word) => ({
+  const effects: Effect[] = optionValues(
+    words,
+    (Object.hasOwn(kCommandOptions, name) && kCommandOptions[name]) || [],
+  ).map((word) => ({
     kind: "code",
     word,
   }));
   if (name === "config") effects.push(...configured(words));
   if (name === "clone" || name === "init") {
-    for (const value of optionValues(words, { letters: "c", long: ["config"] })) {
+    for (const value of optionValues(words, ["c", "config"])) {
       effects.push(...gitSettingWord(value));
     }
-    for (const value of optionValues(words, { long: ["template"] })) {
+    for (const value of optionValues(words, ["template"])) {
       effects.push(...gitSetting("init.templatedir", value));
     }
   }
@@ -88,6 +95,11 @@ function subcommand(words: readonly ShellWord[]): Effect[] {
     );
     if (at > 0 && code) effects.push({ kind: "code", word: code });
   }
+  if (name === "for-each-repo") {
+    const reason = "Which git command runs is only known as it runs.";
+    if (first) effects.push({ kind: "finding", rule: "unread-script", reason, word: first });
+  }
+  if (name === "remote-ext" && words[2]) effects.push({ kind: "code", word: words[2] });
   for (const word of words) {
     const at = word.text.indexOf("ext::");
     if (at >= 0) effects.push({ kind: "code", word: partOf(word, word.text.slice(at + 5)) });

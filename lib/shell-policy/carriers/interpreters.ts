@@ -15,23 +15,31 @@ type Interpreter = {
   readonly instead?: string;
   /** Options with which no program is read. */
   readonly idle?: RegExp;
+  /** Words that hold code besides. */
+  readonly refused?: RegExp;
   /** First operands that mean a program follows (deno eval). */
   readonly command?: RegExp;
 };
 
+const kData = /^(?:--[\w-]+=)?data:/;
 const kIdle = /^(?:-[vVh]+|--version|--help)$/;
 const kNode: Interpreter = {
   inline: "ep",
   inlineLong: ["eval", "print"],
   values: "rC",
   longValues: ["require", "import", "loader", "conditions", "env-file", "title"],
-  idle: /^(?:-[vh]|--version|--help|--test|--run|--v8-options|--watch-path|--build-sea)/,
+  idle: /^(?:-[vhc]|--check|--version|--help|--test|--run|--v8-options|--watch-path|--build-sea)/,
 };
 
 const kInterpreters: Readonly<Record<string, Interpreter>> = {
   python: { inline: "c", values: "WXQ", instead: "m", longValues: ["check-hash-based-pycs"] },
   pypy: { inline: "c", values: "WX", instead: "m" },
-  perl: { inline: "eE", instead: "", idle: /^(?:-[vVh]|-V:.*|--version|--help)$/ },
+  perl: {
+    inline: "eE",
+    instead: "",
+    refused: /^-[mM].*[;({]/,
+    idle: /^(?:-[vVh]|-V:.*|--version|--help)$/,
+  },
   ruby: { inline: "e", values: "rIEC" },
   node: kNode,
   nodejs: kNode,
@@ -46,6 +54,7 @@ const kInterpreters: Readonly<Record<string, Interpreter>> = {
     inline: "rBRE",
     inlineLong: ["run"],
     values: "dcztS",
+    refused: /^(?:-d)?(?:auto_(?:ap|pre)pend_file|allow_url_include|extension|zend_extension)=/,
     instead: "f",
     idle: /^(?:-[vihm]|--version|--info|--ini|--help|--modules|-S)$/,
   },
@@ -53,6 +62,7 @@ const kInterpreters: Readonly<Record<string, Interpreter>> = {
   luajit: { inline: "e", values: "lj" },
   Rscript: { inline: "e" },
   R: { inline: "e", idle: /^(?:CMD|--version|--help)$/ },
+  ipython: { inline: "c" },
   julia: { inline: "eE", inlineLong: ["eval", "print"], values: "LJtp" },
   osascript: { inline: "e", values: "ls" },
   groovy: { inline: "e" },
@@ -71,6 +81,26 @@ function interpreterOf(name: string): Interpreter | undefined {
   if (Object.hasOwn(kInterpreters, name)) return kInterpreters[name];
   const [, base] = kVersion.exec(name) ?? [];
   return base !== undefined && Object.hasOwn(kInterpreters, base) ? kInterpreters[base] : undefined;
+}
+
+/** Modules of Python that run a program from the command line, or ask for one. */
+const kInlineModules = /^(?:timeit|code|codeop|IPython|ipython|ptpython|bpython)(?:\.|$)/;
+/** Those that run another module or script, with options of their own first. */
+const kRunnerModules = /^(?:pdb|trace|cProfile|profile|runpy|coverage|doctest|kernprof)$/;
+
+/** Of `-m`: what the named module runs. */
+function moduleEffects(words: readonly ShellWord[], index: number): Effect[] {
+  const word = words[index];
+  const own = /^-\w*?m(.+)$/.exec(word?.text ?? "")?.[1];
+  const name = own ?? words[index + 1]?.text ?? "";
+  if (word === undefined) return [];
+  if (kInlineModules.test(name)) return inlineCode(word);
+  if (!kRunnerModules.test(name)) return [];
+  const rest = words.slice(own === undefined ? index + 2 : index + 1);
+  if (name === "pdb" && rest.some(({ text }) => /^(?:-c|--command)/.test(text)))
+    return inlineCode(word);
+  const next = rest.findIndex(({ text }) => /^-m/.test(text));
+  return next < 0 ? [] : moduleEffects(rest, next);
 }
 
 function inlineCode(word: ShellWord): Effect[] {
@@ -104,7 +134,7 @@ function carrier(interpreter: Interpreter): Carrier {
     const { words } = call;
     const [command] = words;
     if (command === undefined) return [];
-    const data = words.find(({ text }) => /^(?:--[\w-]+=)?data:/.test(text));
+    const data = words.find(({ text }) => interpreter.refused?.test(text) || kData.test(text));
     if (data) return inlineCode(data);
     let index = 1;
     for (; index < words.length; index++) {
@@ -122,7 +152,9 @@ function carrier(interpreter: Interpreter): Carrier {
       } else {
         const letter = deciding(text, interpreter);
         if (letter !== "" && inline.includes(letter)) return inlineCode(word);
-        if (letter !== "" && instead.includes(letter)) return [];
+        if (letter !== "" && instead.includes(letter)) {
+          return letter === "m" ? moduleEffects(words, index) : [];
+        }
         if (letter !== "" && values.includes(letter) && text.endsWith(letter)) index++;
       }
       if (idle.test(text)) return [];

@@ -3,7 +3,7 @@
 import type { Carrier, Effect } from "../call.js";
 import { type OptionGrammar, readOptions } from "../options.js";
 import { kExpansion, partOf, type ShellWord, unknownWord } from "../word.js";
-import { joined } from "./builtins.js";
+import { joined } from "./effects.js";
 import { inputText } from "./shells.js";
 
 /** With what `{}` stands for in place of it. */
@@ -30,11 +30,16 @@ export const find: Carrier = ({ words }) => {
   return effects;
 };
 
-/** fd: all that follows -x or -X. */
+/** fd: all that follows -x or -X, attached or not. */
 export const fd: Carrier = ({ words }) => {
-  const index = words.findIndex(({ text }) => /^(?:-[xX]|--exec(?:-batch)?)$/.test(text));
-  const inner = words.slice(index + 1).map((word) => filled(word, "{}"));
-  return index > 0 && inner.length > 0 ? [{ kind: "call", words: inner }] : [];
+  const index = words.findIndex(({ text }) => /^(?:-[a-zA-Z]*[xX]|--exec(?:-batch)?)/.test(text));
+  const option = words[index];
+  if (index < 1 || option === undefined) return [];
+  const [, attached = ""] =
+    /^(?:-[a-zA-Z]*?[xX]|--exec(?:-batch)?=?)(.*)$/s.exec(option.text) ?? [];
+  const start = attached === "" ? [] : [partOf(option, attached)];
+  const inner = [...start, ...words.slice(index + 1)].map((word) => filled(word, "{}"));
+  return inner.length > 0 ? [{ kind: "call", words: inner }] : [];
 };
 
 const kXargs: OptionGrammar = {
@@ -193,7 +198,7 @@ export const ssh: Carrier = (call) => {
 };
 
 const kSshCommand =
-  /^\s*(?:proxycommand|localcommand|knownhostscommand|pkcs11provider|securitykeyprovider)\s*[\s=]\s*/i;
+  /^\s*(?:proxycommand|localcommand|knownhostscommand|pkcs11provider|securitykeyprovider|match\s*[\s=]\s*exec)\s*[\s=]\s*/i;
 
 /** `-o ProxyCommand=…` and its like, of ssh, scp and sftp. */
 export function sshOption(name: string, value: ShellWord | undefined): Effect[] {

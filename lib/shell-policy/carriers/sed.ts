@@ -1,7 +1,7 @@
 /** sed programs: the `e` command and the `e` flag of `s` run a shell; `s`, `y` and text are skipped. */
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
-import { readOptions } from "../options.js";
+import { readAllOptions } from "../options.js";
 import { kExpansion, partOf, type ShellWord } from "../word.js";
 import { inputText, isInput } from "./shells.js";
 
@@ -155,9 +155,7 @@ function fileProgram(call: ShellCall, file: ShellWord): ShellWord[] {
 
 export const sed: Carrier = (call) => {
   const { words } = call;
-  const { options: before, end } = readOptions(words, 1, kGrammar);
-  // Options may follow operands.
-  const options = [...before, ...readOptions(words, end + 1, kGrammar).options];
+  const { options, operands } = readAllOptions(words, 1, kGrammar);
   if (options.some(({ name }) => name === "sandbox")) return [];
   const programs = options.flatMap(({ name, value }) => {
     if (value === undefined) return [];
@@ -165,6 +163,6 @@ export const sed: Carrier = (call) => {
     return name === "f" || name === "file" ? fileProgram(call, value) : [];
   });
   const given = options.some(({ name }) => /^(?:e|expression|f|file)$/.test(name));
-  const operand = words[end];
+  const [operand] = operands;
   return (given || operand === undefined ? programs : [operand]).flatMap(effects);
 };

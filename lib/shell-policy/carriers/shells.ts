@@ -47,6 +47,8 @@ export const shellCarrier: Carrier = (call) => {
   const { words } = call;
   const [command] = words;
   if (command === undefined) return [];
+  // Told only to read the script, it runs nothing.
+  if (words[1]?.text === "-n" && words.slice(2).every(({ text }) => !/^[-+]/.test(text))) return [];
   const effects: Effect[] = [];
   let code = false;
   let input = false;

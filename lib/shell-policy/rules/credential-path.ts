@@ -34,9 +34,11 @@ const kSystemNames = [
 
 const kStart = "(?:^|[^\\w.-])";
 const kEnd = "(?![\\w-])";
+/** After the folder of keys. */
+const kPublicKey = "/[\\w-][\\w.-]*\\.pub(?![\\w./-])";
 const kCredential = new RegExp(
   [
-    `${kStart}(?:${kHomeNames.map((name) => name.replaceAll(".", "\\.")).join("|")})${kEnd}(?!\\.\\w)`,
+    `${kStart}(?:${kHomeNames.map((name) => name.replaceAll(".", "\\.")).join("|")})${kEnd}(?!\\.\\w|${kPublicKey})`,
     `${kStart}(?:${kKeyNames.join("|")})${kEnd}(?!\\.pub)`,
     `/etc/(?:${kSystemNames.map((name) => name.replaceAll(".", "\\.")).join("|")})${kEnd}`,
     "/etc/ssh/ssh_host_\\w+_key(?!\\.pub)",

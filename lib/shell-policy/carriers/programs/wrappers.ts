@@ -1,23 +1,8 @@
-/** The options of commands that run the command in their operands, from their manuals. */
+/** Programs that run the command in their operands, with all of their options. */
 
-import type { OptionGrammar } from "../options.js";
+import type { Program, ProgramTable } from "../program.js";
 
-export type Wrapper = OptionGrammar & {
-  /** Operands of its own before the command. */
-  readonly operands?: number;
-  /** It runs none of its operands, and options may also follow them. */
-  readonly permuted?: boolean;
-  /** `NAME=value` operands before the command. */
-  readonly assignments?: boolean;
-  /** Options whose value is read by a shell. */
-  readonly code?: readonly string[];
-  /** Options with which it runs nothing. */
-  readonly idle?: readonly string[];
-  /** Options with which it starts a shell when no command is given. */
-  readonly shell?: readonly string[];
-};
-
-export const kWrappers: Readonly<Record<string, Wrapper>> = {
+const kOperands: ProgramTable = {
   builtin: {},
   busybox: {
     idle: ["list", "list-full", "install", "help"],
@@ -25,6 +10,7 @@ export const kWrappers: Readonly<Record<string, Wrapper>> = {
   },
   toybox: { longFlags: ["long", "help"] },
   catchsegv: {},
+  choom: { values: "np", longValues: ["adjust", "pid"], idle: ["p", "pid"] },
   chronic: { flags: "ev" },
   chroot: { operands: 1, longValues: ["userspec", "groups"], longFlags: ["skip-chdir"] },
   chrt: { operands: 1, values: "TPDp", flags: "abdfimorRGv", idle: ["p", "m"] },
@@ -92,7 +78,16 @@ export const kWrappers: Readonly<Record<string, Wrapper>> = {
       "preserve-credentials",
     ],
   },
-  prlimit: { values: "p", attached: "cdefilmnqrstuvxy", longValues: ["pid"], idle: ["p", "pid"] },
+  prlimit: {
+    values: "po",
+    attached: "cdefilmnqrstuvxy",
+    longValues: ["pid", "output"],
+    longFlags: (
+      "core data nice fsize sigpending memlock rss nofile msgqueue rtprio rttime stack cpu nproc " +
+      "as locks noheadings raw verbose"
+    ).split(" "),
+    idle: ["p", "pid"],
+  },
   proot: { values: "rbqwkv", flags: "0SRi" },
   rlwrap: { flags: "aAcDnoRr" },
   script: {
@@ -125,7 +120,9 @@ export const kWrappers: Readonly<Record<string, Wrapper>> = {
       "selinux-label",
       "apparmor-profile",
     ],
-    longFlags: ["clear-groups", "keep-groups", "init-groups", "no-new-privs", "reset-env", "nnp"],
+    longFlags:
+      "clear-groups keep-groups init-groups no-new-privs reset-env nnp dump list-caps".split(" "),
+    flags: "d",
   },
   setsid: { flags: "cfw", longFlags: ["ctty", "fork", "wait"] },
   stdbuf: { values: "ioe", longValues: ["input", "output", "error"] },
@@ -258,7 +255,17 @@ export const kWrappers: Readonly<Record<string, Wrapper>> = {
       "keep-caps",
     ],
   },
-  valgrind: {},
+  sg: { operands: 1, flags: "l", code: ["c"], values: "c" },
+  newgrp: { operands: 1, flags: "l", code: ["c"], values: "c" },
+  uclampset: { values: "mMp", flags: "asR", idle: ["p", "s"] },
+  ifne: { flags: "n" },
+  ccache: {
+    values: "dFMo",
+    flags: "cCszpVhk",
+    longValues: ["config-path", "dir", "max-files", "max-size", "set-config"],
+    longFlags: ["cleanup", "clear", "show-stats", "zero-stats", "version", "help"],
+  },
+  pkexec: { longValues: ["user"], longFlags: ["version", "help", "disable-internal-agent"] },
   "xvfb-run": {
     values: "efnpsw",
     flags: "a",
@@ -266,3 +273,50 @@ export const kWrappers: Readonly<Record<string, Wrapper>> = {
     longFlags: ["auto-servernum"],
   },
 };
+
+/** Of setarch, under the names of the architectures too. */
+const kArchitecture: Program = {
+  flags: "BFILRSTXZv3h",
+  longFlags: (
+    "32bit fdpic-funcptrs short-inode addr-compat-layout addr-no-randomize whole-seconds " +
+    "sticky-timeouts read-implies-exec mmap-page-zero 3gb 4gb uname-2.6 verbose list show"
+  ).split(" "),
+  idle: ["list", "show"],
+};
+const kArchitectures =
+  "linux32 linux64 i386 i486 i586 i686 x86_64 uname26 arm aarch64 armh ppc ppc64 s390";
+
+/** Wrappers whose options all stand by themselves, with the count of their own operands. */
+const kPlain: Readonly<Record<string, number>> = {
+  eatmydata: 0,
+  torsocks: 0,
+  tsocks: 0,
+  heaptrack: 0,
+  "dbus-launch": 0,
+  zrun: 0,
+  faketime: 1,
+  setlock: 1,
+  envdir: 1,
+  lckdo: 1,
+};
+
+export const kWrappers: ProgramTable = Object.fromEntries([
+  ...Object.entries(kOperands).map(([name, program]) => [name, { runs: "command", ...program }]),
+  ...kArchitectures.split(" ").map((name) => [name, { runs: "command", ...kArchitecture }]),
+  ...Object.entries(kPlain).map(([name, operands]) => [name, { runs: "command", operands }]),
+  ["cross-env", { runs: "command", assignments: true }],
+  ["caffeinate", { runs: "command", flags: "dimsu", values: "tw" }],
+]);
+
+/** Programs whose options are too many to list, before the command in their operands. */
+export const kSomewhere: ProgramTable = Object.fromEntries(
+  (
+    "setarch arch ssh-agent systemd-inhibit systemd-cat bwrap firejail numactl softlimit " +
+    "chpst cgexec proxychains proxychains4 direnv entr watchexec perf rr valgrind " +
+    "screen xterm dtach docker podman nerdctl kubectl lxc incus nix guix toolbox distrobox flatpak volta fnm nvm " +
+    "mise asdf rbenv pyenv rustup hatch pdm tox lerna nx turbo dotnet qemu-x86_64 wine tcpserver " +
+    "ip dotenv dotenvx xcrun run0 corepack nsjail minijail capsh setuidgid sem supervise runsv nix-shell bpftrace"
+  )
+    .split(" ")
+    .map((name) => [name, { runs: "somewhere" } satisfies Program]),
+);

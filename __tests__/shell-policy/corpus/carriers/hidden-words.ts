@@ -1,0 +1,40 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is shell text.
+/** How a word carries a command that only a closer reading shows. */
+
+import type { CarrierCase } from "./case.js";
+
+export const kHiddenWords: readonly CarrierCase[] = [
+  ["sed 's/[/]/x/e' f", "sed 's/[/]/x/g' f"],
+  ["sed 's,[^,],x,e' f", "sed 's,[^,],x,p' f"],
+  ["sed '/[/]/e reboot' f", "sed '/[/]/d' f"],
+  ["sed p f g -e 'e reboot'", "sed -n f g -e p"],
+  ["sed -f - x <<'E'\ne reboot\nE", "sed -f - x <<'E'\np\nE"],
+  ['awk \'{print | "re" "boot"}\'', 'awk \'{print | "so" "rt"}\''],
+  ["awk '{print | (\"reboot\")}'", "awk '{print | (\"sort\")}'"],
+  ['awk \'BEGIN{"re" "boot" | getline}\'', 'awk \'BEGIN{"da" "te" | getline}\''],
+  ["awk 'BEGIN{(\"reboot\") | getline x}'", "awk 'BEGIN{(\"date\") | getline x}'"],
+  ['awk \'/[/]/ {print | "re" "boot"}\'', 'awk \'/[/]/ {print | "so" "rt"}\''],
+  ['awk -f - x <<\'E\'\n{print | "re" "boot"}\nE', "awk -f - x <<'E'\n{print}\nE"],
+  ["mapfile -Creboot a", "mapfile -t a"],
+  ["readarray -c1 -C reboot a", "readarray -t a"],
+  ["compgen -W'$(reboot)'", "compgen -W 'a b'"],
+  ["compgen -Creboot", "compgen -c"],
+  ["complete -Creboot x", "complete -p"],
+  ["bind -x'\"a\":reboot'", "bind -l"],
+  ["hash -p/tmp/evil ls", "hash -r"],
+  ["hash -lp /tmp/evil ls", "hash -l"],
+  ["fc -s", "fc -l"],
+  ["fc -ereboot", "fc -l -5"],
+  ["read x <<< 'a[$(reboot)]'; echo $((x))", "read x <<< 1; echo $((x))"],
+  ["read x <<'E'\na[$(reboot)]\nE\necho $((x))", "read x <<'E'\n1\nE\necho $((x))"],
+  ["echo 'a[$(reboot)]' | { read x; echo $((x)); }", "echo 1 | { read x; echo $((x)); }"],
+  ["for x in 'a[$(reboot)]'; do echo $((x)); done", "for x in 1 2; do echo $((x)); done"],
+  ["set -- 'a[$(reboot)]'; echo $(($1))", "set -- 1; echo $(($1))"],
+  ["set -- 'a[$(reboot)]'; let x=$1", "set -- 1; let x=$1"],
+  ["printf -v x %s 'a[$(reboot)]'; echo $((x))", "printf -v x %s 1; echo $((x))"],
+  ["read x <<< 'a[`reboot`]'; test -v $x", "read x <<< a; test -v $x"],
+  ["read x <<< 'a[$(reboot)]'; echo ${y[x]}", "read x <<< 1; echo ${y[x]}"],
+  ["read x <<< 'a[$(reboot)]'; unset $x", "read x <<< a; unset y"],
+  ["cat {reboot,#,/etc/shadow}", "cat {a,#b,c}"],
+  ["rm -rf {a,{b,{c,{d,{e,{f,/}}}}}}", "rm -rf {a,{b,{c,{d,{e,{f,g}}}}}}"],
+];

@@ -1,0 +1,137 @@
+/** Reads a call by its program's entry in the table of carriers. */
+
+import type { Carrier, Effect, ShellCall } from "../call.js";
+import { readAllOptions, readOptions } from "../options.js";
+import { partOf, type ShellWord } from "../word.js";
+import { finding, inlineCode, joined, unknownOption } from "./effects.js";
+import { optionValues } from "./option-values.js";
+import type { Program } from "./program.js";
+import { inputText, isInput } from "./shells.js";
+import { assignmentIn } from "./variables.js";
+
+/** Index of the command among the words, past assignments and the program's own operands. */
+function commandIndex(
+  words: readonly ShellWord[],
+  end: number,
+  program: Program,
+  effects: Effect[],
+): number {
+  let index = end;
+  if (program.assignments) {
+    if (words[index]?.text === "-") index++;
+    for (let word = words[index]; word; word = words[++index]) {
+      const effect = assignmentIn(word);
+      if (effect === undefined) break;
+      effects.push(effect);
+    }
+  }
+  index += program.operands ?? 0;
+  return words[index]?.text === "--" ? index + 1 : index;
+}
+
+/** Of a program that runs the command in its operands. */
+function commandEffects(words: readonly ShellWord[], start: number, program: Program): Effect[] {
+  const read = program.permuted
+    ? readAllOptions(words, start, program)
+    : readOptions(words, start, program);
+  const { options, end, unknown } = read;
+  const has = (names: readonly string[] = []) => options.some(({ name }) => names.includes(name));
+  const effects: Effect[] = [];
+  if (unknown) effects.push(unknownOption(unknown));
+  const codes = options.flatMap(({ name, value }) =>
+    value && program.code?.includes(name) ? [value] : [],
+  );
+  effects.push(...codes.map((word): Effect => ({ kind: "code", word })));
+  if (has(program.idle)) return effects;
+  const index = commandIndex(words, end, program, effects);
+  // After its own operand one may take code: flock FILE -c CODE.
+  const [command] = words;
+  const code = words[index + 1];
+  if (program.operands && program.code && /^-c$|^--com/.test(words[index]?.text ?? "")) {
+    if (code) effects.push({ kind: "code", word: code });
+  } else if (index < words.length) {
+    effects.push({ kind: "call", words: words.slice(index) });
+  } else if (command && codes.length === 0 && (has(program.shell) || program.shell?.includes(""))) {
+    const reason = "This starts a shell that takes its commands from its input.";
+    effects.push(finding("pipe-to-shell", reason, command));
+  }
+  return effects;
+}
+
+/** The words with the bundle before them (`tar xIf`) as options of their own. */
+function unbundled(words: readonly ShellWord[], letters: string | undefined): readonly ShellWord[] {
+  const [command, bundle, ...rest] = words;
+  if (!letters || !command || !bundle || !/^[A-Za-z]+$/.test(bundle.text)) return words;
+  const options = [...bundle.text].flatMap((letter) => {
+    const option = partOf(bundle, `-${letter}`);
+    const value = letters.includes(letter) ? rest.shift() : undefined;
+    return value ? [option, value] : [option];
+  });
+  return [command, ...options, ...rest];
+}
+
+/** Of options that may stand anywhere, and of which only those that carry something are listed. */
+function optionEffects(all: readonly ShellWord[], program: Program): Effect[] {
+  const words = unbundled(all, program.bundle);
+  const values = (names: readonly string[] = []) =>
+    names.length > 0 ? optionValues(words, names) : [];
+  const effects = values(program.code).map((word): Effect => ({ kind: "code", word }));
+  const loaded = values(program.inline)[0] ?? values(program.inputs).find(isInput);
+  if (loaded) effects.push(inlineCode(loaded));
+  const unread = values(program.scripts).find(
+    ({ text }) => !/^(?:NONE|NORC|DEFAULTS|\/dev\/null)$/.test(text),
+  );
+  if (unread) {
+    const reason = "This names a file of commands that this check does not read.";
+    effects.push(finding("unread-script", reason, unread));
+  }
+  return effects;
+}
+
+function wordEffects(call: ShellCall, program: Program): Effect[] {
+  const { refused, assigns, input } = program;
+  const effects: Effect[] = [];
+  for (const word of refused || assigns ? call.words.slice(1) : []) {
+    if (refused?.test(word.text)) effects.push(inlineCode(word));
+    const [found, code] = assigns?.exec(word.text) ?? [];
+    if (found !== undefined) effects.push({ kind: "code", word: partOf(word, code ?? "") });
+  }
+  if (input === undefined) return effects;
+  const read = inputText(call);
+  const texts = [...(typeof read === "object" ? [read] : []), ...call.piped()];
+  const bad = texts.find(({ text, literal }) => !literal || input.test(text));
+  const piped = program.pipe && texts.length === 0 && call.upstream().length > 0;
+  const blamed = bad ?? (piped ? call.words[0] : undefined);
+  return blamed ? [...effects, inlineCode(blamed)] : effects;
+}
+
+function operandEffects(call: ShellCall, start: number, program: Program): Effect[] {
+  const { words } = call;
+  if (program.runs === "command") return commandEffects(words, start, program);
+  const effects = optionEffects(words, program);
+  if (program.runs === "somewhere") {
+    effects.push({ kind: "perhaps", words: words.slice(start) });
+  } else if (program.runs !== undefined) {
+    const { options, end } = readOptions(words, start, program);
+    if (options.some(({ name }) => program.idle?.includes(name))) return effects;
+    const rest = words.slice(end + (program.operands ?? 0));
+    const code = program.runs === "lines" ? rest : [joined(rest)];
+    for (const word of code) if (word) effects.push({ kind: "code", word });
+  }
+  return effects;
+}
+
+function effectsOf(call: ShellCall, start: number, program: Program): Effect[] {
+  const { words } = call;
+  const effects = operandEffects(call, start, program);
+  if (program.subcommands === undefined) return effects;
+  const { end } = readOptions(words, start, program);
+  const name = words[end]?.text ?? "";
+  const sub = Object.hasOwn(program.subcommands, name) ? program.subcommands[name] : undefined;
+  if (sub === undefined) return effects;
+  return [...effects, ...wordEffects(call, sub), ...effectsOf(call, end + 1, sub)];
+}
+
+export function programCarrier(program: Program): Carrier {
+  return (call) => [...wordEffects(call, program), ...effectsOf(call, 1, program)];
+}
