@@ -2,9 +2,9 @@
 
 import type { Assignment, Redirection } from "unbash";
 import type { Budget } from "./budget.js";
-import { type Place, positionIn } from "./place.js";
+import { type Place, positionIn } from "./script/place.js";
+import { type ShellWord, shellWords } from "./script/word.js";
 import type { ShellFinding } from "./verdict.js";
-import { type ShellWord, shellWords } from "./word.js";
 
 export type ShellRedirect = {
   /** `<<` also for `<<-`. */

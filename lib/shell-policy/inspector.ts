@@ -18,13 +18,13 @@ import { carrierOf } from "./carriers/index.js";
 import { Findings } from "./findings.js";
 import { Judge } from "./judge.js";
 import { beyondLimits, kCallSteps, kGlobSteps, kParseSteps, kWordSteps } from "./limits.js";
-import { kTopPlace, type Place, positionIn } from "./place.js";
 import type { ShellSettings } from "./policy.js";
-import { hidesSubscript, type SyntaxHazard } from "./syntax.js";
+import { kTopPlace, type Place, positionIn } from "./script/place.js";
+import { hidesSubscript, type SyntaxHazard } from "./script/syntax.js";
+import { type ScriptVisitor, walk } from "./script/walk.js";
+import { type ShellWord, shellWords } from "./script/word.js";
 import { variableCode } from "./variable.js";
 import type { ShellVerdict } from "./verdict.js";
-import { type ScriptVisitor, walk } from "./walk.js";
-import { type ShellWord, shellWords } from "./word.js";
 import { WorkingDirectory } from "./working-directory.js";
 
 export class Inspector implements ScriptVisitor {

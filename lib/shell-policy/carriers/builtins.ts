@@ -1,8 +1,8 @@
 /** Builtins that run strings, or change what later words mean. */
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
-import { hidesSubscript } from "../syntax.js";
-import { kExpansion, partOf, type ShellWord } from "../word.js";
+import { hidesSubscript } from "../script/syntax.js";
+import { kExpansion, partOf, type ShellWord } from "../script/word.js";
 import { joined } from "./effects.js";
 import { optionReader } from "./option-values.js";
 import { fromInput, inputText, isInput } from "./shells.js";

@@ -2,7 +2,7 @@
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { isLong, type OptionGrammar, readOptions } from "../options.js";
-import { partOf, type ShellWord } from "../word.js";
+import { partOf, type ShellWord } from "../script/word.js";
 import { joined } from "./effects.js";
 import { gitSetting, gitSettingWord } from "./git-config.js";
 import { type OptionReader, optionReader } from "./option-values.js";

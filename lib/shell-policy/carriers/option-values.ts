@@ -1,7 +1,7 @@
 /** The values of some options of a program, wherever they stand among words that are not known. */
 
 import { isLong } from "../options.js";
-import { partOf, type ShellWord } from "../word.js";
+import { partOf, type ShellWord } from "../script/word.js";
 
 /**
  * Finds the values of the named options, with `=value`, attached, or in the next word. A name is

@@ -1,6 +1,6 @@
 /** Words of a program of which nothing is known that may name a command for it to run. */
 
-import { partOf, type ShellWord } from "../word.js";
+import { partOf, type ShellWord } from "../script/word.js";
 
 /** Names of commands that are more often a program's own word: `tool test`, `tool --type file`. */
 const kOwnWords = new Set(

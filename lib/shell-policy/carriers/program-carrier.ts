@@ -2,7 +2,7 @@
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { readAllOptions, readOptions } from "../options.js";
-import { partOf, type ShellWord } from "../word.js";
+import { partOf, type ShellWord } from "../script/word.js";
 import { finding, inlineCode, joined, unknownOption } from "./effects.js";
 import { type OptionReader, optionReader } from "./option-values.js";
 import type { Program } from "./program.js";
