@@ -46,7 +46,7 @@ export const tmux: Carrier = ({ words }) => {
   });
   if (quiet) return [];
   return [
-    { kind: "perhaps", words: words.slice(index + 1) },
+    { kind: "perhaps", words: words.slice(index + 1), certain: false },
     { kind: "code", word: last },
   ];
 };

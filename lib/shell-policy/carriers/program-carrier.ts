@@ -30,7 +30,8 @@ function commandIndex(
 }
 
 /** Of a program that runs the command in its operands. */
-function commandEffects(words: readonly ShellWord[], start: number, program: Program): Effect[] {
+function commandEffects(words: readonly ShellWord[], from: number, program: Program): Effect[] {
+  const start = program.first?.test(words[from]?.text ?? "") ? from + 1 : from;
   const read = program.permuted
     ? readAllOptions(words, start, program)
     : readOptions(words, start, program);
@@ -139,8 +140,9 @@ class ProgramReader {
     const program = this.#program;
     if (program.runs === "command") return commandEffects(words, start, program);
     const effects = this.#options(words);
-    if (program.runs === "somewhere") {
-      effects.push({ kind: "perhaps", words: words.slice(start) });
+    if (program.runs === "somewhere" || program.runs === "wrapped") {
+      const certain = program.runs === "wrapped";
+      effects.push({ kind: "perhaps", words: words.slice(start), certain });
     } else if (program.runs !== undefined) {
       const { options, end } = readOptions(words, start, program);
       if (options.some(({ name }) => program.idle?.includes(name))) return effects;
