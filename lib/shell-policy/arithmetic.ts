@@ -5,8 +5,8 @@
 
 import type { ShellCall } from "./call.js";
 import type { Findings } from "./findings.js";
-import { hidesSubscript } from "./syntax.js";
-import type { ShellWord } from "./word.js";
+import { hidesSubscript } from "./script/syntax.js";
+import type { ShellWord } from "./script/word.js";
 
 /** Builtins that read the name of a variable, or arithmetic, in what their words expand to. */
 const kReaders = new Set(

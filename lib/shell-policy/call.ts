@@ -2,9 +2,9 @@
 
 import type { Assignment, Redirection } from "unbash";
 import type { Budget } from "./budget.js";
-import { type Place, positionIn } from "./place.js";
+import { type Place, positionIn } from "./script/place.js";
+import { type ShellWord, shellWords } from "./script/word.js";
 import type { ShellFinding } from "./verdict.js";
-import { type ShellWord, shellWords } from "./word.js";
 
 export type ShellRedirect = {
   /** `<<` also for `<<-`. */
@@ -30,8 +30,8 @@ export type ShellCall = {
 /** What a call does beyond running its command word; found by carriers, judged by the inspector. */
 export type Effect =
   | { readonly kind: "call"; readonly words: readonly ShellWord[] }
-  /** Words of which one may begin a command; those before it are the program's own. */
-  | { readonly kind: "perhaps"; readonly words: readonly ShellWord[] }
+  /** Words of which one may begin a command, or surely does; those before are the program's own. */
+  | { readonly kind: "perhaps"; readonly words: readonly ShellWord[]; readonly certain: boolean }
   /** A string that a shell will read. */
   | { readonly kind: "code"; readonly word: ShellWord }
   | { readonly kind: "variable"; readonly name: string; readonly value: ShellWord }

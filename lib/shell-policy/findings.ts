@@ -4,8 +4,8 @@
  */
 
 import type { ShellSettings } from "./policy.js";
+import { printable, type ShellWord } from "./script/word.js";
 import type { ShellAllowlistRule, ShellFinding, ShellVerdict } from "./verdict.js";
-import { printable, type ShellWord } from "./word.js";
 
 export type Rule = ShellFinding["rule"];
 

@@ -18,13 +18,13 @@ import { carrierOf } from "./carriers/index.js";
 import { Findings } from "./findings.js";
 import { Judge } from "./judge.js";
 import { beyondLimits, kCallSteps, kGlobSteps, kParseSteps, kWordSteps } from "./limits.js";
-import { kTopPlace, type Place, positionIn } from "./place.js";
 import type { ShellSettings } from "./policy.js";
-import { hidesSubscript, type SyntaxHazard } from "./syntax.js";
+import { kTopPlace, type Place, positionIn } from "./script/place.js";
+import { hidesSubscript, type SyntaxHazard } from "./script/syntax.js";
+import { type ScriptVisitor, walk } from "./script/walk.js";
+import { type ShellWord, shellWords } from "./script/word.js";
 import { variableCode } from "./variable.js";
 import type { ShellVerdict } from "./verdict.js";
-import { type ScriptVisitor, walk } from "./walk.js";
-import { type ShellWord, shellWords } from "./word.js";
 import { WorkingDirectory } from "./working-directory.js";
 
 export class Inspector implements ScriptVisitor {
@@ -222,13 +222,9 @@ export class Inspector implements ScriptVisitor {
       case "call":
         this.#call(effect.words, call.redirects, place);
         return;
-      case "perhaps": {
-        const found = this.#judge.commandAmong([...call.words.slice(0, 1), ...effect.words]);
-        if (found === undefined) return;
-        const [, ...after] = effect.words.slice(found.index - 1);
-        this.#call([found.word, ...after], call.redirects, place);
+      case "perhaps":
+        this.#perhaps(effect.words, effect.certain, call, place);
         return;
-      }
       case "code":
         this.#code(effect.word, place);
         return;
@@ -238,6 +234,18 @@ export class Inspector implements ScriptVisitor {
       case "finding":
         this.#findings.add(effect.rule, effect.reason, effect.word);
     }
+  }
+
+  #perhaps(words: readonly ShellWord[], certain: boolean, call: ShellCall, place: Place): void {
+    const found = this.#judge.commandAmong([...call.words.slice(0, 1), ...words]);
+    if (found) {
+      const [, ...after] = words.slice(found.index - 1);
+      this.#call([found.word, ...after], call.redirects, place);
+      return;
+    }
+    const operand = certain ? words.find(({ text }) => !text.startsWith("-")) : undefined;
+    const reason = "This check can't tell which command the program runs.";
+    if (operand) this.#findings.add("unknown-option", reason, operand);
   }
 
   #code(word: ShellWord, place: Place): void {

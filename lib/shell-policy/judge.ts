@@ -13,8 +13,8 @@ import { isDevice } from "./rules/disk-write.js";
 import { rulesOf } from "./rules/index.js";
 import { kNetworkFile, kNetworkPrograms } from "./rules/reverse-shell.js";
 import { kKernelFile } from "./rules/system.js";
+import type { ShellWord } from "./script/word.js";
 import { variableFinding } from "./variable.js";
-import type { ShellWord } from "./word.js";
 
 /** Their words are text for people, in which a path is no more than its name. */
 const kSpeech = new Set(["echo", "printf", "git", "gh"]);

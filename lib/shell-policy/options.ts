@@ -3,7 +3,7 @@
  * `--name=value`, abbreviated long names, `--`.
  */
 
-import { kExpansion, partOf, type ShellWord } from "./word.js";
+import { kExpansion, partOf, type ShellWord } from "./script/word.js";
 
 export type OptionGrammar = {
   /** Letters that take a value. */

@@ -1,6 +1,6 @@
 /** Paths as text: nothing is looked up, `~` is a folder like any other. Also for globs' marks. */
 
-import { kAnyCharacter, kAnyText, kExpansion } from "./word.js";
+import { kAnyCharacter, kAnyText, kExpansion } from "./script/word.js";
 
 /** Without empty, `.` and `..` segments and without a slash at the end; `/` stays. */
 export function normalized(path: string): string {

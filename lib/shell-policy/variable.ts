@@ -1,7 +1,7 @@
 /** Variables that change which code a command loads or runs. */
 
 import type { Effect } from "./call.js";
-import { partOf, type ShellWord } from "./word.js";
+import { partOf, type ShellWord } from "./script/word.js";
 
 export type VariableFinding = {
   readonly rule: "loader-variable" | "search-path";

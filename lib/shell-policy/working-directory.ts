@@ -1,7 +1,7 @@
 /** The folder that literal `cd`s of a script have led to, as far as it can be told. */
 
 import { resolved } from "./path.js";
-import type { ShellWord } from "./word.js";
+import type { ShellWord } from "./script/word.js";
 
 export class WorkingDirectory {
   #path: string | undefined;

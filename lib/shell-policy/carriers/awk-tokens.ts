@@ -78,6 +78,8 @@ function divides(last: AwkToken | undefined): boolean | "perhaps" {
 export function awkTokens(text: string, brackets: boolean): AwkTokens {
   const tokens: AwkToken[] = [];
   let ambiguous = false;
+  /** No pattern ends before this, so that no line is searched again and again. */
+  let searched = 0;
   let at = 0;
   while (at < text.length) {
     if (text[at] === '"') {
@@ -88,7 +90,12 @@ export function awkTokens(text: string, brackets: boolean): AwkTokens {
     }
     if (text[at] === "/") {
       const dividing = divides(tokens.at(-1));
-      const end = dividing === true ? undefined : patternEnd(text, at, brackets);
+      const search = dividing !== true && at >= searched;
+      const end = search ? patternEnd(text, at, brackets) : undefined;
+      if (search && end === undefined) {
+        const line = text.indexOf("\n", at);
+        searched = line < 0 ? text.length : line;
+      }
       if (dividing === "perhaps" && end !== undefined) ambiguous = true;
       if (dividing === false && end === undefined) ambiguous = true;
       if (dividing === false && end !== undefined) {

@@ -2,7 +2,7 @@
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { readOptions } from "../options.js";
-import { kExpansion, partOf, type ShellWord } from "../word.js";
+import { kExpansion, partOf, type ShellWord } from "../script/word.js";
 import { type AwkToken, awkTokens } from "./awk-tokens.js";
 import { inputText, isInput } from "./shells.js";
 

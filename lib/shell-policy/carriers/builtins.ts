@@ -1,10 +1,10 @@
 /** Builtins that run strings, or change what later words mean. */
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
-import { hidesSubscript } from "../syntax.js";
-import { kExpansion, partOf, type ShellWord } from "../word.js";
+import { hidesSubscript } from "../script/syntax.js";
+import { kExpansion, partOf, type ShellWord } from "../script/word.js";
 import { joined } from "./effects.js";
-import { optionValues } from "./option-values.js";
+import { optionReader } from "./option-values.js";
 import { fromInput, inputText, isInput } from "./shells.js";
 import { assignmentIn } from "./variables.js";
 
@@ -95,16 +95,19 @@ const printfTo: Carrier = (call) => (/^-v/.test(call.words[1]?.text ?? "") ? set
 
 /** Commands with options whose value is run when something happens. */
 function callback(letters: readonly string[]): Carrier {
+  const read = optionReader(letters);
   return (call) => [
     ...setters(call),
-    ...optionValues(call.words, letters).map((word): Effect => ({ kind: "code", word })),
+    ...read(call.words).map((word): Effect => ({ kind: "code", word })),
   ];
 }
 
 /** A list of words in which the shell runs substitutions, whatever quotes were around it. */
+const kWords = optionReader(["W"]);
+const kAction = callback(["C", "F"]);
 const wordList: Carrier = (call) => [
-  ...callback(["C", "F"])(call),
-  ...optionValues(call.words, ["W"])
+  ...kAction(call),
+  ...kWords(call.words)
     .filter(({ text, literal }) => !literal || /\$[({]|`/.test(text))
     .map((word): Effect => {
       const reason = "The shell runs the substitutions in these words.";
@@ -113,8 +116,9 @@ const wordList: Carrier = (call) => [
 ];
 
 /** `-x` binds a key to a command. */
+const kKey = optionReader(["x"]);
 const bind: Carrier = ({ words }) =>
-  optionValues(words, ["x"]).map(
+  kKey(words).map(
     (word): Effect => ({
       kind: "code",
       word: partOf(word, word.text.replace(/^\s*"[^"]*"\s*:?/, "")),
@@ -122,9 +126,10 @@ const bind: Carrier = ({ words }) =>
   );
 
 /** Runs again what was run before, or an editor on it. */
+const kEditor = optionReader(["e"]);
 const again: Carrier = ({ words }) => {
   if (words.some(({ text }) => /^-[a-z]*l/.test(text))) return [];
-  const editor = optionValues(words, ["e"]).filter(({ text }) => text !== "-");
+  const editor = kEditor(words).filter(({ text }) => text !== "-");
   return [...state(words[0]), ...editor.map((word): Effect => ({ kind: "code", word }))];
 };
 

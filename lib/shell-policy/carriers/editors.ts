@@ -2,14 +2,16 @@
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { inlineCode } from "./effects.js";
-import { optionValues } from "./option-values.js";
+import { optionReader } from "./option-values.js";
 import { inputText } from "./shells.js";
 
 const kVim =
   /!|\bsystem(?:list)?\s*\(|\bterm(?:inal)?\b|\bjobstart|\b(?:py3?|pyx?|python[3x]?|lua|luado|ruby|rubydo|perl|perldo|tcl|mz|mzscheme|source|so|make|grep|exe|execute|call)\b/;
 
+const kVimCommands = optionReader(["c", "cmd"]);
+
 export const vim: Carrier = ({ words }) => {
-  const commands = optionValues(words, ["c", "cmd"]);
+  const commands = kVimCommands(words);
   const plus = words.slice(1).filter(({ text }) => /^\+[^\d/]/.test(text));
   const bad = [...commands, ...plus].find(({ text, literal }) => !literal || kVim.test(text));
   return bad ? [inlineCode(bad)] : [];
@@ -18,19 +20,12 @@ export const vim: Carrier = ({ words }) => {
 const kGdb =
   /^\s*(?:!|shell\b|she\b|pipe\b|\||python|py\b|pi\b|guile|gu\b|call\b|source\b|so\b|compile\b|platform\s+shell|script\b|command\s+script|print\b.*system)/;
 
+const kGdbCommands = optionReader(
+  "-ex -iex eval-command init-eval-command ex iex o O one-line".split(" "),
+);
+
 export const gdb: Carrier = ({ words }) => {
-  const names = [
-    "-ex",
-    "-iex",
-    "eval-command",
-    "init-eval-command",
-    "ex",
-    "iex",
-    "o",
-    "O",
-    "one-line",
-  ];
-  const bad = optionValues(words, names).find(({ text, literal }) => !literal || kGdb.test(text));
+  const bad = kGdbCommands(words).find(({ text, literal }) => !literal || kGdb.test(text));
   const at = words.findIndex(({ text }) => text === "--args");
   const effects: Effect[] = bad ? [inlineCode(bad)] : [];
   if (at > 0 && words[at + 1]) effects.push({ kind: "call", words: words.slice(at + 1) });
@@ -51,7 +46,7 @@ export const tmux: Carrier = ({ words }) => {
   });
   if (quiet) return [];
   return [
-    { kind: "perhaps", words: words.slice(index + 1) },
+    { kind: "perhaps", words: words.slice(index + 1), certain: false },
     { kind: "code", word: last },
   ];
 };

@@ -1,8 +1,8 @@
 /** Effects that several carriers find. */
 
 import type { Effect } from "../call.js";
+import type { ShellWord } from "../script/word.js";
 import type { ShellFinding } from "../verdict.js";
-import type { ShellWord } from "../word.js";
 
 export function finding(rule: ShellFinding["rule"], reason: string, word: ShellWord): Effect {
   return { kind: "finding", rule, reason, word };

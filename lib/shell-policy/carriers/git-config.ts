@@ -1,7 +1,7 @@
 /** git configuration that names commands: given by -c, by `git config` or when cloning. */
 
 import type { Effect } from "../call.js";
-import { partOf, type ShellWord } from "../word.js";
+import { partOf, type ShellWord } from "../script/word.js";
 
 const kCommandKeys =
   /^(?:tar\..+\.command|hook\..+\.command|core\.(?:pager|editor|sshcommand|fsmonitor|gitproxy|askpass|alternaterefscommand)|pager\..+|diff\.(?:.+\.)?(?:command|textconv|external)|filter\..+\.(?:clean|smudge|process)|merge\..+\.driver|(?:diff|merge)tool\..+\.(?:cmd|path)|credential\.(?:.+\.)?helper|gpg\.(?:.+\.)?(?:program|defaultkeycommand)|sequence\.editor|uploadpack\.packobjectshook|remote\..+\.(?:uploadpack|receivepack|vcs)|(?:browser|man|guitool)\..+\.(?:cmd|path)|interactive\.difffilter|sendemail\.(?:smtpserver|tocmd|cccmd|sendmailcmd)|trailer\..+\.(?:command|cmd)|web\.browser|receive\.procreceiverefs|submodule\..+\.update|instaweb\.(?:httpd|browser)|imap\.tunnel|core\.hookspath|init\.templatedir|ssh\.variant)$/;

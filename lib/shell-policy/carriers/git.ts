@@ -2,10 +2,10 @@
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { isLong, type OptionGrammar, readOptions } from "../options.js";
-import { partOf, type ShellWord } from "../word.js";
+import { partOf, type ShellWord } from "../script/word.js";
 import { joined } from "./effects.js";
 import { gitSetting, gitSettingWord } from "./git-config.js";
-import { optionValues } from "./option-values.js";
+import { type OptionReader, optionReader } from "./option-values.js";
 
 const kGlobal: OptionGrammar = {
   values: "Cc",
@@ -39,24 +39,28 @@ export function gitWords({ words }: ShellCall): readonly ShellWord[] {
 }
 
 /** Options of a subcommand whose value is a command. */
-const kCommandOptions: Readonly<Record<string, readonly string[]>> = {
-  archive: ["exec"],
-  clone: ["u", "upload-pack"],
-  "credential-cache": ["exec"],
-  daemon: ["access-hook"],
-  difftool: ["x", "extcmd"],
-  fetch: ["upload-pack"],
-  "fetch-pack": ["upload-pack", "exec"],
-  grep: ["O", "open-files-in-pager"],
-  instaweb: ["b", "browser", "d", "httpd"],
-  "ls-remote": ["upload-pack", "exec"],
-  pull: ["upload-pack"],
-  push: ["receive-pack", "exec"],
-  rebase: ["x", "exec"],
-  "send-email": ["smtp-server", "sendmail-cmd", "to-cmd", "cc-cmd", "header-cmd"],
-  "send-pack": ["receive-pack", "exec"],
-  shell: ["c"],
-};
+const kCommandOptions: ReadonlyMap<string, OptionReader> = new Map(
+  Object.entries({
+    archive: ["exec"],
+    clone: ["u", "upload-pack"],
+    "credential-cache": ["exec"],
+    daemon: ["access-hook"],
+    difftool: ["x", "extcmd"],
+    fetch: ["upload-pack"],
+    "fetch-pack": ["upload-pack", "exec"],
+    grep: ["O", "open-files-in-pager"],
+    instaweb: ["b", "browser", "d", "httpd"],
+    "ls-remote": ["upload-pack", "exec"],
+    pull: ["upload-pack"],
+    push: ["receive-pack", "exec"],
+    rebase: ["x", "exec"],
+    "send-email": ["smtp-server", "sendmail-cmd", "to-cmd", "cc-cmd", "header-cmd"],
+    "send-pack": ["receive-pack", "exec"],
+    shell: ["c"],
+  }).map(([name, options]) => [name, optionReader(options)]),
+);
+const kConfig = optionReader(["c", "config"]);
+const kTemplate = optionReader(["template"]);
 
 function configured(words: readonly ShellWord[]): Effect[] {
   const rest = words.slice(1).filter(({ text }) => !/^(?:-|set$|get$)/.test(text));
@@ -70,19 +74,14 @@ function configured(words: readonly ShellWord[]): Effect[] {
 function subcommand(words: readonly ShellWord[]): Effect[] {
   const [first, second] = words;
   const name = first?.text ?? "";
-  const effects: Effect[] = optionValues(
-    words,
-    (Object.hasOwn(kCommandOptions, name) && kCommandOptions[name]) || [],
-  ).map((word) => ({
-    kind: "code",
-    word,
-  }));
+  const commands = kCommandOptions.get(name)?.(words) ?? [];
+  const effects = commands.map((word): Effect => ({ kind: "code", word }));
   if (name === "config") effects.push(...configured(words));
   if (name === "clone" || name === "init") {
-    for (const value of optionValues(words, ["c", "config"])) {
+    for (const value of kConfig(words)) {
       effects.push(...gitSettingWord(value));
     }
-    for (const value of optionValues(words, ["template"])) {
+    for (const value of kTemplate(words)) {
       effects.push(...gitSetting("init.templatedir", value));
     }
   }

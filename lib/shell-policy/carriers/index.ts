@@ -11,14 +11,15 @@ import type { Program } from "./program.js";
 import { programCarrier } from "./program-carrier.js";
 import { kBuilders } from "./programs/builders.js";
 import { kInert } from "./programs/inert.js";
+import { kLaunchers } from "./programs/launchers.js";
 import { kRunners } from "./programs/runners.js";
 import { kTools } from "./programs/tools.js";
-import { kSomewhere, kWrappers } from "./programs/wrappers.js";
+import { kWrappers } from "./programs/wrappers.js";
 import { sed } from "./sed.js";
 import { shellCarrier } from "./shells.js";
 
 const kTable: readonly (readonly [string, Program])[] = [
-  ...Object.entries(kSomewhere),
+  ...Object.entries(kLaunchers),
   ...Object.entries(kWrappers),
   ...Object.entries(kRunners),
   ...Object.entries(kBuilders),

@@ -1,7 +1,7 @@
 /** Interpreters: programs given in the command line or through a pipe can't be judged as shell can. */
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
-import type { ShellWord } from "../word.js";
+import type { ShellWord } from "../script/word.js";
 import { fromInput, inputText, isInput } from "./shells.js";
 
 type Interpreter = {

@@ -2,7 +2,7 @@
 
 import type { Carrier, Effect } from "../call.js";
 import { type OptionGrammar, readOptions } from "../options.js";
-import { kExpansion, partOf, type ShellWord, unknownWord } from "../word.js";
+import { kExpansion, partOf, type ShellWord, unknownWord } from "../script/word.js";
 import { joined } from "./effects.js";
 import { inputText } from "./shells.js";
 

@@ -1,6 +1,6 @@
 /** Words of a program of which nothing is known that may name a command for it to run. */
 
-import { partOf, type ShellWord } from "../word.js";
+import { partOf, type ShellWord } from "../script/word.js";
 
 /** Names of commands that are more often a program's own word: `tool test`, `tool --type file`. */
 const kOwnWords = new Set(
@@ -17,8 +17,9 @@ const kOwnWords = new Set(
 /** What of a word would name the command, and whether it has arguments of its own with it. */
 function named(word: ShellWord): { text: string; line: boolean } {
   const { text } = word;
-  const value = text.startsWith("-") ? text.slice(text.indexOf("=") + 1 || text.length) : text;
-  const [first = ""] = value.trimStart().split(/\s/, 1);
+  const assigned = /^-*[\w.-]+=/.exec(text)?.[0] ?? "";
+  const value = text.slice(text.startsWith("-") && assigned === "" ? text.length : assigned.length);
+  const [first = ""] = value.trimStart().split(/[\s;&|]/, 1);
   return { text: first, line: first.length < value.trim().length };
 }
 
@@ -30,7 +31,10 @@ export function possibleCommands(
     const before = words[index - 1]?.text ?? "";
     const { text, line } = named(word);
     const own =
-      index < 2 || (before.startsWith("-") && before !== "--") || word.text.startsWith("-");
+      index < 2 ||
+      (before.startsWith("-") && before !== "--") ||
+      word.text.startsWith("-") ||
+      word.text.includes("=");
     if (index === 0 || text === "" || (own && !line && kOwnWords.has(text))) return [];
     return [{ word: partOf(word, text), index }];
   });

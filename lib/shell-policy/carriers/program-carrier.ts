@@ -2,9 +2,9 @@
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { readAllOptions, readOptions } from "../options.js";
-import { partOf, type ShellWord } from "../word.js";
+import { partOf, type ShellWord } from "../script/word.js";
 import { finding, inlineCode, joined, unknownOption } from "./effects.js";
-import { optionValues } from "./option-values.js";
+import { type OptionReader, optionReader } from "./option-values.js";
 import type { Program } from "./program.js";
 import { inputText, isInput } from "./shells.js";
 import { assignmentIn } from "./variables.js";
@@ -30,7 +30,8 @@ function commandIndex(
 }
 
 /** Of a program that runs the command in its operands. */
-function commandEffects(words: readonly ShellWord[], start: number, program: Program): Effect[] {
+function commandEffects(words: readonly ShellWord[], from: number, program: Program): Effect[] {
+  const start = program.first?.test(words[from]?.text ?? "") ? from + 1 : from;
   const read = program.permuted
     ? readAllOptions(words, start, program)
     : readOptions(words, start, program);
@@ -70,26 +71,9 @@ function unbundled(words: readonly ShellWord[], letters: string | undefined): re
   return [command, ...options, ...rest];
 }
 
-/** Of options that may stand anywhere, and of which only those that carry something are listed. */
-function optionEffects(all: readonly ShellWord[], program: Program): Effect[] {
-  const words = unbundled(all, program.bundle);
-  const values = (names: readonly string[] = []) =>
-    names.length > 0 ? optionValues(words, names) : [];
-  const effects = values(program.code).map((word): Effect => ({ kind: "code", word }));
-  const loaded = values(program.inline)[0] ?? values(program.inputs).find(isInput);
-  if (loaded) effects.push(inlineCode(loaded));
-  const unread = values(program.scripts).find(
-    ({ text }) => !/^(?:NONE|NORC|DEFAULTS|\/dev\/null)$/.test(text),
-  );
-  if (unread) {
-    const reason = "This names a file of commands that this check does not read.";
-    effects.push(finding("unread-script", reason, unread));
-  }
-  return effects;
-}
-
 function wordEffects(call: ShellCall, program: Program): Effect[] {
   const { refused, assigns, input } = program;
+  if (!refused && !assigns && !input) return [];
   const effects: Effect[] = [];
   for (const word of refused || assigns ? call.words.slice(1) : []) {
     if (refused?.test(word.text)) effects.push(inlineCode(word));
@@ -105,33 +89,72 @@ function wordEffects(call: ShellCall, program: Program): Effect[] {
   return blamed ? [...effects, inlineCode(blamed)] : effects;
 }
 
-function operandEffects(call: ShellCall, start: number, program: Program): Effect[] {
-  const { words } = call;
-  if (program.runs === "command") return commandEffects(words, start, program);
-  const effects = optionEffects(words, program);
-  if (program.runs === "somewhere") {
-    effects.push({ kind: "perhaps", words: words.slice(start) });
-  } else if (program.runs !== undefined) {
-    const { options, end } = readOptions(words, start, program);
-    if (options.some(({ name }) => program.idle?.includes(name))) return effects;
-    const rest = words.slice(end + (program.operands ?? 0));
-    const code = program.runs === "lines" ? rest : [joined(rest)];
-    for (const word of code) if (word) effects.push({ kind: "code", word });
-  }
-  return effects;
-}
+/** An entry of the table, ready to read calls by it. */
+class ProgramReader {
+  readonly #program: Program;
+  readonly #code: OptionReader;
+  readonly #inline: OptionReader;
+  readonly #inputs: OptionReader;
+  readonly #scripts: OptionReader;
+  readonly #subcommands: ReadonlyMap<string, ProgramReader>;
 
-function effectsOf(call: ShellCall, start: number, program: Program): Effect[] {
-  const { words } = call;
-  const effects = operandEffects(call, start, program);
-  if (program.subcommands === undefined) return effects;
-  const { end } = readOptions(words, start, program);
-  const name = words[end]?.text ?? "";
-  const sub = Object.hasOwn(program.subcommands, name) ? program.subcommands[name] : undefined;
-  if (sub === undefined) return effects;
-  return [...effects, ...wordEffects(call, sub), ...effectsOf(call, end + 1, sub)];
+  constructor(program: Program) {
+    this.#program = program;
+    this.#code = optionReader(program.code ?? []);
+    this.#inline = optionReader(program.inline ?? []);
+    this.#inputs = optionReader(program.inputs ?? []);
+    this.#scripts = optionReader(program.scripts ?? []);
+    const subcommands = Object.entries(program.subcommands ?? {});
+    this.#subcommands = new Map(subcommands.map(([name, each]) => [name, new ProgramReader(each)]));
+  }
+
+  /** What the program does with the words from `start` on. */
+  effects(call: ShellCall, start: number): Effect[] {
+    const { words } = call;
+    const effects = [...wordEffects(call, this.#program), ...this.#operands(words, start)];
+    if (this.#subcommands.size === 0) return effects;
+    const { end } = readOptions(words, start, this.#program);
+    const subcommand = this.#subcommands.get(words[end]?.text ?? "");
+    return subcommand ? [...effects, ...subcommand.effects(call, end + 1)] : effects;
+  }
+
+  /** Of options that may stand anywhere, and of which only those that carry something are listed. */
+  #options(all: readonly ShellWord[]): Effect[] {
+    const { code, inline, inputs, scripts, bundle } = this.#program;
+    if (!code && !inline && !inputs && !scripts) return [];
+    const words = unbundled(all, bundle);
+    const effects = this.#code(words).map((word): Effect => ({ kind: "code", word }));
+    const loaded = this.#inline(words)[0] ?? this.#inputs(words).find(isInput);
+    if (loaded) effects.push(inlineCode(loaded));
+    const unread = this.#scripts(words).find(
+      ({ text }) => !/^(?:NONE|NORC|DEFAULTS|\/dev\/null)$/.test(text),
+    );
+    if (unread) {
+      const reason = "This names a file of commands that this check does not read.";
+      effects.push(finding("unread-script", reason, unread));
+    }
+    return effects;
+  }
+
+  #operands(words: readonly ShellWord[], start: number): Effect[] {
+    const program = this.#program;
+    if (program.runs === "command") return commandEffects(words, start, program);
+    const effects = this.#options(words);
+    if (program.runs === "somewhere" || program.runs === "wrapped") {
+      const certain = program.runs === "wrapped";
+      effects.push({ kind: "perhaps", words: words.slice(start), certain });
+    } else if (program.runs !== undefined) {
+      const { options, end } = readOptions(words, start, program);
+      if (options.some(({ name }) => program.idle?.includes(name))) return effects;
+      const rest = words.slice(end + (program.operands ?? 0));
+      const code = program.runs === "lines" ? rest : [joined(rest)];
+      for (const word of code) if (word) effects.push({ kind: "code", word });
+    }
+    return effects;
+  }
 }
 
 export function programCarrier(program: Program): Carrier {
-  return (call) => [...wordEffects(call, program), ...effectsOf(call, 1, program)];
+  const reader = new ProgramReader(program);
+  return (call) => reader.effects(call, 1);
 }

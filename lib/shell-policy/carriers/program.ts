@@ -9,9 +9,12 @@ export type Program = OptionGrammar & {
   /**
    * What the operands are. `command`: one command, after the options that the grammar lists, all of
    * them; `code`: joined, they are read by a shell; `lines`: each is read by a shell; `somewhere`:
-   * one of them may begin a command, since the options before it are too many to list.
+   * one of them may begin a command, since the options before it are too many to list; `wrapped`:
+   * one of them does.
    */
-  readonly runs?: "command" | "code" | "lines" | "somewhere";
+  readonly runs?: "command" | "code" | "lines" | "somewhere" | "wrapped";
+  /** A first operand of its own, which may be missing. */
+  readonly first?: RegExp;
   /** Operands of its own before the command. */
   readonly operands?: number;
   /** It runs none of its operands, and options may also follow them. */

@@ -2,7 +2,7 @@
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
 import { readAllOptions } from "../options.js";
-import { kExpansion, partOf, type ShellWord } from "../word.js";
+import { kExpansion, partOf, type ShellWord } from "../script/word.js";
 import { inputText, isInput } from "./shells.js";
 
 type Found = { readonly code: string | undefined } | undefined;

@@ -1,7 +1,7 @@
 /** Shells: a string given with -c is checked again, a program that comes through a pipe is refused. */
 
 import type { Carrier, Effect, ShellCall } from "../call.js";
-import { kExpansion, type ShellWord } from "../word.js";
+import { kExpansion, type ShellWord } from "../script/word.js";
 
 const kDecoders =
   /^(?:base(?:64|32|nc)|b64decode|uudecode|xxd|openssl|gpg|gunzip|zcat|unxz|xzcat|bunzip2|bzcat|zstd|rev)$/;

@@ -1,7 +1,7 @@
 /** Assignments among a command's words. */
 
 import type { Effect } from "../call.js";
-import type { ShellWord } from "../word.js";
+import type { ShellWord } from "../script/word.js";
 
 const kAssignment = /^([A-Za-z_]\w*|BASH_FUNC_[^=]*)=/;
 

@@ -1,7 +1,7 @@
 /** Files that hold keys, passwords or the list of who has them. */
 
 import { isGlob, isRooted, mayMatch, normalized, resolved, withoutExpansions } from "../path.js";
-import { kExpansion, type ShellWord } from "../word.js";
+import { kExpansion, type ShellWord } from "../script/word.js";
 
 export const kCredentialReason = "This names a file that holds keys or passwords.";
 

@@ -3,7 +3,7 @@
 import type { ShellCall } from "../call.js";
 import { gitWords } from "../carriers/git.js";
 import { hasOption } from "../options.js";
-import type { ShellWord } from "../word.js";
+import type { ShellWord } from "../script/word.js";
 import type { ShellRule } from "./rule.js";
 
 type Words = readonly ShellWord[];

@@ -3,7 +3,7 @@
 import type { ShellCall } from "../call.js";
 import { hasOption, isLong } from "../options.js";
 import { isGlob, isRooted, mayMatch, resolved, withoutExpansions } from "../path.js";
-import { kAnyCharacter, kAnyText, kExpansion, type ShellWord } from "../word.js";
+import { kAnyCharacter, kAnyText, kExpansion, type ShellWord } from "../script/word.js";
 import { operands, type ShellRule } from "./rule.js";
 
 const kFolders = [

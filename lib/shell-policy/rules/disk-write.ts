@@ -3,7 +3,7 @@
 import type { ShellCall } from "../call.js";
 import { hasOption } from "../options.js";
 import { normalized } from "../path.js";
-import { kAnyCharacter, kAnyText, type ShellWord } from "../word.js";
+import { kAnyCharacter, kAnyText, type ShellWord } from "../script/word.js";
 import { anyUse, operands, type ShellRule } from "./rule.js";
 
 const kDevice = new RegExp(

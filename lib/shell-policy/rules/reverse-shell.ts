@@ -2,7 +2,7 @@
 
 import type { ShellCall } from "../call.js";
 import { isLong, shortLetters } from "../options.js";
-import type { ShellWord } from "../word.js";
+import type { ShellWord } from "../script/word.js";
 import type { ShellRule } from "./rule.js";
 
 /** bash opens a connection for these names. */

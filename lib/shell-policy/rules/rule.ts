@@ -1,8 +1,8 @@
 /** A class of the block list, or a part of one. */
 
 import type { ShellCall } from "../call.js";
+import type { ShellWord } from "../script/word.js";
 import type { ShellBlockRule } from "../verdict.js";
-import type { ShellWord } from "../word.js";
 
 export type ShellRule = {
   readonly name: ShellBlockRule;

@@ -8,6 +8,7 @@ export const kBuilderCarriers: readonly CarrierCase[] = [
   ["gcc -B/tmp/x x.c", "gcc -O2 -c x.c"],
   ["gcc -fplugin=./x.so x.c", "gcc -fPIC -shared x.c"],
   ["gcc -specs=x y.c", "gcc -std=c11 y.c"],
+  ["gcc '-Wl,--plugin=x.so' y.c", "gcc -Wl,--as-needed y.c"],
   ["gcc @x", "gcc -E x.c"],
   ["g++ -fplugin=./x.so x.cc", "g++ -std=c++20 x.cc"],
   ["clang -Xclang -load -Xclang ./x.so x.c", "clang -O2 x.c"],

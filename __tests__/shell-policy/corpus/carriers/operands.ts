@@ -5,6 +5,9 @@ import type { CarrierCase } from "./case.js";
 export const kOperandCarriers: readonly CarrierCase[] = [
   ["setarch x86_64 -R reboot", "setarch --list"],
   ["setarch reboot", "setarch x86_64 -R ls"],
+  ["setarch x86_64 --addr-no-randomize evil", "setarch x86_64 --addr-no-randomize ls"],
+  ["numactl -N 0 evil", "numactl -N 0 ls"],
+  ["valgrind --tool=none ./evil x", "valgrind --leak-check=full ls"],
   ["linux64 reboot", "linux64 ls"],
   ["i386 -v reboot", "i386 -v ls"],
   ["start-stop-daemon --start --exec /sbin/reboot", "start-stop-daemon --stop --pidfile x"],

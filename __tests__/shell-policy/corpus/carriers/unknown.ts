@@ -4,6 +4,8 @@ import type { CarrierCase } from "./case.js";
 
 export const kUnknownCarriers: readonly CarrierCase[] = [
   ["mytool reboot", "mytool build src"],
+  ["mytool 'ls; reboot'", "mytool 'a; b'"],
+  ["mytool x=reboot", "mytool x=y"],
   ["mytool run reboot now", "mytool run tests"],
   ["mytool --exec reboot", "mytool --verbose x"],
   ["mytool --exec=reboot", "mytool --format=json"],

@@ -4,7 +4,7 @@ import type { Program, ProgramTable } from "../program.js";
 
 const kCompiler: Program = {
   refused:
-    /^(?:--?wrapper|-B.|-fplugin|--?specs=|@.|-load$|-fpass-plugin=|-fuse-ld=.*\/|--ld-path=|--?plugin\b|-iplugindir)/,
+    /^(?:--?wrapper|-B.|-fplugin|--?specs=|@.|-load$|-fpass-plugin=|-fuse-ld=.*\/|--ld-path=|--?plugin\b|-W[lap],.*-plugin|-iplugindir)/,
 };
 const kLinker: Program = { refused: /^(?:--?plugin\b|@.|-dynamic-linker=\.)/ };
 const kLatex: Program = {

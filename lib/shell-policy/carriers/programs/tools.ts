@@ -4,7 +4,7 @@ import type { Program, ProgramTable } from "../program.js";
 
 const kSshOption =
   /^(?:-o)?\s*(?:proxycommand|localcommand|knownhostscommand|pkcs11provider|securitykeyprovider|match\s+exec)[\s=]+(.+)$/is;
-const kShellLine = /^\s*!/m;
+const kShellLine = /^[^\S\n]*!/m;
 
 const kArchive: Program = {
   code: "I F to-command use-compress-program info-script new-volume-script rsh-command rmt-command".split(
@@ -15,7 +15,7 @@ const kArchive: Program = {
 };
 const kVim: Program = {
   scripts: ["S", "u", "U", "-s", "-l", "-i"],
-  input: /^\s*:*\s*(?:!|terminal|source|so\b|lua|py|perl|ruby)/m,
+  input: /^[^\S\n:]*:*[^\S\n]*(?:!|terminal|source|so\b|lua|py|perl|ruby)/m,
 };
 const kGdb: Program = {
   scripts: ["-x", "command", "init-command", "-ix"],
@@ -28,19 +28,18 @@ const kApt: Program = {
 };
 const kSqlite: Program = {
   refused:
-    /(?:^|\n)\s*\.(?:shell|system|load)\b|(?:^|\n)\s*\.(?:once|output|import|excel|read|open)\s+"?\||\bload_extension\s*\(|\b(?:edit|writefile)\s*\(/i,
+    /(?:^|\n)[^\S\n]*\.(?:shell|system|load)\b|(?:^|\n)[^\S\n]*\.(?:once|output|import|excel|read|open)\s+"?\||\bload_extension\s*\(|\b(?:edit|writefile)\s*\(/i,
   input:
-    /(?:^|\n)\s*\.(?:shell|system|load)\b|^\s*\.(?:once|output|import|read)\s+"?\||load_extension/im,
+    /(?:^|\n)[^\S\n]*\.(?:shell|system|load)\b|^[^\S\n]*\.(?:once|output|import|read)\s+"?\||load_extension/im,
   scripts: ["-init"],
 };
 const kPsql: Program = {
-  refused:
-    /\\!|\\(?:o|g|gx|w|copy\b.*program|setenv)\s+(?:\||PAGER|EDITOR|PSQL_)|\bto\s+program\b|\bfrom\s+program\b/i,
+  refused: /\\!|\\(?:o|g|gx|w|setenv)\s+(?:\||PAGER|EDITOR|PSQL_)|\b(?:to|from)\s+program\b/i,
   input: /\\!|\\(?:o|g|gx|w)\s+\||\bprogram\s+'/i,
 };
 const kMysql: Program = {
-  refused: /\\!|^\s*system\s|--plugin-dir/im,
-  input: /\\!|^\s*system\s|^\s*\\?P(?:ager)?\s/im,
+  refused: /\\!|^[^\S\n]*system\s|--plugin-dir/im,
+  input: /\\!|^[^\S\n]*(?:system|\\?P(?:ager)?)\s/im,
   code: ["pager"],
 };
 const kFtp: Program = { input: kShellLine, refused: /^!|;\s*!/ };

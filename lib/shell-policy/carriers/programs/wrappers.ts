@@ -303,20 +303,15 @@ const kPlain: Readonly<Record<string, number>> = {
 export const kWrappers: ProgramTable = Object.fromEntries([
   ...Object.entries(kOperands).map(([name, program]) => [name, { runs: "command", ...program }]),
   ...kArchitectures.split(" ").map((name) => [name, { runs: "command", ...kArchitecture }]),
+  [
+    "setarch",
+    {
+      runs: "command",
+      ...kArchitecture,
+      first: /^(?:linux|i\d86|x86|uname|arm|aarch|ppc|s390|riscv|mips)\w*$/,
+    },
+  ],
   ...Object.entries(kPlain).map(([name, operands]) => [name, { runs: "command", operands }]),
   ["cross-env", { runs: "command", assignments: true }],
   ["caffeinate", { runs: "command", flags: "dimsu", values: "tw" }],
 ]);
-
-/** Programs whose options are too many to list, before the command in their operands. */
-export const kSomewhere: ProgramTable = Object.fromEntries(
-  (
-    "setarch arch ssh-agent systemd-inhibit systemd-cat bwrap firejail numactl softlimit " +
-    "chpst cgexec proxychains proxychains4 direnv entr watchexec perf rr valgrind " +
-    "screen xterm dtach docker podman nerdctl kubectl lxc incus nix guix toolbox distrobox flatpak volta fnm nvm " +
-    "mise asdf rbenv pyenv rustup hatch pdm tox lerna nx turbo dotnet qemu-x86_64 wine tcpserver " +
-    "ip dotenv dotenvx xcrun run0 corepack nsjail minijail capsh setuidgid sem supervise runsv nix-shell bpftrace"
-  )
-    .split(" ")
-    .map((name) => [name, { runs: "somewhere" } satisfies Program]),
-);

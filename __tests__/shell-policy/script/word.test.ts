@@ -2,9 +2,9 @@
 import { parse } from "unbash";
 import { describe, expect, it } from "vitest";
 
-import { Budget } from "../../lib/shell-policy/budget.js";
-import { kAnyText, kExpansion, shellWords } from "../../lib/shell-policy/word.js";
-import { wordsByBash } from "./support.js";
+import { Budget } from "../../../lib/shell-policy/budget.js";
+import { kAnyText, kExpansion, shellWords } from "../../../lib/shell-policy/script/word.js";
+import { wordsByBash } from "../support.js";
 
 function words(text: string) {
   const command = parse(`: ${text}`).commands[0]?.command;

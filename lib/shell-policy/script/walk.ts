@@ -12,7 +12,7 @@ import {
   type SyntaxNode,
   type Word,
 } from "unbash";
-import { kMaxDepth, kMaxStages, kNodeSteps, kParseSteps } from "./limits.js";
+import { kMaxDepth, kMaxStages, kNodeSteps, kParseSteps } from "../limits.js";
 import { apart, type Place } from "./place.js";
 import { hazardOf, readsArithmetic, type SyntaxHazard } from "./syntax.js";
 import { Upstream } from "./upstream.js";

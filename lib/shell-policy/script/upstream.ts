@@ -1,8 +1,8 @@
 /** The commands before a pipe, as far as it can be told what they are. */
 
 import { forEachChild, type PipelineNode, type SyntaxNode } from "unbash";
-import type { Budget } from "./budget.js";
-import { basename } from "./call.js";
+import type { Budget } from "../budget.js";
+import { basename } from "../call.js";
 import { type ShellWord, shellWords } from "./word.js";
 
 /** The names of all commands in it, and their arguments, for the sake of wrappers. */

@@ -3,7 +3,7 @@
  * Of a long sequence no more is said than that it is some text, as a glob would.
  */
 
-import type { Budget } from "./budget.js";
+import type { Budget } from "../budget.js";
 
 /** More words than this are not worth telling apart when they are those of a sequence. */
 const kMaxSequence = 64;

@@ -4,9 +4,9 @@
  */
 
 import { parse, type Word, type WordPart } from "unbash";
+import type { Budget } from "../budget.js";
+import { kBraceSteps, kParseSteps } from "../limits.js";
 import { type BraceSet, braceSet, combinations } from "./brace.js";
-import type { Budget } from "./budget.js";
-import { kBraceSteps, kParseSteps } from "./limits.js";
 
 /** Where an expansion's value would stand. */
 export const kExpansion = "\ufdd0";
