@@ -1,11 +1,37 @@
 import { availableParallelism } from "node:os";
 
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** The files that take longest, though some are short: where one starts last, the rest wait for it. */
+const kLongest = [
+  "skills/skills",
+  "runs/ending",
+  "promises/promises-firejail",
+  "promises/session-promises",
+  "spawn/spawn",
+  "skills/skill-components",
+  "runs/prewarm",
+  "session/session-ending",
+  "demo-node/hostile",
+  "runs/deadline",
+  "runs/threads",
+  "runtime/runtime-doctor",
+].map((name) => `/__tests__/integration/${name}.test.ts`);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) =>
+      kLongest.findIndex((name) => moduleId.endsWith(name)) + 1 || kLongest.length + 1;
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
 export default defineConfig({
   test: {
     pool: "forks",
+    sequence: { sequencer: LongestFirst },
     maxWorkers: availableParallelism() + 1, // most tests wait for a command; stress runs alone
     projects: [
       {

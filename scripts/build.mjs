@@ -1,7 +1,8 @@
 // Builds the addon and the launcher (CMake + Ninja), then dist/ (tsc). Does only what has changed.
-//   node scripts/build.mjs [--native-only] [--tests] [--preset release|debug|asan|tsan|fuzz]
+//   node scripts/build.mjs [--native-only] [--tests | --target NAME...] [--preset release|debug|asan|tsan|fuzz]
 //     --tests  the C++ tests too; they need GoogleTest and libuv, which a host that only uses the
 //              package from a checkout may lack
+//     --target these alone
 import {
   chmodSync,
   existsSync,
@@ -21,6 +22,7 @@ const { values: options } = parseArgs({
   options: {
     "native-only": { type: "boolean", default: false },
     preset: { type: "string", default: "release" },
+    target: { type: "string", multiple: true },
     tests: { type: "boolean", default: false },
   },
 });
@@ -45,13 +47,19 @@ function configure(preset) {
   leaveStamp(stamp, hash);
 }
 
-function buildNative(preset, { tests }) {
+function targetsOf(preset, { tests, target }) {
+  if (target !== undefined) return target;
+  return tests || preset === "fuzz" ? [] : ["native_runner", "launcher"];
+}
+
+function buildNative(preset, chosen) {
   if (outputOf("cmake", ["--version"]) === undefined) {
     fail("no cmake here; run scripts/bootstrap first");
   }
   configure(preset);
   const args = ["--build", "--preset", preset, "--parallel", String(os.availableParallelism())];
-  if (!tests && preset !== "fuzz") args.push("--target", "native_runner", "launcher");
+  const targets = targetsOf(preset, chosen);
+  if (targets.length > 0) args.push("--target", ...targets);
   if (process.stdout.isTTY) run("cmake", args);
   else runQuietly("cmake", args, { without: /^\[\d+\/\d+\] .*\n/gm });
 }

@@ -1,51 +1,37 @@
-// npm run dev: the development loop. On every change below native/, an incremental debug build and the
-// C++ tests; meanwhile Vitest watches lib/ and its unit tests, with the debug addon. Ctrl-C ends it.
+// npm run dev: the development loop. Vitest watches lib/ and its unit tests from the start. When a
+// file below native/ changes, the C++ tests that concern it are built (debug) and run, those of its
+// folder first, and the addon after them. Ctrl-C ends it.
+//   npm run dev -- [VITEST'S ARGUMENTS]     instead of the units, e.g. --project integration runs/
 import { spawn } from "node:child_process";
 import { watch } from "node:fs";
+import path from "node:path";
+import { NativeLoop } from "./lib/native-loop.mjs";
+import { programsOf } from "./lib/native-rooms.mjs";
 import { inRoot, nodeProgram, root } from "./lib/project.mjs";
-import { bootstrap, runBeside } from "./lib/run.mjs";
+import { bootstrap } from "./lib/run.mjs";
 
-bootstrap();
+bootstrap("--no-build");
 
-let building = false;
-let changed = true;
-
-async function step(file, args) {
-  const { code, output } = await runBeside(file, args);
-  if (code !== 0) console.error(output);
-  return code === 0;
-}
-
-async function build() {
-  if (building) return;
-  building = true;
-  while (changed) {
-    changed = false;
-    const start = performance.now();
-    const ok =
-      (await step(process.execPath, [
-        "scripts/build.mjs",
-        "--native-only",
-        "--tests",
-        "--preset",
-        "debug",
-      ])) && (await step("ctest", ["--preset", "debug", "--output-on-failure"]));
-    console.log(
-      `native: ${ok ? "ok" : "FAILED"} (${((performance.now() - start) / 1000).toFixed(1)} s)`,
-    );
-  }
-  building = false;
-}
-
-watch(inRoot("native"), { recursive: true }, () => {
-  changed = true;
-  void build();
-});
-await build();
-
-const vitest = spawn(process.execPath, [nodeProgram("vitest"), "watch", "--project", "unit"], {
+const given = process.argv.slice(2);
+const args = given.length > 0 ? given : ["--project", "unit"];
+const vitest = spawn(process.execPath, [nodeProgram("vitest"), "watch", ...args], {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, OPENAGENTIC_NATIVE_RUNNER_PRESET: "debug" },
 });
-vitest.on("exit", (code) => process.exit(code ?? 1));
+
+const loop = new NativeLoop();
+vitest.on("exit", (code) => {
+  loop.stop();
+  process.exit(code ?? 1);
+});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+  process.on(signal, () => vitest.kill(signal));
+}
+
+watch(inRoot("native"), { recursive: true }, (_, name) => {
+  if (name === null) return;
+  const file = path.posix.join("native", name);
+  if (programsOf(file) !== undefined) loop.changed(file);
+});
+loop.start();

@@ -2,6 +2,7 @@
 // twice: as root and as an ordinary user, in a copy of the checkout, side by side where neither's
 // times matter. Ends with one plain line of counts.
 import { mkdirSync, writeFileSync } from "node:fs";
+import os from "node:os";
 import { runUnits } from "./lib/gtest.mjs";
 import { makeOrdinaryUser } from "./lib/ordinary-user.mjs";
 import { processesOf } from "./lib/processes.mjs";
@@ -14,7 +15,7 @@ const isRoot = process.getuid() === 0;
 const kNothing = { passed: 0, failed: 0, skipped: [] };
 
 const env = { ...process.env, NATIVE_RUNNER_TEST_AS: isRoot ? "root" : "user" };
-const vitest = (projects, prefix = "") => runVitest(projects, { env, prefix });
+const vitest = (projects, options = {}) => runVitest(projects, { env, ...options });
 
 /** The ordinary user, once root has made one, and how the suites run as that user. */
 let user;
@@ -25,7 +26,7 @@ const asUser = () => ({
   node: user.node,
   ...user.spawnOptions,
 });
-const vitestAsUser = (projects, prefix = "") => runVitest(projects, { ...asUser(), prefix });
+const vitestAsUser = (projects, options = {}) => runVitest(projects, { ...asUser(), ...options });
 
 function makeUser() {
   user = makeOrdinaryUser();
@@ -48,8 +49,13 @@ async function setUp() {
   return kNothing;
 }
 
+/** Each looks at its own processes and files only; most of the time both wait. */
 async function integrationAsBoth() {
-  const both = [vitest(["integration"], "root | "), vitestAsUser(["integration"], "user | ")];
+  const workers = os.availableParallelism();
+  const both = [
+    vitest(["integration"], { workers, prefix: "root | " }),
+    vitestAsUser(["integration"], { workers, prefix: "user | " }),
+  ];
   return sumOf(await Promise.all(both));
 }
 

@@ -1,12 +1,16 @@
-// clang-tidy over the shipped sources that build/release/compile_commands.json lists, one per core
-// (the tests would take twice as long and are seen by the compilers' warnings only). A file that was
-// clean is not looked at again until it, its command, a header or .clang-tidy changes.
+// clang-tidy over the shipped sources that build/release/compile_commands.json lists, one process per
+// core (the tests would take twice as long and are seen by the compilers' warnings only). Most of its
+// time goes into the standard library's headers, so it gets several files of a room in one go, as a
+// source that includes them. Files that were clean are not looked at again until they, their
+// commands, a header or .clang-tidy change.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { nativeHeaders } from "../lib/native-sources.mjs";
+import { nativeFiles, nativeHeaders } from "../lib/native-sources.mjs";
 import { buildDirectory, hashOf, inRoot } from "../lib/project.mjs";
 import { fail, outputOf, runBeside } from "../lib/run.mjs";
+import { tempDirectory } from "../lib/temp.mjs";
+import { batchesOf, includesSource, kBatchName, sourceOf, splits } from "../lib/tidy-batches.mjs";
 
 const database = path.join(buildDirectory("release"), "compile_commands.json");
 if (!existsSync(database)) fail("no build/release/compile_commands.json; run npm run build first");
@@ -23,29 +27,64 @@ const commands = new Map(
     )
     .map((entry) => [entry.file, entry]),
 );
-const waiting = [...commands.values()]
-  .map(({ file, command }) => ({ file, stamp: path.join(clean, hashOf([file], shared, command)) }))
-  .filter(({ stamp }) => !existsSync(stamp));
+const stampOf = ({ file, command }) => path.join(clean, hashOf([file], shared, command));
+const waiting = batchesOf([...commands.values()].filter((entry) => !existsSync(stampOf(entry))));
 
-let failures = 0;
+const kFlags = ["--quiet", `--config-file=${inRoot(".clang-tidy")}`];
+const kExtra = ["--extra-arg=-Wno-unknown-warning-option"];
+
+/** clang-tidy on the files of a batch; resolves with { code, output }. */
+async function tidy(batch) {
+  const [{ directory: where, command, file }] = batch;
+  const directory = tempDirectory("tidy");
+  const source = batch.length === 1 ? file : path.join(directory, kBatchName);
+  // A batch includes sources, which is no fault; whether ours do is looked at below.
+  const checks = batch.length === 1 ? [] : ["--checks=-bugprone-suspicious-include"];
+  if (batch.length > 1) writeFileSync(source, sourceOf(batch));
+  const entry = { directory: where, file: source, command: command.replaceAll(file, source) };
+  writeFileSync(path.join(directory, "compile_commands.json"), JSON.stringify([entry]));
+  return runBeside("clang-tidy", [...kFlags, ...checks, "-p", directory, ...kExtra, source]);
+}
+
+/** The positive control: what is planted in a batch must be found there, by matchers and analyzer. */
+async function checkThatFaultsAreFound() {
+  const directory = path.join(tempDirectory("tidy"), "native");
+  mkdirSync(directory);
+  const planted = {
+    "analyzer.cpp": "int Read(bool b) { int x = 0; int* p = nullptr; if (b) p = &x; return *p; }\n",
+    "matcher.cpp": "int badlyNamed() { return 1; }\n",
+  };
+  const batch = Object.entries(planted).map(([name, text]) => {
+    const file = path.join(directory, name);
+    writeFileSync(file, text);
+    return { directory, file, command: `c++ -std=c++20 -c ${file}` };
+  });
+  const { output } = await tidy(batch);
+  for (const check of ["clang-analyzer-core.NullDereference", "readability-identifier-naming"]) {
+    if (!output.includes(check)) fail(`clang-tidy did not find a planted ${check}:\n${output}`);
+  }
+}
+
+await checkThatFaultsAreFound();
+for (const file of nativeFiles().filter((each) => includesSource(readFileSync(each, "utf8")))) {
+  fail(`${path.relative(inRoot(), file)} includes a source`);
+}
+
+let findings = 0;
 
 async function work() {
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const args = [
-      "--quiet",
-      "-p",
-      path.dirname(database),
-      "--extra-arg=-Wno-unknown-warning-option",
-    ];
-    const { code, output } = await runBeside("clang-tidy", [...args, next.file]);
+  for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
+    const { code, output } = await tidy(batch);
     if (code === 0) {
-      writeFileSync(next.stamp, "");
-      continue;
+      for (const entry of batch) writeFileSync(stampOf(entry), "");
+    } else if (batch.length > 1 && splits(output)) {
+      waiting.push(...batchesOf(batch, Math.ceil(batch.length / 2)));
+    } else {
+      findings += 1;
+      console.log(output.replace(/^\d+ warnings?.* generated.*\n/gm, ""));
     }
-    failures += 1;
-    console.log(output.replace(/^\d+ warnings?.* generated.*\n/gm, ""));
   }
 }
 
 await Promise.all(Array.from({ length: os.availableParallelism() }, work));
-if (failures > 0) fail(`clang-tidy: ${failures} of ${commands.size} files have findings`);
+if (findings > 0) fail(`clang-tidy: findings in ${findings} places of ${commands.size} files`);

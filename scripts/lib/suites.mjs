@@ -8,11 +8,12 @@ import { tempDirectory } from "./temp.mjs";
 /**
  * Projects of the Vitest configuration, in the checkout or a copy of it. `before`, words in front of
  * the command line, and `spawnOptions` (uid, env …) say as whom; that user must be able to write in
- * `countsDirectory`. `prefix` goes before each line of output.
+ * `countsDirectory`. `prefix` goes before each line of output;
+ * `workers` is how many files are run at a time, if not what the configuration says.
  */
 export async function runVitest(projects, options = {}) {
   const { directory = root, countsDirectory, node = process.execPath, ...others } = options;
-  const { before = [], ...spawnOptions } = others;
+  const { before = [], workers, ...spawnOptions } = others;
   const countsFile = path.join(countsDirectory ?? tempDirectory("vitest"), "counts.json");
   const reporter = path.join(directory, "scripts", "lib", "count-reporter.mjs");
   const vitest = path.relative(root, nodeProgram("vitest"));
@@ -20,6 +21,7 @@ export async function runVitest(projects, options = {}) {
     path.resolve(directory, vitest),
     "run",
     ...projects.flatMap((project) => ["--project", project]),
+    ...(workers === undefined ? [] : [`--maxWorkers=${workers}`]),
     "--reporter=default",
     `--reporter=${reporter}`,
   ];

@@ -1,0 +1,42 @@
+// The types of what the tests call in scripts/, which is plain JavaScript.
+
+declare module "*/lib/gtest-output.mjs" {
+  type Result = {
+    name: string;
+    state: "passed" | "failed" | "skipped";
+    output: string;
+    reason: string;
+  };
+  export function testsListed(text: string): string[];
+  export class GtestOutput {
+    readonly results: Result[];
+    readonly current: string | undefined;
+    take(line: string): void;
+    endWith(reason: string): void;
+  }
+}
+
+declare module "*/lib/gtest.mjs" {
+  type Counts = { passed: number; failed: number; skipped: { name: string; reason: string }[] };
+  export function runGtest(words: string[], options?: { boundMs?: number }): Promise<Counts>;
+}
+
+declare module "*/lib/native-rooms.mjs" {
+  export function programsOf(file: string): string[] | undefined;
+  export function suitesIn(text: string): string[];
+  export function suitesNear(file: string): string[];
+  export function filterOf(suites: readonly string[]): string;
+}
+
+declare module "*/lib/steps.mjs" {
+  export function durationText(seconds: number): string;
+  export function timeTable(rows: { label: string; seconds: number }[]): string[];
+}
+
+declare module "*/lib/tidy-batches.mjs" {
+  type Entry = { directory: string; file: string; command: string };
+  export function batchesOf(entries: readonly Entry[], size?: number): Entry[][];
+  export function includesSource(text: string): boolean;
+  export function sourceOf(batch: readonly Entry[]): string;
+  export function splits(output: string): boolean;
+}

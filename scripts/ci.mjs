@@ -1,0 +1,37 @@
+// .ci/run: everything that must pass before a change lands, one step after the other, the first that
+// fails ends it. Prints the time of each, and the counts of `npm test` as its last line.
+import { readFileSync } from "node:fs";
+import { inRoot } from "./lib/project.mjs";
+import { runToEnd } from "./lib/run.mjs";
+import { runSteps } from "./lib/steps.mjs";
+
+process.env.CI = "true";
+process.env.NO_COLOR = "1";
+process.env.FUZZ_SECONDS ??= "20";
+// Every process of this run carries it: see checks/leftovers.mjs.
+process.env.NATIVE_RUNNER_CI_RUN = `${process.pid}-${Date.now()}`;
+
+const npm = (...args) => runToEnd("npm", ["run", "--silent", ...args]);
+const node = (...args) => runToEnd(process.execPath, args);
+
+const steps = [
+  {
+    label: "set-up",
+    work: () => runToEnd(inRoot("scripts", "bootstrap"), ["--ci", "--tests"]),
+  },
+  { label: "tests", work: () => npm("test") },
+  { label: "lint", work: () => npm("lint") },
+  { label: "asan", work: () => npm("check:asan") },
+  { label: "tsan", work: () => npm("check:tsan") },
+  { label: "fuzz", work: () => npm("fuzz") },
+  { label: "pack", work: () => node("scripts/checks/pack.mjs") },
+  { label: "processes left behind", work: () => node("scripts/checks/leftovers.mjs") },
+];
+
+try {
+  await runSteps("check", steps);
+  console.log(readFileSync(inRoot("build", "test-summary.txt"), "utf8").trimEnd());
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}
