@@ -1,6 +1,7 @@
+import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 
-import { fromNative, invalidType, SandboxError } from "../lib/errors.js";
+import { fromNative, invalidType, SandboxError, type SandboxErrorOptions } from "../lib/errors.js";
 import { nativeError } from "./support/fake-addon.js";
 
 describe("SandboxError", () => {
@@ -11,6 +12,14 @@ describe("SandboxError", () => {
     expect(error).toMatchObject({ name: "SandboxError", code: "ERR_SANDBOX_SETUP", fix: "do" });
     expect(error.cause).toBe(cause);
     expect("cause" in new SandboxError("no", { code: "ERR_SANDBOX_SETUP" })).toBe(false);
+  });
+
+  const printed = (options: Partial<SandboxErrorOptions>) =>
+    inspect(new SandboxError("x", { code: "ERR_SANDBOX_SETUP", ...options }));
+
+  it("prints nothing that is not there", () => {
+    expect(printed({})).not.toContain("undefined");
+    expect(printed({ fix: "do y", results: [] })).toMatch(/fix: 'do y'[\s\S]*results: \[\]/);
   });
 });
 
@@ -23,7 +32,9 @@ describe("fromNative", () => {
       code: "ERR_SANDBOX_UNAVAILABLE",
       fix: "install",
     });
-    expect(fromNative(nativeError("x", "ERR_SANDBOX_SETUP", ""))).toMatchObject({ fix: undefined });
+    const without = fromNative(nativeError("x", "ERR_SANDBOX_SETUP", "")) as SandboxError;
+    expect(without).toBeInstanceOf(SandboxError);
+    expect(without.fix).toBeUndefined();
   });
 
   it("leaves everything else as it is", () => {

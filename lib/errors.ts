@@ -18,16 +18,17 @@ export type SandboxErrorOptions = {
 /** A sandbox can't be had on this host; `code` is stable, `fix` says what to do when that is known. */
 export class SandboxError extends Error {
   readonly code: SandboxErrorCode;
-  readonly fix: string | undefined;
+  // `declare`: a field that is not there must not be printed as undefined with every error.
+  declare readonly fix: string | undefined;
   /** Of `execBatch` whose sandbox was lost: of its first commands, which had ended by then. */
-  readonly results: readonly SandboxedExecResult[] | undefined;
+  declare readonly results: readonly SandboxedExecResult[] | undefined;
 
   constructor(message: string, options: SandboxErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "SandboxError";
     this.code = options.code;
-    this.fix = options.fix;
-    this.results = options.results;
+    if (options.fix !== undefined) this.fix = options.fix;
+    if (options.results !== undefined) this.results = options.results;
   }
 }
 

@@ -145,7 +145,7 @@ export type BubblewrapArgvOptions = {
 /** A program and its arguments. */
 export type BubblewrapCommand = { cmd: string; args: string[] };
 
-/** What `BubblewrapNativeRunner.explain` tells about a run that it does not start. */
+/** What a runner's `explain` tells about a run that it does not start. */
 export type BubblewrapExplanation = BubblewrapCommand & {
   /** The layers that the run would ask for. */
   layers: string[];

@@ -51,7 +51,7 @@ describe("the command", () => {
 
 describe.each(["run", "explain"] as const)("%s", (action) => {
   it("reads every option", async () => {
-    const words = `-w dir --cwd sub --network allow --ro-bind /opt --ro-bind ./x
+    const words = `-w dir --workspace-is-root --runtime auto --config c.json --cwd sub --network allow --ro-bind /opt --ro-bind ./x
       --no-default-ro-binds --env A=1 -e B=x=y --env-policy PATH,HOME --timeout 500ms
       --max-output 2M --memory 512M --cpu 10s --max-processes 7 --max-open-files 8 --max-file 1G
       --isolation compat --bwrap /usr/bin/bwrap --no-stdin --json`;
@@ -61,6 +61,9 @@ describe.each(["run", "explain"] as const)("%s", (action) => {
       command: ["ls"],
       options: {
         workspace: "dir",
+        workspaceIsRoot: true,
+        runtime: "auto",
+        config: "c.json",
         cwd: "sub",
         network: "allow",
         roBind: ["/opt", "./x"],
@@ -92,9 +95,11 @@ describe.each(["run", "explain"] as const)("%s", (action) => {
 });
 
 describe("--runtime", () => {
-  it("is an option of run and of doctor", async () => {
-    const { options } = await parse("run", "--runtime", "landlock", "--", "ls");
-    expect(options).toEqual({ ...kDefaultCliOptions, runtime: "landlock" });
+  it("is an option of run, explain and doctor", async () => {
+    for (const name of ["run", "explain"]) {
+      const { options } = await parse(name, "--runtime", "landlock", "--", "ls");
+      expect(options).toEqual({ ...kDefaultCliOptions, runtime: "landlock" });
+    }
     const call = await parse("doctor", "--runtime", "auto", "--json", "--config", "x.json");
     expect(call.options).toEqual({ runtime: "auto", json: true, config: "x.json" });
     expect((await parse("doctor")).options).toEqual({});
@@ -146,7 +151,11 @@ describe("misuse", () => {
     [["run", "--ro-bind", "", "--", "ls"], /--ro-bind.*path/],
     [["run", "--json", "--max-output", "33M", "--", "ls"], /at most 32 MiB/],
     [["run", "--runtime", "docker", "--", "ls"], /docker.*auto, bubblewrap, landlock/],
-    [["explain", "--runtime", "landlock", "--", "ls"], /unknown option '--runtime'/],
+    [["explain", "--runtime", "docker", "--", "ls"], /docker.*auto, bubblewrap, landlock/],
+    [["run", "-w", "", "--", "ls"], /--workspace.*empty, as where a variable is not set/],
+    [["run", "--bwrap", "", "--", "ls"], /--bwrap.*path/],
+    [["explain", "--config", "", "--", "ls"], /--config.*path/],
+    [["run", "--env-policy", "scrubb", "--", "ls"], /--env-policy.*did you mean scrub\?/],
     [["doctor", "extra"], /too many arguments/],
     [["frob"], /unknown command 'frob'/],
     [["skill", "run"], /missing required argument 'path'/],

@@ -20,11 +20,56 @@ describe("endReason", () => {
     [{ kind: "aborted" }, /^interrupted$/],
     [{ kind: "not-found" }, /not found/],
     [{ kind: "not-executable" }, /can't be executed/],
-    [{ kind: "setup-failed", reason: "no /x" }, /^set-up failed: no \/x$/],
+    [{ kind: "setup-failed", reason: "no /x" }, /^no \/x$/],
     [{ kind: "limit-exceeded", limit: "memoryBytes" }, /--memory$/],
-    [{ kind: "limit-exceeded", limit: "maxStdoutBytes" }, /maxStdoutBytes$/],
+    [{ kind: "limit-exceeded", limit: "maxStdoutBytes" }, /--max-output$/],
   ])("tells %j in one line", (outcome, expected) => {
     expect(told(outcome)?.message).toMatch(expected);
+  });
+});
+
+describe("a set-up that failed", () => {
+  const failed = (reason: string, fix?: string) =>
+    told({ kind: "setup-failed", reason, ...(fix === undefined ? {} : { fix }) });
+
+  it.each([
+    "cannot enter /workspace/nope: No such file or directory",
+    'roBinds names "/nope", which this host lacks',
+    'shadowDir must be a directory when a run starts, got "/nope": No such file or directory',
+  ])("is no reason to isolate less: %s", (reason) => {
+    expect(failed(reason)?.fix).not.toMatch(/isolation|compat/);
+  });
+
+  it("names the option of a directory that can't be entered", () => {
+    expect(failed("cannot enter /workspace/nope: Not a directory")?.fix).toMatch(/^--cwd /);
+  });
+
+  it("keeps the library's fix, in the words of the command line", () => {
+    const reason = failed('roBinds names "/x", which this host lacks', "remove it from roBinds");
+    expect(reason).toEqual({
+      message: 'the read-only mounts name "/x", which this host lacks',
+      fix: "leave it out",
+    });
+  });
+});
+
+describe("a signal", () => {
+  const ended = (signal: string, memory?: number) =>
+    endReason(result({ outcome: { kind: "signaled", signal } }), {
+      ...kDefaultCliOptions,
+      ...(memory === undefined ? {} : { memory }),
+    });
+
+  it("is told where a limit of memory may be behind it", () => {
+    expect(ended("SIGSEGV", 1)).toMatchObject({
+      message: "ended by SIGSEGV, under --memory 1 B",
+      fix: expect.stringContaining("larger --memory"),
+    });
+  });
+
+  it("is the command's own without one, or where memory has no part in it", () => {
+    expect(ended("SIGSEGV")).toBeUndefined();
+    expect(ended("SIGTERM", 1)).toBeUndefined();
   });
 });
 

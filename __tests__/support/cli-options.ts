@@ -3,12 +3,9 @@ import type { CliOptions } from "../../lib/cli/options.js";
 /** What the parser gives for a command line without options. */
 export const kDefaultCliOptions: CliOptions = {
   workspace: ".",
-  network: "deny",
   defaultRoBinds: true,
   envPolicy: "scrub",
   timeout: 60_000,
   maxOutput: 1024 ** 2,
-  isolation: "strict",
-  bwrap: "bwrap",
   stdin: true,
 };

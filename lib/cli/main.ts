@@ -8,12 +8,13 @@ import { CommanderError } from "commander";
 
 import { SandboxError } from "../errors.js";
 import { doctor } from "./doctor/doctor.js";
-import { explain } from "./explain.js";
+import { explain } from "./explain/explain.js";
 import { createProgram } from "./program.js";
 import { run } from "./run.js";
 import { runSkill } from "./skill.js";
 import { CliError, complain } from "./terminal.js";
 import { packageVersion } from "./version.js";
+import { inCliWords } from "./wording.js";
 
 /** Codes of the TypeErrors and RangeErrors that the library throws for wrong values. */
 const kMisuse: ReadonlySet<unknown> = new Set([
@@ -26,7 +27,7 @@ const kMisuse: ReadonlySet<unknown> = new Set([
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has written already
   if (error instanceof SandboxError) {
-    complain(error.message, error.fix);
+    complain(inCliWords(error.message), error.fix && inCliWords(error.fix));
     return 125;
   }
   if (error instanceof CliError) {
@@ -34,7 +35,7 @@ function report(error: unknown): number {
     return error.exitCode;
   }
   if (error instanceof Error && kMisuse.has((error as NodeJS.ErrnoException).code)) {
-    complain(error.message);
+    complain(inCliWords(error.message));
     return 2;
   }
   complain(error instanceof Error ? (error.stack ?? error.message) : String(error));

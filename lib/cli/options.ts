@@ -1,33 +1,34 @@
 /** The command line's options, and what they mean to the library. */
 
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-
 import type {
-  BubblewrapNativeRunnerOptions,
-  BubblewrapNetworkMode,
   EnvironmentPolicy,
   IsolationMode,
   NativeExecInput,
   NativeLimits,
+  NetworkMode,
 } from "../../types/public.js";
-import { kDefaultRoBinds } from "../runners/bubblewrap.js";
 import type { RuntimeType } from "../runtime/names.js";
 
-/** As commander hands them over, parsed. */
+/**
+ * As commander hands them over, parsed. What says something of the policy has no default here: see
+ * policy.ts.
+ */
 export type CliOptions = {
   workspace: string;
+  /** Consent to a workspace that is the host's root. */
+  workspaceIsRoot?: boolean;
   cwd?: string;
-  network: BubblewrapNetworkMode;
+  network?: NetworkMode;
   roBind?: string[];
   /** False with --no-default-ro-binds. */
   defaultRoBinds: boolean;
   env?: [name: string, value: string][];
   envPolicy: EnvironmentPolicy;
-  isolation: IsolationMode;
-  bwrap: string;
-  /** Of `run` only; without it the operator's variables decide, else Bubblewrap. */
+  isolation?: IsolationMode;
+  bwrap?: string;
   runtime?: RuntimeType;
+  /** The runtimes' configuration, a file. */
+  config?: string;
   /** Milliseconds. */
   timeout: number;
   /** Bytes. */
@@ -42,29 +43,6 @@ export type CliOptions = {
   stdin: boolean;
   json?: boolean;
 };
-
-/** Those of the paths that this host has. */
-export function presentPaths(paths: readonly string[]): string[] {
-  return paths.filter((path) => existsSync(path));
-}
-
-/**
- * Paths are taken from the current directory. --ro-bind adds to the defaults, of which those that
- * this host lacks are left out here: the library skips them only when nothing is named.
- */
-export function runnerOptions(options: CliOptions): BubblewrapNativeRunnerOptions {
-  const defaults = options.defaultRoBinds ? kDefaultRoBinds : [];
-  const named = (options.roBind ?? []).map((path) => resolve(path));
-  const roBinds = [...new Set([...presentPaths(defaults), ...named])];
-  return {
-    bwrapPath: options.bwrap,
-    shadowDir: resolve(options.workspace),
-    roBinds: options.defaultRoBinds && named.length === 0 ? undefined : roBinds,
-    network: options.network,
-    isolation: options.isolation,
-    envPolicy: options.envPolicy,
-  };
-}
 
 /** The limits of a run. */
 export function limits(options: CliOptions): NativeLimits {

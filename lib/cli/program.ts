@@ -6,6 +6,7 @@ import type { EnvironmentPolicy } from "../../types/public.js";
 import { kRuntimeTypes } from "../runtime/names.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
 import { formatDuration, parseDuration } from "./duration.js";
+import { parseEnvironmentPolicy } from "./environment-policy.js";
 import type { CliOptions } from "./options.js";
 import { formatSize, parseSize } from "./size.js";
 import type { SkillCliOptions } from "./skill.js";
@@ -61,11 +62,19 @@ function path(text: string, previous: string[] = []): string[] {
   return [...previous, required(text === "" ? undefined : text, "a path")];
 }
 
+function directory(text: string): string {
+  const expected = "a directory; it is empty, as where a variable is not set";
+  return required(text === "" ? undefined : text, expected);
+}
+
+function file(text: string): string {
+  return required(text === "" ? undefined : text, "a path");
+}
+
 function environmentPolicy(text: string): EnvironmentPolicy {
-  if (text === "scrub" || text === "inherit" || text === "clean") return text;
-  const names = text.split(",");
-  const valid = names.every((name) => /^[^=\s]+$/.test(name));
-  return required(valid ? names : undefined, "scrub, inherit, clean or a comma list of names");
+  const parsed = parseEnvironmentPolicy(text, process.env);
+  if ("policy" in parsed) return parsed.policy;
+  throw new InvalidArgumentError(`Expected ${parsed.expected}.`);
 }
 
 /** The parser's complaint in the form of all others. */
@@ -85,12 +94,21 @@ function runtimeOption(description: string): Option {
 function withSharedOptions(command: Command): Command {
   return command
     .argument("<command...>", "the program and its arguments, best after --")
-    .option("-w, --workspace <dir>", "the only directory that can be written, at /workspace", ".")
+    .option(
+      "-w, --workspace <dir>",
+      "the only directory that can be written, at /workspace",
+      directory,
+      ".",
+    )
+    .option("--workspace-is-root", "agree to a workspace that is the host's root directory")
     .option("-C, --cwd <dir>", "where to start, relative to the workspace")
+    .addOption(runtimeOption("the runtime to use; default: the operator's, else bubblewrap"))
+    .option("--config <file>", "the runtimes' configuration, a JSON file", file)
     .addOption(
-      new Option("--network <mode>", "deny: a private loopback only")
-        .choices(["allow", "deny"])
-        .default("deny"),
+      new Option("--network <mode>", "deny (the default): a private loopback only").choices([
+        "allow",
+        "deny",
+      ]),
     )
     .option("--ro-bind <path>", "mount a host path read-only, too; repeatable", path)
     .option("--no-default-ro-binds", "leave out /usr, /bin, /lib, /lib64 and /etc")
@@ -117,11 +135,12 @@ function withSharedOptions(command: Command): Command {
     .option("--max-open-files <n>", "most open files of a process", count)
     .option("--max-file <size>", "largest file that can be written", size)
     .addOption(
-      new Option("--isolation <mode>", "strict: all layers; compat: the classic flags only")
-        .choices(["strict", "compat"])
-        .default("strict"),
+      new Option(
+        "--isolation <mode>",
+        "strict (the default): all layers; compat: the classic flags only",
+      ).choices(["strict", "compat"]),
     )
-    .option("--bwrap <path>", "the bwrap program", "bwrap")
+    .option("--bwrap <path>", "the bwrap program; default: bwrap on PATH", file)
     .option("--no-stdin", "do not pass standard input (a terminal's is never passed)")
     .option("--json", "print one JSON object instead")
     .passThroughOptions()
@@ -158,21 +177,19 @@ Examples:
       .command("run")
       .usage("[options] -- COMMAND...")
       .description("run a command and exit as it does; output streams through"),
-  )
-    .addOption(runtimeOption("the runtime to use; default: bubblewrap"))
-    .action(actions.run);
+  ).action(actions.run);
   withSharedOptions(
     program
       .command("explain")
       .usage("[options] -- COMMAND...")
-      .description("print the bwrap command line and the policy in words; run nothing"),
+      .description("print the command line and the policy that run would have, and do not run it"),
   ).action(actions.explain);
   program
     .command("doctor")
     .usage("[options]")
     .description("prove which runtimes work here, and say what would help the others")
     .addOption(runtimeOption("the one that has to work; default: any that confines"))
-    .option("--config <file>", "the runtimes' configuration, a JSON file")
+    .option("--config <file>", "the runtimes' configuration, a JSON file", file)
     .option("--json", "print one JSON object instead")
     .action((options: DoctorOptions) => actions.doctor(options));
   addSkillCommand(program, { finiteDuration, size, count }, actions.runSkill).configureOutput({

@@ -1,28 +1,43 @@
 /** Why a run did not end by itself, in one line, and what can be done about it. */
 
-import type { SandboxedExecResult } from "../../types/public.js";
+import type { Outcome, SandboxedExecResult } from "../../types/public.js";
 import { formatDuration } from "./duration.js";
 import type { CliOptions } from "./options.js";
 import { formatSize } from "./size.js";
+import { inCliWords, kLimitOptions } from "./wording.js";
 
 /** For standard error. `said`: the run's own stderr has told it already. */
 export type Reason = { message: string; fix?: string; said?: boolean };
 
-const kLimitOptions: Readonly<Record<string, string>> = {
-  memoryBytes: "--memory",
-  cpuSeconds: "--cpu",
-  maxProcesses: "--max-processes",
-  maxOpenFiles: "--max-open-files",
-  maxFileBytes: "--max-file",
-};
+/** Signals by which programs end that are given no memory: by themselves, or by the kernel. */
+const kShortOfMemory: readonly string[] = ["SIGSEGV", "SIGBUS", "SIGABRT", "SIGKILL"];
+
+/** A signal is the command's own affair, unless a limit that the caller set may be behind it. */
+function signalReason(signal: string, { memory }: CliOptions): Reason | undefined {
+  if (memory === undefined || !kShortOfMemory.includes(signal)) return undefined;
+  return {
+    message: `ended by ${signal}, under --memory ${formatSize(memory)}`,
+    fix: "a program that gets no more memory often ends so: try a larger --memory",
+  };
+}
+
+/** What can be done about a set-up that failed. A path that is wrong is no reason for less isolation. */
+function setupFix({ reason, fix }: Extract<Outcome, { kind: "setup-failed" }>): string {
+  if (fix !== undefined) return inCliWords(fix);
+  if (reason.startsWith("cannot enter ")) {
+    return "--cwd names a directory of the workspace: create it, or leave it out";
+  }
+  return "`native-runner doctor` tells what works here, and what would help";
+}
 
 /** How the run ended, unless the command ended by itself or by a signal of its own. */
 export function endReason(result: SandboxedExecResult, options: CliOptions): Reason | undefined {
   const { outcome } = result;
   switch (outcome.kind) {
     case "exited":
-    case "signaled":
       return undefined;
+    case "signaled":
+      return signalReason(outcome.signal, options);
     case "timed-out":
       return { message: `timed out after ${formatDuration(options.timeout)} (--timeout)` };
     case "aborted":
@@ -40,13 +55,7 @@ export function endReason(result: SandboxedExecResult, options: CliOptions): Rea
         said: true,
       };
     case "setup-failed":
-      return {
-        message: `set-up failed: ${outcome.reason}`,
-        fix:
-          outcome.fix ??
-          "check --workspace and --ro-bind; where the kernel refuses a layer, --isolation compat",
-        said: true,
-      };
+      return { message: inCliWords(outcome.reason), fix: setupFix(outcome) };
     case "limit-exceeded": {
       const option = kLimitOptions[outcome.limit];
       return { message: `ended by its limit ${option ?? outcome.limit}` };

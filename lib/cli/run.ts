@@ -1,8 +1,11 @@
+import { chooseRunner } from "./choose-runner.js";
 import { type CliOptions, execInput } from "./options.js";
 import { endReason, truncations } from "./reason.js";
 import { resultJson } from "./result-json.js";
-import { chooseRunner } from "./runtime-choice.js";
+import { SetupLine } from "./setup-line.js";
+import { checkCommand } from "./shell-lists.js";
 import { complain, readStdin, watchOutput } from "./terminal.js";
+import { checkMounts, checkWorkspace } from "./workspace.js";
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -22,15 +25,20 @@ export async function run(command: string[], options: CliOptions): Promise<void>
   for (const name of kSignals) process.once(name, onSignal);
 
   try {
-    const runner = await chooseRunner(options);
+    checkWorkspace(options);
+    checkMounts(options);
+    const { runner, policy } = await chooseRunner(options);
+    checkCommand(command, policy.config.security);
     const stdin = options.stdin ? await readStdin(interrupt.signal) : undefined;
+    const stderr = new SetupLine((chunk) => process.stderr.write(chunk));
     const result = await runner.exec({
       ...execInput(command, options),
       stdin,
       signal: interrupt.signal,
       onStdout: options.json ? undefined : (chunk) => process.stdout.write(chunk),
-      onStderr: options.json ? undefined : (chunk) => process.stderr.write(chunk),
+      onStderr: options.json ? undefined : (chunk) => stderr.add(chunk),
     });
+    stderr.end(result.outcome.kind === "setup-failed" ? result.outcome.reason : undefined);
     process.exitCode ??= result.exitCode;
     if (options.json) process.stdout.write(`${resultJson(result)}\n`);
     if (outputLost) return;

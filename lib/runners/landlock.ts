@@ -1,5 +1,6 @@
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
+  BubblewrapExplanation,
   EnvironmentPolicy,
   LandlockNativeRunnerOptions,
   NativeExecInput,
@@ -85,6 +86,18 @@ export class LandlockNativeRunner implements NativeRunner {
    */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
+  }
+
+  /**
+   * The command line and the policy of a run that is planned to the end, but not started. What only
+   * the kernel can add to `layers` is not there yet.
+   *
+   * @throws (rejects) as `exec`; {@link SandboxError} ERR_SANDBOX_SETUP where that would resolve
+   * with "setup-failed".
+   */
+  async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
+    const { args, ...plan } = await this.#supervised.explain(input);
+    return { ...plan, args: args.slice(1) }; // `cmd` is the command itself, not a wrapper
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
+  BubblewrapExplanation,
   EnvironmentPolicy,
   LocalNativeRunnerOptions,
   NativeExecInput,
@@ -41,6 +42,17 @@ export class LocalNativeRunner implements NativeRunner {
    */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
+  }
+
+  /**
+   * The command line and the policy of a run that is planned to the end, but not started.
+   *
+   * @throws (rejects) as `exec`; {@link SandboxError} ERR_SANDBOX_SETUP where that would resolve
+   * with "setup-failed".
+   */
+  async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
+    const { args, ...plan } = await this.#supervised.explain(input);
+    return { ...plan, args: args.slice(1) }; // `cmd` is the command itself, not a wrapper
   }
 
   /**

@@ -1,8 +1,6 @@
 import { resolve } from "node:path";
 
-import { invalidType, invalidValue, SandboxError } from "../errors.js";
-import { checkShellCommand } from "../shell-policy/check-shell-command.js";
-import type { ShellFinding } from "../shell-policy/verdict.js";
+import { invalidType, invalidValue } from "../errors.js";
 import { availabilityOf } from "./availability-cache.js";
 import type { RuntimeConfig } from "./config/config.js";
 import type { RuntimeKind } from "./kinds/kind.js";
@@ -17,6 +15,7 @@ import type {
   RuntimeRunnerOptions,
   RuntimeStep,
 } from "./runtime.js";
+import { checkAgainstLists } from "./shell-check.js";
 
 function timeoutMs(seconds: number | undefined): number | undefined {
   if (seconds === undefined) return undefined;
@@ -50,7 +49,7 @@ export class ConfiguredRuntime implements Runtime {
   }
 
   async execute(command: string, options: ExecuteOptions = {}): Promise<RuntimeResult> {
-    const warnings = this.#checkCommand(command);
+    const warnings = checkAgainstLists(command, this.#config.security);
     const { workdir = ".", mounts, env, timeoutSecs, signal } = options;
     if (typeof workdir !== "string") throw invalidType("workdir", "a string", workdir);
     const runner = this.#runnerFor(resolve(workdir), checkMounts(mounts));
@@ -81,16 +80,5 @@ export class ConfiguredRuntime implements Runtime {
     const [oldest] = this.#runners.keys();
     if (this.#runners.size > kMostRunners && oldest !== undefined) this.#runners.delete(oldest);
     return runner;
-  }
-
-  /** What the shell lists only warn of. */
-  #checkCommand(command: string): ShellFinding[] {
-    const { allowed, blocked, warnings } = checkShellCommand(command, this.#config.security);
-    if (allowed) return warnings;
-    const reason = blocked?.reason ?? "The shell lists refuse it.";
-    throw new SandboxError(`command blocked (${blocked?.rule ?? "shell lists"}): ${reason}`, {
-      code: "ERR_COMMAND_BLOCKED",
-      cause: blocked,
-    });
   }
 }

@@ -14,6 +14,8 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** What the variables say; a field that is undefined was not set. */
 export type RuntimeEnvironment = {
   runtimeType: RuntimeType | undefined;
+  /** The variable that says so. */
+  selectedBy: string | undefined;
   /** The chosen runtime or an error: no fallback, and no warning that is only a warning. */
   required: boolean;
   network: NetworkMode | undefined;
@@ -47,6 +49,9 @@ const kSelectors = [
   { variable: "OPENAGENTIC_SANDBOX_BACKEND", values: kBackends, lenient: false },
   { variable: "OPENAGENTIC_PROCESS_SANDBOX", values: { bwrap: "bubblewrap" }, lenient: true },
 ] as const;
+
+/** The variables that choose a runtime. */
+export const kSelectorNames: readonly string[] = kSelectors.map(({ variable }) => variable);
 
 function read(variables: Variables, name: string): string | undefined {
   const value = variables[name];
@@ -128,6 +133,7 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
   }
   return {
     runtimeType: first?.type,
+    selectedBy: first?.variable,
     required,
     network: readNetwork(variables, "OPENAGENTIC_SANDBOX_NETWORK"),
     bubblewrap: {

@@ -1,7 +1,12 @@
 /** What every runtime offers. */
 
 import type { RunnerMetrics } from "../../types/metrics.js";
-import type { NativeExecInput, RunnerOptions, SandboxedExecResult } from "../../types/public.js";
+import type {
+  BubblewrapExplanation,
+  NativeExecInput,
+  RunnerOptions,
+  SandboxedExecResult,
+} from "../../types/public.js";
 import type { CanaryProbe } from "./canary/probe.js";
 import type { RuntimeName } from "./names.js";
 import type { RuntimeResult } from "./result.js";
@@ -39,6 +44,8 @@ export type RuntimeRunnerOptions = RunnerOptions & {
 /** A runner of this package. */
 export type RuntimeRunner = {
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
+  /** What `exec` would do with the same input; nothing is started. */
+  explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
   /** What its runs were since it was made. */
   metrics(): RunnerMetrics;
 };

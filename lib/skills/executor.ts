@@ -1,7 +1,8 @@
-import { open, realpath, stat } from "node:fs/promises";
+import { type FileHandle, realpath } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 
 import { invalidType, invalidValue } from "../errors.js";
+import { withRegularFile } from "../regular-file.js";
 import { checkSignal } from "../runners/abort.js";
 import { LocalNativeRunner } from "../runners/local.js";
 import { type RunRecord, type SkillAnswer, settle } from "./answer.js";
@@ -16,18 +17,24 @@ import {
 import { ComponentSkillEngine } from "./engines/component.js";
 import type { SkillEngine, SkillRequest } from "./engines/engine.js";
 import { NodeSkillEngine } from "./engines/node.js";
-import { binaryKind } from "./guest/module-limits.mjs";
+import { type BinaryKind, binaryKind } from "./guest/module-limits.mjs";
 import { withPrivateDirectory } from "./private-directory.js";
 import type { SkillEnforcement, SkillExecutionResult } from "./result.js";
 import { runSandboxed } from "./sandbox.js";
 import { buildConfigForSkill } from "./sandbox-config.js";
-import { checkInput, checkSkill, type Skill } from "./skill.js";
+import {
+  checkInput,
+  checkSkill,
+  kMaxComponentBytes,
+  kMaxModuleBytes,
+  type Skill,
+} from "./skill.js";
 import { SkillError } from "./skill-error.js";
 import { shouldUseOsSandbox } from "./tier.js";
 import { SkillWorkers } from "./workers.js";
 
-/** Bytes of the largest module that is looked at. */
-const kMaxModuleBytes = 256 * 1024 ** 2;
+/** Bytes that tell a module from a component. */
+const kHeadBytes = 8;
 
 /** Options of a {@link WasmSkillExecutor}. */
 export type WasmSkillExecutorOptions = ConfinementOptions & {
@@ -50,24 +57,25 @@ export type ExecuteSkillOptions = {
 type CheckedSkill = ReturnType<typeof checkSkill>;
 type Ran = { answer: SkillAnswer; audits: RunRecord["audits"]; stderr: string; walls: string[] };
 
+/** @throws (rejects) an Error for a component that is too large. */
+async function kindOf(file: FileHandle): Promise<BinaryKind> {
+  const { buffer } = await file.read(Buffer.alloc(kHeadBytes), 0, kHeadBytes, 0);
+  const kind = binaryKind(buffer);
+  const { size } = await file.stat();
+  if (kind !== "component" || size <= kMaxComponentBytes) return kind;
+  throw new Error(`it is a component larger than ${kMaxComponentBytes} bytes`);
+}
+
 async function readRequest(skill: CheckedSkill, input: string): Promise<SkillRequest> {
   const { wasmPath: given, trustTier, resourceLimits: limits } = skill;
-  let head: Buffer;
-  let wasmPath: string;
   try {
-    wasmPath = await realpath(given);
-    const { size } = await stat(wasmPath).then((entry) => {
-      if (entry.isFile()) return entry;
-      throw new Error("not a file");
-    });
-    if (size > kMaxModuleBytes) throw new Error(`larger than ${kMaxModuleBytes} bytes`);
-    const file = await open(wasmPath);
-    head = (await file.read(Buffer.alloc(8), 0, 8, 0).finally(() => file.close())).buffer;
+    const wasmPath = await realpath(given);
+    const kind = await withRegularFile(wasmPath, kMaxModuleBytes, kindOf);
+    return { wasmPath, input, trustTier, limits, isComponent: kind === "component" };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw invalidValue(`\`wasmPath\` can't be used: ${given}: ${reason}`, cause);
   }
-  return { wasmPath, input, trustTier, limits, isComponent: binaryKind(head) === "component" };
 }
 
 function audited({ answer, result }: EngineRun, walls: string[]): Ran {

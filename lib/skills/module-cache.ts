@@ -1,44 +1,48 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 
+import { readPieces } from "../regular-file.js";
 import type { SkillAnswer } from "./answer.js";
-import { kPageBytes, readDeclaration, withMaxPages } from "./guest/module-limits.mjs";
+import {
+  type CompiledModule,
+  type CompileOutcome,
+  compileModule,
+} from "./guest/compile-module.mjs";
+import { ModuleCompiler } from "./module-compiler.js";
+import { kMaxModuleBytes } from "./skill.js";
 
 /** Compiled modules that are kept; the least recently used goes first. */
 const kMaxModules = 32;
 
-/** A module that is ready to be instantiated. */
-export type CachedModule = {
-  module: WebAssembly.Module;
-  /** Its memory can't outgrow what was asked for, nor anything else of it the host. */
-  isBounded: boolean;
-  /** The maximum that was put in; undefined when its own is no larger. */
-  cappedPages: number | undefined;
-};
+/**
+ * Bytes of the largest module that is compiled where it was asked for. The compiler copies and checks
+ * a module on the thread that calls it, about 4 ms for each MiB, so larger ones have a worker.
+ */
+const kMaxHereBytes = 1024 ** 2;
 
 /** A module, or why there is none. */
-export type Compiled = CachedModule | { answer: SkillAnswer };
+export type Compiled = CompiledModule | { answer: SkillAnswer };
 
-function invalid(error: unknown): Compiled {
-  const message = error instanceof Error ? error.message : String(error);
-  return { answer: { success: false, error_kind: "invalid", error: message } };
+/** A module's file: the hash of its bytes, and those where they are few. */
+type ReadModule = { hash: string; bytes: Uint8Array<ArrayBuffer> | undefined };
+
+async function readModule(path: string): Promise<ReadModule> {
+  const hash = createHash("sha256");
+  const pieces: Buffer[] = [];
+  let size = 0;
+  await readPieces(path, kMaxModuleBytes, (piece) => {
+    hash.update(piece);
+    size += piece.length;
+    if (size <= kMaxHereBytes) pieces.push(Buffer.from(piece));
+  });
+  const bytes = size <= kMaxHereBytes ? new Uint8Array(Buffer.concat(pieces)) : undefined;
+  return { hash: hash.digest("hex"), bytes };
 }
 
-async function compile(bytes: Uint8Array<ArrayBuffer>, maxPages: number): Promise<Compiled> {
-  const declaration = readDeclaration(bytes);
-  const { memory, isBounded } = declaration;
-  if (memory !== undefined && memory.minPages > maxPages) {
-    const need = memory.minPages * kPageBytes;
-    const error = `the module needs ${need} bytes of memory, the limit is ${maxPages * kPageBytes}`;
-    return { answer: { success: false, error_kind: "limit", limit: "memory", error } };
-  }
-  try {
-    const module = await WebAssembly.compile(withMaxPages(bytes, declaration, maxPages));
-    const isCapped = memory !== undefined && (memory.maxPages ?? Infinity) > maxPages;
-    return { module, isBounded, cappedPages: isCapped ? maxPages : undefined };
-  } catch (error) {
-    return invalid(error);
-  }
+function answered(outcome: CompileOutcome): Compiled {
+  if (!("failure" in outcome)) return outcome;
+  const { kind, reason: error } = outcome.failure;
+  if (kind === "invalid") return { answer: { success: false, error_kind: "invalid", error } };
+  return { answer: { success: false, error_kind: "limit", limit: "memory", error } };
 }
 
 /**
@@ -48,17 +52,29 @@ async function compile(bytes: Uint8Array<ArrayBuffer>, maxPages: number): Promis
  */
 export class ModuleCache {
   readonly #modules = new Map<string, Promise<Compiled>>();
+  readonly #compiler = new ModuleCompiler();
 
-  /** @throws (rejects) what reading the file throws. */
+  /** @throws (rejects) what reading the file throws; an Error when it changes while it is read. */
   async get(path: string, maxPages: number): Promise<Compiled> {
-    const bytes = new Uint8Array(await readFile(path));
-    const hash = createHash("sha256").update(bytes).digest("hex");
-    const key = `${hash}:${maxPages}`;
-    const known = this.#modules.get(key) ?? compile(bytes, maxPages);
+    const read = await readModule(path);
+    const key = `${read.hash}:${maxPages}`;
+    const known = this.#modules.get(key) ?? this.#compile(path, maxPages, read);
     this.#modules.delete(key);
     this.#modules.set(key, known);
     const [oldest] = this.#modules.keys();
     if (this.#modules.size > kMaxModules && oldest !== undefined) this.#modules.delete(oldest);
-    return known;
+    try {
+      return await known;
+    } catch (error) {
+      if (this.#modules.get(key) === known) this.#modules.delete(key); // the next call tries again
+      throw error;
+    }
+  }
+
+  async #compile(path: string, maxPages: number, { hash, bytes }: ReadModule): Promise<Compiled> {
+    if (bytes !== undefined) return answered(await compileModule(bytes, maxPages));
+    const compiled = await this.#compiler.compile({ path, maxPages });
+    if (compiled.hash !== hash) throw new Error(`${path} was changed while it was read`);
+    return answered(compiled.outcome);
   }
 }

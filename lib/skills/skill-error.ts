@@ -59,3 +59,9 @@ export class SkillError extends Error {
     this.audits = details.audits ?? [];
   }
 }
+
+/** A skill's file was fine when it was looked at, and could not be read afterwards. */
+export function unreadable(path: string, cause: unknown): SkillError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new SkillError(`${path} can't be read: ${reason}`, { code: "ERR_SKILL_ENGINE", cause });
+}

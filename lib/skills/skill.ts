@@ -35,7 +35,9 @@ export type SkillManifest = { name: string; version?: string | undefined };
 /** A skill: a WASI preview 1 command module, or a component that exports `execute`. */
 export type Skill = {
   manifest: SkillManifest;
-  /** The .wasm file. For an untrusted skill, its directory is all that the sandbox shows of it. */
+  /**
+   * The .wasm file, a regular one: a module of at most 64 MiB, or a component of at most 16. For an untrusted skill, its directory is all that the sandbox shows of it.
+   */
   wasmPath: string;
   trustTier: TrustTier;
   resourceLimits?: SkillLimits | undefined;
@@ -43,6 +45,12 @@ export type Skill = {
 
 const kMiB = 1024 ** 2;
 const kTiers = ["local", "verified", "untrusted"] as const;
+
+/** Bytes of the largest module. */
+export const kMaxModuleBytes = 64 * kMiB;
+
+/** Bytes of the largest component: it travels to its toolchain as text. */
+export const kMaxComponentBytes = 16 * kMiB;
 
 /** Most bytes of an input. */
 export const kMaxInputBytes = 16 * kMiB;

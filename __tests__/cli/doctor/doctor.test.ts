@@ -23,6 +23,7 @@ const kReport: DoctorReport = {
   runtimeType: "auto",
   required: false,
   chosen: "landlock",
+  run: { runtime: null, chosenBy: null, network: "deny", bwrapPath: "bwrap" },
   runtimes: [
     {
       name: "bubblewrap",
@@ -108,6 +109,28 @@ describe("doctorText", () => {
         .split("\n")
         .at(-1),
     ).toBe(last);
+  });
+});
+
+describe("what run takes", () => {
+  const said = (run: DoctorReport["run"]) => doctorText({ ...kReport, run }, false).split("\n");
+  const run = { network: "deny", bwrapPath: "/opt/bwrap" } as const;
+
+  it("is told beside the conclusion", () => {
+    expect(said({ ...run, runtime: "bubblewrap", chosenBy: null }).at(-2)).toBe(
+      "`run` takes bubblewrap (default), network: deny, bwrap: /opt/bwrap",
+    );
+    expect(said({ ...run, runtime: "landlock", chosenBy: "OPENAGENTIC_RUNTIME_TYPE" }).at(-2)).toBe(
+      "`run` takes landlock (OPENAGENTIC_RUNTIME_TYPE), network: deny",
+    );
+  });
+
+  it("is told also where its default does not work and another would", () => {
+    expect(said({ ...run, runtime: null, chosenBy: null }).slice(-2)).toEqual([
+      "`run` takes bubblewrap (default), which does not work here",
+      "auto takes landlock",
+    ]);
+    expect(said({ ...run, runtime: null, chosenBy: "--config" }).join()).not.toContain("`run`");
   });
 });
 

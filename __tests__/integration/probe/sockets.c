@@ -58,19 +58,30 @@ int AskUdp(int argc, char** argv) {
   return argc == 1 ? AskLoopback(SOCK_DGRAM, argv[0]) : 98;
 }
 
-static int AskAddress(const struct sockaddr_un* address) {
+static int AskAddress(const struct sockaddr_un* address, size_t size) {
   const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
   if (fd < 0) return Say(-1);
-  return Ask(fd, (const struct sockaddr*)address, sizeof *address);
+  return Ask(fd, (const struct sockaddr*)address, (socklen_t)size);
 }
 
-// NAME, padded with NUL bytes as libuv does.
+// Whether somebody listens at an abstract name of that length.
+static int Listens(const struct sockaddr_un* address, size_t size) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  const int connected = fd >= 0 && connect(fd, (const struct sockaddr*)address, (socklen_t)size) == 0;
+  if (fd >= 0) close(fd);
+  return connected;
+}
+
+// NAME, as it is, else padded with NUL bytes: libuv bound names so before version 1.46, and to the
+// kernel that is another name.
 int AskAbstract(int argc, char** argv) {
   if (argc != 1) return 98;
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  if (strlen(argv[0]) + 2 > sizeof address.sun_path) return 98;
-  memcpy(address.sun_path + 1, argv[0], strlen(argv[0]));
-  return AskAddress(&address);
+  const size_t length = strlen(argv[0]) + 1;
+  if (length + 1 > sizeof address.sun_path) return 98;
+  memcpy(address.sun_path + 1, argv[0], length - 1);
+  const size_t exact = offsetof(struct sockaddr_un, sun_path) + length;
+  return AskAddress(&address, Listens(&address, exact) ? exact : sizeof address);
 }
 
 // PATH of a socket.
@@ -79,7 +90,7 @@ int AskUnix(int argc, char** argv) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   if (strlen(argv[0]) + 1 > sizeof address.sun_path) return 98;
   memcpy(address.sun_path, argv[0], strlen(argv[0]));
-  return AskAddress(&address);
+  return AskAddress(&address, sizeof address);
 }
 
 // Prints the names of the network interfaces, a line each.

@@ -22,7 +22,7 @@ import { kMaxFileBytes } from "./limits.js";
  */
 
 /** Never through a link, and never waiting for the other end of a FIFO. */
-const kOpenFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+export const kOpenFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * @param {string} file

@@ -1,6 +1,8 @@
-import { lstat, readFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import path from "node:path";
 import ignore from "ignore";
+
+import { kOpenFlags } from "./entry.js";
 
 /** Bytes; a longer rule file is no rule file. */
 const kMaxRuleBytes = 1024 ** 2;
@@ -8,8 +10,13 @@ const kMaxRuleBytes = 1024 ** 2;
 /** @param {string} file */
 async function rulesIn(file) {
   try {
-    const stat = await lstat(file); // as git, which reads no linked .gitignore
-    return stat.isFile() && stat.size <= kMaxRuleBytes ? await readFile(file, "utf8") : "";
+    const handle = await open(file, kOpenFlags); // as git, which reads no linked .gitignore
+    try {
+      const stat = await handle.stat();
+      return stat.isFile() && stat.size <= kMaxRuleBytes ? await handle.readFile("utf8") : "";
+    } finally {
+      await handle.close();
+    }
   } catch {
     return ""; // none, or not ours to read
   }

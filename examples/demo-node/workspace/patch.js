@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import path from "node:path";
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 
+import { kOpenFlags } from "./entry.js";
 import { kMaxDiffBytes } from "./limits.js";
 
 /**
@@ -21,9 +21,10 @@ async function textOf(file, entry) {
   if (entry?.kind === "link") return `${entry.target}\n`;
   if (entry?.kind !== "file") return "";
   if (entry.size > kMaxDiffBytes) return undefined;
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
+  const handle = await open(file, kOpenFlags).catch(() => undefined);
   if (handle === undefined) return "";
   try {
+    if (!(await handle.stat()).isFile()) return undefined; // no longer what it was
     const bytes = await handle.readFile();
     return isUtf8(bytes) && !bytes.includes(0) ? bytes.toString() : undefined;
   } finally {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 
+import type { NetworkMode } from "../../../types/public.js";
 import { loadAddon } from "../../native.js";
 import { nestingSigns } from "../../project/nesting.js";
 import { nestingFor } from "../../project/project-runner.js";
@@ -15,6 +16,7 @@ import { kKinds } from "../../runtime/kinds/all.js";
 import { kConfiningNames, kRuntimeNames, type RuntimeName } from "../../runtime/names.js";
 import type { Runtime, RuntimeAvailability } from "../../runtime/runtime.js";
 import type { RuntimeSettings } from "../../runtime/settings.js";
+import { kDefaultRuntime, networkOf, type Policy } from "../policy.js";
 
 const kRuns = 10;
 
@@ -36,6 +38,16 @@ export type DoctorNesting = {
   fix?: string;
 };
 
+/** What `native-runner run` would use under the same variables, --runtime and --config. */
+export type DoctorRun = {
+  /** Bubblewrap where nothing chooses; null when none that it may take works here. */
+  runtime: RuntimeName | null;
+  /** The option, variable or file that chose it; null when none did. */
+  chosenBy: string | null;
+  network: NetworkMode;
+  bwrapPath: string;
+};
+
 /** All that is told. `--json` prints it as it is. */
 export type DoctorReport = {
   version: string;
@@ -47,6 +59,7 @@ export type DoctorReport = {
   required: boolean;
   /** What `createRuntime` would take; null when it would refuse. */
   chosen: RuntimeName | null;
+  run: DoctorRun;
   runtimes: DoctorRuntime[];
   /** About the operator's variables. */
   warnings: string[];
@@ -123,9 +136,21 @@ export function chosenOf(
   return candidates.find(fits) ?? null;
 }
 
+function runOf(
+  { config, chosenBy }: Policy,
+  chosen: RuntimeName | null,
+  available: ReadonlySet<RuntimeName>,
+): DoctorRun {
+  const byDefault = available.has(kDefaultRuntime) ? kDefaultRuntime : null;
+  const runtime = chosenBy === undefined ? byDefault : chosen;
+  const network = networkOf(config, runtime ?? kDefaultRuntime);
+  const { bwrapPath } = config.bubblewrap;
+  return { runtime, chosenBy: chosenBy ?? null, network, bwrapPath };
+}
+
 /** Looks at every runtime, one after the other, so that the measured times are right. */
-export async function examine(version: string, settings: RuntimeSettings): Promise<DoctorReport> {
-  const { config, required, warnings } = settings;
+export async function examine(version: string, policy: Policy): Promise<DoctorReport> {
+  const { config, required, warnings } = policy;
   const runtimes: DoctorRuntime[] = [];
   for (const name of kRuntimeNames) {
     const runtime = new ConfiguredRuntime(kKinds[name], config);
@@ -134,13 +159,16 @@ export async function examine(version: string, settings: RuntimeSettings): Promi
     runtimes.push({ name, ...found, ...(emptyRunMs === undefined ? {} : { emptyRunMs }) });
   }
   const names = runtimes.filter(({ available }) => available).map(({ name }) => name);
+  const available = new Set(names);
+  const chosen = chosenOf(policy, available);
   return {
     version,
     nesting: await examineNesting(config),
     host: { ...readHostFacts(), landlockAbi: landlockAbi() },
     runtimeType: config.runtimeType,
     required,
-    chosen: chosenOf(settings, new Set(names)),
+    chosen,
+    run: runOf(policy, chosen, available),
     runtimes,
     warnings,
   };

@@ -6,6 +6,7 @@ import pc from "picocolors";
 import { type CanaryProbe, kProbeTitles } from "../../runtime/canary/probe.js";
 import { kKinds } from "../../runtime/kinds/all.js";
 import type { RuntimeState } from "../../runtime/runtime.js";
+import { kDefaultRuntime } from "../policy.js";
 import type { DoctorReport, DoctorRuntime } from "./doctor-report.js";
 
 type Colors = ReturnType<typeof pc.createColors>;
@@ -75,6 +76,15 @@ function nestingText({ nesting }: DoctorReport): string[] {
   return lines;
 }
 
+/** Where nothing chooses, `run` does not look for what works: it takes its default. */
+function runText({ run }: DoctorReport): string[] {
+  const { runtime, chosenBy, network, bwrapPath } = run;
+  const what = `\`run\` takes ${runtime ?? kDefaultRuntime} (${chosenBy ?? "default"})`;
+  if (runtime === null) return chosenBy === null ? [`${what}, which does not work here`] : [];
+  const program = runtime === "bubblewrap" ? `, bwrap: ${bwrapPath}` : "";
+  return [`${what}, network: ${network}${program}`];
+}
+
 function conclusion(report: DoctorReport): string {
   const { runtimeType, chosen, required } = report;
   if (chosen === "native") return `${runtimeType} runs commands WITHOUT a sandbox`;
@@ -102,6 +112,7 @@ export function doctorText(report: DoctorReport, useColors: boolean): string {
     ...report.runtimes.flatMap((runtime) => details(runtime, colors)),
     "",
     ...report.warnings.map((warning) => colors.yellow(`warning: ${warning}`)),
+    ...runText(report),
     colors.bold(conclusion(report)),
   ];
   return lines.join("\n");

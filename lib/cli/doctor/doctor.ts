@@ -1,8 +1,5 @@
-import type { RuntimeConfigInput } from "../../runtime/config/config.js";
-import { loadRuntimeConfig } from "../../runtime/config/config-file.js";
 import type { RuntimeType } from "../../runtime/names.js";
-import { runtimeSettings } from "../../runtime/settings.js";
-import { variablesFor } from "../runtime-choice.js";
+import { readPolicy } from "../choose-runner.js";
 import { watchOutput } from "../terminal.js";
 import { packageVersion } from "../version.js";
 import { type DoctorReport, examine } from "./doctor-report.js";
@@ -24,13 +21,7 @@ export function doctorExitCode({ chosen, runtimeType }: DoctorReport): number {
 /** `native-runner doctor`: which runtimes work here, proved, and what would help the others. */
 export async function doctor(options: DoctorOptions): Promise<void> {
   watchOutput(() => {});
-  const config: RuntimeConfigInput =
-    options.config === undefined ? {} : await loadRuntimeConfig(options.config);
-  const settings = runtimeSettings(
-    { ...config, runtimeType: options.runtime ?? config.runtimeType },
-    { environment: variablesFor(options.runtime, process.env) },
-  );
-  const report = await examine(packageVersion(), settings);
+  const report = await examine(packageVersion(), await readPolicy(options, process.env));
   const text = options.json ? JSON.stringify(report, null, 2) : doctorText(report, wantsColors());
   process.stdout.write(`${text}\n`);
   process.exitCode ??= doctorExitCode(report);

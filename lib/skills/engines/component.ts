@@ -4,15 +4,16 @@
  */
 
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 
 import * as v from "valibot";
 
+import { readRegularFile } from "../../regular-file.js";
 import type { SkillAnswer } from "../answer.js";
 import { kPageBytes } from "../guest/module-limits.mjs";
 import type { TranspiledComponent, TranspileRequest } from "../guest/transpile.mjs";
 import { answerOfGuest } from "../guest-script.js";
-import { SkillError } from "../skill-error.js";
+import { kMaxComponentBytes } from "../skill.js";
+import { SkillError, unreadable } from "../skill-error.js";
 import type {
   EngineCommand,
   EngineEnd,
@@ -73,7 +74,11 @@ export class ComponentSkillEngine implements SkillEngine {
     request: SkillRequest,
     run: (command: EngineCommand) => Promise<EngineEnd>,
   ): Promise<EngineCommand> {
-    const bytes = await readFile(request.wasmPath);
+    const bytes = await readRegularFile(request.wasmPath, kMaxComponentBytes).catch(
+      (cause: unknown) => {
+        throw unreadable(request.wasmPath, cause);
+      },
+    );
     const hash = createHash("sha256").update(bytes).digest("hex");
     const key = `${request.trustTier}:${hash}`;
     const component = this.#components.get(key) ?? (await transpile(bytes, run));

@@ -4,6 +4,7 @@ import type { SkillAnswer } from "../answer.js";
 import { kPageBytes } from "../guest/module-limits.mjs";
 import { answerOfGuest } from "../guest-script.js";
 import { ModuleCache } from "../module-cache.js";
+import { unreadable } from "../skill-error.js";
 import type { SkillWorkers } from "../workers.js";
 import type {
   EngineCommand,
@@ -54,7 +55,9 @@ export class NodeSkillEngine implements SkillEngine {
     const { wasmPath, input, limits } = request;
     if (limits.maxFuel !== undefined) return undefined; // CPU time is a process'
     const maxPages = Math.floor(limits.maxMemoryBytes / kPageBytes);
-    const compiled = await this.#modules.get(wasmPath, maxPages);
+    const compiled = await this.#modules.get(wasmPath, maxPages).catch((cause: unknown) => {
+      throw unreadable(wasmPath, cause);
+    });
     if ("answer" in compiled) return compiled.answer;
     const { module, isBounded, cappedPages } = compiled;
     if (!isBounded) return undefined;

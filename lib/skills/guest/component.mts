@@ -29,7 +29,7 @@ async function run({ component, input }: ComponentRequest): Promise<AnswerMessag
   const { instantiate } = (await import(url)) as Script;
   const compile = (name: string) =>
     new WebAssembly.Module(new Uint8Array(Buffer.from(modules[name] ?? "", "base64")));
-  const { execute } = await instantiate(compile, {});
+  const { execute } = await instantiate(compile, Object.create(null));
   const output = await execute(input);
   if (typeof output === "string") return { success: true, output };
   const error = "execute is no func(input: string) -> result<string, string>";

@@ -58,8 +58,8 @@ function start(
   seen: Seen,
 ): Failure | undefined {
   try {
-    const imports = { [kWasi]: stdio.imports(wasi) };
-    const instance = new WebAssembly.Instance(module, imports as WebAssembly.Imports);
+    const imports = Object.assign(Object.create(null), { [kWasi]: stdio.imports(wasi) });
+    const instance = new WebAssembly.Instance(module, imports);
     const memory = instance.exports.memory as WebAssembly.Memory;
     seen.memory = memory;
     stdio.memory = memory;

@@ -97,7 +97,10 @@ export class Stdio {
     this.#memory = memory;
   }
 
-  /** The functions for the module `wasi_snapshot_preview1`. */
+  /**
+   * The functions for the module `wasi_snapshot_preview1`. Without a prototype: what is not listed is
+   * not there, `constructor` and `toString` included.
+   */
   imports(wasi: WASI): WasiImports {
     const host = wasi.wasiImport as WasiImports;
     const refused = Object.keys(host).map((name): [string, WasiCall] => [
@@ -105,7 +108,8 @@ export class Stdio {
       () => kBadDescriptor,
     ]);
     const forwarded = kForwarded.map((name): [string, WasiCall] => [name, host[name] as WasiCall]);
-    return { ...Object.fromEntries(refused), ...Object.fromEntries(forwarded), ...this.#own() };
+    const listed = [...refused, ...forwarded, ...Object.entries(this.#own())];
+    return Object.assign(Object.create(null), Object.fromEntries(listed));
   }
 
   #own(): WasiImports {

@@ -106,7 +106,10 @@ Outcome OutcomeOfFailedStart(const Report& report) {
   std::string reason(std::begin(report.text),
                      std::find(std::begin(report.text), std::end(report.text), '\0'));
   if (reason.empty()) reason = "the launcher refused to start the command";
-  if (report.error != 0) reason += ": " + std::generic_category().message(report.error);
+  if (report.error != 0) {
+    const std::string error = std::generic_category().message(report.error);
+    if (!reason.ends_with(error)) reason += ": " + error;  // the text may have it already
+  }
   const bool is_terminal = reason.starts_with("terminal: ");
   Outcome outcome = SetupFailed(std::move(reason));
   if (is_terminal) outcome.fix = kTerminalFix;

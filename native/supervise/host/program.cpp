@@ -12,6 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "policy/text/quote.h"
+
 namespace native_runner {
 namespace {
 
@@ -40,7 +42,26 @@ bool IsElf(const std::string& path) {
              "ELF";
 }
 
+std::string HowItEnded(const ExitStatus& status) {
+  const std::string value = std::to_string(status.value);
+  return status.signaled ? "was ended by signal " + value : "ended with status " + value;
+}
+
+// The first line that has something in it, quoted; nothing where it was silent.
+std::string Saying(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t start = text.find_first_not_of(kBlank);
+  if (start == std::string_view::npos) return "";
+  const std::string_view line = text.substr(start, text.find('\n', start) - start);
+  return ", saying " + QuotedShort(line.substr(0, line.find_last_not_of(kBlank) + 1));
+}
+
 }  // namespace
+
+Error LacksOption(const std::string& path, const char* option) {
+  return Error{ErrorCode::kUnavailable, path + " lacks " + option,
+               std::string("use a bwrap whose --help lists ") + option};
+}
 
 std::string Program::exec_path() const {
   return image.valid() ? "/proc/self/fd/" + std::to_string(image.get()) : path;
@@ -109,7 +130,8 @@ Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(const std::string&
   SpawnOptions order;
   order.path = path;
   order.argv = {"bwrap", "--help"};
-  order.inherited = {{null_device_, STDIN_FILENO}, {null_device_, STDERR_FILENO}};
+  // What it says to standard error is for the message, where it does not answer.
+  order.inherited = {{null_device_, STDIN_FILENO}, {output->write.get(), STDERR_FILENO}};
   order.Give(std::move(output->write), STDOUT_FILENO);
   auto child = Child::Spawn(std::move(order));
   if (!child) {
@@ -143,21 +165,20 @@ void Programs::Answer(const std::string& name) {
   probe->deadline.Stop();
   probe->output->Finish();
 
+  const Bytes help = probe->output->Take();
+  const std::string_view said(reinterpret_cast<const char*>(help.data()), help.size());
   if (probe->late || status->signaled || status->value != 0) {
+    const std::string how = probe->late ? "ran over five seconds" : HowItEnded(*status);
     const Error error{ErrorCode::kUnavailable,
-                      probe->path + " does not answer --help: it " +
-                          (probe->late ? std::string("ran over five seconds")
-                                       : "ended with status " + std::to_string(status->value)),
-                      kInstall};
+                      probe->path + " does not answer --help: it " + how + Saying(said), kInstall};
     for (const Callback& callback : probe->waiting)
       callback(error);
     return;
   }
-  const Bytes help = probe->output->Take();
   auto program = std::make_shared<Program>();
   program->path = probe->path;
   program->image = std::move(probe->image);
-  program->features = ParseBwrapHelp({reinterpret_cast<const char*>(help.data()), help.size()});
+  program->features = ParseBwrapHelp(said);
   known_[name] = program;
   for (const Callback& callback : probe->waiting)
     callback(std::shared_ptr<const Program>(program));

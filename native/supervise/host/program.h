@@ -29,6 +29,10 @@ struct Program {
 // one. kUnavailable, naming where it was looked for and the package that has it.
 Result<std::string> FindProgram(const std::string& name, const std::string& search_path);
 
+// A bwrap that can't be used for want of an option. It is named, and no version: distributions
+// back-port options.
+Error LacksOption(const std::string& path, const char* option);
+
 // Knows each bwrap by the name it was asked for; a bwrap is found and probed once, but one that was
 // missing is looked for again. Supervisor thread only.
 class Programs {

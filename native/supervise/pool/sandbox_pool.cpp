@@ -29,7 +29,7 @@ Error CannotStand() {
       ErrorCode::kSetup,
       "no sandbox can be made ahead of its command here: that takes a bwrap with --bind-fd "
       "and a readable /proc",
-      "set prewarm to 0, or use Bubblewrap 0.8 or newer"};
+      "set prewarm to 0, or use a bwrap whose --help lists --bind-fd"};
 }
 
 }  // namespace

@@ -65,13 +65,13 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
                                             Shared& shared) const {
   const bool strict = policy_.isolation == Isolation::kStrict;
   if (strict && !program.features.as_pid_1) {
-    return Error{ErrorCode::kUnavailable, program.path + " is too old: it lacks --as-pid-1",
-                 "install Bubblewrap 0.3 or newer"};
+    return LacksOption(program.path, "--as-pid-1");
   }
   if (!policy_.with_proc && !program.features.perms) {
-    return Error{ErrorCode::kUnavailable,
-                 program.path + " is too old for procBind: false, it lacks --perms",
-                 "install Bubblewrap 0.5 or newer, or leave procBind at its default"};
+    Error error = LacksOption(program.path, "--perms");
+    error.message += ", which procBind: false needs";
+    error.fix += ", or leave procBind at its default";
+    return error;
   }
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
@@ -106,6 +106,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   layers.emplace_back("seccomp");
   layers.emplace_back(strict ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
   layers.insert(layers.end(), limit_layers.begin(), limit_layers.end());
+  if (request.limits.memory_bytes && !(strict && size_tmp)) layers.emplace_back(kTmpWithoutSize);
   UndoLayers(policy_.extra_args, &preparation);
   if (policy_.with_landlock) {
     if (LandlockAbi() == 0) return NoLandlock();

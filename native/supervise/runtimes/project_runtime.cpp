@@ -40,8 +40,7 @@ void ProjectRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready r
 Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Program& program,
                                          Shared& shared) const {
   if (!program.features.as_pid_1) {
-    return Error{ErrorCode::kUnavailable, program.path + " is too old: it lacks --as-pid-1",
-                 "install Bubblewrap 0.3 or newer"};
+    return LacksOption(program.path, "--as-pid-1");
   }
   auto folders = OpenFolders(policy_.folders);
   if (!folders) return folders.error();
@@ -71,6 +70,7 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
     layers.emplace_back(layer);
   }
   layers.insert(layers.end(), limit_layers.begin(), limit_layers.end());
+  if (request.limits.memory_bytes && !size_tmp) layers.emplace_back(kTmpWithoutSize);
 
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;

@@ -34,6 +34,16 @@ TEST(OutcomeOfFailedStart, KnowsAFixForAMissingTerminal) {
   EXPECT_EQ(OutcomeOfFailedStart(report).fix, "");
 }
 
+TEST(OutcomeOfFailedStart, SaysTheErrorOnce) {
+  Report report;
+  report.kind = ReportKind::kRefused;
+  report.error = ENOENT;
+  for (const char* text : {"cannot enter /no", "cannot enter /no: No such file or directory"}) {
+    std::strcpy(report.text, text);
+    EXPECT_EQ(OutcomeOfFailedStart(report).reason, "cannot enter /no: No such file or directory");
+  }
+}
+
 TEST(OutcomeOfExit, TellsExitFromSignal) {
   ExpectOutcome(OutcomeOfExit(Exit(0), {}, false), OutcomeKind::kExited, 0, 0);
   ExpectOutcome(OutcomeOfExit(Exit(7 << 8), {}, false), OutcomeKind::kExited, 7, 0);

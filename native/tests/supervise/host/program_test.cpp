@@ -154,6 +154,21 @@ TEST_F(ProgramsTest, LooksAgainForWhatWasMissingOrBroken) {
   EXPECT_TRUE(good->value()->features.as_pid_1);
 }
 
+TEST_F(ProgramsTest, QuotesWhatABrokenOneSays) {
+  Script("echo; echo '  no \"such\" library  ' >&2; echo more; exit 127");
+  const auto broken = Wait();
+  ASSERT_TRUE(broken && !*broken);
+  EXPECT_EQ(
+      broken->error().message,
+      directory_.Path("bwrap") +
+          R"( does not answer --help: it ended with status 127, saying "no \"such\" library")");
+  Script("kill -SEGV $$");
+  const auto killed = Wait();
+  ASSERT_TRUE(killed && !*killed);
+  EXPECT_EQ(killed->error().message,
+            directory_.Path("bwrap") + " does not answer --help: it was ended by signal 11");
+}
+
 TEST_F(ProgramsTest, WhatCannotStartIsUnavailable) {
   directory_.Write("bwrap", "no program at all", 0755);
   std::optional<Answer> answer;

@@ -102,6 +102,41 @@ TEST_F(BubblewrapRuntimeTest, TheWorkspaceIsBoundByItsDescriptorWhereBwrapCan) {
   EXPECT_GE(IndexOf(Options(*by_path), {"--bind", directory_.path(), "/workspace"}), 0);
 }
 
+TEST_F(BubblewrapRuntimeTest, TheRecordTellsOfATmpThatAMemoryLimitCouldNotSize) {
+  const auto layers = [this](bool limited) {
+    ExecRequest request = CommandRequest({"true"});
+    if (limited) request.limits.memory_bytes = 1 << 20;
+    auto made = Plan(request);
+    return made ? made->record.layers : Texts{};
+  };
+  const auto tells = [](const Texts& names) {
+    return std::find(names.begin(), names.end(), "tmp-without-size") != names.end();
+  };
+  EXPECT_FALSE(layers(true).empty());
+  EXPECT_FALSE(tells(layers(true)));
+  program_.features.size = false;
+  EXPECT_TRUE(tells(layers(true)));
+  EXPECT_FALSE(tells(layers(false))) << "nothing was asked for";
+  program_.features.size = true;
+  policy_.isolation = Isolation::kCompat;
+  EXPECT_TRUE(tells(layers(true)));
+}
+
+TEST_F(BubblewrapRuntimeTest, ABwrapThatLacksAnOptionIsToldByTheOptionNotByAVersion) {
+  program_.features.as_pid_1 = false;
+  const auto made = Plan();
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(made.error().message, "/opt/bwrap lacks --as-pid-1");
+  EXPECT_EQ(made.error().fix, "use a bwrap whose --help lists --as-pid-1");
+  program_.features.as_pid_1 = true;
+  program_.features.perms = false;
+  policy_.with_proc = false;
+  const auto without_proc = Plan();
+  ASSERT_FALSE(without_proc);
+  EXPECT_EQ(without_proc.error().message, "/opt/bwrap lacks --perms, which procBind: false needs");
+}
+
 TEST_F(BubblewrapRuntimeTest, TheRecordShowsPathsAndTheCommand) {
   ExecRequest request = CommandRequest({"node", "a.js"});
   request.cwd = "sub/dir";

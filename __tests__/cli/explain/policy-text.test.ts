@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
 
-import { explainPolicy } from "../../lib/cli/explain.js";
-import type { CliOptions } from "../../lib/cli/options.js";
-import { kDefaultCliOptions } from "../support/cli-options.js";
+import { type ExplainContext, policyText } from "../../../lib/cli/explain/policy-text.js";
+import type { CliOptions } from "../../../lib/cli/options.js";
+import { kDefaultCliOptions } from "../../support/cli-options.js";
 
-function explained(changes: Partial<CliOptions> = {}, environment = ["HOME", "PATH", "PWD"]) {
-  return explainPolicy(
+function explained(
+  changes: Partial<CliOptions> = {},
+  environment = ["HOME", "PATH", "PWD"],
+  context: Partial<ExplainContext> = {},
+) {
+  return policyText(
     {
       cmd: "bwrap",
       args: [],
@@ -15,17 +19,22 @@ function explained(changes: Partial<CliOptions> = {}, environment = ["HOME", "PA
     },
     {
       options: { ...kDefaultCliOptions, ...changes },
-      workspace: "/srv/w",
-      roBinds: ["/usr", "/etc"],
+      runtime: "bubblewrap",
+      chosenBy: undefined,
+      network: "deny",
+      writes: "/srv/w (at /workspace), and a private /tmp",
+      reads: "/usr /etc; a private /proc and /dev",
       hostNames: ["API_KEY", "HOME", "PATH"],
+      ...context,
     },
   );
 }
 
-describe("explainPolicy", () => {
+describe("policyText", () => {
   it("tells the policy a row a subject", () => {
     expect(explained({ env: [["MODE", "hidden-value"]] }, ["HOME", "PATH", "MODE"])).toBe(
       [
+        "Runtime         bubblewrap (default)",
         "Writes          /srv/w (at /workspace), and a private /tmp",
         "Reads           /usr /etc; a private /proc and /dev",
         "Network         none but a private loopback",
@@ -41,13 +50,19 @@ describe("explainPolicy", () => {
   });
 
   it("names what else was chosen", () => {
-    const text = explained({
-      network: "allow",
+    const changes: Partial<CliOptions> = {
       envPolicy: ["PATH"],
       timeout: Number.POSITIVE_INFINITY,
       memory: 1024 ** 3,
       maxProcesses: 9,
-    });
+    };
+    const context: Partial<ExplainContext> = {
+      runtime: "landlock",
+      chosenBy: "OPENAGENTIC_RUNTIME_TYPE",
+      network: "allow",
+    };
+    const text = explained(changes, ["PATH"], context);
+    expect(text).toMatch(/^Runtime {9}landlock \(OPENAGENTIC_RUNTIME_TYPE\)\n/);
     expect(text).toContain("the host's\n");
     expect(text).toContain("only PATH of the host's");
     expect(text).toContain("time none, output 1 MiB per stream, memory 1 GiB, 9 processes");

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+
+import { inCliWords } from "../../lib/cli/wording.js";
+
+describe("inCliWords", () => {
+  it.each([
+    [
+      'NativeRunner.exec: cwd must stay inside the workspace, got "../x"',
+      '--cwd must stay inside the workspace, got "../x"',
+    ],
+    [
+      "LocalNativeRunner: cwd must be workspace-relative (no '..')",
+      "--cwd must be workspace-relative (no '..')",
+    ],
+    [
+      'shadowDir must be a directory when a run starts, got "/x": Not a directory',
+      '--workspace is no directory: "/x": Not a directory',
+    ],
+    ["limits.maxProcesses can't be enforced here", "--max-processes can't be enforced here"],
+    ["Expected `limits.memoryBytes` to be an integer", "Expected --memory to be an integer"],
+    [
+      "install Bubblewrap (…) or name its absolute path in bwrapPath",
+      "install Bubblewrap (…) or name its absolute path with --bwrap",
+    ],
+  ])("says %s as a user of the command line would", (message, expected) => {
+    expect(inCliWords(message)).toBe(expected);
+  });
+
+  it.each([
+    "x.json: Expected `bubblewrap.bwrapPath` to be a string, got 7",
+    "x.json: Unknown setting `bubblewrap.ro_bind`; did you mean `roBinds`?",
+    "limits.unheardOf",
+  ])("leaves the names that a configuration file has: %s", (message) => {
+    expect(inCliWords(message)).toBe(message);
+  });
+});

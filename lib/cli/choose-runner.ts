@@ -1,0 +1,63 @@
+/** The runner for a command line. */
+
+import { resolve } from "node:path";
+
+import { loadRuntimeConfig } from "../runtime/config/config-file.js";
+import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
+import { createRuntime } from "../runtime/create.js";
+import type { Variables } from "../runtime/environment.js";
+import { kKinds } from "../runtime/kinds/all.js";
+import type { RuntimeName } from "../runtime/names.js";
+import type { Runtime, RuntimeRunner } from "../runtime/runtime.js";
+import type { CliOptions } from "./options.js";
+import { kDefaultRuntime, type Policy, type PolicyOptions, resolvePolicy } from "./policy.js";
+import { complain } from "./terminal.js";
+
+/** What a command line runs commands with. */
+export type ChosenRunner = {
+  policy: Policy;
+  name: RuntimeName;
+  runner: RuntimeRunner;
+  /** The layers that a proof of it found in force; empty where nothing was proved. */
+  provedLayers: readonly string[];
+};
+
+/**
+ * The policy of a command line, with its configuration file read and its warnings told.
+ * @throws (rejects) TypeError for a wrong file or variable; CliError for options that contradict.
+ */
+export async function readPolicy(
+  options: PolicyOptions & Pick<CliOptions, "config">,
+  variables: Variables,
+): Promise<Policy> {
+  const { config } = options;
+  const file = config === undefined ? undefined : await loadRuntimeConfig(config);
+  return resolvePolicy({ options, file, variables });
+}
+
+/** Chosen by something, it is proved to work; the default is not, which would cost two runs. */
+async function runtimeFor({ config, chosenBy, required }: Policy): Promise<Runtime> {
+  if (chosenBy === undefined) return new ConfiguredRuntime(kKinds[kDefaultRuntime], config);
+  // The variables are in the configuration already.
+  const environment = { OPENAGENTIC_SANDBOX_REQUIRED: required ? "1" : "0" };
+  return createRuntime(config, { environment });
+}
+
+/**
+ * The runner for the options: Bubblewrap where nothing chooses, else the runtime that --runtime, the
+ * variables or --config name, proved to work.
+ *
+ * @throws (rejects) as {@link readPolicy}; SandboxError where no such runtime works here.
+ */
+export async function chooseRunner(
+  options: CliOptions,
+  host: Variables = process.env,
+): Promise<ChosenRunner> {
+  const policy = await readPolicy(options, host);
+  for (const warning of policy.warnings) complain(`warning: ${warning}`);
+  const runtime = await runtimeFor(policy);
+  const { layers } = policy.chosenBy === undefined ? { layers: [] } : await runtime.isAvailable();
+  const { workspace, envPolicy } = options;
+  const runner = runtime.runner({ shadowDir: resolve(workspace), envPolicy });
+  return { policy, name: runtime.name, runner, provedLayers: layers };
+}

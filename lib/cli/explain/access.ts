@@ -1,0 +1,44 @@
+/** What a runtime lets a command read and write, in words. Pure. */
+
+import type { RuntimeConfig } from "../../runtime/config/config.js";
+import type { RuntimeName } from "../../runtime/names.js";
+
+/** Two texts. */
+export type Access = { writes: string; reads: string };
+
+/** "none", or the list without what comes twice. */
+export const listed = (list: readonly string[]) =>
+  list.length === 0 ? "none" : [...new Set(list)].join(" ");
+
+/** @param workspace a real path. */
+export function accessOf(name: RuntimeName, config: RuntimeConfig, workspace: string): Access {
+  const { bubblewrap, landlock, firejail } = config;
+  switch (name) {
+    case "bubblewrap":
+      return {
+        writes: bubblewrap.allowWriteWorkspace
+          ? `${workspace} (at /workspace), and a private /tmp`
+          : `a private /tmp; ${workspace} (at /workspace) is read-only`,
+        reads: `${listed(bubblewrap.roBinds)}; a private /proc and /dev`,
+      };
+    case "landlock": {
+      const written = landlock.allowWriteWorkspace ? [workspace] : [];
+      const read = landlock.allowReadWorkspace ? [workspace] : [];
+      return {
+        writes: listed([...written, ...landlock.fsWriteDirs]),
+        reads: listed([...read, ...landlock.fsReadDirs, ...landlock.fsWriteDirs]),
+      };
+    }
+    case "firejail":
+      if (firejail.profile !== null) {
+        const reads = `${workspace}, and what the profile ${firejail.profile} says`;
+        return { writes: reads, reads };
+      }
+      return {
+        writes: `${listed([workspace, ...firejail.fsWriteDirs])}, and a private /tmp`,
+        reads: listed([workspace, ...firejail.fsReadDirs, ...firejail.fsWriteDirs]),
+      };
+    case "native":
+      return { writes: "all that this user can: NO sandbox", reads: "all that this user can" };
+  }
+}

@@ -1,0 +1,54 @@
+/** The paths of a command line, looked at before anything is made of them. */
+
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+
+import type { CliOptions } from "./options.js";
+import { CliError } from "./terminal.js";
+
+/** Exit code where a sandbox can't be made. */
+const kCannot = 125;
+
+function whyNoDirectory(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory() ? undefined : "it is a file";
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" ? "it does not exist" : String(code);
+  }
+}
+
+/** The root directory also where it is mounted elsewhere, as below /proc/self/root. */
+function isRoot(path: string): boolean {
+  const [here, root] = [statSync(path), statSync("/")];
+  return here.dev === root.dev && here.ino === root.ino;
+}
+
+/**
+ * The workspace's real path.
+ * @throws CliError when it is no directory, or is the host's root and that was not agreed to.
+ */
+export function checkWorkspace({ workspace, workspaceIsRoot }: CliOptions): string {
+  const path = resolve(workspace);
+  const why = whyNoDirectory(path);
+  if (why !== undefined) {
+    const fix = "create it, or name another directory";
+    throw new CliError(`--workspace ${path} is no directory: ${why}`, kCannot, fix);
+  }
+  if (isRoot(path) && workspaceIsRoot !== true) {
+    throw new CliError(
+      `--workspace ${workspace} is the root directory: commands could write all of this host`,
+      2,
+      "name the project's directory; or say that you mean it with --workspace-is-root",
+    );
+  }
+  return realpathSync(path);
+}
+
+/** @throws CliError for a --ro-bind that this host lacks. */
+export function checkMounts({ roBind = [] }: Pick<CliOptions, "roBind">): void {
+  const missing = roBind.find((path) => !existsSync(resolve(path)));
+  if (missing === undefined) return;
+  const fix = "leave it out, or create it";
+  throw new CliError(`--ro-bind names "${missing}", which this host lacks`, kCannot, fix);
+}
