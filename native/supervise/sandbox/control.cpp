@@ -95,7 +95,12 @@ Control::Received Control::Receive(Report* report, Descriptor* carried) {
   message.msg_iovlen = 1;
   message.msg_control = &space;
   message.msg_controllen = CMSG_LEN(sizeof(int));  // one descriptor, and no room for another
-  const ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  // A launcher that has ended without reading what we told it last, such as a kill: the kernel says
+  // that once, ahead of the reports that still wait (unix(7), ECONNRESET).
+  if (got < 0 && errno == ECONNRESET) {
+    got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  }
   if (got < 0) {
     return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kClosed;
   }

@@ -128,6 +128,23 @@ TEST_F(ControlTest, ALargeOrderArrivesAsAFile) {
   EXPECT_FALSE(second.file.valid());
 }
 
+// A kill that comes as the command ends: its launcher exits without having read it.
+TEST_F(ControlTest, ReportsArriveThoughTheirSenderDidNotReadAllThatItWasTold) {
+  for (const bool is_told : {false, true}) {
+    SCOPED_TRACE(is_told);
+    SetUp();
+    Report exited;
+    exited.kind = ReportKind::kExited;
+    exited.wait_status = 7 << 8;
+    ASSERT_TRUE(Send(peer_.get(), &exited, sizeof exited));
+    if (is_told) control_->SendKill();
+    peer_.Close();
+    ASSERT_EQ(Next(), Control::Received::kReport);
+    EXPECT_EQ(report_.wait_status, 7 << 8);
+    EXPECT_EQ(Next(), Control::Received::kClosed);
+  }
+}
+
 TEST_F(ControlTest, ReportsArriveInOrder) {
   EXPECT_EQ(Next(), Control::Received::kNothing);
   Report ready;
