@@ -24,7 +24,7 @@ class SessionCore final : public RunnerCore {
   Napi::Value Close(const Napi::CallbackInfo& info) override;
 
  private:
-  std::shared_ptr<EnvironmentState*> tie_;
+  std::shared_ptr<EnvironmentState*> back_reference_;
   std::shared_ptr<const SessionRuntime> runtime_;
   std::uint64_t session_;
 };

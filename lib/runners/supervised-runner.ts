@@ -1,0 +1,44 @@
+import type { RunnerMetrics } from "../../types/metrics.js";
+import type {
+  NativeExecInput,
+  NativeRunner,
+  NativeSpawnInput,
+  SandboxedExecResult,
+  SandboxProcess,
+} from "../../types/public.js";
+import type { Supervised } from "./supervised.js";
+
+/** What the runners of this package have in common: they hand their calls on to the native handle. */
+export abstract class SupervisedRunner implements NativeRunner {
+  readonly #supervised: Supervised;
+
+  protected constructor(supervised: Supervised) {
+    this.#supervised = supervised;
+  }
+
+  /**
+   * Runs one command and resolves with its outcome, whatever happens to it.
+   *
+   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse; {@link SandboxError}
+   * where a sandbox can't exist (not Linux, no binary, no usable bwrap, firejail or Landlock); what a
+   * streaming callback threw.
+   */
+  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+    return this.#supervised.exec(input);
+  }
+
+  /**
+   * Starts a command that is spoken with while it runs, in a sandbox or processes of its own; resolves
+   * once it is started. It holds no slot of `maxConcurrent`, and has no deadline but the one it is given.
+   *
+   * @throws (rejects) as `exec` does. A start that fails is an outcome in `result`.
+   */
+  async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
+    return this.#supervised.spawn(input);
+  }
+
+  /** What its runs, and its sessions' commands, were since it was made: outcomes, times, bytes, kills. */
+  metrics(): RunnerMetrics {
+    return this.#supervised.metrics();
+  }
+}
