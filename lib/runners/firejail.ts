@@ -1,17 +1,11 @@
-import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
-  BubblewrapExplanation,
   EnvironmentPolicy,
   FirejailNativeRunnerOptions,
-  NativeExecInput,
-  NativeRunner,
-  NativeSpawnInput,
   NetworkMode,
-  SandboxedExecResult,
-  SandboxProcess,
 } from "../../types/public.js";
 import { copyOptions } from "./options.js";
 import { Supervised } from "./supervised.js";
+import { SupervisedRunner } from "./supervised-runner.js";
 
 /** What a command may read when nothing is named; the addon's DefaultFirejailReadDirs. */
 export const kDefaultFirejailReadDirs: readonly string[] = Object.freeze([
@@ -30,7 +24,7 @@ export const kDefaultFirejailReadDirs: readonly string[] = Object.freeze([
  *
  * Making one does no I/O and starts nothing; options are copied.
  */
-export class FirejailNativeRunner implements NativeRunner {
+export class FirejailNativeRunner extends SupervisedRunner {
   /** The firejail program, as given. Default "firejail". */
   readonly firejailPath: string;
   /** The workspace on the host. */
@@ -50,12 +44,10 @@ export class FirejailNativeRunner implements NativeRunner {
   /** Layers that must be in force. Default none. */
   readonly required: readonly string[];
 
-  readonly #supervised: Supervised;
-
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: FirejailNativeRunnerOptions) {
     const own = copyOptions(options);
-    this.#supervised = new Supervised((addon) => new addon.FirejailNativeRunner(own));
+    super(new Supervised((addon) => new addon.FirejailNativeRunner(own)));
     this.shadowDir = own.shadowDir;
     const { firejailPath = "firejail", profile, extraArgs = Object.freeze([]) } = own;
     const { fsReadDirs = kDefaultFirejailReadDirs, fsWriteDirs = Object.freeze([]) } = own;
@@ -68,41 +60,5 @@ export class FirejailNativeRunner implements NativeRunner {
     this.network = network;
     this.envPolicy = envPolicy;
     this.required = required;
-  }
-
-  /**
-   * Runs one command and resolves with its outcome, whatever happens to it.
-   *
-   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse; {@link SandboxError}
-   * where firejail or the binary is missing; what a streaming callback threw.
-   */
-  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
-    return this.#supervised.exec(input);
-  }
-
-  /**
-   * The command line and the policy of a run that is planned to the end, but not started. What only
-   * the kernel can add to `layers` is not there yet.
-   *
-   * @throws (rejects) as `exec`; {@link SandboxError} ERR_SANDBOX_SETUP where that would resolve
-   * with "setup-failed".
-   */
-  async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
-    return this.#supervised.explain(input);
-  }
-
-  /**
-   * Starts a command that is spoken with while it runs, in a sandbox of its own; resolves once it is
-   * started. It holds no slot of `maxConcurrent`, and has no deadline but the one it is given.
-   *
-   * @throws (rejects) as `exec` does. A start that fails is an outcome in `result`.
-   */
-  async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
-    return this.#supervised.spawn(input);
-  }
-
-  /** What this runner's runs were since it was made: outcomes, times, bytes, kills. */
-  metrics(): RunnerMetrics {
-    return this.#supervised.metrics();
   }
 }

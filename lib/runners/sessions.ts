@@ -10,7 +10,8 @@ import { copyOptions } from "./options.js";
 import { Session } from "./session.js";
 import { Supervised } from "./supervised.js";
 
-type Make = (addon: NativeAddon, options: SessionOptions) => SessionHandle;
+/** Makes the native session of a runner's options, which it holds, and the session's own. */
+export type MakeSession = (addon: NativeAddon, options: SessionOptions) => SessionHandle;
 
 const kAborted = AbortSignal.abort();
 
@@ -29,7 +30,7 @@ const runnerClosed = () =>
   new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
 
 export class Sessions {
-  readonly #make: Make;
+  readonly #make: MakeSession;
   readonly #meter: RunMeter;
   readonly #opening = new Map<Supervised<SessionHandle>, Promise<Session>>();
   /** Does not keep those that their users have dropped. */
@@ -37,7 +38,7 @@ export class Sessions {
   #isClosed = false;
 
   /** @param meter the runner's. */
-  constructor(make: Make, meter: RunMeter) {
+  constructor(make: MakeSession, meter: RunMeter) {
     this.#make = make;
     this.#meter = meter;
   }

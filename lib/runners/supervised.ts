@@ -125,9 +125,10 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       }
       const [audit] = audits;
       if (audit === undefined) throw new Error("native-runner: a plan without an audit");
+      const { cmd, argv } = audit; // of a command without a wrapper, argv has the command itself first
       return {
-        cmd: audit.cmd,
-        args: audit.argv,
+        cmd,
+        args: argv[0] === cmd ? argv.slice(1) : argv,
         layers: audit.layers,
         environment: plan.environment.map((variable) => variable.slice(0, variable.indexOf("="))),
         policyHash: context.policyHash,

@@ -167,7 +167,7 @@ void EnvironmentState::KeepAliveWhilePending() {
 
 void EnvironmentState::BeginTeardown() {
   tearing_down_ = true;
-  *tie_ = nullptr;
+  *back_reference_ = nullptr;
   runs_.Clear();
   pool_requests_.Clear();
   port_waits_.Clear();

@@ -79,7 +79,7 @@ class EnvironmentState {
   std::uint64_t NewSession() { return ++last_session_; }
 
   // Where this can be found by what may outlive it: nullptr as soon as it is being torn down.
-  std::shared_ptr<EnvironmentState*> tie() const { return tie_; }
+  std::shared_ptr<EnvironmentState*> back_reference() const { return back_reference_; }
 
  private:
   explicit EnvironmentState(Napi::Env env)
@@ -107,7 +107,7 @@ class EnvironmentState {
   std::uint64_t last_session_ = 0;
   std::size_t default_lane_width_ = 0;
   bool tearing_down_ = false;
-  std::shared_ptr<EnvironmentState*> tie_ = std::make_shared<EnvironmentState*>(this);
+  std::shared_ptr<EnvironmentState*> back_reference_ = std::make_shared<EnvironmentState*>(this);
 };
 
 }  // namespace native_runner

@@ -8,13 +8,13 @@ namespace native_runner {
 
 RunnerPool::RunnerPool(EnvironmentState* state, std::shared_ptr<const Runtime> runtime,
                        const std::optional<PoolRule>& rule)
-    : state_(state), tie_(state->tie()), runtime_(std::move(runtime)) {
+    : state_(state), back_reference_(state->back_reference()), runtime_(std::move(runtime)) {
   if (rule) pool_ = {state_->NewPool(), *rule, std::make_shared<PoolCounters>()};
 }
 
 RunnerPool::~RunnerPool() {
-  if (!is_there() || pool_.counters->closed.exchange(true) || *tie_ == nullptr) return;
-  (*tie_)->RequestPool({0, true, pool_, runtime_}, nullptr);
+  if (!is_there() || pool_.counters->closed.exchange(true) || *back_reference_ == nullptr) return;
+  (*back_reference_)->RequestPool({0, true, pool_, runtime_}, nullptr);
 }
 
 Napi::Value RunnerPool::Close(Napi::Env env) {

@@ -35,7 +35,7 @@ class RunnerPool {
   Napi::Value Request(Napi::Env env, bool closes);
 
   EnvironmentState* state_;
-  std::shared_ptr<EnvironmentState*> tie_;
+  std::shared_ptr<EnvironmentState*> back_reference_;
   std::shared_ptr<const Runtime> runtime_;
   PoolReference pool_;
 };

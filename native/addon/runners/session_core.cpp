@@ -17,12 +17,12 @@ RunnerCore::Options With(std::shared_ptr<const Runtime> runtime, RunnerCore::Opt
 SessionCore::SessionCore(EnvironmentState* state, std::shared_ptr<const SessionRuntime> runtime,
                          Options options)
     : RunnerCore(state, With(runtime, std::move(options))),
-      tie_(state->tie()),
+      back_reference_(state->back_reference()),
       runtime_(std::move(runtime)),
       session_(state->NewSession()) {}
 
 SessionCore::~SessionCore() {
-  if (*tie_ != nullptr) (*tie_)->CloseSession(session_);
+  if (*back_reference_ != nullptr) (*back_reference_)->CloseSession(session_);
 }
 
 Napi::Value SessionCore::Open(const Napi::CallbackInfo& info) {

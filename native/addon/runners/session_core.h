@@ -27,7 +27,7 @@ class SessionCore final : public RunnerCore {
   std::uint64_t session() const override { return session_; }
 
  private:
-  std::shared_ptr<EnvironmentState*> tie_;
+  std::shared_ptr<EnvironmentState*> back_reference_;
   std::shared_ptr<const SessionRuntime> runtime_;
   std::uint64_t session_;
 };

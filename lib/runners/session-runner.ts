@@ -1,0 +1,55 @@
+import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
+import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
+import type { MakeSession } from "./sessions.js";
+import { Sessions } from "./sessions.js";
+import type { Supervised } from "./supervised.js";
+import { SupervisedRunner } from "./supervised-runner.js";
+
+/** A runner whose sandbox can be kept for many commands, and that can be closed. */
+export abstract class SessionRunner extends SupervisedRunner {
+  readonly #supervised: Supervised;
+  readonly #sessions: Sessions;
+
+  protected constructor(supervised: Supervised, makeSession: MakeSession) {
+    super(supervised);
+    this.#supervised = supervised;
+    this.#sessions = new Sessions(makeSession, supervised.meter);
+  }
+
+  /**
+   * Opens a sandbox that is kept for many commands. It ends with {@link close}, or as its options say.
+   *
+   * @throws (rejects) TypeError or RangeError on a wrong option; {@link SandboxError} where a sandbox
+   * can't exist, or could not be built.
+   */
+  async openSession(options: SessionOptions = {}): Promise<NativeSession> {
+    return this.#sessions.open(options);
+  }
+
+  /**
+   * Runs commands one after the other in one sandbox, which is ended after the last. One result for
+   * each, in order.
+   *
+   * @throws (rejects) as `openSession`, and as `exec` for any of the commands: then none has run.
+   */
+  async execBatch(
+    commands: readonly (NativeExecInput | string[])[],
+    options: BatchOptions = {},
+  ): Promise<SandboxedExecResult[]> {
+    return this.#sessions.execBatch(commands, options);
+  }
+
+  /**
+   * Aborts the runs that are under way, ends sessions and standing sandboxes, and resolves when all their
+   * processes are known to be gone. Later runs reject with ERR_SANDBOX_CLOSED. Not a must: a runner
+   * that is no longer referenced, or whose process ends, leaves nothing behind either.
+   */
+  async close(): Promise<void> {
+    await Promise.all([this.#sessions.close(), this.#supervised.close()]);
+  }
+
+  /** `await using`: {@link close}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
