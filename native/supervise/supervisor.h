@@ -34,7 +34,7 @@ class RunListener {
   // The answer to FillPool or ClosePool: how many sandboxes stand.
   virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
   // A session was opened, with the layers of its commands, or could not be; it has ended, and why.
-  virtual void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) = 0;
+  virtual void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) = 0;
   virtual void OnSessionGone(std::uint64_t session, const std::string& reason) = 0;
   // The last call: no process, handle or thread of the supervisor is left but the one that calls.
   virtual void OnClosed() = 0;

@@ -152,8 +152,7 @@ void EnvironmentState::OnPool(std::uint64_t request, Result<std::size_t> standin
   Post(PoolAnswer{request, std::move(standing)});
 }
 
-void EnvironmentState::OnSessionOpen(std::uint64_t session,
-                                     Result<std::vector<std::string>> layers) {
+void EnvironmentState::OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) {
   Post(SessionOpen{session, std::move(layers)});
 }
 
@@ -285,7 +284,7 @@ void EnvironmentState::DeliverOpen(const SessionOpen& open) {
     napi_resolve_deferred(env_, promises.ended, builder.Undefined());
     return;
   }
-  napi_value layers = builder.Strings(open.layers.value());
+  napi_value layers = builder.Strings(open.layers.value().Names());
   if (builder.ok()) napi_resolve_deferred(env_, promises.opened, layers);
 }
 

@@ -85,14 +85,14 @@ class EnvironmentState final : public RunListener {
   void OnEvent(std::uint64_t run, LiveEvent event) override;
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
-  void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override;
+  void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override;
   void OnSessionGone(std::uint64_t session, const std::string& reason) override;
   void OnClosed() override;
 
  private:
   struct SessionOpen {
     std::uint64_t session;
-    Result<std::vector<std::string>> layers;
+    Result<LayerRecord> layers;
   };
   struct SessionGone {
     std::uint64_t session;

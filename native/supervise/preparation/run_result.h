@@ -8,6 +8,7 @@
 #include "policy/outcome/outcome.h"
 #include "policy/outcome/timing.h"
 #include "policy/result.h"
+#include "supervise/preparation/layer_record.h"
 #include "supervise/streams/output_buffer.h"
 
 namespace native_runner {
@@ -24,7 +25,7 @@ struct RunRecord {
   std::string cmd;
   std::vector<std::string> argv;
   std::optional<std::string> cwd;
-  std::vector<std::string> layers;
+  LayerRecord layers;
   std::size_t command_at = 0;  // where the command starts in argv; before it, the runtime's options
 };
 

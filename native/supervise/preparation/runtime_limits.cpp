@@ -50,8 +50,8 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
       return NotEnforceable();
     }
   }
-  if (by_rlimit) preparation->record.layers.emplace_back("rlimits");
-  if (preparation->wants_cgroup) preparation->record.layers.emplace_back("cgroup");
+  if (by_rlimit) preparation->record.layers.Add(Layer::kRlimits);
+  if (preparation->wants_cgroup) preparation->record.layers.Add(Layer::kCgroup);
   return std::nullopt;
 }
 

@@ -62,7 +62,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   bool StartPipes();
   void OnReport(const Report& report) override;
   void OnGone() override;
-  void RecordEnforced(std::uint32_t enforced);
+  void RecordEnforced(LayerSet enforced);
   void End(Outcome cause);
   void Finish();
   void FinishWithout(const Error& error);

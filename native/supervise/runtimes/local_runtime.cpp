@@ -22,7 +22,7 @@ Result<Preparation> LocalRuntime::Plan(const ExecRequest& request, const Shared&
   Preparation preparation;
   preparation.cwd = JoinPath(workspace->path, *relative);
   preparation.record = {
-      "local", request.argv[0], request.argv, preparation.cwd, {"tree-kill:subreaper"}};
+      "local", request.argv[0], request.argv, preparation.cwd, {Layer::kTreeKillSubreaper}};
   const auto limited = ApplyLimits(request.limits, shared.cgroups, false, &preparation);
   if (limited) return *limited;
   preparation.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());

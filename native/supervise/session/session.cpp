@@ -95,7 +95,7 @@ void Session::OnReport(const Report& report) {
   if (report.kind != ReportKind::kReady || phase_ != Phase::kOpening) return;
   phase_ = Phase::kOpen;
   has_opened_ = true;
-  is_separating_ = (report.enforced & kEnforcedSeparation) != 0;
+  is_separating_ = report.enforced.Has(Layer::kCommandSeparation);
   plan_.record.layers = LayersOfCommands(report.enforced);
   WatchIdleness();
   PrepareNextSlot();
@@ -103,16 +103,12 @@ void Session::OnReport(const Report& report) {
 }
 
 // A run adds how its own tree is ended to these.
-std::vector<std::string> Session::LayersOfCommands(std::uint32_t enforced) const {
-  std::vector<std::string> layers = plan_.record.layers;
-  std::erase_if(layers, [](const std::string& layer) {
-    return layer.starts_with("tree-kill:") || layer == "rlimits" || layer == "cgroup";
-  });
-  for (std::uint32_t rest = enforced; rest != 0; rest &= rest - 1) {
-    const std::string name = EnforcedLayerName(rest & (~rest + 1));
-    if (std::find(layers.begin(), layers.end(), name) == layers.end()) layers.push_back(name);
-  }
-  layers.emplace_back("session");
+LayerRecord Session::LayersOfCommands(LayerSet enforced) const {
+  LayerRecord layers = plan_.record.layers;
+  layers.Remove(
+      {Layer::kTreeKillPidNamespace, Layer::kTreeKillSubreaper, Layer::kRlimits, Layer::kCgroup});
+  layers.AddEnforced(enforced);
+  layers.Add(Layer::kSession);
   return layers;
 }
 

@@ -36,7 +36,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
  public:
   struct Listener {
     // Once: the layers that are in force for its commands; or why there is no session.
-    std::function<void(Result<std::vector<std::string>>)> on_open;
+    std::function<void(Result<LayerRecord>)> on_open;
     // Once, last, and only after it was open: its end is proved. In words, why.
     std::function<void(const std::string& reason)> on_gone;
   };
@@ -95,7 +95,7 @@ class Session : public std::enable_shared_from_this<Session>, private Sandbox::U
   void EndWhenUnused();
   bool HasRunAll() const;
   std::string RunAll() const;
-  std::vector<std::string> LayersOfCommands(std::uint32_t enforced) const;
+  LayerRecord LayersOfCommands(LayerSet enforced) const;
   void WatchIdleness();
 
   Shared& shared_;

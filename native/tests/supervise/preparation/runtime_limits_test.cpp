@@ -113,7 +113,7 @@ TEST(ApplyLimits, PutsEachLimitWhereItCanBeKept) {
     EXPECT_EQ(preparation.order.open_files, row.order.open_files);
     EXPECT_EQ(preparation.order.file_bytes, row.order.file_bytes);
     EXPECT_EQ(preparation.wants_cgroup, row.wants_cgroup);
-    EXPECT_EQ(preparation.record.layers, row.layers);
+    EXPECT_EQ(preparation.record.layers.Names(), row.layers);
   }
 }
 

@@ -117,9 +117,9 @@ TEST_F(BubblewrapRuntimeTest, TheRecordShowsPathsAndTheCommand) {
   for (const char* layer : {"mount-namespace", "user-namespace", "pid-namespace",
                             "network-namespace", "no-capabilities", "no-new-privs", "seccomp",
                             "userns-disabled", "tree-kill:pid-namespace"}) {
-    EXPECT_TRUE(Has(record.layers, layer)) << layer;
+    EXPECT_TRUE(Has(record.layers.Names(), layer)) << layer;
   }
-  EXPECT_FALSE(Has(record.layers, "rlimits"));
+  EXPECT_FALSE(Has(record.layers.Names(), "rlimits"));
 }
 
 TEST_F(BubblewrapRuntimeTest, TheRecordOfWhatWasNeverPreparedHasNoLayer) {
@@ -131,7 +131,7 @@ TEST_F(BubblewrapRuntimeTest, TheRecordOfWhatWasNeverPreparedHasNoLayer) {
   EXPECT_EQ(record.cwd, "sub");
   EXPECT_GE(IndexOf(record.argv, {"--chdir", "/workspace/sub"}), 0);
   EXPECT_EQ(IndexOf(record.argv, {"--", "node", "a.js"}), static_cast<int>(record.argv.size()) - 3);
-  EXPECT_TRUE(record.layers.empty());
+  EXPECT_TRUE(record.layers.IsEmpty());
 }
 
 TEST_F(BubblewrapRuntimeTest, CompatMakesNoPidNamespace) {
@@ -140,8 +140,8 @@ TEST_F(BubblewrapRuntimeTest, CompatMakesNoPidNamespace) {
   ASSERT_TRUE(made);
   EXPECT_FALSE(made->own_pid_namespace);
   EXPECT_EQ(made->order.flags, kOrderNoNewPrivs | kOrderSeccomp);
-  EXPECT_TRUE(Has(made->record.layers, "tree-kill:subreaper"));
-  EXPECT_FALSE(Has(made->record.layers, "pid-namespace"));
+  EXPECT_TRUE(Has(made->record.layers.Names(), "tree-kill:subreaper"));
+  EXPECT_FALSE(Has(made->record.layers.Names(), "pid-namespace"));
   EXPECT_FALSE(Has(Options(*made), "--as-pid-1"));
 }
 
@@ -165,7 +165,7 @@ TEST_F(BubblewrapRuntimeTest, WithoutProcTheLauncherIsReadFromADescriptorOfTheRu
     EXPECT_GE(IndexOf(Options(*made), {"--ro-bind-data", "5", kLauncherFile}), 0);
     EXPECT_FALSE(Has(Options(*made), "--proc"));
     EXPECT_FALSE(Has(made->record.argv, kLauncherFile)) << "the record names the command alone";
-    EXPECT_TRUE(Has(made->record.layers, "no-proc"));
+    EXPECT_TRUE(Has(made->record.layers.Names(), "no-proc"));
     const auto& inherited = made->spawn.inherited;
     const auto launcher = std::find_if(inherited.begin(), inherited.end(),
                                        [](const Inherited& each) { return each.number == 5; });
@@ -207,7 +207,7 @@ TEST_F(BubblewrapRuntimeTest, ACgroupHoldsBwrapBackUntilItIsIn) {
   auto made = Plan(request);
   ASSERT_TRUE(made);
   EXPECT_TRUE(made->wants_cgroup);
-  EXPECT_TRUE(Has(made->record.layers, "cgroup"));
+  EXPECT_TRUE(Has(made->record.layers.Names(), "cgroup"));
   EXPECT_FALSE(BubblewrapRuntime(policy_).AttachOptions(&*made));
   ASSERT_TRUE(made->gate.descriptor.valid());
   const std::string& bytes = made->gate.bytes;

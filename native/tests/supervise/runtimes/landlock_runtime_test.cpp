@@ -54,7 +54,7 @@ TEST_F(LandlockRuntimeTest, OrdersEverythingOfTheLauncherAlone) {
   EXPECT_EQ(made->order.flags, kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderSeccomp |
                                    kOrderDropCapabilities | kOrderNoCapabilities | kOrderMakeInit |
                                    kOrderNoSockets);
-  EXPECT_EQ(made->order.required, 0u);
+  EXPECT_EQ(made->order.required, LayerSet{});
   EXPECT_TRUE(made->spawn.inherited.empty());
   EXPECT_FALSE(made->own_pid_namespace) << "only the launcher can tell";
   EXPECT_TRUE(Has(made->rules, "r" + directory_.path()));
@@ -73,7 +73,7 @@ TEST_F(LandlockRuntimeTest, TheRecordHasTheCommandAndOnlyWhatIsCertain) {
   EXPECT_EQ(made->record.cwd, directory_.path());
   Layers layers = {"no-capabilities", "no-new-privs", "seccomp", "no-sockets"};
   if (geteuid() == 0) layers.emplace_back("secrets-masked");
-  EXPECT_EQ(made->record.layers, layers);
+  EXPECT_EQ(made->record.layers.Names(), layers);
 }
 
 TEST_F(LandlockRuntimeTest, WhoMayUseTheNetworkHasSockets) {
@@ -81,7 +81,7 @@ TEST_F(LandlockRuntimeTest, WhoMayUseTheNetworkHasSockets) {
   auto made = Prepare(CommandRequest({"true"}));
   ASSERT_TRUE(made);
   EXPECT_EQ(made->order.flags & kOrderNoSockets, 0u);
-  EXPECT_FALSE(Has(made->record.layers, "no-sockets"));
+  EXPECT_FALSE(Has(made->record.layers.Names(), "no-sockets"));
 }
 
 TEST_F(LandlockRuntimeTest, StartsInsideTheWorkspaceByItsRealPath) {
@@ -125,8 +125,8 @@ TEST_F(LandlockRuntimeTest, WhatOnlyTheKernelCanTellIsLeftToTheLauncher) {
   policy_.required = {"landlock-fs", "landlock-tcp", "landlock-scope", "pid-namespace", "seccomp"};
   auto made = Prepare(CommandRequest({"true"}));
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->order.required, kEnforcedLandlockFiles | kEnforcedLandlockTcp |
-                                      kEnforcedLandlockScope | kEnforcedOwnInit);
+  EXPECT_EQ(made->order.required, (LayerSet{Layer::kLandlockFiles, Layer::kLandlockTcp,
+                                            Layer::kLandlockScope, Layer::kPidNamespace}));
 
   policy_.network = Network::kAllow;  // then nothing bars TCP
   const auto refused = Prepare(CommandRequest({"true"}));
@@ -140,7 +140,7 @@ TEST_F(LandlockRuntimeTest, TheRecordOfWhatWasNeverPreparedHasNoLayer) {
   EXPECT_EQ(record.runtime, "landlock");
   EXPECT_EQ(record.cmd, "node");
   EXPECT_EQ(record.argv, request.argv);
-  EXPECT_TRUE(record.layers.empty());
+  EXPECT_TRUE(record.layers.IsEmpty());
 }
 
 TEST_F(LandlockRuntimeTest, PreparingLeavesNothingOpen) {
