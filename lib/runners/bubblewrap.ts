@@ -1,10 +1,8 @@
 import type {
-  BubblewrapExplanation,
   BubblewrapNativeRunnerOptions,
   BubblewrapNetworkMode,
   EnvironmentPolicy,
   IsolationMode,
-  NativeExecInput,
   PoolState,
 } from "../../types/public.js";
 import { copyOptions } from "./options.js";

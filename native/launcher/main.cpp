@@ -27,6 +27,15 @@ void MakeUndumpable() {
   kernel::Control(PR_SET_NAME, reinterpret_cast<unsigned long>("launcher"));
 }
 
+bool CheckRequired(LayerSet required, LayerSet enforced, Refusal* refusal) {
+  for (const Layer layer : kLayersOfLauncher) {
+    if (required.Has(layer) && !enforced.Has(layer)) {
+      return refusal->Because(layer, "required, but this kernel can't enforce it");
+    }
+  }
+  return true;
+}
+
 // From the order on: in the process that will be the command's parent.
 int EnterLayersAndRun(MappedOrder& order) {
   Control control;
@@ -43,16 +52,10 @@ int EnterLayersAndRun(MappedOrder& order) {
     control.SendRefused(refusal);
     return 0;
   }
-  std::uint32_t enforced = landlock.enforced();
-  if ((flags & kOrderIsInit) != 0) enforced |= kEnforcedOwnInit;
-  const std::uint32_t missing = order.header.required & ~enforced;
-  if (missing != 0) {
-    refusal.Because(EnforcedLayerName(missing));
-    refusal.Because(": required, but this kernel can't enforce it");
-    control.SendRefused(refusal);
-    return 0;
-  }
-  if (!PrepareTerminal(control, order.header, &refusal)) {
+  LayerSet enforced = landlock.enforced();
+  if ((flags & kOrderIsInit) != 0) enforced.Add(Layer::kPidNamespace);
+  if (!CheckRequired(order.header.required, enforced, &refusal) ||
+      !PrepareTerminal(control, order.header, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }

@@ -23,7 +23,7 @@ constexpr pid_t kNoCommand = -1;
 struct Entry {
   CommandPlace place;
   const Landlock* landlock = nullptr;
-  std::uint32_t enforced = 0;
+  LayerSet enforced;
 };
 
 // Those that came have numbers above the places: ours are all taken.
@@ -54,7 +54,7 @@ int RunEntered(void* argument) {
   if (!TakeOrder(control, &received, &order)) return 0;
   Refusal refusal;
   const long result = kernel::Control(PR_SET_CHILD_SUBREAPER, 1);
-  if (result != 0) refusal.Because("tree-kill:subreaper", result);
+  if (result != 0) refusal.Because(Layer::kTreeKillSubreaper, result);
   if (result != 0 || !EnterDirectory(order.cwd, &refusal) ||
       !PrepareTerminal(control, order.header, &refusal)) {
     control.SendRefused(refusal);
@@ -86,14 +86,15 @@ bool PrepareSession(const OrderHeader& order, Refusal* refusal) {
   }
   if ((order.flags & kOrderSeccomp) == 0) return true;
   const long result = InstallSeccomp((order.flags & kOrderNoSockets) != 0);
-  return result == 0 || refusal->Because("seccomp", result);
+  return result == 0 || refusal->Because(Layer::kSeccomp, result);
 }
 
 void ServeSession(const Control& control, const MappedOrder& session, const Landlock& landlock,
-                  std::uint32_t enforced) {
+                  LayerSet enforced) {
   const bool is_init = (session.header.flags & kOrderIsInit) != 0;
   Children children(kNoCommand);
-  Entry entry{{}, &landlock, enforced & ~std::uint32_t{kEnforcedOwnInit}};
+  enforced.Remove(Layer::kPidNamespace);
+  Entry entry{{}, &landlock, enforced};
   for (bool goes_on = children.signal_descriptor() >= 0; goes_on;) {
     WaitForNews(children.signal_descriptor());
     children.Reap();

@@ -18,6 +18,6 @@ bool PrepareSession(const OrderHeader& order, Refusal* refusal);
 // layers were entered by us, once, and come with the fork; `landlock` is entered by each command by
 // itself, so that each is a domain of its own.
 void ServeSession(const Control& control, const MappedOrder& session, const Landlock& landlock,
-                  std::uint32_t enforced);
+                  LayerSet enforced);
 
 }  // namespace native_runner

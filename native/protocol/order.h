@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "protocol/layer.h"
+
 namespace native_runner {
 
 // The order that the supervisor hands to the launcher over a descriptor: a fixed header followed by
@@ -59,7 +61,7 @@ struct OrderHeader {
   std::uint32_t argc = 0;
   std::uint32_t envc = 0;
   std::uint32_t rulec = 0;
-  std::uint32_t required = 0;  // EnforcedLayer bits (report.h) without which nothing may run
+  LayerSet required = {};              // of kLayersOfLauncher, those without which nothing may run
   std::uint16_t terminal_columns = 0;  // kOrderTerminal only: characters, from 1 on
   std::uint16_t terminal_rows = 0;
   std::uint64_t data_bytes = kNoLimit;   // RLIMIT_DATA

@@ -2,7 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "protocol/layer.h"
 
 namespace native_runner {
 
@@ -47,39 +48,11 @@ constexpr bool IsLast(ReportKind kind) {
   return kind == ReportKind::kRefused || kind == ReportKind::kFailed || kind == ReportKind::kExited;
 }
 
-// Of what the launcher may or may not be able to have, what is in force (kReady).
-enum EnforcedLayer : std::uint32_t {
-  kEnforcedLandlockFiles = 1u << 0,
-  kEnforcedLandlockTcp = 1u << 1,
-  kEnforcedLandlockScope = 1u << 2,
-  kEnforcedOwnInit = 1u << 3,     // kOrderMakeInit: the launcher is pid 1 of its own pid namespace
-  kEnforcedSeparation = 1u << 4,  // commands of a session can neither trace nor signal one another
-};
-
-// The bit of a layer by its name; 0 for one that is not of this kind.
-constexpr std::uint32_t EnforcedLayerBit(std::string_view name) {
-  if (name == "landlock-fs") return kEnforcedLandlockFiles;
-  if (name == "landlock-tcp") return kEnforcedLandlockTcp;
-  if (name == "landlock-scope") return kEnforcedLandlockScope;
-  if (name == "command-separation") return kEnforcedSeparation;
-  const bool comes_of_init = name == "pid-namespace" || name == "tree-kill:pid-namespace";
-  return comes_of_init ? std::uint32_t{kEnforcedOwnInit} : 0;
-}
-
-// The name of the lowest bit's layer, as audits have it.
-constexpr const char* EnforcedLayerName(std::uint32_t bits) {
-  if ((bits & kEnforcedLandlockFiles) != 0) return "landlock-fs";
-  if ((bits & kEnforcedLandlockTcp) != 0) return "landlock-tcp";
-  if ((bits & kEnforcedLandlockScope) != 0) return "landlock-scope";
-  if ((bits & kEnforcedSeparation) != 0) return "command-separation";
-  return "pid-namespace";
-}
-
 struct Report {
   ReportKind kind = ReportKind::kReady;
   std::int32_t error = 0;        // errno
   std::int32_t wait_status = 0;  // as waitpid(2) gives it
-  std::uint32_t enforced = 0;    // kReady: EnforcedLayer bits
+  LayerSet enforced = {};        // kReady: of kLayersOfLauncher, those that are in force
   std::uint32_t not_found = 0;   // kFailed: 1 = the command does not exist (127), 0 = 126
   std::uint32_t killed = 0;      // kExited: 1 = a process of the tree had to be killed
   std::uint64_t at_ns = 0;       // CLOCK_MONOTONIC: the command's own end (kExited), else now

@@ -205,7 +205,7 @@ void Supervisor::ServeSession(const SessionRequest& order) {
     sessions_.erase(id);
     if (closing_) CloseLoopIfDone();
   };
-  const auto on_open = [this, id, forget](Result<std::vector<std::string>> layers) {
+  const auto on_open = [this, id, forget](Result<LayerRecord> layers) {
     const bool has_failed = !layers.ok();
     listener_->OnSessionOpen(id, std::move(layers));
     if (has_failed) forget();

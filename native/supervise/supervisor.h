@@ -33,7 +33,7 @@ class RunListener {
   // How a wait for a port ended.
   virtual void OnPort(std::uint64_t wait, PortState state) = 0;
   // A session was opened, with the layers of its commands, or could not be; it has ended, and why.
-  virtual void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) = 0;
+  virtual void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) = 0;
   virtual void OnSessionGone(std::uint64_t session, const std::string& reason) = 0;
   // The last call: no process, handle or thread of the supervisor is left but the one that calls.
   virtual void OnClosed() = 0;

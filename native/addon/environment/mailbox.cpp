@@ -67,7 +67,7 @@ void Mailbox::OnPort(std::uint64_t wait, PortState state) {
   Post(news::PortAnswer{wait, state});
 }
 
-void Mailbox::OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) {
+void Mailbox::OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) {
   Post(news::SessionOpen{session, std::move(layers)});
 }
 

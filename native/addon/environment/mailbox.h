@@ -43,7 +43,7 @@ class Mailbox final : public RunListener {
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
   void OnPort(std::uint64_t wait, PortState state) override;
-  void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override;
+  void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override;
   void OnSessionGone(std::uint64_t session, const std::string& reason) override;
   void OnClosed() override;
 

@@ -40,7 +40,7 @@ struct PortAnswer {
 
 struct SessionOpen {
   std::uint64_t session;
-  Result<std::vector<std::string>> layers;
+  Result<LayerRecord> layers;
 };
 
 struct SessionGone {

@@ -37,7 +37,7 @@ void PendingSessions::Deliver(const news::SessionOpen& open) {
     napi_resolve_deferred(env_, promises.ended, builder.Undefined());
     return;
   }
-  napi_value layers = builder.Strings(open.layers.value());
+  napi_value layers = builder.Strings(open.layers.value().Names());
   if (builder.ok()) napi_resolve_deferred(env_, promises.opened, layers);
 }
 

@@ -43,14 +43,13 @@ void ReportStartFailure(const Control& control, const char* command, const Start
       refusal.Because("terminal: cannot make a session", -failure.error);
       break;
     case StartFailure::Step::kLimits:
-      refusal.text.Add("rlimits: ");
-      refusal.Because(failure.limit, -failure.error);
+      refusal.Because(Layer::kRlimits, failure.limit, -failure.error);
       break;
     case StartFailure::Step::kLandlock:
-      refusal.Because("landlock-fs", -failure.error);
+      refusal.Because(Layer::kLandlockFiles, -failure.error);
       break;
     case StartFailure::Step::kSeccomp:
-      refusal.Because("seccomp", -failure.error);
+      refusal.Because(Layer::kSeccomp, -failure.error);
       break;
   }
   control.SendRefused(refusal);

@@ -28,10 +28,10 @@ void DropCapabilities() {
 bool CheckNoCapabilities(Refusal* refusal) {
   Sets sets;
   const long result = kernel::Call(SYS_capget, &sets.header, sets.data);
-  if (result != 0) return refusal->Because("no-capabilities", result);
+  if (result != 0) return refusal->Because(Layer::kNoCapabilities, result);
   for (const auto& set : sets.data) {
     if ((set.effective | set.permitted | set.inheritable) != 0) {
-      return refusal->Because("no-capabilities: some are left");
+      return refusal->Because(Layer::kNoCapabilities, "some are left");
     }
   }
   return true;

@@ -37,8 +37,7 @@ bool CheckReadOnly(const char* path, Refusal* refusal) {
   struct statfs status {};
   const long result = kernel::FileSystem(path, &status);
   if (result != 0) {
-    refusal->text.Add("read-only-root: ");
-    return refusal->Because(path, result);
+    return refusal->Because(Layer::kReadOnlyRoot, path, result);
   }
   if ((static_cast<unsigned long>(status.f_flags) & ST_RDONLY) != 0) return true;
   return Fail("read-only-root: ", path, " is not mounted read-only", refusal);

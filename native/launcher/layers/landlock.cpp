@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "launcher/kernel/calls.h"
-#include "protocol/report.h"
 
 namespace native_runner {
 namespace {
@@ -89,24 +88,24 @@ bool IsDirectory(int descriptor) {
 
 bool Landlock::Prepare(const MappedOrder& order, Refusal* refusal) {
   const long abi = kernel::Call(kCreateRuleset, nullptr, 0, kAskVersion);
-  if (abi < 1) return refusal->Because("landlock-fs", abi);
+  if (abi < 1) return refusal->Because(Layer::kLandlockFiles, abi);
   const std::uint32_t flags = order.header.flags;
   RulesetAttributes attributes;
   attributes.handled_files = handled_ = HandledFiles(abi);
-  enforced_ = kEnforcedLandlockFiles;
+  enforced_ = {Layer::kLandlockFiles};
   if (abi >= 4 && (flags & kOrderNoSockets) != 0) {
     attributes.handled_network = kTcp;
-    enforced_ |= kEnforcedLandlockTcp;
+    enforced_.Add(Layer::kLandlockTcp);
   }
   if (abi >= kSignalsAbi && (flags & kOrderScoped) != 0) {
     // Signals stay in any case; who may use the network may use abstract sockets.
     attributes.scoped = kScopeSignals;
     if ((flags & kOrderNoSockets) != 0) attributes.scoped |= kScopeAbstractSockets;
-    enforced_ |= kEnforcedLandlockScope;
-    if ((flags & kOrderSession) != 0) enforced_ |= kEnforcedSeparation;
+    enforced_.Add(Layer::kLandlockScope);
+    if ((flags & kOrderSession) != 0) enforced_.Add(Layer::kCommandSeparation);
   }
   const long made = kernel::Call(kCreateRuleset, &attributes, SizeOfAttributes(abi), 0);
-  if (made < 0) return refusal->Because("landlock-fs", made);
+  if (made < 0) return refusal->Because(Layer::kLandlockFiles, made);
   ruleset_ = static_cast<int>(made);
   kernel::SetCloseOnExec(ruleset_);
   return AddRules(order, refusal);
@@ -120,10 +119,10 @@ bool Landlock::PrepareSeparation(Refusal* refusal) {
   RulesetAttributes attributes;
   attributes.scoped = kScopeSignals;
   const long made = kernel::Call(kCreateRuleset, &attributes, sizeof attributes, 0);
-  if (made < 0) return refusal->Because("command-separation", made);
+  if (made < 0) return refusal->Because(Layer::kCommandSeparation, made);
   ruleset_ = static_cast<int>(made);
   kernel::SetCloseOnExec(ruleset_);
-  enforced_ = kEnforcedSeparation;
+  enforced_ = {Layer::kCommandSeparation};
   return true;
 }
 
@@ -143,8 +142,7 @@ bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
       kernel::Close(beneath.parent);
     }
     if (result >= 0) continue;
-    refusal->text.Add("landlock-fs: ");
-    return refusal->Because(path, result);
+    return refusal->Because(Layer::kLandlockFiles, path, result);
   }
   return true;
 }

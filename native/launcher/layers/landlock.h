@@ -2,6 +2,7 @@
 
 #include "launcher/order/mapped_order.h"
 #include "launcher/text/refusal.h"
+#include "protocol/layer.h"
 
 namespace native_runner {
 
@@ -21,15 +22,15 @@ class Landlock {
   // In the command's process, which must have no_new_privs. Returns 0 or -errno.
   long Enter() const;
 
-  // What of it is in force, as bits of EnforcedLayer (protocol/report.h).
-  std::uint32_t enforced() const { return enforced_; }
+  // What of it is in force.
+  LayerSet enforced() const { return enforced_; }
 
  private:
   bool AddRules(const MappedOrder& order, Refusal* refusal);
 
   int ruleset_ = -1;
   std::uint64_t handled_ = 0;
-  std::uint32_t enforced_ = 0;
+  LayerSet enforced_;
 };
 
 }  // namespace native_runner

@@ -13,7 +13,7 @@ namespace {
 
 bool CheckInit(Refusal* refusal) {
   if (kernel::ProcessId() == 1) return true;
-  return refusal->Because("pid-namespace: the launcher is not process 1 of its own");
+  return refusal->Because(Layer::kPidNamespace, "the launcher is not process 1 of its own");
 }
 
 // From here on orphans of the command become our children. The end of the host is seen by end of
@@ -21,16 +21,16 @@ bool CheckInit(Refusal* refusal) {
 bool BecomeSubreaper(Refusal* refusal) {
   kernel::Control(PR_SET_PDEATHSIG, 0);
   const long result = kernel::Control(PR_SET_CHILD_SUBREAPER, 1);
-  if (result != 0) return refusal->Because("tree-kill:subreaper", result);
+  if (result != 0) return refusal->Because(Layer::kTreeKillSubreaper, result);
   if (IsProcOurs()) return true;
-  return refusal->Because("tree-kill:subreaper: /proc does not show our processes");
+  return refusal->Because(Layer::kTreeKillSubreaper, "/proc does not show our processes");
 }
 
 bool SetNoNewPrivs(Refusal* refusal) {
   const long result = kernel::Control(PR_SET_NO_NEW_PRIVS, 1);
-  if (result != 0) return refusal->Because("no-new-privs", result);
+  if (result != 0) return refusal->Because(Layer::kNoNewPrivs, result);
   return kernel::Control(PR_GET_NO_NEW_PRIVS) == 1 ||
-         refusal->Because("no-new-privs: not in force");
+         refusal->Because(Layer::kNoNewPrivs, "not in force");
 }
 
 }  // namespace

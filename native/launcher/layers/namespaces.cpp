@@ -22,19 +22,18 @@ bool CheckNamespaces(const OrderHeader& order, Refusal* refusal) {
     std::uint32_t flag;
     const char* link;
     std::uint64_t hosts;
-    const char* layer;
+    Layer layer;
   } rows[] = {
-      {kOrderOwnMountNamespace, "/proc/self/ns/mnt", order.mount_namespace, "mount-namespace"},
-      {kOrderOwnPidNamespace, "/proc/self/ns/pid", order.pid_namespace, "pid-namespace"},
+      {kOrderOwnMountNamespace, "/proc/self/ns/mnt", order.mount_namespace, Layer::kMountNamespace},
+      {kOrderOwnPidNamespace, "/proc/self/ns/pid", order.pid_namespace, Layer::kPidNamespace},
       {kOrderOwnNetworkNamespace, "/proc/self/ns/net", order.network_namespace,
-       "network-namespace"},
+       Layer::kNetworkNamespace},
   };
   for (const auto& row : rows) {
     if ((order.flags & row.flag) == 0) continue;
     const std::uint64_t ours = NumberOf(row.link);
     if (ours != 0 && ours != row.hosts) continue;
-    refusal->text.Add(row.layer);
-    return refusal->Because(": the command would run in the host's own");
+    return refusal->Because(row.layer, "the command would run in the host's own");
   }
   return true;
 }

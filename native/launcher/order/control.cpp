@@ -101,7 +101,7 @@ bool Move(int descriptor, int place) {
 }  // namespace
 
 // With our pidfd, where the kernel has such and may send it (ETOOMANYREFS in unix(7)).
-bool Control::Announce(ReportKind kind, std::uint32_t enforced) {
+bool Control::Announce(ReportKind kind, LayerSet enforced) {
   Report report;
   report.kind = kind;
   report.enforced = enforced;
@@ -143,7 +143,7 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   long got = Receive(&kind, order, MSG_DONTWAIT);
   const bool is_to_end = got == 1 && kind == kKillMessage;
   // Whoever wants our end before we have said a word needs our pidfd to see it.
-  if (got == -EAGAIN || is_to_end) Announce(ReportKind::kAwaitingOrder, 0);
+  if (got == -EAGAIN || is_to_end) Announce(ReportKind::kAwaitingOrder, {});
   if (got == -EAGAIN) got = Receive(&kind, order, 0);
   while (got == 1 && PlaceOf(kind) >= 0 && order->descriptor >= 0) {
     if (!Move(order->descriptor, PlaceOf(kind))) return Received::kNonsense;
@@ -176,7 +176,7 @@ bool Control::SendTerminal(int master) const {
   return Send(report, master);
 }
 
-bool Control::SendReady(std::uint32_t enforced) {
+bool Control::SendReady(LayerSet enforced) {
   return Announce(ReportKind::kReady, enforced);
 }
 

@@ -35,10 +35,10 @@ class Control {
   // (kSignal), or something may have happened to a child. Any other message is taken for a kill.
   Wake Wait(int child_signal, int* signal) const;
 
-  // Says that all checks passed and which EnforcedLayers are in force, and hands over our pidfd
-  // where the kernel has such and the host has it not. False: it could not be said, so nothing may
-  // be started: a host that hears of no kReady may have the command run elsewhere.
-  [[nodiscard]] bool SendReady(std::uint32_t enforced);
+  // Says that all checks passed and which of kLayersOfLauncher are in force, and hands over our
+  // pidfd where the kernel has such and the host has it not. False: it could not be said, so
+  // nothing may be started: a host that hears of no kReady may have the command run elsewhere.
+  [[nodiscard]] bool SendReady(LayerSet enforced);
 
   // Hands over the master side of the command's terminal; before SendReady.
   [[nodiscard]] bool SendTerminal(int master) const;
@@ -48,7 +48,7 @@ class Control {
   void SendLast(const Report& report) const;
 
  private:
-  bool Announce(ReportKind kind, std::uint32_t enforced);
+  bool Announce(ReportKind kind, LayerSet enforced);
 
   bool has_sent_pidfd_ = false;
 };

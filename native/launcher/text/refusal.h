@@ -2,6 +2,7 @@
 
 #include "launcher/text/errno_text.h"
 #include "launcher/text/fixed_text.h"
+#include "protocol/layer.h"
 
 namespace native_runner {
 
@@ -21,6 +22,17 @@ struct Refusal {
     error = static_cast<int>(-result);
     text.Add(what).Add(": ").Add(ErrnoText(error));
     return false;
+  }
+  bool Because(Layer layer, const char* what) { return Of(layer).Because(what); }
+  bool Because(Layer layer, long result) { return Because(LayerName(layer), result); }
+  bool Because(Layer layer, const char* what, long result) {
+    return Of(layer).Because(what, result);
+  }
+
+ private:
+  Refusal& Of(Layer layer) {
+    text.Add(LayerName(layer)).Add(": ");
+    return *this;
   }
 };
 

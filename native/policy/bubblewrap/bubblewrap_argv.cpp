@@ -115,23 +115,23 @@ std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan) {
   return options;
 }
 
-std::vector<std::string> BubblewrapLayers(const BubblewrapPlan& plan) {
+std::vector<Layer> BubblewrapLayers(const BubblewrapPlan& plan) {
   const Hardening& hardening = plan.hardening;
-  std::vector<std::string> layers = {"mount-namespace"};
+  std::vector<Layer> layers = {Layer::kMountNamespace};
   if (hardening.isolate) {
-    Add(layers,
-        {"user-namespace", "pid-namespace", "ipc-namespace", "uts-namespace", "cgroup-namespace"});
+    layers.insert(layers.end(), {Layer::kUserNamespace, Layer::kPidNamespace, Layer::kIpcNamespace,
+                                 Layer::kUtsNamespace, Layer::kCgroupNamespace});
   }
-  if (hardening.unshare_net) layers.emplace_back("network-namespace");
-  if (hardening.isolate) layers.emplace_back("no-capabilities");
-  if (hardening.disable_userns) layers.emplace_back("userns-disabled");
+  if (hardening.unshare_net) layers.push_back(Layer::kNetworkNamespace);
+  if (hardening.isolate) layers.push_back(Layer::kNoCapabilities);
+  if (hardening.disable_userns) layers.push_back(Layer::kUsernsDisabled);
   if (hardening.isolate && std::any_of(plan.mounts.begin(), plan.mounts.end(), MakesRootReadOnly)) {
-    layers.emplace_back("read-only-root");
+    layers.push_back(Layer::kReadOnlyRoot);
   }
-  if (plan.secrets_masked) layers.emplace_back("secrets-masked");
+  if (plan.secrets_masked) layers.push_back(Layer::kSecretsMasked);
   if (std::any_of(plan.mounts.begin(), plan.mounts.end(), IsLauncher) &&
       std::none_of(plan.mounts.begin(), plan.mounts.end(), ShowsProc)) {
-    layers.emplace_back("no-proc");
+    layers.push_back(Layer::kNoProc);
   }
   return layers;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "policy/options/policy.h"
+#include "protocol/layer.h"
 
 namespace native_runner {
 
@@ -91,7 +92,7 @@ BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vec
 // bwrap's options for a plan, without the final "--" and command; deterministic.
 std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan);
 
-// The layers that a plan asks bwrap for, by the names that audits use.
-std::vector<std::string> BubblewrapLayers(const BubblewrapPlan& plan);
+// The layers that a plan asks bwrap for, in the order of audits.
+std::vector<Layer> BubblewrapLayers(const BubblewrapPlan& plan);
 
 }  // namespace native_runner

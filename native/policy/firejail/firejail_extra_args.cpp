@@ -7,34 +7,33 @@
 namespace native_runner {
 namespace {
 
-enum Undoes : unsigned {
-  kNothing = 0,
-  kFiles = 1u << 0,
-  kReadOnly = 1u << 1,
-  kNetwork = 1u << 2,
-  kCapabilities = 1u << 3,
-};
+constexpr LayerSet kFiles = {Layer::kHiddenFiles, Layer::kSecretsMasked};
+constexpr LayerSet kReadOnly = {Layer::kReadOnlyRoot};
+constexpr LayerSet kFilesAndReadOnly = {Layer::kHiddenFiles, Layer::kSecretsMasked,
+                                        Layer::kReadOnlyRoot};
+constexpr LayerSet kNetwork = {Layer::kNetworkNamespace};
+constexpr LayerSet kCapabilities = {Layer::kNoCapabilities};
 
 struct Known {
   std::string_view option;  // up to its "="
-  unsigned undoes;
+  LayerSet undoes;
 };
 
 constexpr std::array kOpening = {
     Known{"--noblacklist", kFiles},
     Known{"--nowhitelist", kFiles},
     Known{"--whitelist", kFiles},
-    Known{"--ignore", kFiles | kReadOnly},
+    Known{"--ignore", kFilesAndReadOnly},
     Known{"--allusers", kFiles},
     Known{"--keep-dev-shm", kFiles},
     Known{"--read-write", kReadOnly},
     Known{"--writable-etc", kReadOnly},
     Known{"--writable-var", kReadOnly},
     Known{"--writable-var-log", kReadOnly},
-    Known{"--writable-run-user", kFiles | kReadOnly},
-    Known{"--bind", kFiles | kReadOnly},
-    Known{"--chroot", kFiles | kReadOnly},
-    Known{"--profile", kFiles | kReadOnly},
+    Known{"--writable-run-user", kFilesAndReadOnly},
+    Known{"--bind", kFilesAndReadOnly},
+    Known{"--chroot", kFilesAndReadOnly},
+    Known{"--profile", kFilesAndReadOnly},
     Known{"--net", kNetwork},
     Known{"--netns", kNetwork},
     Known{"--interface", kNetwork},
@@ -105,15 +104,6 @@ bool IsHarmless(std::string_view word) {
   });
 }
 
-std::vector<std::string> LayersOf(unsigned undoes) {
-  std::vector<std::string> layers;
-  if ((undoes & kFiles) != 0) layers.insert(layers.end(), {"hidden-files", "secrets-masked"});
-  if ((undoes & kReadOnly) != 0) layers.emplace_back("read-only-root");
-  if ((undoes & kNetwork) != 0) layers.emplace_back("network-namespace");
-  if ((undoes & kCapabilities) != 0) layers.emplace_back("no-capabilities");
-  return layers;
-}
-
 }  // namespace
 
 std::vector<ExtraArg> FirejailExtraArgs(const std::vector<std::string>& words) {
@@ -121,7 +111,7 @@ std::vector<ExtraArg> FirejailExtraArgs(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const bool opens = !IsHarmless(word);
     const Known* known = opens ? Find(word) : nullptr;
-    args.push_back({word, opens, LayersOf(known == nullptr ? kNothing : known->undoes)});
+    args.push_back({word, opens, known == nullptr ? LayerSet{} : known->undoes});
   }
   return args;
 }

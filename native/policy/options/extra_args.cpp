@@ -72,30 +72,30 @@ bool TouchesSystem(std::string_view target) {
   return false;
 }
 
-std::vector<std::string> Undone(const Known& known, const std::string* operands) {
-  std::vector<std::string> undone;
+LayerSet Undone(const Known& known, const std::string* operands) {
+  LayerSet undone;
   switch (known.effect) {
     case Effect::kNone:
       break;
     case Effect::kSharesNet:
-      undone.emplace_back("network-namespace");
+      undone.Add(Layer::kNetworkNamespace);
       break;
     case Effect::kAddsCapability:
-      undone.emplace_back("no-capabilities");
+      undone.Add(Layer::kNoCapabilities);
       break;
     case Effect::kMountsProc:
-      undone = {"read-only-root", "no-proc"};
+      undone = {Layer::kReadOnlyRoot, Layer::kNoProc};
       break;
     case Effect::kBindsWritable:
       if (TouchesSystem(operands[0]) || TouchesSystem(operands[1]))
-        undone.emplace_back("read-only-root");
+        undone.Add(Layer::kReadOnlyRoot);
       [[fallthrough]];
     case Effect::kBinds:
       if (PathCovers(operands[0], "/etc") || PathCovers("/etc", operands[0])) {
-        undone.emplace_back("secrets-masked");
+        undone.Add(Layer::kSecretsMasked);
       }
       if (PathCovers(operands[0], "/proc") || PathCovers("/proc", operands[0])) {
-        undone.emplace_back("no-proc");
+        undone.Add(Layer::kNoProc);
       }
   }
   return undone;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "policy/result.h"
+#include "protocol/layer.h"
 
 namespace native_runner {
 
@@ -16,7 +17,7 @@ namespace native_runner {
 struct ExtraArg {
   std::string text;    // as in an audit: "--bind / /"
   bool opens = false;  // it lets the command do or see more than without it
-  std::vector<std::string> undone;
+  LayerSet undone;
 };
 
 // kInvalidValue, naming the element, for what is no option of bwrap's, lacks operands, or can't be

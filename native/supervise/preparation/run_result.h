@@ -9,6 +9,7 @@
 #include "policy/outcome/outcome.h"
 #include "policy/outcome/timing.h"
 #include "policy/result.h"
+#include "supervise/preparation/layer_record.h"
 #include "supervise/streams/output_buffer.h"
 
 namespace native_runner {
@@ -25,13 +26,13 @@ struct RunRecord {
   std::string cmd;
   std::vector<std::string> argv;
   std::optional<std::string> cwd;
-  std::vector<std::string> layers;
+  LayerRecord layers;
   std::size_t command_at = 0;  // where the command starts in argv; before it, the runtime's options
 };
 
 // Whether a command can have no socket at all (Landlock, network denied).
 inline bool ForbidsSockets(const RunRecord& record) {
-  return std::find(record.layers.begin(), record.layers.end(), "no-sockets") != record.layers.end();
+  return record.layers.Has(Layer::kNoSockets);
 }
 
 // Whether processes had to be killed in the end: by a deadline or an abort, or because the command

@@ -55,9 +55,9 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
       return NotEnforceable();
     }
   }
-  if (by_rlimit) preparation->record.layers.emplace_back("rlimits");
+  if (by_rlimit) preparation->record.layers.Add(Layer::kRlimits);
   if (spawns != nullptr) spawns->wants_cgroup = wants_cgroup;
-  if (wants_cgroup) preparation->record.layers.emplace_back("cgroup");
+  if (wants_cgroup) preparation->record.layers.Add(Layer::kCgroup);
   return std::nullopt;
 }
 

@@ -1,42 +1,48 @@
-#include <algorithm>
-
-#include "protocol/report.h"
+#include "protocol/layer.h"
 #include "supervise/preparation/runtime.h"
 
 namespace native_runner {
-
 namespace {
 
 // The options of the caller's that undo layers, for the message.
-std::string OpenedBy(const std::vector<std::string>& layers) {
+std::string OpenedBy(const LayerRecord& layers) {
   std::string text;
-  for (const std::string& layer : layers) {
-    if (layer.starts_with("opened:")) text += " (" + layer + ")";
-  }
+  for (const std::string& name : layers.OpenedNames())
+    text += " (" + name + ")";
   return text;
+}
+
+// Which of the launcher's layers may come with these flags.
+LayerSet PossibleLayers(std::uint32_t flags) {
+  LayerSet possible;
+  if ((flags & kOrderLandlock) != 0) {
+    possible.Add(Layer::kLandlockFiles);
+    possible.Add(Layer::kLandlockScope);
+  }
+  if ((flags & kOrderNoSockets) != 0) possible.Add(Layer::kLandlockTcp);
+  if ((flags & kOrderMakeInit) != 0) possible.Add(Layer::kPidNamespace);
+  if ((flags & kOrderSession) != 0) possible.Add(Layer::kCommandSeparation);
+  return possible;
 }
 
 }  // namespace
 
 std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
                                    Preparation* preparation) {
-  const auto& layers = preparation->record.layers;
-  const std::uint32_t flags = preparation->order.flags;
-  std::uint32_t possible = 0;  // what the launcher may be able to add
-  if ((flags & kOrderLandlock) != 0) possible |= kEnforcedLandlockFiles | kEnforcedLandlockScope;
-  if ((flags & kOrderNoSockets) != 0) possible |= kEnforcedLandlockTcp;
-  if ((flags & kOrderMakeInit) != 0) possible |= kEnforcedOwnInit;
-  if ((flags & kOrderSession) != 0) possible |= kEnforcedSeparation;
+  const LayerRecord& layers = preparation->record.layers;
+  const LayerSet possible = PossibleLayers(preparation->order.flags);
   for (const std::string& name : required) {
-    if (std::find(layers.begin(), layers.end(), name) != layers.end()) continue;
-    const std::uint32_t bit = EnforcedLayerBit(name) & possible;
-    if (bit == 0) {
+    std::optional<Layer> layer = LayerOf(name);
+    if (layer && layers.Has(*layer)) continue;
+    // Where the launcher makes the pid namespace, its end is the end of the tree.
+    if (layer == Layer::kTreeKillPidNamespace) layer = Layer::kPidNamespace;
+    if (!layer || !possible.Has(*layer)) {
       return Error{ErrorCode::kSetup,
                    "the required layer \"" + name + "\" is not one that " +
                        preparation->record.runtime + " has under this policy" + OpenedBy(layers),
                    "choose another runtime, or take the layer off the required ones"};
     }
-    preparation->order.required |= bit;
+    preparation->order.required.Add(*layer);
   }
   return std::nullopt;
 }

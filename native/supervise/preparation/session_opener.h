@@ -17,7 +17,7 @@ class OwnedSession {
  public:
   struct Listener {
     // Once: the layers that are in force for its commands; or why there is no session.
-    std::function<void(Result<std::vector<std::string>>)> on_open;
+    std::function<void(Result<LayerRecord>)> on_open;
     // Once, last, and only after it was open: its end is proved. In words, why.
     std::function<void(const std::string& reason)> on_gone;
   };

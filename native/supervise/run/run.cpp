@@ -100,7 +100,7 @@ void Run::OnReport(const Report& report) {
   if (report.kind == ReportKind::kReady) return OnReady(report);
   timestamps_.command_ended = report.at_ns;
   if (report.kind == ReportKind::kExited && report.error != 0) {
-    record_.layers.emplace_back("tree-kill:incomplete");  // a process could not be signalled
+    record_.layers.Add(Layer::kTreeKillIncomplete);  // a process could not be signalled
   }
   deadline_.Stop();
   const bool asks_memory = !conclusion_.has_cause() && report.kind == ReportKind::kExited;
@@ -120,14 +120,10 @@ void Run::OnReady(const Report& report) {
 }
 
 // What the launcher alone could find out: which of the layers that depend on the kernel it has.
-void Run::RecordEnforced(std::uint32_t enforced) {
-  const auto add = [this](const char* name) {
-    auto& layers = record_.layers;
-    if (std::find(layers.begin(), layers.end(), name) == layers.end()) layers.emplace_back(name);
-  };
-  for (std::uint32_t rest = enforced; rest != 0; rest &= rest - 1)
-    add(EnforcedLayerName(rest & (~rest + 1)));
-  add(sandbox_->own_init() ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
+void Run::RecordEnforced(LayerSet enforced) {
+  record_.layers.AddEnforced(enforced);
+  record_.layers.Add(sandbox_->own_init() ? Layer::kTreeKillPidNamespace
+                                          : Layer::kTreeKillSubreaper);
 }
 
 void Run::OnGone() {

@@ -58,7 +58,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void OnReport(const Report& report) override;
   void OnReady(const Report& report);
   void OnGone() override;
-  void RecordEnforced(std::uint32_t enforced);
+  void RecordEnforced(LayerSet enforced);
   void End(Outcome cause);
   void Finish();
   void FinishWithout(const Error& error);

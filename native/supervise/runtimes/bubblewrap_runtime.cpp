@@ -15,11 +15,9 @@ void UndoLayers(const std::vector<std::string>& extra_args, Preparation* prepara
   auto& layers = preparation->record.layers;
   for (const ExtraArg& arg : ExtraArgs(extra_args)) {
     if (!arg.opens) continue;
-    for (const std::string& layer : arg.undone) {
-      std::erase(layers, layer);
-      if (layer == "no-capabilities") preparation->order.flags &= ~kOrderNoCapabilities;
-    }
-    layers.push_back("opened:" + arg.text);
+    layers.Remove(arg.undone);
+    if (arg.undone.Has(Layer::kNoCapabilities)) preparation->order.flags &= ~kOrderNoCapabilities;
+    layers.AddOpened(arg.text);
   }
 }
 
@@ -89,7 +87,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const auto limited =
       ApplyLimits(request.limits, shared.cgroups, strict && !is_root, &preparation);
   if (limited) return *limited;
-  const std::vector<std::string> limit_layers = std::move(preparation.record.layers);
+  const LayerRecord limit_layers = std::move(preparation.record.layers);
 
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const Drawing& drawing =
@@ -101,17 +99,19 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   preparation.record =
       RecordOf(policy_.bwrap_path, drawing.text, JoinPath(kWorkspace, *relative), request);
   auto& layers = preparation.record.layers;
-  layers = drawing.layers;
-  layers.emplace_back("no-new-privs");
-  layers.emplace_back("seccomp");
-  layers.emplace_back(strict ? "tree-kill:pid-namespace" : "tree-kill:subreaper");
-  layers.insert(layers.end(), limit_layers.begin(), limit_layers.end());
-  if (request.limits.memory_bytes && !(strict && size_tmp)) layers.emplace_back(kTmpWithoutSize);
+  layers.Add(drawing.layers);
+  layers.Add(Layer::kNoNewPrivs);
+  layers.Add(Layer::kSeccomp);
+  layers.Add(strict ? Layer::kTreeKillPidNamespace : Layer::kTreeKillSubreaper);
+  layers.Add(limit_layers);
+  if (request.limits.memory_bytes && !(strict && size_tmp)) {
+    layers.Add(Layer::kTmpWithoutSize);
+  }
   UndoLayers(policy_.extra_args, &preparation);
   if (policy_.with_landlock) {
     if (LandlockAbi() == 0) return NoLandlock();
     preparation.order.flags |= kOrderLandlock | kOrderScoped;
-    preparation.order.required |= kEnforcedLandlockFiles;
+    preparation.order.required.Add(Layer::kLandlockFiles);
     preparation.rules = LandlockRulesInside(policy_);
   }
   if (request.opens_session) preparation.order.flags |= kOrderSession;

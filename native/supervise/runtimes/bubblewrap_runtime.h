@@ -36,7 +36,7 @@ class BubblewrapRuntime : public Runtime {
     std::string workspace;
     std::uint64_t tmp_bytes = 0;
     PlanText text;
-    std::vector<std::string> layers;
+    std::vector<Layer> layers;
     FingerprintPlan fingerprint;
     std::shared_ptr<const std::vector<std::string>> mount_points;
   };

@@ -18,10 +18,6 @@ inline constexpr int kLauncherDescriptor = 5;
 // Where a plan that binds by descriptor finds its writable folders, from this number on.
 inline constexpr int kFirstFolderDescriptor = 6;
 
-// Among the layers of a run with a memory limit: its private /tmp (and /dev/shm) has no size, since
-// this bwrap lacks --size, or because the flags are the classic ones.
-inline constexpr const char* kTmpWithoutSize = "tmp-without-size";
-
 // A plan in words.
 struct PlanText {
   std::string options;                // as bwrap reads them, each ended by NUL

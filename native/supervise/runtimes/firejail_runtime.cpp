@@ -36,10 +36,11 @@ void CheckNamespaces(Network network, Preparation* preparation) {
   order.pid_namespace = NumberOf("/proc/self/ns/pid");
   order.network_namespace = NumberOf("/proc/self/ns/net");
   auto& layers = preparation->record.layers;
-  layers.insert(layers.end(), {"mount-namespace", "pid-namespace"});
+  layers.Add(Layer::kMountNamespace);
+  layers.Add(Layer::kPidNamespace);
   if (network == Network::kAllow) return;
   order.flags |= kOrderOwnNetworkNamespace;
-  layers.emplace_back("network-namespace");
+  layers.Add(Layer::kNetworkNamespace);
 }
 
 // What the caller's own options open is neither claimed nor checked, and the record says by which.
@@ -47,28 +48,23 @@ void UndoLayers(const std::vector<std::string>& extra_args, Preparation* prepara
   auto& layers = preparation->record.layers;
   for (const ExtraArg& arg : FirejailExtraArgs(extra_args)) {
     if (!arg.opens) continue;
-    for (const std::string& layer : arg.undone) {
-      std::erase(layers, layer);
-      if (layer == "no-capabilities") preparation->order.flags &= ~kOrderNoCapabilities;
-      if (layer == "network-namespace") preparation->order.flags &= ~kOrderOwnNetworkNamespace;
-    }
-    layers.push_back("opened:" + arg.text);
+    layers.Remove(arg.undone);
+    if (arg.undone.Has(Layer::kNoCapabilities)) preparation->order.flags &= ~kOrderNoCapabilities;
+    if (arg.undone.Has(Layer::kNetworkNamespace))
+      preparation->order.flags &= ~kOrderOwnNetworkNamespace;
+    layers.AddOpened(arg.text);
   }
-}
-
-bool Has(const std::vector<std::string>& layers, const char* name) {
-  return std::find(layers.begin(), layers.end(), name) != layers.end();
 }
 
 void CheckFiles(const FirejailPlan& plan, const std::string& workspace, Preparation* preparation) {
   const auto& layers = preparation->record.layers;
   auto& rules = preparation->rules;
   rules.push_back(ShownRule(workspace));
-  if (Has(layers, "hidden-files")) {
+  if (layers.Has(Layer::kHiddenFiles)) {
     auto hidden = HiddenRules(plan.hidden);
     std::move(hidden.begin(), hidden.end(), std::back_inserter(rules));
   }
-  if (Has(layers, "read-only-root")) {
+  if (layers.Has(Layer::kReadOnlyRoot)) {
     auto read_only = ReadOnlyRules(plan.read_only);
     std::move(read_only.begin(), read_only.end(), std::back_inserter(rules));
   }
@@ -124,10 +120,13 @@ Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, Shared& sh
   CheckNamespaces(policy_.network, &preparation);
   preparation.order.flags |= kOrderNoNewPrivs | kOrderSeccomp | kOrderNoCapabilities;
   auto& layers = preparation.record.layers;
-  layers.insert(layers.end(), {"no-capabilities", "no-new-privs", "seccomp"});
+  layers.Add(Layer::kNoCapabilities);
+  layers.Add(Layer::kNoNewPrivs);
+  layers.Add(Layer::kSeccomp);
   if (plans) {
-    layers.insert(layers.end(), {"hidden-files", "read-only-root"});
-    if (!facts.secrets.empty()) layers.emplace_back("secrets-masked");
+    layers.Add(Layer::kHiddenFiles);
+    layers.Add(Layer::kReadOnlyRoot);
+    if (!facts.secrets.empty()) layers.Add(Layer::kSecretsMasked);
   }
   UndoLayers(policy_.extra_args, &preparation);
   if (plans) CheckFiles(plan, workspace->path, &preparation);

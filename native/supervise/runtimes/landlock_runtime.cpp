@@ -58,15 +58,15 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
                         request.argv[0],
                         request.argv,
                         preparation.cwd,
-                        {"no-capabilities", "no-new-privs", "seccomp"}};
+                        {Layer::kNoCapabilities, Layer::kNoNewPrivs, Layer::kSeccomp}};
   preparation.order.flags = kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderSeccomp |
                             kOrderDropCapabilities | kOrderNoCapabilities | kOrderMakeInit;
   auto& layers = preparation.record.layers;
   if (policy_.network == Network::kDeny) {
     preparation.order.flags |= kOrderNoSockets;
-    layers.emplace_back("no-sockets");
+    layers.Add(Layer::kNoSockets);
   }
-  if (geteuid() == 0) layers.emplace_back("secrets-masked");
+  if (geteuid() == 0) layers.Add(Layer::kSecretsMasked);
   if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
   if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;

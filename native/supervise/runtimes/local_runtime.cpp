@@ -23,7 +23,7 @@ Result<Preparation> LocalRuntime::Plan(const ExecRequest& request, const Shared&
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
   preparation.cwd = JoinPath(workspace->path, *relative);
   preparation.record = {
-      "local", request.argv[0], request.argv, preparation.cwd, {"tree-kill:subreaper"}};
+      "local", request.argv[0], request.argv, preparation.cwd, {Layer::kTreeKillSubreaper}};
   const auto limited = ApplyLimits(request.limits, shared.cgroups, false, &preparation);
   if (limited) return *limited;
   plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());

@@ -56,7 +56,7 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   if (auto error = ApplyLimits(request.limits, shared.cgroups, !is_root, &preparation)) {
     return *error;
   }
-  const std::vector<std::string> limit_layers = std::move(preparation.record.layers);
+  const LayerRecord limit_layers = std::move(preparation.record.layers);
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const BubblewrapPlan plan =
       PlanProject(policy_, scene->facts, program.features.bind_fd ? kFirstFolderDescriptor : -1,
@@ -64,13 +64,13 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   const PlanText text = TextOf(plan);
   preparation.record = RecordOf(policy_.bwrap_path, text, plan.chdir, request);
   auto& layers = preparation.record.layers;
-  layers = BubblewrapLayers(plan);
-  for (const char* layer :
-       {"read-only-paths", "no-new-privs", "seccomp", "tree-kill:pid-namespace"}) {
-    layers.emplace_back(layer);
+  layers.Add(BubblewrapLayers(plan));
+  for (const Layer layer :
+       {Layer::kReadOnlyPaths, Layer::kNoNewPrivs, Layer::kSeccomp, Layer::kTreeKillPidNamespace}) {
+    layers.Add(layer);
   }
-  layers.insert(layers.end(), limit_layers.begin(), limit_layers.end());
-  if (request.limits.memory_bytes && !size_tmp) layers.emplace_back(kTmpWithoutSize);
+  layers.Add(limit_layers);
+  if (request.limits.memory_bytes && !size_tmp) layers.Add(Layer::kTmpWithoutSize);
 
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;

@@ -92,7 +92,7 @@ void SpawnedSandbox::NoteReport(const Report& report) {
     case ReportKind::kTerminal:
       break;
     case ReportKind::kReady:
-      own_init_ |= (report.enforced & kEnforcedOwnInit) != 0;
+      own_init_ |= report.enforced.Has(Layer::kPidNamespace);
       has_launcher_ = true;
       if (own_init_) control_poll_.Stop();
       break;

@@ -25,16 +25,12 @@ CommandTemplate::CommandTemplate(const Preparation& of_session)
 }
 
 // A run adds how its own tree is ended to these.
-void CommandTemplate::AddEnforced(std::uint32_t enforced) {
-  std::vector<std::string>& layers = record_.layers;
-  std::erase_if(layers, [](const std::string& layer) {
-    return layer.starts_with("tree-kill:") || layer == "rlimits" || layer == "cgroup";
-  });
-  for (std::uint32_t rest = enforced; rest != 0; rest &= rest - 1) {
-    const std::string name = EnforcedLayerName(rest & (~rest + 1));
-    if (std::find(layers.begin(), layers.end(), name) == layers.end()) layers.push_back(name);
-  }
-  layers.emplace_back("session");
+void CommandTemplate::AddEnforced(LayerSet enforced) {
+  LayerRecord& layers = record_.layers;
+  layers.Remove(
+      {Layer::kTreeKillPidNamespace, Layer::kTreeKillSubreaper, Layer::kRlimits, Layer::kCgroup});
+  layers.AddEnforced(enforced);
+  layers.Add(Layer::kSession);
 }
 
 Result<Preparation> CommandTemplate::Make(const ExecRequest& request, std::string cwd,

@@ -22,7 +22,7 @@ class CommandTemplate {
   const RunRecord& record() const { return record_; }
 
   // Adds the layers that its launcher has found to be in force.
-  void AddEnforced(std::uint32_t enforced);
+  void AddEnforced(LayerSet enforced);
 
   // One command, without its slot. `cwd`: where it starts; `others`: launchers of commands that
   // RLIMIT_NPROC counts too. kSetup when a limit can't be enforced.

@@ -87,7 +87,7 @@ void Session::OnReport(const Report& report) {
 void Session::OnReady(const Report& report) {
   phase_ = Phase::kOpen;
   has_opened_ = true;
-  is_separating_ = (report.enforced & kEnforcedSeparation) != 0;
+  is_separating_ = report.enforced.Has(Layer::kCommandSeparation);
   template_.AddEnforced(report.enforced);
   WatchIdleness();
   OnOrderSent();

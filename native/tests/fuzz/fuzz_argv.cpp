@@ -161,7 +161,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   const BubblewrapPlan plan =
       PlanBubblewrap(policy, facts, workspace, descriptor, inside, tmp_bytes);
   CheckArgs(plan, command, is_denied, is_strict);
-  Require(BubblewrapLayers(plan).front() == "mount-namespace");
+  Require(BubblewrapLayers(plan).front() == Layer::kMountNamespace);
   Require(PolicyText(policy) == PolicyText(BubblewrapPolicy(policy)));
 
   for (const std::string& text :

@@ -115,7 +115,7 @@ TEST_F(SupervisorTest, AbortsARunThatWaits) {
   EXPECT_EQ(aborted.outcome.exit_code, 130);
   EXPECT_EQ(aborted.record.runtime, "local");
   EXPECT_EQ(aborted.record.argv, (std::vector<std::string>{"/bin/sh", "-c", "touch started"}));
-  EXPECT_TRUE(aborted.record.layers.empty()) << "none was in force";
+  EXPECT_TRUE(aborted.record.layers.IsEmpty()) << "none was in force";
   workspace_.Write("go", "");
   EXPECT_EQ(Result(3).outcome.exit_code, 3);
   EXPECT_FALSE(workspace_.Has("started"));

@@ -159,12 +159,14 @@ TEST_F(LandlockTest, SaysWhatIsEnforced) {
   const auto enforced = [this](std::uint32_t flags) {
     return RunCommand(Mode::kSubreaper, Order("true", flags)).reports.front().enforced;
   };
-  const std::uint32_t tcp = Abi() >= 4 ? std::uint32_t{kEnforcedLandlockTcp} : 0;
-  const std::uint32_t scope = Abi() >= 6 ? std::uint32_t{kEnforcedLandlockScope} : 0;
-  EXPECT_EQ(enforced(0), 0u);
-  EXPECT_EQ(enforced(kOrderLandlock), kEnforcedLandlockFiles);
-  EXPECT_EQ(enforced(kOrderLandlock | kOrderNoSockets), kEnforcedLandlockFiles | tcp);
-  EXPECT_EQ(enforced(kOrderLandlock | kOrderScoped), kEnforcedLandlockFiles | scope);
+  LayerSet tcp = {Layer::kLandlockFiles};
+  if (Abi() >= 4) tcp.Add(Layer::kLandlockTcp);
+  LayerSet scope = {Layer::kLandlockFiles};
+  if (Abi() >= 6) scope.Add(Layer::kLandlockScope);
+  EXPECT_EQ(enforced(0), LayerSet{});
+  EXPECT_EQ(enforced(kOrderLandlock), LayerSet{Layer::kLandlockFiles});
+  EXPECT_EQ(enforced(kOrderLandlock | kOrderNoSockets), tcp);
+  EXPECT_EQ(enforced(kOrderLandlock | kOrderScoped), scope);
 }
 
 TEST_F(LandlockTest, ARuleForWhatIsNotThereIsRefused) {
@@ -179,13 +181,13 @@ TEST_F(LandlockTest, ARuleForWhatIsNotThereIsRefused) {
 
 TEST_F(LandlockTest, WhatIsRequiredAndNotEnforcedIsRefused) {
   OrderSpec spec = Order("echo ran", kOrderLandlock);
-  spec.header.required = kEnforcedLandlockFiles | kEnforcedLandlockTcp;
+  spec.header.required = {Layer::kLandlockFiles, Layer::kLandlockTcp};
   const RunResult refused = RunCommand(Mode::kSubreaper, spec);
   EXPECT_EQ(refused.last().kind, ReportKind::kRefused);
   EXPECT_EQ(std::string(refused.last().text),
             "landlock-tcp: required, but this kernel can't enforce it");
   EXPECT_EQ(refused.out, "");
-  spec.header.required = kEnforcedLandlockFiles;
+  spec.header.required = {Layer::kLandlockFiles};
   EXPECT_EQ(RunCommand(Mode::kSubreaper, spec).out, "ran\n");
 }
 

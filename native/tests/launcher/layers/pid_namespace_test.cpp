@@ -35,7 +35,7 @@ class PidNamespaceTest : public testing::Test {
  protected:
   void SetUp() override {
     const RunResult result = RunCommand(Mode::kSubreaper, Order({"/bin/true"}));
-    if ((result.reports.front().enforced & kEnforcedOwnInit) != 0) return;
+    if (result.reports.front().enforced.Has(Layer::kPidNamespace)) return;
     GTEST_SKIP() << "this host lets this user make no pid namespace";
   }
 };
@@ -118,12 +118,12 @@ TEST_F(NoPidNamespaceTest, TheLauncherGoesOnAsASubreaper) {
   ExpectExited(result, 7);
   EXPECT_EQ(result.out, "ran\n");
   EXPECT_EQ(result.reports.front().kind, ReportKind::kReady);
-  EXPECT_EQ(result.reports.front().enforced & kEnforcedOwnInit, 0u);
+  EXPECT_FALSE(result.reports.front().enforced.Has(Layer::kPidNamespace));
 }
 
 TEST_F(NoPidNamespaceTest, AndRefusesWhereOneIsRequired) {
   OrderSpec spec = Shell("echo ran");
-  spec.header.required = kEnforcedOwnInit;
+  spec.header.required = {Layer::kPidNamespace};
   const RunResult result = RunCommand(Mode::kNoNamespaces, spec);
   EXPECT_EQ(result.last().kind, ReportKind::kRefused);
   EXPECT_EQ(std::string(result.last().text),

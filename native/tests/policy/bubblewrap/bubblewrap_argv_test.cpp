@@ -64,38 +64,40 @@ TEST(BubblewrapOptions, SpellsTheHardening) {
   EXPECT_EQ(BubblewrapOptions(plan), (Texts{"--chdir", "/"}));
 }
 
+using Layers = std::vector<Layer>;
+
 TEST(BubblewrapLayers, NamesOnlyWhatIsAskedFor) {
   BubblewrapPlan plan;
-  EXPECT_EQ(BubblewrapLayers(plan), (Texts{"mount-namespace"}));
+  EXPECT_EQ(BubblewrapLayers(plan), (Layers{Layer::kMountNamespace}));
   plan.hardening.unshare_net = true;
-  EXPECT_EQ(BubblewrapLayers(plan), (Texts{"mount-namespace", "network-namespace"}));
+  EXPECT_EQ(BubblewrapLayers(plan), (Layers{Layer::kMountNamespace, Layer::kNetworkNamespace}));
   plan.hardening.isolate = true;
   plan.hardening.disable_userns = true;
-  EXPECT_EQ(
-      BubblewrapLayers(plan),
-      (Texts{"mount-namespace", "user-namespace", "pid-namespace", "ipc-namespace", "uts-namespace",
-             "cgroup-namespace", "network-namespace", "no-capabilities", "userns-disabled"}));
+  EXPECT_EQ(BubblewrapLayers(plan),
+            (Layers{Layer::kMountNamespace, Layer::kUserNamespace, Layer::kPidNamespace,
+                    Layer::kIpcNamespace, Layer::kUtsNamespace, Layer::kCgroupNamespace,
+                    Layer::kNetworkNamespace, Layer::kNoCapabilities, Layer::kUsernsDisabled}));
 }
 
 TEST(BubblewrapLayers, ReadOnlyRootAndMasksComeFromTheMounts) {
   BubblewrapPlan plan;
   plan.hardening.isolate = true;
-  const auto has = [&plan](const std::string& layer) {
-    const Texts layers = BubblewrapLayers(plan);
+  const auto has = [&plan](Layer layer) {
+    const Layers layers = BubblewrapLayers(plan);
     return std::find(layers.begin(), layers.end(), layer) != layers.end();
   };
-  EXPECT_FALSE(has("read-only-root"));
-  EXPECT_FALSE(has("secrets-masked"));
+  EXPECT_FALSE(has(Layer::kReadOnlyRoot));
+  EXPECT_FALSE(has(Layer::kSecretsMasked));
   plan.mounts = {{.kind = Mount::Kind::kRemountReadOnly, .source = "", .target = "/dev"}};
-  EXPECT_FALSE(has("read-only-root"));
+  EXPECT_FALSE(has(Layer::kReadOnlyRoot));
   plan.mounts = {{.kind = Mount::Kind::kRemountReadOnly, .source = "", .target = "/"}};
-  EXPECT_TRUE(has("read-only-root"));
+  EXPECT_TRUE(has(Layer::kReadOnlyRoot));
   plan.mounts = {{.kind = Mount::Kind::kReadOnlyBind, .source = "/", .target = "//"}};
-  EXPECT_TRUE(has("read-only-root"));
+  EXPECT_TRUE(has(Layer::kReadOnlyRoot));
   plan.hardening.isolate = false;
-  EXPECT_FALSE(has("read-only-root"));
+  EXPECT_FALSE(has(Layer::kReadOnlyRoot));
   plan.secrets_masked = true;
-  EXPECT_TRUE(has("secrets-masked"));
+  EXPECT_TRUE(has(Layer::kSecretsMasked));
 }
 
 }  // namespace

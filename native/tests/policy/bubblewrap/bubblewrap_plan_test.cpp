@@ -33,6 +33,8 @@ const Texts kStart = {
     "--die-with-parent", "--new-session", "--unshare-net",    "--unshare-user", "--unshare-pid",
     "--unshare-ipc",     "--unshare-uts", "--unshare-cgroup", "--cap-drop",     "ALL"};
 
+using Layers = std::vector<Layer>;
+
 Texts operator+(Texts a, const Texts& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
@@ -151,12 +153,12 @@ TEST(PlanBubblewrap, WithoutProcTheLauncherIsAFileOfItsOwn) {
                             "/workspace", "--remount-ro", "/", "--remount-ro", "/dev"}));
   EXPECT_FALSE(Has(options, {"--proc"}));
   EXPECT_FALSE(Has(options, {"/proc"}));
-  const Texts layers = BubblewrapLayers(plan);
-  EXPECT_EQ(std::count(layers.begin(), layers.end(), "no-proc"), 1);
+  const Layers layers = BubblewrapLayers(plan);
+  EXPECT_EQ(std::count(layers.begin(), layers.end(), Layer::kNoProc), 1);
 
   policy.ro_binds = {"/usr", "/proc/sys"};
-  const Texts bound = BubblewrapLayers(PlanBubblewrap(policy, facts, "/ws", -1, "/workspace", 0));
-  EXPECT_EQ(std::count(bound.begin(), bound.end(), "no-proc"), 0);
+  const Layers bound = BubblewrapLayers(PlanBubblewrap(policy, facts, "/ws", -1, "/workspace", 0));
+  EXPECT_EQ(std::count(bound.begin(), bound.end(), Layer::kNoProc), 0);
 }
 
 TEST(PlanBubblewrap, LayersTellWhatIsInForce) {
@@ -165,13 +167,14 @@ TEST(PlanBubblewrap, LayersTellWhatIsInForce) {
     return BubblewrapLayers(
         PlanBubblewrap(Policy({"/usr"}, isolation), facts, "/ws", -1, "/workspace", 0));
   };
-  const Texts strict = {"mount-namespace",   "user-namespace",  "pid-namespace",
-                        "ipc-namespace",     "uts-namespace",   "cgroup-namespace",
-                        "network-namespace", "no-capabilities", "read-only-root"};
+  Layers strict = {Layer::kMountNamespace,   Layer::kUserNamespace,  Layer::kPidNamespace,
+                   Layer::kIpcNamespace,     Layer::kUtsNamespace,   Layer::kCgroupNamespace,
+                   Layer::kNetworkNamespace, Layer::kNoCapabilities, Layer::kReadOnlyRoot};
   EXPECT_EQ(layers(Isolation::kStrict), strict);
   facts.is_root = true;
-  EXPECT_EQ(layers(Isolation::kStrict), strict + Texts{"secrets-masked"});
-  EXPECT_EQ(layers(Isolation::kCompat), (Texts{"mount-namespace", "network-namespace"}));
+  strict.push_back(Layer::kSecretsMasked);
+  EXPECT_EQ(layers(Isolation::kStrict), strict);
+  EXPECT_EQ(layers(Isolation::kCompat), (Layers{Layer::kMountNamespace, Layer::kNetworkNamespace}));
 }
 
 }  // namespace

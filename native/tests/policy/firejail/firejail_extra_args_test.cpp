@@ -5,9 +5,7 @@
 namespace native_runner {
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words UndoneBy(const std::string& word) {
+LayerSet UndoneBy(const std::string& word) {
   return FirejailExtraArgs({word})[0].undone;
 }
 bool Opens(const std::string& word) {
@@ -15,18 +13,18 @@ bool Opens(const std::string& word) {
 }
 
 TEST(FirejailExtraArgs, TellsWhichLayersAreUndone) {
-  const Words files = {"hidden-files", "secrets-masked"};
-  const Words all = {"hidden-files", "secrets-masked", "read-only-root"};
+  const LayerSet files = {Layer::kHiddenFiles, Layer::kSecretsMasked};
+  const LayerSet all = {Layer::kHiddenFiles, Layer::kSecretsMasked, Layer::kReadOnlyRoot};
   EXPECT_EQ(UndoneBy("--noblacklist=/opt"), files);
   EXPECT_EQ(UndoneBy("--whitelist=/opt/data"), files);
   EXPECT_EQ(UndoneBy("--keep-dev-shm"), files);
   EXPECT_EQ(UndoneBy("--bind=/data,/opt"), all);
   EXPECT_EQ(UndoneBy("--chroot=/other"), all);
-  EXPECT_EQ(UndoneBy("--read-write=/usr/local"), Words{"read-only-root"});
-  EXPECT_EQ(UndoneBy("--writable-etc"), Words{"read-only-root"});
-  EXPECT_EQ(UndoneBy("--net=eth0"), Words{"network-namespace"});
-  EXPECT_EQ(UndoneBy("--netns=other"), Words{"network-namespace"});
-  EXPECT_EQ(UndoneBy("--caps.keep=sys_admin"), Words{"no-capabilities"});
+  EXPECT_EQ(UndoneBy("--read-write=/usr/local"), LayerSet{Layer::kReadOnlyRoot});
+  EXPECT_EQ(UndoneBy("--writable-etc"), LayerSet{Layer::kReadOnlyRoot});
+  EXPECT_EQ(UndoneBy("--net=eth0"), LayerSet{Layer::kNetworkNamespace});
+  EXPECT_EQ(UndoneBy("--netns=other"), LayerSet{Layer::kNetworkNamespace});
+  EXPECT_EQ(UndoneBy("--caps.keep=sys_admin"), LayerSet{Layer::kNoCapabilities});
 }
 
 TEST(FirejailExtraArgs, LeavesAloneWhatTakesAway) {
@@ -35,7 +33,7 @@ TEST(FirejailExtraArgs, LeavesAloneWhatTakesAway) {
         "--private-etc=passwd", "--private", "--seccomp", "--seccomp.drop=ptrace", "--hostname=box",
         "--rlimit-nofile=9", "--dbus-user=none", "--protocol=unix", "--tmpfs=/x"}) {
     EXPECT_FALSE(Opens(word)) << word;
-    EXPECT_EQ(UndoneBy(word), Words{}) << word;
+    EXPECT_EQ(UndoneBy(word), LayerSet{}) << word;
   }
 }
 
@@ -44,7 +42,7 @@ TEST(FirejailExtraArgs, TakesAnUnknownOneForOneThatOpens) {
                            "--net", "--nonewprivs-not", "--blacklisted"}) {
     EXPECT_TRUE(Opens(word)) << word;
   }
-  EXPECT_EQ(UndoneBy("--invented"), Words{});
+  EXPECT_EQ(UndoneBy("--invented"), LayerSet{});
 }
 
 TEST(FirejailExtraArgs, KeepsTheTextAndTheOrder) {

@@ -7,10 +7,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Words UndoneBy(const Words& words) {
-  Words undone;
+LayerSet UndoneBy(const Words& words) {
+  LayerSet undone;
   for (const ExtraArg& arg : ExtraArgs(words))
-    undone.insert(undone.end(), arg.undone.begin(), arg.undone.end());
+    undone.bits |= arg.undone.bits;
   return undone;
 }
 
@@ -40,20 +40,20 @@ TEST(CheckExtraArgs, NamesWhatItCannotPassOn) {
 }
 
 TEST(ExtraArgs, TellsWhichLayersAreUndone) {
-  EXPECT_EQ(UndoneBy({"--share-net"}), Words{"network-namespace"});
-  EXPECT_EQ(UndoneBy({"--cap-add", "CAP_SYS_ADMIN"}), Words{"no-capabilities"});
-  const Words all = {"read-only-root", "secrets-masked", "no-proc"};
+  EXPECT_EQ(UndoneBy({"--share-net"}), LayerSet{Layer::kNetworkNamespace});
+  EXPECT_EQ(UndoneBy({"--cap-add", "CAP_SYS_ADMIN"}), LayerSet{Layer::kNoCapabilities});
+  const LayerSet all = {Layer::kReadOnlyRoot, Layer::kSecretsMasked, Layer::kNoProc};
   EXPECT_EQ(UndoneBy({"--bind", "/", "/"}), all);
   EXPECT_EQ(UndoneBy({"--dev-bind", "/", "/"}), all);
-  EXPECT_EQ(UndoneBy({"--bind", "/data", "/usr/local"}), Words{"read-only-root"});
-  EXPECT_EQ(UndoneBy({"--ro-bind", "/etc/ssl", "/x"}), Words{"secrets-masked"});
-  EXPECT_EQ(UndoneBy({"--proc", "/proc"}), (Words{"read-only-root", "no-proc"}));
-  EXPECT_EQ(UndoneBy({"--bind", "/proc", "/x"}), (Words{"read-only-root", "no-proc"}));
-  EXPECT_EQ(UndoneBy({"--ro-bind", "/proc/sys", "/x"}), Words{"no-proc"});
+  EXPECT_EQ(UndoneBy({"--bind", "/data", "/usr/local"}), LayerSet{Layer::kReadOnlyRoot});
+  EXPECT_EQ(UndoneBy({"--ro-bind", "/etc/ssl", "/x"}), LayerSet{Layer::kSecretsMasked});
+  EXPECT_EQ(UndoneBy({"--proc", "/proc"}), (LayerSet{Layer::kReadOnlyRoot, Layer::kNoProc}));
+  EXPECT_EQ(UndoneBy({"--bind", "/proc", "/x"}), (LayerSet{Layer::kReadOnlyRoot, Layer::kNoProc}));
+  EXPECT_EQ(UndoneBy({"--ro-bind", "/proc/sys", "/x"}), LayerSet{Layer::kNoProc});
 }
 
 TEST(ExtraArgs, LeavesHarmlessOnesAlone) {
-  EXPECT_EQ(UndoneBy({"--bind", "/data", "/data", "--dir", "/x", "--hostname", "box"}), Words{});
+  EXPECT_EQ(UndoneBy({"--bind", "/data", "/data", "--dir", "/x", "--hostname", "box"}), LayerSet{});
   EXPECT_EQ(ExtraArgs({"--bind", "/data", "/data"})[0].text, "--bind /data /data");
   EXPECT_TRUE(ExtraArgs({"--bind", "/data", "/data"})[0].opens);
   EXPECT_FALSE(ExtraArgs({"--dir", "/data"})[0].opens);

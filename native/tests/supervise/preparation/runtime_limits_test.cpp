@@ -114,7 +114,7 @@ TEST(ApplyLimits, PutsEachLimitWhereItCanBeKept) {
     EXPECT_EQ(preparation.order.open_files, row.order.open_files);
     EXPECT_EQ(preparation.order.file_bytes, row.order.file_bytes);
     EXPECT_EQ(PlanOf(preparation).wants_cgroup, row.wants_cgroup);
-    EXPECT_EQ(preparation.record.layers, row.layers);
+    EXPECT_EQ(preparation.record.layers.Names(), row.layers);
   }
 }
 
@@ -122,12 +122,12 @@ TEST(ApplyLimits, WhatEntersASessionHasNoCgroup) {
   const CgroupParent cgroups("/nonexistent", true, true);
   Preparation spawns;
   EXPECT_EQ(ApplyLimits(Memory(), cgroups, true, &spawns), std::nullopt);
-  EXPECT_EQ(spawns.record.layers, Layers{"cgroup"});
+  EXPECT_EQ(spawns.record.layers.Names(), Layers{"cgroup"});
   Preparation enters;
   enters.plan.emplace<SessionPlan>();
   EXPECT_EQ(ApplyLimits(Memory(), cgroups, true, &enters), std::nullopt);
   EXPECT_EQ(enters.order.data_bytes, 1'000u);
-  EXPECT_EQ(enters.record.layers, Layers{"rlimits"});
+  EXPECT_EQ(enters.record.layers.Names(), Layers{"rlimits"});
 }
 
 TEST(ApplyLimits, ALimitThatCannotBeKeptIsASetupError) {

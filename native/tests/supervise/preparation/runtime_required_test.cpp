@@ -5,15 +5,12 @@
 #include <vector>
 
 #include "protocol/order.h"
-#include "protocol/report.h"
 #include "supervise/preparation/runtime.h"
 
 namespace native_runner {
 namespace {
 
-using Layers = std::vector<std::string>;
-
-Preparation Prepared(Layers layers, std::uint32_t flags) {
+Preparation Prepared(LayerRecord layers, std::uint32_t flags) {
   Preparation preparation;
   preparation.record.runtime = "some";
   preparation.record.layers = std::move(layers);
@@ -22,46 +19,46 @@ Preparation Prepared(Layers layers, std::uint32_t flags) {
 }
 
 TEST(ApplyRequired, WhatThePreparationHasNeedsNoMore) {
-  Preparation preparation = Prepared({"seccomp", "mount-namespace"}, 0);
+  Preparation preparation = Prepared({Layer::kSeccomp, Layer::kMountNamespace}, 0);
   EXPECT_EQ(ApplyRequired({}, &preparation), std::nullopt);
   EXPECT_EQ(ApplyRequired({"mount-namespace", "seccomp", "seccomp"}, &preparation), std::nullopt);
-  EXPECT_EQ(preparation.order.required, 0u);
+  EXPECT_EQ(preparation.order.required, LayerSet{});
 }
 
 TEST(ApplyRequired, WhatTheLauncherMayAddIsAskedOfIt) {
   const struct {
     const char* layer;
     std::uint32_t flag;
-    std::uint32_t bit;
+    Layer asked;
   } rows[] = {
-      {"landlock-fs", kOrderLandlock, kEnforcedLandlockFiles},
-      {"landlock-scope", kOrderLandlock, kEnforcedLandlockScope},
-      {"landlock-tcp", kOrderNoSockets, kEnforcedLandlockTcp},
-      {"pid-namespace", kOrderMakeInit, kEnforcedOwnInit},
-      {"tree-kill:pid-namespace", kOrderMakeInit, kEnforcedOwnInit},
+      {"landlock-fs", kOrderLandlock, Layer::kLandlockFiles},
+      {"landlock-scope", kOrderLandlock, Layer::kLandlockScope},
+      {"landlock-tcp", kOrderNoSockets, Layer::kLandlockTcp},
+      {"pid-namespace", kOrderMakeInit, Layer::kPidNamespace},
+      {"tree-kill:pid-namespace", kOrderMakeInit, Layer::kPidNamespace},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.layer);
     Preparation able = Prepared({}, row.flag);
     EXPECT_EQ(ApplyRequired({row.layer}, &able), std::nullopt);
-    EXPECT_EQ(able.order.required, row.bit);
+    EXPECT_EQ(able.order.required, LayerSet{row.asked});
 
     const std::uint32_t others = kOrderKnownFlags & ~row.flag;
     Preparation unable = Prepared({}, others);
     EXPECT_TRUE(ApplyRequired({row.layer}, &unable)) << "another flag must not do";
-    EXPECT_EQ(unable.order.required, 0u);
+    EXPECT_EQ(unable.order.required, LayerSet{});
   }
 }
 
 TEST(ApplyRequired, BitsAddUpToThoseThatAreThere) {
   Preparation preparation = Prepared({}, kOrderLandlock | kOrderMakeInit);
-  preparation.order.required = kEnforcedLandlockFiles;  // the runtime's own
+  preparation.order.required = {Layer::kLandlockFiles};  // the runtime's own
   EXPECT_EQ(ApplyRequired({"pid-namespace"}, &preparation), std::nullopt);
-  EXPECT_EQ(preparation.order.required, kEnforcedLandlockFiles | kEnforcedOwnInit);
+  EXPECT_EQ(preparation.order.required, (LayerSet{Layer::kLandlockFiles, Layer::kPidNamespace}));
 }
 
 TEST(ApplyRequired, WhatNobodyCanAddIsASetupErrorThatNamesIt) {
-  Preparation preparation = Prepared({"seccomp"}, kOrderLandlock | kOrderMakeInit);
+  Preparation preparation = Prepared({Layer::kSeccomp}, kOrderLandlock | kOrderMakeInit);
   for (const char* layer : {"mount-namespace", "no-such-layer", "", "Seccomp"}) {
     const auto error = ApplyRequired({"seccomp", layer}, &preparation);
     ASSERT_TRUE(error) << layer;
@@ -74,7 +71,8 @@ TEST(ApplyRequired, WhatNobodyCanAddIsASetupErrorThatNamesIt) {
 }
 
 TEST(ApplyRequired, SaysWhichOptionTookALayerAway) {
-  Preparation preparation = Prepared({"seccomp", "opened:--share-net"}, 0);
+  Preparation preparation = Prepared({Layer::kSeccomp}, 0);
+  preparation.record.layers.AddOpened("--share-net");
   const auto error = ApplyRequired({"network-namespace"}, &preparation);
   ASSERT_TRUE(error);
   EXPECT_NE(error->message.find("(opened:--share-net)"), std::string::npos) << error->message;

@@ -153,7 +153,7 @@ TEST_F(RunTimingTest, WhatCannotBeSignalledIsAKillWithoutProof) {
   };
   const RunResult unproved = execute();
   EXPECT_EQ(unproved.outcome.kind, OutcomeKind::kExited) << unproved.outcome.reason;
-  EXPECT_EQ(unproved.record.layers.back(), "tree-kill:incomplete");
+  EXPECT_EQ(unproved.record.layers.Names().back(), "tree-kill:incomplete");
   EXPECT_EQ(unproved.kill, Kill::kUnproved);
   exited.error = 0;
   EXPECT_EQ(execute().kill, Kill::kProved);

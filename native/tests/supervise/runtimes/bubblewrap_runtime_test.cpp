@@ -107,7 +107,7 @@ TEST_F(BubblewrapRuntimeTest, TheRecordTellsOfATmpThatAMemoryLimitCouldNotSize) 
     ExecRequest request = CommandRequest({"true"});
     if (limited) request.limits.memory_bytes = 1 << 20;
     auto made = Plan(request);
-    return made ? made->record.layers : Texts{};
+    return made ? made->record.layers.Names() : Texts{};
   };
   const auto tells = [](const Texts& names) {
     return std::find(names.begin(), names.end(), "tmp-without-size") != names.end();
@@ -153,9 +153,9 @@ TEST_F(BubblewrapRuntimeTest, TheRecordShowsPathsAndTheCommand) {
   for (const char* layer : {"mount-namespace", "user-namespace", "pid-namespace",
                             "network-namespace", "no-capabilities", "no-new-privs", "seccomp",
                             "userns-disabled", "tree-kill:pid-namespace"}) {
-    EXPECT_TRUE(Has(record.layers, layer)) << layer;
+    EXPECT_TRUE(Has(record.layers.Names(), layer)) << layer;
   }
-  EXPECT_FALSE(Has(record.layers, "rlimits"));
+  EXPECT_FALSE(Has(record.layers.Names(), "rlimits"));
 }
 
 TEST_F(BubblewrapRuntimeTest, TheRecordOfWhatWasNeverPreparedHasNoLayer) {
@@ -167,7 +167,7 @@ TEST_F(BubblewrapRuntimeTest, TheRecordOfWhatWasNeverPreparedHasNoLayer) {
   EXPECT_EQ(record.cwd, "sub");
   EXPECT_GE(IndexOf(record.argv, {"--chdir", "/workspace/sub"}), 0);
   EXPECT_EQ(IndexOf(record.argv, {"--", "node", "a.js"}), static_cast<int>(record.argv.size()) - 3);
-  EXPECT_TRUE(record.layers.empty());
+  EXPECT_TRUE(record.layers.IsEmpty());
 }
 
 TEST_F(BubblewrapRuntimeTest, CompatMakesNoPidNamespace) {
@@ -176,8 +176,8 @@ TEST_F(BubblewrapRuntimeTest, CompatMakesNoPidNamespace) {
   ASSERT_TRUE(made);
   EXPECT_FALSE(PlanOf(*made).own_pid_namespace);
   EXPECT_EQ(made->order.flags, kOrderNoNewPrivs | kOrderSeccomp);
-  EXPECT_TRUE(Has(made->record.layers, "tree-kill:subreaper"));
-  EXPECT_FALSE(Has(made->record.layers, "pid-namespace"));
+  EXPECT_TRUE(Has(made->record.layers.Names(), "tree-kill:subreaper"));
+  EXPECT_FALSE(Has(made->record.layers.Names(), "pid-namespace"));
   EXPECT_FALSE(Has(Options(*made), "--as-pid-1"));
 }
 
@@ -201,7 +201,7 @@ TEST_F(BubblewrapRuntimeTest, WithoutProcTheLauncherIsReadFromADescriptorOfTheRu
     EXPECT_GE(IndexOf(Options(*made), {"--ro-bind-data", "5", kLauncherFile}), 0);
     EXPECT_FALSE(Has(Options(*made), "--proc"));
     EXPECT_FALSE(Has(made->record.argv, kLauncherFile)) << "the record names the command alone";
-    EXPECT_TRUE(Has(made->record.layers, "no-proc"));
+    EXPECT_TRUE(Has(made->record.layers.Names(), "no-proc"));
     const auto& inherited = PlanOf(*made).spawn.inherited;
     const auto launcher = std::find_if(inherited.begin(), inherited.end(),
                                        [](const Inherited& each) { return each.number == 5; });
@@ -243,7 +243,7 @@ TEST_F(BubblewrapRuntimeTest, ACgroupHoldsBwrapBackUntilItIsIn) {
   auto made = Plan(request);
   ASSERT_TRUE(made);
   EXPECT_TRUE(PlanOf(*made).wants_cgroup);
-  EXPECT_TRUE(Has(made->record.layers, "cgroup"));
+  EXPECT_TRUE(Has(made->record.layers.Names(), "cgroup"));
   EXPECT_FALSE(BubblewrapRuntime(policy_).AttachOptions(&PlanOf(*made)));
   ASSERT_TRUE(PlanOf(*made).gate.descriptor.valid());
   const std::string& bytes = PlanOf(*made).gate.bytes;

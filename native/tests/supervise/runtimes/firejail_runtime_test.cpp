@@ -89,7 +89,7 @@ TEST_F(FirejailRuntimeTest, HasTheLauncherCheckAllThatItClaims) {
   Texts claimed = {"mount-namespace", "pid-namespace", "network-namespace", "no-capabilities",
                    "no-new-privs",    "seccomp",       "hidden-files",      "read-only-root"};
   if (geteuid() == 0) claimed.emplace_back("secrets-masked");
-  EXPECT_EQ(made->record.layers, claimed);
+  EXPECT_EQ(made->record.layers.Names(), claimed);
   EXPECT_EQ(made->order.flags, kOrderOwnMountNamespace | kOrderOwnPidNamespace |
                                    kOrderOwnNetworkNamespace | kOrderNoCapabilities |
                                    kOrderNoNewPrivs | kOrderSeccomp | kOrderCheckFiles);
@@ -124,7 +124,7 @@ TEST_F(FirejailRuntimeTest, LeavesTheNetworkAloneWhereItIsAllowed) {
   auto made = Prepare();
   ASSERT_TRUE(made);
   EXPECT_FALSE(Has(PlanOf(*made).spawn.argv, "--net=none"));
-  EXPECT_FALSE(Has(made->record.layers, "network-namespace"));
+  EXPECT_FALSE(Has(made->record.layers.Names(), "network-namespace"));
   EXPECT_EQ(made->order.flags & kOrderOwnNetworkNamespace, 0u);
 }
 
@@ -132,7 +132,7 @@ TEST_F(FirejailRuntimeTest, NeitherClaimsNorChecksWhatAnOptionUndoes) {
   policy_.extra_args = {"--noblacklist=/var", "--caps.keep=chown", "--hostname=box"};
   auto made = Prepare();
   ASSERT_TRUE(made);
-  const Texts& layers = made->record.layers;
+  const Texts layers = made->record.layers.Names();
   EXPECT_TRUE(Has(layers, "opened:--noblacklist=/var") && Has(layers, "opened:--caps.keep=chown"));
   EXPECT_FALSE(Has(layers, "opened:--hostname=box"));
   EXPECT_FALSE(Has(layers, "hidden-files") || Has(layers, "no-capabilities"));
@@ -152,7 +152,7 @@ TEST_F(FirejailRuntimeTest, LeavesFilesToAProfile) {
   auto made = Prepare();
   ASSERT_TRUE(made);
   EXPECT_TRUE(Has(PlanOf(*made).spawn.argv, "--profile=/etc/firejail/mine.profile"));
-  EXPECT_FALSE(Has(made->record.layers, "hidden-files"));
+  EXPECT_FALSE(Has(made->record.layers.Names(), "hidden-files"));
   EXPECT_TRUE(made->rules.empty());
   EXPECT_EQ(made->order.flags & kOrderCheckFiles, 0u);
 }
@@ -183,7 +183,7 @@ TEST_F(FirejailRuntimeTest, RefusesWhatCannotBeSetUp) {
 TEST_F(FirejailRuntimeTest, TheRecordOfWhatWasNeverPreparedHasNoLayer) {
   const RunRecord record = FirejailRuntime(policy_).Unprepared(CommandRequest({"node", "a.js"}));
   EXPECT_EQ(record.runtime, "firejail");
-  EXPECT_TRUE(record.layers.empty());
+  EXPECT_TRUE(record.layers.IsEmpty());
   EXPECT_EQ(Texts(record.argv.end() - 3, record.argv.end()), (Texts{"--", "node", "a.js"}));
 }
 

@@ -74,7 +74,7 @@ TEST_F(LandlockRuntimeTest, TheRecordHasTheCommandAndOnlyWhatIsCertain) {
   EXPECT_EQ(made->record.cwd, directory_.path());
   Layers layers = {"no-capabilities", "no-new-privs", "seccomp", "no-sockets"};
   if (geteuid() == 0) layers.emplace_back("secrets-masked");
-  EXPECT_EQ(made->record.layers, layers);
+  EXPECT_EQ(made->record.layers.Names(), layers);
 }
 
 TEST_F(LandlockRuntimeTest, WhoMayUseTheNetworkHasSockets) {
@@ -82,7 +82,7 @@ TEST_F(LandlockRuntimeTest, WhoMayUseTheNetworkHasSockets) {
   auto made = Prepare(CommandRequest({"true"}));
   ASSERT_TRUE(made);
   EXPECT_EQ(made->order.flags & kOrderNoSockets, 0u);
-  EXPECT_FALSE(Has(made->record.layers, "no-sockets"));
+  EXPECT_FALSE(Has(made->record.layers.Names(), "no-sockets"));
 }
 
 TEST_F(LandlockRuntimeTest, StartsInsideTheWorkspaceByItsRealPath) {
@@ -126,8 +126,8 @@ TEST_F(LandlockRuntimeTest, WhatOnlyTheKernelCanTellIsLeftToTheLauncher) {
   policy_.required = {"landlock-fs", "landlock-tcp", "landlock-scope", "pid-namespace", "seccomp"};
   auto made = Prepare(CommandRequest({"true"}));
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(made->order.required, kEnforcedLandlockFiles | kEnforcedLandlockTcp |
-                                      kEnforcedLandlockScope | kEnforcedOwnInit);
+  EXPECT_EQ(made->order.required, (LayerSet{Layer::kLandlockFiles, Layer::kLandlockTcp,
+                                            Layer::kLandlockScope, Layer::kPidNamespace}));
 
   policy_.network = Network::kAllow;  // then nothing bars TCP
   const auto refused = Prepare(CommandRequest({"true"}));
@@ -141,7 +141,7 @@ TEST_F(LandlockRuntimeTest, TheRecordOfWhatWasNeverPreparedHasNoLayer) {
   EXPECT_EQ(record.runtime, "landlock");
   EXPECT_EQ(record.cmd, "node");
   EXPECT_EQ(record.argv, request.argv);
-  EXPECT_TRUE(record.layers.empty());
+  EXPECT_TRUE(record.layers.IsEmpty());
 }
 
 TEST_F(LandlockRuntimeTest, PreparingLeavesNothingOpen) {

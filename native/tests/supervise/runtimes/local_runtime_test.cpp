@@ -41,7 +41,7 @@ TEST_F(LocalRuntimeTest, StartsTheLauncherInTheWorkspace) {
   EXPECT_EQ(made->record.cmd, "node");
   EXPECT_EQ(made->record.argv, request.argv);
   EXPECT_EQ(made->record.cwd, directory_.Path("real"));
-  EXPECT_EQ(made->record.layers, std::vector<std::string>{"tree-kill:subreaper"});
+  EXPECT_EQ(made->record.layers.Names(), std::vector<std::string>{"tree-kill:subreaper"});
   EXPECT_EQ(made->order.flags, 0u);
   EXPECT_FALSE(PlanOf(*made).own_pid_namespace || PlanOf(*made).wants_cgroup);
   EXPECT_TRUE(PlanOf(*made).spawn.inherited.empty());
@@ -73,7 +73,7 @@ TEST_F(LocalRuntimeTest, TheRecordOfWhatWasNeverPreparedNamesTheCommandAndNoLaye
   EXPECT_EQ(record.runtime, "local");
   EXPECT_EQ(record.cmd, "node");
   EXPECT_EQ(record.argv, request.argv);
-  EXPECT_TRUE(record.layers.empty());
+  EXPECT_TRUE(record.layers.IsEmpty());
 }
 
 TEST_F(LocalRuntimeTest, PutsTheLimitsIntoTheOrder) {
@@ -82,7 +82,8 @@ TEST_F(LocalRuntimeTest, PutsTheLimitsIntoTheOrder) {
   auto made = Prepare(request, directory_.path());
   ASSERT_TRUE(made);
   EXPECT_EQ(made->order.cpu_seconds, 7u);
-  EXPECT_EQ(made->record.layers, (std::vector<std::string>{"tree-kill:subreaper", "rlimits"}));
+  EXPECT_EQ(made->record.layers.Names(),
+            (std::vector<std::string>{"tree-kill:subreaper", "rlimits"}));
 
   request.limits.max_processes = 5;  // could only count all of the user's
   const auto refused = Prepare(request, directory_.path());

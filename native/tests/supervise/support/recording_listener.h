@@ -58,7 +58,7 @@ class RecordingListener : public RunListener {
     news_.notify_all();
   }
 
-  void OnSessionOpen(std::uint64_t session, Result<std::vector<std::string>> layers) override {
+  void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override {
     const std::lock_guard lock(mutex_);
     opened_.emplace(session, std::move(layers));
     news_.notify_all();
@@ -86,7 +86,7 @@ class RecordingListener : public RunListener {
 
   // The layers of a session's commands, or why there is none; nullptr when it does not come in
   // time.
-  const Result<std::vector<std::string>>* WaitOpen(std::uint64_t session, int timeout_ms = 60'000) {
+  const Result<LayerRecord>* WaitOpen(std::uint64_t session, int timeout_ms = 60'000) {
     std::unique_lock lock(mutex_);
     const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                      [&] { return opened_.contains(session); });
@@ -163,7 +163,7 @@ class RecordingListener : public RunListener {
   std::map<std::uint64_t, std::vector<LiveEvent>> events_;
   std::vector<std::uint64_t> order_;
   std::map<std::uint64_t, Result<std::size_t>> answers_;
-  std::map<std::uint64_t, Result<std::vector<std::string>>> opened_;
+  std::map<std::uint64_t, Result<LayerRecord>> opened_;
   std::map<std::uint64_t, std::string> gone_;
   std::map<std::uint64_t, PortState> ports_;
   bool closed_ = false;

@@ -1,0 +1,101 @@
+// The arrows of docs/architecture.md ("Rooms"): who may use whom. A row is a folder, or a file that
+// stands above the folders of its room (without its ending), and what it may use besides itself. A
+// name that ends in "/" is the folder with all below it. What no row says is refused, and so is a
+// file that is in no row; includes.mjs looks at the files.
+
+const policy = "protocol policy/text policy/result policy/options";
+const host = "protocol policy/ supervise/os supervise/streams supervise/host";
+const prepared = `${host} supervise/sandbox supervise/preparation`;
+const values = "protocol policy/ supervise/ addon/values/";
+const launcher = "protocol launcher/text launcher/kernel launcher/order";
+const command = `${launcher} launcher/layers launcher/seccomp launcher/tree`;
+
+/** native/: includes in quotes. */
+export const includes = {
+  protocol: "",
+
+  "policy/text": "",
+  "policy/result": "",
+  "policy/options": "protocol policy/text policy/result",
+  "policy/bubblewrap": policy,
+  "policy/firejail": policy,
+  "policy/git": policy,
+  "policy/outcome": policy,
+  "policy/shell": policy,
+  "policy/policy_text": "policy/",
+
+  "supervise/os": "protocol policy/",
+  "supervise/streams": "protocol policy/ supervise/os",
+  "supervise/host": "protocol policy/ supervise/os supervise/streams",
+  "supervise/sandbox": host,
+  "supervise/preparation": `${host} supervise/sandbox`,
+  "supervise/project": prepared,
+  "supervise/runtimes": `${prepared} supervise/project`,
+  "supervise/pool": prepared,
+  "supervise/session": prepared,
+  "supervise/run": prepared,
+  "supervise/lanes": `${prepared} supervise/pool`,
+  "supervise/mailbox": "",
+  "supervise/supervisor": `${prepared} supervise/pool supervise/run supervise/lanes supervise/mailbox`,
+
+  "addon/glibc_floor": "",
+  "addon/values/": "protocol policy/ supervise/",
+  "addon/convert/": values,
+  "addon/environment/": `${values} addon/convert/`,
+  "addon/runners/": `${values} addon/convert/ addon/environment/`,
+  "addon/module": `${values} addon/convert/ addon/environment/ addon/runners/`,
+
+  "launcher/text": "protocol",
+  "launcher/runtime": "",
+  "launcher/kernel": "protocol launcher/text",
+  "launcher/order": "protocol launcher/text launcher/kernel",
+  "launcher/layers": launcher,
+  "launcher/seccomp": launcher,
+  "launcher/tree": launcher,
+  "launcher/command": command,
+  "launcher/session": `${command} launcher/command`,
+  "launcher/main": `${command} launcher/command launcher/session`,
+
+  "tests/": "protocol policy/ supervise/ launcher/",
+};
+
+/** TEMPORARY, to go with the includes: `Run` and `Supervisor` are to know no session. */
+export const excused = {
+  "native/supervise/run/run.cpp": "supervise/session/session.h",
+  "native/supervise/supervisor.h": "supervise/session/session_runtime.h",
+};
+
+/** native/: includes in angle brackets that begin so are these rooms' alone. */
+export const systemIncludes = {
+  "<napi.h>": "addon/",
+  "<node_api.h>": "addon/",
+  "<js_native_api.h>": "addon/",
+  "<uv.h>": "supervise/ addon/ tests/",
+  "<linux/": "supervise/ launcher/ tests/",
+  "<sys/": "supervise/ launcher/ addon/ tests/",
+  "<seccomp.h>": "launcher/seccomp tests/",
+};
+
+const native = "lib/errors lib/native";
+
+/** lib/ and types/: imports. Node's own modules are everybody's here (biome.json has exceptions). */
+export const imports = {
+  "types/": "",
+  "lib/errors": "types/",
+  "lib/argv": `types/ ${native}`,
+  "lib/native": "types/ lib/errors lib/runners/result",
+  "lib/index": "types/ lib/",
+
+  "lib/metrics/": "types/ lib/errors",
+  "lib/runners/result": "types/ lib/errors",
+  "lib/runners/": `types/ ${native} lib/metrics/ lib/runners/`,
+  "lib/shell-policy/": "types/ lib/errors unbash",
+  "lib/runtime/": `types/ ${native} lib/runners/ lib/shell-policy/ valibot leven`,
+  "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
+  "lib/project/": `types/ ${native} lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
+  "lib/skills/guest/": "",
+  "lib/skills/": `types/ ${native} lib/runners/ lib/runtime/ lib/skills/ valibot`,
+  "lib/cli/":
+    `types/ ${native} lib/runners/ lib/runtime/ lib/project/ lib/skills/ ` +
+    "commander picocolors cli-table3",
+};
