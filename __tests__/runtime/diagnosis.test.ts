@@ -93,7 +93,7 @@ describe("bubblewrapFix", () => {
       "seccomp=unconfined",
     ],
     [kNoNamespace, { container: "kubernetes" }, "seccompProfile"],
-    ["bwrap: Unknown option --disable-userns", {}, "upgrade bubblewrap"],
+    ["bwrap: Unknown option --disable-userns", {}, "whose --help lists --disable-userns"],
     ["bwrap: pivot_root: Invalid argument", {}, "ramdisk"],
   ] as const)("%s %j: %s", (reason, facts, expected) => {
     expect(fix(reason, facts)).toContain(expected);

@@ -2,6 +2,7 @@
 
 import type { ProcessSandbox } from "../../types/process-sandbox.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import { withCause } from "../runtime/cause.js";
 import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config/config.js";
 import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
@@ -78,9 +79,9 @@ function unavailable(message: string, fix: string): SandboxError {
 async function tryRuntime(name: RuntimeName, selection: Selection): Promise<Found | RuntimeStep> {
   const { config, said, input } = selection;
   const runtime = new ConfiguredRuntime(kKinds[name], config);
-  const { available, reason, fix } = await runtime.isAvailable();
+  const { available, reason, fix, cause } = await runtime.isAvailable();
   const because = { ...(reason ? { reason } : {}), ...(fix ? { fix } : {}) };
-  if (!available) return { name, available, ...because };
+  if (!available) return withCause({ name, available, ...because }, cause);
   if (name !== "bubblewrap") return { name, runtime, processSandbox: cannotWrap(name) };
   const network =
     said.bubblewrap.network ?? said.network ?? input.bubblewrap?.network ?? input.network;

@@ -1,4 +1,5 @@
 import { findAvailability } from "./availability.js";
+import { withCause } from "./cause.js";
 import type { RuntimeConfig } from "./config/config.js";
 import type { RuntimeKind } from "./kinds/kind.js";
 import type { RuntimeAvailability } from "./runtime.js";
@@ -23,7 +24,8 @@ export class AvailabilityCache {
     const known = refresh ? undefined : this.#known.get(key);
     const answer = known ?? this.#find(kind, config);
     this.#known.set(key, answer);
-    return structuredClone(await answer);
+    const found = await answer;
+    return withCause(structuredClone(found), found.cause);
   }
 
   clear(): void {

@@ -8,6 +8,7 @@ import { SandboxError } from "../errors.js";
 import { LocalNativeRunner } from "../runners/local.js";
 import { flyCanary } from "./canary/canary.js";
 import { whyBroken } from "./canary/verdict.js";
+import { withCause } from "./cause.js";
 import type { RuntimeConfig } from "./config/config.js";
 import { installCommand } from "./diagnosis/distribution.js";
 import { type HostFacts, readHostFacts } from "./diagnosis/facts.js";
@@ -46,13 +47,13 @@ function whyThrown(
   facts: HostFacts,
 ): RuntimeAvailability {
   const reason = messageOf(error);
-  if (!(error instanceof SandboxError)) return not("broken", reason, undefined);
+  if (!(error instanceof SandboxError)) return withCause(not("broken", reason, undefined), error);
   const isMissing = error.code === "ERR_SANDBOX_UNAVAILABLE";
   const lacksProgram = kind.program !== undefined && /\bnot found\b/.test(reason);
   const fix = lacksProgram
     ? installCommand(facts.distribution, kind.program ?? "")
     : (fixOf(reason, kind, config, facts) ?? error.fix);
-  return not(isMissing ? "missing" : "broken", reason, fix);
+  return withCause(not(isMissing ? "missing" : "broken", reason, fix), error);
 }
 
 /** A runtime that confines nothing works when a command does. */

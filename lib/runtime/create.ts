@@ -1,6 +1,7 @@
 /** Chooses a runtime. */
 
 import { invalidValue } from "../errors.js";
+import { withCause } from "./cause.js";
 import type { RuntimeConfigInput } from "./config/config.js";
 import { ConfiguredRuntime } from "./configured-runtime.js";
 import { kKinds } from "./kinds/all.js";
@@ -19,7 +20,7 @@ function stepOf(name: RuntimeName, found: RuntimeAvailability): RuntimeStep {
     ...(reason === undefined ? {} : { reason }),
     ...(fix === undefined ? {} : { fix }),
   };
-  return { name, available, ...because };
+  return withCause({ name, available, ...because }, found.cause);
 }
 
 function refuseNative({ config, required }: RuntimeSettings): void {

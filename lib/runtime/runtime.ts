@@ -8,6 +8,7 @@ import type {
   SandboxedExecResult,
 } from "../../types/public.js";
 import type { CanaryProbe } from "./canary/probe.js";
+import type { WithCause } from "./cause.js";
 import type { RuntimeName } from "./names.js";
 import type { RuntimeResult } from "./result.js";
 
@@ -57,7 +58,7 @@ export type RuntimeRunner = {
 export type RuntimeState = "available" | "broken" | "missing";
 
 /** Whether a runtime works here, and how that was found out. */
-export type RuntimeAvailability = {
+export type RuntimeAvailability = WithCause & {
   available: boolean;
   state: RuntimeState;
   /** Why it is not available. */
@@ -71,7 +72,12 @@ export type RuntimeAvailability = {
 };
 
 /** One runtime that was looked at when one was chosen. */
-export type RuntimeStep = { name: RuntimeName; available: boolean; reason?: string; fix?: string };
+export type RuntimeStep = WithCause & {
+  name: RuntimeName;
+  available: boolean;
+  reason?: string;
+  fix?: string;
+};
 
 /** A way to run shell commands under one policy. */
 export interface Runtime {

@@ -1,4 +1,5 @@
 import { SandboxError } from "../errors.js";
+import { commonCause } from "./cause.js";
 import type { RuntimeStep } from "./runtime.js";
 
 function fixOf(steps: readonly RuntimeStep[]): string | undefined {
@@ -16,6 +17,7 @@ export class RuntimeUnavailableError extends SandboxError {
     super(`${what} (${reasons.join("; ")})`, {
       code: "ERR_SANDBOX_UNAVAILABLE",
       fix: fixOf(steps),
+      cause: commonCause(steps),
     });
     this.name = "RuntimeUnavailableError";
     this.steps = steps;

@@ -38,12 +38,14 @@ const kNoMemory = /out of memory|cannot allocate memory|allocation failed|std::b
 
 /**
  * The answer that an outcome stands for.
+ * @param reason why the call was aborted, if it was.
  * @throws SkillError or SandboxError where no engine ran.
  */
 function answerOf(
   engine: SkillEngine,
   request: SkillRequest,
   result: SandboxedExecResult,
+  reason: unknown,
 ): SkillAnswer {
   const { outcome, stderr } = result;
   switch (outcome.kind) {
@@ -56,18 +58,19 @@ function answerOf(
       if (outcome.limit === "cpuSeconds") return limitAnswer("fuel", "it used too much CPU time");
       break;
     case "aborted":
-      throw new SkillError("the call was aborted", { code: "ERR_SKILL_ABORTED" });
+      throw new SkillError("the call was aborted", { code: "ERR_SKILL_ABORTED", cause: reason });
     case "setup-failed": {
-      const { reason, fix } = outcome;
-      throw new SandboxError(`the skill's sandbox could not be set up: ${reason}`, {
+      const { reason: why, fix } = outcome;
+      throw new SandboxError(`the skill's sandbox could not be set up: ${why}`, {
         code: "ERR_SANDBOX_SETUP",
         fix,
+        cause: outcome,
       });
     }
     case "not-found":
     case "not-executable": {
-      const reason = lastLine(stderr);
-      throw new SkillError(`the engine ${engine.name} can't be started: ${reason}`, {
+      const said = lastLine(stderr);
+      throw new SkillError(`the engine ${engine.name} can't be started: ${said}`, {
         code: "ERR_SKILL_ENGINE",
       });
     }
@@ -134,5 +137,5 @@ export async function runEngine(
     if (!(error instanceof Unprepared)) throw error;
     result = error.result;
   }
-  return { answer: answerOf(engine, request, result), result };
+  return { answer: answerOf(engine, request, result, signal?.reason), result };
 }

@@ -66,7 +66,8 @@ export function bubblewrapFix(
     return setSysctl("user.max_user_namespaces", "15000");
   }
   if (/unknown option/i.test(reason)) {
-    return "upgrade bubblewrap, or choose isolation `compat`; 0.8 or newer knows every option";
+    const option = /--[a-z0-9-]+/.exec(reason)?.[0] ?? "the option";
+    return `install a bwrap whose --help lists ${option}; isolation \`compat\` does without, and isolates less`;
   }
   if (/kernel does not support user namespaces/.test(reason)) {
     return "use a kernel with CONFIG_USER_NS=y, or install bwrap setuid root";

@@ -9,11 +9,18 @@ import type { EngineCommand, SkillRequest } from "./engine.js";
 
 const kMiB = 1024 ** 2;
 
-/** Since version 13 V8 maps the range of its code, 512 MiB, as writable, which RLIMIT_DATA counts. */
-const kCodeRangeBytes = Number.parseInt(process.versions.v8, 10) >= 13 ? 512 * kMiB : 0;
+/**
+ * What V8 maps as writable for code, used or not, which RLIMIT_DATA counts: since version 13 the range
+ * of JavaScript's, 512 MiB, since version 14 that of each module's too (the component toolchain's two
+ * take as much again).
+ */
+function codeRangeBytes(v8: number): number {
+  if (v8 < 13) return 0;
+  return v8 < 14 ? 512 * kMiB : 1024 * kMiB;
+}
 
 /** What Node itself needs of writable memory: V8's heap and code, its threads' stacks. */
-const kOverheadBytes = 256 * kMiB + kCodeRangeBytes;
+const kOverheadBytes = 256 * kMiB + codeRangeBytes(Number.parseInt(process.versions.v8, 10));
 
 /** A character of an output may take six bytes of JSON, and the rest of an answer is small. */
 const kJsonBytes = 6;

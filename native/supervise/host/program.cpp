@@ -60,7 +60,7 @@ std::string Saying(std::string_view text) {
 
 Error LacksOption(const std::string& path, const char* option) {
   return Error{ErrorCode::kUnavailable, path + " lacks " + option,
-               std::string("use a bwrap whose --help lists ") + option};
+               std::string("install a bwrap whose --help lists ") + option};
 }
 
 std::string Program::exec_path() const {

@@ -128,7 +128,7 @@ TEST_F(BubblewrapRuntimeTest, ABwrapThatLacksAnOptionIsToldByTheOptionNotByAVers
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(made.error().message, "/opt/bwrap lacks --as-pid-1");
-  EXPECT_EQ(made.error().fix, "use a bwrap whose --help lists --as-pid-1");
+  EXPECT_EQ(made.error().fix, "install a bwrap whose --help lists --as-pid-1");
   program_.features.as_pid_1 = true;
   program_.features.perms = false;
   policy_.with_proc = false;
