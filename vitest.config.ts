@@ -32,7 +32,7 @@ export default defineConfig({
   test: {
     pool: "forks",
     sequence: { sequencer: LongestFirst },
-    maxWorkers: availableParallelism() + 1, // most tests wait for a command; stress runs alone
+    maxWorkers: availableParallelism(),
     projects: [
       {
         extends: true,
@@ -53,6 +53,9 @@ export default defineConfig({
           name: "integration",
           include: ["__tests__/integration/**/*.test.ts"],
           testTimeout: 30_000,
+          hookTimeout: 30_000,
+          maxWorkers: availableParallelism() + 1, // most of the time they wait for a command
+          sequence: { groupOrder: 1 },
         },
       },
       {

@@ -21,11 +21,11 @@ export async function runVitest(projects, options = {}) {
     path.resolve(directory, vitest),
     "run",
     ...projects.flatMap((project) => ["--project", project]),
-    ...(workers === undefined ? [] : [`--maxWorkers=${workers}`]),
     "--reporter=default",
     `--reporter=${reporter}`,
   ];
   const env = { ...(options.env ?? process.env), COUNTS_FILE: countsFile };
+  if (workers !== undefined) env.VITEST_MAX_WORKERS = String(workers); // also above a project's own
   const [program, ...words] = [...before, node, ...args];
   rmSync(countsFile, { force: true }); // an earlier run's
   const status = await tryRunBeside(program, words, { ...spawnOptions, cwd: directory, env });
