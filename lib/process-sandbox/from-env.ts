@@ -2,6 +2,7 @@
 
 import type { ProcessSandbox } from "../../types/process-sandbox.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config/config.js";
 import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
@@ -32,6 +33,8 @@ export type SandboxFromEnvOptions = {
   /** What the host application configured; the variables win. Default: no sandbox. */
   config?: RuntimeConfigInput | undefined;
 };
+
+const kOptions: FieldsOf<SandboxFromEnvOptions> = { warn: true, name: true, config: true };
 
 /** What a host application runs commands with. */
 export type SandboxFromEnv = {
@@ -165,6 +168,7 @@ export async function sandboxFromEnv(
   options: SandboxFromEnvOptions = {},
 ): Promise<SandboxFromEnv> {
   if (typeof env !== "object" || env === null) throw invalidType("env", "an object", env);
+  expectFields(options, "options", kOptions);
   const { name = "native-runner", config: input = {} } = options;
   const prefix = `${name}: `;
   const warn =

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import { checkShellCommand } from "../shell-policy/check-shell-command.js";
 import type { ShellFinding } from "../shell-policy/verdict.js";
 import { availabilityOf } from "./availability-cache.js";
@@ -17,6 +18,20 @@ import type {
   RuntimeRunnerOptions,
   RuntimeStep,
 } from "./runtime.js";
+
+const kExecuteOptions: FieldsOf<ExecuteOptions> = {
+  workdir: true,
+  mounts: true,
+  env: true,
+  timeoutSecs: true,
+  signal: true,
+};
+const kRunnerOptions: FieldsOf<RuntimeRunnerOptions> = {
+  shadowDir: true,
+  envPolicy: true,
+  maxConcurrent: true,
+  mounts: true,
+};
 
 function timeoutMs(seconds: number | undefined): number | undefined {
   if (seconds === undefined) return undefined;
@@ -46,10 +61,12 @@ export class ConfiguredRuntime implements Runtime {
   }
 
   async isAvailable(options: { refresh?: boolean } = {}): Promise<RuntimeAvailability> {
+    expectFields(options, "options", { refresh: true });
     return availabilityOf(this.#kind, this.#config, options.refresh);
   }
 
   async execute(command: string, options: ExecuteOptions = {}): Promise<RuntimeResult> {
+    expectFields(options, "options", kExecuteOptions);
     const warnings = this.#checkCommand(command);
     const { workdir = ".", mounts, env, timeoutSecs, signal } = options;
     if (typeof workdir !== "string") throw invalidType("workdir", "a string", workdir);
@@ -64,9 +81,7 @@ export class ConfiguredRuntime implements Runtime {
   }
 
   runner(options: RuntimeRunnerOptions): RuntimeRunner {
-    if (typeof options !== "object" || options === null) {
-      throw invalidType("options", "an object", options);
-    }
+    expectFields(options, "options", kRunnerOptions);
     const { mounts, ...own } = options;
     return this.#kind.makeRunner(this.#config, own, checkMounts(mounts));
   }
