@@ -21,7 +21,9 @@ std::string Listed(const std::vector<std::string_view>& words) {
   std::string listed;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i > 0) listed += i + 1 == words.size() ? " or " : ", ";
-    listed += "\"" + std::string(words[i]) + "\"";
+    listed += '"';
+    listed += words[i];
+    listed += '"';
   }
   return listed;
 }
