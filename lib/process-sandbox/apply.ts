@@ -1,10 +1,12 @@
 import type {
   ProcessSandbox,
   ProcessSandboxCommand,
+  ProcessSandboxMount,
   ProcessSandboxWrappedCommand,
   SandboxAuditRecord,
 } from "../../types/process-sandbox.js";
 import { invalidType } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import { redactor } from "./redact.js";
 
 /** What `applyProcessSandbox` takes. */
@@ -26,6 +28,34 @@ export type AppliedProcessSandbox = {
   audit?: SandboxAuditRecord;
 };
 
+const kOptions: FieldsOf<ApplyProcessSandboxOptions> = {
+  sandbox: true,
+  command: true,
+  redactHostPaths: true,
+};
+const kCommand: FieldsOf<ProcessSandboxCommand> = {
+  cmd: true,
+  args: true,
+  env: true,
+  cwd: true,
+  mounts: true,
+};
+const kMount: FieldsOf<ProcessSandboxMount> = {
+  kind: true,
+  label: true,
+  hostPath: true,
+  guestPath: true,
+  mode: true,
+};
+
+/** Without a sandbox, or with one of the host's own, nobody else looks at the command. */
+function checkCommand(command: ProcessSandboxCommand): void {
+  expectFields(command, "command", kCommand);
+  const { mounts } = command;
+  if (!Array.isArray(mounts)) return;
+  for (const [index, mount] of mounts.entries()) expectFields(mount, `mounts[${index}]`, kMount);
+}
+
 function hiddenPaths(
   redactHostPaths: ApplyProcessSandboxOptions["redactHostPaths"],
   { mounts = [] }: ProcessSandboxCommand,
@@ -46,13 +76,9 @@ function hiddenPaths(
  * @throws TypeError on misuse, and what `sandbox.wrap` throws.
  */
 export function applyProcessSandbox(options: ApplyProcessSandboxOptions): AppliedProcessSandbox {
-  if (typeof options !== "object" || options === null) {
-    throw invalidType("options", "an object", options);
-  }
+  expectFields(options, "options", kOptions);
   const { sandbox, command, redactHostPaths } = options;
-  if (typeof command !== "object" || command === null) {
-    throw invalidType("command", "an object", command);
-  }
+  checkCommand(command);
   if (sandbox === undefined) return { spawn: command };
   if (typeof sandbox?.wrap !== "function") {
     throw invalidType("sandbox", "a process sandbox", sandbox);

@@ -2,6 +2,7 @@
 
 import type { ProcessSandbox } from "../../types/process-sandbox.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import { withCause } from "../runtime/cause.js";
 import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config/config.js";
 import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
@@ -33,6 +34,8 @@ export type SandboxFromEnvOptions = {
   /** What the host application configured; the variables win. Default: no sandbox. */
   config?: RuntimeConfigInput | undefined;
 };
+
+const kOptions: FieldsOf<SandboxFromEnvOptions> = { warn: true, name: true, config: true };
 
 /** What a host application runs commands with. */
 export type SandboxFromEnv = {
@@ -166,6 +169,7 @@ export async function sandboxFromEnv(
   options: SandboxFromEnvOptions = {},
 ): Promise<SandboxFromEnv> {
   if (typeof env !== "object" || env === null) throw invalidType("env", "an object", env);
+  expectFields(options, "options", kOptions);
   const { name = "native-runner", config: input = {} } = options;
   const prefix = `${name}: `;
   const warn =

@@ -1,6 +1,7 @@
 import type { ProjectRunnerOptions } from "../../types/addon.js";
 import type { EnvironmentPolicy, NativeLimits } from "../../types/public.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import { copyOptions } from "../runners/options.js";
 import type { Supervised } from "../runners/supervised.js";
 import { endAtExit } from "./at-exit.js";
@@ -39,6 +40,25 @@ export type BwrapExecOptions = {
   /** Ends the command when aborted. */
   signal?: AbortSignal | undefined;
 };
+
+const kOptions: FieldsOf<BwrapOptions> = {
+  bwrapPath: true,
+  secrets: true,
+  readOnly: true,
+  envPolicy: true,
+  limits: true,
+  timeoutMs: true,
+};
+const kLimits: FieldsOf<NonNullable<BwrapOptions["limits"]>> = {
+  maxStdoutBytes: true,
+  maxStderrBytes: true,
+  memoryBytes: true,
+  cpuSeconds: true,
+  maxProcesses: true,
+  maxOpenFiles: true,
+  maxFileBytes: true,
+};
+const kExecOptions: FieldsOf<BwrapExecOptions> = { signal: true };
 
 function checkNetwork(allowNetwork: unknown): boolean {
   if (typeof allowNetwork !== "boolean") {
@@ -89,7 +109,9 @@ export class Bwrap {
     allowNetwork = false,
     options: BwrapOptions = {},
   ) {
+    expectFields(options, "options", kOptions);
     const own = copyOptions(options);
+    if (own.limits !== undefined) expectFields(own.limits, "limits", kLimits);
     const additional = additionalFolders ?? [];
     if (!Array.isArray(additional)) {
       throw invalidType("additionalFolders", "an array of folders", additionalFolders);
@@ -127,6 +149,7 @@ export class Bwrap {
    * made, so that the command never ran.
    */
   async exec(command: string, options: BwrapExecOptions = {}): Promise<string> {
+    expectFields(options, "options", kExecOptions);
     if (typeof command !== "string") throw invalidType("command", "a string", command);
     if (command.includes("\0")) {
       throw invalidValue("Expected `command` to be a string without NUL bytes");

@@ -4,12 +4,15 @@ import { realpathSync, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 
 import { invalidType, invalidValue } from "../errors.js";
+import { expectFields } from "../fields.js";
 
 /** A folder by its absolute path, or an object that has one. */
 export type BwrapFolder = string | { readonly path: string };
 
 function pathOf(folder: BwrapFolder, field: string): string {
-  const path = typeof folder === "object" && folder !== null ? folder.path : folder;
+  const isObject = typeof folder === "object" && folder !== null;
+  if (isObject) expectFields(folder, field, { path: true });
+  const path = isObject ? folder.path : folder;
   if (typeof path !== "string") throw invalidType(field, "an absolute path", folder);
   if (!isAbsolute(path) || path.includes("\0")) {
     throw invalidValue(`Expected \`${field}\` to be an absolute path, got ${JSON.stringify(path)}`);

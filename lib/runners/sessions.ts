@@ -4,6 +4,7 @@ import type { NativeAddon, SessionHandle } from "../../types/addon.js";
 import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import { invalidType, SandboxError, withResults } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import type { RunMeter } from "../metrics/run-meter.js";
 import { checkSignal, onAbort } from "./abort.js";
 import { copyOptions } from "./options.js";
@@ -14,6 +15,13 @@ import { Supervised } from "./supervised.js";
 export type MakeSession = (addon: NativeAddon, options: SessionOptions) => SessionHandle;
 
 const kAborted = AbortSignal.abort();
+
+const kBatchOptions: FieldsOf<BatchOptions> = {
+  stopOnError: true,
+  shell: true,
+  tmpBytes: true,
+  signal: true,
+};
 
 /** What ends a batch that is to stop on errors. */
 const hasFailed = (result: SandboxedExecResult) =>
@@ -86,6 +94,7 @@ export class Sessions {
     options: BatchOptions = {},
   ): Promise<SandboxedExecResult[]> {
     if (!Array.isArray(commands)) throw invalidType("commands", "an array", commands);
+    expectFields(options, "options", kBatchOptions);
     const { stopOnError = false, signal, ...rest } = copyOptions(options);
     if (typeof stopOnError !== "boolean") {
       throw invalidType("stopOnError", "a boolean", stopOnError);

@@ -6,13 +6,7 @@
 import { createHash } from "node:crypto";
 import { isMainThread } from "node:worker_threads";
 
-import type {
-  NativeAddon,
-  NativeContext,
-  NativeRequest,
-  NativeSpawnRequest,
-  RunnerHandle,
-} from "../../types/addon.js";
+import type { NativeAddon, NativeContext, RunnerHandle } from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
@@ -22,10 +16,11 @@ import type {
   SandboxedExecResult,
   SandboxProcess,
 } from "../../types/public.js";
-import { fromNative, invalidType, invalidValue, SandboxError } from "../errors.js";
+import { fromNative, invalidType, SandboxError } from "../errors.js";
 import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
 import { Callbacks, checkSignal, onAbort } from "./abort.js";
+import { requestOf, spawnRequestOf } from "./requests.js";
 import { LiveProcess } from "./sandbox-process.js";
 
 function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
@@ -218,43 +213,4 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       this.#tellOfPool();
     }
   }
-}
-
-/** Each field of the input read once, with callbacks that can't throw into the addon. */
-function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeRequest {
-  return {
-    argv: input.argv,
-    cwd: input.cwd,
-    env: input.env,
-    stdin: input.stdin,
-    limits: input.limits,
-    onStdout: callbacks.wrap(input.onStdout, "onStdout"),
-    onStderr: callbacks.wrap(input.onStderr, "onStderr"),
-  };
-}
-
-/** What exec has and a live process has in another form: taken silently, it would do nothing. */
-const kNotForSpawn: readonly [string, string][] = [
-  ["stdin", "write to the process' stdin"],
-  ["onStdout", "read the process' stdout"],
-  ["onStderr", "read the process' stderr"],
-];
-const kNoLimitOfSpawn: readonly string[] = ["maxStdoutBytes", "maxStderrBytes", "keep"];
-
-function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
-  const given = input as Record<string, unknown>;
-  for (const [field, instead] of kNotForSpawn) {
-    if (given[field] !== undefined) {
-      throw invalidValue(`Expected \`${field}\` to be left out with spawn: ${instead}`);
-    }
-  }
-  const { argv, cwd, env, limits, pty } = input;
-  const limitsGiven = Object(limits) as Record<string, unknown>;
-  for (const field of kNoLimitOfSpawn) {
-    if (limitsGiven[field] !== undefined) {
-      const why = "nothing is kept of the output";
-      throw invalidValue(`Expected \`limits.${field}\` to be left out with spawn: ${why}`);
-    }
-  }
-  return { argv, cwd, env, limits, pty };
 }

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 
 import { invalidType, invalidValue } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import { availabilityOf } from "./availability-cache.js";
 import type { RuntimeConfig } from "./config/config.js";
 import type { RuntimeKind } from "./kinds/kind.js";
@@ -16,6 +17,20 @@ import type {
   RuntimeStep,
 } from "./runtime.js";
 import { checkAgainstLists } from "./shell-check.js";
+
+const kExecuteOptions: FieldsOf<ExecuteOptions> = {
+  workdir: true,
+  mounts: true,
+  env: true,
+  timeoutSecs: true,
+  signal: true,
+};
+const kRunnerOptions: FieldsOf<RuntimeRunnerOptions> = {
+  shadowDir: true,
+  envPolicy: true,
+  maxConcurrent: true,
+  mounts: true,
+};
 
 function timeoutMs(seconds: number | undefined): number | undefined {
   if (seconds === undefined) return undefined;
@@ -45,10 +60,12 @@ export class ConfiguredRuntime implements Runtime {
   }
 
   async isAvailable(options: { refresh?: boolean } = {}): Promise<RuntimeAvailability> {
+    expectFields(options, "options", { refresh: true });
     return availabilityOf(this.#kind, this.#config, options.refresh);
   }
 
   async execute(command: string, options: ExecuteOptions = {}): Promise<RuntimeResult> {
+    expectFields(options, "options", kExecuteOptions);
     const warnings = checkAgainstLists(command, this.#config.security);
     const { workdir = ".", mounts, env, timeoutSecs, signal } = options;
     if (typeof workdir !== "string") throw invalidType("workdir", "a string", workdir);
@@ -63,9 +80,7 @@ export class ConfiguredRuntime implements Runtime {
   }
 
   runner(options: RuntimeRunnerOptions): RuntimeRunner {
-    if (typeof options !== "object" || options === null) {
-      throw invalidType("options", "an object", options);
-    }
+    expectFields(options, "options", kRunnerOptions);
     const { mounts, ...own } = options;
     return this.#kind.makeRunner(this.#config, own, checkMounts(mounts));
   }

@@ -5,9 +5,9 @@
 
 import type { NetworkMode } from "../../types/public.js";
 import { invalidValue } from "../errors.js";
+import { suggestion } from "../nearest.js";
 import type { RuntimeConfig } from "./config/config.js";
 import { kRuntimeTypes, type RuntimeType } from "./names.js";
-import { suggestion } from "./nearest.js";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 

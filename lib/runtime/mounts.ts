@@ -3,10 +3,13 @@
 import { isAbsolute, normalize } from "node:path";
 
 import { invalidType, invalidValue } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import type { RuntimeMount } from "./runtime.js";
 
 /** A mount with nothing left out. */
 export type Mount = { hostPath: string; guestPath: string; mode: "ro" | "rw" };
+
+const kMount: FieldsOf<RuntimeMount> = { hostPath: true, guestPath: true, mode: true };
 
 function checkPath(field: string, path: unknown): string {
   if (typeof path !== "string" || !isAbsolute(path) || path.includes("\0")) {
@@ -22,7 +25,7 @@ export function checkMounts(mounts: readonly RuntimeMount[] | undefined): Mount[
   if (!Array.isArray(mounts)) throw invalidType("mounts", "an array", mounts);
   return mounts.map((mount: RuntimeMount, index) => {
     const field = `mounts[${index}]`;
-    if (typeof mount !== "object" || mount === null) throw invalidType(field, "an object", mount);
+    expectFields(mount, field, kMount);
     const { mode = "ro" } = mount;
     if (mode !== "ro" && mode !== "rw") throw invalidType(`${field}.mode`, '"ro" or "rw"', mode);
     const hostPath = checkPath(`${field}.hostPath`, mount.hostPath);

@@ -85,7 +85,7 @@ export interface Runtime {
   /** What was looked at until this one was chosen; empty where it was not chosen but named. */
   readonly steps: readonly RuntimeStep[];
   /**
-   * Whether it works here, proved by a canary run; never rejects. The answer is kept for the process
+   * Whether it works here, proved by a canary run; rejects for a wrong option only. The answer is kept for the process
    * and the policy; `refresh` finds it out anew.
    */
   isAvailable(options?: { refresh?: boolean }): Promise<RuntimeAvailability>;

@@ -1,5 +1,6 @@
 /** The configuration as the operator's variables leave it. */
 
+import { expectFields, type FieldsOf } from "../fields.js";
 import type { RuntimeConfig, RuntimeConfigInput } from "./config/config.js";
 import { parseRuntimeConfig } from "./config/parse-config.js";
 import { readRuntimeEnvironment, type Variables, withEnvironment } from "./environment.js";
@@ -13,6 +14,8 @@ export type CreateRuntimeOptions = {
   /** Told of every warning; each is given as a process warning as well, once. */
   warn?: ((message: string) => void) | undefined;
 };
+
+const kOptions: FieldsOf<CreateRuntimeOptions> = { environment: true, warn: true };
 
 /** What holds for this process. */
 export type RuntimeSettings = {
@@ -28,6 +31,7 @@ export function runtimeSettings(
   input: RuntimeConfigInput,
   options: CreateRuntimeOptions,
 ): RuntimeSettings {
+  expectFields(options, "options", kOptions);
   const said = readRuntimeEnvironment(options.environment ?? process.env);
   const configured = parseRuntimeConfig(input);
   const config = parseRuntimeConfig(withEnvironment(configured, said));

@@ -4,6 +4,7 @@
  */
 
 import { invalidType } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import { kShellBlockRules, type ShellBlockRule } from "./verdict.js";
 
 export type ShellAllowlistMode = "off" | "warn" | "strict";
@@ -37,6 +38,14 @@ export type ShellSettings = {
   shell: "sh" | "bash";
 };
 
+const kPolicy: FieldsOf<ShellPolicy> = {
+  shellAllowlist: true,
+  shellAllowlistMode: true,
+  shellBlocklist: true,
+  disabledShellRules: true,
+  shell: true,
+};
+
 const kNone: readonly string[] = [];
 
 function list(field: string, value: readonly string[] | undefined): readonly string[] {
@@ -68,9 +77,7 @@ function rules(value: readonly ShellBlockRule[] | undefined): readonly string[] 
 
 /** @throws TypeError that names the field. */
 export function shellSettings(policy: ShellPolicy): ShellSettings {
-  if (typeof policy !== "object" || policy === null) {
-    throw invalidType("policy", "an object", policy);
-  }
+  expectFields(policy, "policy", kPolicy);
   return {
     allowlist: list("policy.shellAllowlist", policy.shellAllowlist),
     mode: choice("policy.shellAllowlistMode", policy.shellAllowlistMode, ["off", "warn", "strict"]),

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 
 import { SandboxError } from "../errors.js";
+import type { FieldsOf } from "../fields.js";
 import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config/config.js";
 import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
@@ -25,6 +26,12 @@ export type ConfinementOptions = {
   bwrapPath?: string | undefined;
   /** The operator's variables, which win. Default process.env; `{}` for none. */
   environment?: Variables | undefined;
+};
+
+export const kConfinementOptions: FieldsOf<ConfinementOptions> = {
+  runtime: true,
+  bwrapPath: true,
+  environment: true,
 };
 
 const kPrivileges = ["no-capabilities", "no-new-privs", "seccomp"];

@@ -2,11 +2,12 @@ import { type FileHandle, realpath } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 
 import { invalidType, invalidValue } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 import { withRegularFile } from "../regular-file.js";
 import { checkSignal } from "../runners/abort.js";
 import { LocalNativeRunner } from "../runners/local.js";
 import { type RunRecord, type SkillAnswer, settle } from "./answer.js";
-import type { ConfinementOptions } from "./confinement.js";
+import { type ConfinementOptions, kConfinementOptions } from "./confinement.js";
 import { cpuSecondsFor, type EngineRun, runEngine } from "./engine-process.js";
 import {
   checkEngine,
@@ -52,6 +53,14 @@ export type WasmSkillExecutorOptions = ConfinementOptions & {
 export type ExecuteSkillOptions = {
   /** Ends the skill when aborted. */
   signal?: AbortSignal | undefined;
+};
+
+const kOptions: FieldsOf<WasmSkillExecutorOptions> = {
+  engine: true,
+  strictLimits: true,
+  maxWorkers: true,
+  cacheDir: true,
+  ...kConfinementOptions,
 };
 
 type CheckedSkill = ReturnType<typeof checkSkill>;
@@ -107,9 +116,7 @@ export class WasmSkillExecutor {
 
   /** @throws TypeError that names the option. Starts nothing. */
   constructor(options: WasmSkillExecutorOptions = {}) {
-    if (typeof options !== "object" || options === null) {
-      throw invalidType("options", "an object", options);
-    }
+    expectFields(options, "options", kOptions);
     const { engine, strictLimits = false, maxWorkers = availableParallelism(), cacheDir } = options;
     if (typeof strictLimits !== "boolean")
       throw invalidType("strictLimits", "a boolean", strictLimits);
@@ -141,9 +148,7 @@ export class WasmSkillExecutor {
   ): Promise<SkillExecutionResult> {
     const own = checkSkill(skill);
     const text = checkInput(input);
-    if (typeof options !== "object" || options === null) {
-      throw invalidType("options", "an object", options);
-    }
+    expectFields(options, "options", { signal: true });
     const signal = checkSignal(options.signal);
     if (this.#isClosed) {
       throw new SkillError("the executor is closed", { code: "ERR_SKILL_ENGINE" });

@@ -3,7 +3,13 @@
 import { realpath } from "node:fs/promises";
 
 import { invalidValue } from "../errors.js";
-import { type ConfinementOptions, confine, type SkillRuntimeName } from "./confinement.js";
+import { expectFields, type FieldsOf } from "../fields.js";
+import {
+  type ConfinementOptions,
+  confine,
+  kConfinementOptions,
+  type SkillRuntimeName,
+} from "./confinement.js";
 import { type EngineRun, runEngine } from "./engine-process.js";
 import type { SkillEngine, SkillRequest } from "./engines/engine.js";
 import { withPrivateDirectory } from "./private-directory.js";
@@ -14,6 +20,23 @@ export type RunSandboxedOptions = ConfinementOptions & {
   engine: SkillEngine;
   isComponent?: boolean | undefined;
   signal?: AbortSignal | undefined;
+};
+
+const kConfig: FieldsOf<SkillSandboxConfig> = {
+  wasmPath: true,
+  input: true,
+  trustTier: true,
+  resourceLimits: true,
+  readablePaths: true,
+  writablePaths: true,
+  allowNetwork: true,
+  tempDir: true,
+};
+const kOptions: FieldsOf<RunSandboxedOptions> = {
+  engine: true,
+  isComponent: true,
+  signal: true,
+  ...kConfinementOptions,
 };
 
 /** What a sandboxed run came to. */
@@ -42,6 +65,8 @@ export async function runSandboxed(
   config: SkillSandboxConfig,
   options: RunSandboxedOptions,
 ): Promise<SandboxedSkillRun> {
+  expectFields(config, "config", kConfig);
+  expectFields(options, "options", kOptions);
   const wasmPath = await checkConfig(config);
   const { engine, isComponent = false, signal, ...choice } = options;
   const confinement = await confine(choice);

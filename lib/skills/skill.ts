@@ -1,6 +1,7 @@
 /** What a skill is, and the check of one that came from outside. */
 
 import { invalidType, invalidValue } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
 
 /**
  * "local": the host's own native code, which no WASM engine runs. "verified": reviewed, runs with
@@ -43,6 +44,20 @@ export type Skill = {
   resourceLimits?: SkillLimits | undefined;
 };
 
+const kSkill: FieldsOf<Skill> = {
+  manifest: true,
+  wasmPath: true,
+  trustTier: true,
+  resourceLimits: true,
+};
+const kManifest: FieldsOf<SkillManifest> = { name: true, version: true };
+const kLimits: FieldsOf<SkillLimits> = {
+  maxMemoryBytes: true,
+  maxFuel: true,
+  maxDurationMs: true,
+  maxOutputBytes: true,
+};
+
 const kMiB = 1024 ** 2;
 const kTiers = ["local", "verified", "untrusted"] as const;
 
@@ -78,9 +93,7 @@ function integer(
 
 /** @throws TypeError or RangeError that names the field. */
 export function resolveLimits(limits: SkillLimits | undefined): ResolvedSkillLimits {
-  if (limits !== undefined && (typeof limits !== "object" || limits === null)) {
-    throw invalidType("resourceLimits", "an object", limits);
-  }
+  if (limits !== undefined) expectFields(limits, "resourceLimits", kLimits);
   const own: SkillLimits = { ...limits };
   const { maxDurationMs = 30_000 } = own;
   if (typeof maxDurationMs !== "number") {
@@ -129,11 +142,9 @@ export function checkInput(input: unknown): string {
  * native code and none of a WASM engine's.
  */
 export function checkSkill(skill: Skill): Skill & { resourceLimits: ResolvedSkillLimits } {
-  if (typeof skill !== "object" || skill === null) throw invalidType("skill", "an object", skill);
+  expectFields(skill, "skill", kSkill);
   const { manifest, wasmPath, trustTier, resourceLimits } = skill;
-  if (typeof manifest !== "object" || manifest === null) {
-    throw invalidType("manifest", "an object", manifest);
-  }
+  expectFields(manifest, "manifest", kManifest);
   const { name, version } = manifest;
   if (typeof name !== "string" || name === "") {
     throw invalidType("manifest.name", "a string that is not empty", name);

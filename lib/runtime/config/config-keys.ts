@@ -20,8 +20,9 @@ export function camelKeys(value: unknown): CamelKeys {
   const written = new Map<string, string>();
   const convert = (inner: unknown, path: string): unknown => {
     if (!isRecord(inner)) return inner;
-    const copy: Record<string, unknown> = {};
+    const copy: Record<string, unknown> = Object.create(null);
     for (const [key, field] of Object.entries(inner)) {
+      if (field === undefined) continue; // left out
       const name = camelCase(key);
       const place = path === "" ? name : `${path}.${name}`;
       const other = written.get(place);

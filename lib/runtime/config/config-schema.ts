@@ -35,6 +35,16 @@ function list<const Item extends v.GenericSchema<unknown, string>>(
   return v.optional(v.array(item, "an array of strings"), () => [...initial]);
 }
 
+/** Without a prototype: the checker goes through inherited names too, and somebody may have added one. */
+function bare<Entries extends object>(entries: Entries): Entries {
+  return Object.assign(Object.create(null), entries);
+}
+
+function section<const Entries extends v.ObjectEntries>(entries: Entries) {
+  // strictObject takes an array for an object, so `record` looks first.
+  return v.optional(v.pipe(record, v.strictObject(bare(entries))), () => bare({}));
+}
+
 const kSections = {
   landlock: {
     fsReadDirs: list(path, kDefaultReadDirs),
@@ -68,17 +78,16 @@ const kSections = {
   },
 };
 
-const kEntries = {
+const kEntries = bare({
   runtimeType: v.optional(v.picklist(kRuntimeTypes), "auto"),
   allowFallbackToNative: v.optional(flag, false),
   network: v.optional(network, "deny"),
   required: list(filled),
-  // strictObject takes an array for an object, so `record` looks first.
-  landlock: v.optional(v.pipe(record, v.strictObject(kSections.landlock)), {}),
-  firejail: v.optional(v.pipe(record, v.strictObject(kSections.firejail)), {}),
-  bubblewrap: v.optional(v.pipe(record, v.strictObject(kSections.bubblewrap)), {}),
-  security: v.optional(v.pipe(record, v.strictObject(kSections.security)), {}),
-};
+  landlock: section(kSections.landlock),
+  firejail: section(kSections.firejail),
+  bubblewrap: section(kSections.bubblewrap),
+  security: section(kSections.security),
+});
 
 const kConfig = v.pipe(record, v.strictObject(kEntries));
 

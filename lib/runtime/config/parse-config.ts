@@ -1,5 +1,5 @@
 import { invalidValue } from "../../errors.js";
-import { suggestion } from "../nearest.js";
+import { suggestion } from "../../nearest.js";
 import type { RuntimeConfig } from "./config.js";
 import { camelKeys } from "./config-keys.js";
 import { type ConfigIssue, checkConfig } from "./config-schema.js";

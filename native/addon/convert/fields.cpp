@@ -1,9 +1,11 @@
 #include "addon/convert/fields.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "addon/values/js_error.h"
+#include "policy/options/unknown_field.h"
 #include "policy/options/validate.h"
 
 namespace native_runner {
@@ -19,20 +21,72 @@ std::string Listed(const std::vector<std::string_view>& words) {
   std::string listed;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i > 0) listed += i + 1 == words.size() ? " or " : ", ";
-    listed += "\"" + std::string(words[i]) + "\"";
+    listed += '"';
+    listed += words[i];
+    listed += '"';
   }
   return listed;
 }
 
+// The enumerable string keys of the object's own; empty where a proxy's trap throws.
+Napi::Value OwnKeys(const Napi::Object& object) {
+  napi_value own = nullptr;
+  napi_get_all_property_names(
+      object.Env(), object, napi_key_own_only,
+      static_cast<napi_key_filter>(napi_key_enumerable | napi_key_skip_symbols),
+      napi_key_numbers_to_strings, &own);
+  return {object.Env(), own};
+}
+
 }  // namespace
 
+Fields::Fields(Reader& reader, Labels labels) : reader_(reader), labels_(std::move(labels)) {
+  constexpr std::size_t kMostFields = 24;
+  known_.reserve(kMostFields);
+}
+
 void Fields::Take(const Napi::Value& value) {
-  if (reader_.failed()) return;
+  if (reader_.lost()) return;
   if (value.IsObject() && !value.IsArray() && !value.IsFunction()) {
     object_ = value.As<Napi::Object>();
   } else {
     reader_.Fail({ErrorCode::kInvalidType, Unexpected(labels_.place, "an object", value), ""});
   }
+}
+
+void Fields::RefuseUnknown() {
+  if (reader_.lost() || !object_) return;
+  const Napi::Value own = OwnKeys(*object_);
+  if (reader_.Lost(own)) return;
+  const auto names = own.As<Napi::Array>();
+  const std::uint32_t length = names.Length();
+  for (std::uint32_t i = 0; i < length; ++i) {
+    const Napi::Value key = names.Get(i);
+    std::array<char, 64> text{};  // a longer one is none of ours
+    std::size_t size = 0;
+    napi_get_value_string_utf8(reader_.env(), key, text.data(), text.size(), &size);
+    const std::string_view name(text.data(), size);
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+    const Napi::Value value = object_->Get(key);
+    if (reader_.Lost(value)) return;
+    if (value.IsUndefined()) continue;
+    reader_.FailUnknownField(Unknown(key.As<Napi::String>().Utf8Value()));
+    return;
+  }
+}
+
+Error Fields::Unknown(std::string_view name) const {
+  std::vector<std::string> paths;
+  for (const auto& [object, names] : inner_) {
+    for (const std::string_view inside : names)
+      paths.push_back(std::string(object) + "." + std::string(inside));
+  }
+  std::vector<std::string_view> known;
+  for (const std::string_view each : known_) {  // one may have been read twice
+    if (std::find(known.begin(), known.end(), each) == known.end()) known.push_back(each);
+  }
+  known.insert(known.end(), paths.begin(), paths.end());
+  return UnknownField(name, labels_.place, known);
 }
 
 void Fields::Fail(const char* key, ErrorCode code, std::string_view expected,
@@ -45,7 +99,8 @@ void Fields::FailMissing(const char* key, std::string_view expected) {
 }
 
 std::optional<Napi::Value> Fields::Value(const char* key) {
-  if (reader_.failed() || !object_) return std::nullopt;
+  Know(key);
+  if (reader_.lost() || !object_) return std::nullopt;
   const Napi::Value value = object_->Get(key);
   if (reader_.Lost(value) || value.IsUndefined()) return std::nullopt;
   return value;
@@ -160,13 +215,9 @@ std::optional<std::vector<Variable>> Fields::Variables(const char* key) {
   Fields map(reader_, {Label(key), Label(key) + "."});
   map.Take(*value);
   if (!map.object_) return std::nullopt;
-  napi_value own = nullptr;
-  napi_get_all_property_names(
-      reader_.env(), *map.object_, napi_key_own_only,
-      static_cast<napi_key_filter>(napi_key_enumerable | napi_key_skip_symbols),
-      napi_key_numbers_to_strings, &own);
-  if (reader_.Lost(Napi::Value(reader_.env(), own))) return std::nullopt;
-  const Napi::Array names(reader_.env(), own);
+  const Napi::Value own = OwnKeys(*map.object_);
+  if (reader_.Lost(own)) return std::nullopt;
+  const auto names = own.As<Napi::Array>();
   std::vector<Variable> variables;
   const std::uint32_t length = names.Length();
   variables.reserve(length);

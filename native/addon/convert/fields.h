@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "addon/convert/reader.h"
@@ -17,6 +18,10 @@ namespace native_runner {
 // The fields of one JavaScript object, read by name, coercing nothing. Absent and undefined are
 // nullopt; anything of another type is a fault of the reader's that names the field, what was
 // expected and what came. Of what is no object at all, every field is absent.
+//
+// What nobody asked for must not be there: an enumerable string key of the object's own, whose
+// value is not undefined, is a fault. (What a prototype has is read where it is asked for, and else
+// left alone: it is a class's method, or not the caller's doing.)
 class Fields {
  public:
   // What messages call an object and its fields: `place`, and `prefix` followed by a field's name.
@@ -25,12 +30,13 @@ class Fields {
     std::string prefix;
   };
 
-  // Reads one object whole: `read` asks for all of its fields.
+  // Reads one object whole: `read` asks for all of its fields, also after a fault.
   template <std::invocable<Fields&> Read>
   static void Of(Reader& reader, const Napi::Value& value, Labels labels, const Read& read) {
     Fields fields(reader, std::move(labels));
     fields.Take(value);
     read(fields);
+    fields.RefuseUnknown();
   }
 
   std::optional<std::string> String(const char* key);
@@ -59,6 +65,8 @@ class Fields {
     Fields fields(reader_, {Label(key), Label(key) + "."});
     if (const auto value = Value(key)) fields.Take(*value);
     read(fields);
+    fields.RefuseUnknown();
+    inner_.emplace_back(key, std::move(fields.known_));
   }
   template <std::invocable<Fields&> Read>
   void Objects(const char* key, const Read& read) {
@@ -68,6 +76,9 @@ class Fields {
       Of(reader_, element, {label, label + "."}, read);
     }
   }
+
+  // There is such a field, which somebody else reads.
+  void Know(const char* key) { known_.push_back(key); }
 
   // Whether there is an object.
   bool given() const { return object_.has_value(); }
@@ -79,14 +90,18 @@ class Fields {
   void FailMissing(const char* key, std::string_view expected);
 
  private:
-  Fields(Reader& reader, Labels labels) : reader_(reader), labels_(std::move(labels)) {}
+  Fields(Reader& reader, Labels labels);
 
+  void RefuseUnknown();
+  Error Unknown(std::string_view name) const;
   void Take(const Napi::Value& value);
   std::vector<Napi::Value> Elements(const char* key, std::string_view expected);
 
   Reader& reader_;
   Labels labels_;
   std::optional<Napi::Object> object_;
+  std::vector<std::string_view> known_;  // the names that were asked for
+  std::vector<std::pair<std::string_view, std::vector<std::string_view>>> inner_;  // of objects
 };
 
 }  // namespace native_runner

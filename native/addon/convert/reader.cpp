@@ -4,15 +4,23 @@
 
 namespace native_runner {
 
+Reader::~Reader() {
+  if (fault_ && !lost_) ThrowJsError(env_, *fault_);
+}
+
 void Reader::Fail(const Error& error) {
-  if (failed_) return;
-  failed_ = true;
-  ThrowJsError(env_, error);
+  if (!fault_) fault_ = error;
+}
+
+void Reader::FailUnknownField(const Error& error) {
+  if (is_unknown_field_) return;
+  is_unknown_field_ = true;
+  fault_ = error;
 }
 
 bool Reader::Lost(const Napi::Value& value) {
-  if (value.IsEmpty() || env_.IsExceptionPending()) failed_ = true;
-  return failed_;
+  if (value.IsEmpty() || env_.IsExceptionPending()) lost_ = true;
+  return lost_;
 }
 
 }  // namespace native_runner

@@ -59,6 +59,7 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   Fields::Of(reader, info[0], {"options", ""}, [&](Fields& options) {
     made.max_concurrent = ReadMaxConcurrent(options);
     policy = kRead(options);
+    if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) ReadPrewarm(options, policy);
   });
   SessionRule rule;
   Fields::Of(reader, info[1], {"options", ""},

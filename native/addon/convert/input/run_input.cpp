@@ -23,6 +23,7 @@ RunInput ReadCommand(Fields& input, std::optional<std::uint64_t> deadline) {
   input.Object("limits", [&](Fields& limits) { request.limits = ReadLimits(limits, deadline); });
   read.on_stdout = input.Function("onStdout");
   read.on_stderr = input.Function("onStderr");
+  input.Know("signal");  // lib's
   request.stream_stdout = read.on_stdout.has_value();
   request.stream_stderr = read.on_stderr.has_value();
   return read;
@@ -90,9 +91,9 @@ RunInput ReadSpawnInput(Fields& input, const RunContext& context, const InputRul
   LiveRequest& live = read.request.live.emplace();
   std::string terminal_name;
   input.Object("pty", [&](Fields& pty) {
-    if (!pty.given()) return;
-    live.terminal = ReadTerminalSize(pty);
+    const TerminalSize size = ReadTerminalSize(pty);
     terminal_name = ReadTerminalName(pty);
+    if (pty.given()) live.terminal = size;
   });
   Complete(input, read.request, named, context, rules);
   if (live.terminal) SetTerminalName(terminal_name, named, read.request.environment);

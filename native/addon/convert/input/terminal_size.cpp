@@ -9,7 +9,7 @@ TerminalSize ReadTerminalSize(Fields& size) {
   const auto one = [&size](const char* key, std::uint16_t* into) {
     if (const auto count = size.Integer(key, 1, UINT16_MAX)) {
       *into = static_cast<std::uint16_t>(*count);
-    } else {
+    } else if (size.given()) {
       size.FailMissing(key, "an integer from 1 to 65535");
     }
   };

@@ -1,6 +1,8 @@
 #include "addon/convert/options/argv_options.h"
 
-#include "addon/convert/options/policy_options.h"
+#include <utility>
+
+#include "addon/convert/options/shared_options.h"
 #include "policy/options/validate.h"
 #include "policy/options/workspace_path.h"
 
@@ -8,7 +10,11 @@ namespace native_runner {
 
 ArgvOptions ReadArgvOptions(Fields& options) {
   ArgvOptions read;
-  read.policy = ReadBubblewrapPolicy(options);
+  read.policy.bwrap_path = options.String("bwrapPath").value_or(read.policy.bwrap_path);
+  read.policy.shadow_dir = options.RequiredString("shadowDir");
+  read.policy.network = ReadNetwork(options, Network::kDeny);
+  ReadRoBinds(options, read.policy);
+  read.policy = Checked(options, std::move(read.policy));
   read.command = options.RequiredStrings("commandArgv");
   if (!options.reader().failed()) options.reader().FailIf(CheckArgv(read.command));
   const auto cwd = options.String("cwd").value_or("");

@@ -10,9 +10,7 @@ BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   BubblewrapPolicy policy;
   policy.bwrap_path = options.String("bwrapPath").value_or(policy.bwrap_path);
   policy.shadow_dir = options.RequiredString("shadowDir");
-  auto ro_binds = options.Strings("roBinds");
-  policy.ro_binds_named = ro_binds.has_value();
-  policy.ro_binds = std::move(ro_binds).value_or(DefaultRoBinds());
+  ReadRoBinds(options, policy);
   policy.network = ReadNetwork(options, Network::kDeny);
   policy.isolation = ReadIsolation(options);
   policy.environment = ReadEnvironmentPolicy(options);

@@ -30,9 +30,7 @@ ProcessSandboxPolicy ReadProcessSandboxPolicy(Fields& options) {
   sandbox.dev_path = options.String("devPath").value_or(sandbox.dev_path);
   sandbox.tmp_path = options.String("tmpPath").value_or(sandbox.tmp_path);
   policy.cwd_label = options.String("defaultCwdLabel").value_or(policy.cwd_label);
-  auto ro_binds = options.Strings("roBinds");
-  sandbox.ro_binds_named = ro_binds.has_value();
-  sandbox.ro_binds = std::move(ro_binds).value_or(DefaultRoBinds());
+  ReadRoBinds(options, sandbox);
   sandbox.network = ReadNetwork(options, Network::kAllow);
   sandbox.isolation = ReadIsolation(options);
   return Checked(options, std::move(policy));

@@ -1,5 +1,7 @@
 #include "addon/convert/options/shared_options.h"
 
+#include <utility>
+
 namespace native_runner {
 
 Network ReadNetwork(Fields& options, Network fallback) {
@@ -33,6 +35,12 @@ EnvironmentPolicy ReadEnvironmentPolicy(Fields& options) {
                  "\"scrub\", \"inherit\", \"clean\" or an array of variable names", *value);
   }
   return policy;
+}
+
+void ReadRoBinds(Fields& options, BubblewrapPolicy& policy) {
+  auto named = options.Strings("roBinds");
+  policy.ro_binds_named = named.has_value();
+  policy.ro_binds = std::move(named).value_or(DefaultRoBinds());
 }
 
 std::vector<std::string> ReadStrings(Fields& options, const char* key) {

@@ -13,6 +13,9 @@ Network ReadNetwork(Fields& options, Network fallback);
 Isolation ReadIsolation(Fields& options);
 EnvironmentPolicy ReadEnvironmentPolicy(Fields& options);
 
+// The read-only paths; the defaults when none were given.
+void ReadRoBinds(Fields& options, BubblewrapPolicy& policy);
+
 // A field that is a list of strings, empty when it was not given.
 std::vector<std::string> ReadStrings(Fields& options, const char* key);
 
