@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "supervise/runtimes/bubblewrap_spawn.h"
-#include "supervise/runtimes/project_host.h"
+#include "supervise/project/project_scene.h"
 
 namespace native_runner {
 namespace {

@@ -7,7 +7,7 @@
 #include "policy/result.h"
 #include "supervise/host/host.h"
 #include "supervise/os/workspace.h"
-#include "supervise/runtimes/placeholder_directory.h"
+#include "supervise/project/placeholder.h"
 
 namespace native_runner {
 

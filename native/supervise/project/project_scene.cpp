@@ -1,4 +1,4 @@
-#include "supervise/runtimes/project_host.h"
+#include "supervise/project/project_scene.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "supervise/runtimes/placeholder_directory.h"
+#include "supervise/project/placeholder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "supervise/runtimes/placeholder_directory.h"
+#include "supervise/project/placeholder.h"
 
 #include <dirent.h>
 #include <fcntl.h>
