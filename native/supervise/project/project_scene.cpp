@@ -5,15 +5,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <climits>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 #include <string_view>
 
 #include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
+#include "supervise/os/real_path.h"
+#include "supervise/project/git_repository.h"
+#include "supervise/project/protected_walk.h"
 
 namespace native_runner {
 namespace {
@@ -23,11 +22,6 @@ constexpr std::array kScratch = {"/tmp", "/var/tmp", "/run"};
 // In /run, but programs: NixOS has them all there.
 constexpr std::array kPrograms = {"/run/current-system", "/run/booted-system"};
 constexpr const char* kResolver = "/etc/resolv.conf";  // often a link into /run
-
-std::string RealPath(const std::string& path) {
-  std::array<char, PATH_MAX> resolved{};
-  return realpath(path.c_str(), resolved.data()) == nullptr ? "" : resolved.data();
-}
 
 bool IsDirectory(const std::string& path) {
   struct statx status {};
@@ -56,77 +50,52 @@ void AddScratch(Network network, ProjectFacts* facts) {
   if (PathCovers("/run", resolver)) facts->shown.push_back(resolver);
 }
 
-// A command is of our user: it could only make an entry here after a chmod, which is the owner's.
-bool NobodyCanMake(int directory) {
-  if (faccessat(directory, ".", W_OK, AT_EACCESS) == 0) return false;
-  if (errno == EROFS) return true;
-  struct statx status {};
-  return errno == EACCES && statx(directory, "", AT_EMPTY_PATH, STATX_UID, &status) == 0 &&
-         status.stx_uid != geteuid();
+constexpr std::string_view kGit = ".git";
+
+// Where git would trip over a directory: what stands for "there is none".
+Placeholder::Form FormInGit(std::string_view name) {
+  if (name == "commondir") return {.is_file = true, .text = ".\n"};  // the directory itself
+  return {.is_file = name == "config" || name == "config.worktree", .text = ""};
 }
 
-Error CannotProtect(const std::string& path, std::string_view why) {
-  return {ErrorCode::kSetup, path + " can't be protected: " + std::string(why),
-          "take it off readOnly, or change it on the host"};
+// `names`: what `.git/` stands before on the list; "" is all of it.
+std::optional<Error> ProtectGit(const GitRepository& git, const std::vector<std::string>& names,
+                                ProtectedWalk* walk) {
+  bool has_config = false;
+  for (const std::string& name : names) {
+    has_config = has_config || name == "config" || name.empty();
+    for (const GitDirectory& directory : git.directories) {
+      if (directory.is_linked && (name == "config" || name == "hooks")) continue;
+      if (auto error = walk->Protect(JoinPath(directory.path, name), FormInGit(name))) return error;
+    }
+  }
+  for (const std::string& entry : git.entries) {
+    if (auto error = walk->Protect(entry)) return error;
+  }
+  if (!has_config) return std::nullopt;
+  for (const std::string& hooks : git.hooks) {
+    if (auto error = walk->Protect(hooks)) return error;
+  }
+  for (const std::string& included : git.included) {
+    if (auto error = walk->Protect(included, {.is_file = true, .text = ""})) return error;
+  }
+  return std::nullopt;
 }
 
-// Goes down one protected path; each step is an entry that is looked at and, but for the last one,
-// a directory that is entered without following links.
-class ProtectedWalk {
- public:
-  ProtectedWalk(ProjectScene* scene, bool plan_only) : scene_(scene), plan_only_(plan_only) {}
-
-  std::optional<Error> Go(const Workspace& folder, const std::string& relative) {
-    const auto components = PathComponents(relative);
-    std::string path = folder.path;
-    Descriptor entered;
-    int directory = folder.directory.get();
-    for (std::size_t i = 0; i < components.size(); ++i) {
-      const std::string name(components[i]);
-      path = JoinPath(path, name);
-      struct statx status {};
-      const bool there =
-          statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0;
-      if (!there && errno != ENOENT) return CannotProtect(path, std::strerror(errno));
-      if (!there || PlaceholderDirectory::IsOne(directory, name))
-        return Replace(directory, name, path);
-      if (S_ISLNK(status.stx_mode)) return CannotProtect(path, "it is a symbolic link");
-      if (!S_ISDIR(status.stx_mode) || i + 1 == components.size()) break;
-      Descriptor next(
-          openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-      if (!next.valid()) return CannotProtect(path, std::strerror(errno));
-      scene_->facts.pinned.push_back(path);
-      entered = std::move(next);
-      directory = entered.get();
+std::optional<Error> ProtectProject(const std::string& project, const ProjectPolicy& policy,
+                                    ProtectedWalk* walk) {
+  std::vector<std::string> names;
+  for (const std::string& path : policy.read_only) {
+    const std::string normal = NormalPath(path).substr(1);
+    if (normal == kGit || normal.starts_with(".git/")) {
+      names.push_back(normal == kGit ? "" : normal.substr(kGit.size() + 1));
+    } else if (auto error = walk->Protect(JoinPath(project, normal))) {
+      return error;
     }
-    scene_->facts.protected_paths.push_back(path);
-    return std::nullopt;
   }
-
- private:
-  std::optional<Error> Replace(int directory, const std::string& name, const std::string& path) {
-    if (!plan_only_) {
-      auto taken = PlaceholderDirectory::Take(directory, name);
-      if (!taken) {
-        if (NobodyCanMake(directory)) return std::nullopt;
-        return CannotProtect(path, taken.error().message);
-      }
-      if (!*taken) return CannotProtect(path, "it was made while the run was set up");
-      scene_->placeholders.push_back(std::move(**taken));
-    }
-    scene_->facts.placeholders.push_back(path);
-    return std::nullopt;
-  }
-
-  ProjectScene* scene_;
-  bool plan_only_;
-};
-
-const Workspace* FolderOf(const std::string& project, const std::vector<Workspace>& folders) {
-  for (const Workspace& folder : folders) {
-    if (PathCovers(folder.path, project)) return &folder;
-  }
-  return nullptr;
+  if (names.empty()) return std::nullopt;
+  auto git = FindGitRepository(project);
+  return git ? ProtectGit(*git, names, walk) : git.error();
 }
 
 }  // namespace
@@ -144,14 +113,9 @@ Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatu
   facts.host.secret_files = std::move(secrets.files);
   facts.host.secret_directories = std::move(secrets.directories);
   AddScratch(policy.network, &facts);
-  ProtectedWalk walk(&scene, plan_only);
+  ProtectedWalk walk(folders, plan_only, &facts, &scene.placeholders);
   for (const std::string& project : policy.projects) {
-    const Workspace* folder = FolderOf(project, folders);
-    if (folder == nullptr) continue;
-    const std::string inside = project.substr(folder->path.size());
-    for (const std::string& path : policy.read_only) {
-      if (auto error = walk.Go(*folder, inside + "/" + path)) return *error;
-    }
+    if (auto error = ProtectProject(project, policy, &walk)) return *error;
   }
   return scene;
 }

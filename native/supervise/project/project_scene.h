@@ -14,7 +14,7 @@ namespace native_runner {
 // The host as a project's plan needs it, and what must stay as it is until the run has ended.
 struct ProjectScene {
   ProjectFacts facts;
-  std::vector<PlaceholderDirectory> placeholders;
+  std::vector<Placeholder> placeholders;
 };
 
 // Looks at the policy's secrets, besides root's, and at protected paths anew for each run, and

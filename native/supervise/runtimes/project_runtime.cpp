@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "supervise/runtimes/bubblewrap_spawn.h"
 #include "supervise/project/project_scene.h"
+#include "supervise/runtimes/bubblewrap_spawn.h"
 
 namespace native_runner {
 namespace {

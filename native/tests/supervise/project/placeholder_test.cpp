@@ -13,31 +13,31 @@
 namespace native_runner {
 namespace {
 
-class PlaceholderDirectoryTest : public testing::Test {
+class PlaceholderTest : public testing::Test {
  protected:
-  std::unique_ptr<PlaceholderDirectory> Take(const char* name = "x") {
-    auto taken = PlaceholderDirectory::Take(parent_.get(), name);
+  std::unique_ptr<Placeholder> Take(const char* name = "x", Placeholder::Form form = {}) {
+    auto taken = Placeholder::Take(parent_.get(), name, form);
     if (!taken) {
       ADD_FAILURE() << taken.error().message;
       return nullptr;
     }
-    return *taken ? std::make_unique<PlaceholderDirectory>(std::move(**taken)) : nullptr;
+    return *taken ? std::make_unique<Placeholder>(std::move(**taken)) : nullptr;
   }
 
   TempDirectory directory_;
   Descriptor parent_{open(directory_.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
 };
 
-TEST_F(PlaceholderDirectoryTest, StandsWhileItIsHeld) {
+TEST_F(PlaceholderTest, StandsWhileItIsHeld) {
   auto held = Take();
   ASSERT_NE(held, nullptr);
   EXPECT_TRUE(std::filesystem::is_directory(directory_.Path("x")));
-  EXPECT_TRUE(PlaceholderDirectory::IsOne(parent_.get(), "x"));
+  EXPECT_TRUE(Placeholder::IsOne(parent_.get(), "x", {}));
   held.reset();
   EXPECT_FALSE(directory_.Has("x"));
 }
 
-TEST_F(PlaceholderDirectoryTest, StandsUntilTheLastHolderIsGone) {
+TEST_F(PlaceholderTest, StandsUntilTheLastHolderIsGone) {
   auto first = Take();
   auto second = Take();
   ASSERT_NE(second, nullptr);
@@ -47,7 +47,7 @@ TEST_F(PlaceholderDirectoryTest, StandsUntilTheLastHolderIsGone) {
   EXPECT_FALSE(directory_.Has("x"));
 }
 
-TEST_F(PlaceholderDirectoryTest, IsTakenOverFromAProcessThatDied) {
+TEST_F(PlaceholderTest, IsTakenOverFromAProcessThatDied) {
   ASSERT_EQ(mkdir(directory_.Path("x").c_str(), 0755), 0);
   ASSERT_EQ(chmod(directory_.Path("x").c_str(), 01755), 0);
   auto held = Take();
@@ -56,7 +56,7 @@ TEST_F(PlaceholderDirectoryTest, IsTakenOverFromAProcessThatDied) {
   EXPECT_FALSE(directory_.Has("x"));
 }
 
-TEST_F(PlaceholderDirectoryTest, NeitherTakesNorRemovesWhatIsSomebodyElses) {
+TEST_F(PlaceholderTest, NeitherTakesNorRemovesWhatIsSomebodyElses) {
   ASSERT_EQ(mkdir(directory_.Path("empty").c_str(), 0755), 0);
   std::filesystem::create_directory(directory_.Path("full"));
   directory_.Write("full/file", "text");
@@ -64,13 +64,13 @@ TEST_F(PlaceholderDirectoryTest, NeitherTakesNorRemovesWhatIsSomebodyElses) {
   directory_.Write("file", "text");
   std::filesystem::create_symlink("empty", directory_.Path("link"));
   for (const char* name : {"empty", "full", "file", "link"}) {
-    EXPECT_FALSE(PlaceholderDirectory::IsOne(parent_.get(), name)) << name;
+    EXPECT_FALSE(Placeholder::IsOne(parent_.get(), name, {})) << name;
     EXPECT_EQ(Take(name), nullptr) << name;
     EXPECT_TRUE(directory_.Has(name)) << name;
   }
 }
 
-TEST_F(PlaceholderDirectoryTest, StaysWhenSomethingWasPutIntoIt) {
+TEST_F(PlaceholderTest, StaysWhenSomethingWasPutIntoIt) {
   auto held = Take();
   ASSERT_NE(held, nullptr);
   directory_.Write("x/file", "text");
@@ -78,7 +78,7 @@ TEST_F(PlaceholderDirectoryTest, StaysWhenSomethingWasPutIntoIt) {
   EXPECT_EQ(directory_.Read("x/file"), "text");
 }
 
-TEST_F(PlaceholderDirectoryTest, LeavesWhatTookItsPlace) {
+TEST_F(PlaceholderTest, LeavesWhatTookItsPlace) {
   auto held = Take();
   ASSERT_NE(held, nullptr);
   std::filesystem::remove(directory_.Path("x"));
@@ -87,8 +87,42 @@ TEST_F(PlaceholderDirectoryTest, LeavesWhatTookItsPlace) {
   EXPECT_TRUE(directory_.Has("x"));
 }
 
-TEST_F(PlaceholderDirectoryTest, WhereNothingCanBeMadeIsAnError) {
-  auto taken = PlaceholderDirectory::Take(-1, "x");
+constexpr Placeholder::Form kFile{.is_file = true, .text = ".\n"};
+
+TEST_F(PlaceholderTest, MayBeAFileThatSaysSomething) {
+  auto first = Take("x", kFile);
+  auto second = Take("x", kFile);
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(directory_.Read("x"), ".\n");
+  EXPECT_TRUE(Placeholder::IsOne(parent_.get(), "x", kFile));
+  EXPECT_FALSE(Placeholder::IsOne(parent_.get(), "x", {}));
+  first.reset();
+  EXPECT_TRUE(directory_.Has("x"));
+  second.reset();
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(PlaceholderTest, AsAFileTakesOverAndRemovesOnlyItsLike) {
+  directory_.Write("left", ".\n");
+  ASSERT_EQ(chmod(directory_.Path("left").c_str(), 01644), 0);
+  EXPECT_NE(Take("left", kFile), nullptr);
+  EXPECT_FALSE(directory_.Has("left"));
+  directory_.Write("theirs", ".\n");
+  directory_.Write("other", "text");
+  ASSERT_EQ(chmod(directory_.Path("other").c_str(), 01644), 0);
+  ASSERT_EQ(mkfifo(directory_.Path("fifo").c_str(), 01644), 0);
+  for (const char* name : {"theirs", "other", "fifo"}) {
+    EXPECT_EQ(Take(name, kFile), nullptr) << name;
+    EXPECT_TRUE(directory_.Has(name)) << name;
+  }
+  auto held = Take("x", kFile);
+  directory_.Write("x", "somebody's");
+  held.reset();
+  EXPECT_EQ(directory_.Read("x"), "somebody's");
+}
+
+TEST_F(PlaceholderTest, WhereNothingCanBeMadeIsAnError) {
+  auto taken = Placeholder::Take(-1, "x", {});
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().code, ErrorCode::kSetup);
 }
