@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 
+#include "supervise/project/owner_access.h"
+
 namespace native_runner {
 namespace {
 
@@ -99,6 +101,7 @@ bool Placeholder::IsOne(int parent, const std::string& name, Form form) {
 Result<std::optional<Placeholder>> Placeholder::Take(int parent, const std::string& name,
                                                      Form form) {
   using Taken = std::optional<Placeholder>;
+  const OwnerAccess access(parent);
   for (int i = 0; i < kTries; ++i) {
     const int error = Make(parent, name, form);
     // ENOENT: a process of another pid namespace has used the same name meanwhile.
@@ -125,6 +128,7 @@ Placeholder::~Placeholder() {
   if (!entry_.valid()) return;
   if (flock(entry_.get(), LOCK_EX | LOCK_NB) != 0) return;  // another run counts on it
   for (int i = 0; i < kTries; ++i) {
+    const OwnerAccess access(parent_.get());
     if (!IsStillThere(parent_.get(), name_, entry_.get())) return;
     if (form_.is_file && !IsUntouched(entry_.get(), form_)) return;
     // A directory stays when it is no longer empty.

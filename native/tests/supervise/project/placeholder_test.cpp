@@ -121,6 +121,36 @@ TEST_F(PlaceholderTest, AsAFileTakesOverAndRemovesOnlyItsLike) {
   EXPECT_EQ(directory_.Read("x"), "somebody's");
 }
 
+// What a command does with `chmod 555 .`; for root no mode is in the way.
+TEST_F(PlaceholderTest, GoesFromADirectoryThatWasMadeUnwritable) {
+  for (const mode_t mode : {0555U, 0444U, 0000U}) {
+    auto directory = Take("d");
+    auto file = Take("f", kFile);
+    ASSERT_NE(file, nullptr);
+    ASSERT_EQ(chmod(directory_.path().c_str(), mode), 0);
+    directory.reset();
+    file.reset();
+    struct stat status {};
+    ASSERT_EQ(stat(directory_.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, mode);
+    ASSERT_EQ(chmod(directory_.path().c_str(), 0700), 0);
+    EXPECT_TRUE(std::filesystem::is_empty(directory_.path())) << mode;
+  }
+}
+
+TEST_F(PlaceholderTest, IsMadeInADirectoryThatItsOwnerMadeUnwritable) {
+  ASSERT_EQ(chmod(directory_.path().c_str(), 0555), 0);
+  auto held = Take();
+  EXPECT_NE(held, nullptr);
+  EXPECT_TRUE(directory_.Has("x"));
+  held.reset();
+  EXPECT_FALSE(directory_.Has("x"));
+  struct stat status {};
+  ASSERT_EQ(stat(directory_.path().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0555U);
+  ASSERT_EQ(chmod(directory_.path().c_str(), 0700), 0);
+}
+
 TEST_F(PlaceholderTest, WhereNothingCanBeMadeIsAnError) {
   auto taken = Placeholder::Take(-1, "x", {});
   ASSERT_FALSE(taken);
