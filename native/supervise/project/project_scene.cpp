@@ -12,6 +12,7 @@
 #include "policy/text/path.h"
 #include "supervise/os/real_path.h"
 #include "supervise/project/git_repository.h"
+#include "supervise/project/project_rules.h"
 #include "supervise/project/protected_walk.h"
 
 namespace native_runner {
@@ -29,13 +30,21 @@ bool IsDirectory(const std::string& path) {
          S_ISDIR(status.stx_mode);
 }
 
-void AddSecrets(const std::vector<std::string>& paths, Secrets* secrets) {
+// Masks for those that exist. Returns where each is or would be, behind links and without them.
+std::vector<std::string> AddSecrets(const std::vector<std::string>& paths, Secrets* secrets) {
+  std::vector<std::string> places;
   for (const std::string& path : paths) {
+    const std::size_t name = path.rfind('/');
+    const std::string above = RealPathAsFar(path.substr(0, name + 1));
+    places.push_back(NormalPath(JoinPath(above, path.substr(name + 1))));
     std::string real = RealPath(path);
-    if (real.empty()) continue;  // not there: in a read-only root it stays so
+    if (real.empty()) continue;
     auto& list = IsDirectory(real) ? secrets->directories : secrets->files;
     list.push_back(std::move(real));
   }
+  for (const auto* list : {&secrets->files, &secrets->directories})
+    places.insert(places.end(), list->begin(), list->end());
+  return places;
 }
 
 void AddScratch(Network network, ProjectFacts* facts) {
@@ -109,10 +118,11 @@ Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatu
   facts.host.bwrap_perms = features.perms;
   facts.host.bwrap_disable_userns = features.disable_userns;
   facts.host.is_root = geteuid() == 0;
-  AddSecrets(policy.secrets, &secrets);
+  const std::vector<std::string> places = AddSecrets(policy.secrets, &secrets);
   facts.host.secret_files = std::move(secrets.files);
   facts.host.secret_directories = std::move(secrets.directories);
   AddScratch(policy.network, &facts);
+  scene.rules = ProjectRules(policy, facts, places);
   ProtectedWalk walk(folders, plan_only, &facts, &scene.placeholders);
   for (const std::string& project : policy.projects) {
     if (auto error = ProtectProject(project, policy, &walk)) return *error;

@@ -14,6 +14,7 @@ namespace native_runner {
 // The host as a project's plan needs it, and what must stay as it is until the run has ended.
 struct ProjectScene {
   ProjectFacts facts;
+  std::vector<std::string> rules;  // see project_rules.h
   std::vector<Placeholder> placeholders;
 };
 
