@@ -15,7 +15,8 @@ import {
 import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { buildDirectory, filesBelow, hashOf, inRoot, nodeProgram } from "./lib/project.mjs";
+import { movedFrom } from "./lib/cmake-cache.mjs";
+import { buildDirectory, filesBelow, hashOf, inRoot, nodeProgram, root } from "./lib/project.mjs";
 import { fail, outputOf, run, runQuietly } from "./lib/run.mjs";
 
 const { values: options } = parseArgs({
@@ -36,9 +37,14 @@ function leaveStamp(stamp, hash) {
 
 const hasTestLibraries = () => outputOf("pkg-config", ["--exists", "gtest", "libuv"]) !== undefined;
 
-/** CMake notices changed sources by itself, but neither changed presets nor another node. */
+/** CMake notices changed sources by itself, but no changed presets, other node or other place. */
 function configure(preset) {
   const directory = buildDirectory(preset);
+  const before = movedFrom(directory, root);
+  if (before !== undefined) {
+    console.log(`build/${preset} was configured in ${before}: it is made anew`);
+    rmSync(directory, { recursive: true });
+  }
   const cache = preset === "fuzz" || hasTestLibraries() ? [] : ["-DNATIVE_RUNNER_TESTS=OFF"];
   const stamp = path.join(directory, ".configured");
   const hash = hashOf(filesBelow("CMakePresets.json"), process.execPath, process.version, ...cache);

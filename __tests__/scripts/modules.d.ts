@@ -40,3 +40,7 @@ declare module "*/lib/tidy-batches.mjs" {
   export function sourceOf(batch: readonly Entry[]): string;
   export function splits(output: string): boolean;
 }
+
+declare module "*/scripts/lib/cmake-cache.mjs" {
+  export function movedFrom(directory: string, root: string): string | undefined;
+}

@@ -5,7 +5,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
@@ -22,7 +22,7 @@ beforeAll(() => {
   probe = buildProbe(tempDirectory("tools"));
 });
 
-/** Runs it to its end; `text` is what it says, with the seed to repeat it. */
+/** Runs it to its end; `text` is what it says, with the seed to repeat it, and where evidence is. */
 async function chaos(minutes: number, ...options: string[]) {
   const directory = tempDirectory("chaos");
   const json = join(directory, "counts.json");
@@ -62,8 +62,30 @@ describeSandboxed("chaos", () => {
     expect(fates.killed).toBeGreaterThan(0);
   });
 
+  test("a call that never settles is told of, with all that is known", async () => {
+    const evidence = tempDirectory("evidence");
+    const ended = await chaos(kPlantedMinutes, "--plant-standstill", "--evidence", evidence);
+    expect(ended.status, ended.text).toBe(1);
+    const told = [
+      /host-1 did not come to rest/,
+      /host-1\/planted-standstill \(endless, cold, deadline 600000 ms, .* s ago; its command is there/,
+      / command \d+ \(parent \d+\): state S, waits in \w+, system call \d+: sleep 600/,
+      / bwrap \d+ \(parent \d+\): state S/,
+      / {4}\S+ \d+: state S, waits in \w+, system call \d+, stack /,
+    ];
+    for (const each of told) expect(ended.text).toMatch(each);
+    const [kept = ""] = readdirSync(evidence);
+    expect(ended.text).toContain(join(evidence, kept));
+    const files = readdirSync(join(evidence, kept)).sort();
+    expect(files).toEqual(expect.arrayContaining(["host-1.jsonl", "host-1.txt"]));
+    expect(readFileSync(join(evidence, kept, "host-1.txt"), "utf8")).toContain(
+      "planted-standstill",
+    );
+  });
+
   test("whatever is left is found", async () => {
-    const ended = await chaos(kPlantedMinutes, "--plant-faults");
+    const evidence = tempDirectory("evidence");
+    const ended = await chaos(kPlantedMinutes, "--plant-faults", "--evidence", evidence);
     expect(ended.status, ended.text).toBe(1);
     const { faults } = ended.counts();
     const found = (faults as { kind: string; texts: string[] }[]).flatMap(({ kind, texts }) =>

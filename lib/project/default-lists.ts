@@ -81,12 +81,14 @@ const kSecretsOfHome: readonly string[] = [
 
 /**
  * In a project: what git, a shell, an editor, a package manager or an agent runs by itself, later,
- * outside. Each that is missing shows as an empty directory in there, so the list is short.
+ * outside. What begins with .git/ is meant of each directory that git keeps the repository in. Each
+ * that is missing shows as an empty directory in there, so the list is short.
  */
 const kReadOnly: readonly string[] = [
   ".git/hooks",
   ".git/config",
   ".git/config.worktree",
+  ".git/commondir",
   ".githooks",
   ".husky",
   ".envrc",

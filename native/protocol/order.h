@@ -43,10 +43,11 @@ enum OrderFlag : std::uint32_t {
 inline constexpr std::uint32_t kOrderKnownFlags = 0xffff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
-inline constexpr char kRuleRead = 'r';    // read, list, execute
-inline constexpr char kRuleWrite = 'w';   // write, make, remove, rename
-inline constexpr char kRuleList = 'l';    // list directories
-inline constexpr char kRuleDevice = 'd';  // read and write an existing file, ioctl(2) a device
+inline constexpr char kRuleRead = 'r';       // read, list, execute
+inline constexpr char kRuleReadEntry = 'e';  // the same of what was found there, unless it has gone
+inline constexpr char kRuleWrite = 'w';      // write, make, remove, rename
+inline constexpr char kRuleList = 'l';       // list directories
+inline constexpr char kRuleDevice = 'd';     // read and write an existing file, ioctl(2) a device
 
 // Or it is to be checked, with kOrderCheckFiles, what a program that was to confine files did. The
 // first two are followed by DEVICE:INODE:PATH (file_identity.h), as the host has it.

@@ -8,6 +8,7 @@ import {
   chownSync,
   constants,
   cpSync,
+  existsSync,
   lchownSync,
   mkdirSync,
   readdirSync,
@@ -84,6 +85,14 @@ function withAccount(uid, home) {
   return [];
 }
 
+/** What a failed run of chaos has kept in the user's checkout, before that goes. */
+function bringEvidence(checkout) {
+  const evidence = path.join(checkout, "build", "evidence");
+  if (!existsSync(evidence)) return;
+  cpSync(evidence, inRoot("build", "evidence"), { recursive: true });
+  console.log(`copied to ${inRoot("build", "evidence")}: ${readdirSync(evidence).join(", ")}`);
+}
+
 export function makeOrdinaryUser() {
   const uid = freeUid();
   const home = tempDirectory("user");
@@ -95,6 +104,7 @@ export function makeOrdinaryUser() {
     filter: isNeeded,
   });
   mkdirSync(path.join(home, "tmp"));
+  process.prependOnceListener("exit", () => bringEvidence(checkout));
   const node = nodeFor(uid, home);
   giveAway(home, uid);
   const env = {

@@ -4,7 +4,15 @@
  */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
@@ -123,6 +131,35 @@ describeSandboxed("a project", () => {
     expect(await second).toMatch(/end\n/);
     expect(await second).not.toContain("done it");
     expect(readdirSync(project).sort()).toEqual(["a", "b", "go-a", "go-b"]);
+  });
+
+  // For root no mode is in the way; this suite runs as an ordinary user too.
+  test.each(["555", "444", "000"])(
+    "leaves nothing behind in what was made mode %s",
+    async (mode) => {
+      const project = repository();
+      mkdirSync(join(project, "empty"));
+      const before = snapshot(project);
+      const bwrap = new Bwrap(project);
+      const text = await bwrap.exec(`chmod ${mode} .git . && echo closed`);
+      const modeOf = (path: string) => (lstatSync(path).mode & 0o7777).toString(8).padStart(3, "0");
+      const modes = [modeOf(project)];
+      chmodSync(project, 0o755);
+      modes.push(modeOf(join(project, ".git")));
+      chmodSync(join(project, ".git"), 0o755);
+      expect(text).toBe("closed\n");
+      expect(modes).toEqual([mode, mode]);
+      expect(snapshot(project)).toEqual(before);
+    },
+  );
+
+  test("is protected where its owner, or a command, has made it unwritable", async () => {
+    const project = tempDirectory("unwritable");
+    const bwrap = new Bwrap(project);
+    expect(await bwrap.exec("chmod 555 .; echo closed")).toBe("closed\n");
+    const attempts = "chmod 755 .; touch made; mkdir .husky && echo 'done it'; echo end";
+    expect(await bwrap.exec(attempts)).not.toContain("done it");
+    expect(readdirSync(project)).toEqual(["made"]);
   });
 
   test("leaves nothing behind when a command is ended", async () => {

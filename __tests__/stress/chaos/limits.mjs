@@ -7,8 +7,12 @@ export const kPatienceMs = 20_000;
 export const kGoneMs = 30_000;
 export const kPlantedGoneMs = 2000;
 
-/** How long a host may take to end or finish all its calls, and to begin. */
+/**
+ * How long a host may take to end and to begin, and to be asked to finish all its calls without one
+ * of them settling: how many there are, and how quick the machine is, is nobody's fault.
+ */
 export const kAnswerMs = 60_000;
+export const kPlantedAnswerMs = 3000;
 
 /** What a host's resident set may grow by between its first checkpoint and a later one. */
 export const kGrowthBytes = 96 * 2 ** 20;

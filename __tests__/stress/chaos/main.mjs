@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { keepEvidence } from "./evidence/keep.mjs";
 import { readOptions } from "./options.mjs";
 import { summaryOf } from "./summary.mjs";
 import { Supervisor } from "./supervisor.mjs";
@@ -28,5 +29,5 @@ if (faults.length === 0) {
   say("chaos: nothing left, and one outcome for every call");
 } else {
   process.exitCode = 1;
-  say(`chaos: FAILED; what each host did is in ${directory}`);
+  say(`chaos: FAILED; what each host did is in ${keepEvidence(directory, options.evidence)}`);
 }

@@ -7,8 +7,10 @@ export const kUsage = `Usage: npm run chaos -- [options]
   --minutes N      how long, default 10; a part of one will do
   --seed N         repeat the decisions of an earlier run, as far as timing allows
   --json FILE      also write what was counted to FILE
-  --directory DIR  where to work; kept after a fault, default a temporary directory
+  --directory DIR  where to work, default a temporary directory
+  --evidence DIR   where what each host did is kept after a fault, default build/evidence
   --plant-faults   leave something of everything behind: shows that it is found
+  --plant-standstill  have a call that never settles: shows what is told of it
   --as-user        as an ordinary user, where root calls
   --help           this text
 `;
@@ -29,7 +31,9 @@ export function readOptions(args) {
       seed: { type: "string", default: String(randomInt(1, 2 ** 31)) },
       json: { type: "string" },
       directory: { type: "string" },
+      evidence: { type: "string" },
       "plant-faults": { type: "boolean", default: false },
+      "plant-standstill": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -38,5 +42,6 @@ export function readOptions(args) {
     minutes: positive("minutes", values.minutes),
     seed: positive("seed", values.seed),
     hasFaults: values["plant-faults"],
+    hasStandstill: values["plant-standstill"],
   };
 }

@@ -2,9 +2,10 @@
 // decisions follow one another in one loop, so that a seed repeats their order. It runs below a reaper
 // (start.mjs), which is the parent of every process that loses its own.
 import { randomUUID } from "node:crypto";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { tellStuckHost } from "./evidence/stuck-host.mjs";
 import { HostProcess } from "./host/host-process.mjs";
 import { Complaints } from "./judge/complaints.mjs";
 import { judge } from "./judge/judge.mjs";
@@ -52,12 +53,13 @@ export class Supervisor {
   }
 
   #startHost() {
-    const { seed, directory, hasFaults } = this.#options;
+    const { seed, directory, hasFaults, hasStandstill } = this.#options;
     const name = `host-${++this.#made}`;
     const settings = { name, seed, mark: this.#mark, temp: this.#temp };
-    const isPlanted = hasFaults && this.#made === 1;
+    const isFirst = this.#made === 1;
+    const planted = { hasFaults: hasFaults && isFirst, hasStandstill: hasStandstill && isFirst };
     this.#hosts.push(
-      new HostProcess({ ...settings, directory: join(directory, name), hasFaults: isPlanted }),
+      new HostProcess({ ...settings, ...planted, directory: join(directory, name) }),
     );
   }
 
@@ -107,7 +109,8 @@ export class Supervisor {
   /** One host, in the way that is next. */
   async #endOne() {
     const host = this.#random.pick(this.#hosts);
-    const fates = this.#options.hasFaults ? kCalmFates : kFates; // what is planted must be seen
+    const { hasFaults, hasStandstill } = this.#options;
+    const fates = hasFaults || hasStandstill ? kCalmFates : kFates; // what is planted must be seen
     const fate = fates[this.tally.hosts % fates.length];
     if (fate === "finish") await this.#checkpoint([host]);
     await this.#end(host, fate);
@@ -137,14 +140,17 @@ export class Supervisor {
   async #checkpoint(hosts) {
     this.#strikes.look(true);
     const paused = await Promise.all(
-      hosts.map(async (host) => ({ host, vitals: (await host.ready()) && (await host.pause()) })),
+      hosts.map(async (host) => {
+        const vitals = (await host.ready()) && (await host.pause());
+        return { host, vitals, stuck: vitals ? undefined : this.#tellStuck(host) };
+      }),
     );
     await this.#strays.none(hosts.map(({ pid }) => pid));
     this.#strikes.look(true);
     await this.#traces.none(this.complaints);
-    for (const { host, vitals } of paused) {
+    for (const { host, vitals, stuck } of paused) {
       if (!vitals) {
-        this.complaints.add("host", `${host.name} did not come to rest`);
+        this.complaints.add("host", `${host.name} did not come to rest\n${stuck}`);
         await host.kill();
         this.#bury(host, undefined);
       } else {
@@ -152,6 +158,14 @@ export class Supervisor {
       }
     }
     this.tally.checkpoints += 1;
+  }
+
+  /** While all of it is still there; the stacks of all threads go into a file. */
+  #tellStuck(host) {
+    if (!host.isAlive) return "it has ended";
+    const { text, stacks } = tellStuckHost(host, this.#mark);
+    writeFileSync(join(this.#options.directory, `${host.name}.txt`), `${text}\n\n${stacks}\n`);
+    return text;
   }
 
   #compare(host, { before, now: after }) {

@@ -67,6 +67,7 @@ std::size_t SizeOfAttributes(long abi) {
 std::uint64_t Allowed(char kind) {
   switch (kind) {
     case kRuleRead:
+    case kRuleReadEntry:
       return kRead;
     case kRuleWrite:
       return kWrite;
@@ -129,8 +130,9 @@ bool Landlock::PrepareSeparation(Refusal* refusal) {
 bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
   for (char** rule = order.rules; *rule != nullptr; ++rule) {
     const char* const path = *rule + 1;
+    const bool is_entry = **rule == kRuleReadEntry;
     PathBeneath beneath;
-    beneath.parent = kernel::Open(path, O_PATH);
+    beneath.parent = kernel::Open(path, O_PATH | (is_entry ? O_NOFOLLOW : 0));
     long result = beneath.parent;
     if (result >= 0) {
       beneath.allowed = Allowed(**rule) & handled_;
@@ -141,7 +143,7 @@ bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
                    : kernel::Call(kAddRule, ruleset_, kRulePathBeneath, &beneath, 0);
       kernel::Close(beneath.parent);
     }
-    if (result >= 0) continue;
+    if (result >= 0 || is_entry) continue;  // without its rule an entry can't be read
     return refusal->Because(Layer::kLandlockFiles, path, result);
   }
   return true;

@@ -3,11 +3,15 @@
 #include <memory>
 #include <utility>
 
+#include "supervise/project/project_scene.h"
 #include "supervise/runtimes/bubblewrap_spawn.h"
-#include "supervise/runtimes/project_host.h"
+#include "supervise/runtimes/landlock_runtime.h"
 
 namespace native_runner {
 namespace {
+
+// Before it, files could not be renamed from one directory into another.
+constexpr int kLeastLandlockAbi = 2;
 
 // What was checked when the runner was made must still be what gets mounted.
 Result<std::vector<Workspace>> OpenFolders(const std::vector<std::string>& folders) {
@@ -72,6 +76,10 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   layers.Add(limit_layers);
   if (request.limits.memory_bytes && !size_tmp) layers.Add(Layer::kTmpWithoutSize);
 
+  if (LandlockAbi() >= kLeastLandlockAbi) {
+    preparation.order.flags |= kOrderLandlock;
+    preparation.rules = std::move(scene->rules);
+  }
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;
     for (Workspace& folder : *folders)

@@ -1,13 +1,15 @@
 // A host, seen from the supervisor: a child process that runs host.mjs.
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-import { kAnswerMs } from "../limits.mjs";
+import { now } from "../judge/ledger.mjs";
+import { kAnswerMs, kPlantedAnswerMs } from "../limits.mjs";
 
+const kLookMs = 500;
 const kProgram = fileURLToPath(new URL("./host.mjs", import.meta.url));
 
 export class HostProcess {
@@ -20,11 +22,13 @@ export class HostProcess {
   #ended;
   #said = "";
   #ready;
+  #answerMs;
 
-  /** `settings`: { name, seed, mark, directory, temp, hasFaults }. */
+  /** `settings`: { name, seed, mark, directory, temp, hasFaults, hasStandstill }. */
   constructor(settings) {
     const { name, temp, directory } = settings;
     this.name = name;
+    this.#answerMs = settings.hasStandstill ? kPlantedAnswerMs : kAnswerMs;
     this.ledgerFile = join(directory, "..", `${name}.jsonl`);
     writeFileSync(this.ledgerFile, ""); // it may be killed before it has one
     const told = JSON.stringify({ ...settings, ledgerFile: this.ledgerFile });
@@ -55,13 +59,25 @@ export class HostProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** The next message, or undefined when it ends or does not answer in time. */
-  async #answer(kind) {
+  /** Returns when nothing has come into its ledger for so long, or nobody waits any more. */
+  async #standstill(boundMs, signal) {
+    let size = -1;
+    let since = now();
+    while (now() - since < boundMs) {
+      const before = size;
+      ({ size } = statSync(this.ledgerFile));
+      if (size !== before) since = now();
+      await delay(kLookMs, undefined, { signal });
+    }
+  }
+
+  /** The next message, or undefined when it ends, or neither answers nor gets any further in time. */
+  async #answer(kind, boundMs = kAnswerMs) {
     const giveUp = new AbortController();
     const { signal } = giveUp;
     const message = once(this.#child, "message", { signal }).then(([each]) => each);
     const ended = this.#ended.then(() => undefined);
-    const late = delay(kAnswerMs, undefined, { signal });
+    const late = this.#standstill(boundMs, signal);
     const answer = await Promise.race([message, ended, late]).finally(() => {
       for (const each of [message, late]) each.catch(() => {}); // given up
       giveUp.abort();
@@ -87,7 +103,7 @@ export class HostProcess {
 
   /** What it holds once all its calls are over; undefined when that does not come to pass. */
   async pause() {
-    const answer = this.#answer("paused");
+    const answer = this.#answer("paused", this.#answerMs);
     this.#tell("pause");
     return answer;
   }

@@ -6,12 +6,14 @@ import { Worker } from "node:worker_threads";
 import { Ledger, openLedger } from "../judge/ledger.mjs";
 import { findKinds } from "./kinds.mjs";
 import { Lanes } from "./lanes.mjs";
-import { plantFaults } from "./planted.mjs";
+import { plantFaults, plantStandstill } from "./planted.mjs";
 import { measure } from "./vitals.mjs";
 import { WorkerPlaces } from "./worker-places.mjs";
 import { Workspace } from "./workspace.mjs";
 
-const { name, seed, mark, directory, ledgerFile, hasFaults } = JSON.parse(process.argv[2]);
+const { name, seed, mark, directory, ledgerFile, hasFaults, hasStandstill } = JSON.parse(
+  process.argv[2],
+);
 const kLanes = 3;
 
 process.on("disconnect", () => process.exit(1)); // nobody watches us any more
@@ -33,6 +35,9 @@ const kinds = found.filter(({ why }) => why === undefined).map(({ kind }) => kin
 const before = await measure();
 const workers = new WorkerPlaces({ host: name, directory, seed, mark, kinds, descriptor });
 if (hasFaults) plantFaults(ledger);
+const standstill = hasStandstill
+  ? plantStandstill({ ledger, mark, name, workspace: workspaces[0] })
+  : undefined;
 
 let rounds = 0;
 const startLanes = () =>
@@ -47,6 +52,7 @@ const answers = {
   /** To the end of all calls, with all runners closed. */
   async pause() {
     await lanes.end();
+    await standstill;
     process.send({ answer: "paused", before, now: await measure(before) });
   },
   async resume() {

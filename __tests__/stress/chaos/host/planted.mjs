@@ -3,6 +3,8 @@ import { spawnSync } from "node:child_process";
 import { openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { BubblewrapNativeRunner } from "../../../../dist/index.js";
+import { makeCall } from "../calls/call.mjs";
 import { now } from "../judge/ledger.mjs";
 
 export function plantFaults(ledger) {
@@ -47,4 +49,15 @@ export function plantFaults(ledger) {
     ...where,
     refused: "its launcher was killed, then: nothing",
   });
+}
+
+/** A call that outlasts all patience: what a host that never comes to rest looks like. */
+export function plantStandstill({ ledger, mark, name, workspace }) {
+  const runner = new BubblewrapNativeRunner({ shadowDir: workspace.path });
+  const call = `${name}/planted-standstill`;
+  const kind = "cold";
+  const argv = ["sh", "-c", "sleep 600", `chaos:${mark}:${call}:${kind}`];
+  const slot = { id: `${name}/planted`, kind, workspace, runner, isClosed: false };
+  const plan = { command: "endless", input: { argv }, expected: [], timeoutMs: 600_000 };
+  return makeCall({ ledger }, call, slot, { ...plan, throws: false });
 }

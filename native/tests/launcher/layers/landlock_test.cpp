@@ -179,6 +179,16 @@ TEST_F(LandlockTest, ARuleForWhatIsNotThereIsRefused) {
   EXPECT_EQ(result.out, "");
 }
 
+TEST_F(LandlockTest, AnEntryMayHaveGoneAndIsNoLinkToAnother) {
+  fs::create_symlink(Path("outside"), Path("link"));
+  for (const char* name : {"missing", "listed", "link"})
+    Allow(kRuleReadEntry, Path(name));
+  const std::string out = Confined("cat listed/file; cat link/file");
+  EXPECT_EQ(out.find("listed\n"), 0u) << out;
+  EXPECT_HAS(out, "cat: link/file: Permission denied");
+  EXPECT_EQ(Free("cat link/file"), "outside\n");
+}
+
 TEST_F(LandlockTest, WhatIsRequiredAndNotEnforcedIsRefused) {
   OrderSpec spec = Order("echo ran", kOrderLandlock);
   spec.header.required = {Layer::kLandlockFiles, Layer::kLandlockTcp};

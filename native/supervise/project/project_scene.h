@@ -7,14 +7,15 @@
 #include "policy/result.h"
 #include "supervise/host/host.h"
 #include "supervise/os/workspace.h"
-#include "supervise/runtimes/placeholder_directory.h"
+#include "supervise/project/placeholder.h"
 
 namespace native_runner {
 
 // The host as a project's plan needs it, and what must stay as it is until the run has ended.
 struct ProjectScene {
   ProjectFacts facts;
-  std::vector<PlaceholderDirectory> placeholders;
+  std::vector<std::string> rules;  // see project_rules.h
+  std::vector<Placeholder> placeholders;
 };
 
 // Looks at the policy's secrets, besides root's, and at protected paths anew for each run, and

@@ -1,0 +1,34 @@
+#include "supervise/os/real_path.h"
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "policy/text/path.h"
+
+namespace native_runner {
+
+std::string RealPath(const std::string& path) {
+  std::array<char, PATH_MAX> resolved{};
+  return realpath(path.c_str(), resolved.data()) == nullptr ? "" : resolved.data();
+}
+
+// A ".." is resolved after the links before it, as the kernel does.
+std::string RealPathAsFar(const std::string& path) {
+  std::string there = path;
+  std::string rest;
+  std::string real = RealPath(there);
+  while (real.empty() && there.size() > 1) {
+    const std::size_t end = there.find_last_not_of('/');
+    const std::size_t slash = there.rfind('/', end);
+    if (end == std::string::npos || slash == std::string::npos) break;
+    rest.insert(0, "/" + there.substr(slash + 1, end - slash));
+    there.resize(slash == 0 ? 1 : slash);
+    real = RealPath(there);
+  }
+  return NormalPath(real + rest);
+}
+
+}  // namespace native_runner
