@@ -9,7 +9,7 @@ void Die(const char* what);
 
 Try CallByName;
 Try OpenForReading, OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
-Try Truncate, ChangeMode, ChangeTimes;
+Try Truncate, ChangeMode, ChangeTimes, ShowNote, WatchNames;
 Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces;
 Try ShowRights, ShowLandlockAbi, Signal;
 Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
