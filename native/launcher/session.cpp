@@ -85,7 +85,7 @@ bool PrepareSession(const OrderHeader& order, Refusal* refusal) {
     return refusal->Because("a session needs a /proc that shows its own processes");
   }
   if ((order.flags & kOrderSeccomp) == 0) return true;
-  const long result = InstallSeccomp((order.flags & kOrderNoSockets) != 0);
+  const long result = InstallSeccomp(order.flags);
   return result == 0 || refusal->Because(Layer::kSeccomp, result);
 }
 

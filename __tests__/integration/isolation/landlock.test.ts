@@ -1,6 +1,7 @@
 /** LandlockNativeRunner's own options; what it keeps of the promises is in promises-landlock.test.ts. */
 
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -54,6 +55,31 @@ describeRuntime("landlock", () => {
     const shadow = await run(local, ["cat", "/etc/shadow"]);
     if (isRoot) expect(shadow.out).toContain("root:");
     else expect(shadow.err).toContain("Permission denied"); // not ours to read in any case
+  });
+
+  // Landlock has no hook for these, and seccomp sees no path; no inotify at all would break watchers.
+  test("does not hide what paths tell: watched names, link targets, attributes", async () => {
+    const scene = makeScene();
+    const secret = plant(scene.outside, "planted");
+    const hasNote = spawnSync("setfattr", ["-n", "user.note", "-v", "noted", secret]).status === 0;
+    symlinkSync("where it leads", join(scene.outside, "link"));
+    const script = `
+      ls ${scene.outside}; cat ${secret}
+      readlink ${scene.outside}/link; ${kProbe} note ${secret}
+      exec ${kProbe} watch ${scene.outside}`;
+    let seenSoFar = "";
+    const seen = await run(make({ shadowDir: scene.workspace }), script, {
+      onStdout: (chunk) => {
+        seenSoFar += Buffer.from(chunk).toString();
+        if (seenSoFar.endsWith("OK\n")) readFileSync(secret);
+      },
+    });
+    expect(seen.err.match(/Permission denied/g), "it can be neither listed nor read").toHaveLength(
+      2,
+    );
+    const [target, note, watching, name] = seen.out.split("\n");
+    expect([target, watching, name]).toEqual(["where it leads", "OK", "file"]);
+    if (hasNote) expect(note).toBe("noted");
   });
 
   test("network says whether sockets work: TCP, UDP, and abstract ones", async () => {

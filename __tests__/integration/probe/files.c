@@ -1,12 +1,16 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "probe.h"
@@ -19,6 +23,29 @@ int OpenForReading(int argc, char** argv) {
 // PATH: opens it for writing and writes nothing.
 int OpenForWriting(int argc, char** argv) {
   return argc == 1 ? Say(open(argv[0], O_WRONLY | O_NOCTTY | O_CLOEXEC)) : 98;
+}
+
+// PATH: the value of its attribute user.note.
+int ShowNote(int argc, char** argv) {
+  char value[64];
+  const ssize_t size = argc == 1 ? getxattr(argv[0], "user.note", value, sizeof value) : 98;
+  if (size < 0 || argc != 1) return Say((int)size);
+  printf("%.*s\n", (int)size, value);
+  return 0;
+}
+
+// DIRECTORY: says OK when it is watched, then the name of the first file that is opened in it.
+int WatchNames(int argc, char** argv) {
+  if (argc != 1) return 98;
+  const int watch = inotify_init1(IN_CLOEXEC);
+  if (watch < 0 || inotify_add_watch(watch, argv[0], IN_OPEN) < 0) return Say(-1);
+  Say(0);
+  fflush(stdout);
+  char bytes[sizeof(struct inotify_event) + NAME_MAX + 1];
+  struct pollfd entry = {watch, POLLIN, 0};
+  if (poll(&entry, 1, 10000) != 1 || read(watch, bytes, sizeof bytes) <= 0) return Say(-1);
+  puts(((const struct inotify_event*)(const void*)bytes)->name);
+  return 0;
 }
 
 // PATH: makes a new file.

@@ -69,6 +69,8 @@ int main(int argc, char** argv) {
       {"truncate", Truncate},
       {"chmod", ChangeMode},
       {"touch", ChangeTimes},
+      {"note", ShowNote},
+      {"watch", WatchNames},
       {"socket", MakeSocket},
       {"tcp", AskTcp},
       {"udp", AskUdp},

@@ -1,9 +1,11 @@
 // What one process may do to another of the same user. PID may be "child": a child of ours.
 #define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -40,6 +42,24 @@ static int TakeDescriptor(pid_t pid) {
   return pidfd < 0 ? pidfd : (int)syscall(SYS_pidfd_getfd, pidfd, 0, 0);
 }
 
+static int LimitDescriptors(pid_t pid) {
+  const struct rlimit none = {0, 0};
+  return (int)syscall(SYS_prlimit64, pid, RLIMIT_NOFILE, &none, NULL);
+}
+
+static int MakeIdle(pid_t pid) {
+  const struct sched_param none = {0};
+  return sched_setscheduler(pid, SCHED_IDLE, &none);
+}
+
+static int MakeNice(pid_t pid) {
+  return setpriority(PRIO_PROCESS, (id_t)pid, 19);
+}
+
+static int MakeIoIdle(pid_t pid) {
+  return (int)syscall(SYS_ioprio_set, 1, pid, 3 << 13);
+}
+
 // HOW PID
 int Meddle(int argc, char** argv) {
   static const struct {
@@ -50,6 +70,10 @@ int Meddle(int argc, char** argv) {
       {"trace", Trace},
       {"memory", ReadMemory},
       {"descriptor", TakeDescriptor},
+      {"limits", LimitDescriptors},
+      {"policy", MakeIdle},
+      {"priority", MakeNice},
+      {"io-priority", MakeIoIdle},
   };
   if (argc < 2) return 98;
   const int is_child = strcmp(argv[1], "child") == 0;

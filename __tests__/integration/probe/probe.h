@@ -11,6 +11,8 @@ Try CallByName;
 Try OpenForReading, OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
 Try Truncate, ChangeMode, ChangeTimes;
 Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces, Serve;
+Try Truncate, ChangeMode, ChangeTimes, ShowNote, WatchNames;
+Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces;
 Try ShowRights, ShowLandlockAbi, Signal;
 Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
 Try Reap, WithDescriptor, Linger, Meddle;

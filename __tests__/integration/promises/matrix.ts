@@ -33,7 +33,7 @@ const kRows = {
   "see-outside": {
     title: "names, sizes and times outside can't be seen",
     bubblewrap: kept(),
-    landlock: not("paths can be asked for, directories can't be listed"),
+    landlock: not("paths can be asked for; directories can't be listed, but watched (inotify)"),
     firejail: kept(),
     native: not(),
   },

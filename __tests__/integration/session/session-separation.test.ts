@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
-import type { NativeSession } from "../support/package.js";
+import { LocalNativeRunner, type NativeSession } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
 import { eventually } from "../support/processes.js";
 import { run } from "../support/seen.js";
@@ -61,6 +61,25 @@ describeSessions("a command of a session", (maker) => {
       }
     },
   );
+
+  test.each(["limits", "policy", "priority", "io-priority"])(
+    "can't set the %s of any process but its own",
+    async (how) => {
+      const local = new LocalNativeRunner({ shadowDir: workspace });
+      expect(await run(local, ["./probe", "meddle", how, "child"])).toMatchObject({ out: "OK" });
+      expect(await meddle(how, "0"), "itself").toMatchObject({ out: "OK", exitCode: 0 });
+      for (const [whom, pid] of Object.entries(others)) {
+        expect((await meddle(how, pid)).out, `${how}: ${whom}`).toBe("EPERM");
+      }
+      expect(await run(session, "echo still; exit 3")).toMatchObject({ out: "still", exitCode: 3 });
+    },
+  );
+
+  const kOwnPriority = ["nice -n 3", "ionice -c 2 -n 5", "chrt -b 0", "taskset -c 0", "setsid -w"];
+  test.each(kOwnPriority)("may be started by %s", async (tool) => {
+    const { out, err } = await run(session, `${tool} sh -c 'ulimit -n 64; ulimit -n'`);
+    expect({ out, err }).toEqual({ out: "64", err: "" });
+  });
 
   test("sees nothing of another's in /proc but its command line", async () => {
     const look = (pid: string) => `

@@ -49,9 +49,7 @@ int ExecuteCommand(void* argument) {
   if (failure->limit != nullptr) return Fail(failure, StartFailure::Step::kLimits, result);
   result = start.landlock->Enter();
   if (result != 0) return Fail(failure, StartFailure::Step::kLandlock, result);
-  if ((header.flags & kOrderSeccomp) != 0) {
-    result = InstallSeccomp((header.flags & kOrderNoSockets) != 0);
-  }
+  if ((header.flags & kOrderSeccomp) != 0) result = InstallSeccomp(header.flags);
   if (result != 0) return Fail(failure, StartFailure::Step::kSeccomp, result);
   const ExecFailure exec = Exec(start.order->argv, start.order->environment);
   *failure = {StartFailure::Step::kExec, exec.error, nullptr, exec.not_found};

@@ -1,5 +1,6 @@
 // A build tool: writes a seccomp filter of rules.h as rows for an array of sock_filter.
-// Usage: generate base|no-sockets OUTPUT. Whatever can't be expressed exactly fails the build.
+// Usage: generate base|no-sockets|own-process OUTPUT. Whatever can't be expressed exactly fails the
+// build.
 
 #include <linux/filter.h>
 #include <seccomp.h>
@@ -100,6 +101,7 @@ int main(int argc, char** argv) {
   const std::string_view which = argc == 3 ? argv[1] : "";
   if (which == "base") return Main(native_runner::kSeccompRules, argv[2]);
   if (which == "no-sockets") return Main(native_runner::kNoSocketRules, argv[2]);
-  std::fputs("usage: generate base|no-sockets OUTPUT\n", stderr);
+  if (which == "own-process") return Main(native_runner::kOwnProcessRules, argv[2]);
+  std::fputs("usage: generate base|no-sockets|own-process OUTPUT\n", stderr);
   return 2;
 }

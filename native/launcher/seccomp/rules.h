@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -153,12 +154,41 @@ constexpr SeccompRule kSeccompRules[] = {
     {"nfsservctl"},
 };
 
+constexpr SeccompRule NoPair(std::uint64_t type) {
+  constexpr std::uint64_t kTypes = 0xf;  // beside it SOCK_CLOEXEC and SOCK_NONBLOCK may be set
+  return {"socketpair", EACCES, -1, 1, SCMP_CMP_MASKED_EQ, type, kTypes};
+}
+
 // On top of it where the network is denied without a network namespace: no socket can be made that
-// has a name (Landlock sees TCP only, and no UNIX socket's path). socketpair(2) stays.
+// has a name (Landlock sees TCP only, and no UNIX socket's path). Of socketpair(2)'s types only
+// SOCK_STREAM (1) and SOCK_SEQPACKET (5) stay, whose ends know nobody but each other: a datagram
+// end, which SOCK_RAW is too, can be sent from to any socket that has a path.
 constexpr SeccompRule kNoSocketRules[] = {
-    {"socket", EACCES},
+    {"socket", EACCES}, NoPair(0),  NoPair(SOCK_DGRAM), NoPair(SOCK_RAW), NoPair(SOCK_RDM),
+    NoPair(6),          NoPair(7),  NoPair(8),          NoPair(9),        NoPair(10),
+    NoPair(11),         NoPair(12), NoPair(13),         NoPair(14),       NoPair(15),
 };
 
+constexpr SeccompRule Unless(const char* call, int index, std::uint64_t value) {
+  return {call, EPERM, -1, index, SCMP_CMP_NE, value, 0};
+}
+
+// On top of it where commands are to be kept from others of the same user, as the kernel asks for
+// no more than the user to be the same: limits and priorities can be set of the calling process
+// (number 0) only. sched_setaffinity(2) stays: threads set each other's by number, and a process
+// that is moved still gets its share of a processor.
+constexpr SeccompRule kOwnProcessRules[] = {
+    Unless("prlimit64", 0, 0),
+    Unless("sched_setscheduler", 0, 0),
+    Unless("sched_setparam", 0, 0),
+    Unless("sched_setattr", 0, 0),
+    Unless("setpriority", 0, PRIO_PROCESS),
+    Unless("setpriority", 1, 0),
+    Unless("ioprio_set", 0, 1),  // IOPRIO_WHO_PROCESS
+    Unless("ioprio_set", 1, 0),
+};
+
+static_assert(SOCK_STREAM == 1 && SOCK_SEQPACKET == 5);
 static_assert(AF_UNIX == 1 && AF_INET == 2 && AF_INET6 == 10 && AF_NETLINK == 16);
 
 }  // namespace native_runner

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include "launcher/kernel/calls.h"
+#include "protocol/order.h"
 
 namespace native_runner {
 namespace {
@@ -15,6 +16,17 @@ constexpr sock_filter kProgram[] = {
 constexpr sock_filter kNoSocketsProgram[] = {
 #include "launcher/seccomp/no_sockets_program.inc"
 };
+
+constexpr sock_filter kOwnProcessProgram[] = {
+#include "launcher/seccomp/own_process_program.inc"
+};
+
+// Commands of a session see each other and the launchers; one that is confined by Landlock without
+// a pid namespace sees the host's processes.
+bool SeesOthers(std::uint32_t flags) {
+  const bool sees_host = (flags & kOrderScoped) != 0 && (flags & kOrderIsInit) == 0;
+  return (flags & kOrderSession) != 0 || sees_host;
+}
 
 long Install(std::span<const sock_filter> program) {
   const sock_fprog filter{static_cast<unsigned short>(program.size()),
@@ -29,9 +41,11 @@ std::span<const sock_filter> SeccompProgram() {
   return kProgram;
 }
 
-long InstallSeccomp(bool no_sockets) {
-  const long result = Install(kProgram);
-  return result != 0 || !no_sockets ? result : Install(kNoSocketsProgram);
+long InstallSeccomp(std::uint32_t flags) {
+  long result = Install(kProgram);
+  if (result == 0 && (flags & kOrderNoSockets) != 0) result = Install(kNoSocketsProgram);
+  if (result == 0 && SeesOthers(flags)) result = Install(kOwnProcessProgram);
+  return result;
 }
 
 }  // namespace native_runner

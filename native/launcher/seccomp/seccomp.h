@@ -2,6 +2,7 @@
 
 #include <linux/filter.h>
 
+#include <cstdint>
 #include <span>
 
 namespace native_runner {
@@ -9,8 +10,10 @@ namespace native_runner {
 // The filter that seccomp/generate.cpp made of seccomp/rules.h while building.
 std::span<const sock_filter> SeccompProgram();
 
-// Puts it on the calling process for good, and with `no_sockets` the filter that refuses socket(2)
-// on top of it; needs no_new_privs (or CAP_SYS_ADMIN). Returns 0 or -errno.
-long InstallSeccomp(bool no_sockets);
+// Puts it on the calling process for good, and on top of it what these flags of the order ask for:
+// kOrderNoSockets, the filter that refuses sockets; kOrderSession, or kOrderScoped without
+// kOrderIsInit, the one that keeps the caller from setting limits and priorities of others. Needs
+// no_new_privs (or CAP_SYS_ADMIN). Returns 0 or -errno.
+long InstallSeccomp(std::uint32_t flags);
 
 }  // namespace native_runner

@@ -20,6 +20,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "tests/launcher/support/probe_others.h"
+
 namespace {
 
 constexpr int kLifeSeconds = 20;  // should the launcher fail, nothing of a test stays for long
@@ -209,11 +211,15 @@ int main(int argc, char** argv) {
     Linger("main");
   }
   if (is("call") && argc > 2) return Call(argv[2]);
+  if (is("pairs")) return ListPairs();
+  if (is("send") && argc > 3) return SendElsewhere(std::atoi(argv[2]), argv[3]);
+  if (is("set") && argc > 3) return SetOf(argv[2], argv[3]);
   if (is("limit") && argc > 2) return PrintLimit(argv[2]);
   if (is("truncate") && argc > 2) return PrintErrno(truncate(argv[2], 0));
   if (is("burn") && argc > 2) return Burn(std::atoi(argv[2]));
   if (is("touch") && argc > 2) return Touch(static_cast<std::size_t>(std::atoi(argv[2])));
-  std::fputs("usage: probe fds|signals|tree|comets|call|limit|truncate|burn|touch [ARGUMENT]\n",
-             stderr);
+  std::fputs(
+      "usage: probe fds|signals|tree|comets|call|pairs|send|set|limit|truncate|burn|touch ...\n",
+      stderr);
   return 2;
 }
