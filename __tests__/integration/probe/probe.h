@@ -9,10 +9,8 @@ void Die(const char* what);
 
 Try CallByName;
 Try OpenForReading, OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
-Try Truncate, ChangeMode, ChangeTimes;
-Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces, Serve;
 Try Truncate, ChangeMode, ChangeTimes, ShowNote, WatchNames;
-Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces;
+Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces, Serve;
 Try ShowRights, ShowLandlockAbi, Signal;
 Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
 Try Reap, WithDescriptor, Linger, Meddle;
