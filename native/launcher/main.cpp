@@ -52,7 +52,7 @@ int EnterLayersAndRun(MappedOrder& order) {
     control.SendRefused(refusal);
     return 0;
   }
-  if (!PrepareTerminal(control, order.header, &refusal)) {
+  if (!PrepareStreams(control, order.header, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }

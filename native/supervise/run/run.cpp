@@ -34,7 +34,8 @@ Run::Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest req
       request_(std::move(request)),
       listener_(std::move(listener)) {
   if (request_.live) {
-    live_ = std::make_unique<LiveProcess>(*request_.live, listener_.on_chunk, listener_.on_event);
+    live_ = std::make_unique<LiveProcess>(*request_.live, request_.merge_stderr, listener_.on_chunk,
+                                          listener_.on_event);
   }
   out_ = MakeOutput(Stream::kStdout);
   err_ = MakeOutput(Stream::kStderr);
@@ -45,12 +46,14 @@ std::unique_ptr<Output> Run::MakeOutput(Stream stream) {
   const bool is_out = stream == Stream::kStdout;
   const Limits& limits = request_.limits;
   Capture::Chunk on_chunk;
-  if (is_out ? request_.stream_stdout : request_.stream_stderr) {
+  const bool is_merged = request_.merge_stderr;  // then stderr has what a set-up says, no more
+  if (is_out ? request_.stream_stdout : request_.stream_stderr && !is_merged) {
     on_chunk = [this, stream](const std::uint8_t* data, std::size_t size) {
       listener_.on_chunk(stream, data, size);
     };
   }
-  const std::uint64_t most = is_out ? limits.max_stdout_bytes : limits.max_stderr_bytes;
+  const std::uint64_t most =
+      is_out || is_merged ? limits.max_stdout_bytes : limits.max_stderr_bytes;
   return std::make_unique<Capture>(KeepRuleFor(most, limits.keep), std::move(on_chunk));
 }
 
@@ -84,6 +87,7 @@ void Run::Launch(Preparation preparation) {
   }
   if (!preparation.argv.empty()) request_.argv = std::move(preparation.argv);
   if (!preparation.environment.empty()) request_.environment = std::move(preparation.environment);
+  if (request_.merge_stderr) preparation.order.flags |= kOrderMergeStderr;
   if (live_) live_->Complete(&preparation.order);
   const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
                                  request_.environment, preparation.rules);
@@ -259,6 +263,7 @@ void Run::Finish() {
   err_->Finish();
   RunResult result;
   result.outcome = FinalOutcome();
+  if (request_.merge_stderr && !live_) MergeOutputs();
   result.usage = FinalUsage();
   result.out = {out_->Take(), out_->total(), out_->truncated()};
   result.err = {err_->Take(), err_->total(), err_->truncated()};
@@ -274,6 +279,13 @@ void Run::Finish() {
   holds_.reset();
   phase_ = Phase::kDone;
   listener_.on_end(std::move(result));
+}
+
+// What was said before the launcher could merge the two, of a set-up that failed.
+void Run::MergeOutputs() {
+  const Bytes said = err_->Take();
+  out_->Append({reinterpret_cast<const char*>(said.data()), said.size()});
+  err_ = std::make_unique<Capture>(KeepRuleFor(0, Keep::kHead), nullptr);
 }
 
 void Run::FinishWithout(const Error& error) {

@@ -65,6 +65,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void RecordEnforced(std::uint32_t enforced);
   void End(Outcome cause);
   void Finish();
+  void MergeOutputs();
   void FinishWithout(const Error& error);
   Outcome FinalOutcome();
   Usage FinalUsage() const;
