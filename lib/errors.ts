@@ -7,17 +7,21 @@ import type { SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
 
 /** Details of a {@link SandboxError}. */
 export type SandboxErrorOptions = {
+  /** See {@link SandboxErrorCode}. */
   code: SandboxErrorCode;
   /** What the operator can do about it. */
   fix?: string | undefined;
   /** See {@link SandboxError.results}. */
   results?: readonly SandboxedExecResult[] | undefined;
+  /** What led to it, where something was thrown. */
   cause?: unknown;
 };
 
 /** A sandbox can't be had on this host; `code` is stable, `fix` says what to do when that is known. */
 export class SandboxError extends Error {
+  /** Why, for programs; see {@link SandboxErrorCode}. */
   readonly code: SandboxErrorCode;
+  /** What the operator can do about it; undefined where nothing is known. */
   // `declare`: a field that is not there must not be printed as undefined with every error.
   declare readonly fix: string | undefined;
   /** Of `execBatch` whose sandbox was lost: of its first commands, which had ended by then. */

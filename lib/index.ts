@@ -40,6 +40,7 @@ export type {
   SandboxedAuditRecord,
   SandboxedExecResult,
   SandboxProcess,
+  StderrMode,
   TerminalOptions,
   TerminalSize,
   Usage,

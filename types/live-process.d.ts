@@ -1,10 +1,15 @@
 /** The public types of live processes; shipped and re-exported as public.d.ts is. */
 
 import type { Readable, Writable } from "node:stream";
-import type { NativeExecInput, NativeLimits, SandboxedExecResult } from "./public.js";
+import type { NativeExecInput, NativeLimits, SandboxedExecResult, StderrMode } from "./public.js";
 
 /** The size of a terminal, in characters; integers from 1 to 65535. */
-export type TerminalSize = { cols: number; rows: number };
+export type TerminalSize = {
+  /** Characters in a line. */
+  cols: number;
+  /** Lines. */
+  rows: number;
+};
 
 /** A terminal for `spawn`. */
 export type TerminalOptions = TerminalSize & {
@@ -32,6 +37,8 @@ export type NativeSpawnInput = {
    * whether it has one. Default: none, its streams are pipes.
    */
   pty?: TerminalOptions | undefined;
+  /** As {@link NativeExecInput.stderr}; not with `pty`, where there is one stream. */
+  stderr?: StderrMode | undefined;
 };
 
 /** How `waitForPort` waits. */
@@ -60,7 +67,7 @@ export interface SandboxProcess {
    * as the buffers are full. Destroying it says that nobody will: the next write of the command fails.
    */
   readonly stdout: Readable;
-  /** As `stdout`; null with a terminal. */
+  /** As `stdout`; null with a terminal, and where it is merged with `stdout`. */
   readonly stderr: Readable | null;
   /**
    * How it ended, as `exec` has it: outcome, usage and audit, once all its processes are known to be

@@ -8,11 +8,15 @@ import type { Outcome, PoolState, SandboxedAuditRecord } from "./public.js";
 export type PhaseMetrics = {
   /** Runs that came to it. */
   count: number;
+  /** Their mean. */
   meanMs: number;
+  /** The longest. */
   maxMs: number;
   /** Percentiles, to within 1 %; a day at most. */
   p50Ms: number;
+  /** As `p50Ms`. */
   p95Ms: number;
+  /** As `p50Ms`. */
   p99Ms: number;
 };
 
@@ -26,6 +30,7 @@ export type StreamMetrics = {
 
 /** What a runner has done since it was made. Survives `JSON.stringify`. */
 export type RunnerMetrics = {
+  /** Calls of `exec`, `spawn` and the sessions' own, by what became of them. */
   runs: {
     /** Accepted and not yet settled: queued or under way. */
     pending: number;
@@ -40,7 +45,9 @@ export type RunnerMetrics = {
   phases: Record<"queue" | "setup" | "command" | "teardown" | "total", PhaseMetrics>;
   /** Hits are `taken`, misses `missed`. All 0 for runners without standing sandboxes. */
   pool: PoolState;
+  /** What commands wrote. */
   bytes: Record<"stdout" | "stderr", StreamMetrics>;
+  /** Runs that did not end by themselves alone. */
   kills: {
     /** Runs in which processes had to be killed: deadline, abort, or left behind by the command. */
     requested: number;
@@ -55,6 +62,7 @@ export type RunStartMessage = {
   run: number;
   /** Number of the runner, unique in its Node environment. */
   runner: number;
+  /** As in the audit. */
   policyHash: string;
   /** A copy. May hold secrets, if the host puts such on command lines. */
   argv: string[];
@@ -66,14 +74,30 @@ export type RunStartMessage = {
  * Published on `@openagentic/native-runner:run.end`, once for each start, before `exec` settles:
  * with the record of a run that has an outcome, or with the error of one that has none.
  */
-export type RunEndMessage = { run: number; runner: number; policyHash: string } & (
+export type RunEndMessage = {
+  /** As in {@link RunStartMessage}. */
+  run: number;
+  /** As in {@link RunStartMessage}. */
+  runner: number;
+  /** As in the audit. */
+  policyHash: string;
+} & (
   | {
       /** The result's own record, not a copy: not to be changed. */
       audit: SandboxedAuditRecord;
+      /** What the command wrote. */
       bytes: RunnerMetrics["bytes"];
+      /** There is none. */
       error?: undefined;
     }
-  | { audit?: undefined; bytes?: undefined; error: unknown }
+  | {
+      /** There is none. */
+      audit?: undefined;
+      /** Not known. */
+      bytes?: undefined;
+      /** What the call rejects with. */
+      error: unknown;
+    }
 );
 
 /**
@@ -81,4 +105,9 @@ export type RunEndMessage = { run: number; runner: number; policyHash: string } 
  * not what it was when last published. What happens in between, as when an idle pool goes away, shows
  * with the next one.
  */
-export type PoolMessage = { runner: number; pool: PoolState };
+export type PoolMessage = {
+  /** Number of the runner, unique in its Node environment. */
+  runner: number;
+  /** What its standing sandboxes are doing. */
+  pool: PoolState;
+};

@@ -4,6 +4,7 @@ import type { BubblewrapNetworkMode, IsolationMode } from "./public.js";
 
 /** A host directory for a wrapped process. */
 export type ProcessSandboxMount = {
+  /** A directory; there is nothing else yet. */
   kind: "dir";
   /** Names the mount in audits, and chooses the one to start in (`defaultCwdLabel`). */
   label?: string | undefined;
@@ -11,6 +12,7 @@ export type ProcessSandboxMount = {
   hostPath: string;
   /** Where the process finds it; absolute, without "..". */
   guestPath: string;
+  /** Whether the process may write there. */
   mode: "rw" | "ro";
 };
 
@@ -18,6 +20,7 @@ export type ProcessSandboxMount = {
 export type ProcessSandboxCommand = {
   /** A program, looked up inside the sandbox. */
   cmd: string;
+  /** Its arguments, without its name. */
   args: string[];
   /** Passes through: to bwrap, and so to the process. */
   env: Record<string, string>;
@@ -29,14 +32,19 @@ export type ProcessSandboxCommand = {
 
 /** What to start in place of a command. A sandbox may leave `env` and `cwd` out: they stay. */
 export type ProcessSandboxWrappedCommand = {
+  /** The program to start. */
   cmd: string;
+  /** Its arguments, without its name. */
   args: string[];
+  /** Its variables. Default: the command's. */
   env?: Record<string, string> | undefined;
+  /** The directory to start it in. Default: the command's. */
   cwd?: string | undefined;
 };
 
 /** Wraps the command line of a process that the host starts, such as a WASM engine's. */
 export interface ProcessSandbox {
+  /** In audits, such as "bubblewrap". */
   readonly name: string;
   /** Pure: starts nothing, looks nothing up, leaves its argument as it is. */
   wrap(command: ProcessSandboxCommand): ProcessSandboxWrappedCommand;
@@ -67,11 +75,14 @@ export type BubblewrapProcessSandboxOptions = {
 
 /** The record of a wrapped process. Survives `JSON.stringify`. */
 export type SandboxAuditRecord = {
+  /** Tells the record from others. */
   kind: "process-sandbox";
   /** The sandbox's name, such as "bubblewrap". */
   wrapperName: string;
   /** As started, but for host paths that read "<redacted>". */
   wrappedCmd: string;
+  /** Its arguments, redacted as `wrappedCmd`. */
   wrappedArgs: string[];
+  /** What was mounted, without host paths. */
   mounts: { label?: string | undefined; guestPath: string; mode: "rw" | "ro" }[];
 };

@@ -12,6 +12,12 @@ import type { KillProof, RunTiming } from "./run-timing.js";
 /** Which bytes of a stream are kept when it is longer than its limit. */
 export type OutputKeep = "head" | "head+tail";
 
+/**
+ * "separate": standard error has a stream of its own. "merge": what is written to either is in `stdout`,
+ * in the order in which it was written, under the limits of `stdout` and to `onStdout`; `stderr` is empty.
+ */
+export type StderrMode = "separate" | "merge";
+
 /** What one run may use. A limit that is left out is not set, unless a default is named. */
 export type NativeLimits = {
   /** Bytes of standard output to keep, an integer >= 0. Default 1 MiB. What is over is drained and counted. */
@@ -42,8 +48,10 @@ export type NativeExecInput = {
   cwd?: string | undefined;
   /** Variables for the command, on top of what the runner's `envPolicy` lets through. Always passed. */
   env?: Record<string, string> | undefined;
-  /** Standard input, followed by end of file. Default: end of file at once. */
-  stdin?: Uint8Array | undefined;
+  /** Standard input, a string as UTF-8, followed by end of file. Default: end of file at once. */
+  stdin?: Uint8Array | string | undefined;
+  /** Where standard error goes. Default "separate". */
+  stderr?: StderrMode | undefined;
   /** What the run may use. */
   limits?: NativeLimits | undefined;
   /**
@@ -62,22 +70,48 @@ export type NativeExecInput = {
 
 /** How a run ended. The first cause wins. */
 export type Outcome =
-  /** The command ended by itself; `exitCode` is its own. */
-  | { kind: "exited" }
-  /** A signal ended the command; `exitCode` is 128 + its number. */
-  | { kind: "signaled"; signal: string }
-  /** The deadline passed; `exitCode` is 124. */
-  | { kind: "timed-out" }
-  /** `signal` was aborted; `exitCode` is 130. */
-  | { kind: "aborted" }
-  /** There is no such program; `exitCode` is 127. */
-  | { kind: "not-found" }
-  /** The program can't be executed; `exitCode` is 126. */
-  | { kind: "not-executable" }
-  /** The sandbox could not be built and the command never ran; `exitCode` is 125. */
-  | { kind: "setup-failed"; reason: string; fix?: string }
-  /** A resource limit ended the command; `exitCode` is 128 + the signal's number, or 137. */
-  | { kind: "limit-exceeded"; limit: keyof NativeLimits };
+  | {
+      /** The command ended by itself; `exitCode` is its own. */
+      kind: "exited";
+    }
+  | {
+      /** A signal ended the command; `exitCode` is 128 + its number. */
+      kind: "signaled";
+      /** Its name, such as "SIGSEGV". */
+      signal: string;
+    }
+  | {
+      /** The deadline passed; `exitCode` is 124. */
+      kind: "timed-out";
+    }
+  | {
+      /** `signal` was aborted; `exitCode` is 130. */
+      kind: "aborted";
+      /** The signal's own `reason`, as it is; absent where no signal was. Not enumerable. */
+      readonly reason?: unknown;
+    }
+  | {
+      /** There is no such program; `exitCode` is 127. */
+      kind: "not-found";
+    }
+  | {
+      /** The program can't be executed; `exitCode` is 126. */
+      kind: "not-executable";
+    }
+  | {
+      /** The sandbox could not be built and the command never ran; `exitCode` is 125. */
+      kind: "setup-failed";
+      /** What could not be had. */
+      reason: string;
+      /** What the operator can do about it. */
+      fix?: string;
+    }
+  | {
+      /** A resource limit ended the command; `exitCode` is 128 + the signal's number, or 137. */
+      kind: "limit-exceeded";
+      /** Which. */
+      limit: keyof NativeLimits;
+    };
 
 /** What a run used, of the command and all its descendants that were waited for. */
 export type Usage = {
@@ -91,18 +125,23 @@ export type Usage = {
 
 /** The record of one run. Survives `JSON.stringify`. */
 export type NativeAuditRecord = {
+  /** Tells the record from others. */
   kind: "native.exec";
   /** The program that the host started (`bwrapPath` as given; the command itself without a sandbox). */
   cmd: string;
   /** The arguments of `cmd`; for Bubblewrap its options with the real workspace path, "--" and the command. */
   argv: string[];
+  /** The directory in which the command started, as it saw it. */
   cwd?: string | undefined;
   /** Milliseconds from the start of the run to its proven end. */
   durationMs: number;
+  /** Whether the deadline ended it. */
   timedOut: boolean;
   /** Name of the signal that ended the command, such as "SIGKILL"; null when none did. */
   signal?: string | null | undefined;
+  /** Whether more was written to standard output than kept. */
   truncatedStdout: boolean;
+  /** As `truncatedStdout`, of standard error. */
   truncatedStderr: boolean;
   /** "bubblewrap", "landlock", "firejail" or "local"; new. */
   runtime?: string | undefined;
@@ -112,7 +151,9 @@ export type NativeAuditRecord = {
   policyHash?: string | undefined;
   /** New, as all below. */
   outcome?: Outcome["kind"] | undefined;
+  /** What it used. */
   usage?: Usage | undefined;
+  /** Where its time went. */
   timing?: RunTiming | undefined;
   /** Whether the sandbox was made, or at least begun, before the command was known. */
   prewarmed?: boolean | undefined;
@@ -126,54 +167,95 @@ export type NativeExecResult = {
   exitCode: number;
   /** The bytes that were kept. */
   stdout: Uint8Array;
+  /** As `stdout`, of standard error. */
   stderr: Uint8Array;
   /** Whether more was written than kept; an exact fit is not truncated. */
   truncatedStdout: boolean;
+  /** As `truncatedStdout`, of standard error. */
   truncatedStderr: boolean;
   /** New. */
   outcome?: Outcome | undefined;
   /** All bytes that the command wrote, kept or not; new. */
   stdoutBytes?: number | undefined;
+  /** As `stdoutBytes`, of standard error. */
   stderrBytes?: number | undefined;
   /** New. */
   usage?: Usage | undefined;
+  /** Its records; one from this package's runners. */
   audits?: NativeAuditRecord[] | undefined;
+  /** As in {@link SandboxedExecResult}; new. */
+  readonly stdoutText?: string | undefined;
+  /** As in {@link SandboxedExecResult}; new. */
+  readonly stderrText?: string | undefined;
 };
 
 /** The audit record of this package's runners: nothing is missing. */
 export type SandboxedAuditRecord = {
+  /** Tells the record from others. */
   kind: "native.exec";
+  /** The program that the host started: `bwrapPath` as given, or the command itself. */
   cmd: string;
+  /** The arguments of `cmd`; for Bubblewrap its options, "--" and the command. */
   argv: string[];
+  /** The directory in which the command started, as it saw it. */
   cwd?: string;
+  /** Milliseconds from the start of the run to its proven end. */
   durationMs: number;
+  /** Whether the deadline ended it. */
   timedOut: boolean;
+  /** Name of the signal that ended the command, such as "SIGKILL"; null when none did. */
   signal: string | null;
+  /** Whether more was written to standard output than kept. */
   truncatedStdout: boolean;
+  /** As `truncatedStdout`, of standard error. */
   truncatedStderr: boolean;
+  /** "bubblewrap", "landlock", "firejail" or "local". */
   runtime: string;
+  /** The layers that really were in force, such as "seccomp". */
   layers: string[];
+  /** SHA-256 (hex) of the policy's canonical text; equal policies have equal hashes. */
   policyHash: string;
+  /** How the run ended; see {@link Outcome}. */
   outcome: Outcome["kind"];
+  /** What it used. */
   usage: Usage;
+  /** Where its time went. */
   timing: RunTiming;
+  /** Whether the sandbox was made, or at least begun, before the command was known. */
   prewarmed: boolean;
+  /** Whether processes had to be killed, and are known to be gone; null when none had to be. */
   kill: KillProof | null;
 };
 
 /** What this package's runners return: a {@link NativeExecResult} in which nothing is missing. */
 export type SandboxedExecResult = {
+  /** The command's own; see {@link Outcome} for what it is when the command did not end by itself. */
   exitCode: number;
+  /** The bytes of standard output that were kept. */
   stdout: Uint8Array;
+  /** The bytes of standard error that were kept. */
   stderr: Uint8Array;
+  /** Whether more was written to standard output than kept; an exact fit is not truncated. */
   truncatedStdout: boolean;
+  /** As `truncatedStdout`, of standard error. */
   truncatedStderr: boolean;
+  /** How the run ended. */
   outcome: Outcome;
+  /** All bytes that were written to standard output, kept or not. */
   stdoutBytes: number;
+  /** As `stdoutBytes`, of standard error. */
   stderrBytes: number;
+  /** What the run used. */
   usage: Usage;
   /** One record. */
   audits: SandboxedAuditRecord[];
+  /**
+   * `stdout` as UTF-8, U+FFFD for bytes that are none. Decoded when it is read; not enumerable, so that
+   * a clone or a spread copy of the result has none.
+   */
+  readonly stdoutText: string;
+  /** `stderr`, as {@link stdoutText}. */
+  readonly stderrText: string;
 };
 
 /** Anything that runs commands: this package's runners, or a host's own. */

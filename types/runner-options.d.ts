@@ -132,18 +132,27 @@ export type LocalNativeRunnerOptions = RunnerOptions;
 
 /** Options of `buildBubblewrapArgv`. */
 export type BubblewrapArgvOptions = {
+  /** The bwrap program: a name or an absolute path; `cmd` of the result. */
   bwrapPath: string;
+  /** The workspace on the host, mounted at /workspace. */
   shadowDir: string;
+  /** The command and its arguments; the first must not be empty. */
   commandArgv: readonly string[];
   /** As {@link NativeExecInput.cwd}. */
   cwd?: string | undefined;
+  /** "deny": `--unshare-net`. */
   network: BubblewrapNetworkMode;
   /** Default /usr, /bin, /lib, /lib64, /etc. */
   roBinds?: readonly string[] | undefined;
 };
 
 /** A program and its arguments. */
-export type BubblewrapCommand = { cmd: string; args: string[] };
+export type BubblewrapCommand = {
+  /** The program, bwrap. */
+  cmd: string;
+  /** Its options, "--", and the command. */
+  args: string[];
+};
 
 /** What a runner's `explain` tells about a run that it does not start. */
 export type BubblewrapExplanation = BubblewrapCommand & {

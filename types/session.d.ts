@@ -74,6 +74,7 @@ export interface NativeSession extends NativeRunner, AsyncDisposable {
   waitForPort(port: number, options?: WaitForPortOptions): Promise<void>;
   /** The layers in force for each of its commands. */
   readonly layers: readonly string[];
+  /** What its commands have in common. */
   readonly shares: readonly SessionShare[];
   /** False as soon as it is known to have ended. */
   readonly isOpen: boolean;

@@ -60,6 +60,8 @@ export function result(changes: Partial<SandboxedExecResult> = {}): SandboxedExe
     stderrBytes: 0,
     usage: kUsage,
     audits: [kAudit],
+    stdoutText: "",
+    stderrText: "",
     ...changes,
   };
 }

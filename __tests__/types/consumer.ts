@@ -165,6 +165,28 @@ export class Logged extends BubblewrapNativeRunner {
   }
 }
 
+// As those of the package that this one replaces did.
+export class OldLogged extends BubblewrapNativeRunner {
+  override async exec(input: NativeExecInput): Promise<NativeExecResult> {
+    const result = await super.exec(input);
+    return result.usage.peakMemoryBytes > 0 ? result : { ...result, audits: [] };
+  }
+}
+export class NoRunner extends LocalNativeRunner {
+  // @ts-expect-error: no result
+  override async exec(input: NativeExecInput): Promise<string> {
+    return input.argv.join(" ");
+  }
+}
+export const subclasses: NativeRunner[] = [new OldLogged(options), new Logged(options)];
+
+// Read-only paths as the old type had them, and as constants are.
+const mutableBinds: string[] = ["/usr"];
+const readonlyBinds = ["/usr", "/etc"] as const;
+export const bound = [mutableBinds, readonlyBinds].map(
+  (roBinds) => new BubblewrapNativeRunner({ shadowDir: "/w", roBinds }),
+);
+
 const built = buildBubblewrapArgv({
   bwrapPath: runner.bwrapPath,
   shadowDir: runner.shadowDir,
@@ -298,5 +320,6 @@ new BubblewrapNativeRunner({ shadowDir: "/w", network: "some" });
 runner.network = "allow";
 // @ts-expect-error: read-only
 runner.roBinds.push("/root");
-// @ts-expect-error: a string is no Uint8Array
-export const wrongStdin: NativeExecInput = { argv: ["ls"], stdin: "text" };
+export const textInput: NativeExecInput = { argv: ["ls"], stdin: "text", stderr: "merge" };
+// @ts-expect-error: a number is no input
+export const wrongStdin: NativeExecInput = { argv: ["ls"], stdin: 5 };

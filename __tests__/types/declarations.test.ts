@@ -35,10 +35,12 @@ async function compile(compilerOptions: object, ...files: string[]): Promise<str
 }
 
 const kNodeNext = { module: "NodeNext", moduleResolution: "NodeNext" };
+const kNode16 = { module: "Node16", moduleResolution: "Node16" };
 const kBundler = { module: "ESNext", moduleResolution: "Bundler" };
 
 describe.each([
   ["NodeNext", kNodeNext],
+  ["Node16", kNode16],
   ["Bundler", kBundler],
 ])("moduleResolution %s", (_name, resolution) => {
   it.each([

@@ -13,6 +13,7 @@ import { redactor } from "./redact.js";
 export type ApplyProcessSandboxOptions = {
   /** Default: none, the command is started as it is. */
   sandbox?: ProcessSandbox | undefined;
+  /** What the host is about to start. */
   command: ProcessSandboxCommand;
   /**
    * Whether the host paths of the command's mounts read "<redacted>" in the audit, or a list of
@@ -23,6 +24,7 @@ export type ApplyProcessSandboxOptions = {
 
 /** What to start, and the record of it. */
 export type AppliedProcessSandbox = {
+  /** What to start in its place. */
   spawn: ProcessSandboxWrappedCommand & { env: Record<string, string> };
   /** Absent without a sandbox. */
   audit?: SandboxAuditRecord;

@@ -43,6 +43,7 @@ export type SandboxFromEnv = {
   readonly name: RuntimeName;
   /** False for "native". */
   readonly isConfined: boolean;
+  /** Runs shell commands, and makes runners. */
   readonly runtime: Runtime;
   /** A runner for commands; `runtime.runner`. */
   runner(options: RuntimeRunnerOptions): RuntimeRunner;

@@ -1,11 +1,75 @@
 /**
- * Makes a run's result of what the addon reports. The addon calls it once a run: an object literal
+ * Makes a run's result of what the addon reports. The addon calls it once a run: an object made here
  * costs a tenth of what native code pays to set the properties one by one, and a flat one half of what
  * a nested one does. Never throws.
  */
 
 import type { MakeResult } from "../../types/addon.js";
-import type { SandboxedAuditRecord } from "../../types/public.js";
+import type {
+  Outcome,
+  SandboxedAuditRecord,
+  SandboxedExecResult,
+  Usage,
+} from "../../types/public.js";
+
+const kDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Its texts are its prototype's, so that a result is cloned, compared and printed without them. */
+class RunResult implements SandboxedExecResult {
+  exitCode: number;
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  truncatedStdout: boolean;
+  truncatedStderr: boolean;
+  outcome: Outcome;
+  stdoutBytes: number;
+  stderrBytes: number;
+  usage: Usage;
+  audits: SandboxedAuditRecord[];
+
+  constructor(
+    exitCode: number,
+    stdout: Uint8Array,
+    stderr: Uint8Array,
+    truncatedStdout: boolean,
+    truncatedStderr: boolean,
+    outcome: Outcome,
+    stdoutBytes: number,
+    stderrBytes: number,
+    usage: Usage,
+    audits: SandboxedAuditRecord[],
+  ) {
+    this.exitCode = exitCode;
+    this.stdout = stdout;
+    this.stderr = stderr;
+    this.truncatedStdout = truncatedStdout;
+    this.truncatedStderr = truncatedStderr;
+    this.outcome = outcome;
+    this.stdoutBytes = stdoutBytes;
+    this.stderrBytes = stderrBytes;
+    this.usage = usage;
+    this.audits = audits;
+  }
+
+  get stdoutText(): string {
+    return kDecoder.decode(this.stdout);
+  }
+
+  get stderrText(): string {
+    return kDecoder.decode(this.stderr);
+  }
+}
+
+/** Tells of an aborted run why it was; not enumerable, since a reason may be anything. */
+export function withReason(
+  result: SandboxedExecResult,
+  signal: AbortSignal | undefined,
+): SandboxedExecResult {
+  if (result.outcome.kind === "aborted" && signal?.aborted) {
+    Object.defineProperty(result.outcome, "reason", { value: signal.reason });
+  }
+  return result;
+}
 
 export const makeResult: MakeResult = (
   exitCode,
@@ -56,7 +120,7 @@ export const makeResult: MakeResult = (
     kill,
   };
   if (cwd !== undefined) audit.cwd = cwd;
-  return {
+  return new RunResult(
     exitCode,
     stdout,
     stderr,
@@ -66,6 +130,6 @@ export const makeResult: MakeResult = (
     stdoutBytes,
     stderrBytes,
     usage,
-    audits: [audit],
-  };
+    [audit],
+  );
 };

@@ -64,7 +64,8 @@ export class LiveProcess implements SandboxProcess {
         () => handle.closeOutput(this.id, stream),
       );
     const stdout = output("stdout");
-    const stderr = this.#hasTerminal ? null : output("stderr");
+    const isOne = this.#hasTerminal || request.stderr === "merge";
+    const stderr = isOne ? null : output("stderr");
     let start = () => {};
     const begun = new Promise<void>((resolve) => {
       start = resolve;

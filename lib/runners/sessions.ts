@@ -14,8 +14,6 @@ import { Supervised } from "./supervised.js";
 /** Makes the native session of a runner's options, which it holds, and the session's own. */
 export type MakeSession = (addon: NativeAddon, options: SessionOptions) => SessionHandle;
 
-const kAborted = AbortSignal.abort();
-
 const kBatchOptions: FieldsOf<BatchOptions> = {
   stopOnError: true,
   shell: true,
@@ -27,10 +25,13 @@ const kBatchOptions: FieldsOf<BatchOptions> = {
 const hasFailed = (result: SandboxedExecResult) =>
   result.outcome.kind !== "exited" || result.exitCode !== 0;
 
+/** Why the commands of a batch do not run that stopped on an error. */
+const kStopped = () => new Error("a command of the batch before this one did not exit with 0");
+
 /** One signal for both. `stop` lets go of them. */
 function either(signals: readonly (AbortSignal | undefined)[]) {
   const controller = new AbortController();
-  const stops = signals.map((signal) => onAbort(signal, () => controller.abort()));
+  const stops = signals.map((signal) => onAbort(signal, () => controller.abort(signal?.reason)));
   return { signal: controller.signal, stop: () => stops.forEach((stop) => void stop()) };
 }
 
@@ -106,10 +107,10 @@ export class Sessions {
     await using session = await this.#openOne(rest);
     for (const input of inputs) await session.check(input); // misuse: nothing has run yet
     const results: SandboxedExecResult[] = [];
-    let isOver = false;
+    let over: AbortSignal | undefined; // those that are left do not start
     for (const input of inputs) {
       const own = either([input.signal, abort]);
-      const request: NativeExecInput = { ...input, signal: isOver ? kAborted : own.signal };
+      const request: NativeExecInput = { ...input, signal: over ?? own.signal };
       const result = await session
         .exec(request)
         .catch((error: unknown) => {
@@ -117,7 +118,8 @@ export class Sessions {
         })
         .finally(own.stop);
       results.push(result);
-      isOver ||= abort?.aborted === true || (stopOnError && hasFailed(result));
+      if (abort?.aborted) over ??= abort;
+      else if (stopOnError && hasFailed(result)) over ??= AbortSignal.abort(kStopped());
     }
     return results;
   }

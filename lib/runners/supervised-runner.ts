@@ -2,6 +2,7 @@ import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
   NativeExecInput,
+  NativeExecResult,
   NativeRunner,
   NativeSpawnInput,
   SandboxedExecResult,
@@ -18,12 +19,20 @@ export abstract class SupervisedRunner implements NativeRunner {
   }
 
   /**
+   * Never called: what a subclass has to return at least, whose own `exec` may promise no more than a
+   * {@link NativeExecResult}.
+   */
+  exec(input: never): Promise<NativeExecResult>;
+  /**
    * Runs one command and resolves with its outcome, whatever happens to it.
    *
    * @throws (rejects) TypeError or RangeError with a Node `code` on misuse; {@link SandboxError}
    * where a sandbox can't exist (not Linux, no binary, no usable bwrap, firejail or Landlock); what a
    * streaming callback threw.
    */
+  exec<Result extends SandboxedExecResult = SandboxedExecResult>(
+    input: NativeExecInput,
+  ): Promise<Result>;
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     return this.#supervised.exec(input);
   }

@@ -21,6 +21,7 @@ import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
 import { Callbacks, checkSignal, onAbort } from "./abort.js";
 import { requestOf, spawnRequestOf } from "./requests.js";
+import { withReason } from "./result.js";
 import { LiveProcess } from "./sandbox-process.js";
 
 function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
@@ -84,8 +85,8 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       const request = spawnRequestOf(input);
       // Told after the call, it would come too late for what starts at once.
       if (signal?.aborted) context.isAborted = true;
-      const live = new LiveProcess(handle, request, context, (run) =>
-        this.meter.follow(run, request, context.policyHash),
+      const live = new LiveProcess(handle, request, context, async (run) =>
+        withReason(await this.meter.follow(run, request, context.policyHash), signal),
       );
       const unsubscribe = onAbort(signal, () => handle.abort(live.id));
       const settled = live.result.finally(() => {
@@ -206,7 +207,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     try {
       const result = await this.meter.follow(run, request, context.policyHash);
       callbacks.rethrow();
-      return result;
+      return withReason(result, signal);
     } finally {
       this.#runs.delete(run.id);
       unsubscribe();

@@ -12,7 +12,10 @@ import { RuntimeUnavailableError } from "./unavailable.js";
 import { warnOnce } from "./warn.js";
 
 /** A runtime and whether it works here. */
-export type RuntimeReport = RuntimeAvailability & { name: RuntimeName };
+export type RuntimeReport = RuntimeAvailability & {
+  /** The runtime. */
+  name: RuntimeName;
+};
 
 function stepOf(name: RuntimeName, found: RuntimeAvailability): RuntimeStep {
   const { available, reason, fix } = found;

@@ -22,6 +22,7 @@ function reasonOf(outcome: Outcome): string {
 export class RuntimeResult {
   /** Bytes that are no UTF-8 are U+FFFD. */
   readonly stdout: string;
+  /** As `stdout`, of standard error. */
   readonly stderr: string;
   /**
    * The shell's exit code: 127 and 126 also where the shell itself could not be started. Null where
@@ -31,8 +32,11 @@ export class RuntimeResult {
   readonly exitCode: number | null;
   /** The command ended by itself, with 0. */
   readonly success: boolean;
+  /** How the command ended. */
   readonly outcome: Outcome;
+  /** Whether more was written to standard output than kept. */
   readonly truncatedStdout: boolean;
+  /** As `truncatedStdout`, of standard error. */
   readonly truncatedStderr: boolean;
   /** One record of the run. */
   readonly audits: SandboxedAuditRecord[];

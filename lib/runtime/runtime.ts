@@ -44,6 +44,7 @@ export type RuntimeRunnerOptions = RunnerOptions & {
 
 /** A runner of this package. */
 export type RuntimeRunner = {
+  /** As a runner's own: resolves with the outcome, rejects on misuse. */
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
   /** What `exec` would do with the same input; nothing is started. */
   explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
@@ -59,7 +60,9 @@ export type RuntimeState = "available" | "broken" | "missing";
 
 /** Whether a runtime works here, and how that was found out. */
 export type RuntimeAvailability = WithCause & {
+  /** Whether it works here. */
   available: boolean;
+  /** What is there of it. */
   state: RuntimeState;
   /** Why it is not available. */
   reason?: string;
@@ -73,14 +76,19 @@ export type RuntimeAvailability = WithCause & {
 
 /** One runtime that was looked at when one was chosen. */
 export type RuntimeStep = WithCause & {
+  /** The runtime. */
   name: RuntimeName;
+  /** Whether it works here. */
   available: boolean;
+  /** Why it does not. */
   reason?: string;
+  /** What the operator can do about it. */
   fix?: string;
 };
 
 /** A way to run shell commands under one policy. */
 export interface Runtime {
+  /** Which it is. */
   readonly name: RuntimeName;
   /** What was looked at until this one was chosen; empty where it was not chosen but named. */
   readonly steps: readonly RuntimeStep[];

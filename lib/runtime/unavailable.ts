@@ -10,6 +10,7 @@ function fixOf(steps: readonly RuntimeStep[]): string | undefined {
 
 /** No runtime that was asked for works here; `steps` has why, and what would help, for each. */
 export class RuntimeUnavailableError extends SandboxError {
+  /** The runtimes that were looked at, in order. */
   readonly steps: readonly RuntimeStep[];
 
   constructor(what: string, steps: readonly RuntimeStep[]) {

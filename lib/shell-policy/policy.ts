@@ -7,8 +7,10 @@ import { invalidType } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { kShellBlockRules, type ShellBlockRule } from "./verdict.js";
 
+/** What is done about a command that is not on the allow list; see {@link ShellPolicy}. */
 export type ShellAllowlistMode = "off" | "warn" | "strict";
 
+/** What the shell lists refuse. All may be left out. */
 export type ShellPolicy = {
   /**
    * Commands that may run, each by its name or its path. A name also stands for that program in a

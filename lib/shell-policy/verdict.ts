@@ -15,6 +15,7 @@ export const kShellBlockRules = [
   "kernel-module",
 ] as const;
 
+/** A class of the block list. */
 export type ShellBlockRule = (typeof kShellBlockRules)[number];
 
 /** What can't be judged, so it is refused whatever the mode. */
@@ -39,6 +40,7 @@ export type ShellAllowlistRule =
 
 /** One thing found in a command. */
 export type ShellFinding = {
+  /** Which rule found it. */
   rule: ShellBlockRule | ShellRefusal | ShellAllowlistRule;
   /** A sentence for the one who wrote the command. */
   reason: string;
@@ -50,8 +52,10 @@ export type ShellFinding = {
 
 /** `blocked` is there exactly when `allowed` is false. */
 export type ShellVerdict = {
+  /** Whether the lists let the command pass. */
   allowed: boolean;
   /** What `warn` mode let pass; at most one for each rule and word. */
   warnings: ShellFinding[];
+  /** The first thing that they refuse. */
   blocked?: ShellFinding;
 };

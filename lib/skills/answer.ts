@@ -29,24 +29,38 @@ const kAnswer = v.variant("success", [
 ]);
 
 type Measurements = {
+  /** Units of fuel, where the engine tells. */
   fuel_consumed?: number | undefined;
+  /** Bytes of linear memory at its end, where the engine tells. */
   memory_peak_bytes?: number | undefined;
+  /** Milliseconds, where the engine tells. */
   duration_ms?: number | undefined;
   /** What the skill wrote to its standard error. */
   stderr?: string | undefined;
 };
 
+type SkillSuccess = Measurements & {
+  /** Whether there is an output. */
+  success: true;
+  /** What the skill gave back. */
+  output: string;
+};
+
 type SkillFailure = Measurements & {
+  /** Whether there is an output. */
   success: false;
+  /** Why there is none, for people. */
   error: string;
+  /** Why there is none, for programs. */
   error_kind?: FailureKind | undefined;
   /** With the kind "limit". */
   limit?: SkillLimitName | undefined;
+  /** The skill's own, where it ended itself. */
   exit_code?: number | undefined;
 };
 
 /** An answer that has been checked. */
-export type SkillAnswer = (Measurements & { success: true; output: string }) | SkillFailure;
+export type SkillAnswer = SkillSuccess | SkillFailure;
 
 function protocolFailure(error: string, stderr?: string): SkillAnswer {
   const rest = stderr === undefined || stderr === "" ? {} : { stderr };

@@ -16,6 +16,7 @@ import { RuntimeUnavailableError } from "../runtime/unavailable.js";
 /** The runtimes that may hold an untrusted skill, the stronger first. */
 export const kSkillRuntimes = ["bubblewrap", "landlock"] as const;
 
+/** A runtime that may hold an untrusted skill. */
 export type SkillRuntimeName = (typeof kSkillRuntimes)[number];
 
 /** How the sandbox is chosen. */

@@ -24,7 +24,12 @@ export function cpuSecondsFor(engine: SkillEngine, request: SkillRequest): numbe
 }
 
 /** What a process of an engine came to. */
-export type EngineRun = { answer: SkillAnswer; result: SandboxedExecResult };
+export type EngineRun = {
+  /** What the skill gave back, or why not. */
+  answer: SkillAnswer;
+  /** The process that it ran in. */
+  result: SandboxedExecResult;
+};
 
 function limitAnswer(limit: "memory" | "time" | "fuel", error: string): SkillAnswer {
   return { success: false, error_kind: "limit", limit, error };

@@ -5,8 +5,11 @@ import type { SandboxedAuditRecord } from "../../types/public.js";
  * system; what it came to where that differs ("os: 2 s of CPU time").
  */
 export type SkillEnforcement = {
+  /** `maxMemoryBytes`. */
   memory: string;
+  /** `maxDurationMs`. */
   time: string;
+  /** `maxOutputBytes`. */
   output: string;
   /** Absent when no fuel limit was set. */
   fuel?: string;
@@ -28,6 +31,7 @@ export type SkillExecutionResult = {
   engine: string;
   /** What stood between the skill and the host: "wasm", and "os:bubblewrap" or "os:landlock". */
   walls: readonly string[];
+  /** Who kept which limit. */
   enforced: SkillEnforcement;
   /** The records of the processes that ran; none for a direct run in a worker. */
   audits: SandboxedAuditRecord[];

@@ -16,8 +16,11 @@ import {
 export type SkillSandboxConfig = {
   /** Absolute. */
   wasmPath: string;
+  /** The skill's standard input. */
   input: string;
+  /** As the skill's own. */
   trustTier: TrustTier;
+  /** What the call may use. */
   resourceLimits: ResolvedSkillLimits;
   /** Host paths that can be read, besides the engine's own: the skill's directory. */
   readablePaths: readonly string[];

@@ -17,8 +17,11 @@ import { isWithin, type SkillSandboxConfig } from "./sandbox-config.js";
 
 /** How `runSandboxed` runs. */
 export type RunSandboxedOptions = ConfinementOptions & {
+  /** Runs the skill. */
   engine: SkillEngine;
+  /** Whether it is a component, as against a command module. Default false. */
   isComponent?: boolean | undefined;
+  /** Ends the run when aborted. */
   signal?: AbortSignal | undefined;
 };
 
@@ -40,7 +43,10 @@ const kOptions: FieldsOf<RunSandboxedOptions> = {
 };
 
 /** What a sandboxed run came to. */
-export type SandboxedSkillRun = EngineRun & { runtime: SkillRuntimeName };
+export type SandboxedSkillRun = EngineRun & {
+  /** The runtime whose sandbox it was. */
+  runtime: SkillRuntimeName;
+};
 
 /** Writable paths and network are no part of what is offered: asked for, they are refused. */
 async function checkConfig(config: SkillSandboxConfig): Promise<string> {

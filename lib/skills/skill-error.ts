@@ -16,20 +16,31 @@ export type SkillErrorCode =
 
 /** Details of a {@link SkillError}. */
 export type SkillErrorDetails = {
+  /** See {@link SkillErrorCode}. */
   code: SkillErrorCode;
+  /** See {@link SkillError.limit}. */
   limit?: SkillLimitName | undefined;
+  /** See {@link SkillError.exitCode}. */
   exitCode?: number | undefined;
+  /** See {@link SkillError.fix}. */
   fix?: string | undefined;
+  /** See {@link SkillError.stderr}. Default "". */
   stderr?: string | undefined;
+  /** See {@link SkillError.memoryPeakBytes}. */
   memoryPeakBytes?: number | undefined;
+  /** See {@link SkillError.engine}. */
   engine?: string | undefined;
+  /** See {@link SkillError.walls}. Default none. */
   walls?: readonly string[] | undefined;
+  /** See {@link SkillError.audits}. Default none. */
   audits?: readonly SandboxedAuditRecord[] | undefined;
+  /** What led to it, where something was thrown. */
   cause?: unknown;
 };
 
 /** A skill did not do its work; `code` is stable. */
 export class SkillError extends Error {
+  /** Why, for programs. */
   readonly code: SkillErrorCode;
   /** The limit that ended it, with ERR_SKILL_LIMIT. */
   readonly limit: SkillLimitName | undefined;
@@ -39,10 +50,13 @@ export class SkillError extends Error {
   readonly fix: string | undefined;
   /** What the skill and its engine wrote to standard error; "" when nothing. */
   readonly stderr: string;
+  /** Bytes of the linear memory at its end, where the engine tells. */
   readonly memoryPeakBytes: number | undefined;
   /** As in a result. */
   readonly engine: string | undefined;
+  /** What stood between the skill and the host, as in a result; empty where it did not start. */
   readonly walls: readonly string[];
+  /** The records of the processes that ran. */
   readonly audits: readonly SandboxedAuditRecord[];
 
   constructor(message: string, details: SkillErrorDetails) {

@@ -24,23 +24,35 @@ export type SkillLimits = {
 
 /** Limits with their defaults filled in. */
 export type ResolvedSkillLimits = {
+  /** Bytes of linear memory. */
   maxMemoryBytes: number;
+  /** Units of fuel; undefined: no limit. */
   maxFuel: number | undefined;
+  /** Milliseconds. */
   maxDurationMs: number;
+  /** Bytes of output. */
   maxOutputBytes: number;
 };
 
 /** What a skill says of itself. */
-export type SkillManifest = { name: string; version?: string | undefined };
+export type SkillManifest = {
+  /** In results and errors; not empty. */
+  name: string;
+  /** For people; nothing is decided by it. */
+  version?: string | undefined;
+};
 
 /** A skill: a WASI preview 1 command module, or a component that exports `execute`. */
 export type Skill = {
+  /** What it says of itself. */
   manifest: SkillManifest;
   /**
    * The .wasm file, a regular one: a module of at most 64 MiB, or a component of at most 16. For an untrusted skill, its directory is all that the sandbox shows of it.
    */
   wasmPath: string;
+  /** Which walls it is run behind. */
   trustTier: TrustTier;
+  /** What one call may use; what is left out has its default. */
   resourceLimits?: SkillLimits | undefined;
 };
 

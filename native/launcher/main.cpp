@@ -55,7 +55,7 @@ int EnterLayersAndRun(MappedOrder& order) {
   LayerSet enforced = landlock.enforced();
   if ((flags & kOrderIsInit) != 0) enforced.Add(Layer::kPidNamespace);
   if (!CheckRequired(order.header.required, enforced, &refusal) ||
-      !PrepareTerminal(control, order.header, &refusal)) {
+      !PrepareStreams(control, order.header, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }

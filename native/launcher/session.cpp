@@ -56,7 +56,7 @@ int RunEntered(void* argument) {
   const long result = kernel::Control(PR_SET_CHILD_SUBREAPER, 1);
   if (result != 0) refusal.Because(Layer::kTreeKillSubreaper, result);
   if (result != 0 || !EnterDirectory(order.cwd, &refusal) ||
-      !PrepareTerminal(control, order.header, &refusal)) {
+      !PrepareStreams(control, order.header, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }

@@ -34,6 +34,9 @@ const char* CheckHeader(const OrderHeader& header, std::size_t size) {
   if (has_terminal && (header.flags & kOrderOwnSession) == 0) {
     return "the order has a terminal without a session";
   }
+  if (has_terminal && (header.flags & kOrderMergeStderr) != 0) {
+    return "the order merges the streams of a terminal";
+  }
   if (has_terminal != (header.terminal_columns != 0) ||
       has_terminal != (header.terminal_rows != 0)) {
     return "the order has a terminal without a size, or a size without a terminal";

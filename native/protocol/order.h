@@ -34,13 +34,14 @@ enum OrderFlag : std::uint32_t {
   kOrderOwnMountNamespace = 1u << 9,  // these three are not the host's, whose numbers are given
   kOrderOwnPidNamespace = 1u << 10,
   kOrderOwnNetworkNamespace = 1u << 11,
-  kOrderCheckFiles = 1u << 12,  // the rules of kinds `h`, `s` and `o` hold
-  kOrderSession = 1u << 13,     // run no command: wait for those that the host sends (report.h)
-  kOrderOwnSession = 1u << 14,  // the command leads a session and a process group (setsid(2)), to
-                                // which the host's signals go
-  kOrderTerminal = 1u << 15,    // with it, a terminal of the header's size is its 0, 1 and 2
+  kOrderCheckFiles = 1u << 12,   // the rules of kinds `h`, `s` and `o` hold
+  kOrderSession = 1u << 13,      // run no command: wait for those that the host sends (report.h)
+  kOrderOwnSession = 1u << 14,   // the command leads a session and a process group (setsid(2)), to
+                                 // which the host's signals go
+  kOrderTerminal = 1u << 15,     // with it, a terminal of the header's size is its 0, 1 and 2
+  kOrderMergeStderr = 1u << 16,  // stderr goes where stdout does; not with a terminal
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0xffff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0x1ffff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
 inline constexpr char kRuleRead = 'r';       // read, list, execute

@@ -80,6 +80,7 @@ export async function outcomeOf(runner: NamedRunner): Promise<string> {
 
 const moduleSettings = {
   nodenext: { module: "nodenext", moduleResolution: "nodenext" },
+  node16: { module: "node16", moduleResolution: "node16" },
   bundler: { module: "esnext", moduleResolution: "bundler" },
 };
 

@@ -31,8 +31,12 @@ for (const [label, makeRunner] of kRunners) {
       const running = run(makeRunner(tempDirectory()), ["sleep", "1000"], {
         signal: controller.signal,
       });
-      controller.abort(new Error("a reason is no matter"));
-      expect(await running).toMatchObject({ exitCode: 130, kind: "aborted" });
+      const reason = new Error("enough");
+      controller.abort(reason);
+      const seen = await running;
+      expect(seen).toMatchObject({ exitCode: 130, kind: "aborted" });
+      const { outcome } = seen.result;
+      expect(outcome.kind === "aborted" && outcome.reason).toBe(reason);
     });
 
     test("in mid-run keeps what was written", async () => {

@@ -26,6 +26,14 @@ for (const [label, makeRunner] of kRunners) {
       expect(result.stdout).toEqual(stdin);
     });
 
+    test("a string is UTF-8, with U+FFFD for half a character", async () => {
+      const { result } = await run(makeRunner(tempDirectory()), ["cat"], {
+        stdin: "a\0ü€😀\ud800",
+      });
+      expect(result.stdout).toEqual(bytes("a\0ü€😀\ufffd"));
+      expect((await run(makeRunner(tempDirectory()), ["cat"], { stdin: "" })).out).toBe("");
+    });
+
     test("16 MiB through cat", async () => {
       const limits = { maxStdoutBytes: kBig.length };
       const { result } = await run(makeRunner(tempDirectory()), ["cat"], { stdin: kBig, limits });

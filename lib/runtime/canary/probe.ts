@@ -9,6 +9,7 @@ export const kProbeNames = [
   "outlive",
 ] as const;
 
+/** An escape that a canary run tries. */
 export type CanaryProbeName = (typeof kProbeNames)[number];
 
 /**
@@ -18,7 +19,15 @@ export type CanaryProbeName = (typeof kProbeNames)[number];
  */
 export type CanaryVerdict = "refused" | "reached" | "granted" | "layer" | "unproved";
 
-export type CanaryProbe = { name: CanaryProbeName; verdict: CanaryVerdict; detail?: string };
+/** One escape that was tried. */
+export type CanaryProbe = {
+  /** Which. */
+  name: CanaryProbeName;
+  /** What became of it. */
+  verdict: CanaryVerdict;
+  /** What was seen, or the layer that rules it out. */
+  detail?: string;
+};
 
 /** For people: what the probe does. */
 export const kProbeTitles: Readonly<Record<CanaryProbeName, string>> = {

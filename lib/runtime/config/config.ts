@@ -78,9 +78,13 @@ export type RuntimeConfig = {
   network: NetworkMode;
   /** Names of layers that must be in force. Default none. */
   required: string[];
+  /** For the Landlock runtime. */
   landlock: LandlockConfig;
+  /** For the Firejail runtime. */
   firejail: FirejailConfig;
+  /** For the Bubblewrap runtime. */
   bubblewrap: BubblewrapConfig;
+  /** The shell lists. */
   security: SecurityConfig;
 };
 
@@ -94,8 +98,12 @@ type Loose<Fields> = {
 export type RuntimeConfigInput = Loose<
   Omit<RuntimeConfig, "landlock" | "firejail" | "bubblewrap" | "security">
 > & {
+  /** For the Landlock runtime. */
   landlock?: Loose<LandlockConfig> | undefined;
+  /** For the Firejail runtime. */
   firejail?: Loose<FirejailConfig> | undefined;
+  /** For the Bubblewrap runtime. */
   bubblewrap?: Loose<BubblewrapConfig> | undefined;
+  /** The shell lists. */
   security?: Loose<SecurityConfig> | undefined;
 };

@@ -11,6 +11,7 @@ import { wasmtime } from "./wasmtime.js";
 /** Engines by name, in the order of preference after the built-in one. */
 export const kEngineNames = ["node", "wasmtime", "wasmedge", "wasmer", "iwasm"] as const;
 
+/** An engine by its name. */
 export type SkillEngineName = (typeof kEngineNames)[number];
 
 /** What an executor has to choose from. */

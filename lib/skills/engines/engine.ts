@@ -22,9 +22,13 @@ export type EngineEnforcement = {
 export type SkillRequest = {
   /** A real path. */
   wasmPath: string;
+  /** The skill's standard input. */
   input: string;
+  /** Which walls it is run behind. */
   trustTier: TrustTier;
+  /** What it may use. */
   limits: ResolvedSkillLimits;
+  /** Whether it is a component, as against a command module. */
   isComponent: boolean;
 };
 
@@ -32,6 +36,7 @@ export type SkillRequest = {
 export type EngineCommand = {
   /** An absolute path and its arguments. */
   argv: string[];
+  /** Its standard input. */
   stdin: Uint8Array;
   /** Variables for the process. Default none. */
   env?: Record<string, string>;
@@ -48,7 +53,9 @@ export type EngineEnd = SandboxedExecResult;
 
 /** One WASM engine. */
 export interface SkillEngine {
+  /** In results and errors. */
   readonly name: string;
+  /** What it keeps a skill to by itself. */
   readonly enforces: EngineEnforcement;
   /**
    * The process for one call. `run` runs another one before it, under the same walls, where a skill

@@ -155,14 +155,18 @@ std::optional<Napi::Function> Fields::Function(const char* key) {
   return std::nullopt;
 }
 
-std::optional<std::vector<std::uint8_t>> Fields::Bytes(const char* key) {
+std::optional<std::vector<std::uint8_t>> Fields::BytesOrText(const char* key) {
   const auto value = Value(key);
   if (!value) return std::nullopt;
   if (value->IsTypedArray() && value->As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array) {
     const auto bytes = value->As<Napi::Uint8Array>();
     return std::vector<std::uint8_t>(bytes.Data(), bytes.Data() + bytes.ByteLength());
   }
-  Fail(key, ErrorCode::kInvalidType, "a Uint8Array", *value);
+  if (value->IsString()) {
+    const std::string text = value->As<Napi::String>();
+    return std::vector<std::uint8_t>(text.begin(), text.end());
+  }
+  Fail(key, ErrorCode::kInvalidType, "a Uint8Array or a string", *value);
   return std::nullopt;
 }
 

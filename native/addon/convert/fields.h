@@ -47,7 +47,8 @@ class Fields {
   std::optional<bool> Boolean(const char* key);
   std::optional<std::vector<std::string>> Strings(const char* key);
   std::optional<std::vector<Variable>> Variables(const char* key);
-  std::optional<std::vector<std::uint8_t>> Bytes(const char* key);
+  // A Uint8Array, or a string as UTF-8.
+  std::optional<std::vector<std::uint8_t>> BytesOrText(const char* key);
   std::optional<Napi::Function> Function(const char* key);
   std::optional<Napi::Value> Value(const char* key);
 

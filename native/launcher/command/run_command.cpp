@@ -58,7 +58,11 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
   control.SendLast(report);
 }
 
-bool PrepareTerminal(const Control& control, const OrderHeader& header, Refusal* refusal) {
+bool PrepareStreams(const Control& control, const OrderHeader& header, Refusal* refusal) {
+  if ((header.flags & kOrderMergeStderr) != 0) {
+    const long result = kernel::Duplicate(STDOUT_FILENO, STDERR_FILENO);
+    return result >= 0 || refusal->Because("cannot merge stderr with stdout", result);
+  }
   return (header.flags & kOrderTerminal) == 0 || OpenTerminal(control, header, refusal);
 }
 

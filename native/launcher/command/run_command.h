@@ -6,8 +6,9 @@
 
 namespace native_runner {
 
-// Makes the command's terminal, if the order wants one. Before kReady.
-bool PrepareTerminal(const Control& control, const OrderHeader& header, Refusal* refusal);
+// Makes the command's terminal, or puts stdout in the place of stderr, which is then ours too: what
+// is said of a command that can't be started goes there. If the order wants one. Before kReady.
+bool PrepareStreams(const Control& control, const OrderHeader& header, Refusal* refusal);
 
 // Runs the order's command as a child of ours until it has ended, or the host wants an end or is
 // gone; ends what is left of its tree, and reports. After all checks, and after kReady.

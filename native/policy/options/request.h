@@ -25,6 +25,7 @@ struct ExecRequest {
   Limits limits;
   bool stream_stdout = false;
   bool stream_stderr = false;
+  bool merge_stderr = false;   // stderr goes where stdout does; not with a terminal
   bool is_aborted = false;     // before it began: it is not to start
   bool opens_session = false;  // what is asked for is the sandbox of a session
   bool plan_only = false;      // explain: decide everything, start nothing

@@ -4,8 +4,10 @@
 
 namespace native_runner {
 
-LiveProcess::LiveProcess(const LiveRequest& request, Chunk on_chunk, Event on_event)
+LiveProcess::LiveProcess(const LiveRequest& request, bool merges_stderr, Chunk on_chunk,
+                         Event on_event)
     : size_(request.terminal),
+      has_stderr_(!request.terminal && !merges_stderr),
       on_chunk_(std::move(on_chunk)),
       on_event_(std::move(on_event)),
       input_([this](bool taken) {
@@ -13,7 +15,7 @@ LiveProcess::LiveProcess(const LiveRequest& request, Chunk on_chunk, Event on_ev
       }) {}
 
 std::unique_ptr<Output> LiveProcess::MakeOutput(Stream stream) {
-  const bool is_set_up = has_terminal() && stream == Stream::kStderr;
+  const bool is_set_up = !has_stderr_ && stream == Stream::kStderr;
   const Stream as = is_set_up ? Stream::kStdout : stream;
   const auto on_chunk = [this, as](const std::uint8_t* data, std::size_t size) {
     on_chunk_(as, data, size);

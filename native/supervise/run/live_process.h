@@ -22,10 +22,10 @@ class LiveProcess {
   using Chunk = std::function<void(Stream, const std::uint8_t*, std::size_t)>;
   using Event = std::function<void(LiveEvent)>;
 
-  LiveProcess(const LiveRequest& request, Chunk on_chunk, Event on_event);
+  LiveProcess(const LiveRequest& request, bool merges_stderr, Chunk on_chunk, Event on_event);
 
-  // The command's stdout or stderr; once each. Must outlive this. With a terminal stderr is only
-  // what a set-up says, and comes out at the terminal.
+  // The command's stdout or stderr; once each. Must outlive this. With a terminal, or where it is
+  // merged, stderr is only what a set-up says, and comes out with stdout.
   std::unique_ptr<Output> MakeOutput(Stream stream);
 
   bool has_terminal() const { return size_.has_value(); }
@@ -57,6 +57,7 @@ class LiveProcess {
   LiveOutput* OutputOf(Stream stream) const { return stream == Stream::kStdout ? out_ : err_; }
 
   std::optional<TerminalSize> size_;
+  bool has_stderr_;
   Chunk on_chunk_;
   Event on_event_;
   LiveInput input_;

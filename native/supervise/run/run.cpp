@@ -49,6 +49,7 @@ void Run::Launch(Preparation preparation) {
     if (!session->argv.empty()) request_.argv = std::move(session->argv);
     if (!session->environment.empty()) request_.environment = std::move(session->environment);
   }
+  if (request_.merge_stderr) preparation.order.flags |= kOrderMergeStderr;
   if (streams_.live() != nullptr) streams_.live()->Complete(&preparation.order);
   const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
                                  request_.environment, preparation.rules);

@@ -7,7 +7,7 @@ namespace native_runner {
 RunStreams::RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event)
     : request_(request) {
   if (request->live) {
-    live_ = std::make_unique<LiveProcess>(*request->live, on_chunk, std::move(on_event));
+    live_ = std::make_unique<LiveProcess>(*request->live, request->merge_stderr, on_chunk, std::move(on_event));
   }
   out_ = Make(Stream::kStdout, on_chunk);
   err_ = Make(Stream::kStderr, on_chunk);
@@ -18,12 +18,14 @@ std::unique_ptr<Output> RunStreams::Make(Stream stream, const Chunk& on_chunk) {
   const bool is_out = stream == Stream::kStdout;
   const Limits& limits = request_->limits;
   Capture::Chunk chunk;
-  if (is_out ? request_->stream_stdout : request_->stream_stderr) {
+  const bool is_merged = request_->merge_stderr;  // then stderr has what a set-up says, no more
+  if (is_out ? request_->stream_stdout : request_->stream_stderr && !is_merged) {
     chunk = [on_chunk, stream](const std::uint8_t* data, std::size_t size) {
       on_chunk(stream, data, size);
     };
   }
-  const std::uint64_t most = is_out ? limits.max_stdout_bytes : limits.max_stderr_bytes;
+  const std::uint64_t most =
+      is_out || is_merged ? limits.max_stdout_bytes : limits.max_stderr_bytes;
   return std::make_unique<Capture>(KeepRuleFor(most, limits.keep), std::move(chunk));
 }
 
@@ -63,7 +65,15 @@ void RunStreams::Finish() {
   err_->Finish();
 }
 
+// What was said before the launcher could merge the two, of a set-up that failed.
+void RunStreams::Merge() {
+  const Bytes said = err_->Take();
+  out_->Append({reinterpret_cast<const char*>(said.data()), said.size()});
+  err_ = std::make_unique<Capture>(KeepRuleFor(0, Keep::kHead), nullptr);
+}
+
 void RunStreams::Take(RunResult* result) {
+  if (request_->merge_stderr && !live_) Merge();
   result->out = {out_->Take(), out_->total(), out_->truncated()};
   result->err = {err_->Take(), err_->total(), err_->truncated()};
 }

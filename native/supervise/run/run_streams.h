@@ -52,6 +52,7 @@ class RunStreams {
 
  private:
   std::unique_ptr<Output> Make(Stream stream, const Chunk& on_chunk);
+  void Merge();
 
   ExecRequest* request_;
   std::unique_ptr<Output> out_;

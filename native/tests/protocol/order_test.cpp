@@ -142,6 +142,8 @@ TEST(DecodeOrder, ATerminalHasASizeAndASession) {
   EXPECT_NE(fault(kBoth, 80, 0).find("size"), std::string::npos);
   EXPECT_NE(fault(kOrderOwnSession, 80, 24).find("size"), std::string::npos);
   EXPECT_NE(fault(0, 0, 24).find("size"), std::string::npos);
+  EXPECT_NE(fault(kBoth | kOrderMergeStderr, 80, 24).find("streams"), std::string::npos);
+  EXPECT_EQ(fault(kOrderOwnSession | kOrderMergeStderr, 0, 0), "");
 }
 
 TEST(DecodeOrder, ChecksTheCountsAgainstTheText) {

@@ -36,6 +36,11 @@ std::vector<Variable> ReadVariables(Fields& input) {
   return named;
 }
 
+// 0: separate, 1: merged with stdout.
+std::optional<std::size_t> ReadStderr(Fields& input) {
+  return input.OneOf("stderr", {"separate", "merge"});
+}
+
 // What the command is given of its surroundings.
 void Complete(Fields& input, ExecRequest& request, const std::vector<Variable>& named,
               const RunContext& context, const InputRules& rules) {
@@ -79,7 +84,8 @@ void SetTerminalName(const std::string& name, const std::vector<Variable>& named
 RunInput ReadExecInput(Fields& input, const RunContext& context, const InputRules& rules) {
   RunInput read = ReadCommand(input, Limits().timeout_ms);
   const std::vector<Variable> named = ReadVariables(input);
-  read.request.stdin_bytes = input.Bytes("stdin").value_or(std::vector<std::uint8_t>());
+  read.request.stdin_bytes = input.BytesOrText("stdin").value_or(std::vector<std::uint8_t>());
+  read.request.merge_stderr = ReadStderr(input) == 1;
   Complete(input, read.request, named, context, rules);
   return read;
 }
@@ -95,6 +101,13 @@ RunInput ReadSpawnInput(Fields& input, const RunContext& context, const InputRul
     terminal_name = ReadTerminalName(pty);
     if (pty.given()) live.terminal = size;
   });
+  const auto error_output = ReadStderr(input);
+  read.request.merge_stderr = error_output == 1;
+  if (live.terminal && error_output) {
+    input.reader().Fail({ErrorCode::kInvalidValue,
+                         "Expected `stderr` to be left out with `pty`: a terminal is one stream",
+                         ""});
+  }
   Complete(input, read.request, named, context, rules);
   if (live.terminal) SetTerminalName(terminal_name, named, read.request.environment);
   return read;
