@@ -19,6 +19,11 @@ describe("inCliWords", () => {
     ["limits.maxProcesses can't be enforced here", "--max-processes can't be enforced here"],
     ["Expected `limits.memoryBytes` to be an integer", "Expected --memory to be an integer"],
     [
+      "Expected `resourceLimits.maxMemoryBytes` to be an integer from 65536",
+      "Expected --memory to be an integer from 65536",
+    ],
+    ["`wasmPath` can't be used: /x: it is no file", "the skill can't be used: /x: it is no file"],
+    [
       "install Bubblewrap (…) or name its absolute path in bwrapPath",
       "install Bubblewrap (…) or name its absolute path with --bwrap",
     ],

@@ -11,7 +11,7 @@ import type { RuntimeName } from "../runtime/names.js";
 import type { Runtime, RuntimeRunner } from "../runtime/runtime.js";
 import type { CliOptions } from "./options.js";
 import { kDefaultRuntime, type Policy, type PolicyOptions, resolvePolicy } from "./policy.js";
-import { complain } from "./terminal.js";
+import { printError } from "./terminal.js";
 
 /** What a command line runs commands with. */
 export type ChosenRunner = {
@@ -54,7 +54,7 @@ export async function chooseRunner(
   host: Variables = process.env,
 ): Promise<ChosenRunner> {
   const policy = await readPolicy(options, host);
-  for (const warning of policy.warnings) complain(`warning: ${warning}`);
+  for (const warning of policy.warnings) printError(`warning: ${warning}`);
   const runtime = await runtimeFor(policy);
   const { layers } = policy.chosenBy === undefined ? { layers: [] } : await runtime.isAvailable();
   const { workspace, envPolicy } = options;

@@ -12,7 +12,7 @@ import { explain } from "./explain/explain.js";
 import { createProgram } from "./program.js";
 import { run } from "./run.js";
 import { runSkill } from "./skill.js";
-import { CliError, complain } from "./terminal.js";
+import { CliError, printError } from "./terminal.js";
 import { packageVersion } from "./version.js";
 import { inCliWords } from "./wording.js";
 
@@ -27,18 +27,18 @@ const kMisuse: ReadonlySet<unknown> = new Set([
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has written already
   if (error instanceof SandboxError) {
-    complain(inCliWords(error.message), error.fix && inCliWords(error.fix));
+    printError(inCliWords(error.message), error.fix && inCliWords(error.fix));
     return 125;
   }
   if (error instanceof CliError) {
-    complain(error.message, error.fix);
+    printError(error.message, error.fix);
     return error.exitCode;
   }
   if (error instanceof Error && kMisuse.has((error as NodeJS.ErrnoException).code)) {
-    complain(inCliWords(error.message));
+    printError(inCliWords(error.message));
     return 2;
   }
-  complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  printError(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return 70; // EX_SOFTWARE, sysexits(3)
 }
 

@@ -15,7 +15,6 @@ import { kDefaultRuntimeBinds } from "../runtime/config/config-schema.js";
 import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
 import {
   kSelectorNames,
-  type RuntimeEnvironment,
   readRuntimeEnvironment,
   type Variables,
   withEnvironment,
@@ -24,7 +23,7 @@ import { unlessDefault } from "../runtime/kinds/default-list.js";
 import type { RuntimeName } from "../runtime/names.js";
 import type { RuntimeSettings } from "../runtime/settings.js";
 import type { CliOptions } from "./options.js";
-import { CliError } from "./terminal.js";
+import { checkApplicable, checkNetwork } from "./policy-checks.js";
 
 /** The options that say something of the policy; undefined where nothing was said. */
 export type PolicyOptions = Partial<
@@ -62,48 +61,6 @@ function withMounts(
   if (defaultRoBinds && roBind.length === 0) return [...list];
   const named = unlessDefault(list, defaults) ?? defaults.filter((path) => existsSync(path));
   return [...new Set([...(defaultRoBinds ? named : []), ...roBind.map((path) => resolve(path))])];
-}
-
-/** Refuses options that the chosen runtime can't honour; "auto" leaves them to the one it takes. */
-function checkApplicable(options: PolicyOptions, runtime: string, chosenBy: string | undefined) {
-  if (runtime === "auto" || runtime === "bubblewrap") return;
-  const refuse = (option: string) => {
-    const chosen = chosenBy === "--runtime" ? `--runtime ${runtime}` : `${runtime} (${chosenBy})`;
-    throw new CliError(`${option} means nothing to ${chosen}`, 2, "leave it out");
-  };
-  if (options.isolation !== undefined) refuse("--isolation");
-  if (options.bwrap !== undefined) refuse("--bwrap");
-  if (runtime === "native" && options.network === "deny") refuse("--network deny");
-  if (runtime === "landlock") return;
-  if (options.roBind !== undefined) refuse("--ro-bind");
-  if (options.defaultRoBinds === false) refuse("--no-default-ro-binds");
-}
-
-/** The variable that denies the network to `runtime`, as "NAME=deny". */
-function denial(said: RuntimeEnvironment, runtime: string): string | undefined {
-  const ofBubblewrap = said.bubblewrap.network;
-  const mayBeBubblewrap = runtime === "auto" || runtime === "bubblewrap";
-  if (mayBeBubblewrap && ofBubblewrap === "deny") return "OPENAGENTIC_BWRAP_NETWORK=deny";
-  if (runtime === "bubblewrap" && ofBubblewrap === "allow") return undefined;
-  return said.network === "deny" ? "OPENAGENTIC_SANDBOX_NETWORK=deny" : undefined;
-}
-
-function checkNetwork(
-  { network, runtime: named }: PolicyOptions,
-  said: RuntimeEnvironment,
-  runtime: string,
-): void {
-  const denied = denial(said, runtime);
-  if (denied === undefined) return;
-  if (network === "allow") {
-    const fix = "leave --network out, or ask the operator to unset the variable";
-    throw new CliError(`--network allow, but the operator set ${denied}`, 2, fix);
-  }
-  if (runtime === "native") {
-    const what = named === "native" ? "--runtime native" : "the native runtime";
-    const fix = "choose a runtime that can, or ask the operator to unset the variable";
-    throw new CliError(`${what} can't deny the network, but the operator set ${denied}`, 2, fix);
-  }
 }
 
 /** The network that a runtime gives under a configuration. */

@@ -1,17 +1,25 @@
 /** The grammar of the command line. Parsing only: what a command does is the caller's. */
 
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 
-import type { EnvironmentPolicy } from "../../types/public.js";
 import { kRuntimeTypes } from "../runtime/names.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
-import { formatDuration, parseDuration } from "./duration.js";
-import { parseEnvironmentPolicy } from "./environment-policy.js";
+import { formatDuration } from "./duration.js";
+import {
+  count,
+  directory,
+  duration,
+  environmentPolicy,
+  file,
+  finiteDuration,
+  path,
+  size,
+  variable,
+} from "./option-values.js";
 import type { CliOptions } from "./options.js";
-import { formatSize, parseSize } from "./size.js";
+import { formatSize } from "./size.js";
 import type { SkillCliOptions } from "./skill.js";
 import { addSkillCommand } from "./skill-command.js";
-import { parseVariable } from "./variable.js";
 
 /** What the commands do. */
 export type Actions = {
@@ -20,24 +28,6 @@ export type Actions = {
   doctor(options: DoctorOptions): Promise<void>;
   runSkill(path: string, options: SkillCliOptions): Promise<void>;
 };
-
-function required<Value>(value: Value | undefined, expected: string): Value {
-  if (value === undefined) throw new InvalidArgumentError(`Expected ${expected}.`);
-  return value;
-}
-
-function duration(text: string): number {
-  return required(parseDuration(text), "a duration above 0 such as 500ms, 30s, 5m, 1h or none");
-}
-
-function finiteDuration(text: string): number {
-  const value = duration(text);
-  return required(Number.isFinite(value) ? value : undefined, "a duration such as 30s or 5m");
-}
-
-function size(text: string): number {
-  return required(parseSize(text), "a size in bytes such as 4096, 64K, 512M or 2G");
-}
 
 /** A JSON string may take seven characters for a byte, and V8 ends at 2^29 of them. */
 const kMaxJsonOutput = 32 * 1024 ** 2;
@@ -49,35 +39,7 @@ function checkTogether(command: Command): void {
   }
 }
 
-function count(text: string): number {
-  return required(/^\d{1,15}$/.test(text) ? Number(text) : undefined, "a whole number");
-}
-
-function variable(text: string, previous: [string, string][] = []): [string, string][] {
-  const parsed = parseVariable(text, process.env);
-  return [...previous, required(parsed, "NAME=VALUE, or the NAME of a variable that is set")];
-}
-
-function path(text: string, previous: string[] = []): string[] {
-  return [...previous, required(text === "" ? undefined : text, "a path")];
-}
-
-function directory(text: string): string {
-  const expected = "a directory; it is empty, as where a variable is not set";
-  return required(text === "" ? undefined : text, expected);
-}
-
-function file(text: string): string {
-  return required(text === "" ? undefined : text, "a path");
-}
-
-function environmentPolicy(text: string): EnvironmentPolicy {
-  const parsed = parseEnvironmentPolicy(text, process.env);
-  if ("policy" in parsed) return parsed.policy;
-  throw new InvalidArgumentError(`Expected ${parsed.expected}.`);
-}
-
-/** The parser's complaint in the form of all others. */
+/** The parser's message in the form of all others. */
 function misuse(text: string, command: string): string {
   const message = text
     .replace(/^error: /, "")

@@ -4,7 +4,7 @@ import { endReason, truncations } from "./reason.js";
 import { resultJson } from "./result-json.js";
 import { SetupLine } from "./setup-line.js";
 import { checkCommand } from "./shell-lists.js";
-import { complain, readStdin, watchOutput } from "./terminal.js";
+import { printError, readStdin, watchOutput } from "./terminal.js";
 import { checkMounts, checkWorkspace } from "./workspace.js";
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -42,9 +42,9 @@ export async function run(command: string[], options: CliOptions): Promise<void>
     process.exitCode ??= result.exitCode;
     if (options.json) process.stdout.write(`${resultJson(result)}\n`);
     if (outputLost) return;
-    for (const reason of truncations(result)) complain(reason.message);
+    for (const reason of truncations(result)) printError(reason.message);
     const reason = endReason(result, options);
-    if (reason) complain(reason.said && !options.json ? undefined : reason.message, reason.fix);
+    if (reason) printError(reason.said && !options.json ? undefined : reason.message, reason.fix);
   } finally {
     for (const name of kSignals) process.removeListener(name, onSignal);
   }

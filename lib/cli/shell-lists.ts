@@ -1,7 +1,7 @@
 import type { SecurityConfig } from "../runtime/config/config.js";
 import { checkAgainstLists } from "../runtime/shell-check.js";
 import { shellQuote } from "./shell-quote.js";
-import { complain } from "./terminal.js";
+import { printError } from "./terminal.js";
 
 /**
  * Holds a command to the shell lists of the configuration, where it has any; what they only warn of
@@ -12,5 +12,5 @@ import { complain } from "./terminal.js";
 export function checkCommand(command: readonly string[], security: SecurityConfig): void {
   if (security.shellAllowlistMode === "off" && security.shellBlocklist.length === 0) return;
   const line = command.map(shellQuote).join(" ");
-  for (const { reason } of checkAgainstLists(line, security)) complain(`warning: ${reason}`);
+  for (const { reason } of checkAgainstLists(line, security)) printError(`warning: ${reason}`);
 }

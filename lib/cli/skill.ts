@@ -8,7 +8,8 @@ import { WasmSkillExecutor } from "../skills/executor.js";
 import type { SkillExecutionResult } from "../skills/result.js";
 import type { Skill, TrustTier } from "../skills/skill.js";
 import { SkillError } from "../skills/skill-error.js";
-import { CliError, complain, readStdin, watchOutput } from "./terminal.js";
+import { CliError, printError, readStdin, watchOutput } from "./terminal.js";
+import { inCliWords } from "./wording.js";
 
 /** As commander hands them over, parsed. */
 export type SkillCliOptions = {
@@ -81,7 +82,7 @@ function show(result: SkillExecutionResult, isJson: boolean | undefined): void {
 function tell(error: SkillError, isJson: boolean | undefined): void {
   if (isJson) process.stdout.write(`${skillErrorJson(error)}\n`);
   else process.stderr.write(error.stderr);
-  complain(`${error.message} (${error.code})`, error.fix);
+  printError(`${inCliWords(error.message)} (${error.code})`, error.fix && inCliWords(error.fix));
   process.exitCode = skillExitCode(error);
 }
 

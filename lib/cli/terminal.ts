@@ -25,7 +25,7 @@ export function watchOutput(lost: () => void): void {
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") {
-      complain(`can't write standard output: ${error.message}`);
+      printError(`can't write standard output: ${error.message}`);
       process.exitCode = 74; // EX_IOERR, sysexits(3)
     }
     lost();
@@ -33,7 +33,7 @@ export function watchOutput(lost: () => void): void {
 }
 
 /** "native-runner: message" on standard error, then "fix: ...", of which either may be missing. */
-export function complain(message: string | undefined, fix?: string | undefined): void {
+export function printError(message: string | undefined, fix?: string | undefined): void {
   if (message) process.stderr.write(`native-runner: ${message}\n`);
   if (fix) process.stderr.write(`fix: ${fix}\n`);
 }

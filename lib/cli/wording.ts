@@ -10,6 +10,10 @@ export const kLimitOptions: Readonly<Record<string, string>> = {
   maxFileBytes: "--max-file",
   maxStdoutBytes: "--max-output",
   maxStderrBytes: "--max-output",
+  maxFuel: "--fuel",
+  maxMemoryBytes: "--memory",
+  maxDurationMs: "--timeout",
+  maxOutputBytes: "--max-output",
 };
 
 /** Whole phrases: a configuration file has some of the same names, and there they are the right ones. */
@@ -29,11 +33,13 @@ const kPhrases: readonly (readonly [RegExp, string])[] = [
   [/^Expected `env\.([^`]*)`/g, "Expected --env $1"],
   [/^Expected `env`/g, "Expected the name of --env"],
   [/^Expected `envPolicy(?:\[\d+\])?`/g, "Expected --env-policy"],
+  [/^`wasmPath` can't be used: /g, "the skill can't be used: "],
+  [/\bleave out strictLimits\b/g, "leave out --strict-limits"],
   [/^`runtimeType` is native/g, "the runtime is native"],
   [/\bisolation `compat`/g, "--isolation compat"],
 ];
 
-const kLimit = /`?\blimits\.(\w+)\b`?/g;
+const kLimit = /`?\b(?:limits|resourceLimits)\.(\w+)\b`?/g;
 
 /** The same message without the names that only code has. */
 export function inCliWords(message: string): string {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { SandboxError } from "../errors.js";
 import { LocalNativeRunner } from "../runners/local.js";
-import { flyCanary } from "./canary/canary.js";
+import { runCanary } from "./canary/canary.js";
 import { whyBroken } from "./canary/verdict.js";
 import { withCause } from "./cause.js";
 import type { RuntimeConfig } from "./config/config.js";
@@ -81,7 +81,7 @@ async function prove(
 ): Promise<RuntimeAvailability> {
   const grants = kind.grants(config);
   if (grants === undefined) return tryNative();
-  const report = await flyCanary(
+  const report = await runCanary(
     (shadowDir) => kind.makeRunner(config, { shadowDir, envPolicy: "clean" }, []),
     (shadowDir) => new LocalNativeRunner({ shadowDir, envPolicy: "clean" }),
     grants,

@@ -7,9 +7,17 @@ import type { NetworkMode } from "../../types/public.js";
 import { invalidValue } from "../errors.js";
 import { suggestion } from "../nearest.js";
 import type { RuntimeConfig } from "./config/config.js";
+import {
+  oneOf,
+  readFlag,
+  readNetwork,
+  readPaths,
+  readText,
+  type Variables,
+} from "./environment-values.js";
 import { kRuntimeTypes, type RuntimeType } from "./names.js";
 
-export type Variables = Readonly<Record<string, string | undefined>>;
+export type { Variables } from "./environment-values.js";
 
 /** What the variables say; a field that is undefined was not set. */
 export type RuntimeEnvironment = {
@@ -53,42 +61,10 @@ const kSelectors = [
 /** The variables that choose a runtime. */
 export const kSelectorNames: readonly string[] = kSelectors.map(({ variable }) => variable);
 
-function read(variables: Variables, name: string): string | undefined {
-  const value = variables[name];
-  return value === "" ? undefined : value;
-}
-
-function oneOf(name: string, value: string, values: readonly string[]): TypeError {
-  const choices = values.join(", ");
-  return invalidValue(`${name}=${value} is not one of ${choices}${suggestion(value, values)}`);
-}
-
-function readFlag(variables: Variables, name: string): boolean {
-  const value = read(variables, name);
-  if (value === undefined || value === "0") return false;
-  if (value === "1") return true;
-  throw oneOf(name, value, ["0", "1"]);
-}
-
-function readNetwork(variables: Variables, name: string): NetworkMode | undefined {
-  const value = read(variables, name);
-  if (value === undefined || value === "allow" || value === "deny") return value;
-  throw oneOf(name, value, ["allow", "deny"]);
-}
-
-function readPaths(variables: Variables, name: string): string[] | undefined {
-  const value = read(variables, name);
-  if (value === undefined) return undefined;
-  const paths = value.split(",").map((path) => path.trim());
-  const named = paths.filter((path) => path !== "");
-  if (named.length > 0 && named.every((path) => path.startsWith("/"))) return named;
-  throw invalidValue(`${name}=${value} is not a comma list of absolute paths`);
-}
-
 function readChoices(variables: Variables, warn: (message: string) => void): Choice[] {
   const choices: Choice[] = [];
   for (const { variable, values, lenient } of kSelectors) {
-    const value = read(variables, variable);
+    const value = readText(variables, variable);
     if (value === undefined) continue;
     const types: Readonly<Record<string, RuntimeType>> = values;
     const type = Object.hasOwn(types, value) ? types[value] : undefined;
@@ -137,7 +113,7 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
     required,
     network: readNetwork(variables, "OPENAGENTIC_SANDBOX_NETWORK"),
     bubblewrap: {
-      bwrapPath: read(variables, "OPENAGENTIC_BWRAP_PATH"),
+      bwrapPath: readText(variables, "OPENAGENTIC_BWRAP_PATH"),
       network: readNetwork(variables, "OPENAGENTIC_BWRAP_NETWORK"),
       roBinds:
         readPaths(variables, "OPENAGENTIC_BWRAP_RO_BINDS") ??

@@ -10,7 +10,7 @@ import {
   type NativeExecInput,
   type RuntimeRunner,
 } from "../../../lib/index.js";
-import { type CanaryReport, flyCanary } from "../../../lib/runtime/canary/canary.js";
+import { type CanaryReport, runCanary } from "../../../lib/runtime/canary/canary.js";
 import { kSurvivorSuffix } from "../../../lib/runtime/canary/script.js";
 import { whyBroken } from "../../../lib/runtime/canary/verdict.js";
 import type { Grants } from "../../../lib/runtime/kinds/kind.js";
@@ -27,12 +27,12 @@ function verdicts(report: CanaryReport): Record<string, string> {
 }
 
 function probesOf(report: CanaryReport) {
-  return report.kind === "flown" ? report.probes : [];
+  return report.kind === "completed" ? report.probes : [];
 }
 
 describeSandboxed("the canary", () => {
   test("gets out of no Bubblewrap", async () => {
-    const report = await flyCanary(bubblewrap, local, kNothing);
+    const report = await runCanary(bubblewrap, local, kNothing);
     expect(Object.values(verdicts(report))).not.toContain("reached");
     expect(verdicts(report)).toMatchObject({
       "read-secret": "refused",
@@ -44,7 +44,7 @@ describeSandboxed("the canary", () => {
   });
 
   test("gets out of what confines nothing, by every way there is a program for", async () => {
-    const report = await flyCanary(local, local, kNothing);
+    const report = await runCanary(local, local, kNothing);
     const found = verdicts(report);
     expect(found).toMatchObject({ "read-secret": "reached", "write-outside": "reached" });
     for (const name of ["reach-tcp", "reach-abstract"]) {
@@ -76,7 +76,7 @@ describeSandboxed("the canary", () => {
       },
     });
     try {
-      const report = await flyCanary(leaky, local, kNothing);
+      const report = await runCanary(leaky, local, kNothing);
       expect(verdicts(report).outlive).toBe("reached");
     } finally {
       for (const mark of marks) endSurvivor(mark);
@@ -84,7 +84,7 @@ describeSandboxed("the canary", () => {
   });
 
   test("is believed only where its control gets through", async () => {
-    const report = await flyCanary(bubblewrap, bubblewrap, kNothing);
+    const report = await runCanary(bubblewrap, bubblewrap, kNothing);
     expect(verdicts(report)).toMatchObject({
       "read-secret": "unproved",
       "write-outside": "unproved",
@@ -95,19 +95,19 @@ describeSandboxed("the canary", () => {
 
   test("does not call what a policy grants an escape", async () => {
     const everything: Grants = { readable: ["/"], writable: ["/"], network: true };
-    const found = verdicts(await flyCanary(local, local, everything));
+    const found = verdicts(await runCanary(local, local, everything));
     expect(Object.values(found)).toEqual(["granted", "granted", "granted", "granted", "refused"]);
   });
 
   test("says why it could not be run", async () => {
     const absent = (shadowDir: string) =>
       new BubblewrapNativeRunner({ shadowDir, roBinds: ["/not/there"] });
-    expect(await flyCanary(absent, local, kNothing)).toMatchObject({
+    expect(await runCanary(absent, local, kNothing)).toMatchObject({
       kind: "failed",
       reason: expect.stringContaining("/not/there"),
     });
     const bare = (shadowDir: string) => new BubblewrapNativeRunner({ shadowDir, roBinds: [] });
-    expect(await flyCanary(bare, local, kNothing)).toMatchObject({
+    expect(await runCanary(bare, local, kNothing)).toMatchObject({
       kind: "failed",
       reason: expect.stringContaining("not-found"),
     });
@@ -123,7 +123,7 @@ describeSandboxed("the canary", () => {
         return bubblewrap(shadowDir).exec(input);
       },
     });
-    expect((await flyCanary(watched, local, kNothing)).kind).toBe("flown");
+    expect((await runCanary(watched, local, kNothing)).kind).toBe("completed");
     expect(seen.filter((path) => existsSync(path))).toEqual([]);
   });
 });

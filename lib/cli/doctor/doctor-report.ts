@@ -1,14 +1,9 @@
 /** What `native-runner doctor` finds out. */
 
-import { mkdtemp, realpath, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 
 import type { NetworkMode } from "../../../types/public.js";
 import { loadAddon } from "../../native.js";
-import { nestingSigns } from "../../project/nesting.js";
-import { nestingFor } from "../../project/project-runner.js";
 import type { RuntimeConfig } from "../../runtime/config/config.js";
 import { ConfiguredRuntime } from "../../runtime/configured-runtime.js";
 import { type HostFacts, readHostFacts } from "../../runtime/diagnosis/facts.js";
@@ -17,6 +12,8 @@ import { kConfiningNames, kRuntimeNames, type RuntimeName } from "../../runtime/
 import type { Runtime, RuntimeAvailability } from "../../runtime/runtime.js";
 import type { RuntimeSettings } from "../../runtime/settings.js";
 import { kDefaultRuntime, networkOf, type Policy } from "../policy.js";
+import { type DoctorNesting, examineNesting } from "./nesting.js";
+import { withFolder } from "./temporary-folder.js";
 
 const kRuns = 10;
 
@@ -25,17 +22,6 @@ export type DoctorRuntime = RuntimeAvailability & {
   name: RuntimeName;
   /** Median of ten runs of `true`, one after the other, in milliseconds. */
   emptyRunMs?: number;
-};
-
-/** What being inside another sandbox comes to. */
-export type DoctorNesting = {
-  nested: boolean;
-  /** What shows it. */
-  signs: string[];
-  /** "private", or the outer sandbox's, read-only ("host"); null where no sandbox can be made. */
-  proc: "private" | "host" | null;
-  reason?: string;
-  fix?: string;
 };
 
 /** What `native-runner run` would use under the same variables, --runtime and --config. */
@@ -70,38 +56,6 @@ function landlockAbi(): number | undefined {
     return loadAddon().landlockAbi();
   } catch {
     return undefined;
-  }
-}
-
-/** @throws (rejects) where no directory can be made, such as a read-only TMPDIR. */
-async function withFolder<Value>(use: (folder: string) => Promise<Value>): Promise<Value> {
-  const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function examineNesting(config: RuntimeConfig): Promise<DoctorNesting> {
-  const signs = nestingSigns();
-  const found = { nested: signs.length > 0, signs };
-  try {
-    const nesting = await withFolder((folder) =>
-      nestingFor({
-        bwrapPath: config.bubblewrap.bwrapPath,
-        folders: [folder],
-        projects: [folder],
-        secrets: [],
-        readOnly: [],
-        network: "deny",
-      }),
-    );
-    if (nesting.possible) return { ...found, proc: nesting.flags.hostProc ? "host" : "private" };
-    const { reason, fix } = nesting;
-    return { ...found, proc: null, reason, ...(fix === undefined ? {} : { fix }) };
-  } catch (error) {
-    return { ...found, proc: null, reason: error instanceof Error ? error.message : String(error) };
   }
 }
 

@@ -10,10 +10,10 @@ import { join } from "node:path";
 import type { SandboxedExecResult } from "../../../types/public.js";
 import type { Grants } from "../kinds/kind.js";
 import type { RuntimeRunner } from "../runtime.js";
+import { type CanaryFixture, makeFixture, type ProbeDirectory } from "./fixture.js";
 import { type Achieved, judge } from "./judge.js";
 import type { CanaryProbe } from "./probe.js";
 import { hasProcess } from "./processes.js";
-import { makeScene, type Place, type Scene } from "./scene.js";
 import {
   type CanaryAnswer,
   kCanaryScript,
@@ -34,21 +34,21 @@ export type MakeRunner = (shadowDir: string) => Pick<RuntimeRunner, "exec">;
 export type CanaryReport =
   /** The command could not be run, or not to its end. */
   | { kind: "failed"; reason: string; fix?: string | undefined; layers: string[] }
-  | { kind: "flown"; probes: CanaryProbe[]; layers: string[] };
+  | { kind: "completed"; probes: CanaryProbe[]; layers: string[] };
 
-type Flight = {
+type CanaryRun = {
   result: SandboxedExecResult;
   answer: CanaryAnswer | undefined;
   /** Places that it wrote into. */
-  wrote: Place[];
+  wrote: ProbeDirectory[];
 };
 
-async function fly(
+async function runOnce(
   runner: Pick<RuntimeRunner, "exec">,
-  scene: Scene,
+  fixture: CanaryFixture,
   tools: readonly string[],
   survivor?: { mark: string; onUp(): void },
-): Promise<Flight> {
+): Promise<CanaryRun> {
   const file = randomUUID();
   const decoder = new TextDecoder();
   let heard = "";
@@ -58,13 +58,13 @@ async function fly(
       "-c",
       kCanaryScript,
       "canary",
-      String(scene.port),
-      scene.abstract,
+      String(fixture.port),
+      fixture.abstract,
       tools.join(" "),
       process.execPath,
       survivor?.mark ?? "",
       file,
-      ...scene.places.map(({ directory }) => directory),
+      ...fixture.directories.map(({ directory }) => directory),
     ],
     env: { PATH: kPath },
     limits: { timeoutMs: kTimeoutMs },
@@ -75,14 +75,14 @@ async function fly(
     },
   });
   const answer = parseAnswer(new TextDecoder().decode(result.stdout));
-  const wrote = scene.places.filter(({ directory }) => existsSync(join(directory, file)));
+  const wrote = fixture.directories.filter(({ directory }) => existsSync(join(directory, file)));
   return { result, answer, wrote };
 }
 
-function achieved({ answer, wrote }: Flight, scene: Scene): Achieved {
-  const got = (said: { answer: string } | undefined) => said?.answer.includes(scene.reply);
-  const { places } = scene;
-  const read = places.filter(({ secret }, index) => answer?.secrets[index] === secret);
+function achieved({ answer, wrote }: CanaryRun, fixture: CanaryFixture): Achieved {
+  const got = (said: { answer: string } | undefined) => said?.answer.includes(fixture.reply);
+  const { directories } = fixture;
+  const read = directories.filter(({ secret }, index) => answer?.secrets[index] === secret);
   return {
     read: read.filter(({ mayRead }) => !mayRead).map(({ directory }) => directory),
     wrote: wrote.filter(({ mayWrite }) => !mayWrite).map(({ directory }) => directory),
@@ -91,7 +91,7 @@ function achieved({ answer, wrote }: Flight, scene: Scene): Achieved {
   };
 }
 
-function failure({ result }: Flight): CanaryReport {
+function failure({ result }: CanaryRun): CanaryReport {
   const { outcome } = result;
   const layers = result.audits[0]?.layers ?? [];
   if (outcome.kind === "setup-failed") {
@@ -104,20 +104,20 @@ function failure({ result }: Flight): CanaryReport {
 }
 
 /** @throws (rejects) what the runners throw where they can't exist on this host. */
-export async function flyCanary(
+export async function runCanary(
   makeRunner: MakeRunner,
   makeControl: MakeRunner,
   grants: Grants,
 ): Promise<CanaryReport> {
-  const scene = await makeScene(grants);
+  const fixture = await makeFixture(grants);
   try {
     const mark = `native-runner-canary-${randomUUID()}`;
     let survivorSeen = false;
-    const confined = await fly(makeRunner(scene.workspace), scene, kSocketTools, {
+    const confined = await runOnce(makeRunner(fixture.workspace), fixture, kSocketTools, {
       mark,
       onUp: () => {
         survivorSeen = hasProcess(mark + kSurvivorSuffix);
-        writeFileSync(join(scene.workspace, "go"), ""); // lets the canary end
+        writeFileSync(join(fixture.workspace, "go"), ""); // lets the canary end
       },
     });
     const survivorLeft = hasProcess(mark + kSurvivorSuffix);
@@ -125,22 +125,24 @@ export async function flyCanary(
     if (answer === undefined) return failure(confined);
 
     const tools = [answer.tcp?.tool, answer.abstract?.tool].filter((tool) => tool !== undefined);
-    const control = await fly(makeControl(scene.workspace), scene, [...new Set(tools)]);
+    const control = await runOnce(makeControl(fixture.workspace), fixture, [...new Set(tools)]);
     const layers = confined.result.audits[0]?.layers ?? [];
     const probes = judge({
       grants,
-      confined: achieved(confined, scene),
-      control: achieved(control, scene),
-      unreadable: scene.places.filter(({ mayRead }) => !mayRead).map(({ directory }) => directory),
-      unwritable: scene.places
+      confined: achieved(confined, fixture),
+      control: achieved(control, fixture),
+      unreadable: fixture.directories
+        .filter(({ mayRead }) => !mayRead)
+        .map(({ directory }) => directory),
+      unwritable: fixture.directories
         .filter(({ mayWrite }) => !mayWrite)
         .map(({ directory }) => directory),
       survivorSeen,
       survivorLeft,
       layers,
     });
-    return { kind: "flown", probes, layers };
+    return { kind: "completed", probes, layers };
   } finally {
-    await scene.close();
+    await fixture.close();
   }
 }

@@ -61,7 +61,6 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void RecordEnforced(LayerSet enforced);
   void End(Outcome cause);
   void Finish();
-  void MergeOutputs();
   void FinishWithout(const Error& error);
   Outcome FinalOutcome();
 

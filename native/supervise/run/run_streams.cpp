@@ -7,7 +7,8 @@ namespace native_runner {
 RunStreams::RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event)
     : request_(request) {
   if (request->live) {
-    live_ = std::make_unique<LiveProcess>(*request->live, request->merge_stderr, on_chunk, std::move(on_event));
+    live_ = std::make_unique<LiveProcess>(*request->live, request->merge_stderr, on_chunk,
+                                          std::move(on_event));
   }
   out_ = Make(Stream::kStdout, on_chunk);
   err_ = Make(Stream::kStderr, on_chunk);

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { Grants } from "../kinds/kind.js";
 
 /** A directory outside of the workspace, with a file "secret" in it. */
-export type Place = {
+export type ProbeDirectory = {
   directory: string;
   /** The secret's line. */
   secret: string;
@@ -19,11 +19,11 @@ export type Place = {
   mayWrite: boolean;
 };
 
-/** One scene serves one canary and its control run. */
-export type Scene = {
+/** One fixture serves one canary and its control run. */
+export type CanaryFixture = {
   workspace: string;
   /** Everywhere that this user can write: what confines one place may forget another. */
-  places: Place[];
+  directories: ProbeDirectory[];
   port: number;
   abstract: string;
   /** What both services answer, in one line. */
@@ -41,10 +41,10 @@ async function realPaths(paths: readonly (string | undefined)[]): Promise<string
   return [...new Set(await Promise.all(real))];
 }
 
-async function makePlaces(grants: Grants): Promise<Place[]> {
+async function makeDirectories(grants: Grants): Promise<ProbeDirectory[]> {
   const readable = await realPaths(grants.readable);
   const writable = await realPaths(grants.writable);
-  const places: Place[] = [];
+  const directories: ProbeDirectory[] = [];
   const runtimeDirectory = process.env.XDG_RUNTIME_DIR;
   const parents = ["/var/tmp", homedir(), tmpdir(), "/dev/shm", "/run", runtimeDirectory];
   for (const parent of await realPaths(parents)) {
@@ -56,10 +56,15 @@ async function makePlaces(grants: Grants): Promise<Place[]> {
     }
     const secret = randomUUID();
     const granted = (list: readonly string[]) => list.some((each) => isWithin(parent, each));
-    places.push({ directory, secret, mayRead: granted(readable), mayWrite: granted(writable) });
+    directories.push({
+      directory,
+      secret,
+      mayRead: granted(readable),
+      mayWrite: granted(writable),
+    });
     await writeFile(join(directory, "secret"), `${secret}\n`, { mode: 0o600 });
   }
-  return places;
+  return directories;
 }
 
 async function listen(at: { host: string; port: number } | { path: string }, reply: string) {
@@ -78,8 +83,8 @@ async function closeServer(server: Server): Promise<void> {
   await once(server, "close");
 }
 
-/** Makes a scene in which the policy's grants leave something to be kept from. */
-export async function makeScene(grants: Grants): Promise<Scene> {
+/** Makes a fixture in which the policy's grants leave something to be kept from. */
+export async function makeFixture(grants: Grants): Promise<CanaryFixture> {
   const cleanUps: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
@@ -90,8 +95,8 @@ export async function makeScene(grants: Grants): Promise<Scene> {
   };
   try {
     const workspace = own(await realpath(await mkdtemp(join(tmpdir(), "native-runner-canary-"))));
-    const places = await makePlaces(grants);
-    for (const { directory } of places) own(directory);
+    const directories = await makeDirectories(grants);
+    for (const { directory } of directories) own(directory);
     const reply = randomUUID();
     const abstract = `native-runner-canary-${randomUUID()}`;
     const tcp = await listen({ host: "127.0.0.1", port: 0 }, reply);
@@ -99,7 +104,7 @@ export async function makeScene(grants: Grants): Promise<Scene> {
     const unix = await listen({ path: `\0${abstract}` }, reply);
     cleanUps.push(() => closeServer(unix));
     const { port } = tcp.address() as AddressInfo;
-    return { workspace, places, port, abstract, reply, close };
+    return { workspace, directories, port, abstract, reply, close };
   } catch (error) {
     await close();
     throw error;
