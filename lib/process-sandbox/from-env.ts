@@ -3,8 +3,7 @@
 import type { ProcessSandbox } from "../../types/process-sandbox.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
-import { withCause } from "../runtime/cause.js";
-import type { RuntimeConfig, RuntimeConfigInput, RuntimeConfigInput } from "../runtime/config/config.js";
+import type { RuntimeConfigInput } from "../runtime/config/config.js";
 import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
 import { readRuntimeEnvironment, type Variables, withEnvironment } from "../runtime/environment.js";

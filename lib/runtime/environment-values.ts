@@ -2,7 +2,7 @@
 
 import type { NetworkMode } from "../../types/public.js";
 import { invalidValue } from "../errors.js";
-import { suggestion } from "./nearest.js";
+import { suggestion } from "../nearest.js";
 
 /** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;

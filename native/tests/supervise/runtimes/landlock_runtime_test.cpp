@@ -55,7 +55,7 @@ TEST_F(LandlockRuntimeTest, OrdersEverythingOfTheLauncherAlone) {
   EXPECT_EQ(made->order.flags, kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderSeccomp |
                                    kOrderDropCapabilities | kOrderNoCapabilities | kOrderMakeInit |
                                    kOrderNoSockets);
-  EXPECT_EQ(made->order.required, 0u);
+  EXPECT_TRUE(made->order.required.IsEmpty());
   EXPECT_TRUE(PlanOf(*made).spawn.inherited.empty());
   EXPECT_FALSE(PlanOf(*made).own_pid_namespace) << "only the launcher can tell";
   EXPECT_TRUE(Has(made->rules, "r" + directory_.path()));
