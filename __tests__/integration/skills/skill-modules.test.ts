@@ -1,6 +1,6 @@
 /** What a module may import, and that a large one does not hold up the host's thread. */
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 
@@ -81,14 +81,22 @@ async function large(bytes: number): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(Buffer.concat([command, section, filling]));
 }
 
-/** The longest time for which `use` kept the thread from anything else, the smallest of three tries. */
+/** Milliseconds that this process' first thread has had a processor: proc_pid_schedstat(5). */
+function processorMs(): number {
+  return Number(readFileSync("/proc/self/schedstat", "utf8").split(" ")[0]) / 1e6;
+}
+
+/**
+ * The longest work that `use` did on this thread without letting anything else happen, of three tries
+ * the shortest. Other processes' load has no part in it.
+ */
 async function longestPause(use: () => Promise<unknown>): Promise<number> {
   const pauses: number[] = [];
   for (let round = 0; round < 3; round += 1) {
-    let last = performance.now();
+    let last = processorMs();
     let longest = 0;
     const look = () => {
-      const now = performance.now();
+      const now = processorMs();
       longest = Math.max(longest, now - last);
       last = now;
     };
@@ -110,7 +118,7 @@ describe("a large verified module", () => {
       const { walls, output } = await executor().execute(verified, "");
       expect({ walls, output }).toEqual({ walls: ["wasm"], output: "" });
     });
-    expect(here).toBeGreaterThan(20); // else there was nothing to hold it up
+    expect(here).toBeGreaterThan(10); // else there was nothing to hold it up
     expect(there).toBeLessThan(here / 2);
   });
 
