@@ -5,8 +5,8 @@
 import { spawn } from "node:child_process";
 import { watch } from "node:fs";
 import path from "node:path";
-import { NativeLoop } from "./lib/native-loop.mjs";
-import { programsOf } from "./lib/native-rooms.mjs";
+import { NativeLoop } from "./dev/native-loop.mjs";
+import { programsOf } from "./dev/native-rooms.mjs";
 import { inRoot, nodeProgram, root } from "./lib/project.mjs";
 import { bootstrap } from "./lib/run.mjs";
 

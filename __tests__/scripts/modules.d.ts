@@ -21,7 +21,7 @@ declare module "*/lib/gtest.mjs" {
   export function runGtest(words: string[], options?: { boundMs?: number }): Promise<Counts>;
 }
 
-declare module "*/lib/native-rooms.mjs" {
+declare module "*/dev/native-rooms.mjs" {
   export function programsOf(file: string): string[] | undefined;
   export function suitesIn(text: string): string[];
   export function suitesNear(file: string): string[];

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
-import { filterOf, programsOf, suitesIn, suitesNear } from "../../scripts/lib/native-rooms.mjs";
+import { filterOf, programsOf, suitesIn, suitesNear } from "../../scripts/dev/native-rooms.mjs";
 import { kRoot } from "../support/compile.js";
 
 it.each([

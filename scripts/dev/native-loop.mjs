@@ -3,8 +3,8 @@
 import { spawn } from "node:child_process";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { buildDirectory, root } from "../lib/project.mjs";
 import { filterOf, programsOf, suitesNear } from "./native-rooms.mjs";
-import { buildDirectory, root } from "./project.mjs";
 
 const kAll = ["policy_tests", "launcher_tests", "supervise_tests", "native_runner", "launcher"];
 const kSettleMs = 50; // an editor writes a file in more than one step

@@ -1,7 +1,7 @@
 // Which C++ tests an edited file below native/ concerns, the nearest first.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { inRoot } from "./project.mjs";
+import { inRoot } from "../lib/project.mjs";
 
 /** What tests a room: its own program first, then those that run it too. */
 const kProgramsOfRoom = {
