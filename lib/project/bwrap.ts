@@ -19,12 +19,16 @@ export type BwrapOptions = {
   bwrapPath?: string | undefined;
   /**
    * Absolute paths that commands can't read, whether the root or a folder shows them. Default: keys,
-   * tokens, cookies and histories below the home directory. A list replaces the default.
+   * tokens, cookies and histories below the home directory. A list replaces the default. Where the
+   * kernel has Landlock, what the host puts into the place of one while a command runs can't be read
+   * either, nor what else it makes beside one until the next command; in a folder it can.
    */
   secrets?: readonly string[] | undefined;
   /**
    * Paths relative to each folder that commands can neither change nor make. Default: what git, a
-   * shell, an editor or a package manager runs by itself. A list replaces the default.
+   * shell, an editor or a package manager runs by itself. A list replaces the default. What begins
+   * with ".git/" is meant of each directory that git keeps the repository in: of all its worktrees,
+   * of submodules, and of a folder that is a bare one.
    */
   readOnly?: readonly string[] | undefined;
   /** Which of the host's variables a command gets. Default "scrub". */
@@ -74,8 +78,9 @@ function checkNetwork(allowNetwork: unknown): boolean {
  * The project and the additional folders are writable at their own paths, but for what runs code by
  * itself. The network is cut unless allowed. Everything else is as with `BubblewrapNativeRunner`.
  *
- * While a command runs, an empty directory stands in a folder for each path of `readOnly` that does
- * not exist, since Linux can only protect what is there; it is gone when `exec` settles.
+ * While a command runs, an empty directory, or within `.git` a small file, stands in a folder for
+ * each path of `readOnly` that does not exist, since Linux can only protect what is there; it is gone
+ * when `exec` settles.
  *
  * @example
  * const bwrap = new Bwrap("/home/me/project");

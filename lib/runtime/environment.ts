@@ -5,7 +5,6 @@
 
 import type { NetworkMode } from "../../types/public.js";
 import { invalidValue } from "../errors.js";
-import { suggestion } from "../nearest.js";
 import type { RuntimeConfig } from "./config/config.js";
 import {
   oneOf,

@@ -240,7 +240,6 @@ void Supervisor::BeginClose() {
   ports_.EndAll();
   for (const Job& job : lanes_.WithdrawAll())
     CancelWaiting(job, true);
-  shared_.programs->Close();
   const auto runs = runs_;  // a copy: ending one may remove it
   for (const auto& [id, run] : runs)
     run->Abort();
@@ -248,6 +247,7 @@ void Supervisor::BeginClose() {
   const auto sessions = sessions_;  // a copy, as above
   for (const auto& [id, session] : sessions)
     session->Close(kShuttingDown);
+  shared_.programs->Close();  // last: who still waits for one knows by now that it is over
   CloseLoopIfDone();
 }
 

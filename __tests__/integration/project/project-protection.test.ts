@@ -72,7 +72,7 @@ describeSandboxed("a project", () => {
 
   test.each(kAttacks)("control: %s works without the protection", async (name, script) => {
     const project = repository();
-    // What only undoes a stand-in needs a directory to be there.
+    // What only undoes a placeholder needs a directory to be there.
     if (script.startsWith("rmdir")) mkdirSync(join(project, ".claude"));
     if (script.includes("mv -T z")) script = script.replace("&& test -d z", "");
     const bwrap = new Bwrap(project, [], false, { readOnly: [] });
@@ -205,7 +205,7 @@ describeSandboxed("a project", () => {
     const project = tempDirectory("left");
     mkdirSync(join(project, ".husky"));
     mkdirSync(join(project, ".vscode"));
-    execFileSync("chmod", ["1755", join(project, ".husky")]); // as a stand-in has it
+    execFileSync("chmod", ["1755", join(project, ".husky")]); // as a placeholder has it
     await new Bwrap(project).exec("true");
     expect(readdirSync(project)).toEqual([".vscode"]); // an empty one of the user's stays
   });

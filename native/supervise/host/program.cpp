@@ -147,11 +147,13 @@ Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(const std::string&
 }
 
 void Programs::Close() {
-  for (const auto& [name, probe] : probes_) {
+  const auto probes = std::exchange(probes_, {});
+  for (const auto& [name, probe] : probes) {
     probe->child->Signal(SIGKILL);
     waitpid(probe->child->pid(), nullptr, 0);  // it was just killed: this does not last
+    for (const Callback& callback : probe->waiting)
+      callback(Error{ErrorCode::kClosed, "the runner was closed", ""});
   }
-  probes_.clear();
 }
 
 void Programs::Answer(const std::string& name) {

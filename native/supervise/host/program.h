@@ -51,7 +51,8 @@ class Programs {
 
   const std::string& search_path() const { return search_path_; }
 
-  // Probes under way are ended and their callbacks dropped.
+  // Probes under way are ended, and who waits for them is called back with kClosed: a session that
+  // waits is there until it hears of it.
   void Close();
 
  private:

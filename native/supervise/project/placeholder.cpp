@@ -121,7 +121,7 @@ Result<std::optional<Placeholder>> Placeholder::Take(int parent, const std::stri
     }
     sched_yield();
   }
-  return Error{ErrorCode::kSetup, "cannot hold a stand-in for " + name, "run the command again"};
+  return Error{ErrorCode::kSetup, "cannot hold a placeholder for " + name, "run the command again"};
 }
 
 Placeholder::~Placeholder() {

@@ -19,9 +19,9 @@ struct ProjectScene {
 };
 
 // Looks at the policy's secrets, besides root's, and at protected paths anew for each run, and
-// makes stand-ins for those that do not exist; with `plan_only` it makes none. kSetup, naming the
-// path, for one that can't be protected: a symbolic link, which could be replaced, or a directory
-// in which nothing can be made.
+// makes placeholders for those that do not exist; with `plan_only` it makes none. kSetup, naming
+// the path, for one that can't be protected: a symbolic link, which could be replaced, or a
+// directory in which nothing can be made.
 Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatures& features,
                                    const std::vector<Workspace>& folders, Secrets secrets,
                                    bool plan_only);

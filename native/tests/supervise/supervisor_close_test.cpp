@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "supervise/session/session_runtime.h"
 #include "tests/supervise/support/pattern.h"
 #include "tests/supervise/support/supervisor_fixture.h"
 
@@ -78,6 +79,21 @@ TEST_F(SupervisorCloseTest, WhileARuntimeIsProbed) {
   for (std::uint64_t run = 1; run <= 2; ++run) {
     EXPECT_EQ(Result(run).outcome.kind, OutcomeKind::kAborted);
   }
+}
+
+TEST_F(SupervisorCloseTest, WhileASessionWaitsForItsProgram) {
+  const std::string stub = workspace_.Write("bwrap", "#!/bin/sh\nexec sleep 60\n", 0755);
+  BubblewrapPolicy policy = SandboxPolicy(workspace_.path());
+  policy.bwrap_path = stub;
+  const auto runtime = std::make_shared<BubblewrapRuntime>(policy);
+  supervisor_->OpenSession(1, std::make_shared<SessionRuntime>(runtime, SessionRule{}));
+  SubmitShell(1, "exit 0");
+  Result(1);  // the session has been begun by now
+  supervisor_->Close();
+  const auto* opened = listener_->WaitOpen(1);
+  ASSERT_TRUE(opened != nullptr && !opened->ok());
+  EXPECT_EQ(opened->error().code, ErrorCode::kClosed);
+  StopSupervisor();
 }
 
 TEST_F(SupervisorCloseTest, WhileAFloodIsRead) {

@@ -8,10 +8,14 @@ export const kEvidence = fileURLToPath(new URL("../../../../build/evidence", imp
 
 const isEvidence = (file) => /\.(jsonl|txt)$/.test(file);
 
-/** Copies it from the run's directory; returns where to. */
+/** Copies it from the run's directory; returns where it is: there, where nothing can be made. */
 export function keepEvidence(directory, parent = kEvidence) {
   const kept = join(parent, basename(directory));
-  mkdirSync(kept, { recursive: true });
+  try {
+    mkdirSync(kept, { recursive: true });
+  } catch {
+    return directory; // another user's checkout
+  }
   cpSync(directory, kept, {
     recursive: true,
     filter: (file) => file === directory || isEvidence(file),

@@ -195,7 +195,7 @@ TEST_F(ProgramsTest, OneThatHangsIsGivenFiveSeconds) {
   EXPECT_EQ(CountChildren(), 0);
 }
 
-TEST_F(ProgramsTest, CloseEndsAProbeAndForgetsWhoWaits) {
+TEST_F(ProgramsTest, CloseEndsAProbeAndTellsWhoWaits) {
   Script("exec sleep 60");
   std::optional<Answer> answer;
   Get(&answer);
@@ -203,7 +203,8 @@ TEST_F(ProgramsTest, CloseEndsAProbeAndForgetsWhoWaits) {
   programs_->Close();
   EXPECT_EQ(CountChildren(), 0);
   EXPECT_TRUE(loop_.RunToEnd(2'000));
-  EXPECT_FALSE(answer);
+  ASSERT_TRUE(answer && !*answer);
+  EXPECT_EQ(answer->error().code, ErrorCode::kClosed);
 }
 
 TEST_F(ProgramsTest, KnowsTheRealOne) {
