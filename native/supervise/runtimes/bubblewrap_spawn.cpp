@@ -73,6 +73,7 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
                                 bool with_proc, Preparation* preparation) {
   SpawnOptions& spawn = preparation->spawn;
   spawn.path = program.exec_path();
+  spawn.makes_mounts = preparation->own_pid_namespace;  // strict isolation
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
   preparation->options = text.options;
   return HandOverLauncher(with_proc, launcher, &spawn);
