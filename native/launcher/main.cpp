@@ -23,8 +23,8 @@ namespace {
 // First of all: no command, of whatever user, may look into us, take our descriptors or write to
 // our executable by way of /proc/1 (CVE-2019-5736).
 void MakeUndumpable() {
-  kernel::Control(PR_SET_DUMPABLE, 0);
-  kernel::Control(PR_SET_NAME, reinterpret_cast<unsigned long>("launcher"));
+  kernel::Prctl(PR_SET_DUMPABLE, 0);
+  kernel::Prctl(PR_SET_NAME, reinterpret_cast<unsigned long>("launcher"));
 }
 
 bool CheckRequired(LayerSet required, LayerSet enforced, Refusal* refusal) {
@@ -78,7 +78,7 @@ int Main() {
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
   const bool makes_init = (order.header.flags & kOrderMakeInit) != 0;
-  return makes_init && RunAsInit(order, EnterLayersAndRun) ? 0 : EnterLayersAndRun(order);
+  return makes_init && RunInPidNamespace(order, EnterLayersAndRun) ? 0 : EnterLayersAndRun(order);
 }
 
 }  // namespace

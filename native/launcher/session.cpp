@@ -20,15 +20,15 @@ namespace {
 constexpr std::size_t kStackBytes = 128 * 1024;  // of which only what is used is ever there
 constexpr pid_t kNoCommand = -1;
 
-struct Entry {
-  CommandPlace place;
+struct CommandStart {
+  CommandDescriptors descriptors;
   const Landlock* landlock = nullptr;
   LayerSet enforced;
 };
 
-// Those that came have numbers above the places: ours are all taken.
-long TakePlace(const CommandPlace& place) {
-  const int* const from = place.descriptors;
+// Those that came have higher numbers: the lower ones are all taken.
+long InstallDescriptors(const CommandDescriptors& descriptors) {
+  const int* const from = descriptors.at;
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
     const long result = kernel::Duplicate(from[1 + number], number);
     if (result < 0) return result;
@@ -37,15 +37,15 @@ long TakePlace(const CommandPlace& place) {
   if (result < 0) return result;
   kernel::SetCloseOnExec(kControlDescriptor);
   // Held here they would keep a pipe open that the command has closed.
-  for (const int descriptor : place.descriptors)
+  for (const int descriptor : descriptors.at)
     kernel::Close(descriptor);
   return 0;
 }
 
-int RunEntered(void* argument) {
-  const Entry& entry = *static_cast<Entry*>(argument);
-  if (const long result = TakePlace(entry.place); result < 0) {
-    RefuseCommand(entry.place.descriptors[0], "cannot place a descriptor", result);
+int RunCommandLauncher(void* argument) {
+  const CommandStart& start = *static_cast<CommandStart*>(argument);
+  if (const long result = InstallDescriptors(start.descriptors); result < 0) {
+    RefuseCommand(start.descriptors.at[0], "cannot place a descriptor", result);
     return 0;
   }
   Control control;
@@ -53,27 +53,27 @@ int RunEntered(void* argument) {
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
   Refusal refusal;
-  const long result = kernel::Control(PR_SET_CHILD_SUBREAPER, 1);
+  const long result = kernel::Prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (result != 0) refusal.Because(Layer::kTreeKillSubreaper, result);
   if (result != 0 || !EnterDirectory(order.cwd, &refusal) ||
       !PrepareStreams(control, order.header, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }
-  if (control.SendReady(entry.enforced)) RunCommand(control, order, *entry.landlock);
+  if (control.SendReady(start.enforced)) RunCommand(control, order, *start.landlock);
   return 0;
 }
 
 // Where no process can be had, the host hears so on the command's own socket.
-void Start(Entry* entry) {
+void StartCommandLauncher(CommandStart* start) {
   alignas(16) static char stack[kStackBytes];  // each child has its own copy
-  const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, RunEntered, entry);
-  if (pid < 0) RefuseCommand(entry->place.descriptors[0], "cannot start a process", pid);
-  for (const int descriptor : entry->place.descriptors)
+  const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, RunCommandLauncher, start);
+  if (pid < 0) RefuseCommand(start->descriptors.at[0], "cannot start a process", pid);
+  for (const int descriptor : start->descriptors.at)
     kernel::Close(descriptor);
 }
 
-void WaitForNews(int child_signal) {
+void WaitForMessageOrChild(int child_signal) {
   pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}};
   kernel::Poll(descriptors, 2, nullptr);
 }
@@ -94,17 +94,17 @@ void ServeSession(const Control& control, const MappedOrder& session, const Land
   const bool is_init = (session.header.flags & kOrderIsInit) != 0;
   Children children(kNoCommand);
   enforced.Remove(Layer::kPidNamespace);
-  Entry entry{{}, &landlock, enforced};
+  CommandStart start{{}, &landlock, enforced};
   for (bool goes_on = children.signal_descriptor() >= 0; goes_on;) {
-    WaitForNews(children.signal_descriptor());
+    WaitForMessageOrChild(children.signal_descriptor());
     children.Reap();
-    switch (control.ReceiveCommand(&entry.place)) {
-      case Control::Told::kNothing:
+    switch (control.ReceiveCommand(&start.descriptors)) {
+      case Control::SessionMessage::kNothing:
         break;
-      case Control::Told::kCommand:
-        Start(&entry);
+      case Control::SessionMessage::kCommand:
+        StartCommandLauncher(&start);
         break;
-      case Control::Told::kEnd:
+      case Control::SessionMessage::kEnd:
         goes_on = false;
     }
   }

@@ -37,9 +37,9 @@ int ExecuteCommand(void* argument) {
   const OrderHeader& header = start.order->header;
   StartFailure* failure = start.failure;
 
-  kernel::BlockOnly(kernel::kNoSignals);
+  kernel::SetSignalMask(kernel::kNoSignals);
   // Without a pid namespace, a launcher that is killed takes at least the command along.
-  if ((header.flags & kOrderIsInit) == 0) kernel::Control(PR_SET_PDEATHSIG, SIGKILL);
+  if ((header.flags & kOrderIsInit) == 0) kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
   long result = 0;
   if ((header.flags & kOrderOwnSession) != 0) {
     result = EnterSession((header.flags & kOrderTerminal) != 0);

@@ -30,7 +30,7 @@ void Watch(const Control& control, pid_t group, Children* children) {
 
 // Lets go of our stdin once the command has it, where the host feeds it for as long as it runs: the
 // host is to hear when the command has closed it.
-void DropInput(const OrderHeader& order) {
+void CloseInput(const OrderHeader& order) {
   const bool is_pipe = (order.flags & (kOrderOwnSession | kOrderTerminal)) == kOrderOwnSession;
   if (is_pipe) kernel::Close(STDIN_FILENO);
 }
@@ -42,7 +42,7 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
   const pid_t command = StartCommand(order, landlock, &failure);
   if (command < 0) return ReportStartFailure(control, order.argv[0], failure);
 
-  DropInput(order.header);
+  CloseInput(order.header);
   Children children(command);
   Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children);
   const bool is_init = (order.header.flags & kOrderIsInit) != 0;

@@ -43,7 +43,7 @@ int OpenPeer(int master, const OrderHeader& header) {
       kernel::DeviceControl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
 }
 
-long PutInPlace(int peer) {
+long InstallStandardStreams(int peer) {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const long result = kernel::Duplicate(peer, number);
     if (result < 0) return result;
@@ -60,7 +60,7 @@ bool OpenTerminal(const Control& control, const OrderHeader& header, Refusal* re
   long result = peer;
   if (peer >= 0) {
     UseUtf8(peer);
-    result = PutInPlace(peer);
+    result = InstallStandardStreams(peer);
     kernel::Close(peer);
   }
   const bool is_sent = result >= 0 && control.SendTerminal(master);

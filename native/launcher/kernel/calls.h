@@ -94,13 +94,13 @@ inline long Write(int fd, const void* bytes, std::size_t size) {
 inline long Size(int fd) {
   return Call(SYS_lseek, fd, 0, SEEK_END);
 }
-inline long Status(int fd, struct stat* status) {
+inline long Stat(int fd, struct stat* status) {
   return Call(SYS_fstat, fd, status);
 }
-inline long Status(const char* path, struct stat* status) {
+inline long Stat(const char* path, struct stat* status) {
   return Call(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
 }
-inline long FileSystem(const char* path, struct statfs* status) {
+inline long StatFs(const char* path, struct statfs* status) {
   return Call(SYS_statfs, path, status);
 }
 inline long Map(std::size_t size, int protection, int flags, int fd) {
@@ -168,7 +168,7 @@ inline int OpenPidfd(pid_t pid) {
 inline long SignalPidfd(int pidfd, int signal) {
   return Call(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0);
 }
-inline void BlockOnly(SignalSet set) {
+inline void SetSignalMask(SignalSet set) {
   Call(SYS_rt_sigprocmask, SIG_SETMASK, &set, nullptr, sizeof set);
 }
 inline void SetDefaultAction(int signal) {
@@ -190,13 +190,13 @@ inline std::uint64_t Now() {
 }
 
 // What a process may do and has done.
-inline long Control(int what, unsigned long value = 0, unsigned long more = 0) {
+inline long Prctl(int what, unsigned long value = 0, unsigned long more = 0) {
   return Call(SYS_prctl, what, value, more, 0, 0);
 }
 inline long SetLimit(int resource, const rlimit64* next, rlimit64* old) {
   return Call(SYS_prlimit64, 0, resource, next, old);
 }
-inline void ChildrensUsage(rusage* usage) {
+inline void GetChildrenUsage(rusage* usage) {
   Call(SYS_getrusage, RUSAGE_CHILDREN, usage);
 }
 

@@ -10,7 +10,7 @@ constexpr int kLastStandardSignal = 31;
 }  // namespace
 
 void PrepareSignals() {
-  kernel::BlockOnly(kernel::kAllSignals);
+  kernel::SetSignalMask(kernel::kAllSignals);
   for (int signal = 1; signal <= kLastStandardSignal; ++signal) {
     kernel::SetDefaultAction(signal);
   }

@@ -18,9 +18,9 @@ struct Sets {
 void DropCapabilities() {
   // Needs CAP_SETPCAP; without it there is nothing that a command with no_new_privs could regain.
   unsigned long capability = 0;
-  while (kernel::Control(PR_CAPBSET_DROP, capability) == 0)
+  while (kernel::Prctl(PR_CAPBSET_DROP, capability) == 0)
     ++capability;
-  kernel::Control(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL);
+  kernel::Prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL);
   Sets none;
   kernel::Call(SYS_capset, &none.header, none.data);
 }

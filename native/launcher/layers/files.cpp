@@ -21,7 +21,7 @@ bool CheckIdentity(const char* rule, Refusal* refusal) {
   if (path == nullptr) return refusal->Because("the order has a rule without a file");
   const bool hidden = *rule == kRuleHidden;
   struct stat status {};
-  const long result = kernel::Status(path, &status);
+  const long result = kernel::Stat(path, &status);
   if (result != 0) {
     if (hidden && (result == -ENOENT || result == -EACCES || result == -ENOTDIR)) return true;
     refusal->text.Add(hidden ? "hidden-files: " : "the workspace is not there: ");
@@ -35,7 +35,7 @@ bool CheckIdentity(const char* rule, Refusal* refusal) {
 
 bool CheckReadOnly(const char* path, Refusal* refusal) {
   struct statfs status {};
-  const long result = kernel::FileSystem(path, &status);
+  const long result = kernel::StatFs(path, &status);
   if (result != 0) {
     return refusal->Because(Layer::kReadOnlyRoot, path, result);
   }

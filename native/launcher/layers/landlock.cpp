@@ -82,7 +82,7 @@ std::uint64_t Allowed(char kind) {
 
 bool IsDirectory(int descriptor) {
   struct stat status {};
-  return kernel::Status(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+  return kernel::Stat(descriptor, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 }  // namespace

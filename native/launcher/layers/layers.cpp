@@ -19,17 +19,17 @@ bool CheckInit(Refusal* refusal) {
 // From here on orphans of the command become our children. The end of the host is seen by end of
 // file on the control socket: a parent-death signal would kill us before we have killed the tree.
 bool BecomeSubreaper(Refusal* refusal) {
-  kernel::Control(PR_SET_PDEATHSIG, 0);
-  const long result = kernel::Control(PR_SET_CHILD_SUBREAPER, 1);
+  kernel::Prctl(PR_SET_PDEATHSIG, 0);
+  const long result = kernel::Prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (result != 0) return refusal->Because(Layer::kTreeKillSubreaper, result);
   if (IsProcOurs()) return true;
   return refusal->Because(Layer::kTreeKillSubreaper, "/proc does not show our processes");
 }
 
 bool SetNoNewPrivs(Refusal* refusal) {
-  const long result = kernel::Control(PR_SET_NO_NEW_PRIVS, 1);
+  const long result = kernel::Prctl(PR_SET_NO_NEW_PRIVS, 1);
   if (result != 0) return refusal->Because(Layer::kNoNewPrivs, result);
-  return kernel::Control(PR_GET_NO_NEW_PRIVS) == 1 ||
+  return kernel::Prctl(PR_GET_NO_NEW_PRIVS) == 1 ||
          refusal->Because(Layer::kNoNewPrivs, "not in force");
 }
 

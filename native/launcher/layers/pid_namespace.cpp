@@ -40,11 +40,11 @@ bool MapSelf(const char* path, long id) {
 // The files of a process that is not dumpable are root's (proc(5)), so for this it is; no command
 // runs yet that could make use of it.
 bool MapUser(const Entry& entry) {
-  kernel::Control(PR_SET_DUMPABLE, 1);
+  kernel::Prctl(PR_SET_DUMPABLE, 1);
   const bool is_mapped = WriteFile("/proc/self/setgroups", "deny", 4) &&
                          MapSelf("/proc/self/gid_map", entry.gid) &&
                          MapSelf("/proc/self/uid_map", entry.uid);
-  kernel::Control(PR_SET_DUMPABLE, 0);
+  kernel::Prctl(PR_SET_DUMPABLE, 0);
   return is_mapped;
 }
 
@@ -58,7 +58,7 @@ void MountOwnProc() {
 
 int Enter(void* argument) {
   const Entry& entry = *static_cast<Entry*>(argument);
-  kernel::Control(PR_SET_PDEATHSIG, SIGKILL);
+  kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (entry.maps_user && !MapUser(entry)) return kNotMapped;
   if (entry.is_session) MountOwnProc();
   entry.order->header.flags |= kOrderIsInit;
@@ -67,7 +67,7 @@ int Enter(void* argument) {
 
 }  // namespace
 
-bool RunAsInit(MappedOrder& order, int (*inside)(MappedOrder&)) {
+bool RunInPidNamespace(MappedOrder& order, int (*inside)(MappedOrder&)) {
   alignas(16) static char stack[kStackBytes];
   const bool is_session = (order.header.flags & kOrderSession) != 0;
   Entry entry{
@@ -76,7 +76,7 @@ bool RunAsInit(MappedOrder& order, int (*inside)(MappedOrder&)) {
   unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | SIGCHLD;
   if (is_session) flags |= CLONE_NEWNS;
   if (entry.maps_user) flags |= CLONE_NEWUSER;
-  // What `inside` closes (DropInput) is not to stay open here.
+  // What `inside` closes (CloseInput) is not to stay open here.
   if ((order.header.flags & kOrderOwnSession) != 0) flags |= CLONE_FILES;
   const long pid = kernel::Clone(flags, stack + sizeof stack, Enter, &entry);
   if (pid < 0) return false;

@@ -8,6 +8,6 @@ namespace native_runner {
 // the kernel's work. Uid 0 needs nothing else; anyone else gets a user namespace with it, in which
 // the user stays who he is. Returns true when that was done, `inside` has ended and all is over;
 // false when no such namespace may be made here, and nothing was done.
-bool RunAsInit(MappedOrder& order, int (*inside)(MappedOrder&));
+bool RunInPidNamespace(MappedOrder& order, int (*inside)(MappedOrder&));
 
 }  // namespace native_runner

@@ -56,7 +56,7 @@ long Receive(char* kind, ReceivedOrder* order, int flags) {
 
 // A message that is left unread at our end (a kill that crossed with it, an order that is refused)
 // would turn the host's next read into ECONNRESET, ahead of this report.
-void SayLast(const Report& report, int socket) {
+void SendLastReport(const Report& report, int socket) {
   kernel::Shutdown(socket, SHUT_RD);
   char unread = 0;
   while (kernel::Receive(socket, &unread, 1, MSG_DONTWAIT) > 0) {
@@ -74,26 +74,26 @@ Report ReportOf(const Refusal& refusal) {
 }
 
 // False: fewer came than a command needs.
-bool TakeDescriptors(const msghdr& message, CommandPlace* place) {
+bool TakeDescriptors(const msghdr& message, CommandDescriptors* descriptors) {
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
-      header->cmsg_len != CMSG_LEN(sizeof place->descriptors)) {
+      header->cmsg_len != CMSG_LEN(sizeof descriptors->at)) {
     return false;
   }
-  std::memcpy(place->descriptors, CMSG_DATA(header), sizeof place->descriptors);
+  std::memcpy(descriptors->at, CMSG_DATA(header), sizeof descriptors->at);
   return true;
 }
 
-// Where a descriptor belongs that comes before the order; -1: no kind of message has one.
-int PlaceOf(char kind) {
+// The number of a descriptor that comes before the order; -1: no kind of message has one.
+int NumberFor(char kind) {
   if (kind == kInputMessage) return STDIN_FILENO;
   return kind == kStateMessage ? kStateDescriptor : -1;
 }
 
-// `descriptor` may be the place already; it is closed otherwise.
-bool Move(int descriptor, int place) {
-  if (descriptor == place) return kernel::KeepOnExec(descriptor) == 0;
-  const bool is_placed = kernel::Duplicate(descriptor, place) >= 0;
+// `descriptor` may have the number already; it is closed otherwise.
+bool MoveTo(int descriptor, int number) {
+  if (descriptor == number) return kernel::KeepOnExec(descriptor) == 0;
+  const bool is_placed = kernel::Duplicate(descriptor, number) >= 0;
   kernel::Close(descriptor);
   return is_placed;
 }
@@ -113,29 +113,30 @@ bool Control::Announce(ReportKind kind, LayerSet enforced) {
   return has_sent_pidfd_ || Send(report, -1);
 }
 
-Control::Told Control::ReceiveCommand(CommandPlace* place) const {
+Control::SessionMessage Control::ReceiveCommand(CommandDescriptors* descriptors) const {
   char kind = 0;
   iovec part{&kind, 1};
   union {
     cmsghdr header;
-    char bytes[CMSG_SPACE(sizeof place->descriptors)];
+    char bytes[CMSG_SPACE(sizeof descriptors->at)];
   } space{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = &space;
-  message.msg_controllen = CMSG_LEN(sizeof place->descriptors);
+  message.msg_controllen = CMSG_LEN(sizeof descriptors->at);
   const long got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (got == -EAGAIN) return Told::kNothing;
+  if (got == -EAGAIN) return SessionMessage::kNothing;
   const bool is_whole = got == 1 && kind == kCommandMessage &&
-                        (message.msg_flags & MSG_CTRUNC) == 0 && TakeDescriptors(message, place);
-  return is_whole ? Told::kCommand : Told::kEnd;
+                        (message.msg_flags & MSG_CTRUNC) == 0 &&
+                        TakeDescriptors(message, descriptors);
+  return is_whole ? SessionMessage::kCommand : SessionMessage::kEnd;
 }
 
 void RefuseCommand(int socket, const char* what, long result) {
   Refusal refusal;
   refusal.Because(what, result);
-  SayLast(ReportOf(refusal), socket);
+  SendLastReport(ReportOf(refusal), socket);
 }
 
 Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
@@ -145,8 +146,8 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   // Whoever wants our end before we have said a word needs our pidfd to see it.
   if (got == -EAGAIN || is_to_end) Announce(ReportKind::kAwaitingOrder, {});
   if (got == -EAGAIN) got = Receive(&kind, order, 0);
-  while (got == 1 && PlaceOf(kind) >= 0 && order->descriptor >= 0) {
-    if (!Move(order->descriptor, PlaceOf(kind))) return Received::kNonsense;
+  while (got == 1 && NumberFor(kind) >= 0 && order->descriptor >= 0) {
+    if (!MoveTo(order->descriptor, NumberFor(kind))) return Received::kInvalid;
     got = Receive(&kind, order, 0);
   }
   if (got == 0 || got == -ECONNRESET || (got == 1 && kind == kKillMessage)) {
@@ -154,7 +155,7 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   }
   const bool is_order =
       got >= 1 && kind == kOrderMessage && (order->size > 0) != (order->descriptor >= 0);
-  return is_order ? Received::kOrder : Received::kNonsense;
+  return is_order ? Received::kOrder : Received::kInvalid;
 }
 
 Control::Wake Control::Wait(int child_signal, int* signal) const {
@@ -185,7 +186,7 @@ void Control::SendRefused(const Refusal& refusal) const {
 }
 
 void Control::SendLast(const Report& report) const {
-  SayLast(report, kControlDescriptor);
+  SendLastReport(report, kControlDescriptor);
 }
 
 }  // namespace native_runner

@@ -7,8 +7,8 @@
 namespace native_runner {
 
 // What comes with kCommandMessage, close-on-exec, the receiver's to close.
-struct CommandPlace {
-  int descriptors[kCommandDescriptors] = {};
+struct CommandDescriptors {
+  int at[kCommandDescriptors] = {};
 };
 
 // Says on a command's socket that it can't be run.
@@ -21,12 +21,12 @@ class Control {
  public:
   // In a session: what the host says next. kNothing: not a word. Anything but a command is taken
   // for kEnd, as is the host's end.
-  enum class Told { kNothing, kCommand, kEnd };
-  Told ReceiveCommand(CommandPlace* place) const;
+  enum class SessionMessage { kNothing, kCommand, kEnd };
+  SessionMessage ReceiveCommand(CommandDescriptors* descriptors) const;
 
-  enum class Received { kOrder, kHostGone, kNonsense };
+  enum class Received { kOrder, kHostGone, kInvalid };
   // Waits for the order. Says so when it has not come yet, and puts what is sent as input or state
-  // before it in its place. kHostGone: also when the host wants an end instead. kNonsense: what
+  // before it in its place. kHostGone: also when the host wants an end instead. kInvalid: what
   // came is no order, or descriptor 3 is no socket.
   Received ReceiveOrder(ReceivedOrder* order);
 

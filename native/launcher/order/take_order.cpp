@@ -9,7 +9,7 @@ bool TakeOrder(Control& control, ReceivedOrder* received, MappedOrder* order) {
   switch (control.ReceiveOrder(received)) {
     case Control::Received::kHostGone:
       return false;
-    case Control::Received::kNonsense:
+    case Control::Received::kInvalid:
       refusal.Because("the launcher was sent something else than an order", -EPROTO);
       break;
     case Control::Received::kOrder:

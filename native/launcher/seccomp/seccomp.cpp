@@ -31,8 +31,8 @@ bool SeesOthers(std::uint32_t flags) {
 long Install(std::span<const sock_filter> program) {
   const sock_fprog filter{static_cast<unsigned short>(program.size()),
                           const_cast<sock_filter*>(program.data())};
-  return kernel::Control(PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
-                         reinterpret_cast<unsigned long>(&filter));
+  return kernel::Prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+                       reinterpret_cast<unsigned long>(&filter));
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void WaitForChild(const Children& children) {
   kernel::Poll(&child, 1, &round);
 }
 
-bool Sweep(Children* children) {
+bool KillDescendants(Children* children) {
   const auto source = Descendants::BestSource();
   for (int idle = 0; idle < kMaxIdleRounds;) {
     Descendants tree(source);
@@ -44,7 +44,7 @@ bool Sweep(Children* children) {
 bool KillTree(bool is_init, Children* children) {
   if (!children->Reap()) return true;
   children->ExpectKills();
-  if (!is_init) return Sweep(children);
+  if (!is_init) return KillDescendants(children);
   kernel::Kill(-1, SIGKILL);  // one call under the kernel's lock: no fork gets past it
   children->ReapAll();
   return true;

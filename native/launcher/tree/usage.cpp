@@ -14,7 +14,7 @@ std::uint64_t Microseconds(const timeval& time) {
 
 void AddUsage(Report* report) {
   rusage usage{};
-  kernel::ChildrensUsage(&usage);
+  kernel::GetChildrenUsage(&usage);
   report->user_cpu_us = Microseconds(usage.ru_utime);
   report->system_cpu_us = Microseconds(usage.ru_stime);
   report->peak_memory_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;  // in KiB

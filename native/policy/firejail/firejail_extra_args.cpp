@@ -14,32 +14,32 @@ constexpr LayerSet kFilesAndReadOnly = {Layer::kHiddenFiles, Layer::kSecretsMask
 constexpr LayerSet kNetwork = {Layer::kNetworkNamespace};
 constexpr LayerSet kCapabilities = {Layer::kNoCapabilities};
 
-struct Known {
+struct KnownOption {
   std::string_view option;  // up to its "="
   LayerSet undoes;
 };
 
 constexpr std::array kOpening = {
-    Known{"--noblacklist", kFiles},
-    Known{"--nowhitelist", kFiles},
-    Known{"--whitelist", kFiles},
-    Known{"--ignore", kFilesAndReadOnly},
-    Known{"--allusers", kFiles},
-    Known{"--keep-dev-shm", kFiles},
-    Known{"--read-write", kReadOnly},
-    Known{"--writable-etc", kReadOnly},
-    Known{"--writable-var", kReadOnly},
-    Known{"--writable-var-log", kReadOnly},
-    Known{"--writable-run-user", kFilesAndReadOnly},
-    Known{"--bind", kFilesAndReadOnly},
-    Known{"--chroot", kFilesAndReadOnly},
-    Known{"--profile", kFilesAndReadOnly},
-    Known{"--net", kNetwork},
-    Known{"--netns", kNetwork},
-    Known{"--interface", kNetwork},
-    Known{"--caps", kCapabilities},
-    Known{"--caps.keep", kCapabilities},
-    Known{"--caps.drop", kCapabilities},
+    KnownOption{"--noblacklist", kFiles},
+    KnownOption{"--nowhitelist", kFiles},
+    KnownOption{"--whitelist", kFiles},
+    KnownOption{"--ignore", kFilesAndReadOnly},
+    KnownOption{"--allusers", kFiles},
+    KnownOption{"--keep-dev-shm", kFiles},
+    KnownOption{"--read-write", kReadOnly},
+    KnownOption{"--writable-etc", kReadOnly},
+    KnownOption{"--writable-var", kReadOnly},
+    KnownOption{"--writable-var-log", kReadOnly},
+    KnownOption{"--writable-run-user", kFilesAndReadOnly},
+    KnownOption{"--bind", kFilesAndReadOnly},
+    KnownOption{"--chroot", kFilesAndReadOnly},
+    KnownOption{"--profile", kFilesAndReadOnly},
+    KnownOption{"--net", kNetwork},
+    KnownOption{"--netns", kNetwork},
+    KnownOption{"--interface", kNetwork},
+    KnownOption{"--caps", kCapabilities},
+    KnownOption{"--caps.keep", kCapabilities},
+    KnownOption{"--caps.drop", kCapabilities},
 };
 
 // They take away, or change nothing of what a layer stands for. With "=", "." or nothing after it.
@@ -86,9 +86,9 @@ constexpr std::array<std::string_view, 42> kHarmless = {"--apparmor",
                                                         "--seccomp",
                                                         "--tmpfs"};
 
-const Known* Find(std::string_view word) {
+const KnownOption* Find(std::string_view word) {
   const std::string_view option = word.substr(0, word.find('='));
-  for (const Known& known : kOpening) {
+  for (const KnownOption& known : kOpening) {
     if (known.option == option) return &known;
   }
   return nullptr;
@@ -110,7 +110,7 @@ std::vector<ExtraArg> FirejailExtraArgs(const std::vector<std::string>& words) {
   std::vector<ExtraArg> args;
   for (const std::string& word : words) {
     const bool opens = !IsHarmless(word);
-    const Known* known = opens ? Find(word) : nullptr;
+    const KnownOption* known = opens ? Find(word) : nullptr;
     args.push_back({word, opens, known == nullptr ? LayerSet{} : known->undoes});
   }
   return args;

@@ -21,7 +21,7 @@ bool IsPlain(const std::string& path) {
   });
 }
 
-Error CannotTake(const std::string& path, const char* why) {
+Error UnusablePathError(const std::string& path, const char* why) {
   return {ErrorCode::kSetup, "Firejail can't be told of " + QuotedShort(path) + ": " + why,
           "use another directory, or another runtime"};
 }
@@ -99,13 +99,14 @@ class Planner {
   std::optional<Error> CheckPaths() const {
     for (const auto* list : {&facts_.entries, &facts_.secrets}) {
       for (const std::string& path : *list)
-        if (!IsPlain(path)) return CannotTake(path, "it has a special character in its name");
+        if (!IsPlain(path))
+          return UnusablePathError(path, "it has a special character in its name");
     }
     for (const std::string& path : shown_) {
-      if (!IsPlain(path)) return CannotTake(path, "it has a special character in its name");
-      if (path == "/") return CannotTake(path, "then nothing would be hidden");
+      if (!IsPlain(path)) return UnusablePathError(path, "it has a special character in its name");
+      if (path == "/") return UnusablePathError(path, "then nothing would be hidden");
       for (const char* own : {"/dev", "/proc"})
-        if (PathCovers(own, path)) return CannotTake(path, "it makes that directory itself");
+        if (PathCovers(own, path)) return UnusablePathError(path, "it makes that directory itself");
     }
     return std::nullopt;
   }

@@ -11,54 +11,54 @@ namespace {
 
 enum class Effect { kNone, kSharesNet, kAddsCapability, kBinds, kBindsWritable, kMountsProc };
 
-struct Known {
+struct KnownOption {
   std::string_view option;
   std::size_t operands;
   Effect effect = Effect::kNone;
 };
 
 constexpr std::array kKnown = {
-    Known{"--share-net", 0, Effect::kSharesNet},
-    Known{"--cap-add", 1, Effect::kAddsCapability},
-    Known{"--bind", 2, Effect::kBindsWritable},
-    Known{"--bind-try", 2, Effect::kBindsWritable},
-    Known{"--dev-bind", 2, Effect::kBindsWritable},
-    Known{"--dev-bind-try", 2, Effect::kBindsWritable},
-    Known{"--ro-bind", 2, Effect::kBinds},
-    Known{"--ro-bind-try", 2, Effect::kBinds},
-    Known{"--proc", 1, Effect::kMountsProc},
-    Known{"--unshare-all", 0},
-    Known{"--unshare-user", 0},
-    Known{"--unshare-ipc", 0},
-    Known{"--unshare-pid", 0},
-    Known{"--unshare-net", 0},
-    Known{"--unshare-uts", 0},
-    Known{"--unshare-cgroup", 0},
-    Known{"--cap-drop", 1},
-    Known{"--uid", 1},
-    Known{"--gid", 1},
-    Known{"--hostname", 1},
-    Known{"--setenv", 2},
-    Known{"--unsetenv", 1},
-    Known{"--clearenv", 0},
-    Known{"--lock-file", 1},
-    Known{"--remount-ro", 1},
-    Known{"--exec-label", 1},
-    Known{"--file-label", 1},
-    Known{"--dev", 1},
-    Known{"--tmpfs", 1},
-    Known{"--mqueue", 1},
-    Known{"--dir", 1},
-    Known{"--symlink", 2},
-    Known{"--perms", 1},
-    Known{"--size", 1},
-    Known{"--chmod", 2},
+    KnownOption{"--share-net", 0, Effect::kSharesNet},
+    KnownOption{"--cap-add", 1, Effect::kAddsCapability},
+    KnownOption{"--bind", 2, Effect::kBindsWritable},
+    KnownOption{"--bind-try", 2, Effect::kBindsWritable},
+    KnownOption{"--dev-bind", 2, Effect::kBindsWritable},
+    KnownOption{"--dev-bind-try", 2, Effect::kBindsWritable},
+    KnownOption{"--ro-bind", 2, Effect::kBinds},
+    KnownOption{"--ro-bind-try", 2, Effect::kBinds},
+    KnownOption{"--proc", 1, Effect::kMountsProc},
+    KnownOption{"--unshare-all", 0},
+    KnownOption{"--unshare-user", 0},
+    KnownOption{"--unshare-ipc", 0},
+    KnownOption{"--unshare-pid", 0},
+    KnownOption{"--unshare-net", 0},
+    KnownOption{"--unshare-uts", 0},
+    KnownOption{"--unshare-cgroup", 0},
+    KnownOption{"--cap-drop", 1},
+    KnownOption{"--uid", 1},
+    KnownOption{"--gid", 1},
+    KnownOption{"--hostname", 1},
+    KnownOption{"--setenv", 2},
+    KnownOption{"--unsetenv", 1},
+    KnownOption{"--clearenv", 0},
+    KnownOption{"--lock-file", 1},
+    KnownOption{"--remount-ro", 1},
+    KnownOption{"--exec-label", 1},
+    KnownOption{"--file-label", 1},
+    KnownOption{"--dev", 1},
+    KnownOption{"--tmpfs", 1},
+    KnownOption{"--mqueue", 1},
+    KnownOption{"--dir", 1},
+    KnownOption{"--symlink", 2},
+    KnownOption{"--perms", 1},
+    KnownOption{"--size", 1},
+    KnownOption{"--chmod", 2},
 };
 
 constexpr std::array kSystem = {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/dev"};
 
-const Known* Find(std::string_view option) {
-  for (const Known& known : kKnown) {
+const KnownOption* Find(std::string_view option) {
+  for (const KnownOption& known : kKnown) {
     if (known.option == option) return &known;
   }
   return nullptr;
@@ -72,7 +72,7 @@ bool TouchesSystem(std::string_view target) {
   return false;
 }
 
-LayerSet Undone(const Known& known, const std::string* operands) {
+LayerSet Undone(const KnownOption& known, const std::string* operands) {
   LayerSet undone;
   switch (known.effect) {
     case Effect::kNone:
@@ -112,7 +112,7 @@ Error Invalid(std::size_t index, const char* wanted, const std::string& got) {
 
 std::optional<Error> CheckExtraArgs(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size();) {
-    const Known* known = Find(words[i]);
+    const KnownOption* known = Find(words[i]);
     if (known == nullptr) return Invalid(i, "an option of bwrap's that can be passed on", words[i]);
     if (words.size() - i <= known->operands) {
       return Invalid(i, "followed by its operands", words[i]);
@@ -128,7 +128,7 @@ std::optional<Error> CheckExtraArgs(const std::vector<std::string>& words) {
 std::vector<ExtraArg> ExtraArgs(const std::vector<std::string>& words) {
   std::vector<ExtraArg> args;
   for (std::size_t i = 0; i < words.size();) {
-    const Known* known = Find(words[i]);
+    const KnownOption* known = Find(words[i]);
     if (known == nullptr || words.size() - i <= known->operands)
       break;  // CheckExtraArgs refused it
     ExtraArg arg{words[i], known->effect != Effect::kNone, Undone(*known, words.data() + i + 1)};

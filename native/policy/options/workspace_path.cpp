@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kWorkspaceName = "workspace";  // kWorkspace without its slash
 
-Error Leaves(std::string_view cwd, std::string_view label) {
+Error OutsideError(std::string_view cwd, std::string_view label) {
   std::string message(label);
   if (label == "LocalNativeRunner") {
     message += ": cwd must be workspace-relative (no '..')";
@@ -21,7 +21,7 @@ Error Leaves(std::string_view cwd, std::string_view label) {
   return {.code = ErrorCode::kInvalidValue, .message = std::move(message), .fix = ""};
 }
 
-Error HasNul(std::string_view cwd, std::string_view label) {
+Error NulError(std::string_view cwd, std::string_view label) {
   std::string message(label);
   message += ": cwd must not contain NUL bytes, got " + QuotedShort(cwd);
   return {.code = ErrorCode::kInvalidValue, .message = std::move(message), .fix = ""};
@@ -30,7 +30,7 @@ Error HasNul(std::string_view cwd, std::string_view label) {
 }  // namespace
 
 Result<std::string> WorkspaceRelative(std::string_view cwd, std::string_view label) {
-  if (cwd.find('\0') != std::string_view::npos) return HasNul(cwd, label);
+  if (cwd.find('\0') != std::string_view::npos) return NulError(cwd, label);
 
   std::vector<std::string_view> inside;
   bool is_first = true;  // a leading "workspace" is the root itself, so ".." after it leaves
@@ -48,7 +48,7 @@ Result<std::string> WorkspaceRelative(std::string_view cwd, std::string_view lab
     } else if (!inside.empty()) {
       inside.pop_back();
     } else {
-      return Leaves(cwd, label);
+      return OutsideError(cwd, label);
     }
   }
 

@@ -23,6 +23,7 @@ struct SpawnOptions {
   std::vector<std::string> argv;  // argv[0] is only what the process list shows
   std::vector<Inherited> inherited;
   std::vector<Descriptor> owned;  // those of `inherited` that nobody needs once the child has them
+  bool makes_mounts = false;      // what it sets up has a mount namespace of its own
 
   void Give(Descriptor source, int number) {
     inherited.push_back({source.get(), number});

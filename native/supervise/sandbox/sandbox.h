@@ -49,7 +49,7 @@ class Sandbox {
   Descriptor TakeTerminal() { return std::move(terminal_); }  // from kTerminal on
 
   // The descriptor that is to take the place of stdin; before the order.
-  Control::Sent SendInput(int descriptor) { return control_.SendInput(descriptor); }
+  virtual Control::Sent SendInput(int descriptor) { return control_.SendInput(descriptor); }
   virtual Control::Sent SendOrder(std::span<const std::byte> order) {
     return control_.SendOrder(order);
   }

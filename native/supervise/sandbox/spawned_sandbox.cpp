@@ -1,10 +1,14 @@
 #include "supervise/sandbox/spawned_sandbox.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <string>
 #include <utility>
 
+#include "supervise/os/private_mounts.h"
 #include "supervise/sandbox/socket_holders.h"
 
 namespace native_runner {
@@ -40,10 +44,12 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
   spawn.Give(std::move(out->write), STDOUT_FILENO);
   spawn.Give(std::move(err->write), STDERR_FILENO);
   spawn.Give(std::move(peer), kControlDescriptor);
+  const bool makes_mounts = spawn.makes_mounts;
   auto child = Child::Spawn(std::move(spawn));
   if (!child) return child.error();
   std::unique_ptr<SpawnedSandbox> made(
       new SpawnedSandbox(std::move(*child), std::move(*control), std::move(options)));
+  made->keeps_messages_ = makes_mounts;
   made->out_ = std::move(out->read);
   made->err_ = std::move(err->read);
   return Result<std::unique_ptr<Sandbox>>(std::move(made));
@@ -52,7 +58,8 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
 bool SpawnedSandbox::Watch(uv_loop_t* loop, User* user, bool until_ready) {
   loop_ = loop;
   user_ = user;
-  const bool needs_control = !own_init_ || until_ready;
+  is_until_ready_ = until_ready;
+  const bool needs_control = !own_init_ || until_ready || keeps_messages_;
   return (!needs_control || control_poll_.active() || WatchControl()) &&
          (child_poll_.active() || WatchChild());
 }
@@ -70,7 +77,41 @@ bool SpawnedSandbox::OpenGate() {
 Control::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order) {
   if (!OpenGate()) return Control::Sent::kFailed;
   has_order_ = true;
-  return Sandbox::SendOrder(order);
+  if (!keeps_messages_) return Sandbox::SendOrder(order);
+  order_.assign(order.begin(), order.end());
+  return Control::Sent::kSent;
+}
+
+Control::Sent SpawnedSandbox::SendInput(int descriptor) {
+  if (!keeps_messages_) return Sandbox::SendInput(descriptor);
+  input_ = Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+  return input_.valid() ? Control::Sent::kSent : Control::Sent::kFailed;
+}
+
+// The launcher stands, and no command has been started: now its mounts are what bwrap made them.
+std::optional<Error> SpawnedSandbox::CutOffMounts() {
+  keeps_messages_ = false;
+  if (!launcher_.valid()) return SystemError("pidfd_open in the sandbox", ENOSYS);
+  if (auto error = MakeMountsPrivate(launcher_.get())) return error;
+  const Descriptor input = std::move(input_);
+  const std::vector<std::byte> order = std::move(order_);
+  const bool is_sent =
+      (!input.valid() || Sandbox::SendInput(input.get()) != Control::Sent::kFailed) &&
+      (order.empty() || Sandbox::SendOrder(order) != Control::Sent::kFailed);
+  if (!is_sent) return SystemError("sendmsg to the launcher", errno);
+  return std::nullopt;
+}
+
+// As the launcher itself would, had it found that out.
+void SpawnedSandbox::Refuse(const Error& error) {
+  Report report;
+  report.kind = ReportKind::kRefused;
+  const std::string text = std::string(LayerName(Layer::kMountNamespace)) + ": " + error.message;
+  text.copy(report.text, sizeof report.text - 1);
+  ending_ = true;
+  control_.SendKill();
+  InsistAfter(kInsistAfterMs);
+  if (user_ != nullptr) user_->OnReport(report);
 }
 
 bool SpawnedSandbox::WatchChild() {
@@ -98,8 +139,11 @@ void SpawnedSandbox::NoteReport(const Report& report) {
       break;
     case ReportKind::kAwaitingOrder:
       has_launcher_ = true;
+      if (keeps_messages_ && !ending_) {
+        if (const auto error = CutOffMounts()) return Refuse(*error);
+      }
       // With an order on its way, somebody may wait for kReady.
-      if (own_init_ && !has_order_) control_poll_.Stop();
+      if (own_init_ && !(has_order_ && is_until_ready_)) control_poll_.Stop();
       break;
     default:
       has_ended_ = true;

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "policy/result.h"
 #include "supervise/os/cgroup.h"
@@ -15,6 +16,9 @@ namespace native_runner {
 // It is gone when the child was reaped, the control socket gave end of file (no launcher, no bwrap
 // in set-up), and the launcher's pidfd shows it dead, which as pid 1 it can only be after the
 // kernel has ended everything else in its pid namespace.
+//
+// Where the child makes a mount namespace, the launcher gets neither input nor order before its
+// mounts are cut off from the host's (private_mounts.h): it waits for them meanwhile.
 class SpawnedSandbox final : public Sandbox {
  public:
   struct Options {
@@ -32,6 +36,7 @@ class SpawnedSandbox final : public Sandbox {
   // exited, or when they are asked for. Without one the command could stop the child, and only the
   // report tells that it has ended.
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
+  Control::Sent SendInput(int descriptor) override;
   Control::Sent SendOrder(std::span<const std::byte> order) override;
   bool IsAlive() override;
   void End() override;
@@ -43,6 +48,8 @@ class SpawnedSandbox final : public Sandbox {
   SpawnedSandbox(Child child, Control control, Options options);
 
   bool OpenGate();
+  std::optional<Error> CutOffMounts();
+  void Refuse(const Error& error);
   bool WatchControl();
   bool WatchChild();
   void NoteReport(const Report& report) override;
@@ -61,6 +68,10 @@ class SpawnedSandbox final : public Sandbox {
   std::optional<ExitStatus> child_status_;
   bool ending_ = false;
   bool has_order_ = false;
+  bool is_until_ready_ = false;
+  bool keeps_messages_ = false;  // until the launcher's mounts are cut off; these two meanwhile
+  Descriptor input_;
+  std::vector<std::byte> order_;
 };
 
 }  // namespace native_runner

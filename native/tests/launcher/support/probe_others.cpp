@@ -15,12 +15,14 @@
 
 namespace {
 
+constexpr int kLowest = 19;  // whatever we run with, this may be set
+
 // sched_attr of sched_setattr(2), which older C libraries lack.
 struct SchedulingAttributes {
   std::uint32_t size = sizeof(SchedulingAttributes);
   std::uint32_t policy = SCHED_BATCH;
   std::uint64_t flags = 0;
-  std::int32_t nice = 0;
+  std::int32_t nice = kLowest;
   std::uint32_t priority = 0;
   std::uint64_t runtime = 0;
   std::uint64_t deadline = 0;
@@ -40,7 +42,8 @@ long Set(const char* what, pid_t whose, bool group) {
   if (is("policy")) return syscall(SYS_sched_setscheduler, whose, SCHED_BATCH, &none);
   if (is("parameter")) return syscall(SYS_sched_setparam, whose, &none);
   if (is("attributes")) return syscall(SYS_sched_setattr, whose, &attributes, 0);
-  if (is("nice")) return setpriority(group ? PRIO_PGRP : PRIO_PROCESS, static_cast<id_t>(whose), 1);
+  if (is("nice"))
+    return setpriority(group ? PRIO_PGRP : PRIO_PROCESS, static_cast<id_t>(whose), kLowest);
   if (is("io")) return syscall(SYS_ioprio_set, group ? kIoGroup : kIoProcess, whose, kIoIdle);
   errno = EINVAL;
   return -1;

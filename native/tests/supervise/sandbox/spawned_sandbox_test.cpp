@@ -57,5 +57,31 @@ TEST(SpawnedSandbox, TellsThatItIsReadyWhenItStoodForAMomentBefore) {
   EXPECT_TRUE(loop.RunUntil([&] { return user.is_gone; }));
 }
 
+// One that makes mounts is told nothing before they are cut off from the host's; where that can't
+// be done, as for want of the launcher's pidfd here, no order ever comes.
+TEST(SpawnedSandbox, RefusesWhereItsMountsCanNotBeCutOff) {
+  for (const bool makes_mounts : {false, true}) {
+    const TempDirectory directory;
+    const std::string standing = directory.Write("standing", MessageOf(ReportKind::kAwaitingOrder));
+    TestLoop loop;
+    RecordingUser user;
+    SpawnOptions spawn = ShellOrder("cat " + standing + " >&3; head -c 1 <&3 > " +
+                                    directory.Path("got") + "; exec sleep 60");
+    spawn.makes_mounts = makes_mounts;
+    auto sandbox = SpawnedSandbox::Spawn(std::move(spawn), true);
+    ASSERT_TRUE(sandbox) << sandbox.error().message;
+    ASSERT_TRUE((*sandbox)->Watch(loop.get(), &user, false));
+    const std::array<std::byte, 1> order{};
+    EXPECT_EQ((*sandbox)->SendOrder(order), Control::Sent::kSent);
+    const auto got = [&] { return directory.Read("got"); };
+    EXPECT_TRUE(loop.RunUntil([&] { return !got().empty(); }));
+    EXPECT_EQ(got(), std::string(1, makes_mounts ? kKillMessage : kOrderMessage));
+    (*sandbox)->End();
+    EXPECT_TRUE(loop.RunUntil([&] { return user.is_gone; }));
+    const bool is_refused = !user.reports.empty() && user.reports[0] == ReportKind::kRefused;
+    EXPECT_EQ(is_refused, makes_mounts);
+  }
+}
+
 }  // namespace
 }  // namespace native_runner

@@ -1,0 +1,114 @@
+#include "supervise/os/private_mounts.h"
+
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <string_view>
+
+#include "protocol/decimal.h"
+#include "supervise/os/child.h"
+#include "supervise/os/descriptor.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{16} << 10U;
+
+// The process' number in our own pid namespace; 0 when it can't be told.
+std::uint64_t NumberOf(int pidfd) {
+  auto file = OpenPath(("/proc/self/fdinfo/" + std::to_string(pidfd)).c_str(), O_RDONLY);
+  std::array<char, 1024> bytes{};
+  if (!file || read(file->get(), bytes.data(), bytes.size() - 1) <= 0) return 0;
+  constexpr std::string_view kName = "\nPid:\t";
+  const std::size_t at = std::string_view(bytes.data()).find(kName);
+  if (at == std::string_view::npos) return 0;
+  const char* digits = bytes.data() + at + kName.size();
+  std::uint64_t number = 0;
+  return TakeDecimal(&digits, &number) ? number : 0;
+}
+
+// `link`: of ours. What can't be looked at is taken for ours.
+bool IsOurs(int descriptor, const char* link) {
+  struct stat other {};
+  struct stat ours {};
+  return fstat(descriptor, &other) != 0 || stat(link, &ours) != 0 ||
+         (other.st_dev == ours.st_dev && other.st_ino == ours.st_ino);
+}
+
+struct Entry {
+  int user_namespace;  // -1: ours
+  int mount_namespace;
+  const char* failed_call;
+  int error;
+};
+
+int Fail(Entry* entry, const char* call) {
+  entry->failed_call = call;
+  entry->error = errno;
+  return 1;
+}
+
+// In a process that shares our memory, while we wait: nothing but system calls.
+int EnterAndCutOff(void* argument) {
+  auto* entry = static_cast<Entry*>(argument);
+  if (entry->user_namespace >= 0 && setns(entry->user_namespace, CLONE_NEWUSER) != 0) {
+    return Fail(entry, "setns(CLONE_NEWUSER)");
+  }
+  if (setns(entry->mount_namespace, CLONE_NEWNS) != 0) return Fail(entry, "setns(CLONE_NEWNS)");
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return Fail(entry, "mount(MS_PRIVATE)");
+  }
+  return 0;
+}
+
+// No signal handler of the host's may run in that process, and no SIGCHLD tells of its end.
+std::optional<Error> CutOffInChild(Entry* entry) {
+  std::array<char, kStackBytes> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int child =
+      clone(EnterAndCutOff, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK, entry);
+  const int error = errno;
+  if (child > 0) waitpid(child, nullptr, __WALL);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) return SystemError("clone", error);
+  if (entry->failed_call != nullptr) return SystemError(entry->failed_call, entry->error);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> MakeMountsPrivate(int pidfd) {
+  const std::uint64_t number = NumberOf(pidfd);
+  const std::string path = "/proc/" + std::to_string(number) + "/ns/mnt";
+  auto mounts = OpenPath(path.c_str(), O_RDONLY);
+  if (!mounts) return mounts.error();
+  if (number == 0 || ProcessHasEnded(pidfd)) return SystemError(path.c_str(), ESRCH);
+  if (IsOurs(mounts->get(), "/proc/self/ns/mnt")) {
+    return Error{ErrorCode::kSetup, "the mount namespace is the host's own", ""};
+  }
+  const Descriptor user(ioctl(mounts->get(), NS_GET_USERNS));
+  if (!user.valid()) return SystemError("ioctl(NS_GET_USERNS)", errno);
+  uid_t owner = 0;
+  if (ioctl(user.get(), NS_GET_OWNER_UID, &owner) != 0) {
+    return SystemError("ioctl(NS_GET_OWNER_UID)", errno);
+  }
+  if (owner != geteuid() && geteuid() != 0) return std::nullopt;
+  const bool is_our_user = IsOurs(user.get(), "/proc/self/ns/user");
+  Entry entry{is_our_user ? -1 : user.get(), mounts->get(), nullptr, 0};
+  return CutOffInChild(&entry);
+}
+
+}  // namespace native_runner
