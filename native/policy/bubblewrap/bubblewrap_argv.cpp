@@ -117,10 +117,13 @@ std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan) {
 
 std::vector<Layer> BubblewrapLayers(const BubblewrapPlan& plan) {
   const Hardening& hardening = plan.hardening;
-  std::vector<Layer> layers = {Layer::kMountNamespace};
+  std::vector<Layer> layers;
+  layers.reserve(kLayerNames.size());
+  layers.push_back(Layer::kMountNamespace);
   if (hardening.isolate) {
-    layers.insert(layers.end(), {Layer::kUserNamespace, Layer::kPidNamespace, Layer::kIpcNamespace,
-                                 Layer::kUtsNamespace, Layer::kCgroupNamespace});
+    for (const Layer layer : {Layer::kUserNamespace, Layer::kPidNamespace, Layer::kIpcNamespace,
+                              Layer::kUtsNamespace, Layer::kCgroupNamespace})
+      layers.push_back(layer);
   }
   if (hardening.unshare_net) layers.push_back(Layer::kNetworkNamespace);
   if (hardening.isolate) layers.push_back(Layer::kNoCapabilities);

@@ -24,7 +24,8 @@ std::string RealPathAsFar(const std::string& path) {
     const std::size_t end = there.find_last_not_of('/');
     const std::size_t slash = there.rfind('/', end);
     if (end == std::string::npos || slash == std::string::npos) break;
-    rest.insert(0, "/" + there.substr(slash + 1, end - slash));
+    const std::string_view name = std::string_view(there).substr(slash + 1, end - slash);
+    rest = std::string("/").append(name).append(rest);
     there.resize(slash == 0 ? 1 : slash);
     real = RealPath(there);
   }

@@ -73,7 +73,7 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
                                 bool with_proc, SpawnPlan* plan) {
   SpawnOptions& spawn = plan->spawn;
   spawn.path = program.exec_path();
-  spawn.makes_mounts = preparation->own_pid_namespace;  // strict isolation
+  spawn.makes_mounts = plan->own_pid_namespace;  // strict isolation
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
   plan->options = text.options;
   return HandOverLauncher(with_proc, launcher, &spawn);

@@ -68,7 +68,7 @@ TEST(SpawnedSandbox, RefusesWhereItsMountsCanNotBeCutOff) {
     SpawnOptions spawn = ShellOrder("cat " + standing + " >&3; head -c 1 <&3 > " +
                                     directory.Path("got") + "; exec sleep 60");
     spawn.makes_mounts = makes_mounts;
-    auto sandbox = SpawnedSandbox::Spawn(std::move(spawn), true);
+    auto sandbox = SpawnedSandbox::Spawn({std::move(spawn), true});
     ASSERT_TRUE(sandbox) << sandbox.error().message;
     ASSERT_TRUE((*sandbox)->Watch(loop.get(), &user, false));
     const std::array<std::byte, 1> order{};
