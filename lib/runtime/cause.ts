@@ -1,7 +1,10 @@
 /** Why something is not available, as what was thrown. */
 
 /** Something that may have a cause. It is not enumerable: reports are printed and compared. */
-export type WithCause = { readonly cause?: unknown };
+export type WithCause = {
+  /** What was thrown, where that is why; not enumerable. */
+  readonly cause?: unknown;
+};
 
 /** The same object, with the cause where there is one. */
 export function withCause<Value extends object>(value: Value, cause: unknown): Value & WithCause {

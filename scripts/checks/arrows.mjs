@@ -35,8 +35,8 @@ export const includes = {
   "supervise/session": prepared,
   "supervise/run": prepared,
   "supervise/lanes": `${prepared} supervise/pool`,
-  "supervise/mailbox": "",
-  "supervise/supervisor": `${prepared} supervise/pool supervise/run supervise/lanes supervise/mailbox`,
+  "supervise/message_queue": "",
+  "supervise/supervisor": `${prepared} supervise/pool supervise/run supervise/lanes supervise/message_queue`,
 
   "addon/glibc_floor": "",
   "addon/values/": "protocol policy/ supervise/",
@@ -59,12 +59,6 @@ export const includes = {
   "tests/": "protocol policy/ supervise/ launcher/",
 };
 
-/** TEMPORARY, to go with the includes: `Run` and `Supervisor` are to know no session. */
-export const excused = {
-  "native/supervise/run/run.cpp": "supervise/session/session.h",
-  "native/supervise/supervisor.h": "supervise/session/session_runtime.h",
-};
-
 /** native/: includes in angle brackets that begin so are these rooms' alone. */
 export const systemIncludes = {
   "<napi.h>": "addon/",
@@ -76,12 +70,16 @@ export const systemIncludes = {
   "<seccomp.h>": "launcher/seccomp tests/",
 };
 
-const native = "lib/errors lib/native";
+const input = "lib/errors lib/fields lib/nearest lib/regular-file";
+const native = `${input} lib/native`;
 
 /** lib/ and types/: imports. Node's own modules are everybody's here (biome.json has exceptions). */
 export const imports = {
   "types/": "",
   "lib/errors": "types/",
+  "lib/nearest": "leven",
+  "lib/regular-file": "lib/errors",
+  "lib/fields": "lib/errors lib/nearest",
   "lib/argv": `types/ ${native}`,
   "lib/native": "types/ lib/errors lib/runners/result",
   "lib/index": "types/ lib/",
@@ -89,7 +87,7 @@ export const imports = {
   "lib/metrics/": "types/ lib/errors",
   "lib/runners/result": "types/ lib/errors",
   "lib/runners/": `types/ ${native} lib/metrics/ lib/runners/`,
-  "lib/shell-policy/": "types/ lib/errors unbash",
+  "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/runners/ lib/shell-policy/ valibot leven`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
   "lib/project/": `types/ ${native} lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
