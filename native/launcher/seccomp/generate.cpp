@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -50,11 +51,15 @@ bool AddRule(scmp_filter_ctx filter, const SeccompRule& rule) {
   return result == 0 || Fail(rule.call, result);
 }
 
-bool AddRules(scmp_filter_ctx filter, std::span<const SeccompRule> rules) {
-  int result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+bool SetAttributes(scmp_filter_ctx filter) {
+  const int result = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
   if (result != 0) return Fail("other architectures", result);
   // A binary tree instead of a chain; libseccomp before 2.5 can only do the chain.
   static_cast<void>(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2));
+  return true;
+}
+
+bool AddRules(scmp_filter_ctx filter, std::span<const SeccompRule> rules) {
   for (const SeccompRule& rule : rules) {
     if (!AddRule(filter, rule)) return false;
   }
@@ -84,11 +89,14 @@ bool Write(const std::vector<sock_filter>& program, const char* path) {
   return std::fclose(file.release()) == 0 || Fail(path, errno);
 }
 
-int Main(std::span<const SeccompRule> rules, const char* path) {
+int Main(std::initializer_list<std::span<const SeccompRule>> tables, const char* path) {
   scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (filter == nullptr) return 1;
   std::vector<sock_filter> program;
-  const bool ok = AddRules(filter, rules) && Export(filter, &program) && Write(program, path);
+  bool ok = SetAttributes(filter);
+  for (const auto rules : tables)
+    ok = ok && AddRules(filter, rules);
+  ok = ok && Export(filter, &program) && Write(program, path);
   seccomp_release(filter);
   return ok ? 0 : 1;
 }
@@ -99,9 +107,11 @@ int Main(std::span<const SeccompRule> rules, const char* path) {
 int main(int argc, char** argv) {
   using native_runner::Main;
   const std::string_view which = argc == 3 ? argv[1] : "";
-  if (which == "base") return Main(native_runner::kSeccompRules, argv[2]);
-  if (which == "no-sockets") return Main(native_runner::kNoSocketRules, argv[2]);
-  if (which == "own-process") return Main(native_runner::kOwnProcessRules, argv[2]);
+  if (which == "base") return Main({native_runner::kSeccompRules}, argv[2]);
+  if (which == "no-sockets") return Main({native_runner::kNoSocketRules}, argv[2]);
+  if (which == "own-process") {
+    return Main({native_runner::kSeccompRules, native_runner::kOwnProcessRules}, argv[2]);
+  }
   std::fputs("usage: generate base|no-sockets|own-process OUTPUT\n", stderr);
   return 2;
 }

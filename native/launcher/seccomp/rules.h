@@ -173,10 +173,10 @@ constexpr SeccompRule Unless(const char* call, int index, std::uint64_t value) {
   return {call, EPERM, -1, index, SCMP_CMP_NE, value, 0};
 }
 
-// On top of it where commands are to be kept from others of the same user, as the kernel asks for
-// no more than the user to be the same: limits and priorities can be set of the calling process
-// (number 0) only. sched_setaffinity(2) stays: threads set each other's by number, and a process
-// that is moved still gets its share of a processor.
+// And these, in one filter with the first, where commands are to be kept from others of the same
+// user, as the kernel asks for no more than the user to be the same: limits and priorities can be
+// set of the calling process (number 0) only. sched_setaffinity(2) stays: threads set each other's
+// by number, and a process that is moved still gets its share of a processor.
 constexpr SeccompRule kOwnProcessRules[] = {
     Unless("prlimit64", 0, 0),
     Unless("sched_setscheduler", 0, 0),

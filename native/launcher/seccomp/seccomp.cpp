@@ -42,10 +42,9 @@ std::span<const sock_filter> SeccompProgram() {
 }
 
 long InstallSeccomp(std::uint32_t flags) {
-  long result = Install(kProgram);
-  if (result == 0 && (flags & kOrderNoSockets) != 0) result = Install(kNoSocketsProgram);
-  if (result == 0 && SeesOthers(flags)) result = Install(kOwnProcessProgram);
-  return result;
+  const long result = SeesOthers(flags) ? Install(kOwnProcessProgram) : Install(kProgram);
+  const bool no_sockets = (flags & kOrderNoSockets) != 0;
+  return result != 0 || !no_sockets ? result : Install(kNoSocketsProgram);
 }
 
 }  // namespace native_runner
