@@ -4,7 +4,10 @@ import { Command, Option } from "commander";
 
 import { kRuntimeTypes } from "../runtime/names.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
-import { formatDuration } from "./duration.js";
+import type { CliOptions } from "./options.js";
+import type { SkillCliOptions } from "./skill.js";
+import { addSkillCommand } from "./skill-command.js";
+import { formatDuration } from "./values/duration.js";
 import {
   count,
   directory,
@@ -15,11 +18,8 @@ import {
   path,
   size,
   variable,
-} from "./option-values.js";
-import type { CliOptions } from "./options.js";
-import { formatSize } from "./size.js";
-import type { SkillCliOptions } from "./skill.js";
-import { addSkillCommand } from "./skill-command.js";
+} from "./values/option-values.js";
+import { formatSize } from "./values/size.js";
 
 /** What the commands do. */
 export type Actions = {

@@ -1,9 +1,9 @@
 /** Why a run did not end by itself, in one line, and what can be done about it. */
 
 import type { Outcome, SandboxedExecResult } from "../../types/public.js";
-import { formatDuration } from "./duration.js";
 import type { CliOptions } from "./options.js";
-import { formatSize } from "./size.js";
+import { formatDuration } from "./values/duration.js";
+import { formatSize } from "./values/size.js";
 import { inCliWords, kLimitOptions } from "./wording.js";
 
 /** For standard error. `said`: the run's own stderr has told it already. */

@@ -3,8 +3,8 @@
 import { type Command, Option } from "commander";
 
 import { kEngineNames } from "../skills/engines/choice.js";
-import { formatDuration } from "./duration.js";
 import type { SkillCliOptions } from "./skill.js";
+import { formatDuration } from "./values/duration.js";
 
 /** Parsers of option values; they throw commander's InvalidArgumentError. */
 export type ValueParsers = Record<"finiteDuration" | "size" | "count", (text: string) => number>;

@@ -10,7 +10,7 @@ import { neededLibraries } from "../lib/elf.mjs";
 import { runUnits } from "../lib/gtest.mjs";
 import { buildDirectory, inRoot } from "../lib/project.mjs";
 import { fail, runToEnd } from "../lib/run.mjs";
-import { checkThatFaultsAreFound, environmentsOf } from "../lib/sanitizer.mjs";
+import { checkThatFaultsAreFound, environmentsOf } from "../lib/sanitizer/sanitizer.mjs";
 import { runSteps } from "../lib/steps.mjs";
 import { closeWith, printSkipped, runVitest, sumOf } from "../lib/suites.mjs";
 

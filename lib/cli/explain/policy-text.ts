@@ -6,9 +6,9 @@ import type {
   NetworkMode,
 } from "../../../types/public.js";
 import type { RuntimeName } from "../../runtime/names.js";
-import { formatDuration } from "../duration.js";
 import type { CliOptions } from "../options.js";
-import { formatSize } from "../size.js";
+import { formatDuration } from "../values/duration.js";
+import { formatSize } from "../values/size.js";
 import { type Access, listed } from "./access.js";
 import { table } from "./table.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { formatSize, parseSize } from "../../lib/cli/size.js";
+import { formatSize, parseSize } from "../../../lib/cli/values/size.js";
 
 describe("parseSize", () => {
   it.each([

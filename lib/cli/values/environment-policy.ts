@@ -1,6 +1,6 @@
-import type { EnvironmentPolicy } from "../../types/public.js";
-import { nearest } from "../nearest.js";
-import type { Variables } from "../runtime/environment.js";
+import type { EnvironmentPolicy } from "../../../types/public.js";
+import { nearest } from "../../nearest.js";
+import type { Variables } from "../../runtime/environment.js";
 
 const kWords = ["scrub", "inherit", "clean"] as const;
 

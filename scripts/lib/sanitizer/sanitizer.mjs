@@ -2,9 +2,9 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
-import { buildDirectory, inRoot } from "./project.mjs";
-import { fail, outputOf, run } from "./run.mjs";
-import { tempDirectory } from "./temp.mjs";
+import { buildDirectory, inRoot } from "../project.mjs";
+import { fail, outputOf, run } from "../run.mjs";
+import { tempDirectory } from "../temp.mjs";
 
 const compilerFlags = { asan: "-fsanitize=address", tsan: "-fsanitize=thread" };
 
@@ -17,7 +17,7 @@ function runtimeOf(sanitizer) {
 /** thread-stacks.cpp, built. */
 function threadStacks(sanitizer) {
   const library = path.join(buildDirectory(sanitizer), "thread-stacks.so");
-  const source = inRoot("scripts", "lib", "thread-stacks.cpp");
+  const source = inRoot("scripts", "lib", "sanitizer", "thread-stacks.cpp");
   run("g++", ["-std=c++20", "-O2", "-shared", "-fPIC", source, "-o", library]);
   return library;
 }
@@ -28,7 +28,7 @@ function variablesForNode(sanitizer) {
   if (sanitizer !== "tsan") return { LD_PRELOAD: runtime };
   return {
     LD_PRELOAD: `${runtime}:${threadStacks(sanitizer)}`,
-    NODE_OPTIONS: `--require=${inRoot("scripts", "lib", "preload-in-node.cjs")}`,
+    NODE_OPTIONS: `--require=${inRoot("scripts", "lib", "sanitizer", "preload-in-node.cjs")}`,
   };
 }
 
@@ -80,7 +80,7 @@ function takeReports(directory) {
 /** The positive control: a planted fault in an addon must be reported. */
 export function checkThatFaultsAreFound(sanitizer, { inNode, takeReports }) {
   const addon = path.join(tempDirectory(sanitizer), "fault.node");
-  const source = inRoot("scripts", "lib", "planted-fault.cpp");
+  const source = inRoot("scripts", "lib", "sanitizer", "planted-fault.cpp");
   const flags = [compilerFlags[sanitizer], "-g", "-O0", "-shared", "-fPIC", "-pthread"];
   run("g++", [...flags, source, "-o", addon]);
   const script = "try { process.dlopen({ exports: {} }, process.argv[1]); } catch {}";

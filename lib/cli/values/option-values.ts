@@ -5,7 +5,7 @@
 
 import { InvalidArgumentError } from "commander";
 
-import type { EnvironmentPolicy } from "../../types/public.js";
+import type { EnvironmentPolicy } from "../../../types/public.js";
 import { parseDuration } from "./duration.js";
 import { parseEnvironmentPolicy } from "./environment-policy.js";
 import { parseSize } from "./size.js";
