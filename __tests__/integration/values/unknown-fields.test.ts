@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 
-import { type EntryPoint, entryPoints } from "../support/entry-points.js";
+import { type EntryPoint, entryPoints } from "../support/entry-points/index.js";
 import { describeSandboxed } from "../support/gate.js";
 import { BubblewrapNativeRunner, parseRuntimeConfig } from "../support/package.js";
 import { buildSkills } from "../support/skills.js";

@@ -1,0 +1,17 @@
+/** Every place at which the package takes an object. */
+
+import type { EntryPoint, Host } from "./entry-point.js";
+import { processSandboxPoints, projectPoints, runtimePoints } from "./hosts.js";
+import { runnerPoints, runPoints } from "./runners.js";
+import { skillPoints } from "./skills.js";
+
+export type { EntryPoint, Host } from "./entry-point.js";
+
+export const entryPoints = (host: Host): EntryPoint[] => [
+  ...runnerPoints(host),
+  ...runPoints(host),
+  ...processSandboxPoints(),
+  ...runtimePoints(host),
+  ...projectPoints(host),
+  ...skillPoints(host),
+];

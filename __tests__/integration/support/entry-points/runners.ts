@@ -1,0 +1,132 @@
+/** Runners, and what is run by them. */
+
+import {
+  BubblewrapNativeRunner,
+  buildBubblewrapArgv,
+  FirejailNativeRunner,
+  LandlockNativeRunner,
+  LocalNativeRunner,
+} from "../package.js";
+import { type EntryPoint, type Host, inside } from "./entry-point.js";
+
+export function runnerPoints({ shadowDir }: Host): EntryPoint[] {
+  const right = { shadowDir };
+  const made = (
+    Runner: new (options: never) => unknown,
+    misspelled: [string, string],
+  ): EntryPoint => ({
+    title: Runner.name,
+    place: "options",
+    right,
+    misspelled,
+    call: (options) => new Runner(options),
+  });
+  return [
+    made(BubblewrapNativeRunner, ["allowWriteWorkspce", "allowWriteWorkspace"]),
+    made(BubblewrapNativeRunner, ["require", "required"]),
+    made(LandlockNativeRunner, ["fs_read_dirs", "fsReadDirs"]),
+    made(FirejailNativeRunner, ["netwrok", "network"]),
+    made(LocalNativeRunner, ["envpolicy", "envPolicy"]),
+    {
+      title: "buildBubblewrapArgv",
+      place: "options",
+      right: { bwrapPath: "bwrap", shadowDir, commandArgv: ["ls"], network: "deny" },
+      misspelled: ["roBind", "roBinds"],
+      call: buildBubblewrapArgv,
+    },
+  ];
+}
+
+export function runPoints({ shadowDir }: Host): EntryPoint[] {
+  const runner = new BubblewrapNativeRunner({ shadowDir });
+  const local = new LocalNativeRunner({ shadowDir });
+  const exec: EntryPoint = {
+    title: "exec",
+    place: "input",
+    right: { argv: ["true"] },
+    misspelled: ["timeoutMs", "limits.timeoutMs"],
+    call: (input) => local.exec(input),
+  };
+  const spawn: EntryPoint = {
+    ...exec,
+    title: "spawn",
+    misspelled: ["ptty", "pty"],
+    call: (input) => local.spawn(input).then((process) => process.stop()),
+  };
+  const openSession: EntryPoint = {
+    title: "openSession",
+    place: "options",
+    right: {},
+    misspelled: ["shel", "shell"],
+    call: (options) => runner.openSession(options).then((session) => session.close()),
+  };
+  const limits = { right: {}, misspelled: ["memory", "memoryBytes"] as [string, string] };
+  return [
+    exec,
+    inside({ ...exec, ...limits, title: "exec limits" }, "limits", (given) => ({
+      argv: ["true"],
+      limits: given,
+    })),
+    { ...exec, title: "exec in a sandbox", call: (input) => runner.exec(input) },
+    { ...exec, title: "explain", call: (input) => runner.explain(input) },
+    spawn,
+    inside({ ...spawn, ...limits, title: "spawn limits" }, "limits", (given) => ({
+      argv: ["true"],
+      limits: given,
+    })),
+    inside(
+      {
+        ...spawn,
+        title: "spawn pty",
+        right: { cols: 80, rows: 24 },
+        misspelled: ["col", "cols"],
+      },
+      "pty",
+      (given) => ({ argv: ["true"], pty: given }),
+    ),
+    openSession,
+    {
+      title: "session.exec",
+      place: "input",
+      right: { argv: ["true"] },
+      misspelled: ["stdinn", "stdin"],
+      call: async (input) => {
+        await using session = await runner.openSession();
+        await session.exec(input);
+      },
+    },
+    {
+      title: "session.start",
+      place: "input",
+      right: { argv: ["true"] },
+      misspelled: ["argvs", "argv"],
+      call: async (input) => {
+        await using session = await runner.openSession();
+        await session.start(input).then((process) => process.stop());
+      },
+    },
+    {
+      title: "execBatch",
+      place: "options",
+      right: {},
+      misspelled: ["stopOnErr", "stopOnError"],
+      call: (options) => runner.execBatch([["true"]], options),
+    },
+    inside(
+      { ...exec, title: "execBatch commands", call: (command) => runner.execBatch([command]) },
+      "input",
+      (given) => given,
+    ),
+    {
+      title: "resize",
+      place: "size",
+      right: { cols: 80, rows: 24 },
+      misspelled: ["row", "rows"],
+      call: async (size) => {
+        const pty = { cols: 1, rows: 1 };
+        await using process = await local.spawn({ argv: ["sleep", "1000"], pty });
+        process.resize(size);
+      },
+    },
+  ];
+}
