@@ -62,7 +62,8 @@ Kill RunConclusion::FinalKill(const Sandbox* sandbox, bool is_asked) const {
   if (!is_ours && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
   const bool is_told =
       last_report_ && (last_report_->kind != ReportKind::kExited || last_report_->error == 0);
-  return is_told || !ready_ || sandbox->end_is_proof() ? Kill::kProved : Kill::kUnproved;
+  const bool is_proof = sandbox == nullptr || sandbox->end_is_proof();  // none: nothing ran
+  return is_told || !ready_ || is_proof ? Kill::kProved : Kill::kUnproved;
 }
 
 }  // namespace native_runner

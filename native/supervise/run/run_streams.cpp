@@ -4,7 +4,7 @@
 
 namespace native_runner {
 
-RunStreams::RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event)
+RunStreams::RunStreams(ExecRequest* request, const Chunk& on_chunk, LiveProcess::Event on_event)
     : request_(request) {
   if (request->live) {
     live_ = std::make_unique<LiveProcess>(*request->live, request->merge_stderr, on_chunk,

@@ -24,7 +24,7 @@ class RunStreams {
   using Chunk = std::function<void(Stream, const std::uint8_t*, std::size_t)>;
 
   // `request` outlives it; its stdin_bytes are moved away when they are fed.
-  RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event);
+  RunStreams(ExecRequest* request, const Chunk& on_chunk, LiveProcess::Event on_event);
 
   LiveProcess* live() { return live_.get(); }  // of spawn, else null
 
