@@ -71,7 +71,7 @@ export class Supervisor {
       while (this.#hosts.length < kHosts) this.#startHost();
       await delay(this.#random.int(...kTickMs));
       this.#look();
-      this.#strike();
+      if (!this.#options.hasStandstill) this.#strike(); // it could end what is planted
       if (now() > hostEnd) {
         await this.#endOne();
         hostEnd = now() + this.#random.int(...kHostLifeMs);
