@@ -1,7 +1,7 @@
 /** Many runs at once: 500 in flight, 1,000 waiting in line, floods under a deadline. */
 
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync, readdirSync, writeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -16,6 +16,20 @@ import {
 } from "../integration/support/processes.js";
 import { run } from "../integration/support/seen.js";
 import { tempDirectory } from "../integration/support/temp.js";
+
+/**
+ * Our children but for one that still runs our own program: for a moment, a helper of the supervisor's
+ * that cuts a new sandbox' mounts off from the host's is one, and no run.
+ */
+function startedPrograms(): number[] {
+  return childrenOf(process.pid).filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/exe`) !== readlinkSync("/proc/self/exe");
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === "EACCES"; // a launcher, which can't be looked into
+    }
+  });
+}
 
 const kMany = 500;
 const kLine = 1000;
@@ -69,7 +83,7 @@ for (const [label, makeRunner] of Object.entries(makers)) {
         }),
       );
       const watching = setInterval(() => {
-        most = Math.max(most, childrenOf(process.pid).length);
+        most = Math.max(most, startedPrograms().length);
       }, 50);
       const seen = await Promise.all(runs);
       clearInterval(watching);
@@ -85,7 +99,7 @@ describeSandboxed("a crowd without a lane of its own", () => {
   test("1,000 calls on many runners share one, and all end", async () => {
     let most = 0;
     const watching = setInterval(() => {
-      most = Math.max(most, childrenOf(process.pid).length);
+      most = Math.max(most, startedPrograms().length);
     }, 50);
     const runs = Array.from({ length: kLine }, (_, i) =>
       run(makers.strict(tempDirectory()), ["sh", "-c", `exit ${i % 7}`]),
