@@ -19,6 +19,13 @@
 #include "supervise/os/child.h"
 #include "supervise/os/descriptor.h"
 
+// ThreadSanitizer takes every clone(2) for a fork(2), whatever its flags, and from then on loses
+// sight of the caller's locks. It does not know the C library's other name of the same function.
+#ifdef __SANITIZE_THREAD__
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
+#define clone __clone
+#endif
+
 namespace native_runner {
 namespace {
 
