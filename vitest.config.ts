@@ -27,6 +27,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** A sanitizer makes our code several times slower; what hangs is still ended. */
+const kIsSanitized = ["asan", "tsan"].includes(process.env.OPENAGENTIC_NATIVE_RUNNER_PRESET ?? "");
+
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
 export default defineConfig({
   test: {
@@ -52,7 +55,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["__tests__/integration/**/*.test.ts"],
-          testTimeout: 30_000,
+          testTimeout: kIsSanitized ? 120_000 : 30_000,
           hookTimeout: 30_000,
           maxWorkers: availableParallelism() + 1, // most of the time they wait for a command
           sequence: { groupOrder: 1 },
