@@ -156,6 +156,10 @@ describeSessions("a session", (maker) => {
     await using session = await maker.open();
     const [spawned] = childrenOf(process.pid);
     const [launcher] = childrenOf(spawned ?? 0);
+    await eventually(
+      "the next command's launcher stands",
+      () => childrenOf(launcher ?? 0).length > 0,
+    );
     for (const pid of [launcher, spawned]) if (pid !== undefined) process.kill(pid, "SIGSTOP");
     await run(session, ["true"]); // its own launcher stood already
     const waiting = run(session, "echo never", { limits: { timeoutMs: 500 } });
