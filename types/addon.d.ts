@@ -19,6 +19,7 @@ import type {
   Outcome,
   PoolState,
   SandboxedExecResult,
+  ShellStateReport,
   TerminalSize,
 } from "./public.js";
 import type { KillProof } from "./run-timing.js";
@@ -84,6 +85,7 @@ export type MakeResult = (
   teardownMs: number,
   prewarmed: boolean,
   kill: KillProof | null,
+  shellState: ShellStateReport | undefined,
 ) => SandboxedExecResult;
 
 /** A run that was accepted. */

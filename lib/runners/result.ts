@@ -5,7 +5,7 @@
  */
 
 import type { MakeResult } from "../../types/addon.js";
-import type { SandboxedAuditRecord } from "../../types/public.js";
+import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
 
 export const makeResult: MakeResult = (
   exitCode,
@@ -34,6 +34,7 @@ export const makeResult: MakeResult = (
   teardownMs,
   prewarmed,
   kill,
+  shellState,
 ) => {
   const timedOut = outcome.kind === "timed-out";
   const usage = { userCpuMs, systemCpuMs, peakMemoryBytes };
@@ -56,7 +57,7 @@ export const makeResult: MakeResult = (
     kill,
   };
   if (cwd !== undefined) audit.cwd = cwd;
-  return {
+  const result: SandboxedExecResult = {
     exitCode,
     stdout,
     stderr,
@@ -68,4 +69,6 @@ export const makeResult: MakeResult = (
     usage,
     audits: [audit],
   };
+  if (shellState !== undefined) result.shellState = shellState;
+  return result;
 };

@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
       {"truncate", Truncate},
       {"chmod", ChangeMode},
       {"touch", ChangeTimes},
+      {"fill", FillMemory},
       {"socket", MakeSocket},
       {"tcp", AskTcp},
       {"udp", AskUdp},
