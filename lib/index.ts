@@ -40,6 +40,7 @@ export type {
   SandboxedAuditRecord,
   SandboxedExecResult,
   SandboxProcess,
+  ShellStateReport,
   StderrMode,
   TerminalOptions,
   TerminalSize,

@@ -19,6 +19,7 @@ import type {
   Outcome,
   PoolState,
   SandboxedExecResult,
+  ShellStateReport,
   TerminalSize,
   WaitForPortOptions,
 } from "./public.js";
@@ -97,6 +98,7 @@ export type MakeResult = (
   teardownMs: number,
   prewarmed: boolean,
   kill: KillProof | null,
+  shellState: ShellStateReport | undefined,
 ) => SandboxedExecResult;
 
 /** A run that was accepted. */

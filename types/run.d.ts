@@ -187,6 +187,28 @@ export type NativeExecResult = {
   readonly stdoutText?: string | undefined;
   /** As in {@link SandboxedExecResult}; new. */
   readonly stderrText?: string | undefined;
+  /** In a shell session only; new. */
+  shellState?: ShellStateReport | undefined;
+};
+
+/**
+ * What a command of a shell session took on from the one before, and handed on to the next. Look at it before a
+ * command that must not run in another directory, or with other variables, than you believe.
+ */
+export type ShellStateReport = {
+  /**
+   * `"kept"`: the next command starts with the directory, the variables and the functions that this one left.
+   * `"lost"`: it left something that could not be kept, so the next starts as this one did. `"unchanged"`: this one
+   * is no shell, or was not started: there is nothing to keep.
+   */
+  status: "kept" | "lost" | "unchanged";
+  /** Why the state is `"lost"`, as a clause; absent otherwise. */
+  reason?: string;
+  /**
+   * The directory that the command before left, when this one could not enter it and so started in the workspace;
+   * absent otherwise.
+   */
+  lostDirectory?: string;
 };
 
 /** The audit record of this package's runners: nothing is missing. */
@@ -256,6 +278,8 @@ export type SandboxedExecResult = {
   readonly stdoutText: string;
   /** `stderr`, as {@link stdoutText}. */
   readonly stderrText: string;
+  /** In a shell session; absent elsewhere. */
+  shellState?: ShellStateReport;
 };
 
 /** Anything that runs commands: this package's runners, or a host's own. */

@@ -23,6 +23,7 @@ function make(stdout: Uint8Array, stderr: Uint8Array, outcome: Outcome = { kind:
     ...times,
     false,
     null,
+    undefined,
   );
 }
 

@@ -9,6 +9,7 @@ import type {
   Outcome,
   SandboxedAuditRecord,
   SandboxedExecResult,
+  ShellStateReport,
   Usage,
 } from "../../types/public.js";
 
@@ -26,6 +27,7 @@ class RunResult implements SandboxedExecResult {
   stderrBytes: number;
   usage: Usage;
   audits: SandboxedAuditRecord[];
+  declare shellState?: ShellStateReport;
 
   constructor(
     exitCode: number,
@@ -98,6 +100,7 @@ export const makeResult: MakeResult = (
   teardownMs,
   prewarmed,
   kill,
+  shellState,
 ) => {
   const timedOut = outcome.kind === "timed-out";
   const usage = { userCpuMs, systemCpuMs, peakMemoryBytes };
@@ -120,7 +123,7 @@ export const makeResult: MakeResult = (
     kill,
   };
   if (cwd !== undefined) audit.cwd = cwd;
-  return new RunResult(
+  const result = new RunResult(
     exitCode,
     stdout,
     stderr,
@@ -132,4 +135,6 @@ export const makeResult: MakeResult = (
     usage,
     [audit],
   );
+  if (shellState !== undefined) result.shellState = shellState;
+  return result;
 };

@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
       {"touch", ChangeTimes},
       {"note", ShowNote},
       {"watch", WatchNames},
+      {"fill", FillMemory},
       {"socket", MakeSocket},
       {"tcp", AskTcp},
       {"udp", AskUdp},

@@ -14,3 +14,4 @@ Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces, Serve;
 Try ShowRights, ShowLandlockAbi, Signal;
 Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
 Try Reap, WithDescriptor, Linger, Meddle;
+Try FillMemory;

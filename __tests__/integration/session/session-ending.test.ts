@@ -156,8 +156,10 @@ describeSessions("a session", (maker) => {
     await using session = await maker.open();
     const [spawned] = childrenOf(process.pid);
     const [launcher] = childrenOf(spawned ?? 0);
-    const stands = () => childrenOf(launcher ?? 0).length > 0;
-    await eventually("the launcher of the first command stands", stands);
+    await eventually(
+      "the next command's launcher stands",
+      () => childrenOf(launcher ?? 0).length > 0,
+    );
     for (const pid of [launcher, spawned]) if (pid !== undefined) process.kill(pid, "SIGSTOP");
     await run(session, ["true"]); // in the one that stands
     const waiting = run(session, "echo never", { limits: { timeoutMs: 500 } });

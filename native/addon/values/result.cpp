@@ -37,6 +37,18 @@ napi_value MakeKill(ValueBuilder& builder, Kill kill) {
   return builder.String(kill == Kill::kProved ? "proved" : "unproved");
 }
 
+napi_value MakeShellState(ValueBuilder& builder, const ShellReport& report) {
+  napi_value made = builder.Object();
+  const bool is_lost = report.state == ShellReport::State::kLost;
+  const bool is_kept = report.state == ShellReport::State::kKept;
+  builder.Set(made, "status", builder.String(is_lost ? "lost" : is_kept ? "kept" : "unchanged"));
+  if (is_lost) builder.Set(made, "reason", builder.String(report.reason));
+  if (!report.lost_directory.empty()) {
+    builder.Set(made, "lostDirectory", builder.String(report.lost_directory));
+  }
+  return made;
+}
+
 }  // namespace
 
 napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
@@ -73,6 +85,7 @@ napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
       builder.Number(Milliseconds(timing.teardown_us)),
       builder.Boolean(result.prewarmed),
       MakeKill(builder, result.kill),
+      result.shell ? MakeShellState(builder, *result.shell) : builder.Undefined(),
   };
   return builder.ok() ? builder.Call(make_.Value(), parts) : nullptr;
 }

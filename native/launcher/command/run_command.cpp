@@ -70,6 +70,7 @@ bool EnterDirectory(const char* cwd, Refusal* refusal) {
   if (*cwd == '\0') return true;
   const long result = kernel::ChangeDirectory(cwd);
   if (result == 0) return true;
+  refusal->no_directory = true;
   refusal->text.Add("cannot enter ");
   return refusal->Because(cwd, result);
 }

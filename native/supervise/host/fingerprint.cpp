@@ -90,6 +90,13 @@ Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch*
   return made;
 }
 
+std::vector<std::string> PathsOf(const FingerprintPlan& plan) {
+  std::vector<std::string> paths;
+  for (const auto& watched : plan.paths)
+    paths.push_back(watched.path);
+  return paths;
+}
+
 std::vector<std::string> MountPointsOf(const FingerprintPlan& plan) {
   std::vector<std::string> paths;
   for (const auto& [path, is_mount_point] : plan.paths) {

@@ -36,7 +36,10 @@ FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan);
 // over on the host (a new /etc/shadow would show), so there its times count too.
 Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch* watch);
 
-// What of a plan is mounted upon on the host; and its state, as in a fingerprint, to tell whether
+// What of a plan is mounted, or mounted upon, on the host.
+std::vector<std::string> PathsOf(const FingerprintPlan& plan);
+
+// What of it is mounted upon; and its state, as in a fingerprint, to tell whether
 // any of it has been replaced since.
 std::vector<std::string> MountPointsOf(const FingerprintPlan& plan);
 std::string LookAtMountPoints(const std::vector<std::string>& paths);

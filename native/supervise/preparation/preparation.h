@@ -25,6 +25,7 @@ struct SpawnPlan {
   bool wants_cgroup = false;
   bool counts_processes = false;  // RLIMIT_NPROC counts those of the sandbox alone
   std::shared_ptr<const std::vector<std::string>> mount_points;  // see fingerprint.h; or none
+  std::shared_ptr<const std::vector<std::string>> mounted;  // those, and what is mounted; or none
   Fingerprint fingerprint;  // valid: a sandbox that stands and has the same will do
 };
 
@@ -34,6 +35,7 @@ struct SessionPlan {
   // In place of the request's; empty: as it says.
   std::vector<std::string> argv;
   std::vector<std::string> environment;
+  std::shared_ptr<const ShellReport> shell;  // of a shell session: filled in until the slot is gone
 };
 
 // How to start one run under some runtime: everything is decided, nothing has been started.

@@ -39,6 +39,18 @@ inline bool ForbidsSockets(const RunRecord& record) {
 // left some behind. `kProved`: all are known to be gone.
 enum class Kill { kNone, kProved, kUnproved };
 
+// What a command in a shell session took on and handed on.
+struct ShellReport {
+  enum class State {
+    kUnchanged,  // it is no shell, or did not run: the next starts as it did
+    kKept,       // the next command starts with what it left
+    kLost,       // it left something that could not be kept: the next starts as it did
+  };
+  State state = State::kUnchanged;
+  std::string reason;          // kLost: why, as a clause
+  std::string lost_directory;  // where it was to start and could not: it started in the workspace
+};
+
 // All that became of one call of exec. With `rejection` there was no run: everything else is empty.
 struct RunResult {
   std::optional<Error> rejection;
@@ -51,6 +63,7 @@ struct RunResult {
   bool prewarmed = false;  // the sandbox was made before
   Kill kill = Kill::kNone;
   RunRecord record;
+  std::optional<ShellReport> shell;  // in a shell session
 };
 
 }  // namespace native_runner

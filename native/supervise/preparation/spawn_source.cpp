@@ -25,7 +25,8 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
                                 .own_init = plan_.own_pid_namespace,
                                 .cgroup = std::move(cgroup),
                                 .gate = std::move(plan_.gate),
-                                .holds = std::move(plan_.holds)});
+                                .holds = std::move(plan_.holds),
+                                .mounted = std::move(plan_.mounted)});
 }
 
 }  // namespace native_runner

@@ -36,14 +36,18 @@ void LiveProcess::Complete(OrderHeader* order) const {
 
 bool LiveProcess::SendInput(uv_loop_t* loop, Sandbox* sandbox) {
   if (has_terminal()) return true;
-  auto pipe = MakePipe();
-  if (!pipe) return false;
-  input_.Start(loop, std::move(pipe->write));
+  if (!command_input_.valid()) {
+    auto pipe = MakePipe();
+    if (!pipe) return false;
+    input_.Start(loop, std::move(pipe->write));
+    command_input_ = std::move(pipe->read);
+  }
   // Sent rather than inherited: whatever stands between us and the launcher would keep it open.
-  return sandbox->SendInput(pipe->read.get()) != Control::Sent::kFailed;
+  return sandbox->SendInput(command_input_.get()) != Control::Sent::kFailed;
 }
 
 bool LiveProcess::Begin(uv_loop_t* loop, Sandbox* sandbox) {
+  command_input_.Close();
   if (has_terminal()) {
     terminal_.emplace(sandbox->TakeTerminal());
     Descriptor reads = terminal_->Duplicate();
@@ -85,6 +89,7 @@ void LiveProcess::Apply(ResizeTerminal request, Sandbox* /*sandbox*/) {
 }
 
 void LiveProcess::Finish() {
+  command_input_.Close();
   input_.Stop();
   terminal_.reset();
 }

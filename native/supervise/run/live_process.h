@@ -33,8 +33,8 @@ class LiveProcess {
   // Adds to the order what the launcher is to do.
   void Complete(OrderHeader* order) const;
 
-  // Before the order is sent: gives the launcher the reading end of the command's stdin. False: no
-  // pipe can be had, or it can't be sent.
+  // Before the order is sent: gives the launcher the reading end of the command's stdin; called
+  // again, another launcher. False: no pipe can be had, or it can't be sent.
   [[nodiscard]] bool SendInput(uv_loop_t* loop, Sandbox* sandbox);
 
   // With kReady: the terminal is there, if there is one; the command is started now. False: its
@@ -61,6 +61,7 @@ class LiveProcess {
   Chunk on_chunk_;
   Event on_event_;
   LiveInput input_;
+  Descriptor command_input_;  // its reading end, until a launcher is sure to go on with it
   std::optional<Terminal> terminal_;
   LiveOutput* out_ = nullptr;
   LiveOutput* err_ = nullptr;

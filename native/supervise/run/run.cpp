@@ -45,14 +45,15 @@ void Run::Launch(Preparation preparation) {
     conclusion_.SetCause({OutcomeKind::kExited, 0, 0, {}, {}, {}});
     return Finish();
   }
-  if (auto* session = std::get_if<SessionPlan>(&preparation.plan)) {
-    if (!session->argv.empty()) request_.argv = std::move(session->argv);
-    if (!session->environment.empty()) request_.environment = std::move(session->environment);
-  }
   if (request_.merge_stderr) preparation.order.flags |= kOrderMergeStderr;
   if (streams_.live() != nullptr) streams_.live()->Complete(&preparation.order);
-  const auto order = EncodeOrder(preparation.order, preparation.cwd, request_.argv,
-                                 request_.environment, preparation.rules);
+  const auto* session = std::get_if<SessionPlan>(&preparation.plan);
+  const bool has_argv = session != nullptr && !session->argv.empty();
+  const bool has_environment = session != nullptr && !session->environment.empty();
+  if (session != nullptr) shell_ = session->shell;
+  const auto order =
+      EncodeOrder(preparation.order, preparation.cwd, has_argv ? session->argv : request_.argv,
+                  has_environment ? session->environment : request_.environment, preparation.rules);
   if (const auto failed = streams_.MakeInput()) return FinishWithout(*failed);
   const auto source = SourceOf(std::move(preparation));
   auto acquired = source->Acquire(streams_.input());
@@ -99,6 +100,7 @@ bool Run::StartStreams() {
 void Run::OnReport(const Report& report) {
   if (report.kind == ReportKind::kAwaitingOrder || report.kind == ReportKind::kTerminal) return;
   if (report.kind == ReportKind::kReady) return OnReady(report);
+  if (!is_prewarmed_ && MayTryAgain()) return;  // it is on its way out: see OnGone
   timestamps_.command_ended = report.at_ns;
   if (report.kind == ReportKind::kExited && report.error != 0) {
     record_.layers.Add(Layer::kTreeKillIncomplete);  // a process could not be signalled
@@ -127,17 +129,24 @@ void Run::RecordEnforced(LayerSet enforced) {
                                           : Layer::kTreeKillSubreaper);
 }
 
+// Nothing has run. One that stood may have died, or may turn out to have failed its set-up, before
+// the command could start; a new one may have met with a file that was just being replaced, and a
+// command with the directory that another has left. The second time tells why if it fails too.
+bool Run::MayTryAgain() const {
+  if (conclusion_.ready() || conclusion_.has_cause()) return false;
+  if (is_prewarmed_) return true;
+  return !is_second_ && sandbox_->may_try_again();
+}
+
 void Run::OnGone() {
-  // One that stood may have died, or may turn out to have failed its set-up, before the command
-  // could start: then nothing has run, and a new one tells why if it fails too.
-  if (is_prewarmed_ && !conclusion_.ready() && !conclusion_.has_cause()) {
-    is_prewarmed_ = false;
-    request_.may_stand = false;
-    streams_.Rewind();
-    sandbox_.reset();
-    return Prepare();
-  }
-  Finish();
+  if (!MayTryAgain()) return Finish();
+  is_second_ = !is_prewarmed_;
+  is_prewarmed_ = false;
+  request_.may_stand = false;
+  if (shell_) lost_directory_ = shell_->lost_directory;
+  streams_.Rewind();
+  sandbox_.reset();
+  Prepare();
 }
 
 void Run::End(Outcome cause) {
@@ -183,6 +192,10 @@ void Run::Finish() {
   result.timing = TimingOf(timestamps_);
   result.prewarmed = is_prewarmed_;
   result.kill = conclusion_.FinalKill(sandbox_.get(), timestamps_.kill_asked != 0);
+  if (shell_) {
+    result.shell = *shell_;
+    if (!lost_directory_.empty()) result.shell->lost_directory = lost_directory_;
+  }
   phase_ = Phase::kDone;
   listener_.on_end(std::move(result));
 }

@@ -57,6 +57,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   bool StartStreams();
   void OnReport(const Report& report) override;
   void OnReady(const Report& report);
+  bool MayTryAgain() const;
   void OnGone() override;
   void RecordEnforced(LayerSet enforced);
   void End(Outcome cause);
@@ -73,12 +74,15 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
 
   RunRecord record_;
   RunStreams streams_;
+  std::shared_ptr<const ShellReport> shell_;  // in a shell session
+  std::string lost_directory_;                // of its first try; see ShellReport
   std::unique_ptr<Sandbox> sandbox_;
   Timer deadline_;
 
   RunConclusion conclusion_;
   bool is_prewarmed_ = false;  // the sandbox was made before
   bool waits_for_set_up_ = false;
+  bool is_second_ = false;  // nothing of the first has run
 };
 
 }  // namespace native_runner

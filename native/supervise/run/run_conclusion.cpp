@@ -58,8 +58,8 @@ Usage RunConclusion::FinalUsage(const Sandbox* sandbox) const {
 // The sandbox is gone. Without a pid namespace, only the launcher can tell that of what the command
 // left behind.
 Kill RunConclusion::FinalKill(const Sandbox* sandbox, bool is_asked) const {
-  const bool is_ours = sandbox != nullptr && is_asked;
-  if (!is_ours && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
+  if (sandbox == nullptr) return Kill::kNone;
+  if (!is_asked && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
   const bool is_told =
       last_report_ && (last_report_->kind != ReportKind::kExited || last_report_->error == 0);
   const bool is_proof = sandbox == nullptr || sandbox->end_is_proof();  // none: nothing ran

@@ -4,25 +4,25 @@
 
 namespace native_runner {
 
-RunStreams::RunStreams(ExecRequest* request, const Chunk& on_chunk, LiveProcess::Event on_event)
-    : request_(request) {
+RunStreams::RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event)
+    : request_(request), on_chunk_(std::move(on_chunk)) {
   if (request->live) {
-    live_ = std::make_unique<LiveProcess>(*request->live, request->merge_stderr, on_chunk,
+    live_ = std::make_unique<LiveProcess>(*request->live, request->merge_stderr, on_chunk_,
                                           std::move(on_event));
   }
-  out_ = Make(Stream::kStdout, on_chunk);
-  err_ = Make(Stream::kStderr, on_chunk);
+  out_ = Make(Stream::kStdout);
+  err_ = Make(Stream::kStderr);
 }
 
-std::unique_ptr<Output> RunStreams::Make(Stream stream, const Chunk& on_chunk) {
+std::unique_ptr<Output> RunStreams::Make(Stream stream) {
   if (live_) return live_->MakeOutput(stream);
   const bool is_out = stream == Stream::kStdout;
   const Limits& limits = request_->limits;
   Capture::Chunk chunk;
   const bool is_merged = request_->merge_stderr;  // then stderr has what a set-up says, no more
   if (is_out ? request_->stream_stdout : request_->stream_stderr && !is_merged) {
-    chunk = [on_chunk, stream](const std::uint8_t* data, std::size_t size) {
-      on_chunk(stream, data, size);
+    chunk = [this, stream](const std::uint8_t* data, std::size_t size) {
+      on_chunk_(stream, data, size);
     };
   }
   const std::uint64_t most =
@@ -56,7 +56,11 @@ bool RunStreams::Start(uv_loop_t* loop, Sandbox* sandbox, int null_device) {
 
 void RunStreams::Rewind() {
   input_ = {};
-  if (std::exchange(is_started_, false)) request_->stdin_bytes = feeder_.Recall();
+  if (!std::exchange(is_started_, false)) return;
+  request_->stdin_bytes = feeder_.Recall();
+  if (live_) return;
+  out_ = Make(Stream::kStdout);  // what the set-up has said is nobody's output
+  err_ = Make(Stream::kStderr);
 }
 
 void RunStreams::Finish() {

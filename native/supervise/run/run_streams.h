@@ -24,7 +24,7 @@ class RunStreams {
   using Chunk = std::function<void(Stream, const std::uint8_t*, std::size_t)>;
 
   // `request` outlives it; its stdin_bytes are moved away when they are fed.
-  RunStreams(ExecRequest* request, const Chunk& on_chunk, LiveProcess::Event on_event);
+  RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event);
 
   LiveProcess* live() { return live_.get(); }  // of spawn, else null
 
@@ -38,7 +38,7 @@ class RunStreams {
   // False: they can't be watched.
   [[nodiscard]] bool Start(uv_loop_t* loop, Sandbox* sandbox, int null_device);
 
-  // As before MakeInput and Start, for another sandbox: nothing was read by a command.
+  // As before MakeInput and Start, for another sandbox: nothing was read or written by a command.
   void Rewind();
 
   void Finish();
@@ -51,10 +51,11 @@ class RunStreams {
   void Append(const std::string& line) { err_->Append(line); }
 
  private:
-  std::unique_ptr<Output> Make(Stream stream, const Chunk& on_chunk);
+  std::unique_ptr<Output> Make(Stream stream);
   void Merge();
 
   ExecRequest* request_;
+  Chunk on_chunk_;
   std::unique_ptr<Output> out_;
   std::unique_ptr<Output> err_;
   std::unique_ptr<LiveProcess> live_;  // below its outputs

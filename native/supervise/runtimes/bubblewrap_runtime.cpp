@@ -53,6 +53,7 @@ const BubblewrapRuntime::Drawing& BubblewrapRuntime::Draw(HostFacts facts,
   made.fingerprint = PlanFingerprint(plan);
   made.mount_points =
       std::make_shared<const std::vector<std::string>>(MountPointsOf(made.fingerprint));
+  made.mounted = std::make_shared<const std::vector<std::string>>(PathsOf(made.fingerprint));
   made.facts = std::move(facts);
   made.workspace = workspace;
   made.tmp_bytes = tmp_bytes;
@@ -94,6 +95,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
       Draw(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
   plan.workspace = kWorkspace;
   plan.mount_points = drawing.mount_points;
+  plan.mounted = drawing.mounted;
   // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
   if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
   preparation.record =

@@ -39,6 +39,7 @@ class BubblewrapRuntime : public Runtime {
     std::vector<Layer> layers;
     FingerprintPlan fingerprint;
     std::shared_ptr<const std::vector<std::string>> mount_points;
+    std::shared_ptr<const std::vector<std::string>> mounted;
   };
   const Drawing& Draw(HostFacts facts, const std::string& workspace, std::uint64_t tmp_bytes) const;
 

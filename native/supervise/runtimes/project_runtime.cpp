@@ -1,8 +1,11 @@
 #include "supervise/runtimes/project_runtime.h"
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "supervise/host/fingerprint.h"
 #include "supervise/project/project_scene.h"
 #include "supervise/runtimes/bubblewrap_spawn.h"
 #include "supervise/runtimes/landlock_runtime.h"
@@ -66,6 +69,7 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
       PlanProject(policy_, scene->facts, program.features.bind_fd ? kFirstFolderDescriptor : -1,
                   size_tmp ? *request.limits.memory_bytes : 0);
   const PlanText text = TextOf(plan);
+  spawns.mounted = std::make_shared<const std::vector<std::string>>(PathsOf(PlanFingerprint(plan)));
   preparation.record = RecordOf(policy_.bwrap_path, text, plan.chdir, request);
   auto& layers = preparation.record.layers;
   layers.Add(BubblewrapLayers(plan));

@@ -87,6 +87,10 @@ void Control::SendSignal(int signal) {
   static_cast<void>(send(socket_.get(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
+bool Control::RefuseReports() {
+  return shutdown(socket_.get(), SHUT_RD) == 0;
+}
+
 Control::Received Control::Receive(Report* report, Descriptor* carried) {
   iovec part{report, sizeof *report};
   DescriptorSpace space{};

@@ -39,6 +39,10 @@ class Control {
   // a terminal.
   Received Receive(Report* report, Descriptor* carried);
 
+  // From now on no report can be sent to us, and a launcher that can't say kReady does not start
+  // its command. What was sent before is still received. False: it may have been closed before.
+  bool RefuseReports();
+
   void Close() { socket_.Close(); }
 
  private:

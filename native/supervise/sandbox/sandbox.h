@@ -87,6 +87,8 @@ class Sandbox {
   virtual std::optional<ExitStatus> child_status() const { return std::nullopt; }
   // The kernel has ended one of its processes for want of memory, under a limit of its own.
   virtual bool MemoryKilled() const { return false; }
+  // It is gone, or is going, without a command, for a reason that may not be there the next time.
+  virtual bool may_try_again() const { return false; }
 
  protected:
   explicit Sandbox(Control control) : control_(std::move(control)) {}

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "supervise/host/replaced.h"
 #include "supervise/os/private_mounts.h"
 #include "supervise/sandbox/socket_holders.h"
 
@@ -16,10 +17,10 @@ namespace {
 
 constexpr std::uint64_t kInsistAfterMs = 200;
 constexpr std::uint64_t kInsistEveryMs = 50;
-constexpr int kPatience = 10;  // turns in which a launcher may end its tree by itself
-// Without a pid namespace nobody else can, so it gets the time that a busy host may need: killed in
-// the midst of it, it would leave the rest behind.
-constexpr int kPatienceWithSweep = 100;
+constexpr int kPatience = 10;  // turns for a bwrap in set-up of which /proc shows nothing
+// Without a pid namespace nobody but the launcher can end its tree: killed in the midst of that, it
+// would leave the rest behind. So these are turns in which it was seen to do nothing.
+constexpr int kMostSilentTurns = 100;
 
 }  // namespace
 
@@ -28,7 +29,8 @@ SpawnedSandbox::SpawnedSandbox(Child child, Control control, Options options)
       child_(std::move(child)),
       cgroup_(std::move(options.cgroup)),
       gate_(std::move(options.gate)),
-      holds_(std::move(options.holds)) {
+      holds_(std::move(options.holds)),
+      mounted_(std::move(options.mounted)) {
   own_init_ = options.own_init;
 }
 
@@ -45,11 +47,14 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
   spawn.Give(std::move(err->write), STDERR_FILENO);
   spawn.Give(std::move(peer), kControlDescriptor);
   const bool makes_mounts = spawn.makes_mounts;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
   auto child = Child::Spawn(std::move(spawn));
   if (!child) return child.error();
   std::unique_ptr<SpawnedSandbox> made(
       new SpawnedSandbox(std::move(*child), std::move(*control), std::move(options)));
   made->keeps_messages_ = makes_mounts;
+  made->spawned_at_ = now;
   made->out_ = std::move(out->read);
   made->err_ = std::move(err->read);
   return Result<std::unique_ptr<Sandbox>>(std::move(made));
@@ -157,6 +162,12 @@ bool SpawnedSandbox::IsAlive() {
          (!launcher_.valid() || !LauncherIsGone());
 }
 
+bool SpawnedSandbox::may_try_again() const {
+  const bool has_failed =
+      !has_launcher_ && child_status_ && !child_status_->signaled && child_status_->value != 0;
+  return has_failed && mounted_ && AnyReplacedSince(*mounted_, spawned_at_);
+}
+
 void SpawnedSandbox::OnChildExit() {
   child_status_ = child_.Reap();
   if (!child_status_) return;
@@ -199,13 +210,22 @@ void SpawnedSandbox::Insist() {
       child_.Signal(SIGKILL);
   } else if (!launcher_.valid()) {
     child_.Signal(SIGKILL);  // no pidfd to be had: bwrap's death is the launcher's (PDEATHSIG)
-  } else if (!own_init_ && insisted_ <= kPatienceWithSweep) {
+  } else if (IsPatient()) {
     SignalPidfd(launcher_.get(), SIGCONT);  // the command may have stopped it
   } else {
     SignalPidfd(launcher_.get(), SIGKILL);
   }
   if (!child_status_) OnChildExit();
   Settle();
+}
+
+// The death of a pid namespace's first process is that of all in it; but while those die, it only
+// waits to say what they have used.
+bool SpawnedSandbox::IsPatient() {
+  const EndWatch::Seen seen = end_watch_.Look(launcher_.get());
+  if (own_init_) return seen == EndWatch::Seen::kDying;
+  if (seen == EndWatch::Seen::kSilent) ++silent_turns_;
+  return silent_turns_ <= kMostSilentTurns;
 }
 
 void SpawnedSandbox::Settle() {

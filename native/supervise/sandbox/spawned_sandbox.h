@@ -1,11 +1,14 @@
 #pragma once
 
+#include <ctime>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policy/result.h"
 #include "supervise/os/cgroup.h"
+#include "supervise/sandbox/end_watch.h"
 #include "supervise/sandbox/gate.h"
 #include "supervise/sandbox/sandbox.h"
 
@@ -27,6 +30,8 @@ class SpawnedSandbox final : public Sandbox {
     std::unique_ptr<Cgroup> cgroup = nullptr;  // or none; joined before the child has children
     Gate gate = {};                            // that holds the child back until then
     std::shared_ptr<const void> holds = {};    // let go when the end is proved, as the cgroup is
+    // What its set-up mounts, or mounts upon, on the host; or none.
+    std::shared_ptr<const std::vector<std::string>> mounted = {};
   };
 
   // Nothing is watched yet, and a child that a gate holds back stays so until it has its order.
@@ -43,6 +48,9 @@ class SpawnedSandbox final : public Sandbox {
   pid_t child_pid() const override { return child_.pid(); }
   std::optional<ExitStatus> child_status() const override { return child_status_; }
   bool MemoryKilled() const override { return cgroup_ && cgroup_->MemoryKilled(); }
+  // Its set-up has failed, and meanwhile a file that it mounts, or mounts upon, was replaced on the
+  // host: then a mount fails that finds the one that was there before.
+  bool may_try_again() const override;
 
  private:
   SpawnedSandbox(Child child, Control control, Options options);
@@ -56,15 +64,20 @@ class SpawnedSandbox final : public Sandbox {
   void OnChildExit();
   void InsistAfter(std::uint64_t delay_ms);
   void Insist();
+  bool IsPatient();
   void Settle();
 
   Child child_;
   std::unique_ptr<Cgroup> cgroup_;
   Gate gate_;
   std::shared_ptr<const void> holds_;
+  std::shared_ptr<const std::vector<std::string>> mounted_;
+  timespec spawned_at_{};  // CLOCK_REALTIME
   Poll child_poll_;
   Timer insist_;
+  EndWatch end_watch_;
   int insisted_ = 0;
+  int silent_turns_ = 0;
   std::optional<ExitStatus> child_status_;
   bool ending_ = false;
   bool has_order_ = false;

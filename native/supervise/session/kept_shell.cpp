@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "policy/shell/shell_call.h"
 
 namespace native_runner {
 namespace {
@@ -16,27 +19,45 @@ std::vector<std::string> WithDirectory(std::vector<std::string> environment,
   return environment;
 }
 
+// What a command has left behind what it was given; empty where it can't be read.
+std::string Written(const ShellFile& left) {
+  const off_t before = static_cast<off_t>(left.given);
+  const off_t size = lseek(left.file.get(), 0, SEEK_END);
+  if (size <= before) return {};
+  // One byte more than may be kept shows that it is too much.
+  const auto kept = std::min(static_cast<std::size_t>(size - before), kMostShellState + 1);
+  std::string written(kept, '\0');
+  const ssize_t got = pread(left.file.get(), written.data(), kept, before);
+  written.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return written;
+}
+
 }  // namespace
 
-Result<ShellFile> ShellFile::Make(const ShellPart& part) {
+Result<ShellFile> ShellFile::Make(ShellPart part) {
   ShellFile made;
-  made.is_in_its_directory = part.is_in_its_directory;
-  if (part.prelude.empty()) return made;
-  auto file = MemoryFile("state", part.prelude.data(), part.prelude.size(), false);
+  const std::string prelude = std::move(part.prelude);
+  made.part = std::move(part);
+  if (prelude.empty()) return made;
+  auto file = MemoryFile("state", prelude.data(), prelude.size(), false);
   if (!file) return file.error();
   made.file = std::move(*file);
-  made.given = part.prelude.size();
+  made.given = prelude.size();
   return made;
 }
 
 ShellPart KeptShell::Enter(const ExecRequest& request, SessionPlan* plan) const {
   ShellPart part;
-  part.is_in_its_directory = request.cwd.empty();
-  if (part.is_in_its_directory && !state_.cwd.empty()) {
+  part.report = std::make_shared<ShellReport>();
+  plan->shell = part.report;
+  part.hands_on_directory = request.cwd.empty();
+  if (part.hands_on_directory && !state_.cwd.empty()) {
+    part.directory = state_.cwd;
     plan->environment = WithDirectory(request.environment, state_.cwd);
   }
   if (IsShellCommand(request.argv)) {
-    ShellCommand command = WithShellState(request.argv, request.named_environment, state_);
+    part.named = request.named_environment;
+    ShellCommand command = WithShellState(request.argv, part.named, state_);
     plan->argv = std::move(command.argv);
     part.prelude = std::move(command.prelude);
   }
@@ -44,13 +65,16 @@ ShellPart KeptShell::Enter(const ExecRequest& request, SessionPlan* plan) const 
 }
 
 void KeptShell::Adopt(const ShellFile& left) {
-  const off_t before = static_cast<off_t>(left.given);
-  const off_t size = lseek(left.file.get(), 0, SEEK_END);
-  if (size <= before || static_cast<std::size_t>(size - before) > kMostShellState) return;
-  std::string written(static_cast<std::size_t>(size - before), '\0');
-  if (pread(left.file.get(), written.data(), written.size(), before) != size - before) return;
-  std::string cwd = state_.cwd;
-  if (ReadShellState(written, &state_) && !left.is_in_its_directory) state_.cwd = std::move(cwd);
+  std::string directory = state_.cwd;
+  const auto lost = ReadShellState(Written(left), left.part.named, &state_);
+  left.part.report->state = lost ? ShellReport::State::kLost : ShellReport::State::kKept;
+  if (lost) left.part.report->reason = *lost;
+  if (!lost && !left.part.hands_on_directory) state_.cwd = std::move(directory);
+}
+
+void KeptShell::LeaveDirectory(const ShellFile& refused) {
+  refused.part.report->lost_directory = refused.part.directory;
+  if (state_.cwd == refused.part.directory) state_.cwd.clear();
 }
 
 }  // namespace native_runner

@@ -30,7 +30,6 @@ Session::Session(Shared& shared, std::shared_ptr<const Runtime> runtime, Session
       runtime_(std::move(runtime)),
       rule_(rule),
       listener_(std::move(listener)),
-      setup_stderr_({}, {}),
       slots_(shared) {}
 
 Session::~Session() = default;
@@ -38,6 +37,10 @@ Session::~Session() = default;
 void Session::Open() {
   phase_ = Phase::kOpening;
   self_ = shared_from_this();
+  Prepare();
+}
+
+void Session::Prepare() {
   const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
   request->argv = {kSessionName};
   request->opens_session = true;
@@ -66,11 +69,12 @@ void Session::Spawn(Preparation preparation) {
   auto made = SpawnSource(shared_, *runtime_, {}, std::move(*plan)).Acquire(&no_input);
   if (!made) return FailToOpen(made.error());
   sandbox_ = std::move(*made);
+  setup_stderr_.emplace(KeepRule(), Capture::Chunk());
   const std::array<std::string, 1> argv = {kSessionName};
   const auto order = EncodeOrder(preparation.order, preparation.cwd, argv, {}, preparation.rules);
   const bool going =
       sandbox_->Watch(shared_.loop, this, true) &&
-      setup_stderr_.Start(shared_.loop, sandbox_->TakeStderr(), shared_.null_device.get()) &&
+      setup_stderr_->Start(shared_.loop, sandbox_->TakeStderr(), shared_.null_device.get()) &&
       sandbox_->SendOrder(order) != Control::Sent::kFailed;
   if (!going) Close("its launcher can't be watched");
 }
@@ -123,8 +127,8 @@ Result<Preparation> Session::Plan(const ExecRequest& request) {
   return made;
 }
 
-Result<std::unique_ptr<Sandbox>> Session::Enter(const ShellPart& shell) {
-  auto file = ShellFile::Make(shell);
+Result<std::unique_ptr<Sandbox>> Session::Enter(ShellPart shell) {
+  auto file = ShellFile::Make(std::move(shell));
   if (!file) return file.error();
   auto slot = slots_.Take(sandbox_.get());
   if (!slot) return slot.error();
@@ -146,6 +150,12 @@ std::shared_ptr<SessionSlot::Owner> Session::AsOwner() {
 
 void Session::OnOrderSent() {
   if (phase_ == Phase::kOpen && !HasRunAll()) slots_.PrepareNext(sandbox_.get());
+}
+
+// It is going to be run again, in the workspace, and counts once.
+void Session::OnDirectoryRefused(const ShellFile& refused) {
+  shell_.LeaveDirectory(refused);
+  --commands_;
 }
 
 void Session::OnSlotLeft(SessionSlot* slot) {
@@ -189,10 +199,15 @@ void Session::Close(const std::string& reason) {
 
 void Session::OnGone() {
   const auto self = shared_from_this();
+  setup_stderr_->Finish();
+  if (phase_ == Phase::kOpening && !is_second_ && sandbox_->may_try_again()) {
+    is_second_ = true;
+    sandbox_.reset();
+    return Prepare();
+  }
   const bool was_closed = phase_ == Phase::kClosing;
   phase_ = Phase::kGone;
   idle_.Stop();
-  setup_stderr_.Finish();
   if (reason_.empty()) reason_ = has_opened_ ? "its first process is gone" : SetupErrorText();
   if (!has_opened_) {
     self_.reset();
@@ -211,7 +226,7 @@ void Session::Finish() {
 
 // Why there is no session: bwrap's own words, where it has said something.
 std::string Session::SetupErrorText() const {
-  std::string text(setup_stderr_.opening());
+  std::string text(setup_stderr_->opening());
   while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
     text.pop_back();
   return text.empty() ? template_.record().runtime + " ended during set-up and without a word"

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "policy/options/request.h"
 #include "supervise/os/handle.h"
@@ -43,14 +45,14 @@ class Session : public OwnedSession,
 
   // A slot for a command that was planned, with what its plan says of a shell. kSetup when there is
   // none.
-  Result<std::unique_ptr<Sandbox>> Enter(const ShellPart& shell);
+  Result<std::unique_ptr<Sandbox>> Enter(ShellPart shell);
 
  private:
   enum class Phase { kNew, kOpening, kOpen, kClosing, kGone };
 
   // Of its slots.
   void OnOrderSent() override;
-  void OnDirectoryGone() override { shell_.LeaveDirectory(); }
+  void OnDirectoryRefused(const ShellFile& refused) override;
   void OnShellLeft(const ShellFile& left) override { shell_.Adopt(left); }
   void OnUnproved() override;
   void OnSlotLeft(SessionSlot* slot) override;
@@ -60,6 +62,7 @@ class Session : public OwnedSession,
   void OnReport(const Report& report) override;
   void OnGone() override;
 
+  void Prepare();
   void Spawn(Preparation preparation);
   void OnReady(const Report& report);
   std::shared_ptr<SessionSlot::Owner> AsOwner();
@@ -78,6 +81,7 @@ class Session : public OwnedSession,
   Listener listener_;
   Phase phase_ = Phase::kNew;
   bool has_opened_ = false;
+  bool is_second_ = false;      // the set-up of the first has failed
   bool is_separating_ = false;  // no command can signal what is not its own
   bool is_proved_ = false;      // its launcher has said that nothing is left
   std::string reason_;
@@ -87,7 +91,7 @@ class Session : public OwnedSession,
   std::shared_ptr<const std::vector<std::string>> mount_points_;  // or none
   std::string mounted_upon_;
   std::unique_ptr<Sandbox> sandbox_;
-  Capture setup_stderr_;
+  std::optional<Capture> setup_stderr_;
   SessionSlots slots_;
   std::uint64_t commands_ = 0;
   KeptShell shell_;

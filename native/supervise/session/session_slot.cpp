@@ -1,6 +1,5 @@
 #include "supervise/session/session_slot.h"
 
-#include <cerrno>
 #include <csignal>
 #include <utility>
 
@@ -9,7 +8,8 @@ namespace {
 
 constexpr std::uint64_t kInsistAfterMs = 200;
 constexpr std::uint64_t kInsistEveryMs = 50;
-constexpr int kPatience = 10;  // turns in which a launcher may end its tree by itself
+// Turns in which a launcher that was told to end its tree may do nothing: it is woken in each.
+constexpr int kMostSilentTurns = 10;
 
 }  // namespace
 
@@ -55,10 +55,9 @@ void SessionSlot::NoteReport(const Report& report) {
   if (report.kind == ReportKind::kReady) may_run_ = true;
   if (!IsLast(report.kind)) return;
   has_ended_ = true;
-  const bool is_missing = report.error == ENOENT || report.error == ENOTDIR;
-  if (report.kind == ReportKind::kRefused && is_missing && shell_.is_in_its_directory) {
-    owner_->OnDirectoryGone();  // else no command could be run any more
-  }
+  has_exited_ = report.kind == ReportKind::kExited && !is_ending_;
+  is_directory_refused_ = report.no_directory != 0 && !shell_.part.directory.empty();
+  if (is_directory_refused_) owner_->OnDirectoryRefused(shell_);
   is_proved_ = report.kind != ReportKind::kExited || report.error == 0;
 }
 
@@ -80,10 +79,22 @@ void SessionSlot::End() {
 // For when its launcher does not answer: the command may have stopped it, or killed it.
 void SessionSlot::Insist() {
   Receive();
-  const bool is_patient = ++insisted_ <= kPatience;
+  const bool is_silent =
+      !launcher_.valid() || end_watch_.Look(launcher_.get()) == EndWatch::Seen::kSilent;
+  if (is_silent) ++silent_turns_;
+  const bool is_patient = silent_turns_ <= kMostSilentTurns;
+  if (!is_patient && NeverStarts()) return BeGone();
   if (!is_patient && !is_orphan_) return owner_->OnUnproved();  // possibly our last moment
   if (launcher_.valid()) SignalPidfd(launcher_.get(), is_patient ? SIGCONT : SIGKILL);
   Settle();
+}
+
+// A launcher that can't say that it is ready starts no command: where it has not said so, there is
+// nothing whose end would have to be proved, and the session's other commands go on.
+bool SessionSlot::NeverStarts() {
+  if (is_orphan_ || may_run_ || !control_.RefuseReports()) return false;
+  Receive();
+  return !may_run_;
 }
 
 // Its last word is the proof: what it still does is to exit.
@@ -114,8 +125,19 @@ void SessionSlot::BeGone() {
   insist_.Stop();
   control_poll_.Stop();
   launcher_poll_.Stop();
-  if (is_proved_ && shell_.file.valid()) owner_->OnShellLeft(shell_);
+  HandOnShell();
   std::exchange(user_, nullptr)->OnGone();
+}
+
+// A shell that was told to end may have written its state before that took effect; its caller hears
+// of a deadline or an abort, and believes that things are as they were.
+void SessionSlot::HandOnShell() {
+  if (!may_run_ || !shell_.file.valid()) return;
+  if (is_proved_ && has_exited_) return owner_->OnShellLeft(shell_);
+  if (is_proved_ && !is_ending_) return;  // its program could not be executed
+  shell_.part.report->state = ShellReport::State::kLost;
+  shell_.part.report->reason =
+      is_ending_ ? "the command was ended before it came to its own end" : "the session has ended";
 }
 
 }  // namespace native_runner

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "supervise/sandbox/end_watch.h"
 #include "supervise/sandbox/sandbox.h"
 #include "supervise/session/kept_shell.h"
 
@@ -25,9 +26,9 @@ class SessionSlot final : public Sandbox {
 
     // A slot has got its order: one for the next command may be made.
     virtual void OnOrderSent() = 0;
-    // Its command could not start in the directory of the shell's state.
-    virtual void OnDirectoryGone() = 0;
-    // What its command has left, which has ended as its launcher said.
+    // Its command could not start in the directory of the shell's state, so that nothing has run.
+    virtual void OnDirectoryRefused(const ShellFile& refused) = 0;
+    // What its command has left, which has come to its own end as its launcher said.
     virtual void OnShellLeft(const ShellFile& left) = 0;
     // It can't prove its command's end: all of the session is to be ended. Possibly the slot's last
     // moment.
@@ -52,6 +53,7 @@ class SessionSlot final : public Sandbox {
   bool IsAlive() override;
   void End() override;
   bool end_is_proof() const override;
+  bool may_try_again() const override { return is_directory_refused_; }
 
   // The session's launcher is gone; `is_proof`: so are all its processes. Otherwise this is ended
   // by itself, and gone when its launcher's pidfd says so: nobody else would see that end.
@@ -60,15 +62,20 @@ class SessionSlot final : public Sandbox {
  private:
   void NoteReport(const Report& report) override;
   void Insist();
+  bool NeverStarts();
   void Settle();
   void SettleAlone();
   void BeGone();
+  void HandOnShell();
 
   std::shared_ptr<Owner> owner_;  // none: it stands
   ShellFile shell_;
   Timer insist_;
-  int insisted_ = 0;
-  bool may_run_ = false;    // kReady has come, and the command may have processes
+  EndWatch end_watch_;
+  int silent_turns_ = 0;
+  bool may_run_ = false;     // kReady has come, and the command may have processes
+  bool has_exited_ = false;  // by itself: before it was told to end
+  bool is_directory_refused_ = false;
   bool is_proved_ = false;  // the launcher has said that none is left
   bool is_ending_ = false;
   bool is_orphan_ = false;  // the session can't end it any more

@@ -13,7 +13,7 @@ class SlotSource final : public SandboxSource {
       : session_(std::move(session)), shell_(std::move(shell)) {}
 
   Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* /*input*/) override {
-    return session_->Enter(shell_);
+    return session_->Enter(std::move(shell_));
   }
 
  private:

@@ -18,6 +18,7 @@ constexpr int kTurns = 16;  // reads per wake-up, so that one flood can't starve
 }  // namespace
 
 bool Capture::Start(uv_loop_t* loop, Descriptor pipe, int null_device) {
+  poll_.Stop();  // of an earlier source
   pipe_ = std::move(pipe);
   null_device_ = null_device;
   return poll_.Start(loop, pipe_.get(), UV_READABLE, [this] { OnReadable(); }) == 0;

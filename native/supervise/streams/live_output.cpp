@@ -14,6 +14,8 @@ constexpr std::uint64_t kMostLeft = std::uint64_t{2} << 20U;  // twice what a pi
 }  // namespace
 
 bool LiveOutput::Start(uv_loop_t* loop, Descriptor source, int /*null_device*/) {
+  poll_.Stop();  // of an earlier source
+  if (is_refused_) return true;
   loop_ = loop;
   source_ = std::move(source);
   piece_.resize(kPieceBytes);
@@ -29,7 +31,7 @@ void LiveOutput::OnReadable() {
   const Progress progress = Fill(room);
   if (window_ != kNoWindow) window_ -= filled_;
   HandOn();
-  if (progress == Progress::kEnd) return Close();
+  if (progress == Progress::kEnd) return Stop();
   // A hang-up would wake us again and again.
   if (window_ == 0) poll_.Stop();
 }
@@ -63,6 +65,11 @@ void LiveOutput::Grant(std::uint64_t bytes) {
 }
 
 void LiveOutput::Close() {
+  is_refused_ = true;
+  Stop();
+}
+
+void LiveOutput::Stop() {
   poll_.Stop();
   source_.Close();
 }
@@ -75,7 +82,7 @@ void LiveOutput::Finish() {
     HandOn();
     if (progress != Progress::kMore) break;
   }
-  Close();
+  Stop();
 }
 
 void LiveOutput::Append(std::string_view text) {

@@ -41,6 +41,7 @@ class LiveOutput final : public Output {
 
  private:
   bool Watch();
+  void Stop();
   void OnReadable();
   Progress Fill(std::size_t room);  // the piece with what is there
   void HandOn();                    // the piece
@@ -52,6 +53,7 @@ class LiveOutput final : public Output {
   std::size_t filled_ = 0;
   std::uint64_t window_;
   std::uint64_t total_ = 0;
+  bool is_refused_ = false;  // nobody reads any more
   Chunk on_chunk_;
 };
 

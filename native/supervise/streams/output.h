@@ -21,8 +21,8 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // `null_device` is a descriptor of /dev/null that outlives this object. False: the source can't
-  // be watched.
+  // `null_device` is a descriptor of /dev/null that outlives this object. Called again, it goes on
+  // with another source. False: the source can't be watched.
   virtual bool Start(uv_loop_t* loop, Descriptor source, int null_device) = 0;
 
   // Takes what the source still holds, without waiting, and closes it. For the end of a run, when

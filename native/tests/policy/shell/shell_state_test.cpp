@@ -3,105 +3,111 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace native_runner {
 namespace {
 
 using Argv = std::vector<std::string>;
+using std::string_view_literals::operator""sv;
 
-TEST(ShellState, KnowsAShellCommandInEverySpelling) {
-  const Argv shells[] = {
-      {"sh", "-c", "x"},
-      {"bash", "-lc", "x"},
-      {"/usr/bin/bash", "-l", "-c", "x"},
-      {"dash", "-ec", "x", "name", "arg"},
-      {"bash", "-euo", "pipefail", "-c", "x"},
-      {"bash", "-c", "-e", "x"},
-      {"bash", "-c", "--", "-x"},
-      {"ash", "-c", ""},
-  };
-  for (const Argv& argv : shells)
-    EXPECT_TRUE(IsShellCommand(argv)) << argv[1];
-  const Argv others[] = {
-      {"ls", "-c", "x"},
-      {"bash", "script"},
-      {"bash", "-s", "-c", "x"},
-      {"bash", "-c"},
-      {"bash", "-i", "-c", "x"},
-      {"bash", "--norc", "-c", "x"},
-      {"sh", "-n", "-c", ""},
-      {"bash", "-o", "-c", "x"},
-      {"bash", "-o", "pipe fail", "-c", "x"},
-      {"sh"},
-      {"bash", "-", "-c", "x"},
-      {"rbash", "-c", "x"},
-  };
-  for (const Argv& argv : others)
-    EXPECT_FALSE(IsShellCommand(argv)) << argv.back();
+ShellVariables Posix(std::string_view text) {
+  return ShellVariables::ReadPosix(text).value_or(ShellVariables());
+}
+ShellVariables Bash(std::string_view text) {
+  return ShellVariables::ReadBash(text).value_or(ShellVariables());
 }
 
 TEST(ShellState, LeavesTheCommandAsItWasButForAFewWords) {
-  const ShellState state{"/w", "A=1", "B='2'"};
+  const ShellState state{"/w", Posix("A=1"), Bash("declare -- B=\"2$x\"\n\0"sv), ""};
   const ShellCommand command =
       WithShellState({"bash", "-lc", "-e", "a\nb", "name", "1"}, {}, state);
   EXPECT_EQ(command.argv, (Argv{"bash", "-lc", ". /proc/self/fd/83; a\nb", "name", "1"}));
-  EXPECT_TRUE(
-      command.prelude.starts_with("if [ -n \"${BASH_VERSION-}\" ]; then eval "
-                                  "'B='\\''2'\\'''; else eval 'A=1'; fi 2>/dev/null\n"))
+  EXPECT_TRUE(command.prelude.starts_with(
+      "if [ -n \"${BASH_VERSION-}\" ]; then eval \"declare -- B=\\\"2\\$x\\\"\n"
+      "\"; else eval \"A=1\n\"; fi 2>/dev/null\n"))
       << command.prelude;
-  EXPECT_TRUE(command.prelude.ends_with("\nset -e\n"));
+  EXPECT_TRUE(command.prelude.ends_with("\ncommand set -e\n"));
 }
 
 TEST(ShellState, SetsOptionsThatWouldActOnItLast) {
   const auto prelude = [](const Argv& argv) { return WithShellState(argv, {}, {}).prelude; };
-  EXPECT_TRUE(
-      prelude({"bash", "-xeuo", "pipefail", "-c", "x"}).ends_with("\nset -x -e -u -o pipefail\n"));
+  EXPECT_TRUE(prelude({"bash", "-xeuo", "pipefail", "-c", "x"})
+                  .ends_with("\ncommand set -x -e -u -o pipefail\n"));
   EXPECT_TRUE(prelude({"bash", "-c", "x"}).ends_with("' EXIT\n"));
   EXPECT_EQ(WithShellState({"bash", "-xfc", "x"}, {}, {}).argv[1], "-fc");
 }
 
-TEST(ShellState, PutsWhatACallNamesOnTopAndIntoNoArgument) {
+TEST(ShellState, PutsWhatACallNamesInPlaceOfTheStateAndIntoNoArgument) {
+  const ShellState state{"/w", Posix("A='0'\nC='3'\n"),
+                         Bash("declare -r A=\"0\"\n\0declare -- C=\"4\"\n\0"sv), ""};
   const ShellCommand command =
-      WithShellState({"sh", "-c", "x"}, {"A=it's", "B=1=2\n", "not.a.name=3"}, {"/w", "A=0", ""});
-  EXPECT_LT(command.prelude.find("A=0"), command.prelude.find("export A='it'\\''s'\n"));
-  EXPECT_NE(command.prelude.find("export B='1=2\n'\n"), std::string::npos);
-  EXPECT_TRUE(command.prelude.starts_with("command unset -v A 2>/dev/null\ncommand unset -v B"));
-  EXPECT_NE(command.prelude.find("|| A=\"$__nr_was_A\""), std::string::npos);
+      WithShellState({"sh", "-c", "x"}, {"A=it's", "B=1=2\n$", "not.a.name=3"}, state);
+  EXPECT_EQ(command.prelude.find("A='0'"), std::string::npos);
+  EXPECT_EQ(command.prelude.find("declare -r A"), std::string::npos);
+  EXPECT_NE(command.prelude.find("C='3'"), std::string::npos);
+  EXPECT_NE(command.prelude.find("declare -- C"), std::string::npos);
+  EXPECT_LT(command.prelude.find("C='3'"), command.prelude.find("export A=\"it's\"\n"));
+  EXPECT_NE(command.prelude.find("export B=\"1=2\n\\$\"\n"), std::string::npos);
   EXPECT_EQ(command.prelude.find("not.a.name"), std::string::npos);
   for (const std::string& word : command.argv)
     EXPECT_EQ(word.find("it"), std::string::npos);
 }
 
-TEST(ShellState, PutsBackWhatACallOverrode) {
-  const auto prelude = [](const char* posix) {
-    return WithShellState({"sh", "-c", "x"}, {"A=1", "IFS=:"}, {"/w", posix, ""}).prelude;
-  };
-  const std::string exported = "|| export A=\"$__nr_was_A\"";
-  EXPECT_NE(prelude("B='x'\nexport A='0'\n").find(exported), std::string::npos);
-  EXPECT_NE(prelude("export A='0'\n").find(exported), std::string::npos);
-  for (const char* const other :
-       {"", "A='0'\n", "export AB='0'\n", "B='\nexport A=0'\n", "B='\nexport A='\"'\"'0'\n"})
-    EXPECT_EQ(prelude(other).find(exported), std::string::npos) << other;
-  EXPECT_EQ(prelude("").find("unset -v __nr_was_IFS"), std::string::npos);
+TEST(ShellState, FunctionsComeAfterAllThatIsCalledByName) {
+  const ShellState state{"/w", {}, {}, "export () \n{ \n    :\n}\n"};
+  const std::string prelude = WithShellState({"bash", "-c", "x"}, {"A=1"}, state).prelude;
+  const std::size_t at = prelude.find("export () ");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_GT(at, prelude.find("export A="));
+  EXPECT_GT(at, prelude.find("trap '"));
 }
 
 TEST(ShellState, ReadsOnlyWhatIsWhole) {
-  const auto read = [](std::string_view text) {
-    ShellState state{"/before", "P", "B"};
-    const bool is_read = ReadShellState(text, &state);
-    return (is_read ? "" : "no ") + state.cwd + "|" + state.posix + "|" + state.bash;
+  const ShellState before{"/before", Posix("P=1"), Bash("declare -- B=\"1\"\n\0"sv), "f"};
+  const auto read = [&before](std::string_view text) {
+    ShellState state = before;
+    const auto lost = ReadShellState(text, {}, &state);
+    if (lost) {
+      EXPECT_EQ(state.cwd, before.cwd);
+      EXPECT_EQ(state.posix, before.posix);
+      EXPECT_EQ(state.bash, before.bash);
+      EXPECT_EQ(state.functions, before.functions);
+      return "lost: " + *lost;
+    }
+    return state.cwd + "|" + state.posix.TextWithout({}) + "|" + state.bash.TextWithout({}) + "|" +
+           state.functions;
   };
-  using std::string_view_literals::operator""sv;
-  EXPECT_EQ(read("/a b\n\0X=1\n#end\n"sv), "/a b|X=1\n#end\n|B");
-  EXPECT_EQ(read("/a\n\0#bash\nX=1\n#end\n"sv), "/a|P|#bash\nX=1\n#end\n");
-  EXPECT_EQ(read("/a\nb\n\0\n#end\n"sv), "/a\nb|\n#end\n|B");
-  EXPECT_EQ(read("\0X=1\n#end\n"sv), "|X=1\n#end\n|B");
+  const std::string b = "declare -- B=\"1\"\n";
+  EXPECT_EQ(read("/a b\n\0X=1\n\n#end\n"sv), "/a b|X=1\n|" + b + "|f");
+  EXPECT_EQ(read("/a\n\0#bash\ndeclare -x X=\"2\"\n\0#functions\ng () {}\n\n#end\n"sv),
+            "/a|P=1\n|declare -x X=\"2\"\n|g () {}\n");
+  EXPECT_EQ(read("/a\n\0#bash\n#functions\n\n#end\n"sv), "/a|P=1\n||");
+  EXPECT_EQ(read("/a\nb\n\0\n#end\n"sv), "/a\nb||" + b + "|f");
+  EXPECT_EQ(read("\0X=1\n\n#end\n"sv), "|X=1\n|" + b + "|f");
+  EXPECT_EQ(read(""),
+            "lost: the shell did not come to its own end, or an EXIT trap of the "
+            "script's took its place");
+  EXPECT_EQ(read(std::string(kMostShellState + 1, 'x')), "lost: it is larger than 1048576 bytes");
   for (const std::string_view broken :
-       {""sv, "\0"sv, "/a\n\0X=1"sv, "/a\n\0X=1\n#end"sv, "a\n\0\n#end\n"sv, "/a\0\n#end\n"sv,
-        "/a\n\n#end\n"sv, "/a\n\0X\0Y\n#end\n"sv, "noise/a\n\0X\n#end\n"sv}) {
-    EXPECT_EQ(read(broken), "no /before|P|B");
+       {"\0"sv, "/a\n\0X=1"sv, "/a\n\0X=1\n#end"sv, "/a\n\n#end\n"sv}) {
+    EXPECT_EQ(read(broken), "lost: the shell could not write it to its end");
   }
+  for (const std::string_view strange :
+       {"a\n\0\n#end\n"sv, "/a\0\n#end\n"sv, "/a\n\0X\0Y\n#end\n"sv, "noise/a\n\0X=1\n#end\n"sv,
+        "/a\n\0echo hello\n#end\n"sv, "/a\n\0#bash\necho x\n\0#functions\n\n#end\n"sv,
+        "/a\n\0#bash\ndeclare -x X=1\n\n#end\n"sv}) {
+    EXPECT_EQ(read(strange), "lost: it is not what a shell writes") << strange;
+  }
+}
+
+TEST(ShellState, DoesNotHandOnWhatACallNamed) {
+  ShellState state{"/w", Posix("A='0'\nexport A='0'\nC='0'\n"), {}, ""};
+  const auto lost = ReadShellState("/w\n\0A='9'\nB='9'\nC='9'\n\n#end\n"sv,
+                                   {"A=1", "B=1", "IFS=:", "not.a.name=1"}, &state);
+  EXPECT_EQ(lost, std::nullopt);
+  EXPECT_EQ(state.posix.TextWithout({}), "A='0'\nexport A='0'\nC='9'\n");
 }
 
 }  // namespace
