@@ -11,7 +11,7 @@ const kLongest = [
   "promises/session-promises",
   "spawn/spawn",
   "skills/skill-components",
-  "runs/prewarm",
+  "prewarm/prewarm",
   "session/session-ending",
   "demo-node/hostile",
   "runs/deadline",

@@ -22,6 +22,12 @@ beforeAll(() => {
   probe = buildProbe(tempDirectory("tools"));
 });
 
+/** A log that is cut short still has what was wrong: the tables are long. */
+function faultsFirst(text: string): string {
+  const start = text.search(/^FAULT /m);
+  return start < 0 ? text : `${text.slice(start)}\n${text.slice(0, start)}`;
+}
+
 /** Runs it to its end; `text` is what it says, with the seed to repeat it, and where evidence is. */
 async function chaos(minutes: number, ...options: string[]) {
   const directory = tempDirectory("chaos");
@@ -36,6 +42,7 @@ async function chaos(minutes: number, ...options: string[]) {
     });
   }
   const [status] = await once(running, "close");
+  text = faultsFirst(text);
   return { status, text, counts: () => JSON.parse(readFileSync(json, "utf8")) };
 }
 

@@ -46,7 +46,8 @@ class Programs {
   Programs& operator=(const Programs&) = delete;
 
   // Calls back at once when the answer is known, else when `bwrap --help` has answered (at most
-  // five seconds).
+  // five seconds). One that a signal has ended is asked again, twice: somebody else may have sent
+  // it.
   void Get(const std::string& name, Callback callback);
 
   const std::string& search_path() const { return search_path_; }
@@ -62,11 +63,14 @@ class Programs {
     Poll exited;
     Timer deadline;
     bool late = false;
+    int number = 1;  // of those that were begun for who waits
     std::string path;
     Descriptor image;
     std::vector<Callback> waiting;
   };
 
+  void Begin(const std::string& name, const std::string& path, std::vector<Callback> waiting,
+             int number);
   Result<std::unique_ptr<Probe>> StartProbe(const std::string& path);
   void Answer(const std::string& name);
 

@@ -18,8 +18,12 @@ const kExitCodes = {
 const matches = (expected, end) =>
   Object.entries(expected).every(([field, value]) => end[field] === value);
 
-function mayReject({ closedBefore, throws, inBatch }, { rejected }, touched) {
+function mayReject({ closedBefore, throws, inBatch }, { rejected, message }, touched) {
   if (rejected === kOnPurpose) return throws;
+  // A bwrap --help that was stopped; one that was killed is asked again.
+  if (rejected === "ERR_SANDBOX_UNAVAILABLE") {
+    return touched.struck && message.includes("--help: it ran over");
+  }
   // The session of a batch: it may not come to be, or end, and says so by the code.
   if (inBatch && (touched.struck || touched.replaced)) {
     if (["ERR_SANDBOX_CLOSED", "ERR_SANDBOX_SETUP"].includes(rejected)) return true;

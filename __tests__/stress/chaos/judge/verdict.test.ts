@@ -18,6 +18,10 @@ const kAborted = { ...kEnd, kind: "aborted", exitCode: 130 };
 const kSignaled = { ...kEnd, kind: "signaled", exitCode: 137 };
 const kSetupFailed = { ...kEnd, kind: "setup-failed", exitCode: 125, reason: "why" };
 const kClosed = { rejected: "ERR_SANDBOX_CLOSED", message: "closed" };
+const kSilent = {
+  rejected: "ERR_SANDBOX_UNAVAILABLE",
+  message: "/usr/bin/bwrap does not answer --help: it ran over five seconds",
+};
 const kThrown = { rejected: "thrown on purpose", message: "thrown on purpose" };
 
 const kRules = [
@@ -32,6 +36,7 @@ const kRules = [
   ["a batch whose session was ended", { inBatch: true }, kClosed, { struck: true }],
   ["one of a batch after one that was struck", { stopOnError: true }, kAborted, { struck: true }],
   ["a terminal with a shell's complaint", { hasTerminal: true }, kMixed, { struck: true }],
+  ["a bwrap --help that was stopped", {}, kSilent, { struck: true }],
   ["a callback that throws", { throws: true }, kThrown, {}],
   ["a runner closed before", { closedBefore: true }, kClosed, {}],
 ] as const;
@@ -56,6 +61,11 @@ describe("never right", () => {
     ["less kept than allowed", { ...kEnd, kept: 4 }, kAlone],
     ["what a live process' streams did wrong", { ...kEnd, faults: ["answered twice"] }, kAlone],
     ["an exit code of another kind", { ...kAborted, exitCode: 0 }, touched],
+    [
+      "a bwrap --help that was killed",
+      { ...kSilent, message: "it was ended by signal 9" },
+      touched,
+    ],
     ["another rejection", { rejected: "ERR_SANDBOX_SETUP", message: "" }, touched],
   ] as const;
   for (const [name, end, done] of kNever) {

@@ -169,6 +169,28 @@ TEST_F(ProgramsTest, QuotesWhatABrokenOneSays) {
             directory_.Path("bwrap") + " does not answer --help: it was ended by signal 11");
 }
 
+TEST_F(ProgramsTest, OneThatSomebodyElseEndedIsAskedAgain) {
+  const std::string log = directory_.Path("log");
+  Script("echo called >> " + log + "\n[ $(wc -l < " + log +
+         ") -gt 2 ] || kill -KILL $$\necho '  --as-pid-1'");
+  std::optional<Answer> other;
+  Get(&other);
+  const auto answer = Wait();
+  ASSERT_TRUE(answer && *answer) << answer->error().message;
+  EXPECT_TRUE(other && *other) << "all who wait are told";
+  EXPECT_TRUE(answer->value()->features.as_pid_1);
+  EXPECT_EQ(directory_.Read("log"), "called\ncalled\ncalled\n");
+  EXPECT_EQ(CountChildren(), 0);
+}
+
+TEST_F(ProgramsTest, OneThatEndsBySignalsAgainAndAgainIsGivenUp) {
+  Script("echo called >> " + directory_.Path("log") + "\nkill -KILL $$");
+  const auto answer = Wait();
+  ASSERT_TRUE(answer && !*answer);
+  EXPECT_EQ(answer->error().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(directory_.Read("log"), "called\ncalled\ncalled\n");
+}
+
 TEST_F(ProgramsTest, WhatCannotStartIsUnavailable) {
   directory_.Write("bwrap", "no program at all", 0755);
   std::optional<Answer> answer;
