@@ -1,6 +1,6 @@
 // npm test: sets up what is missing, then every test there is. As root, what needs the kernel runs
-// twice: as root and as an ordinary user, in a copy of the checkout, side by side where neither's
-// times matter. Ends with one plain line of counts.
+// twice: as root and as an ordinary user, in a copy of the checkout, side by side. Ends with one
+// plain line of counts.
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import { runUnits } from "./lib/gtest.mjs";
@@ -50,11 +50,11 @@ async function setUp() {
 }
 
 /** Each looks at its own processes and files only; most of the time both wait. */
-async function integrationAsBoth() {
+async function asBoth(project) {
   const workers = os.availableParallelism();
   const both = [
-    vitest(["integration"], { workers, prefix: "root | " }),
-    vitestAsUser(["integration"], { workers, prefix: "user | " }),
+    vitest([project], { workers, prefix: "root | " }),
+    vitestAsUser([project], { workers, prefix: "user | " }),
   ];
   return sumOf(await Promise.all(both));
 }
@@ -75,9 +75,8 @@ const asRootAndUser = [
     label: "C++ units as an ordinary user",
     work: () => runUnits("release", { ...unitsOfUser, ...asUser() }),
   },
-  { label: "integration as root and as an ordinary user", work: integrationAsBoth },
-  { label: "stress as root", work: () => vitest(["stress"]) },
-  { label: "stress as an ordinary user", work: () => vitestAsUser(["stress"]) },
+  { label: "integration as root and as an ordinary user", work: () => asBoth("integration") },
+  { label: "stress as root and as an ordinary user", work: () => asBoth("stress") },
   { label: "processes left behind", work: leftBehind },
 ];
 

@@ -15,6 +15,7 @@ import { tempDirectory } from "../integration/support/temp.js";
 import { chaosCommand } from "./chaos/start.mjs";
 
 const kMinutes = 0.4;
+const kLeastCalls = 21; // of each kind, however slow the machine is
 const kPlantedMinutes = 0.05;
 
 let probe = "";
@@ -51,13 +52,14 @@ const sumOf = (counts: Record<string, number>) =>
 
 describeSandboxed("chaos", () => {
   test("nothing is left, and every call has one outcome", async () => {
-    const ended = await chaos(kMinutes);
+    const ended = await chaos(kMinutes, "--least-calls", String(kLeastCalls));
     expect(ended.status, ended.text).toBe(0);
     const { faults, calls, strikes, fates } = ended.counts();
     expect(faults).toEqual([]);
     // It has done what it is for.
     const runners = ["cold", "prewarmed", "adaptive", "narrow", "compat", "local"];
-    for (const kind of runners) expect(sumOf(calls[kind]), kind).toBeGreaterThan(20);
+    for (const kind of runners)
+      expect(sumOf(calls[kind]), kind).toBeGreaterThanOrEqual(kLeastCalls);
     for (const kind of ["exited", "timed-out", "aborted"]) {
       expect(calls.prewarmed[kind], kind).toBeGreaterThan(5);
     }

@@ -15,6 +15,7 @@ export class Tally {
   strikes = {};
   /** Kinds of runners that this host can't have, with the reason. */
   missing = {};
+  #kinds = new Set();
 
   call = (runnerKind = "planted", outcome, touched) => {
     const done = Object.keys(touched ?? {}).filter((each) => touched[each]);
@@ -29,7 +30,15 @@ export class Tally {
     this.fates[fate] = (this.fates[fate] ?? 0) + 1;
     for (const { kind, why } of kinds) {
       if (why !== undefined) this.missing[kind] = why;
+      else this.#kinds.add(kind);
     }
+  }
+
+  /** Of the kinds of runners that this host can have, the calls of the one that has had fewest. */
+  get leastCalls() {
+    const sumOf = (outcomes) => Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+    const counts = [...this.#kinds].map((kind) => sumOf(this.calls[kind] ?? {}));
+    return counts.length === 0 ? 0 : Math.min(...counts);
   }
 
   growth(bytes) {
