@@ -66,7 +66,7 @@ export default defineConfig({
         test: {
           name: "stress",
           include: ["__tests__/stress/**/*.test.ts"],
-          testTimeout: 300_000,
+          testTimeout: 600_000,
           fileParallelism: false,
         },
       },

@@ -1,7 +1,6 @@
 #include "supervise/host/host_watch.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <array>
@@ -33,15 +32,13 @@ bool OpenOnce(const char* path, Descriptor* into) {
 
 std::optional<std::string> HostWatch::State() {
   if (!OpenOnce("/proc/thread-self/status", &status_)) return std::nullopt;
-  if (!OpenOnce("/proc/thread-self/mountinfo", &mounts_)) return std::nullopt;
-  pollfd mounts{mounts_.get(), POLLPRI, 0};
-  if (poll(&mounts, 1, 0) < 0) return std::nullopt;
-  if (mounts.revents != 0) ++mount_changes_;
+  const auto mount_changes = mounts_.Changes();
+  if (!mount_changes) return std::nullopt;
 
   std::array<char, 8192> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): read into
   const ssize_t size = pread(status_.get(), text.data(), text.size(), 0);
   if (size <= 0 || static_cast<std::size_t>(size) == text.size()) return std::nullopt;
-  std::string state = std::to_string(mount_changes_) + "\n";
+  std::string state = std::to_string(*mount_changes) + "\n";
   std::string_view rest(text.data(), static_cast<std::size_t>(size));
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "supervise/host/mount_table.h"
 #include "supervise/os/descriptor.h"
 
 namespace native_runner {
@@ -15,14 +15,12 @@ class HostWatch {
  public:
   // Equal texts: nothing has changed in between. Holds the ids, groups, capabilities, umask,
   // allowed processors, seccomp mode and no_new_privs of /proc/thread-self/status, and how often
-  // the mount table has changed (proc_pid_mountinfo(5): a change is told by poll(2)). nullopt:
-  // /proc does not tell.
+  // the mount table has changed. nullopt: /proc does not tell.
   std::optional<std::string> State();
 
  private:
   Descriptor status_;
-  Descriptor mounts_;
-  std::uint64_t mount_changes_ = 0;
+  MountTable mounts_;
 };
 
 }  // namespace native_runner

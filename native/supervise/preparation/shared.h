@@ -21,6 +21,7 @@ struct Shared {
   CgroupParent cgroups;
   Host host;
   HostWatch host_watch;
+  MountTable mount_table;
 };
 
 }  // namespace native_runner

@@ -26,7 +26,8 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
                                 .cgroup = std::move(cgroup),
                                 .gate = std::move(plan_.gate),
                                 .holds = std::move(plan_.holds),
-                                .mounted = std::move(plan_.mounted)});
+                                .mounted = std::move(plan_.mounted),
+                                .host_mounts = &shared_.mount_table});
 }
 
 }  // namespace native_runner

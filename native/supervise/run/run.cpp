@@ -135,12 +135,12 @@ void Run::RecordEnforced(LayerSet enforced) {
 bool Run::MayTryAgain() const {
   if (conclusion_.ready() || conclusion_.has_cause()) return false;
   if (is_prewarmed_) return true;
-  return !is_second_ && sandbox_->may_try_again();
+  return tries_ < sandbox_->most_tries();
 }
 
 void Run::OnGone() {
   if (!MayTryAgain()) return Finish();
-  is_second_ = !is_prewarmed_;
+  if (!is_prewarmed_) ++tries_;
   is_prewarmed_ = false;
   request_.may_stand = false;
   if (shell_) lost_directory_ = shell_->lost_directory;

@@ -82,7 +82,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   RunConclusion conclusion_;
   bool is_prewarmed_ = false;  // the sandbox was made before
   bool waits_for_set_up_ = false;
-  bool is_second_ = false;  // nothing of the first has run
+  int tries_ = 1;  // nothing of those before this one has run
 };
 
 }  // namespace native_runner

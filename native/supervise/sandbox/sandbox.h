@@ -87,8 +87,9 @@ class Sandbox {
   virtual std::optional<ExitStatus> child_status() const { return std::nullopt; }
   // The kernel has ended one of its processes for want of memory, under a limit of its own.
   virtual bool MemoryKilled() const { return false; }
-  // It is gone, or is going, without a command, for a reason that may not be there the next time.
-  virtual bool may_try_again() const { return false; }
+  // How often one like it may be made in all. More than once: it is gone, or is going, without a
+  // command, for a reason that may not be there the next time.
+  virtual int most_tries() const { return 1; }
 
  protected:
   explicit Sandbox(Control control) : control_(std::move(control)) {}

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint64_t kInsistAfterMs = 200;
 constexpr std::uint64_t kInsistEveryMs = 50;
-constexpr int kPatience = 10;  // turns for a bwrap in set-up of which /proc shows nothing
+constexpr int kMostTriesAmidMounts = 8;  // each takes some milliseconds
+constexpr int kPatience = 10;            // turns for a bwrap in set-up of which /proc shows nothing
 // Without a pid namespace nobody but the launcher can end its tree: killed in the midst of that, it
 // would leave the rest behind. So these are turns in which it was seen to do nothing.
 constexpr int kMostSilentTurns = 100;
@@ -30,7 +31,8 @@ SpawnedSandbox::SpawnedSandbox(Child child, Control control, Options options)
       cgroup_(std::move(options.cgroup)),
       gate_(std::move(options.gate)),
       holds_(std::move(options.holds)),
-      mounted_(std::move(options.mounted)) {
+      mounted_(std::move(options.mounted)),
+      host_mounts_(options.host_mounts) {
   own_init_ = options.own_init;
 }
 
@@ -49,12 +51,16 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
   const bool makes_mounts = spawn.makes_mounts;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
+  std::optional<std::uint64_t> mount_changes;
+  if (makes_mounts && options.host_mounts != nullptr)
+    mount_changes = options.host_mounts->Changes();
   auto child = Child::Spawn(std::move(spawn));
   if (!child) return child.error();
   std::unique_ptr<SpawnedSandbox> made(
       new SpawnedSandbox(std::move(*child), std::move(*control), std::move(options)));
   made->keeps_messages_ = makes_mounts;
   made->spawned_at_ = now;
+  made->mount_changes_ = mount_changes;
   made->out_ = std::move(out->read);
   made->err_ = std::move(err->read);
   return Result<std::unique_ptr<Sandbox>>(std::move(made));
@@ -97,6 +103,12 @@ std::optional<Error> SpawnedSandbox::CutOffMounts() {
   keeps_messages_ = false;
   if (!launcher_.valid()) return SystemError("pidfd_open in the sandbox", ENOSYS);
   if (auto error = MakeMountsPrivate(launcher_.get())) return error;
+  // What the host mounted meanwhile may show inside. One that stands ahead of its order is compared
+  // with the host when it is taken.
+  mounts_changed_ = !order_.empty() && host_mounts_ != nullptr &&
+                    (!mount_changes_ || host_mounts_->Changes() != mount_changes_);
+  if (mounts_changed_)
+    return Error{ErrorCode::kSetup, "the host's mounts changed while it was made", ""};
   const Descriptor input = std::move(input_);
   const std::vector<std::byte> order = std::move(order_);
   const bool is_sent =
@@ -162,10 +174,11 @@ bool SpawnedSandbox::IsAlive() {
          (!launcher_.valid() || !LauncherIsGone());
 }
 
-bool SpawnedSandbox::may_try_again() const {
+int SpawnedSandbox::most_tries() const {
+  if (mounts_changed_) return kMostTriesAmidMounts;
   const bool has_failed =
       !has_launcher_ && child_status_ && !child_status_->signaled && child_status_->value != 0;
-  return has_failed && mounted_ && AnyReplacedSince(*mounted_, spawned_at_);
+  return has_failed && mounted_ && AnyReplacedSince(*mounted_, spawned_at_) ? 2 : 1;
 }
 
 void SpawnedSandbox::OnChildExit() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "policy/result.h"
+#include "supervise/host/mount_table.h"
 #include "supervise/os/cgroup.h"
 #include "supervise/sandbox/end_watch.h"
 #include "supervise/sandbox/gate.h"
@@ -32,6 +34,7 @@ class SpawnedSandbox final : public Sandbox {
     std::shared_ptr<const void> holds = {};    // let go when the end is proved, as the cgroup is
     // What its set-up mounts, or mounts upon, on the host; or none.
     std::shared_ptr<const std::vector<std::string>> mounted = {};
+    MountTable* host_mounts = nullptr;  // of the host; outlives it. null: nothing is asked of it
   };
 
   // Nothing is watched yet, and a child that a gate holds back stays so until it has its order.
@@ -49,8 +52,9 @@ class SpawnedSandbox final : public Sandbox {
   std::optional<ExitStatus> child_status() const override { return child_status_; }
   bool MemoryKilled() const override { return cgroup_ && cgroup_->MemoryKilled(); }
   // Its set-up has failed, and meanwhile a file that it mounts, or mounts upon, was replaced on the
-  // host: then a mount fails that finds the one that was there before.
-  bool may_try_again() const override;
+  // host: then a mount fails that finds the one that was there before. Or the host's mounts have
+  // changed before its own were cut off.
+  int most_tries() const override;
 
  private:
   SpawnedSandbox(Child child, Control control, Options options);
@@ -73,6 +77,9 @@ class SpawnedSandbox final : public Sandbox {
   std::shared_ptr<const void> holds_;
   std::shared_ptr<const std::vector<std::string>> mounted_;
   timespec spawned_at_{};  // CLOCK_REALTIME
+  MountTable* host_mounts_;
+  std::optional<std::uint64_t> mount_changes_;  // as it was spawned
+  bool mounts_changed_ = false;                 // between then and the cut
   Poll child_poll_;
   Timer insist_;
   EndWatch end_watch_;

@@ -200,8 +200,9 @@ void Session::Close(const std::string& reason) {
 void Session::OnGone() {
   const auto self = shared_from_this();
   setup_stderr_->Finish();
-  if (phase_ == Phase::kOpening && !is_second_ && sandbox_->may_try_again()) {
-    is_second_ = true;
+  if (phase_ == Phase::kOpening && tries_ < sandbox_->most_tries()) {
+    ++tries_;
+    reason_.clear();
     sandbox_.reset();
     return Prepare();
   }

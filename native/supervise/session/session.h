@@ -81,7 +81,7 @@ class Session : public OwnedSession,
   Listener listener_;
   Phase phase_ = Phase::kNew;
   bool has_opened_ = false;
-  bool is_second_ = false;      // the set-up of the first has failed
+  int tries_ = 1;               // the set-ups of those before this one have failed
   bool is_separating_ = false;  // no command can signal what is not its own
   bool is_proved_ = false;      // its launcher has said that nothing is left
   std::string reason_;

@@ -53,7 +53,7 @@ class SessionSlot final : public Sandbox {
   bool IsAlive() override;
   void End() override;
   bool end_is_proof() const override;
-  bool may_try_again() const override { return is_directory_refused_; }
+  int most_tries() const override { return is_directory_refused_ ? 2 : 1; }
 
   // The session's launcher is gone; `is_proof`: so are all its processes. Otherwise this is ended
   // by itself, and gone when its launcher's pidfd says so: nobody else would see that end.

@@ -1,0 +1,78 @@
+/**
+ * What the host mounts while a sandbox is made could show inside, since bwrap's mounts are cut off from
+ * the host's only when it has made them. Then the sandbox is made once more. In a mount namespace of our
+ * own; the bwrap is one that mounts something before it begins.
+ */
+
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+import { describeUnless, isRoot, plainEnvironment, whyNoBubblewrap } from "../support/gate.js";
+import { kNodeInside } from "../support/node.js";
+import { tempDirectory } from "../support/temp.js";
+
+const kHost = fileURLToPath(new URL("../hosts/mounts-in-set-up.mjs", import.meta.url));
+const kApart = isRoot ? ["unshare", "-m"] : ["unshare", "-U", "-r", "-m"];
+const kRefused = "mount-namespace: the host's mounts changed while it was made";
+const kMostTries = 8;
+
+function whyNot(): string | undefined {
+  if (whyNoBubblewrap !== undefined) return whyNoBubblewrap;
+  const [program = "", ...args] = [...kApart, "true"];
+  const tried = spawnSync(program, args, { encoding: "utf8" });
+  return tried.status === 0 ? undefined : `no namespaces: ${tried.error ?? tried.stderr}`;
+}
+
+/** A bwrap that mounts on `directory`/late, as long as the workspace's `mounts` is above 0. */
+function mountingBwrap(workspace: string, directory: string): string {
+  const path = join(tempDirectory("tools", "/var/tmp"), "bwrap");
+  const script = `#!/bin/sh
+export PATH=/usr/local/bin:/usr/bin:/bin
+if [ "$1" = --help ]; then exec bwrap --help; fi
+echo x >> ${workspace}/calls
+left=$(cat ${workspace}/mounts 2> /dev/null || echo 0)
+if [ "$left" -gt 0 ]; then
+  echo $((left - 1)) > ${workspace}/mounts
+  mount -t tmpfs late ${directory}/late || exit 9
+fi
+exec bwrap "$@"
+`;
+  writeFileSync(path, script);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+type Seen = { kind: string; times: number; end: string; calls: number };
+
+describeUnless(whyNot(), "a filesystem that the host mounts while a sandbox is made", () => {
+  test("has the sandbox made once more, and is told where that goes on and on", () => {
+    const workspace = tempDirectory("work", "/var/tmp");
+    const directory = tempDirectory("shown", "/var/tmp");
+    mkdirSync(join(directory, "late"));
+    mkdirSync(join(workspace, "home"));
+    const bwrap = mountingBwrap(workspace, directory);
+    const [program = "", ...args] = [...kApart, ...kNodeInside, kHost, bwrap, workspace, directory];
+    const host = spawnSync(program, args, {
+      encoding: "utf8",
+      env: { ...plainEnvironment(), HOME: join(workspace, "home") },
+    });
+    expect(host.stderr).toBe("");
+    const seen = host.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Seen);
+    const kinds = ["run", "live", "session", "project"];
+    expect(seen.map(({ kind, times }) => [kind, times])).toEqual(
+      [0, 1, 3, 100].flatMap((times) => kinds.map((kind) => [kind, times])),
+    );
+    for (const { kind, times, end, calls } of seen) {
+      const label = `${kind}, ${times} mounts`;
+      expect(calls, label).toBe(Math.min(times + 1, kMostTries));
+      if (times < kMostTries) expect(end, label).toMatch(/^in/);
+      else expect(end, label).toContain(kRefused);
+    }
+  });
+});
