@@ -6,22 +6,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { RunnerMetrics, SandboxedAuditRecord, SandboxedExecResult } from "../../lib/index.js";
 import { BubblewrapNativeRunner, SandboxError } from "../../lib/index.js";
-import { FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { type FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { freshAddon, withoutAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new SandboxError("no addon", { code: "ERR_SANDBOX_UNAVAILABLE" });
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 let fake: FakeAddon;
 beforeEach(() => {
-  fake = new FakeAddon();
-  seam.fake = fake;
+  fake = freshAddon();
 });
 
 const makeRunner = () => new BubblewrapNativeRunner({ shadowDir: "/w" });
@@ -127,7 +122,7 @@ describe("metrics", () => {
   });
 
   it("are there without an addon", async () => {
-    seam.fake = undefined;
+    withoutAddon();
     const runner = makeRunner();
     await expect(runner.exec({ argv: ["a"] })).rejects.toThrow("no addon");
     expect(runner.metrics().runs.rejected).toBe(1);

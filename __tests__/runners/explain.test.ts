@@ -2,22 +2,17 @@ import { createHash } from "node:crypto";
 import { beforeEach, expect, it, vi } from "vitest";
 
 import { BubblewrapNativeRunner, SandboxError } from "../../lib/index.js";
-import { FakeAddon, result } from "../support/fake-addon.js";
+import { type FakeAddon, result } from "../support/fake-addon.js";
+import { freshAddon, withoutAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new Error("no addon");
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 let fake: FakeAddon;
 beforeEach(() => {
-  fake = new FakeAddon();
-  seam.fake = fake;
+  fake = freshAddon();
 });
 
 const explain = () => new BubblewrapNativeRunner({ shadowDir: "/w" }).explain({ argv: ["ls"] });
@@ -47,6 +42,6 @@ it("rejects with the addon's error, and never throws", async () => {
   const runner = new BubblewrapNativeRunner({ shadowDir: "/w" });
   fake.refusal = misuse;
   await expect(runner.explain({ argv: [] })).rejects.toBe(misuse);
-  seam.fake = undefined;
+  withoutAddon();
   await expect(explain()).rejects.toThrow("no addon");
 });

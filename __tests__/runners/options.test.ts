@@ -13,21 +13,18 @@ import type {
   FirejailNativeRunnerOptions,
   LandlockNativeRunnerOptions,
 } from "../../types/public.js";
-import { FakeAddon } from "../support/fake-addon.js";
+import type { FakeAddon } from "../support/fake-addon.js";
+import { freshAddon, withoutAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new Error("no addon");
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 describe.each(["with", "without"])("%s an addon", (which) => {
   beforeEach(() => {
-    seam.fake = which === "with" ? new FakeAddon() : undefined;
+    if (which === "with") freshAddon();
+    else withoutAddon();
   });
 
   it("has the contract's defaults", () => {
@@ -154,13 +151,14 @@ describe.each(["with", "without"])("%s an addon", (which) => {
 });
 
 describe("what the addon gets", () => {
+  let fake: FakeAddon;
   beforeEach(() => {
-    seam.fake = new FakeAddon();
+    fake = freshAddon();
   });
 
   it("is a copy without a prototype, and no default, so that it can tell named from not", () => {
     const runner = new BubblewrapNativeRunner({ shadowDir: "/w", maxConcurrent: 2 });
-    const given = seam.fake?.options[0];
+    const given = fake.options[0];
     expect(runner.roBinds).toHaveLength(5);
     expect(given).toEqual({ shadowDir: "/w", maxConcurrent: 2 });
     expect(Object.getPrototypeOf(given)).toBeNull();
@@ -168,7 +166,7 @@ describe("what the addon gets", () => {
 
   it("is refused by it from the constructor", () => {
     const misuse = new TypeError("network");
-    if (seam.fake) seam.fake.refusal = misuse;
+    fake.refusal = misuse;
     expect(() => new BubblewrapNativeRunner({ shadowDir: "/w" })).toThrow(misuse);
   });
 });

@@ -2,23 +2,18 @@
 
 import { beforeEach, expect, it, vi } from "vitest";
 
-import { LandlockNativeRunner, SandboxError, WaitForPortError } from "../../lib/index.js";
-import { FakeAddon, result } from "../support/fake-addon.js";
+import { LandlockNativeRunner, WaitForPortError } from "../../lib/index.js";
+import { type FakeAddon, result } from "../support/fake-addon.js";
+import { freshAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new SandboxError("no addon", { code: "ERR_SANDBOX_UNAVAILABLE" });
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 let fake: FakeAddon;
 beforeEach(() => {
-  fake = new FakeAddon();
-  seam.fake = fake;
+  fake = freshAddon();
 });
 
 const turn = () => new Promise(setImmediate);

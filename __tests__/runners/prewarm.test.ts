@@ -2,23 +2,18 @@
 
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { BubblewrapNativeRunner, SandboxError } from "../../lib/index.js";
-import { FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { BubblewrapNativeRunner } from "../../lib/index.js";
+import { type FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { freshAddon, withoutAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new SandboxError("no addon", { code: "ERR_SANDBOX_UNAVAILABLE" });
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 let fake: FakeAddon;
 beforeEach(() => {
-  fake = new FakeAddon();
-  seam.fake = fake;
+  fake = freshAddon();
 });
 
 const makeRunner = () => new BubblewrapNativeRunner({ shadowDir: "/w", prewarm: 2 });
@@ -61,7 +56,7 @@ describe("close", () => {
   });
 
   it("does nothing without an addon", async () => {
-    seam.fake = undefined;
+    withoutAddon();
     const runner = makeRunner();
     expect(runner.pool()).toEqual({ standing: 0, taken: 0, missed: 0, discarded: 0 });
     await runner.close();
@@ -82,7 +77,7 @@ describe("warm", () => {
   });
 
   it("rejects where there is no addon", async () => {
-    seam.fake = undefined;
+    withoutAddon();
     await expect(makeRunner().warm()).rejects.toThrow("no addon");
   });
 });

@@ -3,22 +3,17 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { BubblewrapNativeRunner, LandlockNativeRunner, SandboxError } from "../../lib/index.js";
-import { FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { type FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { freshAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new SandboxError("no addon", { code: "ERR_SANDBOX_UNAVAILABLE" });
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 let fake: FakeAddon;
 beforeEach(() => {
-  fake = new FakeAddon();
-  seam.fake = fake;
+  fake = freshAddon();
 });
 
 const turn = () => new Promise(setImmediate);

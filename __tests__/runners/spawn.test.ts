@@ -3,22 +3,17 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { LandlockNativeRunner, type NativeSpawnInput, SandboxError } from "../../lib/index.js";
-import { FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { type FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { freshAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new SandboxError("no addon", { code: "ERR_SANDBOX_UNAVAILABLE" });
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 let fake: FakeAddon;
 beforeEach(() => {
-  fake = new FakeAddon();
-  seam.fake = fake;
+  fake = freshAddon();
 });
 
 const pty = { cols: 80, rows: 24 };
@@ -174,8 +169,7 @@ describe("input", () => {
     fake.run().resolve(result());
     expect(await failed).toMatchObject({ code: "EPIPE" });
 
-    fake = new FakeAddon();
-    seam.fake = fake;
+    fake = freshAddon();
     const second = await spawned();
     const finished = new Promise((resolve) => second.stdin.end(resolve));
     await turn();
@@ -203,8 +197,7 @@ describe("a live process", () => {
     const process = await spawned({ pty });
     process.resize({ cols: 1, rows: 2 });
     expect(fake.told).toEqual([["resize", 0, { cols: 1, rows: 2 }]]);
-    fake = new FakeAddon();
-    seam.fake = fake;
+    fake = freshAddon();
     const plain = await spawned();
     expect(() => plain.resize(pty)).toThrow(
       expect.objectContaining({

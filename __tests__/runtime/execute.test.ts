@@ -7,22 +7,17 @@ import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../../lib/runtime/configured-runtime.js";
 import { kKinds } from "../../lib/runtime/kinds/all.js";
 import type { RuntimeName } from "../../lib/runtime/names.js";
-import { FakeAddon, result } from "../support/fake-addon.js";
+import { type FakeAddon, result } from "../support/fake-addon.js";
+import { freshAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new Error("no addon");
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 let fake: FakeAddon;
 beforeEach(() => {
-  fake = new FakeAddon();
-  seam.fake = fake;
+  fake = freshAddon();
 });
 
 const make = (name: RuntimeName, config = {}) =>
