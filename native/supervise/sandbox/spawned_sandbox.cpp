@@ -10,6 +10,7 @@
 
 #include "supervise/host/replaced.h"
 #include "supervise/os/private_mounts.h"
+#include "supervise/sandbox/channels.h"
 #include "supervise/sandbox/socket_holders.h"
 
 namespace native_runner {
@@ -37,17 +38,12 @@ SpawnedSandbox::SpawnedSandbox(Child child, Control control, Options options)
 }
 
 Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
-  Descriptor peer;
-  auto control = Control::Open(&peer);
-  if (!control) return control.error();
-  auto out = MakePipe();
-  if (!out) return out.error();
-  auto err = MakePipe();
-  if (!err) return err.error();
+  auto channels = Channels::Open();
+  if (!channels) return channels.error();
   SpawnOptions& spawn = options.spawn;
-  spawn.Give(std::move(out->write), STDOUT_FILENO);
-  spawn.Give(std::move(err->write), STDERR_FILENO);
-  spawn.Give(std::move(peer), kControlDescriptor);
+  spawn.Give(std::move(channels->out.write), STDOUT_FILENO);
+  spawn.Give(std::move(channels->err.write), STDERR_FILENO);
+  spawn.Give(std::move(channels->peer), kControlDescriptor);
   const bool makes_mounts = spawn.makes_mounts;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -57,12 +53,12 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
   auto child = Child::Spawn(std::move(spawn));
   if (!child) return child.error();
   std::unique_ptr<SpawnedSandbox> made(
-      new SpawnedSandbox(std::move(*child), std::move(*control), std::move(options)));
+      new SpawnedSandbox(std::move(*child), std::move(channels->control), std::move(options)));
   made->keeps_messages_ = makes_mounts;
   made->spawned_at_ = now;
   made->mount_changes_ = mount_changes;
-  made->out_ = std::move(out->read);
-  made->err_ = std::move(err->read);
+  made->out_ = std::move(channels->out.read);
+  made->err_ = std::move(channels->err.read);
   return Result<std::unique_ptr<Sandbox>>(std::move(made));
 }
 

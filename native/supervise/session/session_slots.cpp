@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "supervise/sandbox/channels.h"
+
 namespace native_runner {
 
 Result<std::unique_ptr<SessionSlot>> SessionSlots::Take(Sandbox* sandbox) {
@@ -12,20 +14,15 @@ Result<std::unique_ptr<SessionSlot>> SessionSlots::Take(Sandbox* sandbox) {
 }
 
 Result<std::unique_ptr<SessionSlot>> SessionSlots::Make(Sandbox* sandbox) const {
-  Descriptor peer;
-  auto control = Control::Open(&peer);
-  if (!control) return control.error();
-  auto out = MakePipe();
-  if (!out) return out.error();
-  auto err = MakePipe();
-  if (!err) return err.error();
-  const std::array given = {peer.get(), shared_.null_device.get(), out->write.get(),
-                            err->write.get()};
+  auto channels = Channels::Open();
+  if (!channels) return channels.error();
+  const std::array given = {channels->peer.get(), shared_.null_device.get(),
+                            channels->out.write.get(), channels->err.write.get()};
   if (sandbox->SendCommand(given) != Control::Sent::kSent) {
     return Error{ErrorCode::kSetup, "cannot hand the command to the session", ""};
   }
-  return std::make_unique<SessionSlot>(std::move(*control), std::move(out->read),
-                                       std::move(err->read));
+  return std::make_unique<SessionSlot>(std::move(channels->control), std::move(channels->out.read),
+                                       std::move(channels->err.read));
 }
 
 void SessionSlots::PrepareNext(Sandbox* sandbox) {
