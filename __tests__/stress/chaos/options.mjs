@@ -6,6 +6,7 @@ export const kUsage = `Usage: npm run chaos -- [options]
 
   --minutes N      how long, default 10; a part of one will do
   --least-calls N  go on until each kind of runner has had N calls, at most ten times as long
+  --gigabytes N    also have commands of sessions fill that much, one at a time in each of two hosts
   --seed N         repeat the decisions of an earlier run, as far as timing allows
   --json FILE      also write what was counted to FILE
   --directory DIR  where to work, default a temporary directory
@@ -30,6 +31,7 @@ export function readOptions(args) {
     options: {
       minutes: { type: "string", default: "10" },
       "least-calls": { type: "string" },
+      gigabytes: { type: "string" },
       seed: { type: "string", default: String(randomInt(1, 2 ** 31)) },
       json: { type: "string" },
       directory: { type: "string" },
@@ -43,6 +45,7 @@ export function readOptions(args) {
     ...values,
     minutes: positive("minutes", values.minutes),
     leastCalls: values["least-calls"] ? positive("least-calls", values["least-calls"]) : 0,
+    gigabytes: values.gigabytes ? positive("gigabytes", values.gigabytes) : 0,
     seed: positive("seed", values.seed),
     hasFaults: values["plant-faults"],
     hasStandstill: values["plant-standstill"],

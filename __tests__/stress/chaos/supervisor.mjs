@@ -54,9 +54,9 @@ export class Supervisor {
   }
 
   #startHost() {
-    const { seed, directory, hasFaults, hasStandstill } = this.#options;
+    const { seed, directory, hasFaults, hasStandstill, gigabytes } = this.#options;
     const name = `host-${++this.#made}`;
-    const settings = { name, seed, mark: this.#mark, temp: this.#temp };
+    const settings = { name, seed, gigabytes, mark: this.#mark, temp: this.#temp };
     const isFirst = this.#made === 1;
     const planted = { hasFaults: hasFaults && isFirst, hasStandstill: hasStandstill && isFirst };
     this.#hosts.push(

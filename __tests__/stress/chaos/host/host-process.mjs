@@ -24,7 +24,7 @@ export class HostProcess {
   #ready;
   #answerMs;
 
-  /** `settings`: { name, seed, mark, directory, temp, hasFaults, hasStandstill }. */
+  /** `settings`: { name, seed, gigabytes, mark, directory, temp, hasFaults, hasStandstill }. */
   constructor(settings) {
     const { name, temp, directory } = settings;
     this.name = name;

@@ -11,9 +11,8 @@ import { measure } from "./vitals.mjs";
 import { WorkerPlaces } from "./worker-places.mjs";
 import { Workspace } from "./workspace.mjs";
 
-const { name, seed, mark, directory, ledgerFile, hasFaults, hasStandstill } = JSON.parse(
-  process.argv[2],
-);
+const settings = JSON.parse(process.argv[2]);
+const { name, seed, mark, directory, ledgerFile, hasFaults, hasStandstill, gigabytes } = settings;
 const kLanes = 3;
 
 process.on("disconnect", () => process.exit(1)); // nobody watches us any more
@@ -44,7 +43,7 @@ const startLanes = () =>
   new Lanes({
     name: `${name}/round-${++rounds}`,
     count: kLanes,
-    ...{ seed, mark, kinds, workspaces, ledger, workers },
+    ...{ seed, mark, kinds, workspaces, ledger, workers, gigabytes },
   });
 let lanes = startLanes();
 

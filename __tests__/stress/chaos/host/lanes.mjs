@@ -9,8 +9,8 @@ export class Lanes {
   #running;
   #runners;
 
-  /** `name`: of the environment, in ids; `count`: how many lanes; `workers`: WorkerPlaces, if any. */
-  constructor({ name, seed, mark, kinds, count, workspaces, ledger, workers }) {
+  /** `name`: of the environment, in ids; `count`: how many lanes; `workers`: WorkerPlaces, if any; `gigabytes`, if any. */
+  constructor({ name, seed, mark, kinds, count, workspaces, ledger, workers, gigabytes }) {
     this.#runners = new RunnerSet(name, kinds, workspaces, ledger);
     let calls = 0;
     const shared = {
@@ -18,6 +18,7 @@ export class Lanes {
       workspaces,
       ledger,
       workers,
+      gigabytes,
       nextCall: () => `${name}/${++calls}`,
       tokenOf: (call, { kind }) => `chaos:${mark}:${call}:${kind}`,
     };
