@@ -5,7 +5,7 @@ import { makeCall } from "../calls/call.mjs";
 import { closeSession, openSession, pickParent } from "../calls/opened-session.mjs";
 import { execOn } from "./exec.mjs";
 
-const kMostMs = 6000; // in which some are full, and some are not
+const kMostMs = 10_000; // in which some are full, and some are not
 
 let isBusy = false;
 
