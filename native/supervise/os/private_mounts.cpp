@@ -44,12 +44,15 @@ std::uint64_t NumberOf(int pidfd) {
   return TakeDecimal(&digits, &number) ? number : 0;
 }
 
-// `link`: of ours. What can't be looked at is taken for ours.
+// `link`: of ours. What can't be looked at is taken for ours. Not fstat(2) and its like: those need
+// a newer C library than the package promises.
 bool IsOurs(int descriptor, const char* link) {
-  struct stat other {};
-  struct stat ours {};
-  return fstat(descriptor, &other) != 0 || stat(link, &ours) != 0 ||
-         (other.st_dev == ours.st_dev && other.st_ino == ours.st_ino);
+  struct statx other {};
+  struct statx ours {};
+  return statx(descriptor, "", AT_EMPTY_PATH, STATX_INO, &other) != 0 ||
+         statx(AT_FDCWD, link, 0, STATX_INO, &ours) != 0 ||
+         (other.stx_dev_major == ours.stx_dev_major && other.stx_dev_minor == ours.stx_dev_minor &&
+          other.stx_ino == ours.stx_ino);
 }
 
 struct Entry {
@@ -78,18 +81,19 @@ int EnterAndCutOff(void* argument) {
   return 0;
 }
 
-// No signal handler of the host's may run in that process, and no SIGCHLD tells of its end.
+// No signal handler of the host's may run in that process, and no SIGCHLD tells of its end. The
+// mask is that of this thread alone, on Linux; pthread_sigmask needs glibc 2.32.
 std::optional<Error> CutOffInChild(Entry* entry) {
   std::array<char, kStackBytes> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigprocmask(SIG_SETMASK, &all, &before);
   const int child =
       clone(EnterAndCutOff, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK, entry);
   const int error = errno;
   if (child > 0) waitpid(child, nullptr, __WALL);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   if (child < 0) return SystemError("clone", error);
   if (entry->failed_call != nullptr) return SystemError(entry->failed_call, entry->error);
   return std::nullopt;
