@@ -165,6 +165,7 @@ std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   if (auto error = CheckProgram(policy.bwrap_path, "bwrapPath")) return error;
   if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
   if (auto error = CheckAbsolutePaths(policy.ro_binds, "roBinds")) return error;
+  if (auto error = CheckHostMounts(policy.mounts)) return error;
   if (auto error = CheckExtraArgs(policy.extra_args)) return error;
   if (auto error = CheckProc(policy)) return error;
   if (auto error = CheckRequired(policy.required)) return error;

@@ -8,15 +8,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
 namespace native_runner {
 namespace {
 
-// Numbers below this are where children expect descriptors; ours are kept above, so that placing
-// one can't overwrite another that has still to be placed.
-constexpr int kFirstFree = 16;
+// Children expect descriptors at numbers below this; ours are kept above, so that placing one can't
+// overwrite another that has still to be placed.
+int FirstFree(const std::vector<Inherited>& inherited) {
+  int first = 3;
+  for (const Inherited& each : inherited)
+    first = std::max(first, each.number + 1);
+  return first;
+}
 
 constexpr int kWaitByPidfd = 3;  // P_PIDFD, Linux 5.4; older C libraries lack the name
 
@@ -66,9 +72,10 @@ std::uint64_t Microseconds(const timeval& time) {
 
 Result<Child> Child::Spawn(SpawnOptions order) {
   FileActions actions;
+  const int first_free = FirstFree(order.inherited);
   for (Inherited& inherited : order.inherited) {
-    if (inherited.source < kFirstFree) {
-      const int raised = fcntl(inherited.source, F_DUPFD_CLOEXEC, kFirstFree);
+    if (inherited.source < first_free) {
+      const int raised = fcntl(inherited.source, F_DUPFD_CLOEXEC, first_free);
       if (raised < 0) return SystemError("fcntl(F_DUPFD_CLOEXEC)", errno);
       order.owned.emplace_back(raised);
       inherited.source = raised;

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include <filesystem>
 #include <string>
 
@@ -30,7 +32,8 @@ class FingerprintTest : public testing::Test {
 
   Fingerprint Now() {
     const auto workspace = OpenPath(directory_.Path("workspace").c_str(), O_PATH | O_DIRECTORY);
-    return FingerprintOf(PlanFingerprint(plan_), workspace.value().get(), &watch_);
+    const std::array bound = {workspace.value().get()};
+    return FingerprintOf(PlanFingerprint(plan_), bound, &watch_);
   }
   void Move(const char* from, const char* to) const {
     std::filesystem::rename(directory_.Path(from), directory_.Path(to));
