@@ -32,6 +32,7 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       bwrapPath: "bwrap",
       shadowDir: "/w",
       roBinds: ["/usr", "/bin", "/lib", "/lib64", "/etc"],
+      mounts: [],
       network: "deny",
       isolation: "strict",
       envPolicy: "scrub",

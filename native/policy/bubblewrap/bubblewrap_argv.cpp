@@ -100,7 +100,8 @@ bool IsLauncher(const Mount& mount) {
 bool ShowsProc(const Mount& mount) {
   if (mount.kind == Mount::Kind::kProc) return true;
   const bool is_bind = mount.kind == Mount::Kind::kBind || mount.kind == Mount::Kind::kReadOnlyBind;
-  return is_bind && (PathCovers(mount.target, "/proc") || PathCovers("/proc", mount.target));
+  const std::string& shown = mount.number ? mount.source : mount.target;
+  return is_bind && (PathCovers(shown, "/proc") || PathCovers("/proc", shown));
 }
 
 }  // namespace

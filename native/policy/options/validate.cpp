@@ -92,6 +92,11 @@ std::optional<Error> CheckProc(const BubblewrapPolicy& policy) {
     return Error{ErrorCode::kInvalidValue,
                  Expected("procBind", "true with \"/\" among roBinds", "false"), ""};
   }
+  for (const HostMount& mount : policy.mounts) {
+    if (!PathCovers(mount.host_path, "/proc") && !PathCovers("/proc", mount.host_path)) continue;
+    return Error{ErrorCode::kInvalidValue,
+                 Expected("procBind", "true with the host's /proc among mounts", "false"), ""};
+  }
   return std::nullopt;
 }
 

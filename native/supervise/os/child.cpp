@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <string_view>
+
+#include "protocol/decimal.h"
 
 namespace native_runner {
 namespace {
@@ -25,6 +28,22 @@ int FirstFree(const std::vector<Inherited>& inherited) {
 }
 
 constexpr int kWaitByPidfd = 3;  // P_PIDFD, Linux 5.4; older C libraries lack the name
+
+// A program that is named by a descriptor of ours, whose number another may get, has one above.
+std::optional<Error> KeepProgram(int first_free, SpawnOptions* order) {
+  constexpr std::string_view kPrefix = "/proc/self/fd/";
+  if (!order->path.starts_with(kPrefix)) return std::nullopt;
+  const char* digits = order->path.c_str() + kPrefix.size();
+  std::uint64_t number = 0;
+  if (!TakeDecimal(&digits, &number) || number >= static_cast<std::uint64_t>(first_free)) {
+    return std::nullopt;
+  }
+  const int raised = fcntl(static_cast<int>(number), F_DUPFD_CLOEXEC, first_free);
+  if (raised < 0) return SystemError("fcntl(F_DUPFD_CLOEXEC)", errno);
+  order->owned.emplace_back(raised);
+  order->path.replace(kPrefix.size(), std::string::npos, std::to_string(raised));
+  return std::nullopt;
+}
 
 class FileActions {
  public:
@@ -73,6 +92,7 @@ std::uint64_t Microseconds(const timeval& time) {
 Result<Child> Child::Spawn(SpawnOptions order) {
   FileActions actions;
   const int first_free = FirstFree(order.inherited);
+  if (auto error = KeepProgram(first_free, &order)) return *error;
   for (Inherited& inherited : order.inherited) {
     if (inherited.source < first_free) {
       const int raised = fcntl(inherited.source, F_DUPFD_CLOEXEC, first_free);
