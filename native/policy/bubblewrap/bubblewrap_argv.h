@@ -30,7 +30,7 @@ struct Mount {
   std::string source;
   std::string target;
   int descriptor = -1;
-  std::uint64_t size_bytes = 0;  // kTmpfs: 0 = the kernel's default (half of memory)
+  std::uint64_t size_bytes = 0;            // kTmpfs: 0 = the kernel's default (half of memory)
   std::optional<std::size_t> number = {};  // which of the policy's mounts it is; none: another
 };
 
@@ -75,10 +75,10 @@ struct HostFacts {
 // The policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor` when
 // it is >= 0 and facts.bwrap_bind_fd; `cwd` is absolute inside the sandbox. `tmp_bytes` caps the
 // private tmpfs, 0 = none. The policy's mounts have the descriptors that follow the workspace's, in
-// their order; those inside the workspace are mounted upon it. `launcher` is the descriptor of the launcher's image, which becomes
-// kLauncherFile where the policy has no /proc. With strict isolation, mount points are made first
-// and /, /dev and (for root) /proc are then remounted read-only, so that only /workspace (unless
-// the policy says no), /tmp and /dev/shm can be written.
+// their order; those inside the workspace are mounted upon it. `launcher` is the descriptor of the
+// launcher's image, which becomes kLauncherFile where the policy has no /proc. With strict
+// isolation, mount points are made first and /, /dev and (for root) /proc are then remounted
+// read-only, so that only /workspace (unless the policy says no), /tmp and /dev/shm can be written.
 BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& facts,
                               const std::string& workspace, int descriptor, const std::string& cwd,
                               std::uint64_t tmp_bytes, int launcher = -1);

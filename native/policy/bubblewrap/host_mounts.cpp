@@ -41,13 +41,13 @@ HostMounts PlanHostMounts(const BubblewrapPolicy& policy, const HostFacts& facts
   HostMounts planned;
   for (std::size_t i = 0; i < policy.mounts.size(); ++i) {
     const HostMount& mount = policy.mounts[i];
-    auto& list =
-        PathCovers(kWorkspace, mount.guest_path) ? planned.in_workspace : planned.outside;
-    list.push_back({.kind = mount.writable ? Mount::Kind::kBind : Mount::Kind::kReadOnlyBind,
-                    .source = i < facts.mounts.size() ? facts.mounts[i] : mount.host_path,
-                    .target = NormalPath(mount.guest_path),
-                    .descriptor = first_descriptor < 0 ? -1 : first_descriptor + static_cast<int>(i),
-                    .number = i});
+    auto& list = PathCovers(kWorkspace, mount.guest_path) ? planned.in_workspace : planned.outside;
+    list.push_back(
+        {.kind = mount.writable ? Mount::Kind::kBind : Mount::Kind::kReadOnlyBind,
+         .source = i < facts.mounts.size() ? facts.mounts[i] : mount.host_path,
+         .target = NormalPath(mount.guest_path),
+         .descriptor = first_descriptor < 0 ? -1 : first_descriptor + static_cast<int>(i),
+         .number = i});
   }
   return planned;
 }

@@ -23,7 +23,7 @@ struct BubblewrapPolicy {
   std::string bwrap_path = "bwrap";
   std::string shadow_dir;
   std::vector<std::string> ro_binds;
-  bool ro_binds_named = false;  // false: the five defaults, of which a missing one is skipped
+  bool ro_binds_named = false;    // false: the five defaults, of which a missing one is skipped
   std::vector<HostMount> mounts;  // in this order, after the read-only binds; see host_mount.h
   Network network = Network::kDeny;
   Isolation isolation = Isolation::kStrict;

@@ -65,7 +65,8 @@ class Walk {
       if (!taken) return Refused("nothing can be made there: " + taken.error().message, kCreate);
       if (*taken) return taken;
     }
-    if (auto error = RefuseAllBut(is_directory_ ? S_IFDIR : S_IFREG, directory, name)) return *error;
+    if (auto error = RefuseAllBut(is_directory_ ? S_IFDIR : S_IFREG, directory, name))
+      return *error;
     return std::optional<Placeholder>{};
   }
 

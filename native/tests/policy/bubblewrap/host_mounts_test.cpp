@@ -45,10 +45,13 @@ TEST(PlanHostMounts, StandBetweenTheReadOnlyBindsAndTheWorkspaceInTheirOrder) {
   const BubblewrapPolicy policy = Policy({Of("/z", "/data//z/", true), Of("/a", "/workspace/./in"),
                                           Of("/b", "/a"), Of("/c", "/workspace/x", true)});
   EXPECT_EQ(Tail(Plan(policy)),
-            (Texts{"--ro-bind", "/usr", "/usr", "--bind", "/z", "/data/z", "--ro-bind", "/b", "/a",
-                   "--dir", "/workspace", "--remount-ro", "/", "--remount-ro", "/dev", "--tmpfs",
-                   "/dev/shm", "--bind", "/real/ws", "/workspace", "--ro-bind", "/a",
-                   "/workspace/in", "--bind", "/c", "/workspace/x", "--chdir", "/workspace"}));
+            (Texts{"--ro-bind", "/usr",         "/usr",          "--bind",
+                   "/z",        "/data/z",      "--ro-bind",     "/b",
+                   "/a",        "--dir",        "/workspace",    "--remount-ro",
+                   "/",         "--remount-ro", "/dev",          "--tmpfs",
+                   "/dev/shm",  "--bind",       "/real/ws",      "/workspace",
+                   "--ro-bind", "/a",           "/workspace/in", "--bind",
+                   "/c",        "/workspace/x", "--chdir",       "/workspace"}));
 }
 
 TEST(PlanHostMounts, CompatHasThemToo) {
@@ -57,10 +60,10 @@ TEST(PlanHostMounts, CompatHasThemToo) {
   EXPECT_EQ(Tail(Plan(policy)),
             (Texts{"--ro-bind", "/usr", "/usr", "--ro-bind", "/z", "/data", "--bind", "/real/ws",
                    "/workspace", "--ro-bind", "/a", "/workspace/in", "--chdir", "/workspace"}));
-  EXPECT_EQ(Tail(PlanPureBubblewrap(policy, "/workspace")),
-            (Texts{"--ro-bind", "/usr", "/usr", "--ro-bind", "/z", "/data", "--bind",
-                   "/host/shadow", "/workspace", "--ro-bind", "/a", "/workspace/in", "--chdir",
-                   "/workspace"}));
+  EXPECT_EQ(
+      Tail(PlanPureBubblewrap(policy, "/workspace")),
+      (Texts{"--ro-bind", "/usr", "/usr", "--ro-bind", "/z", "/data", "--bind", "/host/shadow",
+             "/workspace", "--ro-bind", "/a", "/workspace/in", "--chdir", "/workspace"}));
 }
 
 TEST(PlanHostMounts, AreBoundByDescriptorFromTheRealPath) {
@@ -70,19 +73,36 @@ TEST(PlanHostMounts, AreBoundByDescriptorFromTheRealPath) {
   const Texts by_path = Tail(Plan(policy, facts, 6));
   EXPECT_NE(std::find(by_path.begin(), by_path.end(), "/real/z"), by_path.end());
   facts.bwrap_bind_fd = true;
-  EXPECT_EQ(Tail(Plan(policy, facts, 6)),
-            (Texts{"--ro-bind", "/usr", "/usr", "--bind-fd", "7", "/data", "--dir", "/workspace",
-                   "--remount-ro", "/", "--remount-ro", "/dev", "--tmpfs", "/dev/shm", "--bind-fd",
-                   "6", "/workspace", "--ro-bind-fd", "8", "/workspace/in", "--chdir",
-                   "/workspace"}));
+  EXPECT_EQ(Tail(Plan(policy, facts, 6)), (Texts{"--ro-bind",
+                                                 "/usr",
+                                                 "/usr",
+                                                 "--bind-fd",
+                                                 "7",
+                                                 "/data",
+                                                 "--dir",
+                                                 "/workspace",
+                                                 "--remount-ro",
+                                                 "/",
+                                                 "--remount-ro",
+                                                 "/dev",
+                                                 "--tmpfs",
+                                                 "/dev/shm",
+                                                 "--bind-fd",
+                                                 "6",
+                                                 "/workspace",
+                                                 "--ro-bind-fd",
+                                                 "8",
+                                                 "/workspace/in",
+                                                 "--chdir",
+                                                 "/workspace"}));
 }
 
 TEST(PlanHostMounts, AWorkspaceThatMayNotBeWrittenIsSealedBeforeThoseInIt) {
   BubblewrapPolicy policy = Policy({Of("/out", "/workspace/out", true)});
   policy.write_workspace = false;
   const Texts options = Tail(Plan(policy));
-  const Texts end = {"--remount-ro", "/workspace",     "--bind",  "/out",
-                     "/workspace/out", "--chdir", "/workspace"};
+  const Texts end = {"--remount-ro",   "/workspace", "--bind",    "/out",
+                     "/workspace/out", "--chdir",    "/workspace"};
   ASSERT_GE(options.size(), end.size());
   EXPECT_TRUE(std::equal(end.rbegin(), end.rend(), options.rbegin()));
 }
@@ -93,8 +113,8 @@ TEST(PlanHostMounts, MakeARealDirectoryOfALinkThatTheyStandIn) {
   facts.links = {{"usr/lib", "/lib"}, {"usr/bin", "/bin"}};
   const BubblewrapPolicy policy = Policy({Of("/m", "/lib/modules")}, {"/usr", "/lib", "/bin"});
   const Texts options = Tail(Plan(policy, facts));
-  const Texts wanted = {"--ro-bind", "/usr", "/usr", "--ro-bind", "/lib", "/lib", "--symlink",
-                        "usr/bin",   "/bin", "--ro-bind", "/m", "/lib/modules"};
+  const Texts wanted = {"--ro-bind", "/usr",    "/usr", "--ro-bind", "/lib", "/lib",
+                        "--symlink", "usr/bin", "/bin", "--ro-bind", "/m",   "/lib/modules"};
   ASSERT_GE(options.size(), wanted.size());
   EXPECT_TRUE(std::equal(wanted.begin(), wanted.end(), options.begin()));
 }
@@ -149,9 +169,23 @@ TEST(BubblewrapLayers, HaveNoProcOnlyWithoutTheHostsProc) {
   EXPECT_FALSE(has(Of("/proc/1", "/x")));
 }
 
+TEST(BubblewrapLayers, HaveAReadOnlyRootUnlessAMountOpensTheSystem) {
+  const auto has = [](const HostMount& mount) {
+    const auto layers = BubblewrapLayers(Plan(Policy({mount})));
+    return std::find(layers.begin(), layers.end(), Layer::kReadOnlyRoot) != layers.end();
+  };
+  EXPECT_TRUE(has(Of("/srv", "/x", true)));
+  EXPECT_TRUE(has(Of("/etc", "/x")));
+  EXPECT_TRUE(has(Of("/srv", "/usr/share")));
+  EXPECT_FALSE(has(Of("/etc/app", "/x", true)));
+  EXPECT_FALSE(has(Of("/srv", "/usr/share", true)));
+  EXPECT_FALSE(has(Of("/", "/host", true)));
+}
+
 std::string Text(const MountPoint& point) {
   std::string text = std::to_string(point.mount) + " in " + point.base_path + ": " + point.below;
-  if (point.base == MountPoint::Base::kMount) text += " of mount " + std::to_string(point.base_mount);
+  if (point.base == MountPoint::Base::kMount)
+    text += " of mount " + std::to_string(point.base_mount);
   if (point.base == MountPoint::Base::kWorkspace) text += " of workspace";
   return point.may_make ? text + " or made" : text;
 }
@@ -164,8 +198,9 @@ TEST(FindMountPoints, AreTheHostsWhereAnEarlierMountShowsThem) {
   Texts found;
   for (const MountPoint& point : FindMountPoints(Plan(policy)))
     found.push_back(Text(point));
-  EXPECT_EQ(found, (Texts{"1 in /a: b of mount 0 or made", "2 in /b: c/d of mount 1",
-                          "4 in /usr: e", "5 in /usr: ", "6 in /real/ws: g/h of workspace or made"}));
+  EXPECT_EQ(found,
+            (Texts{"1 in /a: b of mount 0 or made", "2 in /b: c/d of mount 1", "4 in /usr: e",
+                   "5 in /usr: ", "6 in /real/ws: g/h of workspace or made"}));
 }
 
 TEST(FindMountPoints, AreAllTheHostsUnderItsRoot) {

@@ -33,9 +33,9 @@ ProcessCommand Command(std::vector<HostMount> mounts, Texts args = {}) {
 }
 
 const HostMount kShadow = {.label = "shadow-workspace",
-                              .host_path = "/host/shadow",
-                              .guest_path = "/workspace",
-                              .writable = true};
+                           .host_path = "/host/shadow",
+                           .guest_path = "/workspace",
+                           .writable = true};
 const HostMount kCache = {
     .label = "cache", .host_path = "/host/cache", .guest_path = "/cache", .writable = false};
 
@@ -100,9 +100,9 @@ TEST(GuestArgument, IsRewrittenByWholeComponents) {
 
 TEST(GuestArgument, TheLongestHostPathWinsWhateverTheOrder) {
   const HostMount inner = {.label = std::nullopt,
-                              .host_path = "/host/shadow/inner/",
-                              .guest_path = "/inner/",
-                              .writable = false};
+                           .host_path = "/host/shadow/inner/",
+                           .guest_path = "/inner/",
+                           .writable = false};
   for (const auto& mounts : {std::vector{kShadow, inner}, std::vector{inner, kShadow}}) {
     EXPECT_EQ(GuestArgument("/host/shadow/inner/x", mounts), "/inner/x");
     EXPECT_EQ(GuestArgument("/host/shadow/innermost", mounts), "/workspace/innermost");

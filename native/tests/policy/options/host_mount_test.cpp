@@ -57,8 +57,9 @@ TEST(CheckHostMounts, RefusesWhatHidesTheSandboxsOwn) {
 }
 
 TEST(CheckHostMounts, RefusesWhatHidesAnEarlierOne) {
-  EXPECT_EQ(Message({At("/a"), At("/b"), At("//a/")}),
-            "Expected `mounts[2].guestPath` to be another than `mounts[0].guestPath`, got \"//a/\"");
+  EXPECT_EQ(
+      Message({At("/a"), At("/b"), At("//a/")}),
+      "Expected `mounts[2].guestPath` to be another than `mounts[0].guestPath`, got \"//a/\"");
   EXPECT_EQ(Message({At("/a"), At("/b/c"), At("/b")}),
             "Expected `mounts[2].guestPath` to be a path that does not hide "
             "`mounts[1].guestPath`, got \"/b\"");
