@@ -29,6 +29,7 @@ export type {
   NativeExecInput,
   NativeExecResult,
   NativeLimits,
+  NativeMount,
   NativeRunner,
   NativeSpawnInput,
   NativeSpawnLimits,

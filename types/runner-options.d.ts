@@ -30,6 +30,24 @@ export type RunnerOptions = {
   maxConcurrent?: number | undefined;
 };
 
+/** A host path that a command gets, at a path of the caller's choice. */
+export type NativeMount = {
+  /**
+   * Absolute, without "..". When a run starts it must be a directory or a regular file; a symbolic
+   * link is followed then.
+   */
+  hostPath: string;
+  /**
+   * Where the command finds it: absolute, without "..", not in or above /proc or /dev, not /workspace
+   * or above it, and not where an earlier mount is, or above that. Default `hostPath`.
+   */
+  guestPath?: string | undefined;
+  /** "ro": the command can read it. "rw": it can write what this user can. */
+  mode: "ro" | "rw";
+  /** A name for messages. */
+  label?: string | undefined;
+};
+
 /** Options of `BubblewrapNativeRunner`. */
 export type BubblewrapNativeRunnerOptions = RunnerOptions & {
   /** The bwrap program: a name looked up on the host's PATH, or an absolute path. Default "bwrap". */
@@ -39,6 +57,11 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions & {
    * /lib64 and /etc, of which one that the host lacks is skipped; a named one must exist.
    */
   roBinds?: readonly string[] | undefined;
+  /**
+   * Further host paths, at most 256, mounted in order after `roBinds`; those whose place is in
+   * /workspace follow it. Default none.
+   */
+  mounts?: readonly NativeMount[] | undefined;
   /** Default "deny". */
   network?: BubblewrapNetworkMode | undefined;
   /** Default "strict". */

@@ -146,6 +146,23 @@ describe("an option that the runtime can't honour", () => {
     expect(() => policy({ options: { ...options, runtime: "auto" } })).not.toThrow();
   });
 
+  it("is --mount also where another runtime may be taken", () => {
+    const mount = [{ hostPath: "/srv", mode: "rw" as const }];
+    for (const runtime of ["landlock", "firejail", "native", "auto"] as const) {
+      expect(() => policy({ options: { runtime, mount } })).toThrow(
+        `--mount means nothing to --runtime ${runtime}`,
+      );
+    }
+    const file = {
+      runtimeType: "bubblewrap",
+      bubblewrap: { mounts: [{ hostPath: "/a", mode: "ro" }] },
+    };
+    for (const sources of [{ options: { mount } }, { options: { mount }, file }]) {
+      const { mounts } = policy(sources).config.bubblewrap;
+      expect(mounts).toEqual([...("file" in sources ? file.bubblewrap.mounts : []), ...mount]);
+    }
+  });
+
   it("is refused whoever chose the runtime", () => {
     const sources: Case = {
       options: { isolation: "compat" },

@@ -51,7 +51,7 @@ describe("the command", () => {
 
 describe.each(["run", "explain"] as const)("%s", (action) => {
   it("reads every option", async () => {
-    const words = `-w dir --workspace-is-root --runtime auto --config c.json --cwd sub --network allow --ro-bind /opt --ro-bind ./x
+    const words = `-w dir --workspace-is-root --runtime auto --config c.json --cwd sub --network allow --ro-bind /opt --ro-bind ./x --mount /srv:/data:rw --mount /srv
       --no-default-ro-binds --env A=1 -e B=x=y --env-policy PATH,HOME --timeout 500ms
       --max-output 2M --memory 512M --cpu 10s --max-processes 7 --max-open-files 8 --max-file 1G
       --isolation compat --bwrap /usr/bin/bwrap --no-stdin --json`;
@@ -67,6 +67,10 @@ describe.each(["run", "explain"] as const)("%s", (action) => {
         cwd: "sub",
         network: "allow",
         roBind: ["/opt", "./x"],
+        mount: [
+          { hostPath: "/srv", guestPath: "/data", mode: "rw" },
+          { hostPath: "/srv", mode: "ro" },
+        ],
         defaultRoBinds: false,
         env: [
           ["A", "1"],
@@ -149,6 +153,7 @@ describe("misuse", () => {
     [["run", "--env", "=x", "--", "ls"], /--env.*NAME=VALUE/],
     [["run", "--env-policy", "A,,B", "--", "ls"], /--env-policy/],
     [["run", "--ro-bind", "", "--", "ls"], /--ro-bind.*path/],
+    [["run", "--mount", "/a:b", "--", "ls"], /--mount.*absolute GUEST/],
     [["run", "--json", "--max-output", "33M", "--", "ls"], /at most 32 MiB/],
     [["run", "--runtime", "docker", "--", "ls"], /docker.*auto, bubblewrap, landlock/],
     [["explain", "--runtime", "docker", "--", "ls"], /docker.*auto, bubblewrap, landlock/],

@@ -22,6 +22,27 @@ describe("inCliWords", () => {
       "Expected `resourceLimits.maxMemoryBytes` to be an integer from 65536",
       "Expected --memory to be an integer from 65536",
     ],
+    [
+      'mounts[1].hostPath ("cache") names "/x", which this host lacks',
+      'a mount ("cache") names "/x", which this host lacks',
+    ],
+    ["remove it from mounts, or create it", "leave it out, or create it"],
+    [
+      'mounts[0].guestPath "/workspace/x" can\'t be mounted upon',
+      'a mount at "/workspace/x" can\'t be mounted upon',
+    ],
+    [
+      'Expected `mounts[0].guestPath` to be a path that does not hide /workspace, got "/"',
+      'Expected the guest path of --mount to be a path that does not hide /workspace, got "/"',
+    ],
+    [
+      'Expected `mounts[2].guestPath` to be another than `mounts[0].guestPath`, got "/a"',
+      'Expected one --mount for "/a"',
+    ],
+    [
+      'Expected `mounts[2].guestPath` to be a path that does not hide `mounts[0].guestPath`, got "/a"',
+      'Expected --mount to hide no earlier one, got "/a"',
+    ],
     ["`wasmPath` can't be used: /x: it is no file", "the skill can't be used: /x: it is no file"],
     [
       "install Bubblewrap (…) or name its absolute path in bwrapPath",

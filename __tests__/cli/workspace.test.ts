@@ -61,6 +61,10 @@ describe("checkMounts", () => {
     expect(error).toMatchObject({ exitCode: 125, fix: "leave it out, or create it" });
     expect(error.message).toMatch(/^--ro-bind names ".*nope", which this host lacks$/);
     expect(() => checkMounts({ roBind: [folder] })).not.toThrow();
+    const mount = (hostPath: string) => [{ hostPath, mode: "ro" }] as const;
+    const other = refused(() => checkMounts({ mount: [...mount(join(folder, "nope"))] }));
+    expect(other.message).toMatch(/^--mount names ".*nope", which this host lacks$/);
+    expect(() => checkMounts({ mount: [...mount(folder)] })).not.toThrow();
     expect(() => checkMounts({})).not.toThrow();
   });
 });

@@ -32,6 +32,7 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       bwrapPath: "bwrap",
       shadowDir: "/w",
       roBinds: ["/usr", "/bin", "/lib", "/lib64", "/etc"],
+      mounts: [],
       network: "deny",
       isolation: "strict",
       envPolicy: "scrub",
@@ -76,6 +77,7 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       bwrapPath: "/usr/bin/bwrap",
       shadowDir: "/not/there/yet",
       roBinds: ["/usr"],
+      mounts: [{ hostPath: "/srv", guestPath: "/data", mode: "rw", label: "x" }],
       network: "allow",
       isolation: "compat",
       envPolicy: ["PATH"],
@@ -132,6 +134,14 @@ describe.each(["with", "without"])("%s an addon", (which) => {
     expect(Object.isFrozen(runner.roBinds)).toBe(true);
     expect(Object.isFrozen(runner.envPolicy)).toBe(true);
     expect(Object.isFrozen(new BubblewrapNativeRunner({ shadowDir: "/w" }).roBinds)).toBe(true);
+  });
+
+  it("copies the mounts, and what is in them", () => {
+    const mount = { hostPath: "/srv", mode: "ro" as "ro" | "rw" };
+    const runner = new BubblewrapNativeRunner({ shadowDir: "/w", mounts: [mount] });
+    mount.mode = "rw";
+    expect(runner.mounts).toEqual([{ hostPath: "/srv", mode: "ro" }]);
+    expect(Object.isFrozen(runner.mounts) && Object.isFrozen(runner.mounts[0])).toBe(true);
   });
 
   it.each([undefined, null, "/w"])("refuses the options %j", (options) => {

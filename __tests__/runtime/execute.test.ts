@@ -117,6 +117,7 @@ describe("what the runners are made with", () => {
       envPolicy: "clean",
       bwrapPath: "bwrap",
       roBinds: ["/usr"],
+      mounts: [],
       network: "allow",
       isolation: "strict",
       devBind: true,
@@ -130,13 +131,16 @@ describe("what the runners are made with", () => {
       network: "deny",
       roBinds: present("/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin"),
     });
-    expect(options("bubblewrap", config, [{ hostPath: "/opt" }])).toMatchObject({
-      roBinds: ["/usr", "/opt"],
-      extraArgs: ["--hostname", "x"],
-    });
+    const own = { hostPath: "/own", mode: "rw", label: "cache" };
     const elsewhere = [...kMounts, { hostPath: "/a", guestPath: "/b" }];
-    expect(options("bubblewrap", {}, elsewhere)).toMatchObject({
-      extraArgs: ["--ro-bind", "/opt", "/opt", "--bind", "/data", "/data", "--ro-bind", "/a", "/b"],
+    expect(options("bubblewrap", { bubblewrap: { mounts: [own] } }, elsewhere)).toMatchObject({
+      mounts: [
+        own,
+        { hostPath: "/opt", guestPath: "/opt", mode: "ro" },
+        { hostPath: "/data", guestPath: "/data", mode: "rw" },
+        { hostPath: "/a", guestPath: "/b", mode: "ro" },
+      ],
+      extraArgs: [],
     });
   });
 
@@ -200,12 +204,16 @@ describe("what the runners are made with", () => {
     });
   });
 
-  it("grants what bubblewrap's extra mounts show", () => {
+  it("grants what bubblewrap's mounts show", () => {
     const extraArgs = ["--ro-bind", "/a", "/x", "--bind-try", "/b", "/b", "--hostname", "/c"];
-    const config = parseRuntimeConfig({ bubblewrap: { roBinds: ["/usr"], extraArgs } });
+    const mounts = [
+      { hostPath: "/m", guestPath: "/n", mode: "ro" },
+      { hostPath: "/w", mode: "rw" },
+    ];
+    const config = parseRuntimeConfig({ bubblewrap: { roBinds: ["/usr"], mounts, extraArgs } });
     expect(kKinds.bubblewrap.grants(config)).toEqual({
-      readable: ["/usr", "/a", "/b"],
-      writable: ["/b"],
+      readable: ["/usr", "/m", "/w", "/a", "/b"],
+      writable: ["/w", "/b"],
       network: false,
     });
   });

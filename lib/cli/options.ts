@@ -5,6 +5,7 @@ import type {
   IsolationMode,
   NativeExecInput,
   NativeLimits,
+  NativeMount,
   NetworkMode,
 } from "../../types/public.js";
 import type { RuntimeType } from "../runtime/names.js";
@@ -22,6 +23,7 @@ export type CliOptions = {
   roBind?: string[];
   /** False with --no-default-ro-binds. */
   defaultRoBinds: boolean;
+  mount?: NativeMount[];
   env?: [name: string, value: string][];
   envPolicy: EnvironmentPolicy;
   isolation?: IsolationMode;

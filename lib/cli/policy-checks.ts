@@ -6,7 +6,7 @@ import type { PolicyOptions } from "./policy.js";
 import { CliError } from "./terminal.js";
 
 /**
- * "auto" leaves the options to the runtime that it takes.
+ * "auto" leaves the options to the runtime that it takes, but for those that it might not honour.
  * @throws CliError for an option that the chosen runtime can't honour.
  */
 export function checkApplicable(
@@ -14,11 +14,13 @@ export function checkApplicable(
   runtime: RuntimeType,
   chosenBy: string | undefined,
 ): void {
-  if (runtime === "auto" || runtime === "bubblewrap") return;
-  const refuse = (option: string) => {
+  if (runtime === "bubblewrap") return;
+  const refuse = (option: string, fix = "leave it out") => {
     const chosen = chosenBy === "--runtime" ? `--runtime ${runtime}` : `${runtime} (${chosenBy})`;
-    throw new CliError(`${option} means nothing to ${chosen}`, 2, "leave it out");
+    throw new CliError(`${option} means nothing to ${chosen}`, 2, fix);
   };
+  if (options.mount !== undefined) refuse("--mount", "name --runtime bubblewrap");
+  if (runtime === "auto") return;
   if (options.isolation !== undefined) refuse("--isolation");
   if (options.bwrap !== undefined) refuse("--bwrap");
   if (runtime === "native" && options.network === "deny") refuse("--network deny");

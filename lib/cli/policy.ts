@@ -27,7 +27,10 @@ import { checkApplicable, checkNetwork } from "./policy-checks.js";
 
 /** The options that say something of the policy; undefined where nothing was said. */
 export type PolicyOptions = Partial<
-  Pick<CliOptions, "runtime" | "network" | "isolation" | "bwrap" | "roBind" | "defaultRoBinds">
+  Pick<
+    CliOptions,
+    "runtime" | "network" | "isolation" | "bwrap" | "roBind" | "defaultRoBinds" | "mount"
+  >
 >;
 
 /** Where a policy comes from. */
@@ -53,7 +56,7 @@ function withoutSelectors(variables: Variables): Variables {
 }
 
 /** A list, and what --ro-bind adds to it; of a default list only what this host has. */
-function withMounts(
+function withReadOnly(
   list: readonly string[],
   defaults: readonly string[],
   { roBind = [], defaultRoBinds = true }: PolicyOptions,
@@ -99,15 +102,16 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
       bwrapPath: bwrap ?? bubblewrap.bwrapPath,
       isolation: isolation ?? bubblewrap.isolation,
       network: network ?? bubblewrap.network,
-      roBinds: withMounts(bubblewrap.roBinds, kDefaultRuntimeBinds, options),
+      roBinds: withReadOnly(bubblewrap.roBinds, kDefaultRuntimeBinds, options),
+      mounts: [...bubblewrap.mounts, ...(options.mount ?? [])],
     },
     landlock: {
       ...landlock,
-      fsReadDirs: withMounts(landlock.fsReadDirs, kDefaultReadDirs, options),
+      fsReadDirs: withReadOnly(landlock.fsReadDirs, kDefaultReadDirs, options),
     },
     firejail: {
       ...firejail,
-      fsReadDirs: withMounts(firejail.fsReadDirs, kDefaultFirejailReadDirs, options),
+      fsReadDirs: withReadOnly(firejail.fsReadDirs, kDefaultFirejailReadDirs, options),
     },
   };
   return { config, required: said.required, warnings: said.warnings, chosenBy };

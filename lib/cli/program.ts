@@ -15,6 +15,7 @@ import {
   environmentPolicy,
   file,
   finiteDuration,
+  mount,
   path,
   size,
   variable,
@@ -74,6 +75,11 @@ function withSharedOptions(command: Command): Command {
     )
     .option("--ro-bind <path>", "mount a host path read-only, too; repeatable", path)
     .option("--no-default-ro-binds", "leave out /usr, /bin, /lib, /lib64 and /etc")
+    .option(
+      "--mount <host[:guest][:mode]>",
+      "mount a host path, there and as ro (the default) or rw; repeatable",
+      mount,
+    )
     .option("-e, --env <name=value>", "set a variable, or pass NAME on; repeatable", variable)
     .option(
       "--env-policy <policy>",

@@ -45,10 +45,21 @@ export function checkWorkspace({ workspace, workspaceIsRoot }: CliOptions): stri
   return realpathSync(path);
 }
 
-/** @throws CliError for a --ro-bind that this host lacks. */
-export function checkMounts({ roBind = [] }: Pick<CliOptions, "roBind">): void {
-  const missing = roBind.find((path) => !existsSync(resolve(path)));
+function expectThere(option: string, paths: readonly string[]): void {
+  const missing = paths.find((path) => !existsSync(resolve(path)));
   if (missing === undefined) return;
   const fix = "leave it out, or create it";
-  throw new CliError(`--ro-bind names "${missing}", which this host lacks`, kCannot, fix);
+  throw new CliError(`${option} names "${missing}", which this host lacks`, kCannot, fix);
+}
+
+/** @throws CliError for a --ro-bind or a --mount that this host lacks. */
+export function checkMounts({
+  roBind = [],
+  mount = [],
+}: Pick<CliOptions, "roBind" | "mount">): void {
+  expectThere("--ro-bind", roBind);
+  expectThere(
+    "--mount",
+    mount.map(({ hostPath }) => hostPath),
+  );
 }

@@ -3,6 +3,7 @@ import type {
   BubblewrapNetworkMode,
   EnvironmentPolicy,
   IsolationMode,
+  NativeMount,
   PoolState,
 } from "../../types/public.js";
 import { copyOptions } from "./options.js";
@@ -38,6 +39,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly shadowDir: string;
   /** Host paths mounted read-only, in order. Default /usr, /bin, /lib, /lib64, /etc. */
   readonly roBinds: readonly string[];
+  /** Further host paths, in the order in which they are mounted. Default none. */
+  readonly mounts: readonly NativeMount[];
   /** Default "deny". */
   readonly network: BubblewrapNetworkMode;
   /** Default "strict". */
@@ -70,12 +73,14 @@ export class BubblewrapNativeRunner extends SessionRunner {
     super(supervised, (addon, session) => new addon.BubblewrapSession(own, session));
     this.#supervised = supervised;
     this.shadowDir = own.shadowDir;
-    const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, network = "deny" } = own;
+    const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, mounts = kNone } = own;
+    const { network = "deny" } = own;
     const { isolation = "strict", envPolicy = "scrub" } = own;
     const { devBind = true, procBind = true, allowWriteWorkspace = true } = own;
     const { extraArgs = kNone, layers = kNone, required = kNone } = own;
     this.bwrapPath = bwrapPath;
     this.roBinds = roBinds;
+    this.mounts = mounts;
     this.network = network;
     this.isolation = isolation;
     this.envPolicy = envPolicy;

@@ -2,7 +2,7 @@
 
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, normalize } from "node:path";
 
 import { SandboxError } from "../errors.js";
 import { LocalNativeRunner } from "../runners/local.js";
@@ -74,6 +74,14 @@ async function tryNative(): Promise<RuntimeAvailability> {
   }
 }
 
+/** The canary has a workspace of its own, which may lack the directories for mounts in it. */
+function outsideOfWorkspace(config: RuntimeConfig): RuntimeConfig {
+  const mounts = config.bubblewrap.mounts.filter(
+    ({ hostPath, guestPath = hostPath }) => !normalize(guestPath).startsWith("/workspace/"),
+  );
+  return { ...config, bubblewrap: { ...config.bubblewrap, mounts } };
+}
+
 async function prove(
   kind: RuntimeKind,
   config: RuntimeConfig,
@@ -82,7 +90,8 @@ async function prove(
   const grants = kind.grants(config);
   if (grants === undefined) return tryNative();
   const report = await runCanary(
-    (shadowDir) => kind.makeRunner(config, { shadowDir, envPolicy: "clean" }, []),
+    (shadowDir) =>
+      kind.makeRunner(outsideOfWorkspace(config), { shadowDir, envPolicy: "clean" }, []),
     (shadowDir) => new LocalNativeRunner({ shadowDir, envPolicy: "clean" }),
     grants,
   );

@@ -59,6 +59,10 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
   // A missing default is skipped, a missing named one is a failure: not the same policy.
   AddLine(text, "ro-binds", policy.ro_binds_named ? "named" : "default");
   AddLines(text, "ro-bind", RoBindsOf(policy));
+  for (const HostMount& mount : policy.mounts) {
+    AddLine(text, mount.writable ? "mount-rw" : "mount-ro",
+            Quoted(mount.host_path) + ' ' + Quoted(mount.guest_path));
+  }
   if (!policy.with_proc) AddLine(text, "proc", "no");
   if (!policy.with_dev) AddLine(text, "dev", "no");
   if (!policy.write_workspace) AddLine(text, "write-workspace", "no");

@@ -143,6 +143,25 @@ describeUnless(whyNo("bubblewrap") ?? whyNo("landlock"), "one policy", () => {
     expect(doctor).toEqual(run);
   });
 
+  test("of mounts has those of the configuration and the options", () => {
+    const [first, second] = [tempDirectory(), tempDirectory()];
+    const sources: Sources = {
+      config: {
+        runtime_type: "bubblewrap",
+        bubblewrap: { mounts: [{ host_path: first, guest_path: "/first", mode: "ro" }] },
+      },
+      options: ["--mount", `${second}:/second:rw`],
+    };
+    const explained = JSON.parse(cli("explain", sources).stdout);
+    const [{ argv, policyHash }] = JSON.parse(cli("run", sources).stdout).audits;
+    const wanted = ["--ro-bind", first, "/first", "--bind", second, "/second"];
+    expect(argv.join("\0")).toContain(wanted.join("\0"));
+    expect(explained.args.join("\0")).toContain(wanted.join("\0"));
+    expect(explained.policyHash).toBe(policyHash);
+    const { runtime } = kSaid.doctor({ ...sources, options: [] });
+    expect(runtime).toBe("bubblewrap");
+  });
+
   test("is not widened by --network allow where the operator denies the network", () => {
     const env = { OPENAGENTIC_SANDBOX_NETWORK: "deny" };
     for (const name of ["run", "explain"] as const) {

@@ -16,7 +16,7 @@ mkdirSync(join(kWorkspace, "inside"));
 
 /** Names that only code has. */
 const kApiWords =
-  /shadowDir|roBinds|bwrapPath|fsReadDirs|fsWriteDirs|envPolicy|NativeRunner|runtimeType|\blimits\.|calling exec|\bexec\b/;
+  /shadowDir|roBinds|bwrapPath|fsReadDirs|fsWriteDirs|envPolicy|NativeRunner|runtimeType|mounts\[|\blimits\.|calling exec|\bexec\b/;
 
 function run(options: readonly string[], command: readonly string[] = ["true"], name = "run") {
   const [program = "", ...words] = kNodeInside;
@@ -41,6 +41,10 @@ describeSandboxed("messages of the command line", () => {
     ["a directory outside", ["--cwd", "../x"], 2, /--cwd must stay inside/],
     ["a workspace that is not there", ["-w", "/nonexistent"], 125, /--workspace \/nonexistent/],
     ["a mount that is not there", ["--ro-bind", "/nonexistent"], 125, /--ro-bind names/],
+    ["a mount of what is not there", ["--mount", "/nonexistent"], 125, /--mount names/],
+    ["a mount of a device", ["--mount", "/dev/null:/x"], 125, /a mount names .* is a device/],
+    ["a mount on the workspace", ["--mount", "/usr:/workspace"], 2, /guest path of --mount/],
+    ["a mount with no runtime", ["--mount", "/usr", "--runtime", "auto"], 2, /--mount means/],
     ["a program that is not there", ["--bwrap", "/nonexistent"], 125, /with --bwrap\n$/],
     ["a relative program", ["--bwrap", "./bwrap"], 2, /Expected --bwrap/],
     ["a broken program", ["--bwrap", stub("exit 3")], 125, /status 3\n/],

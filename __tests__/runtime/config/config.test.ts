@@ -27,6 +27,7 @@ const kDefaults = {
   bubblewrap: {
     bwrapPath: "bwrap",
     roBinds: ["/usr", "/lib", "/lib64", "/etc", "/bin", "/sbin"],
+    mounts: [],
     devBind: true,
     procBind: true,
     allowWriteWorkspace: true,
@@ -59,7 +60,12 @@ describe("parseRuntimeConfig", () => {
       allow_fallback_to_native: true,
       landlock: { fs_read_dirs: ["/usr"], allow_write_workspace: false },
       firejail: { profile: "/etc/p.profile", extra_args: ["--nodvd"] },
-      bubblewrap: { ro_binds: ["/usr"], dev_bind: false, proc_bind: false },
+      bubblewrap: {
+        ro_binds: ["/usr"],
+        mounts: [{ host_path: "/srv", guest_path: "/data", mode: "rw", label: "x" }],
+        dev_bind: false,
+        proc_bind: false,
+      },
       security: { shell_allowlist: ["git"], shell_allowlist_mode: "strict" },
     };
     expect(parseRuntimeConfig(snake)).toMatchObject({
@@ -67,7 +73,12 @@ describe("parseRuntimeConfig", () => {
       allowFallbackToNative: true,
       landlock: { fsReadDirs: ["/usr"], allowWriteWorkspace: false },
       firejail: { profile: "/etc/p.profile", extraArgs: ["--nodvd"] },
-      bubblewrap: { roBinds: ["/usr"], devBind: false, procBind: false },
+      bubblewrap: {
+        roBinds: ["/usr"],
+        mounts: [{ hostPath: "/srv", guestPath: "/data", mode: "rw", label: "x" }],
+        devBind: false,
+        procBind: false,
+      },
       security: { shellAllowlist: ["git"], shellAllowlistMode: "strict" },
     });
   });
@@ -97,6 +108,24 @@ describe("parseRuntimeConfig", () => {
       { landlock: { fsReadDirs: ["usr"] } },
       /`landlock.fsReadDirs.0` to be an absolute path, got "usr"/,
     ],
+    [{ bubblewrap: { mounts: {} } }, /`bubblewrap.mounts` to be an array of objects, got {}/],
+    [{ bubblewrap: { mounts: [[]] } }, /`bubblewrap.mounts.0` to be an object/],
+    [{ bubblewrap: { mounts: [{ mode: "ro" }] } }, /`bubblewrap.mounts.0.hostPath`/],
+    [
+      { bubblewrap: { mounts: [{ host_path: "srv", mode: "ro" }] } },
+      /`bubblewrap.mounts.0.host_path` to be an absolute path, got "srv"/,
+    ],
+    [{ bubblewrap: { mounts: [{ hostPath: "/srv" }] } }, /`bubblewrap.mounts.0.mode`/],
+    [
+      { bubblewrap: { mounts: [{ hostPath: "/srv", mode: "r" }] } },
+      /`bubblewrap.mounts.0.mode` to be one of ro, rw, got "r"/,
+    ],
+    [
+      { bubblewrap: { mounts: [{ hostPath: "/srv", mode: "ro", guest: "/x" }] } },
+      "Unknown setting `bubblewrap.mounts.0.guest`; did you mean `guestPath`?",
+    ],
+    [{ landlock: { mounts: [] } }, /Unknown setting `landlock.mounts`/],
+    [{ firejail: { mounts: [] } }, /Unknown setting `firejail.mounts`/],
     [{ bubblewrap: { devBind: 1 } }, /`bubblewrap.devBind` to be true or false, got 1/],
     [{ bubblewrap: { extraArgs: ["a\0b"] } }, /without NUL/],
     [{ bubblewrap: [] }, /Expected `bubblewrap` to be an object, got \[\]/],

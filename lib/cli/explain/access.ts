@@ -10,17 +10,31 @@ export type Access = { writes: string; reads: string };
 export const listed = (list: readonly string[]) =>
   list.length === 0 ? "none" : [...new Set(list)].join(" ");
 
+/** The mounts with one of the modes, each with its place where that is another. */
+function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): string[] {
+  return mounts
+    .filter((mount) => mount.mode === mode)
+    .map(({ hostPath, guestPath = hostPath }) =>
+      guestPath === hostPath ? hostPath : `${hostPath} (at ${guestPath})`,
+    );
+}
+
 /** @param workspace a real path. */
 export function accessOf(name: RuntimeName, config: RuntimeConfig, workspace: string): Access {
   const { bubblewrap, landlock, firejail } = config;
   switch (name) {
-    case "bubblewrap":
+    case "bubblewrap": {
+      const { allowWriteWorkspace, roBinds } = bubblewrap;
+      const writable = mounted(bubblewrap, "rw");
+      const written = allowWriteWorkspace
+        ? [`${workspace} (at /workspace)`, ...writable]
+        : writable;
+      const rest = allowWriteWorkspace ? "" : `; ${workspace} (at /workspace) is read-only`;
       return {
-        writes: bubblewrap.allowWriteWorkspace
-          ? `${workspace} (at /workspace), and a private /tmp`
-          : `a private /tmp; ${workspace} (at /workspace) is read-only`,
-        reads: `${listed(bubblewrap.roBinds)}; a private /proc and /dev`,
+        writes: `${written.map((path) => `${path}, `).join("")}${written.length > 0 ? "and " : ""}a private /tmp${rest}`,
+        reads: `${listed([...roBinds, ...mounted(bubblewrap, "ro")])}; a private /proc and /dev`,
       };
+    }
     case "landlock": {
       const written = landlock.allowWriteWorkspace ? [workspace] : [];
       const read = landlock.allowReadWorkspace ? [workspace] : [];

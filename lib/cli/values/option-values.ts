@@ -5,9 +5,10 @@
 
 import { InvalidArgumentError } from "commander";
 
-import type { EnvironmentPolicy } from "../../../types/public.js";
+import type { EnvironmentPolicy, NativeMount } from "../../../types/public.js";
 import { parseDuration } from "./duration.js";
 import { parseEnvironmentPolicy } from "./environment-policy.js";
+import { parseMount } from "./mount.js";
 import { parseSize } from "./size.js";
 import { parseVariable } from "./variable.js";
 
@@ -46,6 +47,12 @@ export function variable(text: string, previous: [string, string][] = []): [stri
 /** One more of the paths. */
 export function path(text: string, previous: string[] = []): string[] {
   return [...previous, required(text === "" ? undefined : text, "a path")];
+}
+
+/** One more of the mounts. */
+export function mount(text: string, previous: NativeMount[] = []): NativeMount[] {
+  const expected = "HOST[:GUEST][:ro|rw], with an absolute GUEST and no colon in the paths";
+  return [...previous, required(parseMount(text), expected)];
 }
 
 /** A path, which a variable that is not set does not give. */

@@ -19,6 +19,9 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 export function camelKeys(value: unknown): CamelKeys {
   const written = new Map<string, string>();
   const convert = (inner: unknown, path: string): unknown => {
+    if (Array.isArray(inner)) {
+      return inner.map((element, index) => convert(element, `${path}.${index}`));
+    }
     if (!isRecord(inner)) return inner;
     const copy: Record<string, unknown> = Object.create(null);
     for (const [key, field] of Object.entries(inner)) {

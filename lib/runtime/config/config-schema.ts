@@ -35,9 +35,22 @@ function list<const Item extends v.GenericSchema<unknown, string>>(
   return v.optional(v.array(item, "an array of strings"), () => [...initial]);
 }
 
+const kMount = {
+  hostPath: path,
+  guestPath: v.optional(path),
+  mode: v.picklist(["ro", "rw"]),
+  label: v.optional(v.pipe(v.string("a string"), v.excludes("\0", "a string without NUL"))),
+};
+
 /** Without a prototype: the checker goes through inherited names too, and somebody may have added one. */
 function bare<Entries extends object>(entries: Entries): Entries {
   return Object.assign(Object.create(null), entries);
+}
+
+/** What they may hide the runner says. */
+function mounts() {
+  const mount = v.pipe(record, v.strictObject(bare(kMount)));
+  return v.optional(v.array(mount, "an array of objects"), () => []);
 }
 
 function section<const Entries extends v.ObjectEntries>(entries: Entries) {
@@ -62,6 +75,7 @@ const kSections = {
   bubblewrap: {
     bwrapPath: v.optional(safe, "bwrap"),
     roBinds: list(path, kDefaultRuntimeBinds),
+    mounts: mounts(),
     devBind: v.optional(flag, true),
     procBind: v.optional(flag, true),
     allowWriteWorkspace: v.optional(flag, true),
@@ -105,6 +119,7 @@ export type ConfigIssue = {
 };
 
 function fieldsAt(section: string | undefined): string[] {
+  if (/^\d+$/.test(section ?? "")) return Object.keys(kMount);
   const sections: Record<string, object> = kSections;
   return Object.keys((section === undefined ? kEntries : sections[section]) ?? {});
 }

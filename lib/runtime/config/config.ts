@@ -1,6 +1,6 @@
 /** The configuration of the runtimes: its fields and their defaults. */
 
-import type { IsolationMode, NetworkMode } from "../../../types/public.js";
+import type { IsolationMode, NativeMount, NetworkMode } from "../../../types/public.js";
 import type { ShellAllowlistMode } from "../../shell-policy/policy.js";
 import type { ShellBlockRule } from "../../shell-policy/verdict.js";
 import type { RuntimeType } from "../names.js";
@@ -40,6 +40,11 @@ export type BubblewrapConfig = {
    * default leaves out what the host lacks, in another each must exist.
    */
   roBinds: string[];
+  /**
+   * Further host paths, in order, before those of a call. Default none. They are for commands, not
+   * for processes that the host starts itself.
+   */
+  mounts: NativeMount[];
   /** Mount a minimal /dev. Default true. */
   devBind: boolean;
   /** Mount a private /proc. Default true. */

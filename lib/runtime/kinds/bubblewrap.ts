@@ -4,7 +4,6 @@ import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
 import type { RuntimeConfig } from "../config/config.js";
 import { kDefaultRuntimeBinds } from "../config/config-schema.js";
 import { bubblewrapFix } from "../diagnosis/bubblewrap.js";
-import { hostPaths, type Mount } from "../mounts.js";
 import { unlessDefault } from "./default-list.js";
 import type { RuntimeKind } from "./kind.js";
 
@@ -13,15 +12,6 @@ const networkOf = (config: RuntimeConfig) => config.bubblewrap.network ?? config
 function roBinds(config: RuntimeConfig): readonly string[] {
   const named = unlessDefault(config.bubblewrap.roBinds, kDefaultRuntimeBinds);
   return named ?? kDefaultRuntimeBinds.filter((path) => existsSync(path));
-}
-
-/** Mounts as bwrap's own options; they follow the read-only ones, so they may lie inside those. */
-function mountArgs(mounts: readonly Mount[]): string[] {
-  return mounts.flatMap(({ hostPath, guestPath, mode }) => [
-    mode === "rw" ? "--bind" : "--ro-bind",
-    hostPath,
-    guestPath,
-  ]);
 }
 
 /** Host paths that mounts among the extra arguments show. */
@@ -41,27 +31,31 @@ export const bubblewrapKind: RuntimeKind = {
   grants: (config) => ({
     readable: [
       ...config.bubblewrap.roBinds,
+      ...config.bubblewrap.mounts.map(({ hostPath }) => hostPath),
       ...shownBy(config.bubblewrap.extraArgs, /^--(ro-|dev-)?bind(-try)?$/),
     ],
-    writable: shownBy(config.bubblewrap.extraArgs, /^--(dev-)?bind(-try)?$/),
+    writable: [
+      ...config.bubblewrap.mounts.flatMap(({ hostPath, mode }) =>
+        mode === "rw" ? [hostPath] : [],
+      ),
+      ...shownBy(config.bubblewrap.extraArgs, /^--(dev-)?bind(-try)?$/),
+    ],
     network: networkOf(config) === "allow",
   }),
   makeRunner: (config, options, mounts) => {
     const { bwrapPath, devBind, procBind, allowWriteWorkspace } = config.bubblewrap;
     const { extraArgs, isolation, layers } = config.bubblewrap;
-    const plain = mounts.every(({ mode, hostPath, guestPath }) => {
-      return mode === "ro" && hostPath === guestPath;
-    });
     return new BubblewrapNativeRunner({
       ...options,
       bwrapPath,
-      roBinds: plain ? [...roBinds(config), ...hostPaths(mounts, "ro")] : roBinds(config),
+      roBinds: roBinds(config),
+      mounts: [...config.bubblewrap.mounts, ...mounts],
       network: networkOf(config),
       isolation,
       devBind,
       procBind,
       allowWriteWorkspace,
-      extraArgs: plain ? extraArgs : [...extraArgs, ...mountArgs(mounts)],
+      extraArgs,
       layers,
       required: config.required,
     });

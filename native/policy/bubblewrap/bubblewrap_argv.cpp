@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "policy/options/extra_args.h"
 #include "policy/text/path.h"
 
 namespace native_runner {
@@ -92,6 +93,12 @@ bool MakesRootReadOnly(const Mount& mount) {
   return is_read_only && SamePath(mount.target, "/");
 }
 
+// One of the policy's mounts, as an extra option that does the same (extra_args.h).
+bool OpensSystem(const Mount& mount) {
+  return mount.number && mount.kind == Mount::Kind::kBind &&
+         (TouchesSystem(mount.source) || TouchesSystem(mount.target));
+}
+
 bool IsLauncher(const Mount& mount) {
   return mount.kind == Mount::Kind::kProgram;
 }
@@ -100,7 +107,8 @@ bool IsLauncher(const Mount& mount) {
 bool ShowsProc(const Mount& mount) {
   if (mount.kind == Mount::Kind::kProc) return true;
   const bool is_bind = mount.kind == Mount::Kind::kBind || mount.kind == Mount::Kind::kReadOnlyBind;
-  return is_bind && (PathCovers(mount.target, "/proc") || PathCovers("/proc", mount.target));
+  const std::string& shown = mount.number ? mount.source : mount.target;
+  return is_bind && (PathCovers(shown, "/proc") || PathCovers("/proc", shown));
 }
 
 }  // namespace
@@ -128,7 +136,8 @@ std::vector<Layer> BubblewrapLayers(const BubblewrapPlan& plan) {
   if (hardening.unshare_net) layers.push_back(Layer::kNetworkNamespace);
   if (hardening.isolate) layers.push_back(Layer::kNoCapabilities);
   if (hardening.disable_userns) layers.push_back(Layer::kUsernsDisabled);
-  if (hardening.isolate && std::any_of(plan.mounts.begin(), plan.mounts.end(), MakesRootReadOnly)) {
+  if (hardening.isolate && std::any_of(plan.mounts.begin(), plan.mounts.end(), MakesRootReadOnly) &&
+      std::none_of(plan.mounts.begin(), plan.mounts.end(), OpensSystem)) {
     layers.push_back(Layer::kReadOnlyRoot);
   }
   if (plan.secrets_masked) layers.push_back(Layer::kSecretsMasked);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,9 +10,6 @@
 #include "protocol/layer.h"
 
 namespace native_runner {
-
-// Where the launcher lies in a sandbox without /proc, through which it is started in others.
-inline constexpr char kLauncherFile[] = "/.native-runner-launcher";
 
 // One step of bwrap's own mount list, in order (bwrap(1)).
 struct Mount {
@@ -31,7 +30,8 @@ struct Mount {
   std::string source;
   std::string target;
   int descriptor = -1;
-  std::uint64_t size_bytes = 0;  // kTmpfs: 0 = the kernel's default (half of memory)
+  std::uint64_t size_bytes = 0;            // kTmpfs: 0 = the kernel's default (half of memory)
+  std::optional<std::size_t> number = {};  // which of the policy's mounts it is; none: another
 };
 
 // bwrap's options that are not mounts. Plain data: what is set is emitted, nothing is looked up.
@@ -63,6 +63,7 @@ struct HostFacts {
                                      // target: the link's text or the real path, such that one
                                      // step leads to a real directory
   std::vector<std::string> missing;  // default roBinds that the host lacks
+  std::vector<std::string> mounts;   // real host paths of the policy's mounts, one for each
   std::vector<std::string> secret_files;        // masked with /dev/null
   std::vector<std::string> secret_directories;  // masked with an empty tmpfs
   bool is_root = false;                         // effective uid 0: /proc/sys would be writable
@@ -73,10 +74,11 @@ struct HostFacts {
 
 // The policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor` when
 // it is >= 0 and facts.bwrap_bind_fd; `cwd` is absolute inside the sandbox. `tmp_bytes` caps the
-// private tmpfs, 0 = none. `launcher` is the descriptor of the launcher's image, which becomes
-// kLauncherFile where the policy has no /proc. With strict isolation, mount points are made first
-// and /, /dev and (for root) /proc are then remounted read-only, so that only /workspace (unless
-// the policy says no), /tmp and /dev/shm can be written.
+// private tmpfs, 0 = none. The policy's mounts have the descriptors that follow the workspace's, in
+// their order; those inside the workspace are mounted upon it. `launcher` is the descriptor of the
+// launcher's image, which becomes kLauncherFile where the policy has no /proc. With strict
+// isolation, mount points are made first and /, /dev and (for root) /proc are then remounted
+// read-only, so that only /workspace (unless the policy says no), /tmp and /dev/shm can be written.
 BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& facts,
                               const std::string& workspace, int descriptor, const std::string& cwd,
                               std::uint64_t tmp_bytes, int launcher = -1);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "policy/bubblewrap/bubblewrap_argv.h"
+#include "policy/bubblewrap/host_mounts.h"
 #include "policy/bubblewrap/ro_binds.h"
 #include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
@@ -85,6 +86,10 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
   const std::vector<Mount> binds = PlanRoBinds(policy, facts);
   const bool has_root_bind = AddSystemMounts(plan.mounts, binds, policy, size_bytes);
   if (plan.secrets_masked) Append(plan.mounts, PlanMasks(binds, facts));
+  const HostMounts mounts =
+      PlanHostMounts(policy, facts, facts.bwrap_bind_fd && descriptor >= 0 ? descriptor + 1 : -1);
+  Append(plan.mounts, mounts.outside);
+  if (plan.secrets_masked) Append(plan.mounts, PlanMasks(mounts.outside, facts));
   for (const std::string& word : policy.extra_args)
     plan.mounts.push_back({.kind = Mount::Kind::kWord, .source = word, .target = ""});
   if (!policy.with_proc) {
@@ -103,6 +108,8 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
     plan.mounts.push_back(
         {.kind = Mount::Kind::kRemountReadOnly, .source = "", .target = kWorkspace});
   }
+  Append(plan.mounts, mounts.in_workspace);
+  if (plan.secrets_masked) Append(plan.mounts, PlanMasks(mounts.in_workspace, facts));
   return plan;
 }
 
@@ -129,8 +136,11 @@ BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::str
   for (const std::string& path : RoBindsOf(policy)) {
     plan.mounts.push_back({.kind = Mount::Kind::kReadOnlyBind, .source = path, .target = path});
   }
+  const HostMounts mounts = PlanHostMounts(policy, {}, -1);
+  Append(plan.mounts, mounts.outside);
   plan.mounts.push_back(
       {.kind = Mount::Kind::kBind, .source = policy.shadow_dir, .target = kWorkspace});
+  Append(plan.mounts, mounts.in_workspace);
   return plan;
 }
 

@@ -15,10 +15,10 @@ std::string AsPrefix(const std::string& path) {
   return normal == "/" ? std::string() : normal;
 }
 
-std::vector<Mount> PlanMounts(const std::vector<ProcessMount>& mounts) {
+std::vector<Mount> PlanMounts(const std::vector<HostMount>& mounts) {
   std::vector<Mount> planned;
   planned.reserve(mounts.size());
-  for (const ProcessMount& mount : mounts) {
+  for (const HostMount& mount : mounts) {
     planned.push_back({.kind = mount.writable ? Mount::Kind::kBind : Mount::Kind::kReadOnlyBind,
                        .source = mount.host_path,
                        .target = mount.guest_path});
@@ -27,8 +27,8 @@ std::vector<Mount> PlanMounts(const std::vector<ProcessMount>& mounts) {
 }
 
 std::string StartDirectory(const ProcessSandboxPolicy& policy,
-                           const std::vector<ProcessMount>& mounts) {
-  for (const ProcessMount& mount : mounts) {
+                           const std::vector<HostMount>& mounts) {
+  for (const HostMount& mount : mounts) {
     if (mount.label == policy.cwd_label) return mount.guest_path;
   }
   return "";
@@ -53,18 +53,18 @@ std::optional<Error> CheckCommand(const ProcessCommand& command) {
   }
   for (std::size_t i = 0; i < command.mounts.size(); ++i) {
     const std::string field = "mounts[" + std::to_string(i) + "].";
-    const ProcessMount& mount = command.mounts[i];
+    const HostMount& mount = command.mounts[i];
     if (auto error = CheckPlainPath(mount.host_path, field + "hostPath")) return error;
     if (auto error = CheckPlainPath(mount.guest_path, field + "guestPath")) return error;
   }
   return std::nullopt;
 }
 
-std::string GuestArgument(std::string_view argument, const std::vector<ProcessMount>& mounts) {
+std::string GuestArgument(std::string_view argument, const std::vector<HostMount>& mounts) {
   if (!argument.starts_with('/')) return std::string(argument);
-  const ProcessMount* longest = nullptr;
+  const HostMount* longest = nullptr;
   std::string host;
-  for (const ProcessMount& mount : mounts) {
+  for (const HostMount& mount : mounts) {
     std::string candidate = AsPrefix(mount.host_path);
     if (longest != nullptr && candidate.size() <= host.size()) continue;
     if (!argument.starts_with(candidate)) continue;

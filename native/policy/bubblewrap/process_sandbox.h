@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/options/host_mount.h"
 #include "policy/options/policy.h"
 #include "policy/result.h"
 
@@ -13,19 +14,11 @@ namespace native_runner {
 // Bubblewrap around a process that the host starts itself, such as a WASM engine: the same policy
 // and options as a run's, as a plain command line. Pure; nothing is looked up on the host.
 
-// A host directory that the process gets.
-struct ProcessMount {
-  std::optional<std::string> label;
-  std::string host_path;
-  std::string guest_path;
-  bool writable = false;
-};
-
 // What the host would have started without a sandbox.
 struct ProcessCommand {
   std::string cmd;
   std::vector<std::string> args;
-  std::vector<ProcessMount> mounts;
+  std::vector<HostMount> mounts;
 };
 
 struct ProcessSandboxPolicy {
@@ -40,7 +33,7 @@ std::optional<Error> CheckCommand(const ProcessCommand& command);
 // `argument` with a mount's host path at its start replaced by the guest path: whole components,
 // the longest host path wins. One that only contains a path ("--dir=/host"), or that climbs out of
 // the mount by "..", is left alone.
-std::string GuestArgument(std::string_view argument, const std::vector<ProcessMount>& mounts);
+std::string GuestArgument(std::string_view argument, const std::vector<HostMount>& mounts);
 
 // All words after bwrap's own name. With strict isolation the /proc of the sandbox is read-only:
 // bwrap leaves /proc/sys writable for uid 0.

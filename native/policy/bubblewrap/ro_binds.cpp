@@ -27,9 +27,12 @@ enum class LinkUse {
 };
 
 LinkUse UseOf(const HostFacts::Link& link, const std::vector<std::string>& binds,
-              const HostFacts& facts) {
+              const BubblewrapPolicy& policy, const HostFacts& facts) {
   const std::string& path = link.path;
   const std::string target = LinkTarget(path, link.target);
+  for (const HostMount& mount : policy.mounts) {
+    if (PathCovers(path, mount.guest_path)) return LinkUse::kBind;  // a mount point, as below
+  }
   bool target_is_bound = false;
   bool is_shown = false;
   for (const std::string& bind : binds) {
@@ -53,6 +56,14 @@ std::string SeenAt(std::string_view secret, std::string_view source, std::string
   return JoinPath(NormalPath(target), std::string_view(normal_secret).substr(skip));
 }
 
+// By one of the policy's mounts from `first` on: a mask there would be made in another directory.
+bool IsHiddenByMount(const std::string& place, const std::vector<Mount>& binds, std::size_t first) {
+  for (std::size_t i = first; i < binds.size(); ++i) {
+    if (binds[i].number && PathCovers(binds[i].target, place)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> PlacesOf(const std::vector<std::string>& secrets,
                                   const std::vector<Mount>& binds, const HostFacts& facts) {
   std::vector<std::string> places;
@@ -60,9 +71,11 @@ std::vector<std::string> PlacesOf(const std::vector<std::string>& secrets,
     if (!place.empty() && !Contains(places, place)) places.push_back(std::move(place));
   };
   for (const std::string& secret : secrets) {
-    for (const Mount& bind : binds) {
-      if (bind.kind != Mount::Kind::kReadOnlyBind) continue;
-      add(SeenAt(secret, bind.target, bind.target));
+    for (std::size_t i = 0; i < binds.size(); ++i) {
+      const Mount& bind = binds[i];
+      if (bind.kind == Mount::Kind::kSymlink) continue;
+      std::string place = SeenAt(secret, bind.source, bind.target);
+      if (!IsHiddenByMount(place, binds, i + 1)) add(std::move(place));
       const HostFacts::Link* link = FindLink(facts, bind.source);
       if (link != nullptr) add(SeenAt(secret, LinkTarget(link->path, link->target), bind.target));
     }
@@ -88,7 +101,7 @@ std::vector<Mount> PlanRoBinds(const BubblewrapPolicy& policy, const HostFacts& 
   std::vector<std::string> made_links;
   for (const std::string& path : binds) {
     const HostFacts::Link* link = FindLink(facts, path);
-    const LinkUse use = link == nullptr ? LinkUse::kBind : UseOf(*link, binds, facts);
+    const LinkUse use = link == nullptr ? LinkUse::kBind : UseOf(*link, binds, policy, facts);
     if (use == LinkUse::kBind) {
       mounts.push_back({.kind = Mount::Kind::kReadOnlyBind, .source = path, .target = path});
     } else if (use == LinkUse::kLink && !Contains(made_links, NormalPath(path))) {

@@ -17,7 +17,8 @@ const std::vector<std::string>& RoBindsOf(const BubblewrapPolicy& policy);
 // bind brings along becomes a link again, any other link is bound as what it leads to.
 std::vector<Mount> PlanRoBinds(const BubblewrapPolicy& policy, const HostFacts& facts);
 
-// Masks for the host's secrets that `binds` (as planned above) would show, wherever they appear.
+// Masks for the host's secrets that `binds` (as planned above, or as PlanHostMounts does) would
+// show, wherever they appear.
 std::vector<Mount> PlanMasks(const std::vector<Mount>& binds, const HostFacts& facts);
 
 }  // namespace native_runner

@@ -64,14 +64,6 @@ const KnownOption* Find(std::string_view option) {
   return nullptr;
 }
 
-// Whether a mount at `target` replaces, or lies in, what is otherwise read-only.
-bool TouchesSystem(std::string_view target) {
-  for (const char* directory : kSystem) {
-    if (PathCovers(target, directory) || PathCovers(directory, target)) return true;
-  }
-  return false;
-}
-
 LayerSet Undone(const KnownOption& known, const std::string* operands) {
   LayerSet undone;
   switch (known.effect) {
@@ -109,6 +101,13 @@ Error Invalid(std::size_t index, const char* wanted, const std::string& got) {
 }
 
 }  // namespace
+
+bool TouchesSystem(std::string_view target) {
+  for (const char* directory : kSystem) {
+    if (PathCovers(target, directory) || PathCovers(directory, target)) return true;
+  }
+  return false;
+}
 
 std::optional<Error> CheckExtraArgs(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size();) {

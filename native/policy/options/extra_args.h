@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "policy/result.h"
@@ -19,6 +20,10 @@ struct ExtraArg {
   bool opens = false;  // it lets the command do or see more than without it
   LayerSet undone;
 };
+
+// Whether a mount of or at `path` replaces, holds or lies in one of the system's directories, which
+// are otherwise read-only.
+bool TouchesSystem(std::string_view path);
 
 // kInvalidValue, naming the element, for what is no option of bwrap's, lacks operands, or can't be
 // passed on (--args, and whatever takes a descriptor).

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "policy/options/host_mount.h"
+
 namespace native_runner {
 
 enum class Network { kAllow, kDeny };
@@ -21,7 +23,8 @@ struct BubblewrapPolicy {
   std::string bwrap_path = "bwrap";
   std::string shadow_dir;
   std::vector<std::string> ro_binds;
-  bool ro_binds_named = false;  // false: the five defaults, of which a missing one is skipped
+  bool ro_binds_named = false;    // false: the five defaults, of which a missing one is skipped
+  std::vector<HostMount> mounts;  // in this order, after the read-only binds; see host_mount.h
   Network network = Network::kDeny;
   Isolation isolation = Isolation::kStrict;
   EnvironmentPolicy environment;

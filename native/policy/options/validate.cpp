@@ -92,6 +92,11 @@ std::optional<Error> CheckProc(const BubblewrapPolicy& policy) {
     return Error{ErrorCode::kInvalidValue,
                  Expected("procBind", "true with \"/\" among roBinds", "false"), ""};
   }
+  for (const HostMount& mount : policy.mounts) {
+    if (!PathCovers(mount.host_path, "/proc") && !PathCovers("/proc", mount.host_path)) continue;
+    return Error{ErrorCode::kInvalidValue,
+                 Expected("procBind", "true with the host's /proc among mounts", "false"), ""};
+  }
   return std::nullopt;
 }
 
@@ -165,6 +170,7 @@ std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   if (auto error = CheckProgram(policy.bwrap_path, "bwrapPath")) return error;
   if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
   if (auto error = CheckAbsolutePaths(policy.ro_binds, "roBinds")) return error;
+  if (auto error = CheckHostMounts(policy.mounts)) return error;
   if (auto error = CheckExtraArgs(policy.extra_args)) return error;
   if (auto error = CheckProc(policy)) return error;
   if (auto error = CheckRequired(policy.required)) return error;

@@ -9,6 +9,9 @@ namespace native_runner {
 
 inline constexpr const char* kWorkspace = "/workspace";
 
+// Where the launcher lies in a sandbox without /proc, through which it is started in others.
+inline constexpr char kLauncherFile[] = "/.native-runner-launcher";
+
 // A caller's `cwd` as a path relative to the workspace, normalised: "" for its root, never with a
 // leading slash, "." or "..". "", ".", "/" and "/workspace" are the root; "a/b", "/a/b",
 // "workspace/a" and "/workspace/a" lie inside. One that leaves is kInvalidValue; `label` starts the

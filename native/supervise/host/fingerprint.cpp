@@ -42,13 +42,17 @@ bool IsBind(const Mount& mount) {
   return mount.kind == Mount::Kind::kBind || mount.kind == Mount::Kind::kReadOnlyBind;
 }
 
-// Whether the mount's place inside is one of the host's own, seen through a bind made before.
-bool IsOnHost(const Mount& mount, const std::vector<Mount>& mounts) {
+// Where the mount's place is on the host, which has it if it is seen through a bind made before;
+// else empty.
+std::string PlaceOnHost(const Mount& mount, const std::vector<Mount>& mounts) {
+  const Mount* last = nullptr;
   for (const Mount& before : mounts) {
-    if (&before == &mount) return false;
-    if (IsBind(before) && PathCovers(before.target, mount.target)) return true;
+    if (&before == &mount) break;
+    if (IsBind(before) && PathCovers(before.target, mount.target)) last = &before;
   }
-  return false;
+  if (last == nullptr) return "";
+  const std::size_t above = NormalPath(last->target).size();
+  return NormalPath(last->source + "/" + NormalPath(mount.target).substr(above));
 }
 
 }  // namespace
@@ -67,14 +71,15 @@ FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan) {
     const bool by_path = IsBind(mount) && mount.descriptor < 0;
     if (by_path) made.paths.push_back({mount.source, false});
     const bool is_same = by_path && mount.source == mount.target;
-    if (!is_same && mount.kind != Mount::Kind::kWord && IsOnHost(mount, plan.mounts)) {
-      made.paths.push_back({mount.target, true});
-    }
+    if (is_same || mount.kind == Mount::Kind::kWord) continue;
+    std::string place = PlaceOnHost(mount, plan.mounts);
+    if (!place.empty()) made.paths.push_back({std::move(place), true});
   }
   return made;
 }
 
-Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch* watch) {
+Fingerprint FingerprintOf(const FingerprintPlan& plan, std::span<const int> bound,
+                          HostWatch* watch) {
   Fingerprint made;
   auto state = watch->State();
   if (!state) return made;
@@ -82,7 +87,8 @@ Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch*
   std::string& text = made.host;
   text = std::move(*state);
   text += plan.options;
-  Look(workspace, "", AT_EMPTY_PATH, false, &text);
+  for (const int each : bound)
+    Look(each, "", AT_EMPTY_PATH, false, &text);
   for (const auto& [path, is_mount_point] : plan.paths) {
     const int flags = is_mount_point ? AT_SYMLINK_NOFOLLOW : 0;
     Look(AT_FDCWD, path.c_str(), flags, is_mount_point, &text);

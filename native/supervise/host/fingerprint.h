@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,9 @@ FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan);
 // Looks at the host. What is bound is pinned by the mount, so an equal inode is the same file. What
 // is mounted upon is not: the kernel takes a mount away when its mount point is removed or renamed
 // over on the host (a new /etc/shadow would show), so there its times count too.
-Fingerprint FingerprintOf(const FingerprintPlan& plan, int workspace, HostWatch* watch);
+// `bound`: descriptors of what is bound by such, the workspace and the policy's mounts.
+Fingerprint FingerprintOf(const FingerprintPlan& plan, std::span<const int> bound,
+                          HostWatch* watch);
 
 // What of a plan is mounted, or mounted upon, on the host.
 std::vector<std::string> PathsOf(const FingerprintPlan& plan);

@@ -8,17 +8,42 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <string_view>
+
+#include "protocol/decimal.h"
 
 namespace native_runner {
 namespace {
 
-// Numbers below this are where children expect descriptors; ours are kept above, so that placing
-// one can't overwrite another that has still to be placed.
-constexpr int kFirstFree = 16;
+// Children expect descriptors at numbers below this; ours are kept above, so that placing one can't
+// overwrite another that has still to be placed.
+int FirstFree(const std::vector<Inherited>& inherited) {
+  int first = 3;
+  for (const Inherited& each : inherited)
+    first = std::max(first, each.number + 1);
+  return first;
+}
 
 constexpr int kWaitByPidfd = 3;  // P_PIDFD, Linux 5.4; older C libraries lack the name
+
+// A program that is named by a descriptor of ours, whose number another may get, has one above.
+std::optional<Error> KeepProgram(int first_free, SpawnOptions* order) {
+  constexpr std::string_view kPrefix = "/proc/self/fd/";
+  if (!order->path.starts_with(kPrefix)) return std::nullopt;
+  const char* digits = order->path.c_str() + kPrefix.size();
+  std::uint64_t number = 0;
+  if (!TakeDecimal(&digits, &number) || number >= static_cast<std::uint64_t>(first_free)) {
+    return std::nullopt;
+  }
+  const int raised = fcntl(static_cast<int>(number), F_DUPFD_CLOEXEC, first_free);
+  if (raised < 0) return SystemError("fcntl(F_DUPFD_CLOEXEC)", errno);
+  order->owned.emplace_back(raised);
+  order->path.replace(kPrefix.size(), std::string::npos, std::to_string(raised));
+  return std::nullopt;
+}
 
 class FileActions {
  public:
@@ -66,9 +91,11 @@ std::uint64_t Microseconds(const timeval& time) {
 
 Result<Child> Child::Spawn(SpawnOptions order) {
   FileActions actions;
+  const int first_free = FirstFree(order.inherited);
+  if (auto error = KeepProgram(first_free, &order)) return *error;
   for (Inherited& inherited : order.inherited) {
-    if (inherited.source < kFirstFree) {
-      const int raised = fcntl(inherited.source, F_DUPFD_CLOEXEC, kFirstFree);
+    if (inherited.source < first_free) {
+      const int raised = fcntl(inherited.source, F_DUPFD_CLOEXEC, first_free);
       if (raised < 0) return SystemError("fcntl(F_DUPFD_CLOEXEC)", errno);
       order.owned.emplace_back(raised);
       inherited.source = raised;

@@ -1,9 +1,15 @@
 #include "supervise/runtimes/bubblewrap_runtime.h"
 
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "policy/options/extra_args.h"
 #include "policy/options/workspace_path.h"
+#include "supervise/os/host_mount.h"
 #include "supervise/os/workspace.h"
+#include "supervise/project/mount_points.h"
 #include "supervise/runtimes/landlock_rules.h"
 #include "supervise/runtimes/landlock_runtime.h"
 
@@ -50,6 +56,7 @@ const BubblewrapRuntime::Drawing& BubblewrapRuntime::Draw(HostFacts facts,
                      kWorkspace, tmp_bytes, kLauncherDescriptor);
   made.text = TextOf(plan);
   made.layers = BubblewrapLayers(plan);
+  made.places = FindMountPoints(plan);
   made.fingerprint = PlanFingerprint(plan);
   made.mount_points =
       std::make_shared<const std::vector<std::string>>(MountPointsOf(made.fingerprint));
@@ -78,6 +85,10 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (!workspace) return workspace.error();
   auto facts = shared.host.Look(policy_, program.features);
   if (!facts) return facts.error();
+  auto mounts = OpenHostMounts(policy_.mounts);
+  if (!mounts) return mounts.error();
+  for (const OpenedMount& mount : *mounts)
+    facts->mounts.push_back(mount.path);
   const bool is_root = facts->is_root;
 
   Preparation preparation;
@@ -93,6 +104,12 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const Drawing& drawing =
       Draw(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
+  auto held =
+      HoldMountPoints(drawing.places, policy_.mounts, *mounts, *workspace, request.plan_only);
+  if (!held) return held.error();
+  if (!held->empty()) {
+    plan.holds = std::make_shared<const std::vector<Placeholder>>(std::move(*held));
+  }
   plan.workspace = kWorkspace;
   plan.mount_points = drawing.mount_points;
   plan.mounted = drawing.mounted;
@@ -122,11 +139,16 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool may_stand =
       request.may_stand && CanStand(policy_) && program.features.bind_fd && !plan.wants_cgroup;
   if (may_stand) {
-    plan.fingerprint =
-        FingerprintOf(drawing.fingerprint, workspace->directory.get(), &shared.host_watch);
+    std::vector<int> bound = {workspace->directory.get()};
+    for (const OpenedMount& mount : *mounts)
+      bound.push_back(mount.file.get());
+    plan.fingerprint = FingerprintOf(drawing.fingerprint, bound, &shared.host_watch);
   }
   if (program.features.bind_fd) {
-    plan.spawn.Give(std::move(workspace->directory), kFirstFolderDescriptor);
+    int number = kFirstFolderDescriptor;
+    plan.spawn.Give(std::move(workspace->directory), number++);
+    for (OpenedMount& mount : *mounts)
+      plan.spawn.Give(std::move(mount.file), number++);
   }
   if (auto error =
           OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &plan))

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/bubblewrap/host_mounts.h"
 #include "policy/options/policy.h"
 #include "supervise/preparation/runtime.h"
 #include "supervise/runtimes/bubblewrap_spawn.h"
@@ -37,6 +38,7 @@ class BubblewrapRuntime : public Runtime {
     std::uint64_t tmp_bytes = 0;
     PlanText text;
     std::vector<Layer> layers;
+    std::vector<MountPoint> places;  // of the policy's mounts
     FingerprintPlan fingerprint;
     std::shared_ptr<const std::vector<std::string>> mount_points;
     std::shared_ptr<const std::vector<std::string>> mounted;

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "policy/options/workspace_path.h"
+
 namespace native_runner {
 namespace {
 

@@ -114,6 +114,9 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
 std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy) {
   std::vector<std::string> rules = {Rule(kRuleRead, "/"), Rule(kRuleWrite, kWorkspace),
                                     Rule(kRuleWrite, "/tmp")};
+  for (const HostMount& mount : policy.mounts) {
+    if (mount.writable) rules.push_back(Rule(kRuleWrite, mount.guest_path));
+  }
   if (policy.with_dev) {
     rules.push_back(Rule(kRuleWrite, "/dev/shm"));
     rules.push_back(Rule(kRuleDevice, "/dev"));

@@ -103,7 +103,7 @@ void Session::OnReady(const Report& report) {
 void Session::CheckMasks() {
   if (phase_ == Phase::kOpen && mount_points_ &&
       LookAtMountPoints(*mount_points_) != mounted_upon_) {
-    Close("a file that it hides was replaced on the host");
+    Close("what it mounts upon was replaced on the host");
   }
 }
 

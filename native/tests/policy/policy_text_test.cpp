@@ -41,6 +41,18 @@ TEST(PolicyText, DependsOnEveryFieldOfThePolicy) {
   policy.ro_binds_named = true;
   EXPECT_NE(PolicyText(policy), base);
   policy = {};
+  policy.mounts = {{.label = std::nullopt, .host_path = "/a", .guest_path = "/b"}};
+  const std::string mounted = PolicyText(policy);
+  EXPECT_NE(mounted, base);
+  policy.mounts[0].label = "a name is no part of it";
+  EXPECT_EQ(PolicyText(policy), mounted);
+  policy.mounts[0].writable = true;
+  EXPECT_NE(PolicyText(policy), mounted);
+  policy.mounts[0] = {.label = std::nullopt, .host_path = "/a", .guest_path = "/c"};
+  EXPECT_NE(PolicyText(policy), mounted);
+  policy.mounts[0] = {.label = std::nullopt, .host_path = "/c", .guest_path = "/b"};
+  EXPECT_NE(PolicyText(policy), mounted);
+  policy = {};
   policy.write_workspace = false;
   EXPECT_NE(PolicyText(policy), base);
   policy = {};

@@ -27,6 +27,15 @@ export function runnerPoints({ shadowDir }: Host): EntryPoint[] {
     made(LandlockNativeRunner, ["fs_read_dirs", "fsReadDirs"]),
     made(FirejailNativeRunner, ["netwrok", "network"]),
     made(LocalNativeRunner, ["envpolicy", "envPolicy"]),
+    inside(
+      {
+        ...made(BubblewrapNativeRunner, ["hostpath", "hostPath"]),
+        title: "BubblewrapNativeRunner mounts",
+        right: { hostPath: "/srv", mode: "ro" },
+      },
+      "mounts[0]",
+      (given) => ({ shadowDir, mounts: [given] }),
+    ),
     {
       title: "buildBubblewrapArgv",
       place: "options",

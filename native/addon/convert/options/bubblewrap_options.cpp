@@ -5,12 +5,26 @@
 #include "policy/options/validate.h"
 
 namespace native_runner {
+namespace {
+
+HostMount ReadMount(Fields& fields) {
+  HostMount mount;
+  mount.host_path = fields.RequiredString("hostPath");
+  mount.guest_path = fields.String("guestPath").value_or(mount.host_path);
+  mount.writable = fields.RequiredOneOf("mode", {"ro", "rw"}) == 1;
+  mount.label = fields.String("label");
+  return mount;
+}
+
+}  // namespace
 
 BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   BubblewrapPolicy policy;
   policy.bwrap_path = options.String("bwrapPath").value_or(policy.bwrap_path);
   policy.shadow_dir = options.RequiredString("shadowDir");
   ReadRoBinds(options, policy);
+  options.Objects("mounts",
+                  [&policy](Fields& mount) { policy.mounts.push_back(ReadMount(mount)); });
   policy.network = ReadNetwork(options, Network::kDeny);
   policy.isolation = ReadIsolation(options);
   policy.environment = ReadEnvironmentPolicy(options);

@@ -10,8 +10,8 @@
 namespace native_runner {
 namespace {
 
-ProcessMount ReadMount(Fields& fields) {
-  ProcessMount mount;
+HostMount ReadMount(Fields& fields) {
+  HostMount mount;
   fields.RequiredOneOf("kind", {"dir"});
   mount.label = fields.String("label");
   mount.host_path = fields.RequiredString("hostPath");

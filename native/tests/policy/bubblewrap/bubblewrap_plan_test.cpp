@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "policy/bubblewrap/bubblewrap_argv.h"
+#include "policy/options/workspace_path.h"
 
 namespace native_runner {
 namespace {

@@ -28,15 +28,15 @@ ProcessSandboxPolicy Policy() {
   return policy;
 }
 
-ProcessCommand Command(std::vector<ProcessMount> mounts, Texts args = {}) {
+ProcessCommand Command(std::vector<HostMount> mounts, Texts args = {}) {
   return {.cmd = "wasmtime", .args = std::move(args), .mounts = std::move(mounts)};
 }
 
-const ProcessMount kShadow = {.label = "shadow-workspace",
-                              .host_path = "/host/shadow",
-                              .guest_path = "/workspace",
-                              .writable = true};
-const ProcessMount kCache = {
+const HostMount kShadow = {.label = "shadow-workspace",
+                           .host_path = "/host/shadow",
+                           .guest_path = "/workspace",
+                           .writable = true};
+const HostMount kCache = {
     .label = "cache", .host_path = "/host/cache", .guest_path = "/cache", .writable = false};
 
 TEST(ProcessSandbox, IsTheContractsOrderWithTheMountsLast) {
@@ -86,7 +86,7 @@ TEST(ProcessSandbox, AProgramThatLooksLikeAnOptionIsNone) {
 }
 
 TEST(GuestArgument, IsRewrittenByWholeComponents) {
-  const std::vector<ProcessMount> mounts = {kShadow};
+  const std::vector<HostMount> mounts = {kShadow};
   EXPECT_EQ(GuestArgument("/host/shadow", mounts), "/workspace");
   EXPECT_EQ(GuestArgument("/host/shadow/", mounts), "/workspace/");
   EXPECT_EQ(GuestArgument("/host/shadow/a b/c", mounts), "/workspace/a b/c");
@@ -99,10 +99,10 @@ TEST(GuestArgument, IsRewrittenByWholeComponents) {
 }
 
 TEST(GuestArgument, TheLongestHostPathWinsWhateverTheOrder) {
-  const ProcessMount inner = {.label = std::nullopt,
-                              .host_path = "/host/shadow/inner/",
-                              .guest_path = "/inner/",
-                              .writable = false};
+  const HostMount inner = {.label = std::nullopt,
+                           .host_path = "/host/shadow/inner/",
+                           .guest_path = "/inner/",
+                           .writable = false};
   for (const auto& mounts : {std::vector{kShadow, inner}, std::vector{inner, kShadow}}) {
     EXPECT_EQ(GuestArgument("/host/shadow/inner/x", mounts), "/inner/x");
     EXPECT_EQ(GuestArgument("/host/shadow/innermost", mounts), "/workspace/innermost");
@@ -110,11 +110,11 @@ TEST(GuestArgument, TheLongestHostPathWinsWhateverTheOrder) {
 }
 
 TEST(GuestArgument, TheRootIsAPathToo) {
-  const ProcessMount root = {
+  const HostMount root = {
       .label = std::nullopt, .host_path = "/", .guest_path = "/host", .writable = false};
   EXPECT_EQ(GuestArgument("/etc/x", {root}), "/host/etc/x");
   EXPECT_EQ(GuestArgument("/", {root}), "/host/");
-  const ProcessMount to_root = {
+  const HostMount to_root = {
       .label = std::nullopt, .host_path = "/srv", .guest_path = "/", .writable = false};
   EXPECT_EQ(GuestArgument("/srv", {to_root}), "/");
   EXPECT_EQ(GuestArgument("/srv/x", {to_root}), "/x");
@@ -135,7 +135,7 @@ TEST(CheckPolicy, OfAProcessSandboxNamesTheField) {
 
 TEST(CheckCommand, NamesTheField) {
   EXPECT_EQ(Fault(CheckCommand(Command({kShadow}, {"", "a"}))), "");
-  ProcessMount mount = kShadow;
+  HostMount mount = kShadow;
   mount.host_path = "/a/../b";
   EXPECT_EQ(Fault(CheckCommand(Command({kCache, mount}))),
             "Expected `mounts[1].hostPath` to be a path without '..', got \"/a/../b\"");

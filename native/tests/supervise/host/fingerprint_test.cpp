@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <string>
 
@@ -30,7 +31,8 @@ class FingerprintTest : public testing::Test {
 
   Fingerprint Now() {
     const auto workspace = OpenPath(directory_.Path("workspace").c_str(), O_PATH | O_DIRECTORY);
-    return FingerprintOf(PlanFingerprint(plan_), workspace.value().get(), &watch_);
+    const std::array bound = {workspace.value().get()};
+    return FingerprintOf(PlanFingerprint(plan_), bound, &watch_);
   }
   void Move(const char* from, const char* to) const {
     std::filesystem::rename(directory_.Path(from), directory_.Path(to));
@@ -77,6 +79,26 @@ TEST_F(FingerprintTest, NoticesAMountPointThatWasAwayForAWhile) {
   std::filesystem::remove(directory_.Path("tools/secret"));
   Move("backup", "tools/secret");
   EXPECT_NE(Now().host, before_.host) << "the same inode, and no mount on it any more";
+}
+
+// A mount's place in another one is the host's too, under that one's own path.
+TEST_F(FingerprintTest, NoticesAReplacedMountPointInAMount) {
+  plan_.mounts.push_back({.kind = Mount::Kind::kBind,
+                          .source = directory_.Path("tools"),
+                          .target = "/data",
+                          .descriptor = 7,
+                          .number = 0});
+  plan_.mounts.push_back({.kind = Mount::Kind::kReadOnlyBind,
+                          .source = directory_.Path("workspace"),
+                          .target = "/data/bin",
+                          .descriptor = 8,
+                          .number = 1});
+  const Fingerprint before = Now();
+  EXPECT_NE(before.host, before_.host);
+  EXPECT_EQ(Now().host, before.host);
+  Move("tools/bin", "old");
+  std::filesystem::create_directory(directory_.Path("tools/bin"));
+  EXPECT_NE(Now().host, before.host);
 }
 
 // For sessions, to which a replaced workspace or source is nothing: those are pinned.

@@ -120,6 +120,22 @@ TEST(Child, PlacesDescriptorsWhoseNumbersCollide) {
   EXPECT_GE(fcntl(a, F_GETFD), 0) << "what the order does not own stays open";
 }
 
+// The program is found by its descriptor when all others are in their places.
+TEST(Child, FindsItsProgramWhoseNumberAnotherGets) {
+  auto shell = OpenPath("/bin/sh", O_PATH | O_CLOEXEC);
+  ASSERT_TRUE(shell);
+  SpawnOptions order = ShellOrder("");
+  order.path = "/proc/self/fd/" + std::to_string(shell->get());
+  order.argv.back() = "for n in $(seq 3 99); do cat /proc/self/fd/$n; done";
+  std::string expected;
+  for (int number = 3; number < 100; ++number) {
+    expected += std::to_string(number) + " ";
+    order.Give(File(std::to_string(number) + " "), number);
+  }
+  EXPECT_EQ(Finish(std::move(order)).out, expected);
+  EXPECT_GE(fcntl(shell->get(), F_GETFD), 0);
+}
+
 TEST(Child, PlacesADescriptorAtItsOwnNumberAndTwice) {
   const Descriptor file = File("text ");
   const int own = file.get();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "policy/bubblewrap/bubblewrap_argv.h"
+#include "policy/options/workspace_path.h"
 #include "supervise/os/descriptor.h"
 #include "tests/supervise/support/plans.h"
 #include "tests/supervise/support/processes.h"
