@@ -25,9 +25,10 @@ export const includes = {
   "policy/policy_text": "policy/",
 
   "supervise/os": "protocol policy/",
+  "supervise/proc": "protocol policy/ supervise/os",
   "supervise/streams": "protocol policy/ supervise/os",
   "supervise/host": "protocol policy/ supervise/os supervise/streams",
-  "supervise/sandbox": host,
+  "supervise/sandbox": `${host} supervise/proc`,
   "supervise/preparation": `${host} supervise/sandbox`,
   "supervise/project": prepared,
   "supervise/runtimes": `${prepared} supervise/project`,

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "supervise/os/proc_file.h"
-#include "supervise/os/process_facts.h"
+#include "supervise/proc/proc_file.h"
+#include "supervise/proc/process_facts.h"
 
 namespace native_runner {
 namespace {

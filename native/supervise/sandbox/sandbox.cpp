@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "supervise/os/net_table.h"
+#include "supervise/proc/net_table.h"
 
 namespace native_runner {
 

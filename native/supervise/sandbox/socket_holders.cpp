@@ -14,7 +14,7 @@
 #include "protocol/report.h"
 #include "supervise/os/child.h"
 #include "supervise/os/descriptor.h"
-#include "supervise/os/proc_file.h"
+#include "supervise/proc/proc_file.h"
 
 namespace native_runner {
 namespace {

@@ -1,4 +1,4 @@
-#include "supervise/os/proc_file.h"
+#include "supervise/proc/proc_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

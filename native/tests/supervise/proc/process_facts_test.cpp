@@ -1,4 +1,4 @@
-#include "supervise/os/process_facts.h"
+#include "supervise/proc/process_facts.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "supervise/os/proc_file.h"
+#include "supervise/proc/proc_file.h"
 
 namespace native_runner {
 namespace {

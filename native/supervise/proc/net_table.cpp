@@ -1,4 +1,4 @@
-#include "supervise/os/net_table.h"
+#include "supervise/proc/net_table.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "supervise/os/process_facts.h"
+#include "supervise/proc/process_facts.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "supervise/os/proc_file.h"
+#include "supervise/proc/proc_file.h"
 
 namespace native_runner {
 namespace {

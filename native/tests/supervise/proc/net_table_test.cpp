@@ -1,4 +1,4 @@
-#include "supervise/os/net_table.h"
+#include "supervise/proc/net_table.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
