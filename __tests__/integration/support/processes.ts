@@ -50,9 +50,12 @@ export function marked(mark: string): string[] {
     .map((pid) => `${pid}: ${readProc(pid, "cmdline").replaceAll("\0", " ")}`);
 }
 
-/** Waits until `condition` holds; generous, for loaded machines. */
+const kPatienceMs = 60_000;
+
+/** Waits until `condition` holds; generous, for loaded machines and slow disks. */
 export async function eventually(what: string, condition: () => boolean): Promise<void> {
-  for (let left = 1000; left > 0; left -= 1) {
+  const start = performance.now();
+  while (performance.now() - start < kPatienceMs) {
     if (condition()) return;
     await delay(10);
   }

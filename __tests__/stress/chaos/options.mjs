@@ -5,7 +5,8 @@ import { parseArgs } from "node:util";
 export const kUsage = `Usage: npm run chaos -- [options]
 
   --minutes N      how long, default 10; a part of one will do
-  --least-calls N  go on until each kind of runner has had N calls, at most ten times as long
+  --least-calls N  go on until each kind of runner has had N calls, and enough else has been done
+                   (judge/enough.mjs); at most ten times as long
   --gigabytes N    also have commands of sessions fill that much, one at a time in each of two hosts
   --seed N         repeat the decisions of an earlier run, as far as timing allows
   --json FILE      also write what was counted to FILE

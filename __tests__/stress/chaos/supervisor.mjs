@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { tellStuckHost } from "./evidence/stuck-host.mjs";
 import { HostProcess } from "./host/host-process.mjs";
 import { Complaints } from "./judge/complaints.mjs";
+import { leastOf } from "./judge/enough.mjs";
 import { judge } from "./judge/judge.mjs";
 import { now, readLedger } from "./judge/ledger.mjs";
 import { Tally } from "./judge/tally.mjs";
@@ -67,7 +68,7 @@ export class Supervisor {
   async run() {
     const start = now();
     const asked = this.#options.minutes * 60_000;
-    const lacksCalls = () => this.tally.leastCalls < this.#options.leastCalls;
+    const lacksCalls = () => leastOf(this.tally) < this.#options.leastCalls;
     const goesOn = (lasted) => lasted < asked || (lasted < kMostTimes * asked && lacksCalls());
     let checkpoint = now() + kCheckpointMs;
     let hostEnd = now() + this.#random.int(...kHostLifeMs);
@@ -92,7 +93,7 @@ export class Supervisor {
     await this.#pressure.end();
     await this.#strays.none([]);
     await this.#traces.none(this.complaints);
-    this.tally.finish(this.#strikes.all, this.#strikes.freezes, this.#pressure.count);
+    this.tally.finish(this.#strikes.freezes, this.#pressure.count);
   }
 
   /** Now and then, one of the hosts' processes or a host itself. */
@@ -138,6 +139,7 @@ export class Supervisor {
     const lines = readLedger(host.ledgerFile);
     judge({ lines, fate: host.fate, strikes }, this.complaints, this.tally.call);
     this.tally.addHost(host);
+    for (const strike of strikes) this.tally.strike(strike);
   }
 
   /** All calls of these hosts come to their end; then nothing of them may be there. */

@@ -15,7 +15,8 @@ export class Tally {
   strikes = {};
   /** Kinds of runners that this host can't have, with the reason. */
   missing = {};
-  #kinds = new Set();
+  /** Kinds of runners that it can. */
+  kinds = [];
 
   call = (runnerKind = "planted", outcome, touched) => {
     const done = Object.keys(touched ?? {}).filter((each) => touched[each]);
@@ -30,27 +31,21 @@ export class Tally {
     this.fates[fate] = (this.fates[fate] ?? 0) + 1;
     for (const { kind, why } of kinds) {
       if (why !== undefined) this.missing[kind] = why;
-      else this.#kinds.add(kind);
+      else if (!this.kinds.includes(kind)) this.kinds.push(kind);
     }
-  }
-
-  /** Of the kinds of runners that this host can have, the calls of the one that has had fewest. */
-  get leastCalls() {
-    const sumOf = (outcomes) => Object.values(outcomes).reduce((sum, count) => sum + count, 0);
-    const counts = [...this.#kinds].map((kind) => sumOf(this.calls[kind] ?? {}));
-    return counts.length === 0 ? 0 : Math.min(...counts);
   }
 
   growth(bytes) {
     this.grownBytes = Math.max(this.grownBytes, bytes);
   }
 
-  finish(strikes, freezes, balloons) {
+  strike = ({ role, signal }) => {
+    this.strikes[role] ??= {};
+    this.strikes[role][signal] = (this.strikes[role][signal] ?? 0) + 1;
+  };
+
+  finish(freezes, balloons) {
     this.freezes = freezes;
     this.balloons = balloons;
-    for (const { role, signal } of strikes) {
-      this.strikes[role] ??= {};
-      this.strikes[role][signal] = (this.strikes[role][signal] ?? 0) + 1;
-    }
   }
 }
