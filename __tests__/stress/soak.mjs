@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { makeRunner, openDescriptors, threads } from "../integration/hosts/common.mjs";
 
+const say = (text) => process.stdout.write(`${text}\n`);
+
 const [runs = 50_000, sessions = 5000] = process.argv.slice(2).map(Number);
 const kAtOnce = 4;
 const kWarmUp = 500;
@@ -63,7 +65,7 @@ async function timed(label, count, use) {
   const start = performance.now();
   await repeat(count, use);
   const rate = (count * 1000) / (performance.now() - start);
-  console.log(`${count} ${label}: ${rate.toFixed(0)} a second`);
+  say(`${count} ${label}: ${rate.toFixed(0)} a second`);
 }
 
 /** With runners that are closed again, so that none of their sandboxes counts. */
@@ -74,7 +76,7 @@ async function measureAfter(use) {
   return measure();
 }
 
-console.log(`${runs} runs and ${sessions} sessions`); // opens what Node has for its output
+say(`${runs} runs and ${sessions} sessions`); // opens what Node has for its output
 const anyRun = (number) => check(runners[number % runners.length], number);
 const before = await measureAfter(async () => {
   await repeat(kWarmUp, anyRun);
@@ -88,11 +90,11 @@ rmSync(workspace, { recursive: true });
 
 const grown = after.residentBytes - before.residentBytes;
 const perCall = (grown / (runs + sessions)).toFixed(0);
-console.log(`resident memory grew by ${(grown / 2 ** 20).toFixed(1)} MiB, ${perCall} bytes each`);
-console.log(`descriptors ${before.descriptors}, then ${after.descriptors}`);
-console.log(`threads ${before.threads}, then ${after.threads}`);
-for (const [label, count] of wrong) console.log(`WRONG ${count} times: ${label}`);
+say(`resident memory grew by ${(grown / 2 ** 20).toFixed(1)} MiB, ${perCall} bytes each`);
+say(`descriptors ${before.descriptors}, then ${after.descriptors}`);
+say(`threads ${before.threads}, then ${after.threads}`);
+for (const [label, count] of wrong) say(`WRONG ${count} times: ${label}`);
 const hasGrown =
   grown > kGrowthBytes || after.descriptors > before.descriptors || after.threads > before.threads;
-console.log(wrong.size > 0 || hasGrown ? "soak: FAILED" : "soak: all as it should be");
+say(wrong.size > 0 || hasGrown ? "soak: FAILED" : "soak: all as it should be");
 process.exitCode = wrong.size > 0 || hasGrown ? 1 : 0;
