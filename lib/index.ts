@@ -1,4 +1,17 @@
 export type {
+  WorkspaceEntry,
+  WorkspaceEntryType,
+  WorkspaceFiles,
+  WorkspaceListOptions,
+  WorkspaceMkdirOptions,
+  WorkspacePath,
+  WorkspaceReadOptions,
+  WorkspaceReadTextOptions,
+  WorkspaceRemoveOptions,
+  WorkspaceStat,
+  WorkspaceWriteOptions,
+} from "../types/files.js";
+export type {
   PhaseMetrics,
   PoolMessage,
   RunEndMessage,

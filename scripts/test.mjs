@@ -59,7 +59,8 @@ async function asBoth(project) {
   return sumOf(await Promise.all(both));
 }
 
-const unitsOfUser = { programs: ["launcher_tests", "supervise_tests"] }; // what looks at the kernel
+// What looks at the kernel.
+const unitsOfUser = { programs: ["launcher_tests", "supervise_tests", "effects_tests"] };
 const first = [
   { label: "set-up", work: setUp },
   { label: "C++ units", work: () => runUnits("release") },

@@ -4,6 +4,16 @@
  * codes, and errors whose `code` is a {@link SandboxErrorCode}, with `fix` where something helps.
  */
 
+import type {
+  WorkspaceEntry,
+  WorkspaceListOptions,
+  WorkspaceMkdirOptions,
+  WorkspacePath,
+  WorkspaceReadOptions,
+  WorkspaceRemoveOptions,
+  WorkspaceStat,
+  WorkspaceWriteOptions,
+} from "./files.js";
 import type { BubblewrapProcessSandboxOptions, ProcessSandboxCommand } from "./process-sandbox.js";
 import type {
   BubblewrapArgvOptions,
@@ -194,6 +204,31 @@ export type ProjectRunnerOptions = {
   envPolicy?: EnvironmentPolicy | undefined;
 };
 
+/** Of what a runner's options say of its workspace. */
+export type WorkspaceFilesOptions = {
+  shadowDir: string;
+  /** Whether files may be read and directories listed. Default true. */
+  read?: boolean | undefined;
+  /** Whether anything may be changed. Default true. */
+  write?: boolean | undefined;
+};
+
+/** The files of a workspace. All throw on misuse, and reject with errors as Node's file system has them. */
+export interface WorkspaceFilesHandle {
+  read(path: WorkspacePath, options?: WorkspaceReadOptions): Promise<Uint8Array>;
+  /** Copies `data`. */
+  write(
+    path: WorkspacePath,
+    data: Uint8Array | string,
+    options?: WorkspaceWriteOptions,
+  ): Promise<WorkspaceStat>;
+  list(path: WorkspacePath, options?: WorkspaceListOptions): Promise<WorkspaceEntry[]>;
+  stat(path: WorkspacePath): Promise<WorkspaceStat>;
+  mkdir(path: WorkspacePath, options?: WorkspaceMkdirOptions): Promise<void>;
+  rename(from: WorkspacePath, to: WorkspacePath): Promise<void>;
+  remove(path: WorkspacePath, options?: WorkspaceRemoveOptions): Promise<void>;
+}
+
 /** The module. */
 export interface NativeAddon {
   /** Once per Node environment, before the first handle is made. */
@@ -213,6 +248,7 @@ export interface NativeAddon {
     options: LandlockNativeRunnerOptions,
     session: SessionOptions,
   ) => SessionHandle;
+  WorkspaceFiles: new (options: WorkspaceFilesOptions) => WorkspaceFilesHandle;
   /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
   landlockAbi(): number;
   /** The path of a program on the host's own PATH, or on the given one; null when there is none. */

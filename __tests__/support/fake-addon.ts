@@ -206,6 +206,11 @@ export class FakeAddon {
           return { cmd: "bwrap", args: [cmd, ...args] };
         }
       },
+      WorkspaceFiles: class {
+        constructor() {
+          throw new Error("fake-addon: files are for integration tests");
+        }
+      } as never,
       BubblewrapNativeRunner: Handle,
       ProjectRunner: Handle,
       LandlockNativeRunner: Handle,

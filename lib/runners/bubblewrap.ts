@@ -70,7 +70,11 @@ export class BubblewrapNativeRunner extends SessionRunner {
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
     const supervised = new Supervised((addon) => new addon.BubblewrapNativeRunner(own));
-    super(supervised, (addon, session) => new addon.BubblewrapSession(own, session));
+    super(
+      supervised,
+      { shadowDir: own.shadowDir, write: own.allowWriteWorkspace },
+      (addon, session) => new addon.BubblewrapSession(own, session),
+    );
     this.#supervised = supervised;
     this.shadowDir = own.shadowDir;
     const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, mounts = kNone } = own;

@@ -47,7 +47,9 @@ export class FirejailNativeRunner extends SupervisedRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: FirejailNativeRunnerOptions) {
     const own = copyOptions(options);
-    super(new Supervised((addon) => new addon.FirejailNativeRunner(own)));
+    super(new Supervised((addon) => new addon.FirejailNativeRunner(own)), {
+      shadowDir: own.shadowDir,
+    });
     this.shadowDir = own.shadowDir;
     const { firejailPath = "firejail", profile, extraArgs = Object.freeze([]) } = own;
     const { fsReadDirs = kDefaultFirejailReadDirs, fsWriteDirs = Object.freeze([]) } = own;

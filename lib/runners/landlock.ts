@@ -51,6 +51,11 @@ export class LandlockNativeRunner extends SessionRunner {
     const own = copyOptions(options);
     super(
       new Supervised((addon) => new addon.LandlockNativeRunner(own)),
+      {
+        shadowDir: own.shadowDir,
+        read: own.allowReadWorkspace,
+        write: own.allowWriteWorkspace,
+      },
       (addon, session) => new addon.LandlockSession(own, session),
     );
     this.shadowDir = own.shadowDir;

@@ -17,7 +17,9 @@ export class LocalNativeRunner extends SupervisedRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: LocalNativeRunnerOptions) {
     const own = copyOptions(options);
-    super(new Supervised((addon) => new addon.LocalNativeRunner(own)));
+    super(new Supervised((addon) => new addon.LocalNativeRunner(own)), {
+      shadowDir: own.shadowDir,
+    });
     const { shadowDir, envPolicy = "scrub" } = own;
     this.shadowDir = shadowDir;
     this.envPolicy = envPolicy;

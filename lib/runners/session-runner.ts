@@ -1,3 +1,4 @@
+import type { WorkspaceFilesOptions } from "../../types/addon.js";
 import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import type { MakeSession } from "./sessions.js";
@@ -10,8 +11,12 @@ export abstract class SessionRunner extends SupervisedRunner {
   readonly #supervised: Supervised;
   readonly #sessions: Sessions;
 
-  protected constructor(supervised: Supervised, makeSession: MakeSession) {
-    super(supervised);
+  protected constructor(
+    supervised: Supervised,
+    workspace: WorkspaceFilesOptions,
+    makeSession: MakeSession,
+  ) {
+    super(supervised, workspace);
     this.#supervised = supervised;
     this.#sessions = new Sessions(makeSession, supervised.meter);
   }

@@ -1,3 +1,5 @@
+import type { WorkspaceFilesOptions } from "../../types/addon.js";
+import type { WorkspaceFiles } from "../../types/files.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
@@ -8,14 +10,25 @@ import type {
   SandboxedExecResult,
   SandboxProcess,
 } from "../../types/public.js";
+import { NativeWorkspaceFiles } from "../files/workspace-files.js";
 import type { Supervised } from "./supervised.js";
 
 /** What the runners of this package have in common: they hand their calls on to the native handle. */
 export abstract class SupervisedRunner implements NativeRunner {
+  readonly #files: WorkspaceFiles;
   readonly #supervised: Supervised;
 
-  protected constructor(supervised: Supervised) {
+  protected constructor(supervised: Supervised, workspace: WorkspaceFilesOptions) {
     this.#supervised = supervised;
+    this.#files = new NativeWorkspaceFiles(workspace);
+  }
+
+  /**
+   * The workspace's files, for tools of the host itself: below the workspace, through no link, with
+   * no more rights to it than commands have. They need no sandbox, and work after `close` too.
+   */
+  get files(): WorkspaceFiles {
+    return this.#files;
   }
 
   /**

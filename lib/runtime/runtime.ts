@@ -1,5 +1,6 @@
 /** What every runtime offers. */
 
+import type { WorkspaceFiles } from "../../types/files.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
@@ -44,6 +45,8 @@ export type RuntimeRunnerOptions = RunnerOptions & {
 
 /** A runner of this package. */
 export type RuntimeRunner = {
+  /** The workspace's files, for tools of the host itself. */
+  readonly files: WorkspaceFiles;
   /** As a runner's own: resolves with the outcome, rejects on misuse. */
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
   /** What `exec` would do with the same input; nothing is started. */

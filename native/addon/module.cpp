@@ -2,6 +2,7 @@
 
 #include "addon/convert/options/argv_options.h"
 #include "addon/environment/environment_state.h"
+#include "addon/files/files_object.h"
 #include "addon/runners/process_sandbox.h"
 #include "addon/runners/runner_object.h"
 #include "addon/values/value_builder.h"
@@ -65,6 +66,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
   DefineProcessSandbox(env, exports);
+  DefineWorkspaceFiles(env, exports);
   DefineRunners(env, exports, state);
   return exports;
 }

@@ -24,24 +24,25 @@ struct Error {
   std::string fix;  // what the operator can do about it; empty when nothing is known
 };
 
-// A value or an Error. No exceptions are thrown below the addon.
-template <typename T>
+// A value, or an Error (or what else a room tells faults with). No exceptions are thrown below the
+// addon.
+template <typename T, typename Fault = Error>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(Fault error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return std::holds_alternative<T>(state_); }
   explicit operator bool() const { return ok(); }
   T& value() { return std::get<T>(state_); }
   const T& value() const { return std::get<T>(state_); }
-  Error& error() { return std::get<Error>(state_); }
-  const Error& error() const { return std::get<Error>(state_); }
+  Fault& error() { return std::get<Fault>(state_); }
+  const Fault& error() const { return std::get<Fault>(state_); }
   T& operator*() { return value(); }
   T* operator->() { return &value(); }
 
  private:
-  std::variant<T, Error> state_;
+  std::variant<T, Fault> state_;
 };
 
 }  // namespace native_runner

@@ -6,7 +6,7 @@
 const policy = "protocol policy/text policy/result policy/options";
 const host = "protocol policy/ supervise/os supervise/streams supervise/host";
 const prepared = `${host} supervise/sandbox supervise/preparation`;
-const values = "protocol policy/ supervise/ addon/values/";
+const values = "protocol policy/ supervise/ effects/ addon/values/";
 const launcher = "protocol launcher/text launcher/kernel launcher/order";
 const command = `${launcher} launcher/layers launcher/seccomp launcher/tree`;
 
@@ -39,12 +39,16 @@ export const includes = {
   "supervise/message_queue": "",
   "supervise/supervisor": `${prepared} supervise/pool supervise/run supervise/lanes supervise/message_queue`,
 
+  "effects/tree": "policy/ supervise/os",
+  "effects/files": "policy/ supervise/os supervise/streams effects/tree",
+
   "addon/glibc_floor": "",
-  "addon/values/": "protocol policy/ supervise/",
+  "addon/values/": "protocol policy/ supervise/ effects/",
   "addon/convert/": values,
   "addon/environment/": `${values} addon/convert/`,
+  "addon/files/": `${values} addon/convert/`,
   "addon/runners/": `${values} addon/convert/ addon/environment/`,
-  "addon/module": `${values} addon/convert/ addon/environment/ addon/runners/`,
+  "addon/module": `${values} addon/convert/ addon/environment/ addon/files/ addon/runners/`,
 
   "launcher/text": "protocol",
   "launcher/runtime": "",
@@ -57,7 +61,7 @@ export const includes = {
   "launcher/session": `${command} launcher/command`,
   "launcher/main": `${command} launcher/command launcher/session`,
 
-  "tests/": "protocol policy/ supervise/ launcher/",
+  "tests/": "protocol policy/ supervise/ effects/ launcher/",
 };
 
 /** native/: includes in angle brackets that begin so are these rooms' alone. */
@@ -66,8 +70,8 @@ export const systemIncludes = {
   "<node_api.h>": "addon/",
   "<js_native_api.h>": "addon/",
   "<uv.h>": "supervise/ addon/ tests/",
-  "<linux/": "supervise/ launcher/ tests/",
-  "<sys/": "supervise/ launcher/ addon/ tests/",
+  "<linux/": "supervise/ effects/ launcher/ tests/",
+  "<sys/": "supervise/ effects/ launcher/ addon/ tests/",
   "<seccomp.h>": "launcher/seccomp tests/",
 };
 
@@ -85,9 +89,10 @@ export const imports = {
   "lib/native": "types/ lib/errors lib/runners/result",
   "lib/index": "types/ lib/",
 
+  "lib/files/": `types/ ${native}`,
   "lib/metrics/": "types/ lib/errors",
   "lib/runners/result": "types/ lib/errors",
-  "lib/runners/": `types/ ${native} lib/metrics/ lib/runners/`,
+  "lib/runners/": `types/ ${native} lib/files/ lib/metrics/ lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/runners/ lib/shell-policy/ valibot leven`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,

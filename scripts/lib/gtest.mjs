@@ -9,7 +9,7 @@ import { GtestOutput, testsListed } from "./gtest-output.mjs";
 import { buildDirectory, root } from "./project.mjs";
 import { fail, outputOf } from "./run.mjs";
 
-export const kUnitPrograms = ["policy_tests", "launcher_tests", "supervise_tests"];
+export const kUnitPrograms = ["policy_tests", "launcher_tests", "supervise_tests", "effects_tests"];
 
 const kTestBoundMs = 120_000; // of one test
 const kDrainMs = 5000; // for the rest of the output of a process that has ended

@@ -11,33 +11,35 @@ namespace {
 
 constexpr std::string_view kWorkspaceName = "workspace";  // kWorkspace without its slash
 
-Error OutsideError(std::string_view cwd, std::string_view label) {
+Error Misplaced(std::string_view label, std::string_view field, std::string_view rule,
+                std::string_view path) {
   std::string message(label);
-  if (label == "LocalNativeRunner") {
-    message += ": cwd must be workspace-relative (no '..')";
-  } else {
-    message += ": cwd must stay inside the workspace, got " + QuotedShort(cwd);
-  }
+  message.append(": ").append(field).append(rule) += QuotedShort(path);
   return {.code = ErrorCode::kInvalidValue, .message = std::move(message), .fix = ""};
 }
 
-Error NulError(std::string_view cwd, std::string_view label) {
-  std::string message(label);
-  message += ": cwd must not contain NUL bytes, got " + QuotedShort(cwd);
+Error OutsideError(std::string_view path, std::string_view label, std::string_view field) {
+  if (label != "LocalNativeRunner") {
+    return Misplaced(label, field, " must stay inside the workspace, got ", path);
+  }
+  std::string message = "LocalNativeRunner: cwd must be workspace-relative (no '..')";
   return {.code = ErrorCode::kInvalidValue, .message = std::move(message), .fix = ""};
 }
 
 }  // namespace
 
-Result<std::string> WorkspaceRelative(std::string_view cwd, std::string_view label) {
-  if (cwd.find('\0') != std::string_view::npos) return NulError(cwd, label);
+Result<std::string> WorkspaceRelative(std::string_view path, std::string_view label,
+                                      std::string_view field) {
+  if (path.find('\0') != std::string_view::npos) {
+    return Misplaced(label, field, " must not contain NUL bytes, got ", path);
+  }
 
   std::vector<std::string_view> inside;
   bool is_first = true;  // a leading "workspace" is the root itself, so ".." after it leaves
   std::size_t start = 0;
-  while (start < cwd.size()) {
-    const std::size_t end = std::min(cwd.find('/', start), cwd.size());
-    const std::string_view component = cwd.substr(start, end - start);
+  while (start < path.size()) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string_view component = path.substr(start, end - start);
     start = end + 1;
     if (component.empty() || component == ".") continue;
     const bool names_root = is_first && component == kWorkspaceName;
@@ -48,12 +50,12 @@ Result<std::string> WorkspaceRelative(std::string_view cwd, std::string_view lab
     } else if (!inside.empty()) {
       inside.pop_back();
     } else {
-      return OutsideError(cwd, label);
+      return OutsideError(path, label, field);
     }
   }
 
   std::string relative;
-  relative.reserve(cwd.size());
+  relative.reserve(path.size());
   for (const std::string_view component : inside) {
     if (!relative.empty()) relative += '/';
     relative += component;

@@ -46,6 +46,40 @@ export function runnerPoints({ shadowDir }: Host): EntryPoint[] {
   ];
 }
 
+export function filePoints({ shadowDir }: Host): EntryPoint[] {
+  const { files } = new LocalNativeRunner({ shadowDir });
+  const point = (
+    title: string,
+    right: object,
+    misspelled: [string, string],
+    call: EntryPoint["call"],
+  ): EntryPoint => ({ title: `files.${title}`, place: "options", right, misspelled, call });
+  const written = () => files.write("file", "text");
+  return [
+    point("read", { maxBytes: 9 }, ["maxByte", "maxBytes"], async (options) => {
+      await written();
+      await files.read("file", options);
+    }),
+    point("readText", { maxBytes: 9, fatal: true }, ["fatl", "fatal"], async (options) => {
+      await written();
+      await files.readText("file", options);
+    }),
+    point("write", { mode: 0o600, flush: false }, ["ifUnchange", "ifUnchanged"], (options) =>
+      files.write("file", "text", options),
+    ),
+    point("list", { recursive: true, maxEntries: 999 }, ["recursiv", "recursive"], (options) =>
+      files.list("", options),
+    ),
+    point("mkdir", { recursive: true, mode: 0o700 }, ["mod", "mode"], (options) =>
+      files.mkdir("made", options),
+    ),
+    point("remove", { recursive: true }, ["recursve", "recursive"], async (options) => {
+      await files.mkdir("made", { recursive: true });
+      await files.remove("made", options);
+    }),
+  ];
+}
+
 export function runPoints({ shadowDir }: Host): EntryPoint[] {
   const runner = new BubblewrapNativeRunner({ shadowDir });
   const local = new LocalNativeRunner({ shadowDir });

@@ -1,0 +1,83 @@
+/** The files of a workspace: the native handle, made with the first call, and what only JavaScript does. */
+
+import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "../../types/addon.js";
+import type {
+  WorkspaceEntry,
+  WorkspaceFiles,
+  WorkspaceListOptions,
+  WorkspaceMkdirOptions,
+  WorkspacePath,
+  WorkspaceReadOptions,
+  WorkspaceReadTextOptions,
+  WorkspaceRemoveOptions,
+  WorkspaceStat,
+  WorkspaceWriteOptions,
+} from "../../types/files.js";
+import { fromNative, invalidType } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
+import { loadAddon } from "../native.js";
+
+const kReadTextOptions: FieldsOf<WorkspaceReadTextOptions> = { maxBytes: true, fatal: true };
+
+/** See {@link WorkspaceFiles}. */
+export class NativeWorkspaceFiles implements WorkspaceFiles {
+  readonly #options: WorkspaceFilesOptions;
+  #handle: WorkspaceFilesHandle | undefined;
+
+  /** Does no I/O; the options are the caller's own, and checked. */
+  constructor(options: WorkspaceFilesOptions) {
+    this.#options = options;
+  }
+
+  read(path: WorkspacePath, options?: WorkspaceReadOptions): Promise<Uint8Array> {
+    return this.#call((handle) => handle.read(path, options));
+  }
+
+  async readText(path: WorkspacePath, options: WorkspaceReadTextOptions = {}): Promise<string> {
+    expectFields(options, "options", kReadTextOptions);
+    const { maxBytes, fatal = false } = options;
+    if (typeof fatal !== "boolean") throw invalidType("fatal", "a boolean", fatal);
+    const bytes = await this.read(path, { maxBytes });
+    // A mark is text too: without it, what is written back would not be what was read.
+    return new TextDecoder("utf-8", { fatal, ignoreBOM: true }).decode(bytes);
+  }
+
+  write(
+    path: WorkspacePath,
+    data: Uint8Array | string,
+    options?: WorkspaceWriteOptions,
+  ): Promise<WorkspaceStat> {
+    return this.#call((handle) => handle.write(path, data, options));
+  }
+
+  list(path: WorkspacePath, options?: WorkspaceListOptions): Promise<WorkspaceEntry[]> {
+    return this.#call((handle) => handle.list(path, options));
+  }
+
+  stat(path: WorkspacePath): Promise<WorkspaceStat> {
+    return this.#call((handle) => handle.stat(path));
+  }
+
+  mkdir(path: WorkspacePath, options?: WorkspaceMkdirOptions): Promise<void> {
+    return this.#call((handle) => handle.mkdir(path, options));
+  }
+
+  rename(from: WorkspacePath, to: WorkspacePath): Promise<void> {
+    return this.#call((handle) => handle.rename(from, to));
+  }
+
+  remove(path: WorkspacePath, options?: WorkspaceRemoveOptions): Promise<void> {
+    return this.#call((handle) => handle.remove(path, options));
+  }
+
+  /** Only rejects. An error of the thread pool has no stack of its own: it gets the caller's. */
+  async #call<Value>(use: (handle: WorkspaceFilesHandle) => Promise<Value>): Promise<Value> {
+    try {
+      this.#handle ??= new (loadAddon().WorkspaceFiles)(this.#options);
+      return await use(this.#handle);
+    } catch (error) {
+      if (error instanceof Error) Error.captureStackTrace(error);
+      throw fromNative(error);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+#include "addon/files/files_object.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "addon/convert/input/file_input.h"
+#include "addon/files/file_call.h"
+#include "effects/files/workspace_files.h"
+
+namespace native_runner {
+namespace {
+
+// The options of a call, which may be left out.
+template <typename Read>
+auto OptionsOf(Reader& reader, const Napi::Value& value, const Read& read) {
+  const Napi::Value options = value.IsUndefined() ? Napi::Object::New(reader.env()) : value;
+  decltype(read(std::declval<Fields&>())) made{};
+  Fields::Of(reader, options, {"options", ""}, [&](Fields& fields) { made = read(fields); });
+  return made;
+}
+
+class FilesObject : public Napi::ObjectWrap<FilesObject> {
+ public:
+  explicit FilesObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {
+    Reader reader(info.Env());
+    Fields::Of(reader, info[0], {"options", ""}, [this](Fields& options) {
+      files_ = std::make_shared<const WorkspaceFiles>(ReadWorkspaceRights(options));
+    });
+  }
+
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(
+        env, "WorkspaceFiles",
+        {InstanceMethod("read", &FilesObject::Read), InstanceMethod("write", &FilesObject::Write),
+         InstanceMethod("list", &FilesObject::List), InstanceMethod("stat", &FilesObject::Stat),
+         InstanceMethod("mkdir", &FilesObject::Make),
+         InstanceMethod("rename", &FilesObject::Rename),
+         InstanceMethod("remove", &FilesObject::Remove)});
+  }
+
+ private:
+  using Files = std::shared_ptr<const WorkspaceFiles>;
+
+  // `operation` is given the files and the path; nothing is started after a fault.
+  template <typename Operation>
+  Napi::Value Start(const Reader& reader, PathInput path, Operation operation) {
+    using Answer = decltype(operation(*files_, path.relative));
+    using Value = std::decay_t<decltype(std::declval<Answer&>().value())>;
+    if (reader.failed()) return reader.env().Undefined();
+    return FileCall<Value>::Start(
+        reader.env(), {std::move(path.given), ""},
+        [files = files_, relative = std::move(path.relative), operation = std::move(operation)] {
+          return operation(*files, relative);
+        });
+  }
+
+  Napi::Value Read(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "read", "path");
+    const std::uint64_t most = OptionsOf(reader, info[1], ReadMaxBytes);
+    return Start(reader, std::move(path),
+                 [most](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.Read(relative, most);
+                 });
+  }
+
+  Napi::Value Write(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "write", "path");
+    std::vector<std::uint8_t> data = ReadData(reader, info[1]);
+    const WriteRule rule = OptionsOf(reader, info[2], ReadWriteRule);
+    return Start(
+        reader, std::move(path),
+        [rule, data = std::move(data)](const WorkspaceFiles& files, const std::string& relative) {
+          return files.Write(relative, data, rule);
+        });
+  }
+
+  Napi::Value List(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "list", "path");
+    const ListRule rule = OptionsOf(reader, info[1], ReadListRule);
+    return Start(reader, std::move(path),
+                 [rule](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.List(relative, rule);
+                 });
+  }
+
+  Napi::Value Stat(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "stat", "path");
+    return Start(reader, std::move(path),
+                 [](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.Stat(relative);
+                 });
+  }
+
+  Napi::Value Make(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "mkdir", "path");
+    const MakeRule rule = OptionsOf(reader, info[1], ReadMakeRule);
+    return Start(reader, std::move(path),
+                 [rule](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.Make(relative, rule);
+                 });
+  }
+
+  Napi::Value Rename(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput from = ReadPath(reader, info[0], "rename", "from");
+    PathInput to = ReadPath(reader, info[1], "rename", "to");
+    if (reader.failed()) return info.Env().Undefined();
+    return FileCall<Done>::Start(info.Env(), {std::move(from.given), std::move(to.given)},
+                                 [files = files_, from = std::move(from.relative),
+                                  to = std::move(to.relative)] { return files->Rename(from, to); });
+  }
+
+  Napi::Value Remove(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "remove", "path");
+    const bool recursive = OptionsOf(reader, info[1], ReadRecursive);
+    return Start(reader, std::move(path),
+                 [recursive](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.Remove(relative, recursive);
+                 });
+  }
+
+  Files files_;  // null only when the constructor threw
+};
+
+}  // namespace
+
+void DefineWorkspaceFiles(Napi::Env env, Napi::Object exports) {
+  exports.Set("WorkspaceFiles", FilesObject::Define(env));
+}
+
+}  // namespace native_runner
