@@ -15,6 +15,7 @@ const checks = {
   format: () => node("scripts/checks/format.mjs"),
   tidy: () => node("scripts/checks/tidy.mjs"),
   includes: () => node("scripts/checks/includes.mjs"),
+  sizes: () => node("scripts/checks/sizes.mjs"),
   "addon-types": () => node("scripts/checks/addon-types.mjs"),
   glibc: () => node("scripts/checks/glibc.mjs"),
   shell: () =>

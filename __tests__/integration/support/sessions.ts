@@ -6,10 +6,12 @@ import { describeUnless, whyNoBubblewrap } from "./gate.js";
 import {
   BubblewrapNativeRunner,
   LandlockNativeRunner,
+  type NativeExecInput,
   type NativeSession,
   type SessionOptions,
 } from "./package.js";
 import { whyNo } from "./runtimes.js";
+import { run } from "./seen.js";
 import { tempDirectory } from "./temp.js";
 
 export type SessionMaker = {
@@ -49,3 +51,12 @@ export function describeSessions(title: string, body: (maker: SessionMaker) => v
     describeUnless(reason, `${title}, ${maker.name}`, () => body(maker));
   }
 }
+
+/** Each call names a HOME: a login shell can't read that of root under Landlock. */
+export type Shell = (script: string, input?: Partial<NativeExecInput>) => ReturnType<typeof run>;
+
+/** Runs scripts as `words` with a script behind them. */
+export const shellOf =
+  (session: NativeSession, ...words: string[]): Shell =>
+  (script, input) =>
+    run(session, [...words, script], { ...input, env: { HOME: "/", ...input?.env } });
