@@ -6,13 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { makeRunner, openDescriptors, threads } from "../integration/hosts/common.mjs";
+import { measureRounds } from "./rounds.mjs";
 
 const say = (text) => process.stdout.write(`${text}\n`);
 
 const [runs = 50_000, sessions = 5000] = process.argv.slice(2).map(Number);
 const kAtOnce = 4;
-const kWarmUp = 500;
-const kGrowthBytes = 16 * 2 ** 20;
+const kGrowthBytes = 8 * 2 ** 20; // in every one of three rounds
 
 const workspace = mkdtempSync(join(tmpdir(), "native-runner-soak-"));
 let runners = [];
@@ -51,9 +51,13 @@ async function repeat(count, use) {
   await Promise.all(Array.from({ length: kAtOnce }, lane));
 }
 
+/** The runners are closed first, so that none of their sandboxes counts. */
 async function measure() {
-  await delay(100);
-  globalThis.gc();
+  await Promise.all(runners.map((runner) => runner.close()));
+  for (let turn = 0; turn < 5; turn += 1) {
+    globalThis.gc();
+    await delay(50);
+  }
   return {
     descriptors: openDescriptors(),
     threads: threads(),
@@ -61,40 +65,30 @@ async function measure() {
   };
 }
 
-async function timed(label, count, use) {
-  const start = performance.now();
-  await repeat(count, use);
-  const rate = (count * 1000) / (performance.now() - start);
-  say(`${count} ${label}: ${rate.toFixed(0)} a second`);
-}
-
-/** With runners that are closed again, so that none of their sandboxes counts. */
-async function measureAfter(use) {
-  runners = ["strict", "warm"].map((kind) => makeRunner(kind, workspace));
-  await use();
-  await Promise.all(runners.map((runner) => runner.close()));
-  return measure();
-}
-
-say(`${runs} runs and ${sessions} sessions`); // opens what Node has for its output
 const anyRun = (number) => check(runners[number % runners.length], number);
-const before = await measureAfter(async () => {
-  await repeat(kWarmUp, anyRun);
-  await repeat(kWarmUp / 10, openAndUse);
-});
-const after = await measureAfter(async () => {
-  await timed("runs", runs, anyRun);
-  await timed("sessions of two commands", sessions, openAndUse);
-});
+
+/** `count` parts of a hundred of all there is to do. */
+async function runAll(count) {
+  runners = ["strict", "warm"].map((kind) => makeRunner(kind, workspace));
+  const start = performance.now();
+  await repeat(Math.ceil((runs * count) / 100), anyRun);
+  await repeat(Math.ceil((sessions * count) / 100), openAndUse);
+  const seconds = (performance.now() - start) / 1000;
+  say(`${count} % in ${seconds.toFixed(0)} s`);
+}
+
+say(`${runs} runs and ${sessions} sessions of two commands, in three rounds after a warm-up`);
+const rounds = { warmUp: 5, runs: 33, runAll, measure };
+const { before, after, grownBytes } = await measureRounds(rounds);
 rmSync(workspace, { recursive: true });
 
-const grown = after.residentBytes - before.residentBytes;
-const perCall = (grown / (runs + sessions)).toFixed(0);
-say(`resident memory grew by ${(grown / 2 ** 20).toFixed(1)} MiB, ${perCall} bytes each`);
+say(`resident memory: every round added ${(grownBytes / 2 ** 20).toFixed(1)} MiB or more`);
 say(`descriptors ${before.descriptors}, then ${after.descriptors}`);
 say(`threads ${before.threads}, then ${after.threads}`);
 for (const [label, count] of wrong) say(`WRONG ${count} times: ${label}`);
 const hasGrown =
-  grown > kGrowthBytes || after.descriptors > before.descriptors || after.threads > before.threads;
+  grownBytes > kGrowthBytes ||
+  after.descriptors > before.descriptors ||
+  after.threads > before.threads;
 say(wrong.size > 0 || hasGrown ? "soak: FAILED" : "soak: all as it should be");
 process.exitCode = wrong.size > 0 || hasGrown ? 1 : 0;

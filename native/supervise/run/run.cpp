@@ -88,8 +88,9 @@ bool Run::HandOver(std::span<const std::byte> order) {
 // What the set-up of a prewarmed one has to say is nobody's business (see OnGone): then the pipes
 // are watched as soon as it is over, before which no command writes.
 bool Run::Watch() {
-  if (!sandbox_->Watch(shared_.loop, this, streams_.live() != nullptr)) return false;
   waits_for_set_up_ = is_prewarmed_ && !sandbox_->has_launcher();
+  const bool until_ready = waits_for_set_up_ || streams_.live() != nullptr;
+  if (!sandbox_->Watch(shared_.loop, this, until_ready)) return false;
   return waits_for_set_up_ || StartStreams();
 }
 

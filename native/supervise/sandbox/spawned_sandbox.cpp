@@ -65,6 +65,7 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
 bool SpawnedSandbox::Watch(uv_loop_t* loop, User* user, bool until_ready) {
   loop_ = loop;
   user_ = user;
+  until_ready_ = until_ready;
   const bool needs_control = !own_init_ || until_ready || keeps_messages_;
   return (!needs_control || control_poll_.active() || WatchControl()) &&
          (child_poll_.active() || WatchChild());
@@ -154,8 +155,7 @@ void SpawnedSandbox::NoteReport(const Report& report) {
       if (keeps_messages_ && !ending_) {
         if (const auto error = CutOffMounts()) return Refuse(*error);
       }
-      // With an order on its way, somebody may wait for kReady.
-      if (own_init_ && !has_order_) control_poll_.Stop();
+      if (own_init_ && (!has_order_ || !until_ready_)) control_poll_.Stop();
       break;
     default:
       has_ended_ = true;

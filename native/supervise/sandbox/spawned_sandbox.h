@@ -88,6 +88,7 @@ class SpawnedSandbox final : public Sandbox {
   std::optional<ExitStatus> child_status_;
   bool ending_ = false;
   bool has_order_ = false;
+  bool until_ready_ = false;     // somebody waits for kReady
   bool keeps_messages_ = false;  // until the launcher's mounts are cut off; these two meanwhile
   Descriptor input_;
   std::vector<std::byte> order_;
