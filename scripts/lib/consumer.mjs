@@ -88,6 +88,7 @@ const moduleSettings = {
 export function writeConsumer(directory) {
   mkdirSync(directory, { recursive: true });
   for (const [file, text] of Object.entries(files)) writeFileSync(path.join(directory, file), text);
+  writeFileSync(path.join(directory, "host.mts"), files["host.ts"]);
   for (const [label, settings] of Object.entries(moduleSettings)) {
     const compilerOptions = {
       ...settings,
@@ -98,7 +99,9 @@ export function writeConsumer(directory) {
       skipLibCheck: false,
       types: ["node"],
     };
-    const config = { compilerOptions, files: ["host.ts"] };
+    // The application is CommonJS, from which Node 16 knew no way to import a module but this name.
+    const host = label === "node16" ? "host.mts" : "host.ts";
+    const config = { compilerOptions, files: [host] };
     writeFileSync(path.join(directory, `tsconfig.${label}.json`), JSON.stringify(config));
   }
 }
