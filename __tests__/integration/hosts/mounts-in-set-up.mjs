@@ -1,8 +1,9 @@
 // A host on which a filesystem is mounted while a sandbox is made: BWRAP WORKSPACE DIRECTORY. BWRAP
 // mounts on DIRECTORY each time as often as WORKSPACE/mounts says. Says how a run, a live process, a
 // session and a command of Bwrap end, and how often BWRAP was called for each.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { Bwrap } from "../../../dist/index.js";
 import { BubblewrapNativeRunner, say } from "./common.mjs";
 
@@ -46,4 +47,22 @@ for (const times of [0, 1, 3, 100]) {
     say({ kind, times, end, calls: readFileSync(calls, "utf8").length / 2 });
   }
 }
+
+// A sandbox that was made ahead is taken in mid-set-up, and meets a mount then: the command that goes to
+// another one keeps its deadline.
+writeFileSync(calls, "");
+const wait = join(shadowDir, "wait");
+writeFileSync(wait, "");
+const ahead = new BubblewrapNativeRunner({ shadowDir, bwrapPath, prewarm: 1, roBinds });
+const warm = ahead.warm();
+while (readFileSync(calls, "utf8") === "") await delay(10);
+const running = ahead.exec({ argv: ["sleep", "1000"], limits: { timeoutMs: 2000 } });
+while (ahead.pool().taken === 0) await delay(10);
+writeFileSync(mounts, "1");
+rmSync(wait);
+const late = delay(20_000, { outcome: { kind: "no end" }, audits: [{}] });
+const { outcome, audits } = await Promise.race([running, late]);
+const made = readFileSync(calls, "utf8").length / 2;
+say({ end: outcome.kind, prewarmed: audits[0].prewarmed, calls: made });
+await warm;
 process.exit(0);

@@ -101,7 +101,7 @@ bool Run::StartStreams() {
 void Run::OnReport(const Report& report) {
   if (report.kind == ReportKind::kAwaitingOrder || report.kind == ReportKind::kTerminal) return;
   if (report.kind == ReportKind::kReady) return OnReady(report);
-  if (!is_prewarmed_ && MayTryAgain()) return;  // it is on its way out: see OnGone
+  if (HasMetChance()) return;  // it is on its way out, and the deadline goes on: see OnGone
   timestamps_.command_ended = report.at_ns;
   if (report.kind == ReportKind::kExited && report.error != 0) {
     record_.layers.Add(Layer::kTreeKillIncomplete);  // a process could not be signalled
@@ -130,13 +130,18 @@ void Run::RecordEnforced(LayerSet enforced) {
                                           : Layer::kTreeKillSubreaper);
 }
 
-// Nothing has run. One that stood may have died, or may turn out to have failed its set-up, before
-// the command could start; a new one may have met with a file that was just being replaced, and a
-// command with the directory that another has left. The second time tells why if it fails too.
+// Nothing has run, and the next time may be better: the sandbox has met with a file that was just
+// being replaced, or with mounts that changed, the command with the directory that another has
+// left.
+bool Run::HasMetChance() const {
+  return !conclusion_.ready() && !conclusion_.has_cause() && tries_ < sandbox_->most_tries();
+}
+
+// One that stood may besides have died, or turn out to have failed its set-up, before the command
+// could start: a new one tells why if it fails too.
 bool Run::MayTryAgain() const {
-  if (conclusion_.ready() || conclusion_.has_cause()) return false;
-  if (is_prewarmed_) return true;
-  return tries_ < sandbox_->most_tries();
+  const bool has_stood = is_prewarmed_ && !conclusion_.ready() && !conclusion_.has_cause();
+  return has_stood || HasMetChance();
 }
 
 void Run::OnGone() {

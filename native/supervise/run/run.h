@@ -57,6 +57,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   bool StartStreams();
   void OnReport(const Report& report) override;
   void OnReady(const Report& report);
+  bool HasMetChance() const;
   bool MayTryAgain() const;
   void OnGone() override;
   void RecordEnforced(LayerSet enforced);
