@@ -4,13 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <string>
-#include <string_view>
 
 #include "policy/text/listening_port.h"
 #include "supervise/os/child.h"
 #include "supervise/os/descriptor.h"
+#include "supervise/proc/proc_file.h"
 
 namespace native_runner {
 namespace {
@@ -47,25 +46,13 @@ constexpr Table kTables[] = {
     {"tcp6", "sockstat6", "TCP6", false},
 };
 
-// As /proc counts, which may be that of an outer pid namespace. "" when the process is gone.
-Result<std::string> NumberOf(int pidfd) {
-  constexpr std::string_view kName = "Pid:\t";
-  auto text = ReadText("/proc/self/fdinfo/" + std::to_string(pidfd));
-  if (!text) return text;
-  const std::size_t at = text->find(kName);
-  if (at == std::string::npos) return std::string();
-  const std::string number =
-      text->substr(at + kName.size(), text->find('\n', at) - at - kName.size());
-  return number.starts_with("-") ? std::string() : number;
-}
-
 }  // namespace
 
 Result<bool> ListensInNetworkOf(int pidfd, std::uint16_t port) {
-  auto number = NumberOf(pidfd);
-  if (!number) return number.error();
-  if (number->empty() || ProcessHasEnded(pidfd)) return false;
-  const std::string net = "/proc/" + *number + "/net/";
+  const pid_t number = NumberOfPidfd(pidfd);
+  if (ProcessHasEnded(pidfd)) return false;
+  if (number == 0) return SystemError("read /proc/self/fdinfo", ESRCH);
+  const std::string net = "/proc/" + std::to_string(number) + "/net/";
   for (const Table& table : kTables) {
     // The kernel walks all buckets of its hash for a table, which takes milliseconds; not for this.
     auto counts = ReadText(net + table.counts);

@@ -62,8 +62,7 @@ Kill RunConclusion::FinalKill(const Sandbox* sandbox, bool is_asked) const {
   if (!is_asked && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
   const bool is_told =
       last_report_ && (last_report_->kind != ReportKind::kExited || last_report_->error == 0);
-  const bool is_proof = sandbox == nullptr || sandbox->end_is_proof();  // none: nothing ran
-  return is_told || !ready_ || is_proof ? Kill::kProved : Kill::kUnproved;
+  return is_told || !ready_ || sandbox->end_is_proof() ? Kill::kProved : Kill::kUnproved;
 }
 
 }  // namespace native_runner
