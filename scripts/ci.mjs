@@ -1,6 +1,7 @@
 // .ci/run: everything that must pass before a change lands, one step after the other, the first that
 // fails ends it. Prints the time of each, and the counts of `npm test` as its last line.
 import { readFileSync } from "node:fs";
+import { startAhead } from "./lib/ahead.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { runToEnd } from "./lib/run.mjs";
 import { runSteps } from "./lib/steps.mjs";
@@ -14,13 +15,24 @@ process.env.NATIVE_RUNNER_CI_RUN = `${process.pid}-${Date.now()}`;
 const npm = (...args) => runToEnd("npm", ["run", "--silent", ...args]);
 const node = (...args) => runToEnd(process.execPath, args);
 
+// What later steps want compiled. The tests wait for commands most of the time: the processors do
+// this meanwhile, and only while nothing else wants them.
+const kAhead = [
+  ["scripts/build.mjs", "--native-only", "--tests", "--preset", "asan"],
+  ["scripts/build.mjs", "--native-only", "--tests", "--preset", "tsan"],
+];
+let ahead;
+
+async function setUp() {
+  await runToEnd(inRoot("scripts", "bootstrap"), ["--ci", "--tests"]);
+  ahead = startAhead(kAhead);
+}
+
 const steps = [
-  {
-    label: "set-up",
-    work: () => runToEnd(inRoot("scripts", "bootstrap"), ["--ci", "--tests"]),
-  },
+  { label: "set-up", work: setUp },
   { label: "tests", work: () => npm("test") },
   { label: "lint", work: () => npm("lint") },
+  { label: "what was built meanwhile", work: () => ahead.atFullSpeed() },
   { label: "asan", work: () => npm("check:asan") },
   { label: "tsan", work: () => npm("check:tsan") },
   { label: "fuzz", work: () => npm("fuzz") },
@@ -32,6 +44,7 @@ try {
   await runSteps("check", steps);
   console.log(readFileSync(inRoot("build", "test-summary.txt"), "utf8").trimEnd());
 } catch (error) {
+  await ahead?.stop();
   console.error(error.message);
   process.exitCode = 1;
 }

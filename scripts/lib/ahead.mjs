@@ -1,0 +1,53 @@
+// Work of later steps that is done in the background, at the lowest priority, while a step waits.
+import { spawn } from "node:child_process";
+import { constants, setPriority } from "node:os";
+import { root } from "./project.mjs";
+
+/** The programs of Node's with these arguments, one after the other, until one fails. */
+export function startAhead(commands) {
+  let current;
+  let stopped = false;
+  let priority = constants.priority.PRIORITY_LOW;
+
+  function runOne(args) {
+    const stdio = ["ignore", "pipe", "pipe"];
+    // A group of its own, so that its compilers end and change priority with it.
+    current = spawn(process.execPath, args, { cwd: root, stdio, detached: true });
+    setPriority(current.pid, priority);
+    let output = "";
+    for (const stream of [current.stdout, current.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => (output += text));
+    }
+    return new Promise((resolve, reject) => {
+      current.on("error", reject);
+      current.on("close", (code) => resolve({ code: code ?? 1, output }));
+    });
+  }
+
+  async function runAll() {
+    for (const args of commands) {
+      if (stopped) return;
+      const { code, output } = await runOne(args);
+      if (code !== 0 && !stopped) throw new Error(`${args.join(" ")} failed (${code})\n${output}`);
+    }
+  }
+
+  const all = runAll();
+  all.catch(() => {}); // told to whoever waits
+
+  return {
+    /** Waits for what is left; nothing else is to be done now, so what starts from here on is not low. */
+    atFullSpeed() {
+      priority = constants.priority.PRIORITY_NORMAL;
+      return all;
+    },
+
+    /** Ends what runs. */
+    async stop() {
+      stopped = true;
+      if (current?.exitCode === null && current.signalCode === null)
+        process.kill(-current.pid, "SIGTERM");
+      await all.catch(() => {});
+    },
+  };
+}
