@@ -10,6 +10,7 @@
 #include "supervise/os/child.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/proc/proc_file.h"
+#include "supervise/proc/process_facts.h"
 
 namespace native_runner {
 namespace {
@@ -32,6 +33,12 @@ Result<std::string> ReadText(const std::string& path) {
   }
   text.resize(size);
   return text;
+}
+
+// The kernel takes a process' network away early in its end, long before a pidfd tells of that.
+bool IsEnding(pid_t process) {
+  const auto facts = LookAtProcess(process);
+  return !facts || facts->is_dying || facts->state == 'Z' || facts->state == 'X';
 }
 
 struct Table {
@@ -59,6 +66,7 @@ Result<bool> ListensInNetworkOf(int pidfd, std::uint16_t port) {
     if (counts && SocketsInUse(*counts, table.protocol) == 0) continue;
     auto text = ReadText(net + table.name);
     if (!text && !table.is_required) continue;
+    if (!text && IsEnding(number)) return false;
     if (!text) return text.error();
     // Only now is the number known to have been that process's while its table was read.
     if (HasListener(*text, port)) return !ProcessHasEnded(pidfd);

@@ -75,7 +75,27 @@ TEST(NetTable, TellsNothingOfAProcessThatHasEnded) {
   while (!child->Reap())
     usleep(1000);
   const auto listens = ListensInNetworkOf(pidfd.get(), bound.port());
-  EXPECT_TRUE(!listens || !listens.value());
+  ASSERT_TRUE(listens) << listens.error().message;
+  EXPECT_FALSE(listens.value());
+}
+
+// Its network is taken away before its pidfd tells of the end: looked at all the while, many times.
+TEST(NetTable, TellsNothingOfAProcessThatIsEnding) {
+  constexpr int kProcesses = 300;
+  const Bound bound(AF_INET);
+  for (int count = 0; count < kProcesses; ++count) {
+    SpawnOptions options;
+    options.path = "/bin/true";
+    options.argv = {"true"};
+    auto child = Child::Spawn(std::move(options));
+    ASSERT_TRUE(child) << child.error().message;
+    const Descriptor pidfd(dup(child->pidfd()));
+    while (!child->Reap()) {
+      const auto listens = ListensInNetworkOf(pidfd.get(), bound.port());
+      ASSERT_TRUE(listens) << "process " << count << ": " << listens.error().message;
+      EXPECT_FALSE(listens.value());
+    }
+  }
 }
 
 TEST(NetTable, IsAnErrorForWhatIsNoProcess) {
