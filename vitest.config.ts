@@ -33,10 +33,18 @@ class LongestFirst extends BaseSequencer {
 /** A sanitizer makes our code several times slower; what hangs is still ended. */
 const kIsSanitized = ["asan", "tsan"].includes(process.env.OPENAGENTIC_NATIVE_RUNNER_PRESET ?? "");
 
-/** What these show is text, and the way of a run to it is that of other suites: nothing for a sanitizer. */
-const kTextOnly = ["docs/**", "cli/agreement.test.ts", "cli/messages.test.ts"].map(
-  (name) => `__tests__/integration/${name}`,
-);
+/**
+ * What these show is text, or the work of an engine, an example or the command line; their way through
+ * our native code is that of other suites. Nothing for a sanitizer.
+ */
+const kNotNative = [
+  "cli/agreement.test.ts",
+  "cli/messages.test.ts",
+  "demo-node/**",
+  "docs/**",
+  "opentelemetry/**",
+  "skills/**",
+].map((name) => `__tests__/integration/${name}`);
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
 export default defineConfig({
@@ -63,7 +71,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["__tests__/integration/**/*.test.ts"],
-          exclude: kIsSanitized ? kTextOnly : [],
+          exclude: kIsSanitized ? kNotNative : [],
           testTimeout: kIsSanitized ? 120_000 : 30_000,
           hookTimeout: 30_000,
           maxWorkers: availableParallelism() + 1, // most of the time they wait for a command
