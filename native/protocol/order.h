@@ -40,8 +40,9 @@ enum OrderFlag : std::uint32_t {
                                  // which the host's signals go
   kOrderTerminal = 1u << 15,     // with it, a terminal of the header's size is its 0, 1 and 2
   kOrderMergeStderr = 1u << 16,  // stderr goes where stdout does; not with a terminal
+  kOrderOwnMounts = 1u << 17,    // none of our mounts gets what others mount, or gives them ours
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0x1ffff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0x3ffff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
 inline constexpr char kRuleRead = 'r';       // read, list, execute

@@ -50,13 +50,14 @@ constexpr bool IsLast(ReportKind kind) {
 
 struct Report {
   ReportKind kind = ReportKind::kReady;
-  std::int32_t error = 0;          // errno
-  std::int32_t wait_status = 0;    // as waitpid(2) gives it
-  LayerSet enforced = {};          // kReady: of kLayersOfLauncher, those that are in force
-  std::uint32_t not_found = 0;     // kFailed: 1 = the command does not exist (127), 0 = 126
-  std::uint32_t no_directory = 0;  // kRefused: 1 = the order's directory can't be entered
-  std::uint32_t killed = 0;        // kExited: 1 = a process of the tree had to be killed
-  std::uint64_t at_ns = 0;         // CLOCK_MONOTONIC: the command's own end (kExited), else now
+  std::int32_t error = 0;           // errno
+  std::int32_t wait_status = 0;     // as waitpid(2) gives it
+  LayerSet enforced = {};           // kReady: of kLayersOfLauncher, those that are in force
+  std::uint32_t not_found = 0;      // kFailed: 1 = the command does not exist (127), 0 = 126
+  std::uint32_t no_directory = 0;   // kRefused: 1 = the order's directory can't be entered
+  std::uint32_t shared_mounts = 0;  // kRefused: 1 = kOrderOwnMounts does not hold
+  std::uint32_t killed = 0;         // kExited: 1 = a process of the tree had to be killed
+  std::uint64_t at_ns = 0;          // CLOCK_MONOTONIC: the command's own end (kExited), else now
   std::uint64_t user_cpu_us = 0;
   std::uint64_t system_cpu_us = 0;
   std::uint64_t peak_memory_bytes = 0;  // largest resident set of any one process of the tree

@@ -1,7 +1,7 @@
 /**
- * What the host mounts while a sandbox is made could show inside, since bwrap's mounts are cut off from
- * the host's only when it has made them. Then the sandbox is made once more. In a mount namespace of our
- * own; the bwrap is one that mounts something before it begins.
+ * What the host mounts while a sandbox is made could show inside where its mounts are shared, since
+ * bwrap's are cut off from them only when it has made them. Then the sandbox is made once more. In a
+ * mount namespace of our own; the bwrap is one that mounts something before it begins.
  */
 
 import { spawnSync } from "node:child_process";
@@ -14,7 +14,8 @@ import { describeUnless, isRoot, plainEnvironment, whyNoBubblewrap } from "../su
 import { kNodeInside } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 
-const kHost = fileURLToPath(new URL("../hosts/mounts-in-set-up.mjs", import.meta.url));
+const hostFile = (name: string) =>
+  fileURLToPath(new URL(`../hosts/mounts/${name}`, import.meta.url));
 const kApart = isRoot ? ["unshare", "-m"] : ["unshare", "-U", "-r", "-m"];
 const kRefused = "mount-namespace: the host's mounts changed while it was made";
 const kMostTries = 8;
@@ -48,27 +49,34 @@ exec bwrap "$@"
 
 type Seen = { kind: string; times: number; end: string; calls: number };
 
+/** What a host says, in a mount namespace whose mounts are shared or not; a line each. */
+function linesOf(host: string, propagation: "shared" | "private"): string[] {
+  const workspace = tempDirectory("work", "/var/tmp");
+  const directory = tempDirectory("shown", "/var/tmp");
+  mkdirSync(join(directory, "late"));
+  mkdirSync(join(workspace, "home"));
+  const bwrap = mountingBwrap(workspace, directory);
+  const [program = "", ...apart] = [...kApart, "--propagation", propagation];
+  const args = [...apart, ...kNodeInside, hostFile(host), bwrap, workspace, directory];
+  const ran = spawnSync(program, args, {
+    encoding: "utf8",
+    env: { ...plainEnvironment(), HOME: join(workspace, "home") },
+  });
+  expect(ran.stderr).toBe("");
+  return ran.stdout.trim().split("\n");
+}
+
+const kKinds = ["run", "live", "session", "project"];
+
 describeUnless(whyNot(), "a filesystem that the host mounts while a sandbox is made", () => {
   test("has the sandbox made once more, in time, and is told where that goes on and on", () => {
-    const workspace = tempDirectory("work", "/var/tmp");
-    const directory = tempDirectory("shown", "/var/tmp");
-    mkdirSync(join(directory, "late"));
-    mkdirSync(join(workspace, "home"));
-    const bwrap = mountingBwrap(workspace, directory);
-    const [program = "", ...args] = [...kApart, ...kNodeInside, kHost, bwrap, workspace, directory];
-    const host = spawnSync(program, args, {
-      encoding: "utf8",
-      env: { ...plainEnvironment(), HOME: join(workspace, "home") },
-    });
-    expect(host.stderr).toBe("");
-    const lines = host.stdout.trim().split("\n");
+    const lines = linesOf("in-set-up.mjs", "shared");
     const handedOver = JSON.parse(lines.pop() ?? "{}");
     expect(handedOver).toMatchObject({ end: "timed-out", prewarmed: false });
     expect(handedOver.calls).toBeGreaterThanOrEqual(2); // the pool may have begun a third
     const seen = lines.map((line) => JSON.parse(line) as Seen);
-    const kinds = ["run", "live", "session", "project"];
     expect(seen.map(({ kind, times }) => [kind, times])).toEqual(
-      [0, 1, 3, 100].flatMap((times) => kinds.map((kind) => [kind, times])),
+      [0, 1, 3, 100].flatMap((times) => kKinds.map((kind) => [kind, times])),
     );
     for (const { kind, times, end, calls } of seen) {
       const label = `${kind}, ${times} mounts`;
@@ -76,5 +84,27 @@ describeUnless(whyNot(), "a filesystem that the host mounts while a sandbox is m
       if (times < kMostTries) expect(end, label).toMatch(/^in/);
       else expect(end, label).toContain(kRefused);
     }
+  });
+
+  test("is there from the beginning, or is not, where the host's mounts are its own", () => {
+    const lines = linesOf("in-set-up.mjs", "private");
+    const seen = lines.slice(0, -1).map((line) => JSON.parse(line) as Seen);
+    const runs = seen.filter(({ kind, times }) => kind === "run" && times > 0);
+    expect(runs).toHaveLength(3);
+    for (const { end, calls } of runs) {
+      expect(end).toMatch(/^in [1-9]/); // with those of the runs before
+      expect(calls).toBe(1);
+    }
+  });
+
+  test("does not show inside where the host's mounts are made shared without a word", () => {
+    expect(linesOf("made-shared.mjs", "private").map((line) => JSON.parse(line))).toEqual([
+      { when: "own", end: "in", calls: 1 },
+      { when: "own again", end: "in", calls: 1 },
+      { when: "shared", end: "in", calls: 2 },
+      { when: "shared again", end: "in", calls: 1 },
+      { when: "a mount meanwhile", end: "0", calls: 1 },
+      { when: "a mount before", end: "1", calls: 1 },
+    ]);
   });
 });

@@ -14,7 +14,7 @@ import { describeUnless, isRoot, plainEnvironment, whyNoBubblewrap } from "../su
 import { kNodeInside } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 
-const kHost = fileURLToPath(new URL("../hosts/mounts.mjs", import.meta.url));
+const kHost = fileURLToPath(new URL("../hosts/mounts/while-it-runs.mjs", import.meta.url));
 
 /** Words that run the program after them in a mount namespace of its own, as its root. */
 const kApart = isRoot ? ["unshare", "-m"] : ["unshare", "-U", "-r", "-m"];

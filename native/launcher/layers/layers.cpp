@@ -5,6 +5,7 @@
 #include "launcher/kernel/calls.h"
 #include "launcher/kernel/proc_file.h"
 #include "launcher/layers/capabilities.h"
+#include "launcher/layers/mounts.h"
 #include "launcher/layers/namespaces.h"
 #include "protocol/order.h"
 
@@ -40,6 +41,7 @@ bool EnterLayers(const OrderHeader& order, Refusal* refusal) {
   const bool is_init = (flags & kOrderIsInit) != 0;
   if (!(is_init ? CheckInit(refusal) : BecomeSubreaper(refusal))) return false;
   if (!CheckNamespaces(order, refusal)) return false;
+  if ((flags & kOrderOwnMounts) != 0 && !CheckMountsAreOwn(refusal)) return false;
   if ((flags & kOrderDropCapabilities) != 0) DropCapabilities();
   if ((flags & kOrderNoCapabilities) != 0 && !CheckNoCapabilities(refusal)) return false;
   return (flags & kOrderNoNewPrivs) == 0 || SetNoNewPrivs(refusal);

@@ -69,6 +69,7 @@ Report ReportOf(const Refusal& refusal) {
   report.kind = ReportKind::kRefused;
   report.error = refusal.error;
   report.no_directory = refusal.no_directory ? 1 : 0;
+  report.shared_mounts = refusal.shared_mounts ? 1 : 0;
   report.at_ns = kernel::Now();
   std::memcpy(report.text, refusal.text.c_str(), refusal.text.size());
   return report;

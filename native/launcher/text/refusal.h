@@ -9,8 +9,9 @@ namespace native_runner {
 // Why a run may not start: goes out as a report of kind kRefused. Each text begins with the layer
 // that could not be had, by the name that audits use, or says which part of the set-up failed.
 struct Refusal {
-  int error = 0;              // errno, 0 where no system call failed
-  bool no_directory = false;  // the order's directory can't be entered
+  int error = 0;               // errno, 0 where no system call failed
+  bool no_directory = false;   // the order's directory can't be entered
+  bool shared_mounts = false;  // kOrderOwnMounts does not hold
   FixedText<128> text;
 
   // Always false, so that checks can end with `return refusal->Because(...)`.

@@ -16,9 +16,20 @@ class MountTable {
   // tell.
   std::optional<std::uint64_t> Changes();
 
+  // Whether some mount gets what others mount, or gives them what is mounted on it, so that a copy
+  // of this namespace may get it too (MS_SHARED in mount(2)); also where that can't be told. The
+  // kernel tells nobody of a mount that is made shared later: whoever finds such a copy says so.
+  bool AreShared();
+  // Takes them for shared until they change.
+  void TakeForShared() { shared_ = true; }
+
  private:
+  bool LookForShared();
+
   Descriptor table_;
   std::uint64_t changes_ = 0;
+  std::optional<std::uint64_t> looked_at_;  // Changes() when `shared_` was found
+  bool shared_ = true;
 };
 
 }  // namespace native_runner

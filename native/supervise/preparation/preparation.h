@@ -21,6 +21,7 @@ struct SpawnPlan {
   Gate gate;                          // not valid: nothing is held back
   std::string workspace;              // as the command sees it
   std::shared_ptr<const void> holds;  // lives until the end of the sandbox is proved
+  bool shows_proc = false;            // the launcher sees its own processes and mounts
   bool own_pid_namespace = false;     // the end of its init is the end of all its processes
   bool wants_cgroup = false;
   bool counts_processes = false;  // RLIMIT_NPROC counts those of the sandbox alone

@@ -30,4 +30,11 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
                                 .host_mounts = &shared_.mount_table});
 }
 
+std::uint32_t SpawnSource::order_flags() {
+  SpawnOptions& spawn = plan_.spawn;
+  if (!spawn.makes_mounts || !plan_.shows_proc || shared_.mount_table.AreShared()) return 0;
+  spawn.makes_mounts = false;
+  return kOrderOwnMounts;
+}
+
 }  // namespace native_runner

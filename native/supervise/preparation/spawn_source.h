@@ -19,6 +19,9 @@ class SpawnSource final : public SandboxSource {
   // kSetup when the host refuses. No input is /dev/null, not an empty pipe: programs such as rg
   // tell the two apart.
   Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
+  // kOrderOwnMounts where nothing is to be cut off, as far as the host's own mounts tell: then the
+  // sandbox has its order at once.
+  std::uint32_t order_flags() override;
 
  private:
   Shared& shared_;

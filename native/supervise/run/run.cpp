@@ -51,11 +51,12 @@ void Run::Launch(Preparation preparation) {
   const bool has_argv = session != nullptr && !session->argv.empty();
   const bool has_environment = session != nullptr && !session->environment.empty();
   if (session != nullptr) shell_ = session->shell;
+  if (const auto failed = streams_.MakeInput()) return FinishWithout(*failed);
+  const auto source = SourceOf(&preparation);
+  preparation.order.flags |= source->order_flags();
   const auto order =
       EncodeOrder(preparation.order, preparation.cwd, has_argv ? session->argv : request_.argv,
                   has_environment ? session->environment : request_.environment, preparation.rules);
-  if (const auto failed = streams_.MakeInput()) return FinishWithout(*failed);
-  const auto source = SourceOf(std::move(preparation));
   auto acquired = source->Acquire(streams_.input());
   if (!acquired) return FinishWithout(acquired.error());
   sandbox_ = std::move(*acquired);
@@ -64,9 +65,9 @@ void Run::Launch(Preparation preparation) {
   if (!Begin(order)) End(SetupFailed("cannot hand the order to the launcher"));
 }
 
-std::unique_ptr<SandboxSource> Run::SourceOf(Preparation preparation) {
-  if (auto* session = std::get_if<SessionPlan>(&preparation.plan)) return std::move(session->slot);
-  SpawnPlan plan = std::move(*std::get_if<SpawnPlan>(&preparation.plan));
+std::unique_ptr<SandboxSource> Run::SourceOf(Preparation* preparation) {
+  if (auto* session = std::get_if<SessionPlan>(&preparation->plan)) return std::move(session->slot);
+  SpawnPlan plan = std::move(*std::get_if<SpawnPlan>(&preparation->plan));
   if (plan.fingerprint.valid()) {
     if (auto standing = listener_.take(plan.fingerprint)) return standing;
   }

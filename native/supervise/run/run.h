@@ -50,7 +50,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
 
   void Prepare();
   void Launch(Preparation preparation);
-  std::unique_ptr<SandboxSource> SourceOf(Preparation preparation);
+  std::unique_ptr<SandboxSource> SourceOf(Preparation* preparation);
   bool Begin(std::span<const std::byte> order);
   bool HandOver(std::span<const std::byte> order);
   bool Watch();

@@ -76,6 +76,7 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
   SpawnOptions& spawn = plan->spawn;
   spawn.path = program.exec_path();
   spawn.makes_mounts = plan->own_pid_namespace;  // strict isolation
+  plan->shows_proc = with_proc;
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
   plan->options = text.options;
   return HandOverLauncher(with_proc, launcher, &spawn);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "policy/result.h"
@@ -20,6 +21,9 @@ class SandboxSource {
   // A sandbox for one command, to be watched next; or why there is none. Takes `input`, the reading
   // end of the command's stdin, where a sandbox is born with it: what is left of it is to be sent.
   virtual Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) = 0;
+
+  // What the order of a command in it has to say besides: see OrderFlag. Asked before Acquire.
+  virtual std::uint32_t order_flags() { return 0; }
 
   // It was made before its run, and may have died, or may yet fail its set-up, for reasons that are
   // not the run's.

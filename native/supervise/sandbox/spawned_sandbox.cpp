@@ -158,6 +158,10 @@ void SpawnedSandbox::NoteReport(const Report& report) {
       if (own_init_ && (!has_order_ || !until_ready_)) control_poll_.Stop();
       break;
     default:
+      if (report.shared_mounts != 0 && host_mounts_ != nullptr) {
+        mounts_changed_ = true;
+        host_mounts_->TakeForShared();
+      }
       has_ended_ = true;
       control_poll_.Stop();  // what is still to come is the end of the child: looked at again then
       if (!insist_.active()) InsistAfter(kInsistAfterMs);

@@ -4,8 +4,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { Bwrap } from "../../../dist/index.js";
-import { BubblewrapNativeRunner, say } from "./common.mjs";
+import { Bwrap } from "../../../../dist/index.js";
+import { BubblewrapNativeRunner, say } from "../common.mjs";
 
 const [bwrapPath, shadowDir, directory] = process.argv.slice(2);
 const argv = ["sh", "-c", `echo in; cat /proc/self/mountinfo | grep -c ' ${directory}/late ' >&2`];

@@ -2,8 +2,8 @@
 // Says "up" once the command runs, which looks into DIRECTORY/inner when WORKSPACE/go is there; then
 // what it saw there, and what a later command of a new sandbox sees.
 //   run, prewarmed, session: a strict sandbox that mounts DIRECTORY read-only; project: Bwrap.
-import { Bwrap } from "../../../dist/index.js";
-import { BubblewrapNativeRunner, say } from "./common.mjs";
+import { Bwrap } from "../../../../dist/index.js";
+import { BubblewrapNativeRunner, say } from "../common.mjs";
 
 const [kind, shadowDir, directory] = process.argv.slice(2);
 const look = `ls ${directory}/inner; echo x > ${directory}/inner/planted && echo wrote`;

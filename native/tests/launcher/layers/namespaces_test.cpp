@@ -4,7 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <fstream>
+#include <sstream>
 
+#include "policy/text/shared_mounts.h"
 #include "protocol/namespace_number.h"
 #include "tests/launcher/support/launcher_fixture.h"
 
@@ -69,6 +72,29 @@ TEST(NamespacesTest, OnesOfItsOwnPass) {
   const RunResult result =
       RunCommand(Mode::kInit, Asking(kOrderOwnMountNamespace | kOrderOwnPidNamespace));
   EXPECT_EQ(result.out, "ran\n") << result.last().text;
+}
+
+bool HostSharesMounts() {
+  std::ifstream file("/proc/self/mountinfo");
+  std::stringstream text;
+  text << file.rdbuf();
+  return HasSharedMount(text.str());
+}
+
+// The launcher and the host read the same table in two ways; hosts/mounts/made-shared.mjs has one
+// that changes from the one to the other.
+TEST(OwnMountsTest, AreThoseThatNobodySharesWithUs) {
+  const RunResult result = RunCommand(Mode::kSubreaper, Asking(kOrderOwnMounts));
+  EXPECT_EQ(result.last().kind == ReportKind::kRefused, HostSharesMounts()) << result.last().text;
+  EXPECT_EQ(result.last().shared_mounts != 0, HostSharesMounts());
+}
+
+// bwrap makes all of its mounts follow the host's: they follow nothing where nothing is shared.
+TEST(OwnMountsTest, AreThoseOfASandboxUnlessTheHostSharesItsOwn) {
+  if (!BwrapProblem().empty()) GTEST_SKIP() << BwrapProblem();
+  const RunResult result = RunCommand(Mode::kInit, Asking(kOrderOwnMounts));
+  EXPECT_EQ(result.last().shared_mounts != 0, HostSharesMounts()) << result.last().text;
+  EXPECT_EQ(result.out == "ran\n", !HostSharesMounts());
 }
 
 }  // namespace
