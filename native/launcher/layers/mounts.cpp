@@ -49,7 +49,7 @@ class MountTableReader {
 
 bool CheckMountsAreOwn(Refusal* refusal) {
   const int table = kernel::Open("/proc/self/mountinfo", O_RDONLY);
-  char text[4096];
+  char text[4096] = {};
   long got = table < 0 ? table : kernel::Read(table, text, sizeof text);
   bool are_own = got > 0;
   MountTableReader reader;
