@@ -15,11 +15,29 @@ function(native_runner_warnings target)
   endif()
 endfunction()
 
+# The files of a folder are one source for the compiler, which has the templates that they share to
+# build but once. Builds without a sanitizer have each file by itself, so each includes what it uses.
+function(native_runner_join_folders target)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder "${source}" DIRECTORY)
+    string(MAKE_C_IDENTIFIER "in_${folder}" group)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# For files whose own names (in anonymous namespaces, or macros) are those of another in the folder.
+function(native_runner_keep_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # Warnings, no exceptions, and the sanitizers that were asked for.
 function(native_runner_options target)
   native_runner_warnings(${target})
   target_compile_options(${target} PRIVATE -fno-exceptions)
   if(NATIVE_RUNNER_SANITIZE)
+    native_runner_join_folders(${target})
     target_compile_options(${target} PRIVATE
       -fsanitize=${NATIVE_RUNNER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(${target} PRIVATE -fsanitize=${NATIVE_RUNNER_SANITIZE})
