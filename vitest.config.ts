@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { isSanitized } from "./__tests__/support/sanitized.js";
 
 /** The files that take longest, though some are short: where one starts last, the rest wait for it. */
 const kLongest = [
@@ -29,9 +30,6 @@ class LongestFirst extends BaseSequencer {
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
   }
 }
-
-/** A sanitizer makes our code several times slower; what hangs is still ended. */
-const kIsSanitized = ["asan", "tsan"].includes(process.env.OPENAGENTIC_NATIVE_RUNNER_PRESET ?? "");
 
 /**
  * What these show is text, or the work of an engine, an example or the command line; their way through
@@ -71,8 +69,9 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["__tests__/integration/**/*.test.ts"],
-          exclude: kIsSanitized ? kNotNative : [],
-          testTimeout: kIsSanitized ? 120_000 : 30_000,
+          exclude: isSanitized ? kNotNative : [],
+          // A sanitizer makes our code several times slower; what hangs is still ended.
+          testTimeout: isSanitized ? 120_000 : 30_000,
           hookTimeout: 30_000,
           maxWorkers: availableParallelism() + 1, // most of the time they wait for a command
           sequence: { groupOrder: 1 },

@@ -11,7 +11,7 @@ export function startAhead(commands) {
 
   function runOne(args) {
     const stdio = ["ignore", "pipe", "pipe"];
-    // A group of its own, so that its compilers end and change priority with it.
+    // A group of its own, so that its compilers end with it.
     current = spawn(process.execPath, args, { cwd: root, stdio, detached: true });
     setPriority(current.pid, priority);
     let output = "";
@@ -32,6 +32,17 @@ export function startAhead(commands) {
     }
   }
 
+  const end = () => {
+    stopped = true;
+    if (current?.exitCode === null && current.signalCode === null)
+      process.kill(-current.pid, "SIGTERM");
+  };
+  // A group of its own doesn't get what ends us.
+  process.once("exit", end);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.once(signal, () => process.exit(128 + constants.signals[signal]));
+  }
+
   const all = runAll();
   all.catch(() => {}); // told to whoever waits
 
@@ -44,9 +55,7 @@ export function startAhead(commands) {
 
     /** Ends what runs. */
     async stop() {
-      stopped = true;
-      if (current?.exitCode === null && current.signalCode === null)
-        process.kill(-current.pid, "SIGTERM");
+      end();
       await all.catch(() => {});
     },
   };

@@ -5,7 +5,8 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 
-import { isSanitized, testUnless } from "../support/gate.js";
+import { isSanitized } from "../../support/sanitized.js";
+import { testUnless } from "../support/gate.js";
 import { buildProbe } from "../support/probe.js";
 import { run } from "../support/seen.js";
 import { describeSessions } from "../support/sessions.js";

@@ -8,11 +8,6 @@ import { describe, type TestContext, test } from "vitest";
 
 export const isRoot = process.getuid?.() === 0;
 
-/** The addon is one with a sanitizer in it. */
-export const isSanitized = ["asan", "tsan"].includes(
-  process.env.OPENAGENTIC_NATIVE_RUNNER_PRESET ?? "",
-);
-
 /** This host's environment without the runtime of a sanitizer, which is for the addon alone. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const { LD_PRELOAD: _, ...others } = process.env;

@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <string>
 #include <utility>
 
-#include "policy/text/shared_mounts.h"
+#include "protocol/shared_mounts.h"
 
 namespace native_runner {
 
@@ -35,15 +34,15 @@ bool MountTable::AreShared() {
 }
 
 bool MountTable::LookForShared() {
-  std::string text;
-  std::array<char, 16384> part;  // NOLINT(cppcoreguidelines-pro-type-member-init): read into
-  for (;;) {
-    const ssize_t got =
-        pread(table_.get(), part.data(), part.size(), static_cast<off_t>(text.size()));
-    if (got < 0) return true;
-    if (got == 0) return text.empty() || HasSharedMount(text);
-    text.append(part.data(), static_cast<std::size_t>(got));
+  SharedMounts shared;
+  std::array<char, 4096> part{};
+  off_t offset = 0;
+  ssize_t got = 0;
+  while ((got = pread(table_.get(), part.data(), part.size(), offset)) > 0) {
+    shared.Take(part.data(), static_cast<std::size_t>(got));
+    offset += got;
   }
+  return got < 0 || shared.found();
 }
 
 }  // namespace native_runner

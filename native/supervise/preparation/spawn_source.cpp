@@ -30,11 +30,11 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
                                 .host_mounts = &shared_.mount_table});
 }
 
-std::uint32_t SpawnSource::order_flags() {
+void SpawnSource::Complete(OrderHeader* order) {
   SpawnOptions& spawn = plan_.spawn;
-  if (!spawn.makes_mounts || !plan_.shows_proc || shared_.mount_table.AreShared()) return 0;
+  if (!spawn.makes_mounts || !plan_.shows_proc || shared_.mount_table.AreShared()) return;
   spawn.makes_mounts = false;
-  return kOrderOwnMounts;
+  order->flags |= kOrderOwnMounts;
 }
 
 }  // namespace native_runner

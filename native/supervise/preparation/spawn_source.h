@@ -21,7 +21,7 @@ class SpawnSource final : public SandboxSource {
   Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
   // kOrderOwnMounts where nothing is to be cut off, as far as the host's own mounts tell: then the
   // sandbox has its order at once.
-  std::uint32_t order_flags() override;
+  void Complete(OrderHeader* order) override;
 
  private:
   Shared& shared_;

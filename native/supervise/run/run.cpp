@@ -53,7 +53,7 @@ void Run::Launch(Preparation preparation) {
   if (session != nullptr) shell_ = session->shell;
   if (const auto failed = streams_.MakeInput()) return FinishWithout(*failed);
   const auto source = SourceOf(&preparation);
-  preparation.order.flags |= source->order_flags();
+  source->Complete(&preparation.order);
   const auto order =
       EncodeOrder(preparation.order, preparation.cwd, has_argv ? session->argv : request_.argv,
                   has_environment ? session->environment : request_.environment, preparation.rules);

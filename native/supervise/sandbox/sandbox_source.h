@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "policy/result.h"
+#include "protocol/order.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/sandbox/sandbox.h"
 
@@ -22,8 +22,9 @@ class SandboxSource {
   // end of the command's stdin, where a sandbox is born with it: what is left of it is to be sent.
   virtual Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) = 0;
 
-  // What the order of a command in it has to say besides: see OrderFlag. Asked before Acquire.
-  virtual std::uint32_t order_flags() { return 0; }
+  // Adds to the order of a command what its launcher is to check besides; before Acquire, which
+  // then makes a sandbox for that order.
+  virtual void Complete(OrderHeader* /*order*/) {}
 
   // It was made before its run, and may have died, or may yet fail its set-up, for reasons that are
   // not the run's.

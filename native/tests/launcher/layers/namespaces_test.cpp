@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "policy/text/shared_mounts.h"
 #include "protocol/namespace_number.h"
+#include "protocol/shared_mounts.h"
 #include "tests/launcher/support/launcher_fixture.h"
 
 namespace native_runner {
@@ -78,11 +78,13 @@ bool HostSharesMounts() {
   std::ifstream file("/proc/self/mountinfo");
   std::stringstream text;
   text << file.rdbuf();
-  return HasSharedMount(text.str());
+  const std::string table = text.str();
+  SharedMounts shared;
+  shared.Take(table.data(), table.size());
+  return shared.found();
 }
 
-// The launcher and the host read the same table in two ways; hosts/mounts/made-shared.mjs has one
-// that changes from the one to the other.
+// hosts/mounts/made-shared.mjs has a host that changes from the one to the other.
 TEST(OwnMountsTest, AreThoseThatNobodySharesWithUs) {
   const RunResult result = RunCommand(Mode::kSubreaper, Asking(kOrderOwnMounts));
   EXPECT_EQ(result.last().kind == ReportKind::kRefused, HostSharesMounts()) << result.last().text;
