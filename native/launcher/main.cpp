@@ -1,8 +1,11 @@
 // The launcher: starts inside the sandbox, takes one order from the host, checks and adds layers,
 // runs the command, and reports how it ended and what it used once nothing of its tree is left.
-// One thread, no heap, no C library (kernel/calls.h); all it says goes over the control socket.
+// In its other role it makes namespaces, furnishes and enters them (protocol/step.h). One thread,
+// no heap, no C library (kernel/calls.h); all it says goes over the control socket.
 
 #include <sys/prctl.h>
+
+#include <cerrno>
 
 #include "launcher/command/run_command.h"
 #include "launcher/kernel/calls.h"
@@ -12,6 +15,7 @@
 #include "launcher/layers/landlock.h"
 #include "launcher/layers/layers.h"
 #include "launcher/layers/pid_namespace.h"
+#include "launcher/namespaces/steps.h"
 #include "launcher/order/control.h"
 #include "launcher/order/mapped_order.h"
 #include "launcher/order/take_order.h"
@@ -68,7 +72,24 @@ int EnterLayersAndRun(MappedOrder& order) {
   return 0;
 }
 
-int Main() {
+// The other role (protocol/step.h), on the host and without a command: what it was started with is
+// for the program that it may execute.
+int RunSteps() {
+  Control control;
+  MappedOrder order;
+  ReceivedOrder received;
+  if (!TakeOrder(control, &received, &order)) return 0;
+  Refusal refusal;
+  if ((order.header.flags & kOrderNamespaces) != 0) {
+    TakeSteps(control, order);
+  } else {
+    refusal.Because("a command's order came to a maker of namespaces", -EPROTO);
+    control.SendRefused(refusal);
+  }
+  return 0;
+}
+
+int RunOrder() {
   MakeUndumpable();
   PrepareSignals();
   CloseInheritedDescriptors();
@@ -77,6 +98,12 @@ int Main() {
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
+  if ((order.header.flags & kOrderNamespaces) != 0) {
+    Refusal refusal;
+    refusal.Because("a maker of namespaces' order came to a command's launcher", -EPROTO);
+    control.SendRefused(refusal);
+    return 0;
+  }
   const bool makes_init = (order.header.flags & kOrderMakeInit) != 0;
   return makes_init && RunInPidNamespace(order, EnterLayersAndRun) ? 0 : EnterLayersAndRun(order);
 }
@@ -84,6 +111,9 @@ int Main() {
 }  // namespace
 }  // namespace native_runner
 
-int main() {
-  return native_runner::Main();
+// `arguments`: how many, our own name included (runtime/start.cpp).
+extern "C" int LauncherMain(long arguments);
+
+extern "C" int LauncherMain(long arguments) {
+  return arguments > 1 ? native_runner::RunSteps() : native_runner::RunOrder();
 }

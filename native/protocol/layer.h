@@ -41,6 +41,8 @@ enum class Layer : std::uint8_t {
   kCgroup,
   kTmpWithoutSize,  // a memory limit could not size the private /tmp: this bwrap lacks --size
   kSession,
+  kTransactionOverlay,  // the workspace is an overlay: what is written reaches no file of the
+                        // host's
 };
 
 // By their values.
@@ -73,8 +75,9 @@ inline constexpr std::array kLayerNames = {
     "cgroup",
     "tmp-without-size",
     "session",
+    "transaction:overlay",
 };
-static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kSession) + 1);
+static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kTransactionOverlay) + 1);
 
 constexpr const char* LayerName(Layer layer) {
   return kLayerNames[static_cast<std::size_t>(layer)];

@@ -41,6 +41,9 @@ const char* CheckHeader(const OrderHeader& header, std::size_t size) {
       has_terminal != (header.terminal_rows != 0)) {
     return "the order has a terminal without a size, or a size without a terminal";
   }
+  if ((header.flags & kOrderNamespaces) != 0 && header.flags != kOrderNamespaces) {
+    return "the order has steps and a command's flags";
+  }
   if (header.argc == 0) return "the order has no command";
   if (header.text_bytes != size - sizeof(OrderHeader)) return "the order has a wrong length";
   return nullptr;

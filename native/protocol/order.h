@@ -17,7 +17,7 @@ namespace native_runner {
 // launcher binary must refuse rather than guess.
 
 inline constexpr std::uint32_t kOrderMagic = 0x4e525531;  // "NRU1"
-inline constexpr std::uint32_t kOrderVersion = 3;
+inline constexpr std::uint32_t kOrderVersion = 4;
 inline constexpr std::uint64_t kNoLimit = UINT64_MAX;
 
 // What must be in force before the command starts; the launcher checks each and refuses otherwise.
@@ -41,8 +41,9 @@ enum OrderFlag : std::uint32_t {
   kOrderTerminal = 1u << 15,     // with it, a terminal of the header's size is its 0, 1 and 2
   kOrderMergeStderr = 1u << 16,  // stderr goes where stdout does; not with a terminal
   kOrderOwnMounts = 1u << 17,    // none of our mounts gets what others mount, or gives them ours
+  kOrderNamespaces = 1u << 18,   // no command's: the rules are steps (step.h); with no other flag
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0x3ffff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0x7ffff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
 inline constexpr char kRuleRead = 'r';       // read, list, execute

@@ -41,6 +41,7 @@ enum class ReportKind : std::uint32_t {
   kAwaitingOrder =
       5,          // set-up is over, no order has come yet, or an end in its place; has our pidfd
   kTerminal = 6,  // before kReady: carries the master side of the command's terminal
+  kMade = 7,      // carries what a step has made (step.h), in the order of the steps
 };
 
 // Whether it is the last word of a run.

@@ -103,6 +103,9 @@ inline long Stat(const char* path, struct stat* status) {
 inline long StatFs(const char* path, struct statfs* status) {
   return Call(SYS_statfs, path, status);
 }
+inline long StatFs(int fd, struct statfs* status) {
+  return Call(SYS_fstatfs, fd, status);
+}
 inline long Map(std::size_t size, int protection, int flags, int fd) {
   return Call(SYS_mmap, nullptr, size, protection, flags, fd, 0);
 }
@@ -112,8 +115,9 @@ inline long ReadDirectory(int fd, void* bytes, std::size_t size) {
 inline long ReadLink(const char* path, char* target, std::size_t size) {
   return Call(SYS_readlinkat, AT_FDCWD, path, target, size);
 }
-inline long Mount(const char* source, const char* target, const char* type, unsigned long flags) {
-  return Call(SYS_mount, source, target, type, flags, nullptr);
+inline long Mount(const char* source, const char* target, const char* type, unsigned long flags,
+                  const char* options = nullptr) {
+  return Call(SYS_mount, source, target, type, flags, options);
 }
 inline bool Exists(const char* path) {
   return Call(SYS_faccessat, AT_FDCWD, path, 0) == 0;
@@ -152,6 +156,17 @@ inline long Clone(unsigned long flags, void* stack_end, int (*function)(void*), 
 }
 inline long Execute(const char* path, char** argv, char** environment) {
   return Call(SYS_execve, path, argv, environment);
+}
+// The program that is open as `fd`; of a script, its interpreter has to find it by that number.
+inline long Execute(int fd, char** argv, char** environment) {
+  return Call(SYS_execveat, fd, "", argv, environment, AT_EMPTY_PATH);
+}
+// Leaves the namespaces of these kinds for new ones; enters one that there is.
+inline long Unshare(unsigned long kinds) {
+  return Call(SYS_unshare, kinds);
+}
+inline long EnterNamespace(int fd) {
+  return Call(SYS_setns, fd, 0);
 }
 inline pid_t Wait(pid_t pid, int* status, int flags) {
   return static_cast<pid_t>(Call(SYS_wait4, pid, status, flags, nullptr));

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "launcher/kernel/calls.h"
-#include "launcher/text/fixed_text.h"
+#include "launcher/kernel/user_map.h"
 
 namespace native_runner {
 namespace {
@@ -22,28 +22,11 @@ struct Entry {
   long gid;
 };
 
-bool WriteFile(const char* path, const char* text, std::size_t size) {
-  const int fd = kernel::Open(path, O_WRONLY);
-  if (fd < 0) return false;
-  const bool written = kernel::Write(fd, text, size) == static_cast<long>(size);
-  kernel::Close(fd);
-  return written;
-}
-
-// user_namespaces(7): one id may be mapped to itself, once setgroups(2) is given up.
-bool MapSelf(const char* path, long id) {
-  FixedText<64> line;
-  line.AddNumber(id).Add(" ").AddNumber(id).Add(" 1\n");
-  return WriteFile(path, line.c_str(), line.size());
-}
-
 // The files of a process that is not dumpable are root's (proc(5)), so for this it is; no command
 // runs yet that could make use of it.
-bool MapUser(const Entry& entry) {
+bool MapUserAsDumpable(const Entry& entry) {
   kernel::Prctl(PR_SET_DUMPABLE, 1);
-  const bool is_mapped = WriteFile("/proc/self/setgroups", "deny", 4) &&
-                         MapSelf("/proc/self/gid_map", entry.gid) &&
-                         MapSelf("/proc/self/uid_map", entry.uid);
+  const bool is_mapped = MapUser(entry.uid, entry.gid);
   kernel::Prctl(PR_SET_DUMPABLE, 0);
   return is_mapped;
 }
@@ -59,7 +42,7 @@ void MountOwnProc() {
 int Enter(void* argument) {
   const Entry& entry = *static_cast<Entry*>(argument);
   kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (entry.maps_user && !MapUser(entry)) return kNotMapped;
+  if (entry.maps_user && !MapUserAsDumpable(entry)) return kNotMapped;
   if (entry.is_session) MountOwnProc();
   entry.order->header.flags |= kOrderIsInit;
   return entry.inside(*entry.order);

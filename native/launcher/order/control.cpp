@@ -179,6 +179,12 @@ bool Control::SendTerminal(int master) const {
   return Send(report, master);
 }
 
+bool Control::SendMade(int descriptor) const {
+  Report report;
+  report.kind = ReportKind::kMade;
+  return Send(report, descriptor);
+}
+
 bool Control::SendReady(LayerSet enforced) {
   return Announce(ReportKind::kReady, enforced);
 }

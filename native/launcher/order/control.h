@@ -43,6 +43,9 @@ class Control {
   // Hands over the master side of the command's terminal; before SendReady.
   [[nodiscard]] bool SendTerminal(int master) const;
 
+  // Hands over what a step has made (step.h).
+  [[nodiscard]] bool SendMade(int descriptor) const;
+
   // The last word of a run.
   void SendRefused(const Refusal& refusal) const;
   void SendLast(const Report& report) const;

@@ -1,4 +1,6 @@
 // The entry point: the kernel starts us here, with the stack aligned, and nothing stands behind us.
+// On the stack is the number of our arguments, which is all of them that LauncherMain wants to
+// know.
 
 #include <asm/unistd.h>
 
@@ -11,7 +13,8 @@ __asm__(
     ".type _start, @function\n"
     "_start:\n\t"
     "xor %ebp, %ebp\n\t"
-    "call main\n\t"
+    "mov (%rsp), %rdi\n\t"
+    "call LauncherMain\n\t"
     "mov %eax, %edi\n\t"
     "mov $" TEXT(__NR_exit_group) ", %eax\n\t"
     "syscall\n\t"
@@ -23,7 +26,8 @@ __asm__(
     "_start:\n\t"
     "mov x29, xzr\n\t"
     "mov x30, xzr\n\t"
-    "bl main\n\t"
+    "ldr x0, [sp]\n\t"
+    "bl LauncherMain\n\t"
     "mov x8, #" TEXT(__NR_exit_group) "\n\t"
     "svc 0\n\t"
     "brk 0\n");

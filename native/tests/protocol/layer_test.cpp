@@ -24,7 +24,7 @@ TEST(Layer, NamesAreThoseOfAudits) {
   EXPECT_STREQ(LayerName(Layer::kNoCapabilities), "no-capabilities");
   EXPECT_STREQ(LayerName(Layer::kLandlockFiles), "landlock-fs");
   EXPECT_STREQ(LayerName(Layer::kTreeKillPidNamespace), "tree-kill:pid-namespace");
-  EXPECT_STREQ(LayerName(Layer::kSession), "session");
+  EXPECT_STREQ(LayerName(Layer::kTransactionOverlay), "transaction:overlay");
 }
 
 TEST(Layer, NoOtherTextIsOne) {

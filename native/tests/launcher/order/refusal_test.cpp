@@ -79,6 +79,11 @@ TEST(RefusalTest, OrdersCutOffAnywhere) {
   }
 }
 
+TEST(RefusalTest, StepsAreNotACommandsLaunchers) {
+  ExpectRefused(With(&OrderHeader::flags, std::uint32_t{kOrderNamespaces}), EPROTO);
+  ExpectRefused(With(&OrderHeader::flags, kOrderNamespaces | kOrderNoNewPrivs));
+}
+
 TEST(RefusalTest, AMessageThatIsNoOrder) {
   LauncherHost host(Mode::kSubreaper);
   host.SendMessage('?');

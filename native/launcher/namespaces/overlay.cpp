@@ -1,0 +1,92 @@
+#include "launcher/namespaces/overlay.h"
+
+#include <linux/magic.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+
+#include "launcher/kernel/calls.h"
+#include "launcher/namespaces/named_directory.h"
+
+namespace native_runner {
+namespace {
+
+constexpr Layer kLayer = Layer::kTransactionOverlay;
+
+// statfs(2) has them under the names of statvfs(3).
+bool ForbidsPrograms(int directory) {
+  struct statfs status {};
+  return kernel::StatFs(directory, &status) == 0 &&
+         (static_cast<unsigned long>(status.f_flags) & ST_NOEXEC) != 0;
+}
+
+// What is now where `path` was opened before.
+int OpenMounted(const char* file, Refusal* refusal) {
+  const char* path = file;
+  while (*path != '\0' && *path != '/')
+    ++path;
+  const int root = kernel::Open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (root < 0) {
+    refusal->Because(kLayer, path, root);
+    return -1;
+  }
+  struct statfs status {};
+  const long result = kernel::StatFs(root, &status);
+  if (result == 0 && status.f_type == OVERLAYFS_SUPER_MAGIC) return root;
+  kernel::Close(root);
+  refusal->Because(kLayer, "it is not what its path leads to");
+  return -1;
+}
+
+}  // namespace
+
+bool Overlay::Open(const char* file, int* descriptor, Refusal* refusal) {
+  *descriptor = OpenNamed(file, refusal);
+  return *descriptor >= 0;
+}
+
+bool Overlay::AddLower(const char* file, Refusal* refusal) {
+  if (lower_count_ == kMostLowers) return refusal->Because(kLayer, "too many layers");
+  return Open(file, &lowers_[lower_count_++], refusal);
+}
+
+bool Overlay::SetUpper(const char* file, Refusal* refusal) {
+  return Open(file, &upper_, refusal);
+}
+
+bool Overlay::SetWork(const char* file, Refusal* refusal) {
+  return Open(file, &work_, refusal);
+}
+
+bool Overlay::AddOptions(Refusal* refusal) {
+  if (lower_count_ == 0 || upper_ < 0 || work_ < 0) {
+    return refusal->Because(kLayer, "the order names not all of its directories", -EINVAL);
+  }
+  options_.Add("userxattr,index=on,lowerdir=");
+  for (int at = 0; at < lower_count_; ++at) {
+    if (at > 0) options_.Add(":");
+    options_.Add(PathOf(lowers_[at]).c_str());
+  }
+  options_.Add(",upperdir=").Add(PathOf(upper_).c_str());
+  options_.Add(",workdir=").Add(PathOf(work_).c_str());
+  return !options_.cut() || refusal->Because(kLayer, "too many layers");
+}
+
+int Overlay::MountOn(const char* file, Refusal* refusal) {
+  if (!AddOptions(refusal)) return -1;
+  const int place = OpenNamed(file, refusal);
+  if (place < 0) return -1;
+  unsigned long flags = MS_NOSUID | MS_NODEV;
+  if (ForbidsPrograms(place)) flags |= MS_NOEXEC;
+  const long result =
+      kernel::Mount("overlay", PathOf(place).c_str(), "overlay", flags, options_.c_str());
+  kernel::Close(place);
+  if (result != 0) {
+    refusal->Because(kLayer, "mount", result);
+    return -1;
+  }
+  return OpenMounted(file, refusal);
+}
+
+}  // namespace native_runner
