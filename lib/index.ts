@@ -68,6 +68,11 @@ export type {
   SessionOptions,
   SessionShare,
 } from "../types/session.js";
+export type {
+  Transaction,
+  TransactionBackend,
+  TransactionOptions,
+} from "../types/transaction.js";
 export { buildBubblewrapArgv } from "./argv.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
 export {

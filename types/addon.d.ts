@@ -179,6 +179,19 @@ export interface SessionHandle extends RunnerHandle {
   open(): { opened: Promise<string[]>; ended: Promise<string> };
 }
 
+/** A transaction of a workspace, still to be opened. Its calls work on other threads. */
+export interface TransactionHandle {
+  /** Once. Both are absolute paths; `directory` is the one that transactions lie in. */
+  open(options: { workspace: string; directory: string }): Promise<OpenedTransaction>;
+  /** Keeps it on disk. Nothing for one that is not open. */
+  close(): Promise<void>;
+  /** Removes it. What runs in it must have ended. */
+  discard(): Promise<void>;
+}
+
+/** What is known of a transaction once it is open. */
+export type OpenedTransaction = { id: string; backend: "overlay" };
+
 /** Options of a process sandbox that were checked. */
 export interface ProcessSandboxHandle {
   /** The wrapped command line. Throws on misuse. */
@@ -235,7 +248,11 @@ export interface NativeAddon {
   configure(options: { launcherPath: string; makeResult: MakeResult }): void;
   buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand;
   BubblewrapProcessSandbox: new (options: BubblewrapProcessSandboxOptions) => ProcessSandboxHandle;
-  BubblewrapNativeRunner: new (options: BubblewrapNativeRunnerOptions) => RunnerHandle;
+  /** With a transaction that is open, all of its runs are in that. */
+  BubblewrapNativeRunner: new (
+    options: BubblewrapNativeRunnerOptions,
+    transaction?: TransactionHandle,
+  ) => RunnerHandle;
   ProjectRunner: new (options: ProjectRunnerOptions) => RunnerHandle;
   LandlockNativeRunner: new (options: LandlockNativeRunnerOptions) => RunnerHandle;
   FirejailNativeRunner: new (options: FirejailNativeRunnerOptions) => RunnerHandle;
@@ -243,7 +260,9 @@ export interface NativeAddon {
   BubblewrapSession: new (
     options: BubblewrapNativeRunnerOptions,
     session: SessionOptions,
+    transaction?: TransactionHandle,
   ) => SessionHandle;
+  Transaction: new () => TransactionHandle;
   LandlockSession: new (
     options: LandlockNativeRunnerOptions,
     session: SessionOptions,

@@ -14,6 +14,7 @@ import type {
   ProcessSandboxHandle,
   RunnerHandle,
   SessionHandle,
+  TransactionHandle,
 } from "../../types/addon.js";
 import type { ProcessSandboxCommand } from "../../types/process-sandbox.js";
 import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
@@ -83,6 +84,7 @@ export class FakeAddon {
   closed = 0;
   readonly poolState = { standing: 2, taken: 5, missed: 1, discarded: 3 };
   warmFailure: Error | undefined;
+  openFailure: Error | undefined;
   sessionLayers = ["seccomp", "command-separation", "session"];
   /** Ends the session that was opened last. */
   endSession: (reason: string) => void = () => {};
@@ -190,6 +192,19 @@ export class FakeAddon {
         return super.close();
       }
     }
+    class Transaction implements TransactionHandle {
+      async open(options: object) {
+        fake.told.push(["open", options]);
+        if (fake.openFailure) throw fake.openFailure;
+        return { id: "0123456789ab", backend: "overlay" } as const;
+      }
+      async close() {
+        fake.told.push(["close"]);
+      }
+      async discard() {
+        fake.told.push(["discard"]);
+      }
+    }
     return {
       configure: ({ launcherPath }) => void fake.configured.push(launcherPath),
       buildBubblewrapArgv: ({ bwrapPath, commandArgv }) => {
@@ -218,6 +233,7 @@ export class FakeAddon {
       LocalNativeRunner: Handle,
       BubblewrapSession: Session,
       LandlockSession: Session,
+      Transaction,
       landlockAbi: () => 7,
       findProgram: (name) => `/usr/bin/${name}`,
     };

@@ -6,9 +6,11 @@ import type {
   NativeMount,
   PoolState,
 } from "../../types/public.js";
+import type { Transaction, TransactionOptions } from "../../types/transaction.js";
 import { copyOptions } from "./options.js";
 import { SessionRunner } from "./session-runner.js";
 import { Supervised } from "./supervised.js";
+import { Transactions } from "./transactions/transactions.js";
 
 /** What a runner mounts read-only when it is not told; the addon's DefaultRoBinds. */
 export const kDefaultRoBinds: readonly string[] = Object.freeze([
@@ -65,6 +67,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly prewarmIdleMs: number;
 
   readonly #supervised: Supervised;
+  readonly #transactions: Transactions;
 
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: BubblewrapNativeRunnerOptions) {
@@ -76,6 +79,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
       (addon, session) => new addon.BubblewrapSession(own, session),
     );
     this.#supervised = supervised;
+    this.#transactions = new Transactions(own);
     this.shadowDir = own.shadowDir;
     const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, mounts = kNone } = own;
     const { network = "deny" } = own;
@@ -111,5 +115,27 @@ export class BubblewrapNativeRunner extends SessionRunner {
   /** The standing sandboxes, and how many runs they have served. */
   pool(): PoolState {
     return this.#supervised.pool();
+  }
+
+  /**
+   * Opens a transaction: a runner with this one's options, whose commands work on the workspace while
+   * what they change is kept apart from it. Each has its own changes; any number may be open.
+   *
+   * @throws (rejects) TypeError on a wrong option, and for a `directory` in the workspace;
+   * {@link SandboxError} ERR_SANDBOX_UNAVAILABLE, with the reason, where no overlay can be had,
+   * ERR_SANDBOX_SETUP where `directory` can't be used, ERR_SANDBOX_CLOSED after `close`.
+   */
+  async openTransaction(options: TransactionOptions = {}): Promise<Transaction> {
+    return this.#transactions.open(options);
+  }
+
+  /**
+   * Aborts the runs that are under way, ends sessions and standing sandboxes, closes transactions, which
+   * stay on disk, and resolves when all their processes are known to be gone. Later runs reject with
+   * ERR_SANDBOX_CLOSED. Not a must: a runner that is no longer referenced, or whose process ends, leaves
+   * no process behind either.
+   */
+  override async close(): Promise<void> {
+    await Promise.all([super.close(), this.#transactions.close()]);
   }
 }

@@ -47,8 +47,12 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   readonly meter: RunMeter;
   readonly #isSession: boolean;
 
+  /** What it is to its user, in messages. */
+  readonly #name: string;
+
   /** @throws what the addon throws for a wrong option; a missing addon is kept for the first use. */
-  constructor(make: (addon: NativeAddon) => Handle, meter?: RunMeter) {
+  constructor(make: (addon: NativeAddon) => Handle, meter?: RunMeter, name = "runner") {
+    this.#name = name;
     this.meter = meter ?? new RunMeter();
     this.#isSession = meter !== undefined;
     const loaded = loadOrFailure();
@@ -178,7 +182,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   /** The native handle. @throws where there is none, or it was closed. */
   get handle(): Handle {
     if (this.#closed) {
-      throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
+      throw new SandboxError(`the ${this.#name} was closed`, { code: "ERR_SANDBOX_CLOSED" });
     }
     if ("failure" in this.#state) throw this.#state.failure;
     return this.#state.handle;

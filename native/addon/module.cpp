@@ -5,6 +5,7 @@
 #include "addon/files/files_object.h"
 #include "addon/runners/process_sandbox.h"
 #include "addon/runners/runner_object.h"
+#include "addon/transactions/transaction_object.h"
 #include "addon/values/value_builder.h"
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "supervise/host/program.h"
@@ -67,6 +68,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
   DefineProcessSandbox(env, exports);
   DefineWorkspaceFiles(env, exports);
+  DefineTransaction(env, exports, state);
   DefineRunners(env, exports, state);
   return exports;
 }

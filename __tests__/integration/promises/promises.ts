@@ -20,7 +20,7 @@ import { type Heading, type Promised, testRows } from "./promise.js";
 import { readRows } from "./reads.js";
 import { makeScene, type Scene } from "./scene.js";
 import { type Services, startServices } from "./services.js";
-import { describeSurvival } from "./survival.js";
+import { describeSurvival, type Exists, existsOnHost } from "./survival.js";
 import { writeRows } from "./writes.js";
 
 /** Set once, before tests read it. */
@@ -59,6 +59,7 @@ export function describePromises(
   describeIt: (name: string, body: () => void) => void = (_, body) =>
     describeRuntime(runtime, body),
   besides: readonly string[] = [],
+  exists: Exists = existsOnHost,
 ): void {
   describeIt(runtime, () => {
     const scene = new Later<Scene>();
@@ -84,7 +85,7 @@ export function describePromises(
     for (const [title, heading, rows] of table) {
       describe(title, () => testRows(heading, rows, trial));
     }
-    describeSurvival(scene.get, makeRunner);
+    describeSurvival(scene.get, makeRunner, exists);
 
     test("is told of every promise", () => {
       const rows = table.flatMap(([, , each]) => each.map(({ promise }) => promise));

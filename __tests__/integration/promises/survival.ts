@@ -49,7 +49,16 @@ const kEnds: Record<string, End> = {
   },
 };
 
-export function describeSurvival(scene: () => Scene, makeRunner: MakeRunner): void {
+/** Whether the host sees that a command has made a file in the workspace. */
+export type Exists = (workspace: string, path: string) => boolean;
+
+export const existsOnHost: Exists = (workspace, path) => existsSync(join(workspace, path));
+
+export function describeSurvival(
+  scene: () => Scene,
+  makeRunner: MakeRunner,
+  exists: Exists = existsOnHost,
+): void {
   describe("5: nothing survives", () => {
     const places = Object.entries(kHidingPlaces);
     const cases = Object.entries(kEnds).flatMap(([end, how]) =>
@@ -58,15 +67,15 @@ export function describeSurvival(scene: () => Scene, makeRunner: MakeRunner): vo
     test.concurrent.for(cases)("$place after $end", async ({ start, how }) => {
       const { workspace } = scene();
       const directory = mkdtempSync(join(workspace, "case-"));
-      const up = join(directory, "up");
+      const isUp = () => exists(workspace, join(basename(directory), "up"));
       const mark = newMark();
-      const input = how.input(() => eventually("it is up", () => existsSync(up)));
+      const input = how.input(() => eventually("it is up", isUp));
       const running = run(makeRunner({ shadowDir: workspace }), `${start}\n${how.script}`, {
         ...input,
         cwd: basename(directory),
         env: { [kMarker]: mark },
       });
-      await eventually("it is up", () => existsSync(up));
+      await eventually("it is up", isUp);
       const seen = await running;
       const left = marked(mark);
       expect(seen.kind ?? how.kind).toBe(how.kind);

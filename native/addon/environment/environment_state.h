@@ -39,6 +39,9 @@ class EnvironmentState {
     runs_.set_make_result(make_result);
   }
 
+  // The executable, for what starts it without a supervisor; empty before Configure.
+  const std::string& launcher_path() const { return launcher_path_; }
+
   // Where a runner's runs wait for their turn.
   struct Lane {
     std::uint64_t number = 0;  // the one of all runners that have none of their own

@@ -10,6 +10,7 @@
 #include "addon/convert/options/session_options.h"
 #include "addon/runners/runner_core.h"
 #include "addon/runners/session_core.h"
+#include "addon/transactions/transaction_object.h"
 #include "policy/policy_text.h"
 #include "supervise/runtimes/bubblewrap_runtime.h"
 #include "supervise/runtimes/firejail_runtime.h"
@@ -28,6 +29,18 @@ EnvironmentState* StateOf(const Napi::CallbackInfo& info) {
   return static_cast<EnvironmentState*>(info.Data());
 }
 
+// What runs the commands of a policy. `transaction`: the argument that may be one.
+template <typename RuntimeKind, typename Policy>
+std::shared_ptr<const RuntimeKind> MakeRuntime(Reader& reader, const Napi::Value& transaction,
+                                               Policy policy) {
+  if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) {
+    if (const auto opened = ReadTransaction(reader, transaction)) {
+      return std::make_shared<const RuntimeKind>(std::move(policy), opened->workspace());
+    }
+  }
+  return std::make_shared<const RuntimeKind>(std::move(policy));
+}
+
 // Reads the options, and ties the runtime's own policy to the core.
 template <typename RuntimeKind, auto kRead>
 std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd_label,
@@ -44,9 +57,10 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   });
   if (reader.failed()) return nullptr;
   made.policy_text = PolicyText(policy);
-  auto runtime = std::make_shared<const RuntimeKind>(std::move(policy));
+  const auto runtime = MakeRuntime<RuntimeKind>(reader, info[1], std::move(policy));
+  if (reader.failed()) return nullptr;
   made.rules = {&runtime->policy().environment, nullptr, cwd_label, in_workspace};
-  made.runtime = std::move(runtime);
+  made.runtime = runtime;
   return std::make_unique<RunnerCore>(StateOf(info), std::move(made));
 }
 
@@ -72,7 +86,8 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   }
   if (reader.failed()) return nullptr;
   made.policy_text = PolicyText(policy);
-  const auto inner = std::make_shared<const RuntimeKind>(std::move(policy));
+  const auto inner = MakeRuntime<RuntimeKind>(reader, info[2], std::move(policy));
+  if (reader.failed()) return nullptr;
   made.rules = {&inner->policy().environment, nullptr, "NativeRunner.exec", in_workspace};
   return std::make_unique<SessionCore>(
       StateOf(info), std::make_shared<const SessionRuntime>(inner, rule), std::move(made));

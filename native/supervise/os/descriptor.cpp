@@ -80,6 +80,12 @@ Result<Descriptor> OpenPath(const char* path, int flags) {
   return Descriptor(fd);
 }
 
+Result<Descriptor> DuplicateOf(int descriptor) {
+  const int fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) return SystemError("fcntl(F_DUPFD_CLOEXEC)", errno);
+  return Descriptor(fd);
+}
+
 Result<Descriptor> MemoryFile(const char* name, const void* data, std::size_t size, bool seal) {
   auto file = NewMemoryFile(name, seal);
   if (!file) return file;

@@ -36,6 +36,7 @@ Error SystemError(const char* call, int error);
 
 Result<PipeEnds> MakePipe();  // pipe2(2), plain pipes: splice(2) works on both ends
 Result<Descriptor> OpenPath(const char* path, int flags);
+Result<Descriptor> DuplicateOf(int descriptor);
 
 // A memory file that holds `size` bytes; with `seal` it can't be changed any more by anyone, root
 // included, and may be executed (memfd_create(2), F_ADD_SEALS).

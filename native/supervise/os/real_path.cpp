@@ -1,12 +1,16 @@
 #include "supervise/os/real_path.h"
 
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "policy/text/path.h"
+#include "supervise/os/descriptor.h"
 
 namespace native_runner {
 
@@ -30,6 +34,14 @@ std::string RealPathAsFar(const std::string& path) {
     real = RealPath(there);
   }
   return NormalPath(real + rest);
+}
+
+Result<std::string> PathOf(int descriptor) {
+  std::array<char, PATH_MAX> path{};
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  const ssize_t size = readlink(link.c_str(), path.data(), path.size());
+  if (size <= 0) return SystemError(("readlink " + link).c_str(), errno);
+  return std::string(path.data(), static_cast<std::size_t>(size));
 }
 
 }  // namespace native_runner

@@ -3,10 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <cstring>
+#include <utility>
+
+#include "supervise/os/real_path.h"
 
 namespace native_runner {
 
@@ -19,11 +20,9 @@ Result<Workspace> OpenWorkspace(const std::string& shadow_dir) {
                  "create the directory before calling exec"};
   }
   Workspace workspace{Descriptor(fd), {}};
-  std::array<char, PATH_MAX> path{};
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
-  const ssize_t size = readlink(link.c_str(), path.data(), path.size());
-  if (size <= 0) return SystemError(("readlink " + link).c_str(), errno);
-  workspace.path.assign(path.data(), static_cast<std::size_t>(size));
+  auto path = PathOf(fd);
+  if (!path) return path.error();
+  workspace.path = std::move(*path);
   return workspace;
 }
 

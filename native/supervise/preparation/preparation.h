@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <variant>
@@ -16,10 +17,11 @@ namespace native_runner {
 
 // A sandbox that is to be spawned, or one that was made ahead and is like it.
 struct SpawnPlan {
-  SpawnOptions spawn;                 // stdio and the control socket are added by who spawns
-  std::string options;                // what Runtime::AttachOptions turns into a descriptor
-  Gate gate;                          // not valid: nothing is held back
-  std::string workspace;              // as the command sees it
+  SpawnOptions spawn;            // stdio and the control socket are added by who spawns
+  std::vector<std::byte> entry;  // the order by which a launcher enters namespaces first; or none
+  std::string options;           // what Runtime::AttachOptions turns into a descriptor
+  Gate gate;                     // not valid: nothing is held back
+  std::string workspace;         // as the command sees it
   std::shared_ptr<const void> holds;  // lives until the end of the sandbox is proved
   bool shows_proc = false;            // the launcher sees its own processes and mounts
   bool own_pid_namespace = false;     // the end of its init is the end of all its processes

@@ -25,6 +25,7 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
                                 .own_init = plan_.own_pid_namespace,
                                 .cgroup = std::move(cgroup),
                                 .gate = std::move(plan_.gate),
+                                .entry = std::move(plan_.entry),
                                 .holds = std::move(plan_.holds),
                                 .mounted = std::move(plan_.mounted),
                                 .host_mounts = &shared_.mount_table});

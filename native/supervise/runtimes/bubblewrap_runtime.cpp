@@ -12,6 +12,7 @@
 #include "supervise/project/mount_points.h"
 #include "supervise/runtimes/landlock_rules.h"
 #include "supervise/runtimes/landlock_runtime.h"
+#include "supervise/transaction/entry.h"
 
 namespace native_runner {
 namespace {
@@ -25,6 +26,22 @@ void UndoLayers(const std::vector<std::string>& extra_args, Preparation* prepara
     if (arg.undone.Has(Layer::kNoCapabilities)) preparation->order.flags &= ~kOrderNoCapabilities;
     layers.AddOpened(arg.text);
   }
+}
+
+// The overlay of a transaction in place of the workspace that it was opened for.
+std::optional<Error> TakeOverlay(const KeptWorkspace& kept, const Program& program,
+                                 Workspace* workspace) {
+  if (!program.features.bind_fd) {
+    Error error = LacksOption(program.path, "--bind-fd");
+    error.message += ", which a transaction needs";
+    return error;
+  }
+  if (auto error = CheckUnmoved(kept, workspace->directory.get())) return error;
+  auto root = DuplicateOf(kept.root.get());
+  if (!root) return root.error();
+  workspace->directory = std::move(*root);
+  workspace->path = kept.path;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -83,6 +100,12 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (!relative) return relative.error();
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
+  std::shared_ptr<const KeptWorkspace> kept;
+  if (transaction_) {
+    kept = transaction_->lock();
+    if (!kept) return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
+    if (auto error = TakeOverlay(*kept, program, &*workspace)) return *error;
+  }
   auto facts = shared.host.Look(policy_, program.features);
   if (!facts) return facts.error();
   auto mounts = OpenHostMounts(policy_.mounts);
@@ -122,6 +145,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   layers.Add(Layer::kNoNewPrivs);
   layers.Add(Layer::kSeccomp);
   layers.Add(strict ? Layer::kTreeKillPidNamespace : Layer::kTreeKillSubreaper);
+  if (kept) layers.Add(Layer::kTransactionOverlay);
   layers.Add(limit_layers);
   if (request.limits.memory_bytes && !(strict && size_tmp)) {
     layers.Add(Layer::kTmpWithoutSize);
@@ -153,6 +177,9 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (auto error =
           OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &plan))
     return *error;
+  if (kept) {
+    if (auto error = EnterKept(kept, program, shared.launcher.get(), &plan)) return *error;
+  }
   return preparation;
 }
 

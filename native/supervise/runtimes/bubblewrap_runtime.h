@@ -10,6 +10,7 @@
 #include "policy/options/policy.h"
 #include "supervise/preparation/runtime.h"
 #include "supervise/runtimes/bubblewrap_spawn.h"
+#include "supervise/transaction/kept_workspace.h"
 
 namespace native_runner {
 
@@ -18,6 +19,10 @@ namespace native_runner {
 class BubblewrapRuntime : public Runtime {
  public:
   explicit BubblewrapRuntime(BubblewrapPolicy policy) : policy_(std::move(policy)) {}
+  // Every run is in a transaction, whose overlay over the workspace this is; once that has expired,
+  // there are no runs any more.
+  BubblewrapRuntime(BubblewrapPolicy policy, std::weak_ptr<const KeptWorkspace> transaction)
+      : policy_(std::move(policy)), transaction_(std::move(transaction)) {}
 
   RunRecord Unprepared(const ExecRequest& request) const override;
   void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override;
@@ -46,6 +51,7 @@ class BubblewrapRuntime : public Runtime {
   const Drawing& Draw(HostFacts facts, const std::string& workspace, std::uint64_t tmp_bytes) const;
 
   BubblewrapPolicy policy_;
+  std::optional<std::weak_ptr<const KeptWorkspace>> transaction_;
   mutable std::optional<Drawing> drawing_;  // supervisor thread
 };
 

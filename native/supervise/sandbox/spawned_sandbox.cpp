@@ -40,6 +40,11 @@ SpawnedSandbox::SpawnedSandbox(Child child, Control control, Options options)
 Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
   auto channels = Channels::Open();
   if (!channels) return channels.error();
+  // Before all that is for the launcher inside: the child reads it, and leaves the rest.
+  if (!options.entry.empty() &&
+      channels->control.SendOrder(options.entry) != Control::Sent::kSent) {
+    return SystemError("sendmsg", errno);
+  }
   SpawnOptions& spawn = options.spawn;
   spawn.Give(std::move(channels->out.write), STDOUT_FILENO);
   spawn.Give(std::move(channels->err.write), STDERR_FILENO);

@@ -7,6 +7,7 @@ import {
   LandlockNativeRunner,
   LocalNativeRunner,
 } from "../package.js";
+import { stateDirectory } from "../transactions.js";
 import { type EntryPoint, type Host, inside } from "./entry-point.js";
 
 export function runnerPoints({ shadowDir }: Host): EntryPoint[] {
@@ -82,6 +83,7 @@ export function filePoints({ shadowDir }: Host): EntryPoint[] {
 
 export function runPoints({ shadowDir }: Host): EntryPoint[] {
   const runner = new BubblewrapNativeRunner({ shadowDir });
+  const directory = stateDirectory();
   const local = new LocalNativeRunner({ shadowDir });
   const exec: EntryPoint = {
     title: "exec",
@@ -128,6 +130,13 @@ export function runPoints({ shadowDir }: Host): EntryPoint[] {
       (given) => ({ argv: ["true"], pty: given }),
     ),
     openSession,
+    {
+      ...openSession,
+      title: "openTransaction",
+      right: { directory },
+      misspelled: ["dirctory", "directory"],
+      call: (options) => runner.openTransaction(options).then((opened) => opened.discard()),
+    },
     {
       title: "session.exec",
       place: "input",

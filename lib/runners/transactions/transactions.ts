@@ -1,0 +1,64 @@
+/** The transactions of one runner, which are closed with it. */
+
+import type { BubblewrapNativeRunnerOptions } from "../../../types/public.js";
+import type { Transaction, TransactionOptions } from "../../../types/transaction.js";
+import { fromNative, invalidType, invalidValue, SandboxError } from "../../errors.js";
+import { expectFields, type FieldsOf } from "../../fields.js";
+import { loadAddon } from "../../native.js";
+import { defaultStateDirectory } from "./state-directory.js";
+import { WorkspaceTransaction } from "./transaction.js";
+
+const kOptions: FieldsOf<TransactionOptions> = { directory: true, backend: true };
+const kBackends: readonly unknown[] = ["auto", "overlay"];
+
+/** Each option read once. @throws TypeError for one that can't be used. */
+function directoryOf(options: TransactionOptions): string {
+  expectFields(options, "options", kOptions);
+  const { directory, backend = "auto" } = options;
+  if (!kBackends.includes(backend)) {
+    throw invalidValue(`Expected \`backend\` to be "auto" or "overlay", got ${String(backend)}`);
+  }
+  if (directory !== undefined && typeof directory !== "string") {
+    throw invalidType("directory", "a string", directory);
+  }
+  return directory ?? defaultStateDirectory();
+}
+
+export class Transactions {
+  readonly #runner: BubblewrapNativeRunnerOptions;
+  readonly #open = new Set<WeakRef<WorkspaceTransaction>>();
+  #isClosed = false;
+
+  /** @param runner the runner's own copy of its options. */
+  constructor(runner: BubblewrapNativeRunnerOptions) {
+    this.#runner = runner;
+  }
+
+  /** See `BubblewrapNativeRunner.openTransaction`. */
+  async open(options: TransactionOptions = {}): Promise<Transaction> {
+    const directory = directoryOf(options);
+    this.#expectOpen();
+    try {
+      const handle = new (loadAddon().Transaction)();
+      const { id, backend } = await handle.open({ workspace: this.#runner.shadowDir, directory });
+      const transaction = new WorkspaceTransaction(handle, this.#runner, id, backend);
+      if (this.#isClosed) await transaction.discard(); // it came up while the runner was being closed
+      this.#expectOpen();
+      this.#open.add(new WeakRef(transaction));
+      return transaction;
+    } catch (error) {
+      throw fromNative(error);
+    }
+  }
+
+  /** Closes all of them; no other is opened any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.allSettled([...this.#open].map((open) => open.deref()?.close()));
+  }
+
+  #expectOpen(): void {
+    if (!this.#isClosed) return;
+    throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
+  }
+}

@@ -1,0 +1,67 @@
+#include "addon/environment/background_work.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "addon/values/js_error.h"
+
+namespace native_runner {
+namespace {
+
+struct Background {
+  std::function<Result<MakeValue>()> work;
+  std::optional<Result<MakeValue>> done;
+  napi_deferred deferred = nullptr;
+  napi_async_work handle = nullptr;
+};
+
+void Execute(napi_env /*env*/, void* data) {
+  auto* background = static_cast<Background*>(data);
+  background->done.emplace(background->work());
+}
+
+void Settle(napi_env env, const Background& background) {
+  if (!background.done) return;  // the environment went away before it began
+  const Result<MakeValue>& done = *background.done;
+  if (!done) {
+    napi_reject_deferred(env, background.deferred, MakeJsError(env, done.error()));
+    return;
+  }
+  ValueBuilder builder(env);
+  napi_value value = done.value()(builder);
+  if (builder.ok()) napi_resolve_deferred(env, background.deferred, value);
+}
+
+void Complete(napi_env env, napi_status /*status*/, void* data) {
+  const std::unique_ptr<Background> background(static_cast<Background*>(data));
+  napi_handle_scope scope = nullptr;
+  if (napi_open_handle_scope(env, &scope) == napi_ok) {
+    Settle(env, *background);
+    napi_close_handle_scope(env, scope);
+  }
+  napi_delete_async_work(env, background->handle);
+}
+
+}  // namespace
+
+napi_value DoInBackground(napi_env env, std::function<Result<MakeValue>()> work) {
+  auto background = std::make_unique<Background>();
+  background->work = std::move(work);
+  napi_value promise = nullptr;
+  napi_value name = nullptr;
+  const bool is_begun =
+      napi_create_string_utf8(env, "native-runner", NAPI_AUTO_LENGTH, &name) == napi_ok &&
+      napi_create_promise(env, &background->deferred, &promise) == napi_ok &&
+      napi_create_async_work(env, nullptr, name, Execute, Complete, background.get(),
+                             &background->handle) == napi_ok &&
+      napi_queue_async_work(env, background->handle) == napi_ok;
+  if (!is_begun) {
+    ThrowJsError(env, {ErrorCode::kClosed, "the Node environment is shutting down", ""});
+    return nullptr;
+  }
+  static_cast<void>(background.release());  // Complete has it
+  return promise;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,111 @@
+#include "addon/transactions/transaction_object.h"
+
+#include <utility>
+
+#include "addon/convert/fields.h"
+#include "addon/environment/background_work.h"
+#include "addon/values/js_error.h"
+
+namespace native_runner {
+namespace {
+
+constexpr napi_type_tag kTransactionTag = {0x6f70656e61676e74, 0x7472616e73616374};
+
+// Where the transaction is put once it is open; shared with the work that opens it.
+struct Place {
+  std::shared_ptr<Transaction> transaction;
+};
+
+Result<MakeValue> Nothing() {
+  return MakeValue([](ValueBuilder& builder) { return builder.Undefined(); });
+}
+
+// JavaScript thread. What is done with the transaction is done on others.
+class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
+ public:
+  explicit TransactionObject(const Napi::CallbackInfo& info)
+      : Napi::ObjectWrap<TransactionObject>(info),
+        state_(static_cast<EnvironmentState*>(info.Data())) {
+    static_cast<void>(napi_type_tag_object(info.Env(), info.This(), &kTransactionTag));
+  }
+
+  static Napi::Function Define(Napi::Env env, EnvironmentState* state) {
+    return DefineClass(env, "Transaction",
+                       {InstanceMethod<&TransactionObject::Open>("open"),
+                        InstanceMethod<&TransactionObject::Close>("close"),
+                        InstanceMethod<&TransactionObject::Discard>("discard")},
+                       state);
+  }
+
+  std::shared_ptr<Transaction> transaction() const { return place_->transaction; }
+
+ private:
+  // Once: { id, backend }.
+  Napi::Value Open(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    Transaction::Options options;
+    options.launcher = state_->launcher_path();
+    Fields::Of(reader, info[0], {"options", ""}, [&options](Fields& fields) {
+      options.workspace = fields.RequiredString("workspace");
+      options.directory = fields.RequiredString("directory");
+    });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info, [place = place_, options = std::move(options)]() -> Result<MakeValue> {
+      auto opened = Transaction::Open(options);
+      if (!opened) return opened.error();
+      return MakeValue([place, opened = std::move(*opened)](ValueBuilder& builder) {
+        place->transaction = opened;
+        napi_value told = builder.Object();
+        builder.Set(told, "id", builder.String(opened->id()));
+        builder.Set(told, "backend", builder.String("overlay"));
+        return told;
+      });
+    });
+  }
+
+  Napi::Value Close(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (transaction) transaction->Close();
+      return Nothing();
+    });
+  }
+
+  Napi::Value Discard(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (transaction) {
+        if (auto error = transaction->Discard()) return *error;
+      }
+      return Nothing();
+    });
+  }
+
+  static Napi::Value Promise(const Napi::CallbackInfo& info,
+                             std::function<Result<MakeValue>()> work) {
+    napi_value promise = DoInBackground(info.Env(), std::move(work));
+    return promise == nullptr ? info.Env().Undefined() : Napi::Value(info.Env(), promise);
+  }
+
+  EnvironmentState* state_;
+  std::shared_ptr<Place> place_ = std::make_shared<Place>();
+};
+
+}  // namespace
+
+void DefineTransaction(Napi::Env env, Napi::Object exports, EnvironmentState* state) {
+  exports.Set("Transaction", TransactionObject::Define(env, state));
+}
+
+std::shared_ptr<Transaction> ReadTransaction(Reader& reader, const Napi::Value& value) {
+  if (value.IsUndefined()) return nullptr;
+  bool is_one = false;
+  if (value.IsObject() &&
+      napi_check_object_type_tag(reader.env(), value, &kTransactionTag, &is_one) == napi_ok &&
+      is_one) {
+    const auto* object = TransactionObject::Unwrap(value.As<Napi::Object>());
+    if (auto transaction = object->transaction()) return transaction;
+  }
+  reader.Fail({ErrorCode::kInvalidType, "Expected a transaction that is open", ""});
+  return nullptr;
+}
+
+}  // namespace native_runner

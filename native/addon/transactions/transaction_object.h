@@ -1,0 +1,20 @@
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+
+#include "addon/convert/reader.h"
+#include "addon/environment/environment_state.h"
+#include "supervise/transaction/transaction.h"
+
+namespace native_runner {
+
+// Defines the class of types/addon.d.ts that makes a TransactionHandle on `exports`.
+void DefineTransaction(Napi::Env env, Napi::Object exports, EnvironmentState* state);
+
+// The transaction of such an object, which must be open; none of `undefined`. Anything else is a
+// fault of the reader's.
+std::shared_ptr<Transaction> ReadTransaction(Reader& reader, const Napi::Value& value);
+
+}  // namespace native_runner

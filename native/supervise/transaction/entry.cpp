@@ -1,0 +1,70 @@
+#include "supervise/transaction/entry.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/report.h"
+#include "protocol/step.h"
+
+namespace native_runner {
+namespace {
+
+// What a plan holds already, and what it runs in.
+using Held = std::pair<std::shared_ptr<const void>, std::shared_ptr<const KeptWorkspace>>;
+
+// The first of the numbers that the plan gives nothing to, and nothing after it.
+int FreeNumber(const SpawnOptions& spawn) {
+  int number = kControlDescriptor + 1;
+  for (const Inherited& inherited : spawn.inherited)
+    number = std::max(number, inherited.number + 1);
+  return number;
+}
+
+std::string Step(char kind, int number) {
+  return kind + std::to_string(number);
+}
+
+}  // namespace
+
+std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
+                               const Program& program, int launcher, SpawnPlan* plan) {
+  SpawnOptions& spawn = plan->spawn;
+  int number = FreeNumber(spawn);
+  const int image = number++;
+  if (program.image.valid()) {
+    spawn.inherited.push_back({program.image.get(), image});
+  } else {
+    auto opened = OpenPath(program.path.c_str(), O_PATH);
+    if (!opened) return opened.error();
+    spawn.Give(std::move(*opened), image);
+  }
+  std::vector<std::string> steps;
+  for (const Descriptor* joined : {&kept->user_namespace, &kept->mount_namespace}) {
+    if (!joined->valid()) continue;
+    spawn.inherited.push_back({joined->get(), number});
+    steps.push_back(Step(kStepJoin, number++));
+  }
+  spawn.inherited.push_back({kept->root.get(), number});
+  steps.push_back(Step(kStepShown, number) + ":" + kept->path);
+  steps.push_back(Step(kStepExecute, image));
+  plan->entry = EncodeOrder({.flags = kOrderNamespaces}, "", spawn.argv, {}, steps);
+  spawn.path = "/proc/self/fd/" + std::to_string(launcher);
+  spawn.argv = {"native-runner-launcher", kNamespacesRole};
+  plan->holds = std::make_shared<const Held>(std::move(plan->holds), kept);
+  return std::nullopt;
+}
+
+std::optional<Error> CheckUnmoved(const KeptWorkspace& kept, int directory) {
+  const auto now = IdentityOf(directory);
+  if (!now) return now.error();
+  if (now.value() == kept.below) return std::nullopt;
+  return Error{ErrorCode::kSetup,
+               "the workspace " + kept.path + " was replaced while its transaction was open",
+               "put the directory back, or discard the transaction"};
+}
+
+}  // namespace native_runner

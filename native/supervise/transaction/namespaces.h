@@ -1,0 +1,20 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "policy/result.h"
+#include "supervise/os/descriptor.h"
+
+namespace native_runner {
+
+// Has the launcher at `path` take the steps (protocol/step.h), and waits until it has ended. Gives
+// what they made, in their order: namespaces live on by these descriptors alone. kUnavailable, with
+// the step's own words, where the kernel refuses one.
+//
+// Blocks the calling thread, for some 3 ms where nothing is in the way. Any thread.
+Result<std::vector<Descriptor>> MakeNamespaces(const std::string& path,
+                                               std::span<const std::string> steps);
+
+}  // namespace native_runner

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "policy/result.h"
+#include "policy/transaction/transaction_record.h"
+#include "supervise/os/descriptor.h"
+#include "supervise/os/workspace.h"
+#include "supervise/transaction/kept_workspace.h"
+
+namespace native_runner {
+
+// Where a transaction lies on disk, below the state directory that its user chose:
+//
+//   ID/          0700, so that nobody else reaches what is below
+//     record     see transaction_record.h; written when all the rest is there
+//     lock       held (flock(2)) while a process has the transaction open
+//     upper/     what commands have changed, as overlayfs keeps it
+//     work/      overlayfs' own
+//
+// Movable, one owner, any thread.
+class TransactionDirectory {
+ public:
+  // Makes the state directory where it is missing, and a new transaction in it. kInvalidValue when
+  // one of state directory and workspace lies in the other; kSetup when the state directory is
+  // another user's, or others may write to it.
+  static Result<TransactionDirectory> Make(const std::string& state, const Workspace& workspace);
+
+  const TransactionRecord& record() const { return record_; }
+  OverlayDirectories overlay() const { return {path_ + "/upper", path_ + "/work"}; }
+
+  // Lets another process open it.
+  void Release() { lock_.Close(); }
+
+  // For good. The overlay must be mounted nowhere. What a failure leaves is no transaction any
+  // more.
+  std::optional<Error> Remove();
+
+ private:
+  TransactionDirectory() = default;
+
+  std::optional<Error> Fill(const Workspace& workspace);
+  std::optional<Error> WriteRecord() const;
+
+  Descriptor state_;  // the state directory
+  Descriptor directory_;
+  Descriptor lock_;
+  std::string path_;
+  TransactionRecord record_;
+};
+
+}  // namespace native_runner
