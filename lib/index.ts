@@ -69,6 +69,9 @@ export type {
   SessionShare,
 } from "../types/session.js";
 export type {
+  Change,
+  ChangesOptions,
+  DiffOptions,
   Transaction,
   TransactionBackend,
   TransactionOptions,

@@ -35,6 +35,7 @@ import type {
 } from "./public.js";
 import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
+import type { Change, ChangesOptions, DiffOptions } from "./transaction.js";
 
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal">;
@@ -183,6 +184,10 @@ export interface SessionHandle extends RunnerHandle {
 export interface TransactionHandle {
   /** Once. Both are absolute paths; `directory` is the one that transactions lie in. */
   open(options: { workspace: string; directory: string }): Promise<OpenedTransaction>;
+  /** What was changed, in the order of the paths' bytes. Throws on misuse. */
+  changes(options: ChangesOptions): Promise<Change[]>;
+  /** The same as one text, for `git apply`. Throws on misuse. */
+  diff(options: DiffOptions): Promise<string>;
   /** Keeps it on disk. Nothing for one that is not open. */
   close(): Promise<void>;
   /** Removes it. What runs in it must have ended. */

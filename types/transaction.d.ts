@@ -29,6 +29,45 @@ export type TransactionOptions = {
   backend?: TransactionBackend | undefined;
 };
 
+/** What a transaction makes of one path of the workspace. */
+export type Change = {
+  /** Relative to the workspace; "." is the workspace itself. Bytes that are no UTF-8 show as U+FFFD. */
+  path: string;
+  /** Of a path whose type has changed, "modified". */
+  kind: "added" | "modified" | "deleted";
+  /** Of what is there now, or was. "other": a FIFO, a socket or a device. */
+  type: "file" | "directory" | "symlink" | "other";
+  /** Bytes, of a file or a link's target; 0 where nothing is left, and of all else. */
+  size: number;
+  /** As `size`, of what the host has; 0 where it has nothing. */
+  previousSize: number;
+  /** Type and permissions, as `fs.Stats.mode`; 0 where nothing is left. */
+  mode: number;
+  /** As `mode`, of what the host has; 0 where it has nothing. */
+  previousMode: number;
+  /** Where a symbolic link points to. */
+  target?: string;
+  /**
+   * Set where the host has changed the path too since the transaction's first command was started, or
+   * has removed or replaced a directory that the change is in.
+   */
+  conflict?: true;
+};
+
+/** Options of `changes`. */
+export type ChangesOptions = {
+  /** Relative to the workspace: these and all below them. Default: all there are. */
+  paths?: readonly string[] | undefined;
+};
+
+/** Options of `diff`. */
+export type DiffOptions = {
+  /** As in {@link ChangesOptions}. */
+  paths?: readonly string[] | undefined;
+  /** The most that the text may have, in bytes of UTF-8, an integer up to 256 MiB. Default 16 MiB. */
+  maxBytes?: number | undefined;
+};
+
 /**
  * A runner whose commands work on the project as it is, while what they change stays apart from it until
  * somebody says what becomes of it. All that it runs, at once or one after the other, sees the changes
@@ -62,6 +101,28 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
   ): Promise<SandboxedExecResult[]>;
   /** As the runner's `warm`: standing sandboxes of the transaction's own. */
   warm(): Promise<number>;
+  /**
+   * What its commands have changed so far, in the order of the paths' bytes: each file, link and
+   * directory by itself. A file whose contents, mode, owner and attributes are the host's is no change,
+   * whatever its times. Commands may go on meanwhile. Works on another thread, and reads as far as files
+   * of one size have the same contents.
+   *
+   * @throws (rejects) TypeError for a path outside of the workspace; {@link SandboxError}
+   * ERR_SANDBOX_CLOSED once it was closed, ERR_SANDBOX_SETUP where something can't be read, where a path
+   * has more than 4,095 bytes, and where there are more than a million changes.
+   */
+  changes(options?: ChangesOptions): Promise<Change[]>;
+  /**
+   * The same changes as one text in git's format: `git apply` of it, on the workspace as it was, gives
+   * the same files, links and executable bits. Files that are no UTF-8, or hold a NUL byte, are binary
+   * patches. Not in it is what git does not know: empty directories, other permissions, owners,
+   * attributes, FIFOs. Works on another thread; of two texts that differ much, it need not be the
+   * shortest.
+   *
+   * @throws (rejects) as `changes`; RangeError where there would be more than `maxBytes`;
+   * {@link SandboxError} ERR_SANDBOX_SETUP where a file can't be read, or has more than 128 MiB.
+   */
+  diff(options?: DiffOptions): Promise<string>;
   /** Ends what runs in it, and keeps what was changed on disk. No command can be run any more. */
   close(): Promise<void>;
   /**

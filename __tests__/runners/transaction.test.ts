@@ -46,7 +46,9 @@ describe("openTransaction", () => {
 
   it("says why there is none, as a SandboxError", async () => {
     fake.openFailure = nativeError("no overlay", "ERR_SANDBOX_UNAVAILABLE", "do that");
-    const failure = await make().openTransaction().catch((error: unknown) => error);
+    const failure = await make()
+      .openTransaction()
+      .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(SandboxError);
     expect(failure).toMatchObject({ code: "ERR_SANDBOX_UNAVAILABLE", fix: "do that" });
   });

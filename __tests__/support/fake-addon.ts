@@ -201,6 +201,14 @@ export class FakeAddon {
       async close() {
         fake.told.push(["close"]);
       }
+      async changes(options: object) {
+        fake.told.push(["changes", options]);
+        return [];
+      }
+      async diff(options: object) {
+        fake.told.push(["diff", options]);
+        return "";
+      }
       async discard() {
         fake.told.push(["discard"]);
       }

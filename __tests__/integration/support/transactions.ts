@@ -1,5 +1,6 @@
 /** Transactions in directories that are gone with the tests, and what the host sees of a workspace. */
 
+import { createHash } from "node:crypto";
 import {
   lstatSync,
   readdirSync,
@@ -13,6 +14,7 @@ import { join } from "node:path";
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
+  type Change,
   type Transaction,
 } from "./package.js";
 import { tempDirectory } from "./temp.js";
@@ -74,4 +76,83 @@ export function project(): string {
     writeFileSync(join(workspace, name), text);
   });
   return workspace;
+}
+
+type Entry = { status: Stats; target: string | undefined; contents: string };
+
+function contentsOf(file: string): string {
+  try {
+    return createHash("sha256").update(readFileSync(file)).digest("hex");
+  } catch {
+    return "unreadable";
+  }
+}
+
+/** Without what may not be looked at: its directory's mode tells. */
+function namesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+/** Whatever is in a tree, by path; "." is the directory itself. */
+function entriesOf(directory: string): Map<string, Entry> {
+  const entries = new Map<string, Entry>();
+  const waiting = ["."];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const full = join(directory, path);
+    const status = lstatSync(full);
+    // Not readdir's own recursion, which goes through links.
+    if (status.isDirectory()) waiting.push(...namesOf(full).map((name) => join(path ?? "", name)));
+    const target = status.isSymbolicLink() ? readlinkSync(full) : undefined;
+    const contents = status.isFile() ? contentsOf(full) : "";
+    entries.set(path, { status, target, contents });
+  }
+  return entries;
+}
+
+function typeOf(status: Stats): Change["type"] {
+  if (status.isFile()) return "file";
+  if (status.isDirectory()) return "directory";
+  return status.isSymbolicLink() ? "symlink" : "other";
+}
+
+const sizeOf = (status: Stats | undefined) =>
+  status?.isFile() || status?.isSymbolicLink() ? status.size : 0;
+
+function isSame(one: Entry, other: Entry): boolean {
+  return (
+    one.status.mode === other.status.mode &&
+    one.status.uid === other.status.uid &&
+    one.status.gid === other.status.gid &&
+    one.target === other.target &&
+    one.contents === other.contents
+  );
+}
+
+/** What makes the one tree the other, worked out by looking at all of both. */
+export function differences(before: string, after: string): Change[] {
+  const old = entriesOf(before);
+  const now = entriesOf(after);
+  const paths = [...new Set([...old.keys(), ...now.keys()])];
+  paths.sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+  return paths.flatMap((path): Change[] => {
+    const was = old.get(path);
+    const is = now.get(path);
+    if (was && is && isSame(was, is)) return [];
+    return [
+      {
+        path,
+        kind: !was ? "added" : is ? "modified" : "deleted",
+        type: typeOf((is ?? was)?.status as Stats),
+        size: sizeOf(is?.status),
+        previousSize: sizeOf(was?.status),
+        mode: is?.status.mode ?? 0,
+        previousMode: was?.status.mode ?? 0,
+        ...(is?.target !== undefined && { target: is.target }),
+      },
+    ];
+  });
 }

@@ -1,6 +1,11 @@
 import type { TransactionHandle } from "../../../types/addon.js";
 import type { BubblewrapNativeRunnerOptions } from "../../../types/public.js";
-import type { Transaction } from "../../../types/transaction.js";
+import type {
+  Change,
+  ChangesOptions,
+  DiffOptions,
+  Transaction,
+} from "../../../types/transaction.js";
 import { fromNative } from "../../errors.js";
 import { SessionRunner } from "../session-runner.js";
 import { Supervised } from "../supervised.js";
@@ -34,6 +39,22 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   async warm(): Promise<number> {
     return this.#supervised.warm();
+  }
+
+  async changes(options: ChangesOptions = {}): Promise<Change[]> {
+    try {
+      return await this.#handle.changes(options);
+    } catch (error) {
+      throw fromNative(error);
+    }
+  }
+
+  async diff(options: DiffOptions = {}): Promise<string> {
+    try {
+      return await this.#handle.diff(options);
+    } catch (error) {
+      throw fromNative(error);
+    }
   }
 
   override async close(): Promise<void> {

@@ -4,6 +4,7 @@
 
 #include "addon/convert/fields.h"
 #include "addon/environment/background_work.h"
+#include "addon/transactions/changes_value.h"
 #include "addon/values/js_error.h"
 
 namespace native_runner {
@@ -20,6 +21,19 @@ Result<MakeValue> Nothing() {
   return MakeValue([](ValueBuilder& builder) { return builder.Undefined(); });
 }
 
+Error NotOpen() {
+  return Error{ErrorCode::kClosed, "the transaction is not open", ""};
+}
+
+PathFilter ReadPaths(Fields& fields) {
+  const auto paths = fields.Strings("paths");
+  if (!paths) return PathFilter();
+  auto filter = PathFilter::Of(*paths);
+  if (filter) return std::move(*filter);
+  fields.reader().Fail(filter.error());
+  return PathFilter();
+}
+
 // JavaScript thread. What is done with the transaction is done on others.
 class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
  public:
@@ -32,6 +46,8 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
   static Napi::Function Define(Napi::Env env, EnvironmentState* state) {
     return DefineClass(env, "Transaction",
                        {InstanceMethod<&TransactionObject::Open>("open"),
+                        InstanceMethod<&TransactionObject::Changes>("changes"),
+                        InstanceMethod<&TransactionObject::Diff>("diff"),
                         InstanceMethod<&TransactionObject::Close>("close"),
                         InstanceMethod<&TransactionObject::Discard>("discard")},
                        state);
@@ -61,6 +77,49 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
         return told;
       });
     });
+  }
+
+  // An array of them, in the order of their paths' bytes.
+  Napi::Value Changes(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathFilter filter;
+    Fields::Of(reader, info[0], {"options", ""},
+               [&filter](Fields& fields) { filter = ReadPaths(fields); });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(
+        info,
+        [transaction = place_->transaction, filter = std::move(filter)]() -> Result<MakeValue> {
+          if (!transaction) return NotOpen();
+          auto changes = transaction->Changes(filter);
+          if (!changes) return changes.error();
+          return MakeValue([changes = std::move(*changes)](ValueBuilder& builder) {
+            return ChangesValue(builder, changes);
+          });
+        });
+  }
+
+  // One text.
+  Napi::Value Diff(const Napi::CallbackInfo& info) {
+    constexpr std::uint64_t kDefaultMost = std::uint64_t{16} << 20U;
+    constexpr std::uint64_t kMost = std::uint64_t{256} << 20U;  // V8 has strings of 512 MiB
+    Reader reader(info.Env());
+    PathFilter filter;
+    std::uint64_t most = kDefaultMost;
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
+      filter = ReadPaths(fields);
+      most = fields.Integer("maxBytes", 0, kMost).value_or(kDefaultMost);
+    });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info,
+                   [transaction = place_->transaction, filter = std::move(filter),
+                    most]() -> Result<MakeValue> {
+                     if (!transaction) return NotOpen();
+                     auto diff = transaction->Diff(filter, most);
+                     if (!diff) return diff.error();
+                     return MakeValue([diff = std::move(*diff)](ValueBuilder& builder) {
+                       return builder.String(diff);
+                     });
+                   });
   }
 
   Napi::Value Close(const Napi::CallbackInfo& info) {

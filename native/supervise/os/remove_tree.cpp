@@ -31,12 +31,14 @@ bool DeviceOf(int descriptor, std::uint64_t* device) {
   return true;
 }
 
-// Overlay leaves a directory that nobody may look into (work/work).
+// A command, and overlayfs itself (work/work), may leave a directory that its owner can't look
+// into, search or write to; root can do all three.
 Descriptor Enter(int parent, const char* name) {
   Descriptor opened(openat(parent, name, kDirectory));
   if (!opened.valid() && errno == EACCES && fchmodat(parent, name, kOwnerOnly, 0) == 0) {
-    opened = Descriptor(openat(parent, name, kDirectory));
+    return Descriptor(openat(parent, name, kDirectory));
   }
+  if (opened.valid() && geteuid() != 0) static_cast<void>(fchmod(opened.get(), kOwnerOnly));
   return opened;
 }
 
@@ -72,10 +74,6 @@ class Removal {
     while (const dirent* entry = readdir(stream.get())) {
       if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
       if (unlinkat(at_.get(), entry->d_name, 0) == 0) continue;
-      if (errno == EACCES && fchmod(at_.get(), kOwnerOnly) == 0 &&
-          unlinkat(at_.get(), entry->d_name, 0) == 0) {
-        continue;
-      }
       if (errno != EISDIR && errno != EPERM) {
         errno_ = errno;
         return {};

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,15 @@ int FreeNumber(const SpawnOptions& spawn) {
   for (const Inherited& inherited : spawn.inherited)
     number = std::max(number, inherited.number + 1);
   return number;
+}
+
+void NoteEntry(const KeptWorkspace& kept) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);  // which files' times are of
+  std::uint64_t never = 0;
+  kept.entered_ns.compare_exchange_strong(never,
+                                          static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+                                              static_cast<std::uint64_t>(now.tv_nsec));
 }
 
 std::string Step(char kind, int number) {
@@ -55,6 +66,7 @@ std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
   spawn.path = "/proc/self/fd/" + std::to_string(launcher);
   spawn.argv = {"native-runner-launcher", kNamespacesRole};
   plan->holds = std::make_shared<const Held>(std::move(plan->holds), kept);
+  NoteEntry(*kept);
   return std::nullopt;
 }
 

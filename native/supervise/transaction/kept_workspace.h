@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -12,13 +14,17 @@ namespace native_runner {
 
 // A workspace with an overlay over it, in namespaces of its own, which live as long as this: the
 // owner is the transaction, and whoever runs something in it shares it until the end of that is
-// proved. Immutable.
+// proved. Immutable, but for one note.
 struct KeptWorkspace {
   std::string path;            // the real one, on the host and in the namespaces
   FileIdentity below;          // what the host has there
   Descriptor user_namespace;   // not valid: root makes mount namespaces without one
   Descriptor mount_namespace;  // in which the overlay is mounted on `path`
   Descriptor root;             // the overlay's (O_PATH)
+
+  // When something was first started in it, since 1970, by the clock of files' times (which lags by
+  // some milliseconds); 0: nothing was. Before that, no change of the host's can be a conflict.
+  mutable std::atomic<std::uint64_t> entered_ns = 0;
 };
 
 // Where the overlay puts changes, and what it needs besides: absolute paths of two directories.

@@ -1,11 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "policy/changes/change.h"
+#include "policy/changes/path_filter.h"
 #include "policy/result.h"
+#include "supervise/changes/tree.h"
 #include "supervise/transaction/kept_workspace.h"
 #include "supervise/transaction/transaction_directory.h"
 
@@ -32,6 +37,11 @@ class Transaction {
   // What commands work on; expired once it was closed and nothing runs in it any more.
   std::weak_ptr<const KeptWorkspace> workspace();
 
+  // What commands have changed so far. kClosed once it was closed.
+  Result<std::vector<Change>> Changes(const PathFilter& paths);
+  // The same as a patch (patch.h).
+  Result<std::string> Diff(const PathFilter& paths, std::uint64_t most);
+
   // Keeps what is on disk. Nothing for one that is closed.
   void Close();
 
@@ -39,12 +49,21 @@ class Transaction {
   std::optional<Error> Discard();
 
  private:
-  Transaction(TransactionDirectory directory, std::shared_ptr<const KeptWorkspace> workspace)
-      : directory_(std::move(directory)), workspace_(std::move(workspace)) {}
+  struct Trees {
+    Tree upper;
+    Tree lower;
+  };
+  Result<Trees> OpenTrees() const;
+  Result<std::vector<Change>> Scan(const Trees& trees, const PathFilter& paths) const;
+
+  Transaction(TransactionDirectory directory, std::shared_ptr<const KeptWorkspace> workspace,
+              std::uint64_t opened_ns)
+      : directory_(std::move(directory)), workspace_(std::move(workspace)), opened_ns_(opened_ns) {}
 
   std::mutex mutex_;
   TransactionDirectory directory_;
   std::shared_ptr<const KeptWorkspace> workspace_;
+  std::uint64_t opened_ns_;  // since 1970: later than all that the host has changed before
 };
 
 }  // namespace native_runner

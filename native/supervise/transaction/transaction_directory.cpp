@@ -134,6 +134,13 @@ std::optional<Error> TransactionDirectory::WriteRecord() const {
   return std::nullopt;
 }
 
+Result<Descriptor> TransactionDirectory::OpenUpper() const {
+  const int opened =
+      openat(directory_.get(), "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (opened < 0) return SystemError("openat", errno);
+  return Descriptor(opened);
+}
+
 std::optional<Error> TransactionDirectory::Remove() {
   const std::string gone = kDiscarded + record_.id;
   if (renameat(state_.get(), record_.id.c_str(), state_.get(), gone.c_str()) != 0 &&

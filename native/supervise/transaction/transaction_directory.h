@@ -30,6 +30,9 @@ class TransactionDirectory {
   const TransactionRecord& record() const { return record_; }
   OverlayDirectories overlay() const { return {path_ + "/upper", path_ + "/work"}; }
 
+  // What commands have changed, as overlayfs keeps it (O_PATH).
+  Result<Descriptor> OpenUpper() const;
+
   // Lets another process open it.
   void Release() { lock_.Close(); }
 

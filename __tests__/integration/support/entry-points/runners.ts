@@ -138,6 +138,24 @@ export function runPoints({ shadowDir }: Host): EntryPoint[] {
       call: (options) => runner.openTransaction(options).then((opened) => opened.discard()),
     },
     {
+      ...openSession,
+      title: "transaction.changes",
+      misspelled: ["path", "paths"],
+      call: async (options) => {
+        await using transaction = await runner.openTransaction({ directory });
+        await transaction.changes(options);
+      },
+    },
+    {
+      ...openSession,
+      title: "transaction.diff",
+      misspelled: ["maxbytes", "maxBytes"],
+      call: async (options) => {
+        await using transaction = await runner.openTransaction({ directory });
+        await transaction.diff(options);
+      },
+    },
+    {
       title: "session.exec",
       place: "input",
       right: { argv: ["true"] },

@@ -52,10 +52,12 @@ TEST_F(RemoveTreeTest, FollowsNoLink) {
 }
 
 TEST_F(RemoveTreeTest, OpensWhatIsShut) {
-  Make("tree/shut/in/file");
-  Make("tree/unwritable/file");
-  ASSERT_EQ(chmod(directory_.Path("tree/shut").c_str(), 0), 0);
-  ASSERT_EQ(chmod(directory_.Path("tree/unwritable").c_str(), 0500), 0);
+  for (const mode_t mode : {0, 0100, 0200, 0300, 0400, 0500, 0600}) {
+    const std::string name = "tree/" + std::to_string(mode);
+    Make(name + "/in/file");
+    ASSERT_EQ(chmod(directory_.Path(name + "/in").c_str(), mode), 0);
+    ASSERT_EQ(chmod(directory_.Path(name).c_str(), mode), 0);
+  }
   EXPECT_EQ(Remove("tree"), std::nullopt);
   EXPECT_FALSE(directory_.Has("tree"));
 }

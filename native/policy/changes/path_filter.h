@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/result.h"
+
+namespace native_runner {
+
+// Some paths of a workspace, with all that is below each; or, made of none, every path.
+class PathFilter {
+ public:
+  PathFilter() = default;
+
+  // Of paths relative to the workspace; "." is all of it. kInvalidValue, naming `paths`, for one
+  // that is empty, absolute, or has a ".." or a NUL byte.
+  static Result<PathFilter> Of(const std::vector<std::string>& paths);
+
+  bool Has(std::string_view path) const;
+
+ private:
+  bool has_all_ = true;
+  std::vector<std::string> paths_;  // normal
+};
+
+}  // namespace native_runner

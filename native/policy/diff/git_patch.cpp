@@ -1,0 +1,154 @@
+#include "policy/diff/git_patch.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "policy/diff/git_binary.h"
+#include "policy/diff/line_diff.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kContext = 3;
+constexpr std::size_t kLookedAtForNul = 8'000;  // git/xdiff-interface.c
+constexpr std::string_view kNoName = "0000000000000000000000000000000000000000";
+constexpr std::string_view kNothing = "/dev/null";
+
+std::string ModeText(const GitFile& file) {
+  if (file.kind == GitFile::Kind::kLink) return "120000";
+  return file.kind == GitFile::Kind::kProgram ? "100755" : "100644";
+}
+
+// Well-formed, as RFC 3629 has it.
+bool IsUtf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto first = static_cast<std::uint8_t>(text[at]);
+    const std::size_t more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+    if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || text.size() - at <= more) return false;
+    for (std::size_t next = 1; next <= more; ++next) {
+      if ((static_cast<std::uint8_t>(text[at + next]) & 0xc0U) != 0x80) return false;
+    }
+    const std::uint8_t second = more > 0 ? static_cast<std::uint8_t>(text[at + 1]) : 0;
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+      return false;
+    }
+    at += more + 1;
+  }
+  return true;
+}
+
+bool IsText(std::string_view bytes) {
+  return bytes.substr(0, kLookedAtForNul).find('\0') == std::string_view::npos && IsUtf8(bytes);
+}
+
+void AddLine(char mark, std::string_view line, std::string* text) {
+  *text += mark;
+  *text += line;
+  if (!line.ends_with('\n')) *text += "\n\\ No newline at end of file\n";
+}
+
+// "START,COUNT", from 1 on; of no line, the one before it.
+std::string Position(std::size_t begin, std::size_t end) {
+  return std::to_string(begin == end ? begin : begin + 1) + "," + std::to_string(end - begin);
+}
+
+// Changes that are so close that their context meets, and that context.
+void AddHunk(std::span<const LineChange> changes, std::span<const std::string_view> before,
+             std::span<const std::string_view> after, std::string* text) {
+  const std::size_t lead = std::min(changes.front().old_begin, kContext);
+  const std::size_t trail = std::min(before.size() - changes.back().old_end, kContext);
+  const std::size_t begin = changes.front().old_begin - lead;
+  const std::size_t end = changes.back().old_end + trail;
+  *text += "@@ -" + Position(begin, end) + " +" +
+           Position(changes.front().new_begin - lead, changes.back().new_end + trail) + " @@\n";
+  std::size_t at = begin;
+  for (const LineChange& change : changes) {
+    for (; at < change.old_begin; ++at)
+      AddLine(' ', before[at], text);
+    for (; at < change.old_end; ++at)
+      AddLine('-', before[at], text);
+    for (std::size_t made = change.new_begin; made < change.new_end; ++made)
+      AddLine('+', after[made], text);
+  }
+  for (; at < end; ++at)
+    AddLine(' ', before[at], text);
+}
+
+std::string Hunks(std::string_view before, std::string_view after) {
+  const auto old_lines = SplitLines(before);
+  const auto new_lines = SplitLines(after);
+  const auto changes = DiffLines(old_lines, new_lines);
+  std::string text;
+  for (std::size_t first = 0; first < changes.size();) {
+    std::size_t last = first;
+    while (last + 1 < changes.size() &&
+           changes[last + 1].old_begin - changes[last].old_end <= 2 * kContext) {
+      ++last;
+    }
+    AddHunk(std::span(changes).subspan(first, last - first + 1), old_lines, new_lines, &text);
+    first = last + 1;
+  }
+  return text;
+}
+
+// Both of one type, or one absent.
+std::string OnePatch(std::string_view path, const std::optional<GitFile>& before,
+                     const std::optional<GitFile>& after) {
+  const std::string_view old_bytes = before ? before->bytes : std::string_view();
+  const std::string_view new_bytes = after ? after->bytes : std::string_view();
+  const std::string old_name = GitQuoted("a/" + std::string(path));
+  const std::string new_name = GitQuoted("b/" + std::string(path));
+  std::string text = "diff --git " + old_name + " " + new_name + "\n";
+  const std::size_t bare = text.size();
+  if (!before) {
+    text += "new file mode " + ModeText(*after) + "\n";
+  } else if (!after) {
+    text += "deleted file mode " + ModeText(*before) + "\n";
+  } else if (ModeText(*before) != ModeText(*after)) {
+    text += "old mode " + ModeText(*before) + "\nnew mode " + ModeText(*after) + "\n";
+  }
+  if (old_bytes == new_bytes) return text.size() == bare ? "" : text;
+  if (IsText(old_bytes) && IsText(new_bytes)) {
+    text += "--- " + (before ? old_name : std::string(kNothing)) + "\n";
+    text += "+++ " + (after ? new_name : std::string(kNothing)) + "\n";
+    return text + Hunks(old_bytes, new_bytes);
+  }
+  text += "index " + (before ? GitBlobName(old_bytes) : std::string(kNoName)) + ".." +
+          (after ? GitBlobName(new_bytes) : std::string(kNoName)) + "\n";
+  return text + "GIT binary patch\n" + GitLiteral(new_bytes) + GitLiteral(old_bytes);
+}
+
+}  // namespace
+
+std::string GitPatch(std::string_view path, const std::optional<GitFile>& before,
+                     const std::optional<GitFile>& after) {
+  constexpr auto kLink = GitFile::Kind::kLink;
+  if (before && after && (before->kind == kLink) != (after->kind == kLink)) {
+    return OnePatch(path, before, std::nullopt) + OnePatch(path, std::nullopt, after);
+  }
+  return OnePatch(path, before, after);
+}
+
+std::string GitQuoted(std::string_view path) {
+  std::string quoted = "\"";
+  bool needs_quotes = false;
+  for (const char character : path) {
+    const auto byte = static_cast<std::uint8_t>(character);
+    const bool is_plain = byte > ' ' && byte < 0x7f && character != '"' && character != '\\';
+    needs_quotes |= !is_plain;
+    if (is_plain || character == ' ') {
+      quoted += character;
+    } else {
+      quoted += '\\';
+      for (const unsigned shift : {6U, 3U, 0U})
+        quoted += static_cast<char>('0' + ((byte >> shift) & 7U));
+    }
+  }
+  return needs_quotes ? quoted + "\"" : std::string(path);
+}
+
+}  // namespace native_runner

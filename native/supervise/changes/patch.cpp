@@ -1,0 +1,97 @@
+#include "supervise/changes/patch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "policy/diff/git_patch.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::uint64_t kMostInFile = std::uint64_t{128} << 20U;
+
+struct Contents {
+  std::uint32_t mode;
+  std::string bytes;
+};
+
+Error Unreadable(const std::string& path, const std::string& why) {
+  return Error{ErrorCode::kSetup, path + ": " + why, ""};
+}
+
+Result<std::string> ReadAll(const TreeDirectory& directory, const std::string& name,
+                            const Change& change, std::uint64_t size) {
+  if (size > kMostInFile) return Unreadable(change.path, "larger than 128 MiB");
+  auto file = directory.OpenFile(name);
+  if (!file) return file.error();
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got = read(file->get(), bytes.data() + filled, bytes.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Unreadable(change.path, std::strerror(errno));
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+Error TooLong(std::uint64_t most) {
+  return Error{ErrorCode::kOutOfRange,
+               "the diff has more than " + std::to_string(most) + " bytes (maxBytes)",
+               "raise maxBytes, or ask for some paths at a time"};
+}
+
+// Of what is made or removed, all is in the text.
+bool CantFit(const Change& change, std::uint64_t room) {
+  const bool is_whole = change.mode == 0 || change.previous_mode == 0;
+  return is_whole && std::max(change.size, change.previous_size) > room;
+}
+
+// What git would keep of one side of a change; nothing of what it keeps not.
+Result<std::optional<Contents>> Read(const Tree& tree, const Change& change, std::uint32_t mode,
+                                     std::uint64_t size) {
+  if (!S_ISREG(mode) && !S_ISLNK(mode)) return std::optional<Contents>();
+  const std::size_t slash = change.path.rfind('/');
+  const bool is_top = slash == std::string::npos;
+  auto directory = tree.Open(is_top ? "" : change.path.substr(0, slash));
+  if (!directory) return directory.error();
+  const std::string name = is_top ? change.path : change.path.substr(slash + 1);
+  auto bytes = S_ISLNK(mode) ? directory->Target(name) : ReadAll(*directory, name, change, size);
+  if (!bytes) return bytes.error();
+  return std::optional(Contents{mode, std::move(*bytes)});
+}
+
+std::optional<GitFile> AsGitFile(const std::optional<Contents>& contents) {
+  if (!contents) return std::nullopt;
+  const auto kind = S_ISLNK(contents->mode)           ? GitFile::Kind::kLink
+                    : (contents->mode & S_IXUSR) != 0 ? GitFile::Kind::kProgram
+                                                      : GitFile::Kind::kFile;
+  return GitFile{kind, contents->bytes};
+}
+
+}  // namespace
+
+Result<std::string> MakePatch(const Tree& upper, const Tree& lower,
+                              const std::vector<Change>& changes, std::uint64_t most) {
+  std::string text;
+  for (const Change& change : changes) {
+    if (CantFit(change, most - text.size())) return TooLong(most);
+    auto before = Read(lower, change, change.previous_mode, change.previous_size);
+    if (!before) return before.error();
+    auto after = Read(upper, change, change.mode, change.size);
+    if (!after) return after.error();
+    if (!*before && !*after) continue;
+    text += GitPatch(change.path, AsGitFile(*before), AsGitFile(*after));
+    if (text.size() > most) return TooLong(most);
+  }
+  return text;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,89 @@
+#include "supervise/changes/same_file.h"
+
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{128} << 10U;
+constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
+constexpr std::string_view kUsers = "user.";
+constexpr std::string_view kOverlays = "user.overlay.";
+
+// As many bytes as there are, up to the block's size; -1: it can't be read.
+ssize_t ReadBlock(int file, off_t offset, std::vector<char>* block) {
+  std::size_t filled = 0;
+  while (filled < block->size()) {
+    const ssize_t got = pread(file, block->data() + filled, block->size() - filled,
+                              offset + static_cast<off_t>(filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  return static_cast<ssize_t>(filled);
+}
+
+std::optional<std::string> Value(int file, const char* name) {
+  std::string value(kMostNames, '\0');
+  const ssize_t size = fgetxattr(file, name, value.data(), value.size());
+  if (size < 0) return std::nullopt;
+  value.resize(static_cast<std::size_t>(size));
+  return value;
+}
+
+std::optional<std::map<std::string, std::string>> Attributes(int file) {
+  std::map<std::string, std::string> attributes;
+  std::string names(kMostNames, '\0');
+  const ssize_t size = flistxattr(file, names.data(), names.size());
+  if (size < 0) {
+    return errno == ENOTSUP ? std::optional(attributes) : std::nullopt;
+  }
+  for (const char* at = names.data(); at < names.data() + size; at += std::strlen(at) + 1) {
+    const std::string_view name = at;
+    if (!name.starts_with(kUsers) || name.starts_with(kOverlays)) continue;
+    auto value = Value(file, at);
+    if (!value) return std::nullopt;
+    attributes.emplace(name, std::move(*value));
+  }
+  return attributes;
+}
+
+}  // namespace
+
+bool HaveSameBytes(int one, int other) {
+  std::vector<char> first(kBlock);
+  std::vector<char> second(kBlock);
+  for (off_t offset = 0;; offset += static_cast<off_t>(kBlock)) {
+    const ssize_t got = ReadBlock(one, offset, &first);
+    if (got < 0 || ReadBlock(other, offset, &second) != got) return false;
+    const auto size = static_cast<std::size_t>(got);
+    if (std::memcmp(first.data(), second.data(), size) != 0) return false;
+    if (size < kBlock) return true;
+  }
+}
+
+bool HaveSameAttributes(int one, int other) {
+  const auto first = Attributes(one);
+  const auto second = Attributes(other);
+  return first && second && *first == *second;
+}
+
+std::string AttributeOf(int file, const char* name) {
+  return Value(file, name).value_or("");
+}
+
+bool HasAttribute(int file, const char* name) {
+  return fgetxattr(file, name, nullptr, 0) >= 0;
+}
+
+}  // namespace native_runner

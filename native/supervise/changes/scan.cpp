@@ -1,0 +1,234 @@
+#include "supervise/changes/scan.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "supervise/changes/same_file.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kMostChanges = 1'000'000;
+constexpr const char* kOpaque = "user.overlay.opaque";
+constexpr const char* kOrigin = "user.overlay.origin";
+
+Change::Type TypeOf(const Node& node) {
+  if (node.is_directory()) return Change::Type::kDirectory;
+  if (node.is_file()) return Change::Type::kFile;
+  return node.is_link() ? Change::Type::kSymlink : Change::Type::kOther;
+}
+
+std::uint64_t SizeOf(const Node& node) {
+  return node.is_file() || node.is_link() ? node.size : 0;
+}
+
+bool HaveSameOwnerAndMode(const Node& one, const Node& other) {
+  return one.mode == other.mode && one.uid == other.uid && one.gid == other.gid;
+}
+
+class Scan {
+ public:
+  Scan(const Tree& upper, const Tree& lower, std::uint64_t since_ns)
+      : upper_(upper), lower_(lower), since_ns_(since_ns) {}
+
+  Result<std::vector<Change>> Run() {
+    ScanRoot();
+    while (!error_ && !waiting_.empty()) {
+      const Place place = std::move(waiting_.back());
+      waiting_.pop_back();
+      ScanPlace(place);
+    }
+    if (error_) return *error_;
+    std::sort(changes_.begin(), changes_.end(),
+              [](const Change& one, const Change& other) { return one.path < other.path; });
+    return std::move(changes_);
+  }
+
+ private:
+  // A directory that is still to be looked into: of the overlay's, the host's, or both.
+  struct Place {
+    std::string path;
+    bool in_upper = false;
+    bool in_lower = false;
+    bool conflict = false;  // of all below, as of the directory itself
+  };
+  // One path of it, as the overlay has it and as the host has.
+  struct Entry {
+    std::string path;
+    std::string name;
+    std::optional<Node> now;
+    std::optional<Node> before;
+    bool conflict = false;
+  };
+
+  // Its value, or none, and the first error is kept.
+  template <typename T>
+  std::optional<T> Taken(Result<T> result) {
+    if (result) return std::move(*result);
+    if (!error_) error_ = std::move(result.error());
+    return std::nullopt;
+  }
+
+  void ScanRoot() {
+    const auto upper = Taken(upper_.Open(""));
+    const auto lower = Taken(lower_.Open(""));
+    if (!upper || !lower) return;
+    const auto now = Taken(upper->Look(""));
+    const auto before = Taken(lower->Look(""));
+    if (!now || !*now || !before || !*before) return;
+    if (!HaveSameOwnerAndMode(**now, **before)) Add({".", "", *now, *before, false}, nullptr);
+    waiting_.push_back({"", true, true, false});
+  }
+
+  void ScanPlace(const Place& place) {
+    std::optional<TreeDirectory> upper;
+    std::optional<TreeDirectory> lower;
+    if (place.in_upper) {
+      upper = Taken(upper_.Open(place.path));
+      if (!upper) return;
+    }
+    if (place.in_lower) {
+      auto opened = Taken(lower_.OpenIfThere(place.path));
+      if (!opened) return;
+      lower = std::move(*opened);
+    }
+    std::vector<std::string> names;
+    if (upper) {
+      auto taken = Taken(upper->Names());
+      if (!taken) return;
+      names = std::move(*taken);
+    }
+    for (const std::string& name : names)
+      ScanEntry(place, name, Pointer(upper), Pointer(lower));
+    const bool hides_lower = !upper || AttributeOf(upper->descriptor(), kOpaque) == "y";
+    if (lower && hides_lower) ScanHidden(place, *lower, names);
+  }
+
+  // What the overlay does not show of a directory of the host's.
+  void ScanHidden(const Place& place, const TreeDirectory& lower,
+                  const std::vector<std::string>& shown) {
+    const auto names = Taken(lower.Names());
+    if (!names) return;
+    for (const std::string& name : *names) {
+      if (!std::binary_search(shown.begin(), shown.end(), name)) {
+        ScanEntry(place, name, nullptr, &lower);
+      }
+    }
+  }
+
+  static const TreeDirectory* Pointer(const std::optional<TreeDirectory>& directory) {
+    return directory ? &*directory : nullptr;
+  }
+
+  void ScanEntry(const Place& place, const std::string& name, const TreeDirectory* upper,
+                 const TreeDirectory* lower) {
+    Entry entry;
+    entry.name = name;
+    entry.path = place.path.empty() ? name : place.path + "/" + name;
+    if (upper != nullptr) {
+      auto now = Taken(upper->Look(name));
+      if (!now) return;
+      if (!*now) return;  // it has just gone
+      entry.now = *now;
+    }
+    if (lower != nullptr) {
+      auto before = Taken(lower->Look(name));
+      if (!before) return;
+      entry.before = *before;
+    }
+    if (entry.now && entry.now->is_whiteout()) entry.now.reset();
+    if (!entry.now && !entry.before) return;
+    entry.conflict = place.conflict || HostChanged(entry);
+    Compare(entry, upper, lower);
+  }
+
+  // A directory's own times change with what is in it, which is looked at by itself.
+  bool HostChanged(const Entry& entry) const {
+    if (!entry.before || entry.before->changed_ns < since_ns_) return false;
+    return !entry.before->is_directory() || !entry.now || !entry.now->is_directory();
+  }
+
+  void Compare(Entry& entry, const TreeDirectory* upper, const TreeDirectory* lower) {
+    const bool is_directory = entry.now && entry.now->is_directory();
+    const bool was_directory = entry.before && entry.before->is_directory();
+    // A directory that was the host's, and is not there any more or has become something else.
+    if (is_directory && !was_directory && WasCopied(entry)) entry.conflict = true;
+    if (!(entry.now && entry.before && IsSame(entry, *upper, *lower))) {
+      Add(entry, upper);
+    }
+    if (is_directory || was_directory) {
+      waiting_.push_back({entry.path, is_directory, was_directory,
+                          entry.conflict && !(is_directory && was_directory)});
+    }
+  }
+
+  // A directory of the overlay's that began as one of the host's.
+  bool WasCopied(const Entry& entry) {
+    const auto opened = Taken(upper_.Open(entry.path));
+    return opened && HasAttribute(opened->descriptor(), kOrigin);
+  }
+
+  static bool IsSame(const Entry& entry, const TreeDirectory& upper, const TreeDirectory& lower) {
+    const Node& now = *entry.now;
+    const Node& before = *entry.before;
+    if (!HaveSameOwnerAndMode(now, before)) return false;
+    if (now.is_directory()) return true;
+    if (now.is_link()) {
+      const auto target = upper.Target(entry.name);
+      const auto previous = lower.Target(entry.name);
+      return target && previous && target.value() == previous.value();
+    }
+    if (!now.is_file()) return now.device_number == before.device_number;
+    if (now.size != before.size) return false;
+    const auto one = upper.OpenFile(entry.name);
+    const auto other = lower.OpenFile(entry.name);
+    return one && other && HaveSameAttributes(one.value().get(), other.value().get()) &&
+           HaveSameBytes(one.value().get(), other.value().get());
+  }
+
+  void Add(const Entry& entry, const TreeDirectory* upper) {
+    if (changes_.size() >= kMostChanges) {
+      error_ = Error{ErrorCode::kSetup, "the transaction has more than a million changes", ""};
+      return;
+    }
+    Change change;
+    change.path = entry.path;
+    change.conflict = entry.conflict;
+    change.type = TypeOf(entry.now ? *entry.now : *entry.before);
+    change.kind = !entry.now      ? Change::Kind::kDeleted
+                  : !entry.before ? Change::Kind::kAdded
+                                  : Change::Kind::kModified;
+    if (entry.now) {
+      change.mode = entry.now->mode;
+      change.size = SizeOf(*entry.now);
+    }
+    if (entry.before) {
+      change.previous_mode = entry.before->mode;
+      change.previous_size = SizeOf(*entry.before);
+    }
+    if (entry.now && entry.now->is_link() && upper != nullptr) {
+      auto target = Taken(upper->Target(entry.name));
+      if (!target) return;
+      change.target = std::move(*target);
+    }
+    changes_.push_back(std::move(change));
+  }
+
+  const Tree& upper_;
+  const Tree& lower_;
+  std::uint64_t since_ns_;
+  std::vector<Place> waiting_;
+  std::vector<Change> changes_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<std::vector<Change>> ScanChanges(const Tree& upper, const Tree& lower,
+                                        std::uint64_t since_ns) {
+  return Scan(upper, lower, since_ns).Run();
+}
+
+}  // namespace native_runner
