@@ -173,6 +173,41 @@ describeSandboxed("a transaction runs nothing", () => {
     expect(await run(transaction, "cat a.txt")).toMatchObject({ out: "one" });
   });
 
+  test("where a mount would let commands write to its own files", async () => {
+    const state = stateDirectory();
+    const open = (hostPath: string, mode: "ro" | "rw") =>
+      new BubblewrapNativeRunner({
+        shadowDir: project(),
+        prewarm: 0,
+        mounts: [{ hostPath, guestPath: "/data", mode }],
+      }).openTransaction({ directory: state });
+    for (const place of [state, join(state, "..")]) {
+      const seen = await run(await open(place, "rw"), ["true"]);
+      expect(seen, place).toMatchObject({ kind: "setup-failed" });
+      expect(seen.err).toContain("mounts[0]");
+      expect(await run(await open(place, "ro"), ["true"])).toMatchObject({ kind: "exited" });
+    }
+    const beside = tempDirectory();
+    const other = await run(await open(beside, "rw"), "echo x > /data/f; echo x > f; cat /data/f");
+    expect(other).toMatchObject({ out: "x" });
+    expect(readdirSync(beside), "a mount is no part of a transaction").toEqual(["f"]);
+  });
+
+  test("where a mount shows a place in the workspace past the overlay", async () => {
+    const workspace = project();
+    const inside = join(workspace, "inside");
+    mkdirSync(inside);
+    const mounts = [{ hostPath: inside, guestPath: "/inside", mode: "rw" }] as const;
+    const { transaction, runner } = await openTransaction(workspace, { mounts: [...mounts] });
+    const script = "echo x > /inside/f && cat /workspace/inside/f";
+    const seen = await run(transaction, script);
+    if (seen.kind === "exited") expect(seen).toMatchObject({ out: "x" });
+    else expect(seen).toMatchObject({ kind: "setup-failed" });
+    expect(readdirSync(inside)).toEqual([]);
+    expect(await run(runner, script), "the control").toMatchObject({ out: "x" });
+    expect(readdirSync(inside)).toEqual(["f"]);
+  });
+
   test("where the workspace was moved and linked to", async () => {
     const { transaction, workspace } = await openTransaction(project());
     renameSync(workspace, `${workspace}.away`);

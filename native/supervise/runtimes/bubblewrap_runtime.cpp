@@ -7,6 +7,7 @@
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "policy/options/extra_args.h"
 #include "policy/options/workspace_path.h"
+#include "policy/text/path.h"
 #include "supervise/os/host_mount.h"
 #include "supervise/os/workspace.h"
 #include "supervise/project/mount_points.h"
@@ -41,6 +42,22 @@ std::optional<Error> TakeOverlay(const KeptWorkspace& kept, const Program& progr
   if (!root) return root.error();
   workspace->directory = std::move(*root);
   workspace->path = kept.path;
+  return std::nullopt;
+}
+
+// What could be written by its own path would be in the workspace as soon as it is committed.
+std::optional<Error> CheckMounts(const KeptWorkspace& kept, const std::vector<HostMount>& asked,
+                                 const std::vector<OpenedMount>& opened) {
+  for (std::size_t at = 0; at < opened.size(); ++at) {
+    const std::string& path = opened[at].path;
+    if (!asked[at].writable || !(PathCovers(path, kept.state) || PathCovers(kept.state, path))) {
+      continue;
+    }
+    return Error{ErrorCode::kSetup,
+                 "mounts[" + std::to_string(at) + "] would let commands write to " + kept.state +
+                     ", where the transaction is kept",
+                 "keep transactions elsewhere (option `directory`), or mount it read-only"};
+  }
   return std::nullopt;
 }
 
@@ -110,6 +127,9 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (!facts) return facts.error();
   auto mounts = OpenHostMounts(policy_.mounts);
   if (!mounts) return mounts.error();
+  if (kept) {
+    if (auto error = CheckMounts(*kept, policy_.mounts, *mounts)) return *error;
+  }
   for (const OpenedMount& mount : *mounts)
     facts->mounts.push_back(mount.path);
   const bool is_root = facts->is_root;

@@ -31,8 +31,8 @@ class SpawnedSandbox final : public Sandbox {
     bool own_init = false;  // the launcher is going to be pid 1 of its own pid namespace
     std::unique_ptr<Cgroup> cgroup = nullptr;  // or none; joined before the child has children
     Gate gate = {};                            // that holds the child back until then
-    std::vector<std::byte> entry = {};         // an order to the child itself, a maker of namespaces
-    std::shared_ptr<const void> holds = {};    // let go when the end is proved, as the cgroup is
+    std::vector<std::byte> entry = {};       // an order to the child itself, a maker of namespaces
+    std::shared_ptr<const void> holds = {};  // let go when the end is proved, as the cgroup is
     // What its set-up mounts, or mounts upon, on the host; or none.
     std::shared_ptr<const std::vector<std::string>> mounted = {};
     MountTable* host_mounts = nullptr;  // of the host; outlives it. null: nothing is asked of it

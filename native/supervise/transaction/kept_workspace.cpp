@@ -62,6 +62,7 @@ Result<std::shared_ptr<const KeptWorkspace>> KeepWorkspace(const std::string& la
   auto kept = std::make_shared<KeptWorkspace>();
   kept->path = workspace.path;
   kept->below = below.value();
+  kept->state = directories.state;
   std::size_t at = 0;
   if (needs_user_namespace) kept->user_namespace = std::move((*made)[at++]);
   kept->mount_namespace = std::move((*made)[at++]);

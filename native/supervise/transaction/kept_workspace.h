@@ -18,6 +18,7 @@ namespace native_runner {
 struct KeptWorkspace {
   std::string path;            // the real one, on the host and in the namespaces
   FileIdentity below;          // what the host has there
+  std::string state;           // where the transaction lies on disk
   Descriptor user_namespace;   // not valid: root makes mount namespaces without one
   Descriptor mount_namespace;  // in which the overlay is mounted on `path`
   Descriptor root;             // the overlay's (O_PATH)
@@ -27,8 +28,9 @@ struct KeptWorkspace {
   mutable std::atomic<std::uint64_t> entered_ns = 0;
 };
 
-// Where the overlay puts changes, and what it needs besides: absolute paths of two directories.
+// Where the overlay puts changes, and what it needs besides: absolute paths of directories.
 struct OverlayDirectories {
+  std::string state;  // in which both are
   std::string upper;
   std::string work;
 };

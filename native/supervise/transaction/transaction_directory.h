@@ -28,7 +28,7 @@ class TransactionDirectory {
   static Result<TransactionDirectory> Make(const std::string& state, const Workspace& workspace);
 
   const TransactionRecord& record() const { return record_; }
-  OverlayDirectories overlay() const { return {path_ + "/upper", path_ + "/work"}; }
+  OverlayDirectories overlay() const { return {path_, path_ + "/upper", path_ + "/work"}; }
 
   // What commands have changed, as overlayfs keeps it (O_PATH).
   Result<Descriptor> OpenUpper() const;
