@@ -44,6 +44,11 @@ describe("openTransaction", () => {
     expect(fake.told).toEqual([["open", { workspace: "/w", directory }]]);
   });
 
+  it("gives none of the host's files in its own place", async () => {
+    const transaction = await make().openTransaction();
+    expect(() => (transaction as unknown as { files: unknown }).files).toThrow("no `files` yet");
+  });
+
   it("says why there is none, as a SandboxError", async () => {
     fake.openFailure = nativeError("no overlay", "ERR_SANDBOX_UNAVAILABLE", "do that");
     const failure = await make()

@@ -6,7 +6,7 @@ import type {
   DiffOptions,
   Transaction,
 } from "../../../types/transaction.js";
-import { fromNative } from "../../errors.js";
+import { fromNative, SandboxError } from "../../errors.js";
 import { SessionRunner } from "../session-runner.js";
 import { Supervised } from "../supervised.js";
 
@@ -30,11 +30,21 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       undefined,
       "transaction",
     );
-    super(supervised, (addon, session) => new addon.BubblewrapSession(runner, session, handle));
+    super(supervised, { shadowDir: runner.shadowDir, write: false }, (addon, session) => {
+      return new addon.BubblewrapSession(runner, session, handle);
+    });
     this.id = id;
     this.backend = backend;
     this.#supervised = supervised;
     this.#handle = handle;
+  }
+
+  /** The runner's would be the host's own, past the transaction. @throws always, for now. */
+  override get files(): never {
+    throw new SandboxError("a transaction has no `files` yet", {
+      code: "ERR_SANDBOX_UNAVAILABLE",
+      fix: "read and write with commands, or use the runner's own for the host's files",
+    });
   }
 
   async warm(): Promise<number> {

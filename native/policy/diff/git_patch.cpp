@@ -8,6 +8,7 @@
 
 #include "policy/diff/git_binary.h"
 #include "policy/diff/line_diff.h"
+#include "policy/text/utf8.h"
 
 namespace native_runner {
 namespace {
@@ -20,25 +21,6 @@ constexpr std::string_view kNothing = "/dev/null";
 std::string ModeText(const GitFile& file) {
   if (file.kind == GitFile::Kind::kLink) return "120000";
   return file.kind == GitFile::Kind::kProgram ? "100755" : "100644";
-}
-
-// Well-formed, as RFC 3629 has it.
-bool IsUtf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto first = static_cast<std::uint8_t>(text[at]);
-    const std::size_t more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-    if ((first >= 0x80 && first < 0xc2) || first > 0xf4 || text.size() - at <= more) return false;
-    for (std::size_t next = 1; next <= more; ++next) {
-      if ((static_cast<std::uint8_t>(text[at + next]) & 0xc0U) != 0x80) return false;
-    }
-    const std::uint8_t second = more > 0 ? static_cast<std::uint8_t>(text[at + 1]) : 0;
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
-      return false;
-    }
-    at += more + 1;
-  }
-  return true;
 }
 
 bool IsText(std::string_view bytes) {
