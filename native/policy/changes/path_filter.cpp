@@ -8,15 +8,15 @@
 
 namespace native_runner {
 
-Result<PathFilter> PathFilter::Of(const std::vector<std::string>& paths) {
+Result<PathFilter> PathFilter::Of(const std::vector<std::string>& paths, std::string_view field) {
   PathFilter filter;
   filter.has_all_ = false;
   for (const std::string& path : paths) {
     if (path.empty() || path.starts_with('/') || HasParentComponent(path) ||
         path.find('\0') != std::string::npos) {
       return Error{ErrorCode::kInvalidValue,
-                   "Expected `paths` to be relative to the workspace, without \"..\" or NUL bytes, "
-                   "got " +
+                   "Expected `" + std::string(field) +
+                       "` to be relative to the workspace, without \"..\" or NUL bytes, got " +
                        QuotedShort(path),
                    ""};
     }

@@ -13,9 +13,10 @@ class PathFilter {
  public:
   PathFilter() = default;
 
-  // Of paths relative to the workspace; "." is all of it. kInvalidValue, naming `paths`, for one
+  // Of paths relative to the workspace; "." is all of it. kInvalidValue, naming `field`, for one
   // that is empty, absolute, or has a ".." or a NUL byte.
-  static Result<PathFilter> Of(const std::vector<std::string>& paths);
+  static Result<PathFilter> Of(const std::vector<std::string>& paths,
+                               std::string_view field = "paths");
 
   bool Has(std::string_view path) const;
 

@@ -1,0 +1,85 @@
+#include "policy/transaction/journal.h"
+
+#include <utility>
+
+#include "policy/transaction/host_file_text.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::string_view kVersion = "journal 1";
+constexpr std::string_view kEnd = "end";
+
+// A number of an enumeration whose last is `last`.
+template <typename Enumeration>
+bool TakeKind(std::string_view* rest, Enumeration last, Enumeration* kind) {
+  std::uint64_t number = 0;
+  if (!TakeNumber(rest, &number) || number > static_cast<std::uint64_t>(last)) return false;
+  *kind = static_cast<Enumeration>(number);
+  return true;
+}
+
+void PutPlace(std::string* text, const SitePath& place) {
+  PutNumber(text, static_cast<std::uint64_t>(place.site));
+  PutField(text, place.path);
+}
+
+bool TakePlace(std::string_view* rest, SitePath* place) {
+  return TakeKind(rest, Site::kAside, &place->site) && TakeField(rest, &place->path);
+}
+
+bool TakeOperation(std::string_view* rest, Operation* operation) {
+  return TakeKind(rest, Operation::Kind::kAttributes, &operation->kind) &&
+         TakePlace(rest, &operation->from) && TakePlace(rest, &operation->to) &&
+         TakeHostFile(rest, &operation->from_file) && TakeHostFile(rest, &operation->to_file);
+}
+
+}  // namespace
+
+Operation InverseOf(const Operation& operation) {
+  Operation inverse = operation;
+  switch (operation.kind) {
+    case Operation::Kind::kMove:
+      std::swap(inverse.from, inverse.to);
+      break;
+    case Operation::Kind::kExchange:
+      std::swap(inverse.from_file, inverse.to_file);
+      break;
+    case Operation::Kind::kAttributes:
+      std::swap(inverse.from_file, inverse.to_file);
+      break;
+  }
+  return inverse;
+}
+
+std::string EncodeJournal(const Journal& journal) {
+  std::string text;
+  PutField(&text, kVersion);
+  PutNumber(&text, static_cast<std::uint64_t>(journal.kind));
+  PutNumber(&text, journal.operations.size());
+  for (const Operation& operation : journal.operations) {
+    PutNumber(&text, static_cast<std::uint64_t>(operation.kind));
+    PutPlace(&text, operation.from);
+    PutPlace(&text, operation.to);
+    PutHostFile(&text, operation.from_file);
+    PutHostFile(&text, operation.to_file);
+  }
+  PutField(&text, kEnd);
+  return text;
+}
+
+Result<Journal> DecodeJournal(std::string_view text) {
+  Journal journal;
+  std::string word;
+  std::uint64_t count = 0;
+  bool is_whole = TakeField(&text, &word) && word == kVersion &&
+                  TakeKind(&text, Journal::Kind::kUndo, &journal.kind) && TakeNumber(&text, &count);
+  for (std::uint64_t left = is_whole ? count : 0; left > 0 && is_whole; --left)
+    is_whole = TakeOperation(&text, &journal.operations.emplace_back());
+  if (is_whole && TakeField(&text, &word) && word == kEnd && text.empty()) return journal;
+  return Error{ErrorCode::kSetup, "the transaction's journal is not whole",
+               "it was written by another version of this package, or damaged: look at its files "
+               "by hand"};
+}
+
+}  // namespace native_runner
