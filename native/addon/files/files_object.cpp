@@ -7,6 +7,7 @@
 
 #include "addon/convert/input/file_input.h"
 #include "addon/files/file_call.h"
+#include "addon/transactions/transaction_object.h"
 #include "effects/files/workspace_files.h"
 
 namespace native_runner {
@@ -25,9 +26,14 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
  public:
   explicit FilesObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {
     Reader reader(info.Env());
-    Fields::Of(reader, info[0], {"options", ""}, [this](Fields& options) {
-      files_ = std::make_shared<const WorkspaceFiles>(ReadWorkspaceRights(options));
-    });
+    WorkspaceRights rights;
+    Fields::Of(reader, info[0], {"options", ""},
+               [&rights](Fields& options) { rights = ReadWorkspaceRights(options); });
+    if (reader.failed()) return;
+    if (const auto transaction = ReadTransaction(reader, info[1]))
+      rights.open = transaction->Files();
+    if (reader.failed()) return;
+    files_ = std::make_shared<const WorkspaceFiles>(std::move(rights));
   }
 
   static Napi::Function Define(Napi::Env env) {

@@ -1,6 +1,9 @@
 #include "addon/transactions/transaction_object.h"
 
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "addon/convert/fields.h"
 #include "addon/environment/background_work.h"
@@ -25,13 +28,39 @@ Error NotOpen() {
   return Error{ErrorCode::kClosed, "the transaction is not open", ""};
 }
 
-PathFilter ReadPaths(Fields& fields) {
-  const auto paths = fields.Strings("paths");
-  if (!paths) return PathFilter();
-  auto filter = PathFilter::Of(*paths);
+// None: every path, or with `else_none` no path.
+PathFilter ReadPaths(Fields& fields, const char* field = "paths", bool else_none = false) {
+  const auto paths = fields.Strings(field);
+  if (!paths && !else_none) return PathFilter();
+  auto filter = PathFilter::Of(paths.value_or(std::vector<std::string>()), field);
   if (filter) return std::move(*filter);
   fields.reader().Fail(filter.error());
   return PathFilter();
+}
+
+const char* RecoveredName(Recovered recovered) {
+  switch (recovered) {
+    case Recovered::kNothing:
+      return nullptr;
+    case Recovered::kRolledBack:
+      return "rolled-back";
+    case Recovered::kCompleted:
+      return "completed";
+    case Recovered::kTorn:
+      return "torn";
+  }
+  return nullptr;
+}
+
+MakeValue TellOfCommit(Transaction::CommitResult result) {
+  return [result = std::move(result)](ValueBuilder& builder) {
+    napi_value told = builder.Object();
+    builder.Set(told, "committed", ChangesValue(builder, result.committed));
+    builder.Set(told, "left", ChangesValue(builder, result.left));
+    builder.Set(told, "conflicts", ChangesValue(builder, result.conflicts));
+    builder.Set(told, "refused", ChangesValue(builder, result.refused));
+    return told;
+  };
 }
 
 // JavaScript thread. What is done with the transaction is done on others.
@@ -46,8 +75,12 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
   static Napi::Function Define(Napi::Env env, EnvironmentState* state) {
     return DefineClass(env, "Transaction",
                        {InstanceMethod<&TransactionObject::Open>("open"),
+                        InstanceMethod<&TransactionObject::Look>("look"),
                         InstanceMethod<&TransactionObject::Changes>("changes"),
                         InstanceMethod<&TransactionObject::Diff>("diff"),
+                        InstanceMethod<&TransactionObject::Check>("check"),
+                        InstanceMethod<&TransactionObject::Commit>("commit"),
+                        InstanceMethod<&TransactionObject::Undo>("undo"),
                         InstanceMethod<&TransactionObject::Close>("close"),
                         InstanceMethod<&TransactionObject::Discard>("discard")},
                        state);
@@ -56,26 +89,42 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
   std::shared_ptr<Transaction> transaction() const { return place_->transaction; }
 
  private:
-  // Once: { id, backend }.
+  // Once: { id, backend }, and `recovered`. With `resume`, the id of one that is there.
   Napi::Value Open(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
     Transaction::Options options;
+    std::optional<std::string> resume;
     options.launcher = state_->launcher_path();
-    Fields::Of(reader, info[0], {"options", ""}, [&options](Fields& fields) {
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
       options.workspace = fields.RequiredString("workspace");
       options.directory = fields.RequiredString("directory");
+      resume = fields.String("resume");
     });
     if (reader.failed()) return info.Env().Undefined();
-    return Promise(info, [place = place_, options = std::move(options)]() -> Result<MakeValue> {
-      auto opened = Transaction::Open(options);
-      if (!opened) return opened.error();
-      return MakeValue([place, opened = std::move(*opened)](ValueBuilder& builder) {
-        place->transaction = opened;
-        napi_value told = builder.Object();
-        builder.Set(told, "id", builder.String(opened->id()));
-        builder.Set(told, "backend", builder.String("overlay"));
-        return told;
-      });
+    return Promise(info,
+                   [place = place_, options = std::move(options),
+                    resume = std::move(resume)]() -> Result<MakeValue> {
+                     auto opened = resume ? Transaction::Resume(options, *resume)
+                                          : Transaction::Open(options);
+                     if (!opened) return opened.error();
+                     return MakeValue([place, opened = std::move(*opened)](ValueBuilder& builder) {
+                       place->transaction = opened;
+                       napi_value told = builder.Object();
+                       builder.Set(told, "id", builder.String(opened->id()));
+                       builder.Set(told, "backend", builder.String("overlay"));
+                       if (const char* recovered = RecoveredName(opened->recovered())) {
+                         builder.Set(told, "recovered", builder.String(recovered));
+                       }
+                       return told;
+                     });
+                   });
+  }
+
+  Napi::Value Look(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      if (auto error = transaction->Look()) return *error;
+      return Nothing();
     });
   }
 
@@ -120,6 +169,43 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
                        return builder.String(diff);
                      });
                    });
+  }
+
+  Napi::Value Check(const Napi::CallbackInfo& info) { return DoCommit(info, &Transaction::Check); }
+  Napi::Value Commit(const Napi::CallbackInfo& info) {
+    return DoCommit(info, &Transaction::Commit);
+  }
+
+  using CommitCall = Result<Transaction::CommitResult> (Transaction::*)(const CommitRequest&);
+  Napi::Value DoCommit(const Napi::CallbackInfo& info, CommitCall call) {
+    Reader reader(info.Env());
+    CommitRequest request;
+    Fields::Of(reader, info[0], {"options", ""}, [&request](Fields& fields) {
+      request.paths = ReadPaths(fields);
+      request.allowed = ReadPaths(fields, "allowProtected", true);
+      request.protected_names = fields.RequiredStrings("protectedNames");
+    });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info,
+                   [transaction = place_->transaction, request = std::move(request),
+                    call]() -> Result<MakeValue> {
+                     if (!transaction) return NotOpen();
+                     auto result = ((*transaction).*call)(request);
+                     if (!result) return result.error();
+                     return TellOfCommit(std::move(*result));
+                   });
+  }
+
+  // The paths because of which it can't be done; none: it was done.
+  Napi::Value Undo(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      auto conflicts = transaction->Undo();
+      if (!conflicts) return conflicts.error();
+      return MakeValue([conflicts = std::move(*conflicts)](ValueBuilder& builder) {
+        return builder.Strings(conflicts);
+      });
+    });
   }
 
   Napi::Value Close(const Napi::CallbackInfo& info) {

@@ -6,7 +6,7 @@
 
 #include "addon/convert/reader.h"
 #include "addon/environment/environment_state.h"
-#include "supervise/transaction/transaction.h"
+#include "effects/transaction/transaction.h"
 
 namespace native_runner {
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,21 +11,32 @@
 #include "effects/files/list_directory.h"
 #include "effects/files/make_directory.h"
 #include "effects/files/write_file.h"
+#include "effects/tree/beneath.h"
 #include "effects/tree/file_stat.h"
 #include "supervise/streams/output_buffer.h"
 
 namespace native_runner {
 
+// The directory that paths are relative to, for one call, and what must outlive it.
+struct WorkspaceRoot {
+  Beneath directory;
+  std::shared_ptr<const void> hold;
+};
+using OpenWorkspaceRoot = std::function<FileResult<WorkspaceRoot>()>;
+
+// The one that a path leads to, through links, as a run finds it.
+OpenWorkspaceRoot WorkspaceRootAt(std::string path);
+
 // What may be done with the files of a workspace: no more than its commands may.
 struct WorkspaceRights {
-  std::string directory;  // on the host
-  bool may_read = true;   // content and names; else EACCES
-  bool may_write = true;  // else EROFS
+  OpenWorkspaceRoot open;  // any thread
+  bool may_read = true;    // content and names; else EACCES
+  bool may_write = true;   // else EROFS
 };
 
-// The host's own way to the files of a workspace. Its directory is opened anew by each call,
-// through links as a run does it, so it may be replaced between two calls. Paths are relative to it
-// and normalised (WorkspaceRelative). Immutable: any thread, several at once; calls block.
+// The host's own way to the files of a workspace. Its directory is opened anew by each call, so it
+// may be replaced between two calls. Paths are relative to it and normalised (WorkspaceRelative).
+// Immutable: any thread, several at once; calls block.
 class WorkspaceFiles {
  public:
   explicit WorkspaceFiles(WorkspaceRights rights) : rights_(std::move(rights)) {}
@@ -39,7 +52,7 @@ class WorkspaceFiles {
 
  private:
   enum class Use { kLook, kRead, kWrite };
-  FileResult<Beneath> Open(Use use, const char* call) const;
+  FileResult<WorkspaceRoot> Open(Use use, const char* call) const;
 
   WorkspaceRights rights_;
 };

@@ -33,6 +33,9 @@ class Beneath {
   // is none; kUnavailable where this host can't open anything beneath it.
   static FileResult<Beneath> Open(const std::string& directory);
 
+  // Below one that is open already, in this mount namespace or in another; O_PATH will do.
+  static Beneath Of(Descriptor directory) { return Beneath(std::move(directory)); }
+
   int directory() const { return directory_.get(); }
 
   // The entry itself, not what a link leads to: O_PATH.

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <ctime>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,15 +22,6 @@ int FreeNumber(const SpawnOptions& spawn) {
   for (const Inherited& inherited : spawn.inherited)
     number = std::max(number, inherited.number + 1);
   return number;
-}
-
-void NoteEntry(const KeptWorkspace& kept) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);  // which files' times are of
-  std::uint64_t never = 0;
-  kept.entered_ns.compare_exchange_strong(never,
-                                          static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-                                              static_cast<std::uint64_t>(now.tv_nsec));
 }
 
 std::string Step(char kind, int number) {
@@ -71,11 +60,16 @@ std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
 }
 
 std::optional<Error> CheckUnmoved(const KeptWorkspace& kept, int directory) {
+  return CheckUnmoved(kept.path, kept.below, directory);
+}
+
+std::optional<Error> CheckUnmoved(const std::string& path, const FileIdentity& before,
+                                  int directory) {
   const auto now = IdentityOf(directory);
   if (!now) return now.error();
-  if (now.value() == kept.below) return std::nullopt;
+  if (now.value() == before) return std::nullopt;
   return Error{ErrorCode::kSetup,
-               "the workspace " + kept.path + " was replaced while its transaction was open",
+               "the workspace " + path + " was replaced while its transaction was open",
                "put the directory back, or discard the transaction"};
 }
 

@@ -2,8 +2,10 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "policy/result.h"
+#include "protocol/file_identity.h"
 #include "supervise/host/program.h"
 #include "supervise/preparation/preparation.h"
 #include "supervise/transaction/kept_workspace.h"
@@ -23,5 +25,7 @@ std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
 // The host must still have at the workspace's path what it had when the overlay was made: kSetup
 // otherwise. `directory`: what it has.
 std::optional<Error> CheckUnmoved(const KeptWorkspace& kept, int directory);
+std::optional<Error> CheckUnmoved(const std::string& path, const FileIdentity& before,
+                                  int directory);
 
 }  // namespace native_runner

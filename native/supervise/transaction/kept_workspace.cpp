@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -35,6 +36,18 @@ Error NoOverlay(const Error& why) {
 }
 
 }  // namespace
+
+std::uint64_t FileClock() {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void NoteEntry(const KeptWorkspace& kept) {
+  std::uint64_t never = 0;
+  kept.entered_ns.compare_exchange_strong(never, FileClock());
+}
 
 Result<FileIdentity> IdentityOf(int descriptor) {
   struct statx status {};

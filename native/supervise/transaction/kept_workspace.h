@@ -23,10 +23,17 @@ struct KeptWorkspace {
   Descriptor mount_namespace;  // in which the overlay is mounted on `path`
   Descriptor root;             // the overlay's (O_PATH)
 
-  // When something was first started in it, since 1970, by the clock of files' times (which lags by
-  // some milliseconds); 0: nothing was. Before that, no change of the host's can be a conflict.
+  // When something was first started in it since its changes were last looked at, by FileClock; 0:
+  // nothing was. What was not changed at that look was not changed before this moment.
   mutable std::atomic<std::uint64_t> entered_ns = 0;
 };
+
+// Nanoseconds since 1970, by the clock of files' times, which lags by some milliseconds: what is
+// changed from now on has this time or a later one.
+std::uint64_t FileClock();
+
+// To be called before anything is changed in it, by whoever shares it already.
+void NoteEntry(const KeptWorkspace& kept);
 
 // Where the overlay puts changes, and what it needs besides: absolute paths of directories.
 struct OverlayDirectories {

@@ -111,10 +111,9 @@ bool ReadRecursive(Fields& options) {
 
 WorkspaceRights ReadWorkspaceRights(Fields& options) {
   WorkspaceRights rights;
-  rights.directory = options.RequiredString("shadowDir");
-  if (!options.reader().failed()) {
-    options.reader().FailIf(CheckPath(rights.directory, "shadowDir"));
-  }
+  std::string directory = options.RequiredString("shadowDir");
+  if (!options.reader().failed()) options.reader().FailIf(CheckPath(directory, "shadowDir"));
+  rights.open = WorkspaceRootAt(std::move(directory));
   rights.may_read = options.Boolean("read").value_or(true);
   rights.may_write = options.Boolean("write").value_or(true);
   return rights;

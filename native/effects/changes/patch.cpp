@@ -1,4 +1,4 @@
-#include "supervise/changes/patch.h"
+#include "effects/changes/patch.h"
 
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ Error Unreadable(const std::string& path, const std::string& why) {
   return Error{ErrorCode::kSetup, path + ": " + why, ""};
 }
 
-Result<std::string> ReadAll(const TreeDirectory& directory, const std::string& name,
+Result<std::string> ReadAll(const ScannedDirectory& directory, const std::string& name,
                             const Change& change, std::uint64_t size) {
   if (size > kMostInFile) return Unreadable(change.path, "larger than 128 MiB");
   auto file = directory.OpenFile(name);
@@ -55,14 +55,13 @@ bool CantFit(const Change& change, std::uint64_t room) {
 }
 
 // What git would keep of one side of a change; nothing of what it keeps not.
-Result<std::optional<Contents>> Read(const Tree& tree, const Change& change, std::uint32_t mode,
-                                     std::uint64_t size) {
+Result<std::optional<Contents>> Read(const ScannedTree& tree, const Change& change,
+                                     std::uint32_t mode, std::uint64_t size) {
   if (!S_ISREG(mode) && !S_ISLNK(mode)) return std::optional<Contents>();
-  const std::size_t slash = change.path.rfind('/');
-  const bool is_top = slash == std::string::npos;
-  auto directory = tree.Open(is_top ? "" : change.path.substr(0, slash));
+  const auto [parent, last] = SplitPath(change.path);
+  auto directory = tree.Open(parent);
   if (!directory) return directory.error();
-  const std::string name = is_top ? change.path : change.path.substr(slash + 1);
+  const std::string name(last);
   auto bytes = S_ISLNK(mode) ? directory->Target(name) : ReadAll(*directory, name, change, size);
   if (!bytes) return bytes.error();
   return std::optional(Contents{mode, std::move(*bytes)});
@@ -78,7 +77,7 @@ std::optional<GitFile> AsGitFile(const std::optional<Contents>& contents) {
 
 }  // namespace
 
-Result<std::string> MakePatch(const Tree& upper, const Tree& lower,
+Result<std::string> MakePatch(const ScannedTree& upper, const ScannedTree& lower,
                               const std::vector<Change>& changes, std::uint64_t most) {
   std::string text;
   for (const Change& change : changes) {

@@ -1,4 +1,4 @@
-#include "supervise/transaction/state_directory.h"
+#include "effects/transaction/state_directory.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

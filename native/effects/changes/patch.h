@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "effects/changes/scanned_tree.h"
 #include "policy/changes/change.h"
 #include "policy/result.h"
-#include "supervise/changes/tree.h"
 
 namespace native_runner {
 
@@ -16,7 +16,7 @@ namespace native_runner {
 //
 // kOutOfRange where the text would have more than `most` bytes; kSetup where a file can't be read,
 // or is larger than 128 MiB. Reads each changed file into memory, one at a time.
-Result<std::string> MakePatch(const Tree& upper, const Tree& lower,
+Result<std::string> MakePatch(const ScannedTree& upper, const ScannedTree& lower,
                               const std::vector<Change>& changes, std::uint64_t most);
 
 }  // namespace native_runner

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "policy/result.h"
+#include "policy/transaction/ledger.h"
 #include "policy/transaction/transaction_record.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/workspace.h"
@@ -16,8 +17,10 @@ namespace native_runner {
 //   ID/          0700, so that nobody else reaches what is below
 //     record     see transaction_record.h; written when all the rest is there
 //     lock       held (flock(2)) while a process has the transaction open
+//     ledger     what the host had where commands have changed something, see ledger.h
 //     upper/     what commands have changed, as overlayfs keeps it
 //     work/      overlayfs' own
+//     commit/    what the last commit has made and replaced, see effects/commit/commit.h
 //
 // Movable, one owner, any thread.
 class TransactionDirectory {
@@ -27,11 +30,23 @@ class TransactionDirectory {
   // another user's, or others may write to it.
   static Result<TransactionDirectory> Make(const std::string& state, const Workspace& workspace);
 
+  // One that is there, with its lock. kInvalidValue where there is none of this name; kSetup where
+  // another process has it open, or it is not whole.
+  static Result<TransactionDirectory> Open(const std::string& state, const std::string& id);
+
   const TransactionRecord& record() const { return record_; }
   OverlayDirectories overlay() const { return {path_, path_ + "/upper", path_ + "/work"}; }
 
   // What commands have changed, as overlayfs keeps it (O_PATH).
   Result<Descriptor> OpenUpper() const;
+
+  // Open for reading.
+  int descriptor() const { return directory_.get(); }
+
+  // The ledger that was kept last. One that is missing or damaged is as one that knows nothing: all
+  // that the host has changed since the transaction was made may be a conflict.
+  Ledger LoadLedger() const;
+  std::optional<Error> KeepLedger(const Ledger& ledger) const;
 
   // Lets another process open it.
   void Release() { lock_.Close(); }

@@ -1,4 +1,4 @@
-#include "supervise/changes/same_file.h"
+#include "effects/changes/same_file.h"
 
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -76,6 +76,14 @@ bool HaveSameAttributes(int one, int other) {
   const auto first = Attributes(one);
   const auto second = Attributes(other);
   return first && second && *first == *second;
+}
+
+bool CopyAttributes(int from, int to) {
+  const auto attributes = Attributes(from);
+  if (!attributes) return false;
+  for (const auto& [name, value] : *attributes)
+    if (fsetxattr(to, name.c_str(), value.data(), value.size(), 0) != 0) return false;
+  return true;
 }
 
 std::string AttributeOf(int file, const char* name) {

@@ -1,11 +1,11 @@
-#include "supervise/changes/scan.h"
+#include "effects/changes/scan.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "supervise/changes/same_file.h"
+#include "effects/changes/same_file.h"
 
 namespace native_runner {
 namespace {
@@ -24,21 +24,17 @@ std::uint64_t SizeOf(const Node& node) {
   return node.is_file() || node.is_link() ? node.size : 0;
 }
 
-bool HaveSameOwnerAndMode(const Node& one, const Node& other) {
-  return one.mode == other.mode && one.uid == other.uid && one.gid == other.gid;
-}
-
 class Scan {
  public:
-  Scan(const Tree& upper, const Tree& lower, std::uint64_t since_ns)
-      : upper_(upper), lower_(lower), since_ns_(since_ns) {}
+  Scan(const ScannedTree& upper, const ScannedTree& lower, const Ledger& ledger)
+      : upper_(upper), lower_(lower), ledger_(ledger) {}
 
   Result<std::vector<Change>> Run() {
     ScanRoot();
     while (!error_ && !waiting_.empty()) {
-      const Place place = std::move(waiting_.back());
+      Place place = std::move(waiting_.back());
       waiting_.pop_back();
-      ScanPlace(place);
+      ScanPlace(std::move(place));
     }
     if (error_) return *error_;
     std::sort(changes_.begin(), changes_.end(),
@@ -53,6 +49,10 @@ class Scan {
     bool in_upper = false;
     bool in_lower = false;
     bool conflict = false;  // of all below, as of the directory itself
+    // What the host has changed from then on, and no baseline tells of, is a conflict.
+    std::uint64_t since_ns = 0;
+    // Nothing of the host's is seen in it: a directory above, or this one, was made anew.
+    bool is_hiding = false;
   };
   // One path of it, as the overlay has it and as the host has.
   struct Entry {
@@ -78,21 +78,20 @@ class Scan {
     const auto now = Taken(upper->Look(""));
     const auto before = Taken(lower->Look(""));
     if (!now || !*now || !before || !*before) return;
-    if (!HaveSameOwnerAndMode(**now, **before)) Add({".", "", *now, *before, false}, nullptr);
-    waiting_.push_back({"", true, true, false});
+    const Baseline* baseline = Find(".");
+    if (!IsUntouched(**now, baseline) && !(*now)->HasSameAttributes(**before)) {
+      const bool conflict = baseline != nullptr && HostHasChanged(*baseline, **before, false);
+      Add({".", "", *now, *before, conflict}, nullptr);
+    }
+    waiting_.push_back({"", true, true, false, ledger_.looked_ns});
   }
 
-  void ScanPlace(const Place& place) {
-    std::optional<TreeDirectory> upper;
-    std::optional<TreeDirectory> lower;
+  void ScanPlace(Place place) {
+    std::optional<ScannedDirectory> upper;
+    std::optional<ScannedDirectory> lower;
     if (place.in_upper) {
       upper = Taken(upper_.Open(place.path));
       if (!upper) return;
-    }
-    if (place.in_lower) {
-      auto opened = Taken(lower_.OpenIfThere(place.path));
-      if (!opened) return;
-      lower = std::move(*opened);
     }
     std::vector<std::string> names;
     if (upper) {
@@ -100,14 +99,21 @@ class Scan {
       if (!taken) return;
       names = std::move(*taken);
     }
+    // Overlayfs marks the uppermost of them only.
+    place.is_hiding = place.is_hiding || !upper || AttributeOf(upper->descriptor(), kOpaque) == "y";
+    if (names.empty() && !place.is_hiding) return;  // the host's may be one that can't be read
+    if (place.in_lower) {
+      auto opened = Taken(lower_.OpenIfThere(place.path));
+      if (!opened) return;
+      lower = std::move(*opened);
+    }
     for (const std::string& name : names)
       ScanEntry(place, name, Pointer(upper), Pointer(lower));
-    const bool hides_lower = !upper || AttributeOf(upper->descriptor(), kOpaque) == "y";
-    if (lower && hides_lower) ScanHidden(place, *lower, names);
+    if (lower && place.is_hiding) ScanHidden(place, *lower, names);
   }
 
   // What the overlay does not show of a directory of the host's.
-  void ScanHidden(const Place& place, const TreeDirectory& lower,
+  void ScanHidden(const Place& place, const ScannedDirectory& lower,
                   const std::vector<std::string>& shown) {
     const auto names = Taken(lower.Names());
     if (!names) return;
@@ -118,12 +124,12 @@ class Scan {
     }
   }
 
-  static const TreeDirectory* Pointer(const std::optional<TreeDirectory>& directory) {
+  static const ScannedDirectory* Pointer(const std::optional<ScannedDirectory>& directory) {
     return directory ? &*directory : nullptr;
   }
 
-  void ScanEntry(const Place& place, const std::string& name, const TreeDirectory* upper,
-                 const TreeDirectory* lower) {
+  void ScanEntry(const Place& place, const std::string& name, const ScannedDirectory* upper,
+                 const ScannedDirectory* lower) {
     Entry entry;
     entry.name = name;
     entry.path = place.path.empty() ? name : place.path + "/" + name;
@@ -140,28 +146,61 @@ class Scan {
     }
     if (entry.now && entry.now->is_whiteout()) entry.now.reset();
     if (!entry.now && !entry.before) return;
-    entry.conflict = place.conflict || HostChanged(entry);
-    Compare(entry, upper, lower);
+    const Baseline* baseline = Find(entry.path);
+    entry.conflict = place.conflict || HostChanged(place, entry, baseline);
+    const std::uint64_t since_ns = baseline == nullptr ? place.since_ns : baseline->since_ns;
+    Compare(entry, upper, lower, {baseline, since_ns, place.is_hiding});
   }
 
-  // A directory's own times change with what is in it, which is looked at by itself.
-  bool HostChanged(const Entry& entry) const {
-    if (!entry.before || entry.before->changed_ns < since_ns_) return false;
-    return !entry.before->is_directory() || !entry.now || !entry.now->is_directory();
+  const Baseline* Find(const std::string& path) const {
+    const auto found = ledger_.baselines.find(path);
+    return found == ledger_.baselines.end() ? nullptr : &found->second;
   }
 
-  void Compare(Entry& entry, const TreeDirectory* upper, const TreeDirectory* lower) {
+  // A directory's own times change with what is in it: while it is shown, that is looked at by
+  // itself.
+  static bool HostChanged(const Place& place, const Entry& entry, const Baseline* baseline) {
+    const bool is_shown = entry.now && entry.now->is_directory();
+    if (baseline != nullptr) return HostHasChanged(*baseline, entry.before, !is_shown);
+    if (!entry.before || entry.before->changed_ns < place.since_ns) return false;
+    return !entry.before->is_directory() || !is_shown;
+  }
+
+  // A directory that is as the host had it: the overlay keeps a copy of each that it needs, which
+  // does not follow when the host changes its own.
+  static bool IsUntouched(const Node& now, const Baseline* baseline) {
+    return baseline != nullptr && !baseline->is_suspect && baseline->host &&
+           baseline->host->is_directory() && now.HasSameAttributes(*baseline->host);
+  }
+
+  // What is known of a path besides what is there.
+  struct Known {
+    const Baseline* baseline;
+    std::uint64_t since_ns;
+    bool is_hiding;
+  };
+
+  void Compare(Entry& entry, const ScannedDirectory* upper, const ScannedDirectory* lower,
+               const Known& known) {
     const bool is_directory = entry.now && entry.now->is_directory();
     const bool was_directory = entry.before && entry.before->is_directory();
     // A directory that was the host's, and is not there any more or has become something else.
     if (is_directory && !was_directory && WasCopied(entry)) entry.conflict = true;
-    if (!(entry.now && entry.before && IsSame(entry, *upper, *lower))) {
-      Add(entry, upper);
-    }
+    const bool is_merged = is_directory && was_directory;
+    const bool is_same = (is_merged && IsUntouched(*entry.now, known.baseline)) ||
+                         (entry.now && entry.before && IsSame(entry, *upper, *lower));
+    if (!is_same) Add(entry, upper);
     if (is_directory || was_directory) {
-      waiting_.push_back({entry.path, is_directory, was_directory,
-                          entry.conflict && !(is_directory && was_directory)});
+      const bool conflict = entry.conflict && (!is_merged || IsOther(entry, known.baseline));
+      waiting_.push_back(
+          {entry.path, is_directory, was_directory, conflict, known.since_ns, known.is_hiding});
     }
+  }
+
+  // Whether the host has another directory there than it had: what is below is not what it was.
+  static bool IsOther(const Entry& entry, const Baseline* baseline) {
+    return baseline == nullptr || baseline->is_suspect || !baseline->host ||
+           !baseline->host->IsSameInode(*entry.before);
   }
 
   // A directory of the overlay's that began as one of the host's.
@@ -170,10 +209,11 @@ class Scan {
     return opened && HasAttribute(opened->descriptor(), kOrigin);
   }
 
-  static bool IsSame(const Entry& entry, const TreeDirectory& upper, const TreeDirectory& lower) {
+  static bool IsSame(const Entry& entry, const ScannedDirectory& upper,
+                     const ScannedDirectory& lower) {
     const Node& now = *entry.now;
     const Node& before = *entry.before;
-    if (!HaveSameOwnerAndMode(now, before)) return false;
+    if (!now.HasSameAttributes(before)) return false;
     if (now.is_directory()) return true;
     if (now.is_link()) {
       const auto target = upper.Target(entry.name);
@@ -188,7 +228,7 @@ class Scan {
            HaveSameBytes(one.value().get(), other.value().get());
   }
 
-  void Add(const Entry& entry, const TreeDirectory* upper) {
+  void Add(const Entry& entry, const ScannedDirectory* upper) {
     if (changes_.size() >= kMostChanges) {
       error_ = Error{ErrorCode::kSetup, "the transaction has more than a million changes", ""};
       return;
@@ -216,9 +256,9 @@ class Scan {
     changes_.push_back(std::move(change));
   }
 
-  const Tree& upper_;
-  const Tree& lower_;
-  std::uint64_t since_ns_;
+  const ScannedTree& upper_;
+  const ScannedTree& lower_;
+  const Ledger& ledger_;
   std::vector<Place> waiting_;
   std::vector<Change> changes_;
   std::optional<Error> error_;
@@ -226,9 +266,9 @@ class Scan {
 
 }  // namespace
 
-Result<std::vector<Change>> ScanChanges(const Tree& upper, const Tree& lower,
-                                        std::uint64_t since_ns) {
-  return Scan(upper, lower, since_ns).Run();
+Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedTree& lower,
+                                        const Ledger& ledger) {
+  return Scan(upper, lower, ledger).Run();
 }
 
 }  // namespace native_runner

@@ -1,4 +1,4 @@
-#include "supervise/transaction/transaction_directory.h"
+#include "effects/transaction/transaction_directory.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,9 +11,12 @@
 #include <ctime>
 #include <utility>
 
+#include "effects/files/remove_entry.h"
+#include "effects/transaction/state_directory.h"
+#include "effects/tree/beneath.h"
+#include "effects/tree/kept_file.h"
 #include "policy/text/path.h"
-#include "supervise/os/remove_tree.h"
-#include "supervise/transaction/state_directory.h"
+#include "policy/text/quote.h"
 
 namespace native_runner {
 namespace {
@@ -21,7 +24,7 @@ namespace {
 constexpr mode_t kOwnerOnly = 0700;
 constexpr mode_t kOwnersFile = 0600;
 constexpr const char* kRecord = "record";
-constexpr const char* kNewRecord = "record.new";
+constexpr const char* kLedger = "ledger";
 constexpr const char* kDiscarded = "discarded-";  // no transaction's name
 
 Result<std::string> NewId() {
@@ -52,6 +55,11 @@ Error LiesIn(const std::string& state, const std::string& workspace) {
                "name a directory elsewhere, on the same file system if there is one"};
 }
 
+Error NoSuch(const std::string& id) {
+  return Error{ErrorCode::kInvalidValue, "there is no transaction " + QuotedShort(id) + " here",
+               "`transactions()` tells which there are"};
+}
+
 Result<Descriptor> MakeDirectory(int parent, const char* name) {
   if (mkdirat(parent, name, kOwnerOnly) != 0) return SystemError("mkdirat", errno);
   const int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -75,6 +83,17 @@ std::optional<Error> LookLike(int directory, int workspace) {
       timespec{status.stx_mtime.tv_sec, static_cast<long>(status.stx_mtime.tv_nsec)}};
   if (futimens(directory, times.data()) != 0) return SystemError("futimens", errno);
   return std::nullopt;
+}
+
+// With all that is below; what is not there is no error.
+std::optional<Error> RemoveBelow(int directory, const std::string& name) {
+  auto copy = DuplicateOf(directory);
+  if (!copy) return copy.error();
+  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true);
+  if (removed || removed.error().number == ENOENT) return std::nullopt;
+  const FileError& why = removed.error();
+  if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
+  return SystemError("rm of a transaction's directory", why.number);
 }
 
 }  // namespace
@@ -106,6 +125,38 @@ Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state
   return made;
 }
 
+Result<TransactionDirectory> TransactionDirectory::Open(const std::string& state,
+                                                        const std::string& id) {
+  if (!IsTransactionId(id)) return NoSuch(id);
+  auto base = OpenStateDirectory(state);
+  if (!base) return base.error();
+  auto readable = OpenPath(base->path.c_str(), O_RDONLY | O_DIRECTORY);
+  if (!readable) return readable.error();
+  TransactionDirectory found;
+  found.state_ = std::move(*readable);
+  found.path_ = base->path + "/" + id;
+  constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  found.directory_ = Descriptor(openat(found.state_.get(), id.c_str(), kDirectory));
+  if (!found.directory_.valid()) {
+    if (errno == ENOENT) return NoSuch(id);
+    return SystemError("openat", errno);
+  }
+  const int at = found.directory_.get();
+  found.lock_ = Descriptor(openat(at, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (!found.lock_.valid()) return SystemError("openat", errno);
+  if (flock(found.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorCode::kSetup, "the transaction " + id + " is open in another process",
+                 "close it there first"};
+  }
+  const auto text = ReadWholeFile(at, kRecord);
+  if (!text) return text.error();
+  auto record = DecodeRecord(text.value().value_or(""));
+  if (!record) return record.error();
+  if (record->id != id) return NoSuch(id);
+  found.record_ = std::move(*record);
+  return found;
+}
+
 std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
   const int at = directory_.get();
   lock_ = Descriptor(openat(at, "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersFile));
@@ -122,16 +173,22 @@ std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
 // Whole, or not there; but not kept from a loss of power, which would cost as much as all the rest
 // of opening: nothing of the transaction has reached the workspace then.
 std::optional<Error> TransactionDirectory::WriteRecord() const {
-  const int at = directory_.get();
-  const std::string text = EncodeRecord(record_);
-  const Descriptor file(
-      openat(at, kNewRecord, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnersFile));
-  if (!file.valid()) return SystemError("openat", errno);
-  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return SystemError("write", errno);
+  return ReplaceFile(directory_.get(), kRecord, EncodeRecord(record_), false);
+}
+
+Ledger TransactionDirectory::LoadLedger() const {
+  const auto text = ReadWholeFile(directory_.get(), kLedger);
+  if (text && text.value()) {
+    auto ledger = DecodeLedger(*text.value());
+    if (ledger) return std::move(*ledger);
   }
-  if (renameat(at, kNewRecord, at, kRecord) != 0) return SystemError("renameat", errno);
-  return std::nullopt;
+  Ledger ledger;
+  ledger.looked_ns = record_.created_ns;
+  return ledger;
+}
+
+std::optional<Error> TransactionDirectory::KeepLedger(const Ledger& ledger) const {
+  return ReplaceFile(directory_.get(), kLedger, EncodeLedger(ledger), false);
 }
 
 Result<Descriptor> TransactionDirectory::OpenUpper() const {
@@ -148,7 +205,7 @@ std::optional<Error> TransactionDirectory::Remove() {
     return SystemError("renameat", errno);
   }
   directory_.Close();
-  auto error = RemoveTree(state_.get(), gone);
+  auto error = RemoveBelow(state_.get(), gone);
   lock_.Close();
   return error;
 }

@@ -12,6 +12,9 @@ bool HaveSameBytes(int one, int other);
 // overlayfs keeps its notes. False also where they can't be read.
 bool HaveSameAttributes(int one, int other);
 
+// Gives a file or directory those that another has; errno(3) where that fails.
+bool CopyAttributes(int from, int to);
+
 // The value of one; empty where there is none, or none can be read.
 std::string AttributeOf(int file, const char* name);
 

@@ -5,28 +5,28 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "effects/tree/beneath.h"
 #include "policy/result.h"
+#include "policy/transaction/host_file.h"
 #include "supervise/os/descriptor.h"
 
 namespace native_runner {
 
 // What one path is, without following a link.
-struct Node {
-  std::uint32_t mode = 0;
-  std::uint32_t uid = 0;
-  std::uint32_t gid = 0;
-  std::uint64_t size = 0;
+struct Node : HostFile {
   std::uint64_t device_number = 0;  // of a device: major and minor
-  std::uint64_t changed_ns = 0;     // ctime, since 1970
 
-  bool is_directory() const { return S_ISDIR(mode); }
   bool is_file() const { return S_ISREG(mode); }
   bool is_link() const { return S_ISLNK(mode); }
   // overlayfs: the file that was here is removed.
   bool is_whiteout() const { return S_ISCHR(mode) && device_number == 0; }
 };
+
+// Of an open descriptor, O_PATH ones among them.
+Result<Node> NodeOf(int descriptor);
 
 // A directory that keeps its owner out, let in as long as this lives; then its mode is what it was.
 class OpenedDirectory {
@@ -43,9 +43,9 @@ class OpenedDirectory {
 
 // A directory of a tree, open. Names that come from it are looked up in it, never by a path: what
 // somebody moves meanwhile leads nowhere else. Any thread.
-class TreeDirectory {
+class ScannedDirectory {
  public:
-  explicit TreeDirectory(Descriptor directory, std::vector<OpenedDirectory> opened = {})
+  explicit ScannedDirectory(Descriptor directory, std::vector<OpenedDirectory> opened = {})
       : opened_(std::move(opened)), directory_(std::move(directory)) {}
 
   int descriptor() const { return directory_.get(); }
@@ -53,7 +53,7 @@ class TreeDirectory {
   // Without "." and "..", in the order of their bytes.
   Result<std::vector<std::string>> Names() const;
 
-  // nullopt: there is none.
+  // nullopt: there is none. "" is the directory itself.
   Result<std::optional<Node>> Look(const std::string& name) const;
   Result<std::string> Target(const std::string& link) const;
 
@@ -65,26 +65,39 @@ class TreeDirectory {
   Descriptor directory_;
 };
 
-// A directory tree whose root is open. Paths are relative to it; no step of one leaves the tree,
-// leads through a link or onto another file system (openat2(2)).
-class Tree {
+// A directory tree whose root is open. Paths are relative to it, and normalised; no step of one
+// leaves the tree, leads through a link or onto another file system (OpenBeneath).
+class ScannedTree {
  public:
   // `opens_closed`: a directory whose mode keeps its owner out is given another one while it is
   // looked at. A command may have made it so, and hidden something in it.
-  explicit Tree(Descriptor root, bool opens_closed = false)
+  explicit ScannedTree(Descriptor root, bool opens_closed = false)
       : root_(std::move(root)), opens_closed_(opens_closed) {}
 
-  // "" is the root. kSetup where it can't be opened, a path of more than 4,095 bytes included.
-  Result<TreeDirectory> Open(const std::string& path) const;
+  int root() const { return root_.get(); }
+
+  // "" is the root. kSetup where it can't be opened.
+  Result<ScannedDirectory> Open(std::string_view path) const;
+
+  // One whose names are to be changed; as `Open`, but `opens_closed` lets its owner do that too.
+  Result<ScannedDirectory> OpenToChange(std::string_view path) const;
 
   // Whether the tree has a directory there that can be reached so.
-  Result<std::optional<TreeDirectory>> OpenIfThere(const std::string& path) const;
+  Result<std::optional<ScannedDirectory>> OpenIfThere(std::string_view path) const;
 
  private:
-  Result<TreeDirectory> OpenClosed(const std::string& path) const;
+  FileResult<ScannedDirectory> TryOpen(std::string_view path, int access) const;
+  FileResult<ScannedDirectory> OpenClosed(std::string_view path) const;
 
   Descriptor root_;
   bool opens_closed_;
 };
+
+// The directory that a path's last step is in ("" is the root), and that step.
+struct ParentAndName {
+  std::string_view parent;
+  std::string_view name;
+};
+ParentAndName SplitPath(std::string_view path);
 
 }  // namespace native_runner

@@ -1,0 +1,341 @@
+#include "effects/commit/commit.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "effects/commit/commit_directory.h"
+#include "effects/commit/perform.h"
+#include "effects/commit/plan.h"
+
+namespace native_runner {
+namespace {
+
+constexpr const char* kPlan = "plan";
+constexpr const char* kDone = "done";
+constexpr const char* kUndone = "undone";
+constexpr const char* kTorn = "torn";
+
+CommitEnd Failed(Error why) {
+  CommitEnd end;
+  end.failed = std::move(why);
+  return end;
+}
+
+std::optional<Error> Sync(int tree) {
+  if (syncfs(tree) == 0) return std::nullopt;
+  return SystemError("syncfs", errno);
+}
+
+// What was taken back, and what could not be.
+struct RollBack {
+  std::vector<Operation> taken_back;
+  std::vector<std::string> torn;
+};
+
+// From the last to the first; those that were not done are passed over. Whoever does it again does
+// what is left.
+Result<RollBack> TakeBack(const Sites& sites, const std::vector<Operation>& operations) {
+  RollBack roll_back;
+  for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
+    const auto progress = ProgressOf(sites, *operation);
+    if (!progress) return progress.error();
+    if (progress.value() == Progress::kBefore) continue;
+    auto not_done = progress.value() == Progress::kOther
+                        ? std::optional(NotDone{true, {}})
+                        : Perform(sites, InverseOf(*operation), Likeness::kContent);
+    if (!not_done) {
+      roll_back.taken_back.push_back(*operation);
+    } else if (not_done->is_conflict) {
+      const bool is_from = operation->from.site == Site::kHost;
+      roll_back.torn.push_back(Shown(is_from ? operation->from : operation->to));
+    } else {
+      return not_done->why;
+    }
+  }
+  return roll_back;
+}
+
+// Durably, so that the plan is no longer needed; else the next open does it.
+Result<RollBack> RollBackPlan(const CommitDirectory& directory, const Sites& sites,
+                              const Journal& plan) {
+  auto roll_back = TakeBack(sites, plan.operations);
+  if (!roll_back) return roll_back;
+  if (auto error = Sync(sites.host.root())) return *error;
+  auto error = roll_back->torn.empty() ? directory.Drop(kPlan) : directory.Rename(kPlan, kTorn);
+  if (error) return *error;
+  return roll_back;
+}
+
+// The end of one that can't be done.
+CommitEnd GiveUp(const CommitDirectory& directory, const Sites& sites, const Journal& plan,
+                 NotDone why) {
+  auto roll_back = RollBackPlan(directory, sites, plan);
+  CommitEnd end;
+  end.failed = std::move(why.why);
+  if (!roll_back) {
+    end.failed->message +=
+        "; it is taken back by the next who opens the transaction: " + roll_back.error().message;
+    return end;
+  }
+  end.touched = std::move(roll_back->taken_back);
+  if (!roll_back->torn.empty()) {
+    end.failed = TornCommit();
+    end.conflicts = std::move(roll_back->torn);
+  }
+  return end;
+}
+
+// A file of the host's that has several names has another ctime once one of them was renamed.
+class Renamed {
+ public:
+  Likeness LikenessFor(const Operation& operation) {
+    const bool is_exchange = operation.kind == Operation::Kind::kExchange;
+    if (!is_exchange && operation.from.site != Site::kHost) return Likeness::kExact;
+    const HostFile& file = is_exchange ? operation.to_file : operation.from_file;
+    const bool is_new = files_.emplace(file.device, file.inode).second;
+    return is_new ? Likeness::kExact : Likeness::kContent;
+  }
+
+ private:
+  std::set<std::pair<std::uint64_t, std::uint64_t>> files_;
+};
+
+// The plan is on disk before the first operation, all operations before the last of its words.
+CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Journal& plan) {
+  if (auto error = directory.FlushAside()) return Failed(std::move(*error));
+  if (auto error = directory.Write(kPlan, plan)) {
+    static_cast<void>(directory.Drop(kPlan));
+    return Failed(std::move(*error));
+  }
+  Renamed renamed;
+  for (const Operation& operation : plan.operations) {
+    auto not_done = Perform(sites, operation, renamed.LikenessFor(operation));
+    if (!not_done) continue;
+    CommitEnd end = GiveUp(directory, sites, plan, *not_done);
+    const bool is_host = operation.from.site == Site::kHost;
+    if (not_done->is_conflict && end.conflicts.empty()) {
+      end.conflicts.push_back(Shown(is_host ? operation.from : operation.to));
+    }
+    return end;
+  }
+  if (auto error = Sync(sites.host.root())) {
+    return GiveUp(directory, sites, plan, {false, std::move(*error)});
+  }
+  CommitEnd end;
+  end.touched = plan.operations;
+  return end;
+}
+
+// With what the host's files are now, so that a change to one of them is seen by its ctime.
+Result<Journal> AsDone(const Sites& sites, const Journal& plan) {
+  Journal done = plan;
+  for (Operation& operation : done.operations) {
+    if (operation.kind == Operation::Kind::kAttributes || operation.to.site != Site::kHost) {
+      continue;
+    }
+    const auto now = sites.Look(operation.to);
+    if (!now) return now.error();
+    if (!now.value() || !now.value()->IsSameInode(operation.from_file)) {
+      return Error{ErrorCode::kSetup, Shown(operation.to) + " was changed by somebody else", ""};
+    }
+    operation.from_file = *now.value();
+  }
+  return done;
+}
+
+// From when on a change of the host's counts, below a directory that has a baseline.
+std::uint64_t SinceOf(const Ledger& ledger, std::string_view path) {
+  while (!path.empty()) {
+    path = SplitPath(path).parent;
+    const auto above = ledger.baselines.find(path);
+    if (above != ledger.baselines.end()) return above->second.since_ns;
+  }
+  return ledger.looked_ns;
+}
+
+// What the plan takes for the host's own must be what it was before the transaction.
+std::vector<std::string> ChangedByHost(const std::vector<Operation>& operations,
+                                       const Ledger& ledger) {
+  std::vector<std::string> changed;
+  // What the plan itself has made, or given another mode, is not the host's own any more.
+  std::set<std::string_view> made;
+  std::set<std::string_view> set;
+  for (const Operation& operation : operations) {
+    const bool is_exchange = operation.kind == Operation::Kind::kExchange;
+    const bool is_move = operation.kind == Operation::Kind::kMove;
+    if (is_move && operation.to.site == Site::kHost) made.insert(operation.to.path);
+    const SitePath& place = is_exchange ? operation.to : operation.from;
+    if (place.site != Site::kHost || made.count(place.path) != 0) continue;
+    const bool is_attributes = operation.kind == Operation::Kind::kAttributes;
+    if (is_attributes && !set.insert(place.path).second) continue;
+    const HostFile& file = is_exchange ? operation.to_file : operation.from_file;
+    const auto known = ledger.baselines.find(Shown(place));
+    bool is_other = false;
+    if (known != ledger.baselines.end()) {
+      is_other = HostHasChanged(known->second, file, is_move);
+    } else if (!is_attributes) {
+      is_other = file.changed_ns >= SinceOf(ledger, place.path);
+    }
+    if (is_other) changed.push_back(Shown(place));
+  }
+  return changed;
+}
+
+Journal UndoOf(const Journal& done) {
+  Journal undo;
+  undo.kind = Journal::Kind::kUndo;
+  std::transform(done.operations.rbegin(), done.operations.rend(),
+                 std::back_inserter(undo.operations), InverseOf);
+  return undo;
+}
+
+// The paths at which the host has something else than a commit has left there.
+Result<std::vector<std::string>> ChangedSince(const Sites& sites, const Journal& done) {
+  std::vector<std::string> changed;
+  for (const Operation& operation : done.operations) {
+    if (operation.kind == Operation::Kind::kAttributes) continue;
+    const bool is_put = operation.to.site == Site::kHost;
+    if (!is_put && operation.from.site != Site::kHost) continue;
+    const SitePath& place = is_put ? operation.to : operation.from;
+    const auto now = sites.Look(place);
+    if (!now) return now.error();
+    const HostFile& file = operation.from_file;
+    bool is_same = !now.value();
+    if (is_put) {
+      is_same =
+          now.value() && (file.is_directory() ? now.value()->IsSameInode(file)
+                                              : static_cast<const HostFile&>(*now.value()) == file);
+    } else if (now.value()) {
+      // A file that the commit has put in the place of what it removed.
+      const auto is_other = [&place](const Operation& other) { return other.to == place; };
+      is_same = std::any_of(done.operations.begin(), done.operations.end(), is_other);
+    }
+    if (!is_same) changed.push_back(Shown(place));
+  }
+  return changed;
+}
+
+}  // namespace
+
+CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
+                        const Ledger& ledger) {
+  if (auto error = CheckOneMount(host, upper)) return Failed(std::move(*error));
+  auto earlier = CommitDirectory::Open(transaction);
+  if (!earlier) return Failed(std::move(earlier.error()));
+  if (*earlier && (*earlier)->Has(kTorn)) return Failed(TornCommit());
+  if (*earlier && (*earlier)->Has(kPlan)) {
+    return Failed({ErrorCode::kSetup, "an earlier commit has still to be taken back",
+                   "close the transaction, and open it again"});
+  }
+  auto directory = CommitDirectory::Make(transaction);
+  if (!directory) return Failed(std::move(directory.error()));
+  auto sites = directory->OpenSites(host, upper);
+  if (!sites) return Failed(std::move(sites.error()));
+  auto operations = PlanCommit(*sites, changes);
+  if (!operations) return Failed(std::move(operations.error()));
+  auto changed = ChangedByHost(*operations, ledger);
+  if (!changed.empty()) {
+    CommitEnd end = Failed({ErrorCode::kSetup, changed.front() + " was changed by the host", ""});
+    end.conflicts = std::move(changed);
+    return end;
+  }
+  const Journal plan = {Journal::Kind::kCommit, std::move(*operations)};
+  CommitEnd end = Execute(*directory, *sites, plan);
+  if (end.failed) return end;
+  auto done = AsDone(*sites, plan);
+  if (!done) return GiveUp(*directory, *sites, plan, {true, std::move(done.error())});
+  if (auto error = directory->Write(kDone, *done)) {
+    // Whether it is on disk is not known: it must not be, before anything is taken back.
+    if (auto still = directory->Drop(kDone)) return Failed(std::move(*still));
+    return GiveUp(*directory, *sites, plan, {false, std::move(*error)});
+  }
+  static_cast<void>(directory->Drop(kPlan));  // else the next open finds that it was done
+  return end;
+}
+
+CommitEnd UndoCommit(int transaction, int host, int upper) {
+  const Error nothing = {ErrorCode::kSetup, "there is no commit to be taken back", ""};
+  auto directory = CommitDirectory::Open(transaction);
+  if (!directory) return Failed(std::move(directory.error()));
+  if (!*directory) return Failed(nothing);
+  auto done = (*directory)->Read(kDone);
+  if (!done) return Failed(std::move(done.error()));
+  if (!*done || (*directory)->Has(kTorn)) return Failed(*done ? TornCommit() : nothing);
+  auto sites = (*directory)->OpenSites(host, upper);
+  if (!sites) return Failed(std::move(sites.error()));
+  auto changed = ChangedSince(*sites, **done);
+  if (!changed) return Failed(std::move(changed.error()));
+  if (!changed->empty()) {
+    CommitEnd end = Failed({ErrorCode::kSetup, "the host has changed what was committed", ""});
+    end.conflicts = std::move(*changed);
+    return end;
+  }
+  const Journal plan = UndoOf(**done);
+  CommitEnd end = Execute(**directory, *sites, plan);
+  if (end.failed) return end;
+  if (auto error = (*directory)->Rename(kPlan, kUndone)) return Failed(std::move(*error));
+  static_cast<void>(CommitDirectory::Remove(transaction));  // else the next open does it
+  return end;
+}
+
+Error TornCommit() {
+  return Error{ErrorCode::kSetup,
+               "an earlier commit could not be taken back whole: somebody else had changed files "
+               "meanwhile",
+               "look at what the files were, in commit/aside of the transaction's directory"};
+}
+
+bool NeedsRecovery(int transaction) {
+  const auto directory = CommitDirectory::Open(transaction);
+  if (!directory) return true;
+  if (!directory.value()) return false;
+  return directory.value()->Has(kTorn) || directory.value()->Has(kPlan);
+}
+
+bool HasCommit(int transaction) {
+  const auto directory = CommitDirectory::Open(transaction);
+  return directory && directory.value() && directory.value()->Has(kDone);
+}
+
+Result<Recovery> RecoverCommit(int transaction, int host, int upper) {
+  auto directory = CommitDirectory::Open(transaction);
+  if (!directory) return directory.error();
+  if (!*directory) return Recovery{};
+  if ((*directory)->Has(kTorn)) return Recovery{Recovered::kTorn, {}};
+  if ((*directory)->Has(kUndone)) {
+    auto undone = (*directory)->Read(kUndone);
+    if (!undone) return undone.error();
+    if (auto error = CommitDirectory::Remove(transaction)) return *error;
+    return Recovery{Recovered::kCompleted, undone.value()->operations};
+  }
+  auto plan = (*directory)->Read(kPlan);
+  if (!plan) return plan.error();
+  const bool was_done = (*directory)->Has(kDone);
+  if (!*plan) {
+    // Nothing was begun: there is only what was made ahead.
+    if (!was_done) {
+      if (auto error = CommitDirectory::Remove(transaction)) return *error;
+    }
+    return Recovery{};
+  }
+  if (was_done && (*plan)->kind == Journal::Kind::kCommit) {
+    if (auto error = (*directory)->Drop(kPlan)) return *error;
+    return Recovery{Recovered::kCompleted, std::move((*plan)->operations)};
+  }
+  auto sites = (*directory)->OpenSites(host, upper);
+  if (!sites) return sites.error();
+  auto roll_back = RollBackPlan(**directory, *sites, **plan);
+  if (!roll_back) return roll_back.error();
+  const bool is_torn = !roll_back->torn.empty();
+  return Recovery{is_torn ? Recovered::kTorn : Recovered::kRolledBack,
+                  std::move(roll_back->taken_back)};
+}
+
+}  // namespace native_runner

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "effects/commit/sites.h"
+#include "policy/result.h"
+#include "policy/transaction/journal.h"
+#include "supervise/os/descriptor.h"
+
+namespace native_runner {
+
+// The directory `commit` of a transaction (commit.h), open. One owner, any thread.
+class CommitDirectory {
+ public:
+  // An empty one, in the place of any that was there; durable.
+  static Result<CommitDirectory> Make(int transaction);
+  // nullopt: there is none.
+  static Result<std::optional<CommitDirectory>> Open(int transaction);
+  static std::optional<Error> Remove(int transaction);
+
+  // Of the host's directory and the upper one, and the place aside.
+  Result<Sites> OpenSites(int host, int upper) const;
+
+  // A journal by its name; nullopt: there is none.
+  Result<std::optional<Journal>> Read(const char* name) const;
+  bool Has(const char* name) const;
+  // Durable when it returns.
+  std::optional<Error> Write(const char* name, const Journal& journal) const;
+  std::optional<Error> Rename(const char* name, const char* to) const;
+  std::optional<Error> Drop(const char* name) const;
+
+  // Directories that were made aside are on disk when it returns.
+  std::optional<Error> FlushAside() const;
+
+ private:
+  explicit CommitDirectory(Descriptor directory) : directory_(std::move(directory)) {}
+
+  Descriptor directory_;
+};
+
+}  // namespace native_runner

@@ -1,0 +1,256 @@
+#include "effects/commit/plan.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "effects/changes/same_file.h"
+#include "effects/commit/normalize_upper.h"
+
+namespace native_runner {
+namespace {
+
+constexpr mode_t kModeBits = 07777;
+constexpr mode_t kToChange = S_IWUSR | S_IXUSR;
+
+// A change's path in a tree: the workspace itself is its top.
+std::string PathOf(const Change& change) {
+  return change.path == "." ? "" : change.path;
+}
+
+Error Failed(const std::string& path, const char* call, int number) {
+  return Error{ErrorCode::kSetup, path + ": " + call + ": " + std::strerror(number), ""};
+}
+
+Error Vanished(const std::string& path) {
+  return Error{ErrorCode::kSetup, path + " was changed while it was to be committed", ""};
+}
+
+class Planner {
+ public:
+  explicit Planner(const Sites& sites) : sites_(sites) {}
+
+  Result<std::vector<Operation>> Plan(const std::vector<Change>& changes) {
+    for (auto change = changes.rbegin(); change != changes.rend() && !error_; ++change)
+      Remove(*change);
+    for (const Change& change : changes) {
+      if (error_) break;
+      Put(change);
+    }
+    if (error_) return *error_;
+    std::vector<Operation> operations = Openings();
+    operations.insert(operations.end(), operations_.begin(), operations_.end());
+    for (auto each = directories_.rbegin(); each != directories_.rend(); ++each)
+      Finish(each->first, each->second, &operations);
+    return operations;
+  }
+
+ private:
+  // A directory of the host's that is, or is going to be: what becomes of mode and owner.
+  struct Directory {
+    HostFile before;  // as it is when its names are changed
+    HostFile after;
+    bool is_made = false;
+    bool is_removed = false;
+    bool is_opened = false;  // is to get another mode before anything else is done
+  };
+
+  template <typename T>
+  std::optional<T> Taken(Result<T> result) {
+    if (result) return std::move(*result);
+    if (!error_) error_ = std::move(result.error());
+    return std::nullopt;
+  }
+
+  std::optional<Node> Look(Site site, const std::string& path) {
+    const auto looked = Taken(sites_.Look({site, path}));
+    return looked ? *looked : std::nullopt;
+  }
+
+  // One that must be there.
+  std::optional<Node> Expect(Site site, const std::string& path) {
+    auto node = Look(site, path);
+    if (!node && !error_) error_ = Vanished(path);
+    return node;
+  }
+
+  SitePath Aside() { return {Site::kAside, std::to_string(next_++)}; }
+
+  void Move(SitePath from, SitePath to, const HostFile& file) {
+    operations_.push_back({Operation::Kind::kMove, std::move(from), std::move(to), file, {}});
+  }
+
+  // A directory of the host's in which names are going to be changed.
+  void Touch(const std::string& path) {
+    const auto known = directories_.find(path);
+    if (known != directories_.end() && known->second.is_made) return;
+    const auto host =
+        known == directories_.end() ? Expect(Site::kHost, path) : std::optional<Node>();
+    if (error_) return;
+    Directory& directory = directories_[path];
+    if (host) directory.before = directory.after = *host;
+    const bool is_shut = (directory.before.mode & kToChange) != kToChange;
+    if (is_shut && geteuid() != 0 && directory.before.uid == geteuid()) {
+      directory.is_opened = true;
+    }
+  }
+
+  void TouchParent(const std::string& path) { Touch(std::string(SplitPath(path).parent)); }
+
+  static bool IsDirectory(std::uint32_t mode) { return S_ISDIR(mode); }
+
+  // What the host has that is to go, or to become something else than it is.
+  void Remove(const Change& change) {
+    const bool becomes_other =
+        change.mode != 0 && IsDirectory(change.mode) != IsDirectory(change.previous_mode);
+    if (change.previous_mode == 0 || (change.mode != 0 && !becomes_other)) return;
+    const std::string path = PathOf(change);
+    const auto host = Expect(Site::kHost, path);
+    if (!host) return;
+    TouchParent(path);
+    if (change.mode == 0) {
+      const auto upper = Look(Site::kUpper, path);
+      if (upper && upper->is_whiteout()) Move({Site::kUpper, path}, Aside(), *upper);
+    }
+    if (host->is_directory()) {
+      Touch(path);
+      // Another mode lets its owner rename it: ".." is written to.
+      directories_[path].is_removed = true;
+    }
+    Move({Site::kHost, path}, Aside(), *host);
+  }
+
+  void Put(const Change& change) {
+    if (change.mode == 0) return;
+    const std::string path = PathOf(change);
+    const bool was_directory = IsDirectory(change.previous_mode);
+    if (!IsDirectory(change.mode)) {
+      PutFile(path, change.previous_mode != 0 && !was_directory);
+    } else if (change.previous_mode != 0 && was_directory) {
+      SetAttributes(path);
+    } else {
+      MakeDirectory(path);
+    }
+  }
+
+  void PutFile(const std::string& path, bool is_there) {
+    TouchParent(path);
+    const auto [parent, name] = SplitPath(path);
+    const auto directory = Taken(sites_.upper.Open(parent));
+    if (!directory) return;
+    const auto first = Taken(directory->Look(std::string(name)));
+    if (!first) return;
+    if (*first && (*first)->is_file()) {
+      if (auto failed = StripNotes(*directory, std::string(name))) error_ = std::move(failed);
+    }
+    const auto mine = Expect(Site::kUpper, path);
+    if (!mine) return;
+    if (!is_there) return Move({Site::kUpper, path}, {Site::kHost, path}, *mine);
+    const auto host = Expect(Site::kHost, path);
+    if (!host) return;
+    const SitePath aside = Aside();
+    Move({Site::kUpper, path}, aside, *mine);
+    operations_.push_back({Operation::Kind::kExchange, aside, {Site::kHost, path}, *mine, *host});
+  }
+
+  void SetAttributes(const std::string& path) {
+    Touch(path);
+    const auto mine = Expect(Site::kUpper, path);
+    if (!mine) return;
+    HostFile& after = directories_[path].after;
+    after.mode = mine->mode;
+    after.uid = mine->uid;
+    after.gid = mine->gid;
+  }
+
+  void MakeDirectory(const std::string& path) {
+    TouchParent(path);
+    const auto mine = Expect(Site::kUpper, path);
+    if (!mine) return;
+    const SitePath aside = Aside();
+    if (auto failed = Make(aside.path, path, *mine)) {
+      error_ = std::move(failed);
+      return;
+    }
+    const auto made = Expect(Site::kAside, aside.path);
+    if (!made) return;
+    Move(aside, {Site::kHost, path}, *made);
+    Directory directory;
+    directory.before = directory.after = *made;
+    directory.after.mode = mine->mode;
+    directory.is_made = true;
+    directories_[path] = directory;
+  }
+
+  // With the attributes that it is going to have, but for a mode that would shut it to its owner.
+  std::optional<Error> Make(const std::string& name, const std::string& path, const Node& like) {
+    const int aside = sites_.aside.root();
+    if (mkdirat(aside, name.c_str(), S_IRWXU) != 0) return Failed(path, "mkdir", errno);
+    const Descriptor made(
+        openat(aside, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!made.valid()) return Failed(path, "open", errno);
+    const auto upper = sites_.upper.Open(path);
+    if (!upper) return upper.error();
+    if (!CopyAttributes(upper.value().descriptor(), made.get())) {
+      return Failed(path, "setxattr", errno);
+    }
+    const auto now = NodeOf(made.get());
+    if (!now) return now.error();
+    const bool is_other_owner = like.uid != now.value().uid || like.gid != now.value().gid;
+    if (is_other_owner && fchown(made.get(), like.uid, like.gid) != 0) {
+      return Failed(path, "chown", errno);
+    }
+    if (fchmod(made.get(), (like.mode & kModeBits) | S_IRWXU) != 0) {
+      return Failed(path, "chmod", errno);
+    }
+    return std::nullopt;
+  }
+
+  static Operation Attributes(const std::string& path, const HostFile& from, const HostFile& to) {
+    return {Operation::Kind::kAttributes, {Site::kHost, path}, {}, from, to};
+  }
+
+  static HostFile Opened(const HostFile& directory) {
+    HostFile opened = directory;
+    opened.mode |= S_IRWXU;
+    return opened;
+  }
+
+  std::vector<Operation> Openings() const {
+    std::vector<Operation> openings;
+    for (const auto& [path, directory] : directories_) {
+      if (!directory.is_opened) continue;
+      openings.push_back(Attributes(path, directory.before, Opened(directory.before)));
+    }
+    return openings;
+  }
+
+  static void Finish(const std::string& path, const Directory& directory,
+                     std::vector<Operation>* operations) {
+    if (directory.is_removed && !directory.is_made) return;
+    const HostFile now = directory.is_opened ? Opened(directory.before) : directory.before;
+    if (now.HasSameAttributes(directory.after)) return;
+    operations->push_back(Attributes(path, now, directory.after));
+  }
+
+  const Sites& sites_;
+  std::map<std::string, Directory> directories_;
+  std::vector<Operation> operations_;
+  std::uint64_t next_ = 0;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<std::vector<Operation>> PlanCommit(const Sites& sites, const std::vector<Change>& changes) {
+  return Planner(sites).Plan(changes);
+}
+
+}  // namespace native_runner

@@ -1,0 +1,192 @@
+// A commit, and an undo, whose process dies before each of its system calls that change something,
+// and ones in which the host does something at each of these moments.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/effects/support/changed_project.h"
+#include "tests/effects/support/stepping.h"
+
+namespace native_runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostSteps = 2000;
+
+class CommitDeathTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const ChangedProject project;
+    before_ = project.Host();
+    changes_ = project.ChangedPaths();
+    ASSERT_FALSE(project.Commit().failed);
+    after_ = project.Host();
+    ASSERT_NE(before_, after_);
+  }
+
+  static void Commit(const ChangedProject& project) {
+    if (project.Commit().failed) _exit(1);
+  }
+
+  TreeText before_;
+  TreeText after_;
+  std::map<std::string, std::string> changes_;
+};
+
+TEST_F(CommitDeathTest, LeavesTheWorkspaceAsItWasOrAsItIsToBe) {
+  int rolled_back = 0;
+  int completed = 0;
+  for (int step = 1; step < kMostSteps; ++step) {
+    const ChangedProject project;
+    const Stepped stepped = RunToStep([&] { Commit(project); }, step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    const auto recovery = project.Recover();
+    ASSERT_TRUE(recovery) << step << ": " << recovery.error().message;
+    ASSERT_NE(recovery.value().recovered, Recovered::kTorn) << step;
+    const bool is_done = HasCommit(project.State().get());
+    ASSERT_EQ(project.Host(), is_done ? after_ : before_) << step;
+    rolled_back += recovery.value().recovered == Recovered::kRolledBack ? 1 : 0;
+    completed += recovery.value().recovered == Recovered::kCompleted ? 1 : 0;
+    if (is_done) {
+      ASSERT_EQ(project.ChangedPaths().size(), 0U) << step;
+      ASSERT_FALSE(project.Undo().failed) << step;
+      ASSERT_EQ(project.Host(), before_) << step;
+    }
+    ASSERT_EQ(project.ChangedPaths(), changes_) << step;
+    ASSERT_FALSE(project.Commit().failed) << step;
+    ASSERT_EQ(project.Host(), after_) << step;
+  }
+  EXPECT_GT(rolled_back, 20);
+  EXPECT_GT(completed, 0);
+}
+
+TEST_F(CommitDeathTest, OfAnUndoLeavesItDoneOrNot) {
+  const std::map<std::string, std::string> none;
+  int rolled_back = 0;
+  int completed = 0;
+  for (int step = 1; step < kMostSteps; ++step) {
+    const ChangedProject project;
+    ASSERT_FALSE(project.Commit().failed);
+    const Stepped stepped = RunToStep(
+        [&] {
+          if (project.Undo().failed) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    const auto recovery = project.Recover();
+    ASSERT_TRUE(recovery) << step << ": " << recovery.error().message;
+    ASSERT_NE(recovery.value().recovered, Recovered::kTorn) << step;
+    const bool is_done = HasCommit(project.State().get());
+    ASSERT_EQ(project.Host(), is_done ? after_ : before_) << step;
+    ASSERT_EQ(project.ChangedPaths(), is_done ? none : changes_) << step;
+    rolled_back += recovery.value().recovered == Recovered::kRolledBack ? 1 : 0;
+    completed += recovery.value().recovered == Recovered::kCompleted ? 1 : 0;
+  }
+  EXPECT_GT(rolled_back, 20);
+  EXPECT_GT(completed, 0);
+}
+
+TEST_F(CommitDeathTest, OfARecoveryIsRecoveredFrom) {
+  for (int step = 1; step < kMostSteps; step += 3) {
+    for (int second = 1; second < kMostSteps; second += 5) {
+      const ChangedProject project;
+      const Stepped stepped = RunToStep([&] { Commit(project); }, step, Kill);
+      if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+      if (!stepped.was_reached) return;
+      const Stepped again = RunToStep([&] { static_cast<void>(project.Recover()); }, second, Kill);
+      const auto recovery = project.Recover();
+      ASSERT_TRUE(recovery) << step << ": " << recovery.error().message;
+      const bool is_done = HasCommit(project.State().get());
+      ASSERT_EQ(project.Host(), is_done ? after_ : before_) << step << ", " << second;
+      if (!again.was_reached) break;
+    }
+  }
+}
+
+// With what was looked at before the host did anything.
+void CommitByLedger(const ChangedProject& project) {
+  if (project.Commit(PathFilter(), project.ledger()).failed) _exit(1);
+}
+
+struct Edit {
+  const char* what;
+  const char* path;  // at which `text` must be in the end
+  const char* text;
+  void (*make)(const Overlay&);
+};
+
+std::string Contents(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+class CommitRaceTest : public testing::TestWithParam<Edit> {};
+
+// Whatever the moment: what the host has written is the host's, where it has written it.
+TEST_P(CommitRaceTest, NothingOfTheHostsIsLost) {
+  const Edit& edit = GetParam();
+  int failed = 0;
+  int done = 0;
+  for (int step = 1; step < kMostSteps; ++step) {
+    const ChangedProject project;
+    const TreeText before = project.Host();
+    const Overlay& at = project.overlay();
+    const Stepped stepped =
+        RunToStep([&] { CommitByLedger(project); }, step, [&](pid_t) { edit.make(at); });
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
+    const bool has_failed = WEXITSTATUS(stepped.status) != 0;
+    (has_failed ? failed : done) += 1;
+    const std::string now = Contents(at.Host(edit.path));
+    ASSERT_NE(now.find(edit.text), std::string::npos) << edit.what << ", step " << step;
+    if (has_failed && !project.Has("commit/torn") && !project.Has("commit/plan")) {
+      // All else is as it was.
+      TreeText host = project.Host();
+      for (const auto& [path, text] : before) {
+        if (path == edit.path) continue;
+        ASSERT_EQ(host[path], text) << edit.what << ", step " << step;
+      }
+    }
+  }
+  EXPECT_GT(failed, 0);
+}
+
+void Replace(const Overlay& at, const char* name) {
+  at.Put("tmp~", "edited");
+  fs::rename(at.Host("tmp~"), at.Host(name));
+}
+
+INSTANTIATE_TEST_SUITE_P(, CommitRaceTest,
+                         testing::Values(Edit{"replaces a file that was changed", "a", "edited",
+                                              [](const Overlay& at) { Replace(at, "a"); }},
+                                         Edit{"appends to a file that was changed", "a", "edited",
+                                              [](const Overlay& at) {
+                                                std::ofstream(at.Host("a"), std::ios::app)
+                                                    << "edited";
+                                              }},
+                                         Edit{"replaces a file that was removed", "b", "edited",
+                                              [](const Overlay& at) { Replace(at, "b"); }},
+                                         Edit{"makes a file that was made", "dir/new", "edited",
+                                              [](const Overlay& at) { Replace(at, "dir/new"); }},
+                                         Edit{"makes a file in a directory that was removed",
+                                              "gone/other", "edited",
+                                              [](const Overlay& at) {
+                                                std::error_code ignored;
+                                                fs::create_directories(at.Host("gone"), ignored);
+                                                std::ofstream(at.Host("gone/other")) << "edited";
+                                              }}),
+                         [](const auto& given) {
+                           std::string name = given.param.what;
+                           for (char& letter : name)
+                             if (letter == ' ') letter = '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace native_runner
