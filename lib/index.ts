@@ -71,6 +71,8 @@ export type {
 export type {
   Change,
   ChangesOptions,
+  CommitOptions,
+  CommitReport,
   DiffOptions,
   Transaction,
   TransactionBackend,
@@ -96,6 +98,7 @@ export { BubblewrapNativeRunner } from "./runners/bubblewrap.js";
 export { FirejailNativeRunner } from "./runners/firejail.js";
 export { LandlockNativeRunner } from "./runners/landlock.js";
 export { LocalNativeRunner } from "./runners/local.js";
+export { TransactionError } from "./runners/transactions/transaction-error.js";
 export {
   WaitForPortError,
   type WaitForPortErrorOptions,

@@ -35,7 +35,13 @@ import type {
 } from "./public.js";
 import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
-import type { Change, ChangesOptions, DiffOptions } from "./transaction.js";
+import type {
+  Change,
+  ChangesOptions,
+  CommitOptions,
+  DiffOptions,
+  Transaction,
+} from "./transaction.js";
 
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal">;
@@ -182,12 +188,30 @@ export interface SessionHandle extends RunnerHandle {
 
 /** A transaction of a workspace, still to be opened. Its calls work on other threads. */
 export interface TransactionHandle {
-  /** Once. Both are absolute paths; `directory` is the one that transactions lie in. */
-  open(options: { workspace: string; directory: string }): Promise<OpenedTransaction>;
+  /**
+   * Once. Both are absolute paths; `directory` is the one that transactions lie in. `resume`: the id of
+   * one that is there.
+   */
+  open(options: {
+    workspace: string;
+    directory: string;
+    resume?: string;
+  }): Promise<OpenedTransaction>;
+  /** Notes what the host has where commands have changed something, soon after each of them. */
+  look(): Promise<void>;
   /** What was changed, in the order of the paths' bytes. Throws on misuse. */
   changes(options: ChangesOptions): Promise<Change[]>;
   /** The same as one text, for `git apply`. Throws on misuse. */
   diff(options: DiffOptions): Promise<string>;
+  /** What `commit` would do; nothing is done, and commands may go on. Throws on misuse. */
+  check(request: CommitRequest): Promise<CommitAnswer>;
+  /**
+   * Brings the changes to the host, all or, where there are `conflicts` or `refused`, none. What runs
+   * in it must have ended, and nothing can be run in it any more. Throws on misuse.
+   */
+  commit(request: CommitRequest): Promise<CommitAnswer>;
+  /** Takes the last commit back; resolves with the paths because of which it can't. */
+  undo(): Promise<string[]>;
   /** Keeps it on disk. Nothing for one that is not open. */
   close(): Promise<void>;
   /** Removes it. What runs in it must have ended. */
@@ -195,7 +219,22 @@ export interface TransactionHandle {
 }
 
 /** What is known of a transaction once it is open. */
-export type OpenedTransaction = { id: string; backend: "overlay" };
+export type OpenedTransaction = {
+  id: string;
+  backend: "overlay";
+  recovered?: NonNullable<Transaction["recovered"]>;
+};
+
+/** What is to be committed; `protectedNames`: what code of the host's runs by itself. */
+export type CommitRequest = CommitOptions & { protectedNames: readonly string[] };
+
+/** The changes by what becomes of them; those in the last two keep all others from it. */
+export type CommitAnswer = {
+  committed: Change[];
+  left: Change[];
+  conflicts: Change[];
+  refused: Change[];
+};
 
 /** Options of a process sandbox that were checked. */
 export interface ProcessSandboxHandle {
@@ -272,7 +311,11 @@ export interface NativeAddon {
     options: LandlockNativeRunnerOptions,
     session: SessionOptions,
   ) => SessionHandle;
-  WorkspaceFiles: new (options: WorkspaceFilesOptions) => WorkspaceFilesHandle;
+  /** With a transaction that is open, the files as its commands see them. */
+  WorkspaceFiles: new (
+    options: WorkspaceFilesOptions,
+    transaction?: TransactionHandle,
+  ) => WorkspaceFilesHandle;
   /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
   landlockAbi(): number;
   /** The path of a program on the host's own PATH, or on the given one; null when there is none. */

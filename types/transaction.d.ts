@@ -1,5 +1,6 @@
 /** The public types of transactions; shipped and re-exported as public.d.ts is. */
 
+import type { WorkspaceFiles } from "./files.js";
 import type {
   BubblewrapExplanation,
   NativeExecInput,
@@ -48,8 +49,9 @@ export type Change = {
   /** Where a symbolic link points to. */
   target?: string;
   /**
-   * Set where the host has changed the path too since the transaction's first command was started, or
-   * has removed or replaced a directory that the change is in.
+   * Set where the host has changed the path too since the transaction did, or has removed or replaced a
+   * directory that the change is in. Of what the host changed while the command ran that changed it
+   * first, it may be set too much, never too little: see docs/transactions.md.
    */
   conflict?: true;
 };
@@ -66,6 +68,25 @@ export type DiffOptions = {
   paths?: readonly string[] | undefined;
   /** The most that the text may have, in bytes of UTF-8, an integer up to 256 MiB. Default 16 MiB. */
   maxBytes?: number | undefined;
+};
+
+/** Options of `commit`. */
+export type CommitOptions = {
+  /** Relative to the workspace: these and all below them. Default: all changes. */
+  paths?: readonly string[] | undefined;
+  /**
+   * Protected paths that may be changed all the same, with all below them, relative to the workspace:
+   * what git, a shell or an editor of the host's runs by itself, such as `.git/hooks`. Default none.
+   */
+  allowProtected?: readonly string[] | undefined;
+};
+
+/** What a commit has done. */
+export type CommitReport = {
+  /** What is the host's now, in the order of the paths' bytes. */
+  committed: Change[];
+  /** What still waits: what was not asked for, and what is neither file, link nor directory. */
+  left: Change[];
 };
 
 /**
@@ -99,6 +120,11 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
     commands: readonly (NativeExecInput | string[])[],
     options?: BatchOptions,
   ): Promise<SandboxedExecResult[]>;
+  /**
+   * As the runner's `files`, of what the transaction's commands see; what they write is one of its
+   * changes. Calls reject with {@link SandboxError} ERR_SANDBOX_CLOSED once it was closed or discarded.
+   */
+  readonly files: WorkspaceFiles;
   /** As the runner's `warm`: standing sandboxes of the transaction's own. */
   warm(): Promise<number>;
   /**
@@ -108,8 +134,8 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * of one size have the same contents.
    *
    * @throws (rejects) TypeError for a path outside of the workspace; {@link SandboxError}
-   * ERR_SANDBOX_CLOSED once it was closed, ERR_SANDBOX_SETUP where something can't be read, where a path
-   * has more than 4,095 bytes, and where there are more than a million changes.
+   * ERR_SANDBOX_CLOSED once it was closed, ERR_SANDBOX_SETUP where something can't be read, and where
+   * there are more than a million changes.
    */
   changes(options?: ChangesOptions): Promise<Change[]>;
   /**
@@ -123,6 +149,35 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * {@link SandboxError} ERR_SANDBOX_SETUP where a file can't be read, or has more than 128 MiB.
    */
   diff(options?: DiffOptions): Promise<string>;
+  /**
+   * Brings the changes to the host's files: all that are asked for, or none. Each file takes the place
+   * of the host's by one rename, and the host's is kept, for {@link undo}. First it is looked whether
+   * that can be done; then what runs in the transaction is ended, and no command can be run in it any
+   * more. A process that dies meanwhile has changed nothing, or all: see {@link recovered}.
+   *
+   * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `changes`, where the host
+   * has changed any of it too; ERR_TRANSACTION_PROTECTED where one is protected. In both cases nothing
+   * has changed. TypeError for a path outside of the workspace; {@link SandboxError}
+   * ERR_SANDBOX_SETUP where the file system refuses, and where the transaction is kept on another file
+   * system than the workspace; ERR_SANDBOX_CLOSED once it was closed.
+   */
+  commit(options?: CommitOptions): Promise<CommitReport>;
+  /**
+   * Takes the last commit back, all of it: the host's files are those that they were, and its changes
+   * are the transaction's again.
+   *
+   * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `paths`, where the host
+   * has changed what was committed: then nothing has changed; {@link SandboxError} ERR_SANDBOX_SETUP
+   * where there is no commit, or the file system refuses.
+   */
+  undo(): Promise<void>;
+  /**
+   * Of one that was resumed: what was done about a commit, or an undo, in which its process had died.
+   * "rolled-back": it is as if it had not been begun. "completed": all of it was done. "torn": some
+   * files could not be put back, because others had changed them by then; what they were is in the
+   * directory `commit/aside` of the transaction.
+   */
+  readonly recovered: "rolled-back" | "completed" | "torn" | undefined;
   /** Ends what runs in it, and keeps what was changed on disk. No command can be run any more. */
   close(): Promise<void>;
   /**

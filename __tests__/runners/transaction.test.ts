@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { BubblewrapNativeRunner, SandboxError } from "../../lib/index.js";
-import { FakeAddon, nativeError } from "../support/fake-addon.js";
+import { FakeAddon, nativeError, result } from "../support/fake-addon.js";
 
 const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
 
@@ -44,11 +44,6 @@ describe("openTransaction", () => {
     expect(fake.told).toEqual([["open", { workspace: "/w", directory }]]);
   });
 
-  it("gives none of the host's files in its own place", async () => {
-    const transaction = await make().openTransaction();
-    expect(() => (transaction as unknown as { files: unknown }).files).toThrow("no `files` yet");
-  });
-
   it("says why there is none, as a SandboxError", async () => {
     fake.openFailure = nativeError("no overlay", "ERR_SANDBOX_UNAVAILABLE", "do that");
     const failure = await make()
@@ -63,6 +58,18 @@ describe("openTransaction", () => {
     seam.fake = undefined;
     const code = "ERR_SANDBOX_UNAVAILABLE";
     await expect(runner.openTransaction()).rejects.toMatchObject({ code });
+  });
+});
+
+describe("what the host has", () => {
+  it("is looked at after each run, once for those that end meanwhile", async () => {
+    const transaction = await make().openTransaction();
+    const runs = [1, 2, 3].map(() => transaction.exec({ argv: ["true"] }));
+    await vi.waitFor(() => expect(fake.runs).toHaveLength(3));
+    expect(told()).toEqual(["open"]);
+    for (const run of fake.runs) run.resolve(result());
+    await Promise.all(runs);
+    await vi.waitFor(() => expect(told()).toEqual(["open", "look", "look"]));
   });
 });
 

@@ -4,6 +4,7 @@
  */
 
 import type {
+  CommitAnswer,
   LiveCallbacks,
   NativeAddon,
   NativeContext,
@@ -85,6 +86,8 @@ export class FakeAddon {
   readonly poolState = { standing: 2, taken: 5, missed: 1, discarded: 3 };
   warmFailure: Error | undefined;
   openFailure: Error | undefined;
+  commitAnswer: CommitAnswer = { committed: [], left: [], conflicts: [], refused: [] };
+  undoConflicts: string[] = [];
   sessionLayers = ["seccomp", "command-separation", "session"];
   /** Ends the session that was opened last. */
   endSession: (reason: string) => void = () => {};
@@ -201,6 +204,9 @@ export class FakeAddon {
       async close() {
         fake.told.push(["close"]);
       }
+      async look() {
+        fake.told.push(["look"]);
+      }
       async changes(options: object) {
         fake.told.push(["changes", options]);
         return [];
@@ -208,6 +214,18 @@ export class FakeAddon {
       async diff(options: object) {
         fake.told.push(["diff", options]);
         return "";
+      }
+      async check(request: object) {
+        fake.told.push(["check", request]);
+        return fake.commitAnswer;
+      }
+      async commit(request: object) {
+        fake.told.push(["commit", request]);
+        return fake.commitAnswer;
+      }
+      async undo() {
+        fake.told.push(["undo"]);
+        return fake.undoConflicts;
       }
       async discard() {
         fake.told.push(["discard"]);

@@ -1,6 +1,10 @@
 /** The files of a workspace: the native handle, made with the first call, and what only JavaScript does. */
 
-import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "../../types/addon.js";
+import type {
+  TransactionHandle,
+  WorkspaceFilesHandle,
+  WorkspaceFilesOptions,
+} from "../../types/addon.js";
 import type {
   WorkspaceEntry,
   WorkspaceFiles,
@@ -22,11 +26,17 @@ const kReadTextOptions: FieldsOf<WorkspaceReadTextOptions> = { maxBytes: true, f
 /** See {@link WorkspaceFiles}. */
 export class NativeWorkspaceFiles implements WorkspaceFiles {
   readonly #options: WorkspaceFilesOptions;
+  readonly #transaction: TransactionHandle | undefined;
   #handle: WorkspaceFilesHandle | undefined;
 
-  /** Does no I/O; the options are the caller's own, and checked. */
-  constructor(options: WorkspaceFilesOptions) {
+  /**
+   * Does no I/O; the options are the caller's own, and checked.
+   *
+   * @param transaction the open one whose files they are; else they are the host's.
+   */
+  constructor(options: WorkspaceFilesOptions, transaction?: TransactionHandle) {
     this.#options = options;
+    this.#transaction = transaction;
   }
 
   read(path: WorkspacePath, options?: WorkspaceReadOptions): Promise<Uint8Array> {
@@ -73,7 +83,7 @@ export class NativeWorkspaceFiles implements WorkspaceFiles {
   /** Only rejects. An error of the thread pool has no stack of its own: it gets the caller's. */
   async #call<Value>(use: (handle: WorkspaceFilesHandle) => Promise<Value>): Promise<Value> {
     try {
-      this.#handle ??= new (loadAddon().WorkspaceFiles)(this.#options);
+      this.#handle ??= new (loadAddon().WorkspaceFiles)(this.#options, this.#transaction);
       return await use(this.#handle);
     } catch (error) {
       if (error instanceof Error) Error.captureStackTrace(error);

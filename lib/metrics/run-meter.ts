@@ -11,10 +11,16 @@ import { RunMetrics } from "./run-metrics.js";
 export class RunMeter {
   readonly #metrics = new RunMetrics();
   readonly #channels = new Channels();
+  #onEnd: () => void = () => {};
 
   /** `exec` was called, whatever becomes of it. */
   called(): void {
     this.#metrics.called();
+  }
+
+  /** `onEnd` is called after each run from now on, whatever became of it. It must not throw. */
+  watch(onEnd: () => void): void {
+    this.#onEnd = onEnd;
   }
 
   /** Settles as the run does, once it has been counted. */
@@ -34,6 +40,8 @@ export class RunMeter {
       this.#metrics.failed();
       this.#channels.failed(run, error, policyHash);
       throw error;
+    } finally {
+      this.#onEnd();
     }
   }
 

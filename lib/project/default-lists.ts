@@ -3,6 +3,7 @@
 import { realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { join, relative } from "node:path";
+import { kProtectedNames } from "../protected-names.js";
 
 /** Below a home directory: keys, tokens, cookies, and histories that have them typed in. */
 const kSecretsOfHome: readonly string[] = [
@@ -79,28 +80,6 @@ const kSecretsOfHome: readonly string[] = [
   ".mysql_history",
 ];
 
-/**
- * In a project: what git, a shell, an editor, a package manager or an agent runs by itself, later,
- * outside. What begins with .git/ is meant of each directory that git keeps the repository in. Each
- * that is missing shows as an empty directory in there, so the list is short.
- */
-const kReadOnly: readonly string[] = [
-  ".git/hooks",
-  ".git/config",
-  ".git/config.worktree",
-  ".git/commondir",
-  ".githooks",
-  ".husky",
-  ".envrc",
-  ".npmrc",
-  ".yarnrc.yml",
-  ".pnpmfile.cjs",
-  ".vscode",
-  ".idea",
-  ".claude",
-  ".mcp.json",
-];
-
 /** In a home directory that is shared as a whole. */
 const kReadOnlyOfHome: readonly string[] = [
   ".ssh",
@@ -153,5 +132,5 @@ export function defaultReadOnly(projects: readonly string[]): string[] {
       .filter((inside) => inside !== ".." && !inside.startsWith("../")),
   );
   const ofHomes = shared.flatMap((inside) => kReadOnlyOfHome.map((path) => join(inside, path)));
-  return [...new Set([...kReadOnly, ...ofHomes])];
+  return [...new Set([...kProtectedNames, ...ofHomes])];
 }

@@ -130,6 +130,17 @@ export class BubblewrapNativeRunner extends SessionRunner {
   }
 
   /**
+   * Takes up a transaction of this workspace that was closed, or whose process has died. What that has
+   * left of a commit is taken back or completed first: see `recovered`.
+   *
+   * @throws (rejects) as `openTransaction`; TypeError where there is no transaction of this id, and
+   * {@link SandboxError} ERR_SANDBOX_SETUP where another process has it open.
+   */
+  async resumeTransaction(id: string, options: TransactionOptions = {}): Promise<Transaction> {
+    return this.#transactions.resume(id, options);
+  }
+
+  /**
    * Aborts the runs that are under way, ends sessions and standing sandboxes, closes transactions, which
    * stay on disk, and resolves when all their processes are known to be gone. Later runs reject with
    * ERR_SANDBOX_CLOSED. Not a must: a runner that is no longer referenced, or whose process ends, leaves

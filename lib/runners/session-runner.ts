@@ -1,4 +1,4 @@
-import type { WorkspaceFilesOptions } from "../../types/addon.js";
+import type { TransactionHandle, WorkspaceFilesOptions } from "../../types/addon.js";
 import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import type { MakeSession } from "./sessions.js";
@@ -15,8 +15,9 @@ export abstract class SessionRunner extends SupervisedRunner {
     supervised: Supervised,
     workspace: WorkspaceFilesOptions,
     makeSession: MakeSession,
+    transaction?: TransactionHandle,
   ) {
-    super(supervised, workspace);
+    super(supervised, workspace, transaction);
     this.#supervised = supervised;
     this.#sessions = new Sessions(makeSession, supervised.meter);
   }

@@ -1,4 +1,4 @@
-import type { WorkspaceFilesOptions } from "../../types/addon.js";
+import type { TransactionHandle, WorkspaceFilesOptions } from "../../types/addon.js";
 import type { WorkspaceFiles } from "../../types/files.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
@@ -18,9 +18,13 @@ export abstract class SupervisedRunner implements NativeRunner {
   readonly #files: WorkspaceFiles;
   readonly #supervised: Supervised;
 
-  protected constructor(supervised: Supervised, workspace: WorkspaceFilesOptions) {
+  protected constructor(
+    supervised: Supervised,
+    workspace: WorkspaceFilesOptions,
+    transaction?: TransactionHandle,
+  ) {
     this.#supervised = supervised;
-    this.#files = new NativeWorkspaceFiles(workspace);
+    this.#files = new NativeWorkspaceFiles(workspace, transaction);
   }
 
   /**

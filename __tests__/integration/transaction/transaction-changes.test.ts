@@ -8,7 +8,7 @@ import { describeSandboxed, testUnless } from "../support/gate.js";
 import type { Transaction } from "../support/package.js";
 import { run } from "../support/seen.js";
 import { differences, openTransaction } from "../support/transactions.js";
-import { changedCopy, kScripts, workspaceWithAll } from "../support/tree-scripts.js";
+import { changedCopy, kScripts, workspaceWithAll } from "./tree-scripts.js";
 
 /** The same script on a copy of the workspace: what it really does to a tree. */
 const expected = async (workspace: string, script: string) =>
@@ -93,8 +93,7 @@ describeSandboxed("changes", () => {
       transaction,
       "d=$(printf %0250d 0); i=0; while [ -d $d ]; do cd $d; done; mkdir $d; cd $d; mkdir $d",
     );
-    const code = "ERR_SANDBOX_SETUP";
-    await expect(transaction.changes()).rejects.toMatchObject({ code });
+    expect(await transaction.changes()).toHaveLength(17); // longer than the kernel takes at once
     await transaction.discard();
   });
 

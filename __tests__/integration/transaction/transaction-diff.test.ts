@@ -10,7 +10,7 @@ import { describeSandboxed, describeUnless, whyNoBubblewrap } from "../support/g
 import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 import { openTransaction } from "../support/transactions.js";
-import { changedCopy, copyOf, kScripts, workspaceWithAll } from "../support/tree-scripts.js";
+import { changedCopy, copyOf, kScripts, workspaceWithAll } from "./tree-scripts.js";
 
 const whyNoGit = spawnSync("git", ["--version"]).status === 0 ? undefined : "there is no git";
 

@@ -36,13 +36,30 @@ export class Transactions {
 
   /** See `BubblewrapNativeRunner.openTransaction`. */
   async open(options: TransactionOptions = {}): Promise<Transaction> {
+    return this.#take(directoryOf(options));
+  }
+
+  /** See `BubblewrapNativeRunner.resumeTransaction`. */
+  async resume(id: string, options: TransactionOptions = {}): Promise<Transaction> {
     const directory = directoryOf(options);
+    if (typeof id !== "string") throw invalidType("id", "a string", id);
+    return this.#take(directory, id);
+  }
+
+  async #take(directory: string, resume?: string): Promise<Transaction> {
     this.#expectOpen();
     try {
       const handle = new (loadAddon().Transaction)();
-      const { id, backend } = await handle.open({ workspace: this.#runner.shadowDir, directory });
-      const transaction = new WorkspaceTransaction(handle, this.#runner, id, backend);
-      if (this.#isClosed) await transaction.discard(); // it came up while the runner was being closed
+      const workspace = this.#runner.shadowDir;
+      const opened = await handle.open({
+        workspace,
+        directory,
+        ...(resume !== undefined && { resume }),
+      });
+      const transaction = new WorkspaceTransaction(handle, this.#runner, opened);
+      // It came up while the runner was being closed.
+      if (this.#isClosed)
+        await (resume !== undefined ? transaction.close() : transaction.discard());
       this.#expectOpen();
       this.#open.add(new WeakRef(transaction));
       return transaction;

@@ -4,9 +4,9 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { BubblewrapNativeRunner } from "./package.js";
-import { run } from "./seen.js";
-import { tempDirectory } from "./temp.js";
+import { BubblewrapNativeRunner } from "../support/package.js";
+import { run } from "../support/seen.js";
+import { tempDirectory } from "../support/temp.js";
 
 /** A workspace with files, directories and links of all kinds. */
 export function workspaceWithAll(): string {
@@ -35,6 +35,7 @@ export const kScripts: [string, string][] = [
   ["names", "mv a aa; mv dir/x other/; mv b c"],
   ["a directory that is removed", "rm -r dir"],
   ["one that is made anew", "rm -r dir; mkdir dir; echo x > dir/x; echo w > dir/w"],
+  ["one that is made anew, with those in it", "rm -r dir; mkdir -p dir/sub; echo w > dir/sub/w"],
   ["one that is emptied", "rm -r dir/* ; rmdir empty"],
   ["directories that are new", "mkdir -p n/m/o p; echo q > n/m/q; ln -s q n/m/l"],
   ["a file that becomes a directory", "rm a; mkdir a; echo in > a/in"],

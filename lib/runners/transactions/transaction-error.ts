@@ -1,0 +1,27 @@
+import type { Change } from "../../../types/transaction.js";
+
+/** Why a transaction can't be committed, or a commit not be undone; the host's files are as before. */
+export class TransactionError extends Error {
+  /**
+   * ERR_TRANSACTION_CONFLICT: the host has changed the same files. ERR_TRANSACTION_PROTECTED: code of the
+   * host's runs by itself what would be changed.
+   */
+  readonly code: "ERR_TRANSACTION_CONFLICT" | "ERR_TRANSACTION_PROTECTED";
+  /** The paths because of which, relative to the workspace. */
+  readonly paths: readonly string[];
+  /** The changes at these paths; none of an undo. */
+  readonly conflicts: readonly Change[];
+
+  constructor(
+    message: string,
+    code: TransactionError["code"],
+    paths: readonly string[],
+    conflicts: readonly Change[] = [],
+  ) {
+    super(message);
+    this.name = "TransactionError";
+    this.code = code;
+    this.paths = paths;
+    this.conflicts = conflicts;
+  }
+}
