@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
+
+#include "supervise/os/descriptor.h"
 
 namespace native_runner {
 namespace {
@@ -86,12 +88,16 @@ bool CopyAttributes(int from, int to) {
   return true;
 }
 
-std::string AttributeOf(int file, const char* name) {
-  return Value(file, name).value_or("");
-}
-
-bool HasAttribute(int file, const char* name) {
-  return fgetxattr(file, name, nullptr, 0) >= 0;
+Result<bool> HasAttribute(int file, const char* name, std::optional<std::string_view> value) {
+  constexpr std::size_t kLongestNote = 64;
+  std::array<char, kLongestNote> bytes{};
+  const ssize_t size = fgetxattr(file, name, bytes.data(), value ? bytes.size() : 0);
+  if (size >= 0) {
+    return !value || std::string_view(bytes.data(), static_cast<std::size_t>(size)) == *value;
+  }
+  if (errno == ENODATA || errno == ENOTSUP) return false;
+  if (errno == ERANGE) return false;  // longer than any that is asked for
+  return SystemError("fgetxattr", errno);
 }
 
 }  // namespace native_runner

@@ -1,6 +1,9 @@
 #pragma once
 
-#include <string>
+#include <optional>
+#include <string_view>
+
+#include "policy/result.h"
 
 namespace native_runner {
 
@@ -15,10 +18,9 @@ bool HaveSameAttributes(int one, int other);
 // Gives a file or directory those that another has; errno(3) where that fails.
 bool CopyAttributes(int from, int to);
 
-// The value of one; empty where there is none, or none can be read.
-std::string AttributeOf(int file, const char* name);
-
-// Whether there is one, its value may be empty.
-bool HasAttribute(int file, const char* name);
+// Whether a file has this attribute, and with just this value where one is given. kSetup where that
+// can't be read: it is not known then, which must not be taken for "no".
+Result<bool> HasAttribute(int file, const char* name,
+                          std::optional<std::string_view> value = std::nullopt);
 
 }  // namespace native_runner

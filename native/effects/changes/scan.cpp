@@ -100,7 +100,12 @@ class Scan {
       names = std::move(*taken);
     }
     // Overlayfs marks the uppermost of them only.
-    place.is_hiding = place.is_hiding || !upper || AttributeOf(upper->descriptor(), kOpaque) == "y";
+    if (upper && !place.is_hiding) {
+      const auto is_opaque = Taken(HasAttribute(upper->descriptor(), kOpaque, "y"));
+      if (!is_opaque) return;
+      place.is_hiding = *is_opaque;
+    }
+    place.is_hiding = place.is_hiding || !upper;
     if (names.empty() && !place.is_hiding) return;  // the host's may be one that can't be read
     if (place.in_lower) {
       auto opened = Taken(lower_.OpenIfThere(place.path));
@@ -206,7 +211,8 @@ class Scan {
   // A directory of the overlay's that began as one of the host's.
   bool WasCopied(const Entry& entry) {
     const auto opened = Taken(upper_.Open(entry.path));
-    return opened && HasAttribute(opened->descriptor(), kOrigin);
+    if (!opened) return false;
+    return Taken(HasAttribute(opened->descriptor(), kOrigin)).value_or(false);
   }
 
   static bool IsSame(const Entry& entry, const ScannedDirectory& upper,

@@ -58,7 +58,9 @@ class Normalizer {
     const auto upper =
         Taken(place.is_hiding ? upper_.OpenToChange(place.path) : upper_.Open(place.path));
     if (!upper) return;
-    const bool is_opaque = AttributeOf(upper->descriptor(), kOpaque) == "y";
+    const auto has_mark = Taken(HasAttribute(upper->descriptor(), kOpaque, "y"));
+    if (!has_mark) return;
+    const bool is_opaque = *has_mark;
     if (is_opaque && !place.is_hiding) {
       waiting_.push_back({place.path, true});  // to be changed
       return;
@@ -66,6 +68,8 @@ class Normalizer {
     const auto names = Taken(upper->Names());
     if (!names) return;
     const auto directories = DirectoriesOf(*upper, *names);
+    // One that could not be looked at must not come to show what it hides.
+    if (error_) return;
     if (is_opaque && !HideByName(place.path, *upper, *names)) return;
     // Those below must hide by themselves before this one no longer does for them.
     for (const std::string& name : directories) {
