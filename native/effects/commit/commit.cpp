@@ -1,7 +1,5 @@
 #include "effects/commit/commit.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -13,64 +11,20 @@
 #include "effects/commit/commit_directory.h"
 #include "effects/commit/perform.h"
 #include "effects/commit/plan.h"
+#include "effects/commit/roll_back.h"
 
 namespace native_runner {
 namespace {
 
-constexpr const char* kPlan = "plan";
+constexpr const char* kPlan = CommitDirectory::kPlan;
+constexpr const char* kTorn = CommitDirectory::kTorn;
 constexpr const char* kDone = "done";
 constexpr const char* kUndone = "undone";
-constexpr const char* kTorn = "torn";
 
 CommitEnd Failed(Error why) {
   CommitEnd end;
   end.failed = std::move(why);
   return end;
-}
-
-std::optional<Error> Sync(int tree) {
-  if (syncfs(tree) == 0) return std::nullopt;
-  return SystemError("syncfs", errno);
-}
-
-// What was taken back, and what could not be.
-struct RollBack {
-  std::vector<Operation> taken_back;
-  std::vector<std::string> torn;
-};
-
-// From the last to the first; those that were not done are passed over. Whoever does it again does
-// what is left.
-Result<RollBack> TakeBack(const Sites& sites, const std::vector<Operation>& operations) {
-  RollBack roll_back;
-  for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
-    const auto progress = ProgressOf(sites, *operation);
-    if (!progress) return progress.error();
-    if (progress.value() == Progress::kBefore) continue;
-    auto not_done = progress.value() == Progress::kOther
-                        ? std::optional(NotDone{true, {}})
-                        : Perform(sites, InverseOf(*operation), Likeness::kContent);
-    if (!not_done) {
-      roll_back.taken_back.push_back(*operation);
-    } else if (not_done->is_conflict) {
-      const bool is_from = operation->from.site == Site::kHost;
-      roll_back.torn.push_back(Shown(is_from ? operation->from : operation->to));
-    } else {
-      return not_done->why;
-    }
-  }
-  return roll_back;
-}
-
-// Durably, so that the plan is no longer needed; else the next open does it.
-Result<RollBack> RollBackPlan(const CommitDirectory& directory, const Sites& sites,
-                              const Journal& plan) {
-  auto roll_back = TakeBack(sites, plan.operations);
-  if (!roll_back) return roll_back;
-  if (auto error = Sync(sites.host.root())) return *error;
-  auto error = roll_back->torn.empty() ? directory.Drop(kPlan) : directory.Rename(kPlan, kTorn);
-  if (error) return *error;
-  return roll_back;
 }
 
 // The end of one that can't be done.
@@ -125,7 +79,7 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
     }
     return end;
   }
-  if (auto error = Sync(sites.host.root())) {
+  if (auto error = SyncTree(sites.host.root())) {
     return GiveUp(directory, sites, plan, {false, std::move(*error)});
   }
   CommitEnd end;
@@ -229,10 +183,16 @@ CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<
   if (auto error = CheckOneMount(host, upper)) return Failed(std::move(*error));
   auto earlier = CommitDirectory::Open(transaction);
   if (!earlier) return Failed(std::move(earlier.error()));
-  if (*earlier && (*earlier)->Has(kTorn)) return Failed(TornCommit());
-  if (*earlier && (*earlier)->Has(kPlan)) {
-    return Failed({ErrorCode::kSetup, "an earlier commit has still to be taken back",
-                   "close the transaction, and open it again"});
+  if (*earlier) {
+    const auto is_torn = (*earlier)->Holds(kTorn);
+    const auto is_begun = (*earlier)->Holds(kPlan);
+    if (!is_torn) return Failed(is_torn.error());
+    if (!is_begun) return Failed(is_begun.error());
+    if (is_torn.value()) return Failed(TornCommit());
+    if (is_begun.value()) {
+      return Failed({ErrorCode::kSetup, "an earlier commit has still to be taken back",
+                     "close the transaction, and open it again"});
+    }
   }
   auto directory = CommitDirectory::Make(transaction);
   if (!directory) return Failed(std::move(directory.error()));
@@ -267,7 +227,10 @@ CommitEnd UndoCommit(int transaction, int host, int upper) {
   if (!*directory) return Failed(nothing);
   auto done = (*directory)->Read(kDone);
   if (!done) return Failed(std::move(done.error()));
-  if (!*done || (*directory)->Has(kTorn)) return Failed(*done ? TornCommit() : nothing);
+  if (!*done) return Failed(nothing);
+  const auto is_torn = (*directory)->Holds(kTorn);
+  if (!is_torn) return Failed(is_torn.error());
+  if (is_torn.value()) return Failed(TornCommit());
   auto sites = (*directory)->OpenSites(host, upper);
   if (!sites) return Failed(std::move(sites.error()));
   auto changed = ChangedSince(*sites, **done);
@@ -296,20 +259,31 @@ bool NeedsRecovery(int transaction) {
   const auto directory = CommitDirectory::Open(transaction);
   if (!directory) return true;
   if (!directory.value()) return false;
-  return directory.value()->Has(kTorn) || directory.value()->Has(kPlan);
+  for (const char* name : {kTorn, kPlan}) {
+    const auto is_there = directory.value()->Holds(name);
+    if (!is_there || is_there.value()) return true;
+  }
+  return false;
 }
 
 bool HasCommit(int transaction) {
   const auto directory = CommitDirectory::Open(transaction);
-  return directory && directory.value() && directory.value()->Has(kDone);
+  if (!directory || !directory.value()) return false;
+  const auto is_done = directory.value()->Holds(kDone);
+  return is_done && is_done.value();
 }
 
 Result<Recovery> RecoverCommit(int transaction, int host, int upper) {
   auto directory = CommitDirectory::Open(transaction);
   if (!directory) return directory.error();
   if (!*directory) return Recovery{};
-  if ((*directory)->Has(kTorn)) return Recovery{Recovered::kTorn, {}};
-  if ((*directory)->Has(kUndone)) {
+  const auto is_torn = (*directory)->Holds(kTorn);
+  const auto is_undone = (*directory)->Holds(kUndone);
+  const auto is_done = (*directory)->Holds(kDone);
+  for (const Result<bool>* known : {&is_torn, &is_undone, &is_done})
+    if (!*known) return known->error();
+  if (is_torn.value()) return Recovery{Recovered::kTorn, {}};
+  if (is_undone.value()) {
     auto undone = (*directory)->Read(kUndone);
     if (!undone) return undone.error();
     if (auto error = CommitDirectory::Remove(transaction)) return *error;
@@ -317,7 +291,7 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper) {
   }
   auto plan = (*directory)->Read(kPlan);
   if (!plan) return plan.error();
-  const bool was_done = (*directory)->Has(kDone);
+  const bool was_done = is_done.value();
   if (!*plan) {
     // Nothing was begun: there is only what was made ahead.
     if (!was_done) {
@@ -333,9 +307,8 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper) {
   if (!sites) return sites.error();
   auto roll_back = RollBackPlan(**directory, *sites, **plan);
   if (!roll_back) return roll_back.error();
-  const bool is_torn = !roll_back->torn.empty();
-  return Recovery{is_torn ? Recovered::kTorn : Recovered::kRolledBack,
-                  std::move(roll_back->taken_back)};
+  const auto recovered = roll_back->torn.empty() ? Recovered::kRolledBack : Recovered::kTorn;
+  return Recovery{recovered, std::move(roll_back->taken_back)};
 }
 
 }  // namespace native_runner

@@ -85,8 +85,10 @@ Result<std::optional<Journal>> CommitDirectory::Read(const char* name) const {
   return std::optional(std::move(*journal));
 }
 
-bool CommitDirectory::Has(const char* name) const {
-  return faccessat(directory_.get(), name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+Result<bool> CommitDirectory::Holds(const char* name) const {
+  if (faccessat(directory_.get(), name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT) return false;
+  return SystemError("faccessat", errno);
 }
 
 std::optional<Error> CommitDirectory::Write(const char* name, const Journal& journal) const {

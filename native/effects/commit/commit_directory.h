@@ -13,6 +13,10 @@ namespace native_runner {
 // The directory `commit` of a transaction (commit.h), open. One owner, any thread.
 class CommitDirectory {
  public:
+  // What is to be done, and what of it could not be taken back.
+  static constexpr const char* kPlan = "plan";
+  static constexpr const char* kTorn = "torn";
+
   // An empty one, in the place of any that was there; durable.
   static Result<CommitDirectory> Make(int transaction);
   // nullopt: there is none.
@@ -24,7 +28,8 @@ class CommitDirectory {
 
   // A journal by its name; nullopt: there is none.
   Result<std::optional<Journal>> Read(const char* name) const;
-  bool Has(const char* name) const;
+  // kSetup where it can't be told: who takes that for "no" throws away what the host's files were.
+  Result<bool> Holds(const char* name) const;
   // Durable when it returns.
   std::optional<Error> Write(const char* name, const Journal& journal) const;
   std::optional<Error> Rename(const char* name, const char* to) const;
