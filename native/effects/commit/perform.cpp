@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -133,11 +135,10 @@ class Performance {
     if (!again.value()) return Changed(place);
     const auto here = spot.directory.Look("");
     const auto there = again.value()->Look("");
-    if (!here || !there || !here.value() || !there.value() ||
-        !here.value()->IsSameInode(*there.value())) {
-      return Changed(place);
-    }
-    return std::nullopt;
+    if (!here) return Broken(here.error());
+    if (!there) return Broken(there.error());
+    const bool is_same = here.value() && there.value() && here.value()->IsSameInode(*there.value());
+    return is_same ? std::nullopt : std::optional(Changed(place));
   }
 
   int RenameBack(const Spot& from, const Spot& to) const {
@@ -164,7 +165,7 @@ class Performance {
   std::optional<NotDone> SetAttributes(const Spot& spot) const {
     const auto entry =
         OpenBeneath(spot.directory.descriptor(), spot.name, O_PATH, "open", Mounts::kStay);
-    if (!entry) return Changed(operation_.from);
+    if (!entry) return WhyNotOpened(entry.error());
     const auto now = NodeOf(entry.value().get());
     if (!now) return Broken(now.error());
     const HostFile& file = operation_.from_file;
@@ -178,9 +179,24 @@ class Performance {
       return Broken(Failed(operation_.from, "chown", errno));
     }
     if (chmod(path.c_str(), wanted.mode & kModeBits) != 0) {
-      return Broken(Failed(operation_.from, "chmod", errno));
+      NotDone why = Broken(Failed(operation_.from, "chmod", errno));
+      // Else it would have attributes of both, which nobody takes for either.
+      if (is_other_owner && chown(path.c_str(), file.uid, file.gid) == 0) {
+        chmod(path.c_str(), file.mode & kModeBits);  // chown(2) takes set-user-ID bits away
+      }
+      return why;
     }
     return std::nullopt;
+  }
+
+  // What is not there, or is reached by a link, somebody has changed.
+  NotDone WhyNotOpened(const FileError& error) const {
+    if (error.kind == FileError::Kind::kSandbox) return Broken(error.sandbox);
+    constexpr std::array kChanged = {ENOENT, ENOTDIR, ELOOP, EXDEV};
+    const bool is_changed =
+        std::find(kChanged.begin(), kChanged.end(), error.number) != kChanged.end();
+    if (is_changed) return Changed(operation_.from);
+    return Broken(Failed(operation_.from, "open", error.number));
   }
 
   const Sites& sites_;
