@@ -99,10 +99,17 @@ class ChangedProject {
     return Commit(paths, Look(Overlay::Tick()));
   }
   CommitEnd Commit(const PathFilter& paths, const Ledger& ledger) const {
-    EXPECT_EQ(NormalizeUpper(overlay_.UpperTree(), overlay_.HostTree()), std::nullopt);
+    CommitEnd end;
+    end.failed = NormalizeUpper(overlay_.UpperTree(), overlay_.HostTree());
+    if (end.failed) return end;
+    const auto changes = ScanChanges(overlay_.UpperTree(), overlay_.HostTree(), Ledger());
+    if (!changes) {
+      end.failed = changes.error();
+      return end;
+    }
     CommitRequest request;
     request.paths = paths;
-    const auto chosen = ChooseChanges(Changes(), request).chosen;
+    const auto chosen = ChooseChanges(changes.value(), request).chosen;
     return CommitChanges(State().get(), HostTop().get(), UpperTop().get(), chosen, ledger);
   }
   CommitEnd Undo() const { return UndoCommit(State().get(), HostTop().get(), UpperTop().get()); }

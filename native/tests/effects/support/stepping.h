@@ -1,16 +1,24 @@
 #pragma once
 
+#include <elf.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace native_runner {
 
@@ -27,20 +35,101 @@ inline bool ChangesFiles(std::uint64_t number) {
   return std::find(kCalls.begin(), kCalls.end(), static_cast<long>(number)) != kCalls.end();
 }
 
+// The system calls by which a process learns what files are.
+inline bool LooksAtFiles(std::uint64_t number) {
+  constexpr auto kCalls = std::to_array<long>({
+      SYS_openat2,
+      SYS_openat,
+      SYS_faccessat,
+#ifdef SYS_faccessat2
+      SYS_faccessat2,
+#endif
+      SYS_statx,
+      SYS_getdents64,
+      SYS_readlinkat,
+      SYS_pread64,
+      SYS_flistxattr,
+      SYS_fgetxattr,
+  });
+  return std::find(kCalls.begin(), kCalls.end(), static_cast<long>(number)) != kCalls.end();
+}
+
 struct Stepped {
   bool is_traced = false;    // false: this process may trace none
   bool was_reached = false;  // there was a call of this number
   int status = 0;            // as waitpid(2) has it
 };
 
-// Runs `body` in a process of its own, which stops before its `step`th call that changes files (the
-// first is 1) and has made those before it. There `at` is called; it may kill the process.
-inline Stepped RunToStep(const std::function<void()>& body, int step,
+// Which of a process' calls do not come to anything, and what they say instead.
+struct Failure {
+  int number = 0;           // errno
+  int first = 0;            // of the calls that count; the first is 1
+  bool is_lasting = false;  // all that come after it fail too
+  bool (*counts)(std::uint64_t) = ChangesFiles;
+};
+
+// The registers in which a traced process has the number of its system call, and its result.
+class CallRegisters {
+ public:
+  explicit CallRegisters(pid_t process) : process_(process) {
+    iovec all = {&registers_, sizeof(registers_)};
+    ptrace(PTRACE_GETREGSET, process_, NT_PRSTATUS, &all);
+  }
+
+  // Before the call: it is not made, and says this.
+  void Refuse(int error) {
+    const auto answer = static_cast<unsigned long long>(-static_cast<long long>(error));
+#if defined(__x86_64__)
+    registers_.orig_rax = ~0ULL;
+    registers_.rax = answer;
+#elif defined(__aarch64__)
+    int none = -1;
+    iovec number = {&none, sizeof(none)};
+    ptrace(PTRACE_SETREGSET, process_, NT_ARM_SYSTEM_CALL, &number);
+    registers_.regs[0] = answer;
+#endif
+    iovec all = {&registers_, sizeof(registers_)};
+    ptrace(PTRACE_SETREGSET, process_, NT_PRSTATUS, &all);
+  }
+
+  static constexpr bool kKnown =
+#if defined(__x86_64__) || defined(__aarch64__)
+      true;
+#else
+      false;
+#endif
+
+ private:
+  pid_t process_;
+  user_regs_struct registers_{};
+};
+
+// Lets this process stop before each of its calls that count; who traces it is told. False: not
+// here.
+inline bool StopBefore(bool (*counts)(std::uint64_t)) {
+  constexpr std::uint64_t kMostCalls = 1024;
+  std::vector<sock_filter> filter = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+  for (std::uint64_t number = 0; number < kMostCalls; ++number) {
+    if (!counts(number)) continue;
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 1));
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE));
+  }
+  filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Runs `body` in a process of its own, and `at` before each of its calls that count.
+inline Stepped RunTraced(const std::function<void()>& body, bool (*counts)(std::uint64_t),
                          const std::function<void(pid_t)>& at) {
+  constexpr int kUntraced = 77;
   const pid_t child = fork();
   if (child == 0) {
-    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(77);
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(kUntraced);
     raise(SIGSTOP);
+    if (!StopBefore(counts)) _exit(kUntraced);
     body();
     _exit(0);
   }
@@ -48,20 +137,39 @@ inline Stepped RunToStep(const std::function<void()>& body, int step,
   waitpid(child, &stepped.status, 0);
   if (!WIFSTOPPED(stepped.status)) return stepped;
   stepped.is_traced = true;
-  ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD);
-  int seen = 0;
+  ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP);
   while (WIFSTOPPED(stepped.status)) {
-    struct __ptrace_syscall_info info {};
-    const int kSyscallStop = SIGTRAP | 0x80;
-    if (WSTOPSIG(stepped.status) == kSyscallStop &&
-        ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof(info), &info) > 0 &&
-        info.op == PTRACE_SYSCALL_INFO_ENTRY && ChangesFiles(info.entry.nr) && ++seen == step) {
-      stepped.was_reached = true;
-      at(child);
-    }
-    if (ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0 && errno != ESRCH) break;
+    constexpr int kAtCall = SIGTRAP | (PTRACE_EVENT_SECCOMP << 8);
+    if (stepped.status >> 8 == kAtCall) at(child);
+    if (ptrace(PTRACE_CONT, child, nullptr, nullptr) != 0 && errno != ESRCH) break;
     waitpid(child, &stepped.status, 0);
   }
+  if (WIFEXITED(stepped.status) && WEXITSTATUS(stepped.status) == kUntraced) {
+    stepped.is_traced = false;
+  }
+  return stepped;
+}
+
+// Runs `body` in a process of its own, which stops before its `step`th call that changes files (the
+// first is 1) and has made those before it. There `at` is called; it may kill the process.
+inline Stepped RunToStep(const std::function<void()>& body, int step,
+                         const std::function<void(pid_t)>& at) {
+  int seen = 0;
+  Stepped stepped = RunTraced(body, ChangesFiles, [&](pid_t child) {
+    if (++seen == step) at(child);
+  });
+  stepped.was_reached = seen >= step;
+  return stepped;
+}
+
+// Runs `body` in a process of its own, in which system calls fail.
+inline Stepped RunFailing(const std::function<void()>& body, const Failure& failure) {
+  int seen = 0;
+  Stepped stepped = RunTraced(body, failure.counts, [&](pid_t child) {
+    const bool fails = ++seen == failure.first || (failure.is_lasting && seen > failure.first);
+    if (fails) CallRegisters(child).Refuse(failure.number);
+  });
+  stepped.was_reached = seen >= failure.first;
   return stepped;
 }
 
