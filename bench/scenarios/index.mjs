@@ -9,9 +9,11 @@ import { poolSize } from "./pool-size.mjs";
 import { sandboxMemory } from "./sandbox-memory.mjs";
 import { shellLists } from "./shell-lists.mjs";
 import { skill } from "./skill.mjs";
+import { transactions } from "./transactions.mjs";
 
 export const kScenarios = [
   ...[oneRun, concurrency, poolSize, largeHost],
   ...[keptOutput, droppedOutput],
   ...[sandboxMemory, shellLists, skill],
+  ...transactions,
 ];

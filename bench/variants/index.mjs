@@ -9,6 +9,8 @@
 const kPrewarmed = 8;
 const kPoolSizes = [2, 4, 8, 16];
 
+const kTransaction = { kind: "ours", module: "transaction/run.mjs" };
+
 const pools = Object.fromEntries(
   kPoolSizes.map((prewarm) => [
     `pool${prewarm}`,
@@ -79,6 +81,27 @@ export const kVariants = {
   skillSandboxed: { title: "our sandboxed skill", kind: "ours", module: "skill-sandboxed.mjs" },
   skillProcess: { title: "our skill process", kind: "ours", module: "skill-process.mjs" },
   skillWorker: { title: "our skill worker", kind: "ours", module: "skill-worker.mjs" },
+  transacted: { ...kTransaction, title: "ours, in a transaction", options: { prewarm: 0 } },
+  transactedPrewarmed: {
+    ...kTransaction,
+    title: "ours, prewarmed in a transaction",
+    options: { prewarm: kPrewarmed },
+  },
+  transactionOpen: {
+    title: "openTransaction()",
+    kind: "ours",
+    module: "transaction/open.mjs",
+  },
+  transactionChanges: { title: "changes()", kind: "ours", module: "transaction/changes.mjs" },
+  transactionWalk: { title: "C walk", kind: "floor", module: "transaction/walk.mjs" },
+  transactionCommit: { title: "commit()", kind: "ours", module: "transaction/commit.mjs" },
+  transactionExchange: {
+    title: "C exchange and syncfs",
+    kind: "floor",
+    module: "transaction/exchange.mjs",
+  },
+  transactionDiff: { title: "diff()", kind: "ours", module: "transaction/diff.mjs" },
+  gitDiff: { title: "git diff --no-index", kind: "floor", module: "transaction/git-diff.mjs" },
   skillNode: { title: "bare engine process", kind: "same-bwrap", module: "skill-node.mjs" },
 };
 
