@@ -19,6 +19,7 @@
 #include "launcher/order/control.h"
 #include "launcher/order/mapped_order.h"
 #include "launcher/order/take_order.h"
+#include "launcher/renames/renames.h"
 #include "launcher/session.h"
 
 namespace native_runner {
@@ -45,11 +46,12 @@ int EnterLayersAndRun(MappedOrder& order) {
   Control control;
   Refusal refusal;
   Landlock landlock;
+  OverlayRenames overlay;
   const std::uint32_t flags = order.header.flags;
   const bool with_landlock = (flags & kOrderLandlock) != 0;
   const bool is_session = (flags & kOrderSession) != 0;
   if (!EnterLayers(order.header, &refusal) || !CheckFiles(order, &refusal) ||
-      !EnterDirectory(order.cwd, &refusal) ||
+      !EnterDirectory(order.cwd, &refusal) || !overlay.Prepare(order, &refusal) ||
       (with_landlock && !landlock.Prepare(order, &refusal)) ||
       (is_session && !with_landlock && !landlock.PrepareSeparation(&refusal)) ||
       (is_session && !PrepareSession(order.header, &refusal))) {
@@ -57,6 +59,7 @@ int EnterLayersAndRun(MappedOrder& order) {
     return 0;
   }
   LayerSet enforced = landlock.enforced();
+  if (overlay.is_there()) enforced.Add(Layer::kRenameDirectories);
   if ((flags & kOrderIsInit) != 0) enforced.Add(Layer::kPidNamespace);
   if (!CheckRequired(order.header.required, enforced, &refusal) ||
       !PrepareStreams(control, order.header, &refusal)) {
@@ -65,9 +68,9 @@ int EnterLayersAndRun(MappedOrder& order) {
   }
   if (!control.SendReady(enforced)) return 0;
   if (is_session) {
-    ServeSession(control, order, landlock, enforced);
+    ServeSession(control, order, landlock, overlay, enforced);
   } else {
-    RunCommand(control, order, landlock);
+    RunCommand(control, order, landlock, overlay);
   }
   return 0;
 }

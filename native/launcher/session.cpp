@@ -23,6 +23,7 @@ constexpr pid_t kNoCommand = -1;
 struct CommandStart {
   CommandDescriptors descriptors;
   const Landlock* landlock = nullptr;
+  const OverlayRenames* overlay = nullptr;
   LayerSet enforced;
 };
 
@@ -60,7 +61,7 @@ int RunCommandLauncher(void* argument) {
     control.SendRefused(refusal);
     return 0;
   }
-  if (control.SendReady(start.enforced)) RunCommand(control, order, *start.landlock);
+  if (control.SendReady(start.enforced)) RunCommand(control, order, *start.landlock, *start.overlay);
   return 0;
 }
 
@@ -90,11 +91,11 @@ bool PrepareSession(const OrderHeader& order, Refusal* refusal) {
 }
 
 void ServeSession(const Control& control, const MappedOrder& session, const Landlock& landlock,
-                  LayerSet enforced) {
+                  const OverlayRenames& overlay, LayerSet enforced) {
   const bool is_init = (session.header.flags & kOrderIsInit) != 0;
   Children children(kNoCommand);
   enforced.Remove(Layer::kPidNamespace);
-  CommandStart start{{}, &landlock, enforced};
+  CommandStart start{{}, &landlock, &overlay, enforced};
   for (bool goes_on = children.signal_descriptor() >= 0; goes_on;) {
     WaitForMessageOrChild(children.signal_descriptor());
     children.Reap();

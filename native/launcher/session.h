@@ -3,6 +3,7 @@
 #include "launcher/layers/landlock.h"
 #include "launcher/order/control.h"
 #include "launcher/order/mapped_order.h"
+#include "launcher/renames/renames.h"
 
 namespace native_runner {
 
@@ -16,8 +17,8 @@ bool PrepareSession(const OrderHeader& order, Refusal* refusal);
 // what a launcher does: takes an order from a control socket of the command's own, runs it as a
 // subreaper, ends its tree, reports. So one command's processes can be told from another's. The
 // layers were entered by us, once, and come with the fork; `landlock` is entered by each command by
-// itself, so that each is a domain of its own.
+// itself, so that each is a domain of its own. Each is listened to by its own launcher (`overlay`).
 void ServeSession(const Control& control, const MappedOrder& session, const Landlock& landlock,
-                  LayerSet enforced);
+                  const OverlayRenames& overlay, LayerSet enforced);
 
 }  // namespace native_runner

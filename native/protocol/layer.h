@@ -43,6 +43,7 @@ enum class Layer : std::uint8_t {
   kSession,
   kTransactionOverlay,  // the workspace is an overlay: what is written reaches no file of the
                         // host's
+  kRenameDirectories,   // in it, also directories of the project's can be renamed
 };
 
 // By their values.
@@ -76,8 +77,9 @@ inline constexpr std::array kLayerNames = {
     "tmp-without-size",
     "session",
     "transaction:overlay",
+    "rename-directories",
 };
-static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kTransactionOverlay) + 1);
+static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kRenameDirectories) + 1);
 
 constexpr const char* LayerName(Layer layer) {
   return kLayerNames[static_cast<std::size_t>(layer)];
@@ -118,7 +120,7 @@ static_assert(kLayerNames.size() <= 32);
 // audits list them.
 inline constexpr std::array kLayersOfLauncher = {
     Layer::kLandlockFiles, Layer::kLandlockTcp,       Layer::kLandlockScope,
-    Layer::kPidNamespace,  Layer::kCommandSeparation,
+    Layer::kPidNamespace,  Layer::kCommandSeparation, Layer::kRenameDirectories,
 };
 
 }  // namespace native_runner

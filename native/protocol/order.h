@@ -42,8 +42,9 @@ enum OrderFlag : std::uint32_t {
   kOrderMergeStderr = 1u << 16,  // stderr goes where stdout does; not with a terminal
   kOrderOwnMounts = 1u << 17,    // none of our mounts gets what others mount, or gives them ours
   kOrderNamespaces = 1u << 18,   // no command's: the rules are steps (step.h); with no other flag
+  kOrderRenames = 1u << 19,      // rename directories that the overlay of a rule refuses to rename
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0x7ffff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0xfffff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
 inline constexpr char kRuleRead = 'r';       // read, list, execute
@@ -57,6 +58,9 @@ inline constexpr char kRuleDevice = 'd';     // read and write an existing file,
 inline constexpr char kRuleHidden = 'h';    // the host's file is not what is at the path
 inline constexpr char kRuleShown = 's';     // it is
 inline constexpr char kRuleReadOnly = 'o';  // the path that follows is mounted read-only
+
+// Or it is the overlay, with kOrderRenames: the path that follows is in it.
+inline constexpr char kRuleOverlay = 'v';
 
 struct OrderHeader {
   std::uint32_t magic = kOrderMagic;

@@ -8,7 +8,7 @@ const host = "protocol policy/ supervise/os supervise/streams supervise/host";
 const prepared = `${host} supervise/sandbox supervise/preparation`;
 const values = "protocol policy/ supervise/ effects/ addon/values/";
 const launcher = "protocol launcher/text launcher/kernel launcher/order";
-const command = `${launcher} launcher/layers launcher/seccomp launcher/tree`;
+const command = `${launcher} launcher/layers launcher/seccomp launcher/renames launcher/tree`;
 
 /** native/: includes in quotes. */
 export const includes = {
@@ -65,6 +65,7 @@ export const includes = {
   "launcher/layers": launcher,
   "launcher/namespaces": launcher,
   "launcher/seccomp": launcher,
+  "launcher/renames": `${launcher} launcher/layers launcher/seccomp`,
   "launcher/tree": launcher,
   "launcher/command": command,
   "launcher/session": `${command} launcher/command`,

@@ -8,6 +8,7 @@
 #include "launcher/command/terminal.h"
 #include "launcher/kernel/calls.h"
 #include "launcher/layers/limits.h"
+#include "launcher/seccomp/rename_listener.h"
 #include "launcher/seccomp/seccomp.h"
 
 namespace native_runner {
@@ -19,7 +20,9 @@ constexpr std::size_t kStackBytes =
 struct Start {
   const MappedOrder* order;
   const Landlock* landlock;
+  bool is_listened_to;
   StartFailure* failure;
+  long listener = -1;
 };
 
 constexpr int kFailed = 127;
@@ -33,7 +36,7 @@ int Fail(StartFailure* failure, StartFailure::Step step, long result) {
 // In the command's process. The order matters: the filter comes last, so that it need not allow
 // what the steps before it call.
 int ExecuteCommand(void* argument) {
-  const Start& start = *static_cast<Start*>(argument);
+  Start& start = *static_cast<Start*>(argument);
   const OrderHeader& header = start.order->header;
   StartFailure* failure = start.failure;
 
@@ -51,6 +54,10 @@ int ExecuteCommand(void* argument) {
   if (result != 0) return Fail(failure, StartFailure::Step::kLandlock, result);
   if ((header.flags & kOrderSeccomp) != 0) result = InstallSeccomp(header.flags);
   if (result != 0) return Fail(failure, StartFailure::Step::kSeccomp, result);
+  if (start.is_listened_to) {
+    start.listener = ListenToRenames();
+    if (start.listener < 0) return Fail(failure, StartFailure::Step::kRenames, start.listener);
+  }
   const ExecFailure exec = Exec(start.order->argv, start.order->environment);
   *failure = {StartFailure::Step::kExec, exec.error, nullptr, exec.not_found};
   return kFailed;
@@ -58,16 +65,24 @@ int ExecuteCommand(void* argument) {
 
 }  // namespace
 
-pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, StartFailure* failure) {
+pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* renames,
+                   StartFailure* failure) {
   alignas(16) char stack[kStackBytes];  // NOLINT(cppcoreguidelines-pro-type-member-init): untouched
-  Start start{&order, &landlock, failure};
-  const long pid =
-      kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + sizeof stack, ExecuteCommand, &start);
+  Start start{&order, &landlock, renames != nullptr, failure};
+  // The descriptor by which it is listened to is ours too, until execve(2) gives it a table of its
+  // own, and closes it there.
+  const unsigned long shared = renames == nullptr ? 0 : CLONE_FILES;
+  const long pid = kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD | shared, stack + sizeof stack,
+                                 ExecuteCommand, &start);
   if (pid < 0) {
     Fail(failure, StartFailure::Step::kProcess, pid);
     return -1;
   }
-  if (failure->step == StartFailure::Step::kNone) return static_cast<pid_t>(pid);
+  if (failure->step == StartFailure::Step::kNone) {
+    if (renames != nullptr) renames->Listen(static_cast<int>(start.listener));
+    return static_cast<pid_t>(pid);
+  }
+  if (start.listener >= 0) kernel::Close(static_cast<int>(start.listener));
   kernel::Wait(static_cast<pid_t>(pid), nullptr, 0);
   return -1;
 }

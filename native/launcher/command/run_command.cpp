@@ -8,6 +8,7 @@
 #include "launcher/command/start_failure.h"
 #include "launcher/command/terminal.h"
 #include "launcher/kernel/calls.h"
+#include "launcher/renames/renames.h"
 #include "launcher/tree/children.h"
 #include "launcher/tree/tree.h"
 #include "launcher/tree/usage.h"
@@ -17,11 +18,12 @@ namespace {
 
 // Returns when the command has ended, or when the host wants an end or is gone itself. `group`: the
 // command's own process group, which signals are for; 0: it has none.
-void Watch(const Control& control, pid_t group, Children* children) {
+void Watch(const Control& control, pid_t group, Children* children, Renames* renames) {
   while (!children->command_ended()) {
     int signal = 0;
-    const Control::Wake wake = control.Wait(children->signal_descriptor(), &signal);
+    const Control::Wake wake = control.Wait(children->signal_descriptor(), renames->descriptor(), &signal);
     children->Reap();
+    renames->Look();
     if (wake == Control::Wake::kEnd || (wake == Control::Wake::kSignal && group == 0)) return;
     // While its leader is not reaped, no other process can have its number.
     if (wake == Control::Wake::kSignal && !children->command_ended()) kernel::Kill(-group, signal);
@@ -37,16 +39,21 @@ void CloseInput(const OrderHeader& order) {
 
 }  // namespace
 
-void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock) {
+void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock,
+                const OverlayRenames& overlay) {
   StartFailure failure;
-  const pid_t command = StartCommand(order, landlock, &failure);
+  Renames renames(overlay, landlock);
+  const pid_t command =
+      StartCommand(order, landlock, overlay.is_there() ? &renames : nullptr, &failure);
   if (command < 0) return ReportStartFailure(control, order.argv[0], failure);
 
   CloseInput(order.header);
   Children children(command);
-  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children);
+  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children,
+        &renames);
   const bool is_init = (order.header.flags & kOrderIsInit) != 0;
   const bool all_gone = KillTree(is_init, &children);
+  renames.PutBack();
 
   Report report;
   report.kind = ReportKind::kExited;

@@ -3,6 +3,7 @@
 #include "launcher/layers/landlock.h"
 #include "launcher/order/control.h"
 #include "launcher/order/mapped_order.h"
+#include "launcher/renames/renames.h"
 
 namespace native_runner {
 
@@ -12,7 +13,8 @@ bool PrepareStreams(const Control& control, const OrderHeader& header, Refusal* 
 
 // Runs the order's command as a child of ours until it has ended, or the host wants an end or is
 // gone; ends what is left of its tree, and reports. After all checks, and after kReady.
-void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock);
+void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock,
+                const OverlayRenames& overlay);
 
 // Where the command is to start. Empty: where we are.
 bool EnterDirectory(const char* cwd, Refusal* refusal);

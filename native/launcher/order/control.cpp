@@ -160,11 +160,12 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   return is_order ? Received::kOrder : Received::kInvalid;
 }
 
-Control::Wake Control::Wait(int child_signal, int* signal) const {
-  pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}};
+Control::Wake Control::Wait(int child_signal, int other, int* signal) const {
+  pollfd descriptors[] = {
+      {kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}, {other, POLLIN, 0}};
   // Without a descriptor for the signal we have to look for ourselves now and then.
   const timespec moment{0, 10'000'000};
-  kernel::Poll(descriptors, 2, child_signal < 0 ? &moment : nullptr);
+  kernel::Poll(descriptors, 3, child_signal < 0 ? &moment : nullptr);
   if (descriptors[0].revents == 0) return Wake::kChild;
   char message[3] = {};  // one more than the longest: a message that is cut is not taken for it
   const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);

@@ -32,8 +32,9 @@ class Control {
 
   enum class Wake { kChild, kSignal, kEnd };
   // Waits until the host wants an end or is gone (kEnd), wants `signal` sent to the command
-  // (kSignal), or something may have happened to a child. Any other message is taken for a kill.
-  Wake Wait(int child_signal, int* signal) const;
+  // (kSignal), or something may have happened to a child, or to `other` unless that is -1 (kChild).
+  // Any other message is taken for a kill.
+  Wake Wait(int child_signal, int other, int* signal) const;
 
   // Says that all checks passed and which of kLayersOfLauncher are in force, and hands over our
   // pidfd where the kernel has such and the host has it not. False: it could not be said, so

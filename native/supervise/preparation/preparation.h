@@ -46,7 +46,7 @@ struct Preparation {
   OrderHeader order;  // flags and limits
   std::string cwd;    // for the launcher; empty: where the runtime put it
   RunRecord record;
-  std::vector<std::string> rules;  // of Landlock; see protocol/order.h
+  std::vector<std::string> rules;  // see protocol/order.h
   std::variant<SpawnPlan, SessionPlan> plan;
 };
 

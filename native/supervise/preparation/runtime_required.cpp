@@ -22,6 +22,7 @@ LayerSet PossibleLayers(std::uint32_t flags) {
   if ((flags & kOrderNoSockets) != 0) possible.Add(Layer::kLandlockTcp);
   if ((flags & kOrderMakeInit) != 0) possible.Add(Layer::kPidNamespace);
   if ((flags & kOrderSession) != 0) possible.Add(Layer::kCommandSeparation);
+  if ((flags & kOrderRenames) != 0) possible.Add(Layer::kRenameDirectories);
   return possible;
 }
 

@@ -177,6 +177,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
     preparation.order.required.Add(Layer::kLandlockFiles);
     preparation.rules = LandlockRulesInside(policy_);
   }
+  if (kept) OrderRenames(kWorkspace, &preparation);
   if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 

@@ -30,6 +30,11 @@ std::string Step(char kind, int number) {
 
 }  // namespace
 
+void OrderRenames(const std::string& workspace, Preparation* preparation) {
+  preparation->order.flags |= kOrderRenames;
+  preparation->rules.push_back(kRuleOverlay + workspace);
+}
+
 std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
                                const Program& program, int launcher, SpawnPlan* plan) {
   SpawnOptions& spawn = plan->spawn;

@@ -22,6 +22,10 @@ namespace native_runner {
 std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
                                const Program& program, int launcher, SpawnPlan* plan);
 
+// Has the launcher rename directories that the overlay refuses to, where the kernel lets it: then
+// it says so by Layer::kRenameDirectories. `workspace`: the overlay's path in the sandbox.
+void OrderRenames(const std::string& workspace, Preparation* preparation);
+
 // The host must still have at the workspace's path what it had when the overlay was made: kSetup
 // otherwise. `directory`: what it has.
 std::optional<Error> CheckUnmoved(const KeptWorkspace& kept, int directory);

@@ -1,0 +1,87 @@
+#include "launcher/renames/rename_call.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "launcher/kernel/file_calls.h"
+#include "launcher/text/fixed_text.h"
+
+namespace native_runner {
+namespace {
+
+// False: it can't be read, or is too long for the kernel too.
+bool ReadText(pid_t process, std::uint64_t address, char* text) {
+  constexpr std::size_t kPage = 4096;  // the smallest there is: one that is read may be the last
+  for (std::size_t filled = 0; filled < PATH_MAX;) {
+    const std::size_t rest = kPage - ((address + filled) % kPage);
+    const std::size_t wanted = std::min<std::size_t>(rest, PATH_MAX - filled);
+    const long got = kernel::ReadMemory(process, address + filled, text + filled, wanted);
+    if (got <= 0) return false;
+    if (std::memchr(text + filled, 0, static_cast<std::size_t>(got)) != nullptr) return true;
+    filled += static_cast<std::size_t>(got);
+  }
+  return false;
+}
+
+bool IsName(const char* name) {
+  const std::size_t size = std::strlen(name);
+  const bool is_dots = name[0] == '.' && (size == 1 || (size == 2 && name[1] == '.'));
+  return size > 0 && size <= NAME_MAX && !is_dots;
+}
+
+// Takes the last name off the path, which becomes that of its directory.
+const char* TakeName(char* path) {
+  std::size_t size = std::strlen(path);
+  while (size > 1 && path[size - 1] == '/')
+    path[--size] = '\0';
+  while (size > 0 && path[size - 1] != '/')
+    --size;
+  return path + size;
+}
+
+}  // namespace
+
+RenameCall::RenameCall(const seccomp_notif& call) : caller_(static_cast<pid_t>(call.pid)) {
+  const auto* const given = call.data.args;
+#ifdef SYS_rename
+  if (call.data.nr == SYS_rename) {
+    old_ = {AT_FDCWD, given[0]};
+    new_ = {AT_FDCWD, given[1]};
+    return;
+  }
+#endif
+  old_ = {static_cast<int>(given[0]), given[1]};
+  new_ = {static_cast<int>(given[2]), given[3]};
+  if (call.data.nr == SYS_renameat2) flags_ = static_cast<unsigned>(given[4]);
+}
+
+bool RenameCall::Find(const Argument& argument, FoundPlace* found) const {
+  char path[PATH_MAX];  // NOLINT(cppcoreguidelines-pro-type-member-init): filled to its end
+  if (!ReadText(caller_, argument.path, path) || path[0] == '\0') return false;
+  const char* const name = TakeName(path);
+  if (!IsName(name)) return false;
+  std::memcpy(found->name, name, std::strlen(name) + 1);
+  path[name - path] = '\0';
+  found->directory = OpenDirectory(argument, path);
+  return found->directory >= 0;
+}
+
+// Links of /proc that lead anywhere are not followed: what is the caller's own there would be ours.
+int RenameCall::OpenDirectory(const Argument& argument, const char* path) const {
+  constexpr std::uint64_t kDirectory = O_PATH | O_DIRECTORY;
+  if (path[0] == '/') return kernel::OpenAt(AT_FDCWD, path, kDirectory, RESOLVE_NO_MAGICLINKS);
+  FixedText<64> from;
+  from.Add("/proc/").AddNumber(caller_);
+  if (argument.directory == AT_FDCWD) {
+    from.Add("/cwd");
+  } else {
+    from.Add("/fd/").AddNumber(argument.directory);
+  }
+  const int base = kernel::OpenAt(AT_FDCWD, from.c_str(), kDirectory, 0);
+  if (base < 0 || path[0] == '\0') return base;
+  const int directory = kernel::OpenAt(base, path, kDirectory, RESOLVE_NO_MAGICLINKS);
+  kernel::Close(base);
+  return directory;
+}
+
+}  // namespace native_runner

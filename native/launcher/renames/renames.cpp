@@ -1,0 +1,216 @@
+#include "launcher/renames/renames.h"
+
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "launcher/kernel/file_calls.h"
+#include "launcher/kernel/proc_file.h"
+#include "launcher/seccomp/rename_listener.h"
+#include "launcher/text/fixed_text.h"
+#include "protocol/layer.h"
+#include "protocol/report.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kStackBytes = 1024 * 1024;  // of which only what is used is ever there
+constexpr unsigned kNoReplace = 1;                // RENAME_NOREPLACE
+constexpr unsigned kLeaveToKernel = 1;            // SECCOMP_USER_NOTIF_FLAG_CONTINUE
+
+bool IsReadable(int descriptor, short* events) {
+  pollfd entry{descriptor, POLLIN, 0};
+  const timespec now{};
+  kernel::Poll(&entry, 1, &now);
+  *events = entry.revents;
+  return (entry.revents & POLLIN) != 0;
+}
+
+void ClosePlaces(FoundPlace* from, FoundPlace* to) {
+  for (FoundPlace* each : {from, to}) {
+    if (each->directory >= 0) kernel::Close(each->directory);
+    each->directory = -1;
+  }
+}
+
+// That nobody can know before, so that it is nobody else's.
+void NameTemporary(char (&name)[32]) {
+  unsigned char bytes[8] = {};
+  kernel::RandomBytes(bytes, sizeof bytes);
+  FixedText<sizeof name> text;
+  text.Add(".renaming-");
+  for (const unsigned char byte : bytes) {
+    for (const unsigned digit : {byte / 16U, byte % 16U})
+      text.Add("0123456789abcdef" + digit, 1);
+  }
+  std::memcpy(name, text.c_str(), text.size() + 1);
+}
+
+const char* FindOverlay(const MappedOrder& order) {
+  for (char** rule = order.rules; *rule != nullptr; ++rule)
+    if (**rule == kRuleOverlay) return *rule + 1;
+  return nullptr;
+}
+
+// In a process of its own; -EXDEV is what the kernel says for two mounts as well.
+long Rename(const Place& from, const Place& to, const char* temporary, unsigned flags) {
+  const long result = kernel::Rename(from.directory, from.name, to.directory, to.name, flags);
+  if (result != -EXDEV || kernel::MountOf(from.directory) != kernel::MountOf(to.directory)) {
+    return result;
+  }
+  return MoveDirectory(from, to, temporary, flags);
+}
+
+}  // namespace
+
+bool OverlayRenames::Prepare(const MappedOrder& order, Refusal* refusal) {
+  if ((order.header.flags & kOrderRenames) == 0) return true;
+  const char* const path = FindOverlay(order);
+  if (path == nullptr) return refusal->Because("the order has no overlay to rename in");
+  struct stat status {};
+  const long result = kernel::Stat(path, &status);
+  if (result != 0) return refusal->Because(Layer::kRenameDirectories, path, result);
+  device_ = status.st_dev;
+  is_there_ = IsProcOurs() && CanListenToRenames();  // /proc tells what a caller's paths mean
+  return true;
+}
+
+// What a process of ours is to do.
+struct Renames::Job {
+  const Renames* renames;
+  const Move* move;
+};
+
+int Renames::descriptor() const {
+  if (listener_ < 0) return -1;
+  for (const Move& move : moves_)
+    if (move.process < 0) return listener_;
+  return -1;  // a child's end comes first
+}
+
+void Renames::Look() {
+  if (listener_ < 0) return;
+  LookAtProcesses();
+  short events = 0;
+  if (descriptor() >= 0 && IsReadable(listener_, &events)) Take();
+  if ((events & (POLLHUP | POLLERR)) != 0 && (events & POLLIN) == 0) StopListening();
+}
+
+// One that has ended without its temporary directory has answered. Another was killed: by whom we
+// can't see, nor whether it has answered, but an answer counts once.
+void Renames::LookAtProcesses() {
+  for (Move& move : moves_) {
+    short events = 0;
+    if (move.process < 0 || !IsReadable(move.process, &events)) continue;
+    kernel::Close(move.process);
+    move.process = -1;
+    Answer(move.call, -EIO);
+    struct stat status {};
+    const long left = kernel::StatEntry(move.to.directory, move.temporary, &status);
+    if (left != 0) ClosePlaces(&move.from, &move.to);
+  }
+}
+
+void Renames::Take() {
+  seccomp_notif call{};
+  if (kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
+  Move found;
+  found.call = call.id;
+  const bool is_move = IsDirectoryToMove(RenameCall(call), &found);
+  // Only while it waits is its pid its own, and was what we have read.
+  const bool waits = kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) == 0;
+  if (is_move && waits && Start(&found)) return;
+  ClosePlaces(&found.from, &found.to);
+  if (waits) LeaveToKernel(call.id);
+}
+
+bool Renames::IsOfOverlay(int directory, const char* name) const {
+  struct stat status {};
+  return kernel::StatEntry(directory, name, &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_dev == overlay_.device();
+}
+
+bool Renames::IsDirectoryToMove(const RenameCall& call, Move* move) const {
+  move->flags = call.flags();
+  if ((move->flags & ~kNoReplace) != 0) return false;
+  struct stat status {};
+  return call.FindOld(&move->from) && IsOfOverlay(move->from.directory, move->from.name) &&
+         call.FindNew(&move->to) && kernel::Stat(move->to.directory, &status) == 0 &&
+         status.st_dev == overlay_.device();
+}
+
+// One that is free, and was not left half done if there is such.
+Renames::Move* Renames::FreeMove() {
+  Move* half_done = nullptr;
+  for (Move& move : moves_) {
+    if (move.process >= 0) continue;
+    if (move.to.directory < 0) return &move;
+    half_done = &move;
+  }
+  if (half_done != nullptr) ClosePlaces(&half_done->from, &half_done->to);
+  return half_done;
+}
+
+bool Renames::Start(Move* move) {
+  alignas(16) static char stack[kStackBytes];  // each child has its own copy
+  Move* const kept = FreeMove();
+  if (kept == nullptr) return false;
+  NameTemporary(move->temporary);
+  *kept = *move;
+  Job job{this, kept};
+  const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, Work, &job);
+  kept->process = pid < 0 ? -1 : kernel::OpenPidfd(static_cast<pid_t>(pid));
+  if (kept->process >= 0) return true;
+  if (pid > 0) kernel::Kill(static_cast<pid_t>(pid), SIGKILL);
+  *kept = Move();
+  return false;
+}
+
+int Renames::Work(void* argument) {
+  const Job& job = *static_cast<Job*>(argument);
+  const Renames& renames = *job.renames;
+  const Move& move = *job.move;
+  kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Whoever reads what the command writes waits for its end, not ours.
+  for (int number = 0; number <= kControlDescriptor; ++number)
+    kernel::Close(number);
+  if (renames.landlock_.Enter() != 0) {
+    renames.LeaveToKernel(move.call);
+    return 0;
+  }
+  const long result = Rename(move.from.place(), move.to.place(), move.temporary, move.flags);
+  renames.Answer(move.call, result);
+  return 0;
+}
+
+void Renames::Answer(std::uint64_t call, long result) const {
+  seccomp_notif_resp answer{};
+  answer.id = call;
+  answer.error = static_cast<int>(result);
+  kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+void Renames::LeaveToKernel(std::uint64_t call) const {
+  seccomp_notif_resp answer{};
+  answer.id = call;
+  answer.flags = kLeaveToKernel;
+  kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+void Renames::StopListening() {
+  kernel::Close(listener_);
+  listener_ = -1;
+}
+
+void Renames::PutBack() {
+  LookAtProcesses();
+  for (Move& move : moves_) {
+    if (move.to.directory < 0) continue;
+    UndoMove(move.from.place(), {move.to.directory, move.temporary});
+    ClosePlaces(&move.from, &move.to);
+  }
+}
+
+}  // namespace native_runner
