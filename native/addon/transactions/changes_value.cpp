@@ -11,6 +11,8 @@ const char* KindName(Change::Kind kind) {
       return "modified";
     case Change::Kind::kDeleted:
       return "deleted";
+    case Change::Kind::kRenamed:
+      return "renamed";
   }
   return "";
 }
@@ -41,6 +43,9 @@ napi_value ChangeValue(ValueBuilder& builder, const Change& change) {
   number("previousSize", change.previous_size);
   number("mode", change.mode);
   number("previousMode", change.previous_mode);
+  if (change.kind == Change::Kind::kRenamed) {
+    builder.Set(value, "from", builder.String(change.from));
+  }
   if (change.type == Change::Type::kSymlink && change.mode != 0) {
     builder.Set(value, "target", builder.String(change.target));
   }

@@ -67,12 +67,28 @@ Result<std::optional<Contents>> Read(const ScannedTree& tree, const Change& chan
   return std::optional(Contents{mode, std::move(*bytes)});
 }
 
+GitFile::Kind KindOf(std::uint32_t mode) {
+  if (S_ISLNK(mode)) return GitFile::Kind::kLink;
+  return (mode & S_IXUSR) != 0 ? GitFile::Kind::kProgram : GitFile::Kind::kFile;
+}
+
 std::optional<GitFile> AsGitFile(const std::optional<Contents>& contents) {
   if (!contents) return std::nullopt;
-  const auto kind = S_ISLNK(contents->mode)           ? GitFile::Kind::kLink
-                    : (contents->mode & S_IXUSR) != 0 ? GitFile::Kind::kProgram
-                                                      : GitFile::Kind::kFile;
-  return GitFile{kind, contents->bytes};
+  return GitFile{KindOf(contents->mode), contents->bytes};
+}
+
+// A rename is told without the file's bytes. Empty: git sees nothing.
+Result<std::string> PatchOf(const ScannedTree& upper, const ScannedTree& lower,
+                            const Change& change) {
+  if (change.kind == Change::Kind::kRenamed) {
+    return GitRename(change.from, change.path, KindOf(change.previous_mode), KindOf(change.mode));
+  }
+  auto before = Read(lower, change, change.previous_mode, change.previous_size);
+  if (!before) return before.error();
+  auto after = Read(upper, change, change.mode, change.size);
+  if (!after) return after.error();
+  if (!*before && !*after) return std::string();
+  return GitPatch(change.path, AsGitFile(*before), AsGitFile(*after));
 }
 
 }  // namespace
@@ -82,12 +98,9 @@ Result<std::string> MakePatch(const ScannedTree& upper, const ScannedTree& lower
   std::string text;
   for (const Change& change : changes) {
     if (CantFit(change, most - text.size())) return TooLong(most);
-    auto before = Read(lower, change, change.previous_mode, change.previous_size);
-    if (!before) return before.error();
-    auto after = Read(upper, change, change.mode, change.size);
-    if (!after) return after.error();
-    if (!*before && !*after) continue;
-    text += GitPatch(change.path, AsGitFile(*before), AsGitFile(*after));
+    auto patch = PatchOf(upper, lower, change);
+    if (!patch) return patch.error();
+    text += *patch;
     if (text.size() > most) return TooLong(most);
   }
   return text;

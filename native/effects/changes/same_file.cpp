@@ -74,6 +74,25 @@ bool HaveSameBytes(int one, int other) {
   }
 }
 
+std::optional<std::uint64_t> DigestOf(int file) {
+  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15;
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  std::vector<char> block(kBlock);
+  std::uint64_t digest = 0;
+  for (off_t offset = 0;; offset += static_cast<off_t>(kBlock)) {
+    const ssize_t got = ReadBlock(file, offset, &block);
+    if (got < 0) return std::nullopt;
+    const auto size = static_cast<std::size_t>(got);
+    for (std::size_t at = 0; at < size; at += kWord) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, block.data() + at, std::min(kWord, size - at));
+      digest = (digest ^ word) * kPrime;
+      digest ^= digest >> 29U;
+    }
+    if (size < kBlock) return digest;
+  }
+}
+
 bool HaveSameAttributes(int one, int other) {
   const auto first = Attributes(one);
   const auto second = Attributes(other);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "policy/result.h"
@@ -10,6 +12,10 @@ namespace native_runner {
 // Whether two files, open for reading, have the same bytes. False also where one can't be read.
 // Reads both as far as they are the same.
 bool HaveSameBytes(int one, int other);
+
+// The same for files, open for reading, that have the same bytes; for others most often another, but
+// not where somebody wants it to be the same. Nothing for one that can't be read.
+std::optional<std::uint64_t> DigestOf(int file);
 
 // Whether they have the same extended attributes of a user's (user.*), those apart in which
 // overlayfs keeps its notes. False also where they can't be read.

@@ -12,6 +12,7 @@
 #include "effects/changes/note_baselines.h"
 #include "effects/changes/patch.h"
 #include "effects/changes/scan.h"
+#include "effects/changes/tell_renames.h"
 #include "effects/commit/normalize_upper.h"
 #include "supervise/transaction/entry.h"
 #include "supervise/transaction/overlay_checks.h"
@@ -172,6 +173,7 @@ Result<std::vector<Change>> Transaction::Scan(const Trees& trees, const PathFilt
   auto changes = ScanChanges(trees.upper, trees.lower, ledger_);
   if (!changes) return changes;
   std::erase_if(*changes, [&paths](const Change& change) { return !paths.Has(change.path); });
+  TellRenames(trees.upper, trees.lower, &*changes);
   return changes;
 }
 
@@ -269,12 +271,16 @@ Result<Transaction::CommitResult> Transaction::Commit(const CommitRequest& reque
   if (!chosen || !chosen->conflicts.empty() || !chosen->refused.empty()) return chosen;
   CommitResult result = std::move(*chosen);
   result.is_done = true;
+  TellRenames(trees.value().upper, trees.value().lower, &result.left);
   if (result.committed.empty()) return result;
+  std::vector<Change> told = result.committed;
+  TellRenames(trees.value().upper, trees.value().lower, &told);
   const CommitEnd end = CommitChanges(directory_.descriptor(), trees.value().lower.root(),
                                       trees.value().upper.root(), result.committed, ledger_);
   auto not_kept = Refresh(end, trees.value());
   if (!end.failed) {
     if (not_kept) return *not_kept;
+    result.committed = std::move(told);
     return result;
   }
   if (end.conflicts.empty()) return *end.failed;

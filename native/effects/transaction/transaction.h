@@ -67,6 +67,7 @@ class Transaction {
   // How a commit came out: nothing of the host's is changed but where `is_done`.
   struct CommitResult {
     bool is_done = false;
+    // Where it is done, with renames told as such; each side by itself otherwise, and below.
     std::vector<Change> committed;
     std::vector<Change> left;
     std::vector<Change> conflicts;  // because of which nothing was done

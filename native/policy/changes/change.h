@@ -7,16 +7,17 @@ namespace native_runner {
 
 // What a transaction makes of one path of the workspace. Plain data.
 struct Change {
-  enum class Kind { kAdded, kModified, kDeleted };
+  enum class Kind { kAdded, kModified, kDeleted, kRenamed };
   enum class Type { kFile, kDirectory, kSymlink, kOther };
 
   std::string path;  // relative to the workspace, as bytes; "." is the workspace itself
+  std::string from;  // kRenamed: where it was on the host, which has nothing at `path`
   Kind kind = Kind::kModified;
   Type type = Type::kFile;          // of what is there, or was
   std::uint64_t size = 0;           // bytes; 0 where nothing is left, and of directories
-  std::uint64_t previous_size = 0;  // on the host; 0 where nothing was
+  std::uint64_t previous_size = 0;  // on the host, at `from` if it has one; 0 where nothing was
   std::uint32_t mode = 0;           // as stat(2) has it, with the type; 0 where nothing is left
-  std::uint32_t previous_mode = 0;  // on the host; 0 where nothing was
+  std::uint32_t previous_mode = 0;  // as previous_size
   std::string target;               // of a symbolic link
   bool conflict = false;            // the host has changed it too
 };

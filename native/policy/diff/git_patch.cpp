@@ -18,9 +18,20 @@ constexpr std::size_t kLookedAtForNul = 8'000;  // git/xdiff-interface.c
 constexpr std::string_view kNoName = "0000000000000000000000000000000000000000";
 constexpr std::string_view kNothing = "/dev/null";
 
-std::string ModeText(const GitFile& file) {
-  if (file.kind == GitFile::Kind::kLink) return "120000";
-  return file.kind == GitFile::Kind::kProgram ? "100755" : "100644";
+std::string ModeText(GitFile::Kind kind) {
+  if (kind == GitFile::Kind::kLink) return "120000";
+  return kind == GitFile::Kind::kProgram ? "100755" : "100644";
+}
+
+// The first line.
+std::string Header(std::string_view from, std::string_view to) {
+  return "diff --git " + GitQuoted("a/" + std::string(from)) + " " +
+         GitQuoted("b/" + std::string(to)) + "\n";
+}
+
+std::string ModeChange(GitFile::Kind before, GitFile::Kind after) {
+  if (before == after) return "";
+  return "old mode " + ModeText(before) + "\nnew mode " + ModeText(after) + "\n";
 }
 
 bool IsText(std::string_view bytes) {
@@ -84,14 +95,14 @@ std::string OnePatch(std::string_view path, const std::optional<GitFile>& before
   const std::string_view new_bytes = after ? after->bytes : std::string_view();
   const std::string old_name = GitQuoted("a/" + std::string(path));
   const std::string new_name = GitQuoted("b/" + std::string(path));
-  std::string text = "diff --git " + old_name + " " + new_name + "\n";
+  std::string text = Header(path, path);
   const std::size_t bare = text.size();
   if (!before) {
-    text += "new file mode " + ModeText(*after) + "\n";
+    text += "new file mode " + ModeText(after->kind) + "\n";
   } else if (!after) {
-    text += "deleted file mode " + ModeText(*before) + "\n";
-  } else if (ModeText(*before) != ModeText(*after)) {
-    text += "old mode " + ModeText(*before) + "\nnew mode " + ModeText(*after) + "\n";
+    text += "deleted file mode " + ModeText(before->kind) + "\n";
+  } else {
+    text += ModeChange(before->kind, after->kind);
   }
   if (old_bytes == new_bytes) return text.size() == bare ? "" : text;
   if (IsText(old_bytes) && IsText(new_bytes)) {
@@ -113,6 +124,12 @@ std::string GitPatch(std::string_view path, const std::optional<GitFile>& before
     return OnePatch(path, before, std::nullopt) + OnePatch(path, std::nullopt, after);
   }
   return OnePatch(path, before, after);
+}
+
+std::string GitRename(std::string_view from, std::string_view to, GitFile::Kind before,
+                      GitFile::Kind after) {
+  return Header(from, to) + ModeChange(before, after) + "similarity index 100%\nrename from " +
+         GitQuoted(from) + "\nrename to " + GitQuoted(to) + "\n";
 }
 
 std::string GitQuoted(std::string_view path) {

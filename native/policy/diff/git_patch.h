@@ -20,6 +20,10 @@ struct GitFile {
 std::string GitPatch(std::string_view path, const std::optional<GitFile>& before,
                      const std::optional<GitFile>& after);
 
+// What gives a file another name, and it may be its executable bit.
+std::string GitRename(std::string_view from, std::string_view to, GitFile::Kind before,
+                      GitFile::Kind after);
+
 // As git quotes it where it has to: in double quotes, with octal escapes.
 std::string GitQuoted(std::string_view path);
 
