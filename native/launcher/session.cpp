@@ -61,7 +61,8 @@ int RunCommandLauncher(void* argument) {
     control.SendRefused(refusal);
     return 0;
   }
-  if (control.SendReady(start.enforced)) RunCommand(control, order, *start.landlock, *start.overlay);
+  if (control.SendReady(start.enforced))
+    RunCommand(control, order, *start.landlock, *start.overlay);
   return 0;
 }
 

@@ -13,8 +13,8 @@ namespace native_runner {
 // Reads both as far as they are the same.
 bool HaveSameBytes(int one, int other);
 
-// The same for files, open for reading, that have the same bytes; for others most often another, but
-// not where somebody wants it to be the same. Nothing for one that can't be read.
+// The same for files, open for reading, that have the same bytes; for others most often another,
+// but not where somebody wants it to be the same. Nothing for one that can't be read.
 std::optional<std::uint64_t> DigestOf(int file);
 
 // Whether they have the same extended attributes of a user's (user.*), those apart in which

@@ -21,7 +21,8 @@ namespace {
 void Watch(const Control& control, pid_t group, Children* children, Renames* renames) {
   while (!children->command_ended()) {
     int signal = 0;
-    const Control::Wake wake = control.Wait(children->signal_descriptor(), renames->descriptor(), &signal);
+    const Control::Wake wake =
+        control.Wait(children->signal_descriptor(), renames->descriptor(), &signal);
     children->Reap();
     renames->Look();
     if (wake == Control::Wake::kEnd || (wake == Control::Wake::kSignal && group == 0)) return;
@@ -49,8 +50,7 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
 
   CloseInput(order.header);
   Children children(command);
-  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children,
-        &renames);
+  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children, &renames);
   const bool is_init = (order.header.flags & kOrderIsInit) != 0;
   const bool all_gone = KillTree(is_init, &children);
   renames.PutBack();

@@ -43,7 +43,7 @@ long MoveSubdirectory(int from, int to, const char* name, Way way, unsigned leve
 
 // The first failure ends the way there; on the others as much is moved as can be.
 long MoveEntries(int from, int to, Way way, unsigned level) {
-  if (level == kMostLevels) return -ELOOP;
+  if (level > kMostLevels || (level == kMostLevels && way == Way::kAway)) return -ELOOP;
   const unsigned flags = way == Way::kRest ? 0 : RENAME_NOREPLACE;
   long failure = 0;
   bool again = true;  // a name may be passed over while others come and go

@@ -16,8 +16,8 @@ struct Place {
 // names in directories that are open, and no link or mount is passed: so all of it stays in the
 // file system of the two, whatever others do there.
 //
-// `flags`: as of renameat2(2), none or RENAME_NOREPLACE. What the kernel checks before it says EXDEV
-// is not checked again. Returns 0, or -errno, and then all is as it was: -ENOTEMPTY, -EEXIST,
+// `flags`: as of renameat2(2), none or RENAME_NOREPLACE. What the kernel checks before it says
+// EXDEV is not checked again. Returns 0, or -errno, and then all is as it was: -ENOTEMPTY, -EEXIST,
 // -ENOSPC, -EDQUOT and -EIO mean what they do for rename(2), the last also that it could not be put
 // back; -EXDEV for all else, such as files that the caller has no right to rename.
 long MoveDirectory(const Place& from, const Place& to, const char* temporary, unsigned flags);

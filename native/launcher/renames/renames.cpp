@@ -48,6 +48,16 @@ void NameTemporary(char (&name)[32]) {
   std::memcpy(name, text.c_str(), text.size() + 1);
 }
 
+// Yama, where there is such: from 2 on, nobody may read another process' memory.
+bool MayReadOthers() {
+  const int file = kernel::Open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY);
+  if (file < 0) return true;
+  char scope = '0';
+  kernel::Read(file, &scope, 1);
+  kernel::Close(file);
+  return scope < '2';
+}
+
 const char* FindOverlay(const MappedOrder& order) {
   for (char** rule = order.rules; *rule != nullptr; ++rule)
     if (**rule == kRuleOverlay) return *rule + 1;
@@ -73,7 +83,8 @@ bool OverlayRenames::Prepare(const MappedOrder& order, Refusal* refusal) {
   const long result = kernel::Stat(path, &status);
   if (result != 0) return refusal->Because(Layer::kRenameDirectories, path, result);
   device_ = status.st_dev;
-  is_there_ = IsProcOurs() && CanListenToRenames();  // /proc tells what a caller's paths mean
+  // By /proc it is told what a caller's paths mean.
+  is_there_ = IsProcOurs() && MayReadOthers() && CanListenToRenames();
   return true;
 }
 
@@ -86,30 +97,31 @@ struct Renames::Job {
 int Renames::descriptor() const {
   if (listener_ < 0) return -1;
   for (const Move& move : moves_)
-    if (move.process < 0) return listener_;
+    if (move.state == State::kNone || move.state == State::kLeftHalfDone) return listener_;
   return -1;  // a child's end comes first
 }
 
 void Renames::Look() {
   if (listener_ < 0) return;
-  LookAtProcesses();
+  LookAtProcess();
   short events = 0;
   if (descriptor() >= 0 && IsReadable(listener_, &events)) Take();
   if ((events & (POLLHUP | POLLERR)) != 0 && (events & POLLIN) == 0) StopListening();
+  StartNext();
 }
 
 // One that has ended without its temporary directory has answered. Another was killed: by whom we
 // can't see, nor whether it has answered, but an answer counts once.
-void Renames::LookAtProcesses() {
+void Renames::LookAtProcess() {
   for (Move& move : moves_) {
     short events = 0;
-    if (move.process < 0 || !IsReadable(move.process, &events)) continue;
+    if (move.state != State::kRuns || !IsReadable(move.process, &events)) continue;
     kernel::Close(move.process);
-    move.process = -1;
     Answer(move.call, -EIO);
     struct stat status {};
-    const long left = kernel::StatEntry(move.to.directory, move.temporary, &status);
-    if (left != 0) ClosePlaces(&move.from, &move.to);
+    const bool is_left = kernel::StatEntry(move.to.directory, move.temporary, &status) == 0;
+    move.state = is_left ? State::kLeftHalfDone : State::kNone;
+    if (!is_left) ClosePlaces(&move.from, &move.to);
   }
 }
 
@@ -120,10 +132,43 @@ void Renames::Take() {
   found.call = call.id;
   const bool is_move = IsDirectoryToMove(RenameCall(call), &found);
   // Only while it waits is its pid its own, and was what we have read.
-  const bool waits = kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &call.id) == 0;
-  if (is_move && waits && Start(&found)) return;
+  const bool waits = Waits(call.id);
+  if (is_move && waits && Keep(found)) return;
   ClosePlaces(&found.from, &found.to);
   if (waits) LeaveToKernel(call.id);
+}
+
+bool Renames::Waits(std::uint64_t call) const {
+  return kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &call) == 0;
+}
+
+// In the place of none, or else of one that was left half done: that one stays so.
+bool Renames::Keep(const Move& move) {
+  for (const State state : {State::kNone, State::kLeftHalfDone}) {
+    for (Move& kept : moves_) {
+      if (kept.state != state) continue;
+      ClosePlaces(&kept.from, &kept.to);
+      kept = move;
+      kept.state = State::kWaits;
+      return true;
+    }
+  }
+  return false;
+}
+
+// In the order in which they were called.
+void Renames::StartNext() {
+  for (;;) {
+    Move* next = nullptr;
+    for (Move& move : moves_) {
+      if (move.state == State::kRuns) return;
+      if (move.state == State::kWaits && (next == nullptr || move.call < next->call)) next = &move;
+    }
+    if (next == nullptr || (Waits(next->call) && Start(next))) return;
+    LeaveToKernel(next->call);
+    ClosePlaces(&next->from, &next->to);
+    next->state = State::kNone;
+  }
 }
 
 bool Renames::IsOfOverlay(int directory, const char* name) const {
@@ -141,31 +186,16 @@ bool Renames::IsDirectoryToMove(const RenameCall& call, Move* move) const {
          status.st_dev == overlay_.device();
 }
 
-// One that is free, and was not left half done if there is such.
-Renames::Move* Renames::FreeMove() {
-  Move* half_done = nullptr;
-  for (Move& move : moves_) {
-    if (move.process >= 0) continue;
-    if (move.to.directory < 0) return &move;
-    half_done = &move;
-  }
-  if (half_done != nullptr) ClosePlaces(&half_done->from, &half_done->to);
-  return half_done;
-}
-
 bool Renames::Start(Move* move) {
   alignas(16) static char stack[kStackBytes];  // each child has its own copy
-  Move* const kept = FreeMove();
-  if (kept == nullptr) return false;
   NameTemporary(move->temporary);
-  *kept = *move;
-  Job job{this, kept};
+  Job job{this, move};
   const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, Work, &job);
-  kept->process = pid < 0 ? -1 : kernel::OpenPidfd(static_cast<pid_t>(pid));
-  if (kept->process >= 0) return true;
-  if (pid > 0) kernel::Kill(static_cast<pid_t>(pid), SIGKILL);
-  *kept = Move();
-  return false;
+  if (pid < 0) return false;
+  move->process = kernel::OpenPidfd(static_cast<pid_t>(pid));
+  if (move->process >= 0) move->state = State::kRuns;
+  if (move->process < 0) kernel::Kill(static_cast<pid_t>(pid), SIGKILL);
+  return move->process >= 0;
 }
 
 int Renames::Work(void* argument) {
@@ -205,11 +235,12 @@ void Renames::StopListening() {
 }
 
 void Renames::PutBack() {
-  LookAtProcesses();
+  LookAtProcess();
   for (Move& move : moves_) {
-    if (move.to.directory < 0) continue;
+    if (move.state != State::kLeftHalfDone) continue;
     UndoMove(move.from.place(), {move.to.directory, move.temporary});
     ClosePlaces(&move.from, &move.to);
+    move.state = State::kNone;
   }
 }
 

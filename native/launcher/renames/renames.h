@@ -29,8 +29,9 @@ class OverlayRenames {
 
 // Answers a command's calls that rename, in its launcher. Each is left to the kernel but for those
 // of a directory of the overlay: that is renamed by a process of our own, in the command's Landlock
-// domain, and where the overlay refuses that, MoveDirectory. So nothing is done that the command
-// could not do, and a directory with much in it keeps no other call waiting, nor the host.
+// domain, and where the overlay refuses that, by MoveDirectory. So nothing is done that the command
+// could not do. Directories wait for one another, as they do in the kernel: one may be in the
+// other. All other calls, and the host, wait for none of them.
 //
 // A process of ours that is killed is found out by Look, and its caller told EIO. What it has left
 // is put back by PutBack.
@@ -52,11 +53,13 @@ class Renames {
   void PutBack();
 
  private:
-  // More wait for their turn, and so do those that come after them.
+  // Where more directories wait, all calls do that come after them.
   static constexpr int kMostMoves = 16;
+  enum class State { kNone, kWaits, kRuns, kLeftHalfDone };
   struct Move {
-    std::uint64_t call = 0;  // the kernel's number for it
-    int process = -1;        // pidfd of ours that does it; -1: none
+    State state = State::kNone;
+    std::uint64_t call = 0;  // the kernel's number for it, which grows
+    int process = -1;        // kRuns: pidfd of ours that does it
     unsigned flags = 0;
     FoundPlace from;
     FoundPlace to;
@@ -69,9 +72,11 @@ class Renames {
   void Take();
   bool IsDirectoryToMove(const RenameCall& call, Move* move) const;
   bool IsOfOverlay(int directory, const char* name) const;
+  bool Keep(const Move& move);
+  void LookAtProcess();
+  void StartNext();
   bool Start(Move* move);
-  void LookAtProcesses();
-  Move* FreeMove();
+  bool Waits(std::uint64_t call) const;
   void Answer(std::uint64_t call, long result) const;
   void LeaveToKernel(std::uint64_t call) const;
   void StopListening();

@@ -51,6 +51,15 @@ TEST(GitPatch, WhatIsNoTextIsBinary) {
     EXPECT_EQ(GitPatch("f", File(""), File(bytes)).find("GIT binary patch"), std::string::npos);
 }
 
+TEST(GitPatch, OfAnotherName) {
+  constexpr auto kFile = GitFile::Kind::kFile;
+  EXPECT_EQ(GitRename("d/f", "g", kFile, kFile),
+            "diff --git a/d/f b/g\nsimilarity index 100%\nrename from d/f\nrename to g\n");
+  EXPECT_EQ(GitRename("a b", "\xff", kFile, kProgram),
+            "diff --git \"a/a b\" \"b/\\377\"\nold mode 100644\nnew mode 100755\n"
+            "similarity index 100%\nrename from \"a b\"\nrename to \"\\377\"\n");
+}
+
 TEST(GitPatch, PathsAreQuotedWhereTheyHaveTo) {
   EXPECT_EQ(GitQuoted("a/plain-1.txt"), "a/plain-1.txt");
   EXPECT_EQ(GitQuoted("a b"), "\"a b\"");

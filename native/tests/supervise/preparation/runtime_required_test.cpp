@@ -36,6 +36,7 @@ TEST(ApplyRequired, WhatTheLauncherMayAddIsAskedOfIt) {
       {"landlock-tcp", kOrderNoSockets, Layer::kLandlockTcp},
       {"pid-namespace", kOrderMakeInit, Layer::kPidNamespace},
       {"tree-kill:pid-namespace", kOrderMakeInit, Layer::kPidNamespace},
+      {"rename-directories", kOrderRenames, Layer::kRenameDirectories},
   };
   for (const auto& row : rows) {
     SCOPED_TRACE(row.layer);
