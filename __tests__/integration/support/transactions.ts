@@ -132,13 +132,39 @@ function isSame(one: Entry, other: Entry): boolean {
   );
 }
 
+const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+
+/** Of files that went and came with the same bytes, one change each; those of one name first. */
+function withRenames(changes: Change[], old: Map<string, Entry>, now: Map<string, Entry>) {
+  let left = changes;
+  for (const byName of [true, false]) {
+    for (const made of left.filter(({ kind, type }) => kind === "added" && type === "file")) {
+      const from = left.find(
+        ({ kind, type, path, previousSize }) =>
+          kind === "deleted" &&
+          type === "file" &&
+          previousSize > 0 &&
+          old.get(path)?.contents === now.get(made.path)?.contents &&
+          (!byName || nameOf(path) === nameOf(made.path)),
+      );
+      if (!from) continue;
+      const { previousSize, previousMode } = from;
+      const both = { kind: "renamed", from: from.path, previousSize, previousMode } as const;
+      left = left
+        .filter((change) => change !== from)
+        .map((change) => (change === made ? { ...made, ...both } : change));
+    }
+  }
+  return left;
+}
+
 /** What makes the one tree the other, worked out by looking at all of both. */
 export function differences(before: string, after: string): Change[] {
   const old = entriesOf(before);
   const now = entriesOf(after);
   const paths = [...new Set([...old.keys(), ...now.keys()])];
   paths.sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
-  return paths.flatMap((path): Change[] => {
+  const changes = paths.flatMap((path): Change[] => {
     const was = old.get(path);
     const is = now.get(path);
     if (was && is && isSame(was, is)) return [];
@@ -155,4 +181,5 @@ export function differences(before: string, after: string): Change[] {
       },
     ];
   });
+  return withRenames(changes, old, now);
 }

@@ -91,6 +91,26 @@ describeUnless(whyNoBubblewrap ?? whyNoGit, "a transaction's diff", () => {
     expect(await expectApplies(workspaceWithAll(), script), name).toBeTypeOf("string");
   });
 
+  test("tells of another name in two lines, whatever is in the file", async () => {
+    const workspace = workspaceWithAll();
+    writeFileSync(join(workspace, "binary"), Buffer.from([0, 255, 0, 1]));
+    const script = "mv binary 'b 2'; chmod 755 'b 2'; mv dir/x other/x; mv b 'b\n'; rm c";
+    const diff = await expectApplies(workspace, script.replace("\\n", "\n"));
+    expect(diff).toContain(
+      'diff --git a/binary "b/b 2"\nold mode 100644\nnew mode 100755\n' +
+        'similarity index 100%\nrename from binary\nrename to "b 2"\n',
+    );
+    expect(diff).toContain('rename from b\nrename to "b\\012"\n');
+    expect(diff).toContain("rename from dir/x\nrename to other/x\n");
+    expect(diff).toContain("deleted file mode 100644\n--- a/c\n");
+    const { transaction } = await openTransaction(workspace);
+    await run(transaction, script);
+    expect(await transaction.diff({ paths: ["other"] })).toContain("+++ b/other/x\n");
+    expect(await transaction.diff({ paths: ["dir"] })).toContain("--- a/dir/x\n");
+    expect(await transaction.diff({ maxBytes: 1000 })).toBe(diff);
+    await transaction.discard();
+  });
+
   /** Files of many lines, some alike, changed here and there; the same for one seed. */
   function lines(seed: number): { before: string; after: string } {
     let state = seed;

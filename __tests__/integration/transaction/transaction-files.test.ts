@@ -41,11 +41,10 @@ describeSandboxed("the files of a transaction", () => {
     const changes = (await transaction.changes()).map(({ kind, path }) => `${kind} ${path}`);
     expect(changes).toEqual([
       "modified a.txt",
-      "deleted b.txt",
       "deleted gone.txt",
       "modified run.sh",
       "added sub",
-      "added sub/b.txt",
+      "renamed sub/b.txt",
       "added sub/deep",
       "added sub/deep/new",
     ]);
