@@ -34,23 +34,29 @@ export type TransactionOptions = {
 export type Change = {
   /** Relative to the workspace; "." is the workspace itself. Bytes that are no UTF-8 show as U+FFFD. */
   path: string;
-  /** Of a path whose type has changed, "modified". */
-  kind: "added" | "modified" | "deleted";
+  /**
+   * Of a path whose type has changed, "modified". "renamed": the host has the same file, with bytes in
+   * it, at `from` and nothing here, and it is not at `from` any more. Told of files alone: what is in a
+   * directory that has another name is told by itself, and the directory as deleted and added.
+   */
+  kind: "added" | "modified" | "deleted" | "renamed";
+  /** Where a file that is "renamed" was, as `path`; it has no change of its own. */
+  from?: string;
   /** Of what is there now, or was. "other": a FIFO, a socket or a device. */
   type: "file" | "directory" | "symlink" | "other";
   /** Bytes, of a file or a link's target; 0 where nothing is left, and of all else. */
   size: number;
-  /** As `size`, of what the host has; 0 where it has nothing. */
+  /** As `size`, of what the host has, at `from` if that is set; 0 where it has nothing. */
   previousSize: number;
   /** Type and permissions, as `fs.Stats.mode`; 0 where nothing is left. */
   mode: number;
-  /** As `mode`, of what the host has; 0 where it has nothing. */
+  /** As `mode`, of what the host has, at `from` if that is set; 0 where it has nothing. */
   previousMode: number;
   /** Where a symbolic link points to. */
   target?: string;
   /**
-   * Set where the host has changed the path too since the transaction did, or has removed or replaced a
-   * directory that the change is in. Of what the host changed while the command ran that changed it
+   * Set where the host has changed the path, or `from`, too since the transaction did, or has removed
+   * or replaced a directory that the change is in. Of what the host changed while the command ran that changed it
    * first, it may be set too much, never too little: see docs/transactions.md.
    */
   conflict?: true;
@@ -72,7 +78,10 @@ export type DiffOptions = {
 
 /** Options of `commit`. */
 export type CommitOptions = {
-  /** Relative to the workspace: these and all below them. Default: all changes. */
+  /**
+   * Relative to the workspace: these and all below them. Default: all changes. Of a rename, each path
+   * is a change by itself: one may be committed and the other left.
+   */
   paths?: readonly string[] | undefined;
   /**
    * Protected paths that may be changed all the same, with all below them, relative to the workspace:
@@ -131,7 +140,8 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * What its commands have changed so far, in the order of the paths' bytes: each file, link and
    * directory by itself. A file whose contents, mode, owner and attributes are the host's is no change,
    * whatever its times. Commands may go on meanwhile. Works on another thread, and reads as far as files
-   * of one size have the same contents.
+   * of one size have the same contents. A rename of which `paths` has one side only is told as added,
+   * or deleted.
    *
    * @throws (rejects) TypeError for a path outside of the workspace; {@link SandboxError}
    * ERR_SANDBOX_CLOSED once it was closed, ERR_SANDBOX_SETUP where something can't be read, and where
