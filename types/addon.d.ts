@@ -200,7 +200,7 @@ export interface TransactionHandle {
   /** Notes what the host has where commands have changed something, soon after each of them. */
   look(): Promise<void>;
   /** What was changed, in the order of the paths' bytes. Throws on misuse. */
-  changes(options: ChangesOptions): Promise<Change[]>;
+  changes(options: ChangesOptions): Promise<PackedChanges>;
   /** The same as one text, for `git apply`. Throws on misuse. */
   diff(options: DiffOptions): Promise<string>;
   /** What `commit` would do; nothing is done, and commands may go on. Throws on misuse. */
@@ -228,10 +228,13 @@ export type OpenedTransaction = {
 /** What is to be committed; `protectedNames`: what code of the host's runs by itself. */
 export type CommitRequest = CommitOptions & { protectedNames: readonly string[] };
 
+/** Changes as native/addon/transactions/packed_changes.h packs them; `numbers` are bytes of doubles. */
+export type PackedChanges = { text: string; numbers: Uint8Array };
+
 /** The changes by what becomes of them; those in the last two keep all others from it. */
 export type CommitAnswer = {
-  committed: Change[];
-  left: Change[];
+  committed: PackedChanges;
+  left: PackedChanges;
   conflicts: Change[];
   refused: Change[];
 };

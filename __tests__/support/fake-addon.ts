@@ -11,6 +11,7 @@ import type {
   NativePlan,
   NativeRequest,
   NativeSpawnRequest,
+  PackedChanges,
   PortAnswer,
   ProcessSandboxHandle,
   RunnerHandle,
@@ -73,6 +74,8 @@ export function nativeError(message: string, code: string, fix?: string): Error 
   return Object.assign(new Error(message), { code, fix });
 }
 
+const kNoChanges: PackedChanges = { text: "", numbers: new Uint8Array(0) };
+
 /** What was asked of the fake since it was made. */
 export class FakeAddon {
   readonly configured: string[] = [];
@@ -86,7 +89,12 @@ export class FakeAddon {
   readonly poolState = { standing: 2, taken: 5, missed: 1, discarded: 3 };
   warmFailure: Error | undefined;
   openFailure: Error | undefined;
-  commitAnswer: CommitAnswer = { committed: [], left: [], conflicts: [], refused: [] };
+  commitAnswer: CommitAnswer = {
+    committed: kNoChanges,
+    left: kNoChanges,
+    conflicts: [],
+    refused: [],
+  };
   undoConflicts: string[] = [];
   sessionLayers = ["seccomp", "command-separation", "session"];
   /** Ends the session that was opened last. */
@@ -209,7 +217,7 @@ export class FakeAddon {
       }
       async changes(options: object) {
         fake.told.push(["changes", options]);
-        return [];
+        return kNoChanges;
       }
       async diff(options: object) {
         fake.told.push(["diff", options]);

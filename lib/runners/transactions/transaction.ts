@@ -13,6 +13,7 @@ import { expectFields, type FieldsOf } from "../../fields.js";
 import { kProtectedNames } from "../../protected-names.js";
 import { SessionRunner } from "../session-runner.js";
 import { Supervised } from "../supervised.js";
+import { unpacked } from "./changes.js";
 import { TransactionError } from "./transaction-error.js";
 
 const kCommitOptions: FieldsOf<CommitOptions> = { paths: true, allowProtected: true };
@@ -83,7 +84,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   async changes(options: ChangesOptions = {}): Promise<Change[]> {
     try {
-      return await this.#handle.changes(options);
+      return await unpacked(await this.#handle.changes(options));
     } catch (error) {
       throw fromNative(error);
     }
@@ -104,7 +105,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       expectDone(await this.#handle.check(request));
       await super.close(); // nothing runs while the host's files change
       const { committed, left } = expectDone(await this.#handle.commit(request));
-      return { committed, left };
+      return { committed: await unpacked(committed), left: await unpacked(left) };
     } catch (error) {
       throw fromNative(error);
     }

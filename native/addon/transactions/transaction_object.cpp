@@ -8,6 +8,7 @@
 #include "addon/convert/fields.h"
 #include "addon/environment/background_work.h"
 #include "addon/transactions/changes_value.h"
+#include "addon/transactions/packed_changes.h"
 #include "addon/values/js_error.h"
 
 namespace native_runner {
@@ -53,10 +54,13 @@ const char* RecoveredName(Recovered recovered) {
 }
 
 MakeValue TellOfCommit(Transaction::CommitResult result) {
-  return [result = std::move(result)](ValueBuilder& builder) {
+  PackedChanges committed = Pack(result.committed);
+  PackedChanges left = Pack(result.left);
+  return [result = std::move(result), committed = std::move(committed),
+          left = std::move(left)](ValueBuilder& builder) {
     napi_value told = builder.Object();
-    builder.Set(told, "committed", ChangesValue(builder, result.committed));
-    builder.Set(told, "left", ChangesValue(builder, result.left));
+    builder.Set(told, "committed", PackedChangesValue(builder, committed));
+    builder.Set(told, "left", PackedChangesValue(builder, left));
     builder.Set(told, "conflicts", ChangesValue(builder, result.conflicts));
     builder.Set(told, "refused", ChangesValue(builder, result.refused));
     return told;
@@ -128,7 +132,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
     });
   }
 
-  // An array of them, in the order of their paths' bytes.
+  // All of them packed, in the order of their paths' bytes.
   Napi::Value Changes(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
     PathFilter filter;
@@ -141,8 +145,8 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
           if (!transaction) return NotOpen();
           auto changes = transaction->Changes(filter);
           if (!changes) return changes.error();
-          return MakeValue([changes = std::move(*changes)](ValueBuilder& builder) {
-            return ChangesValue(builder, changes);
+          return MakeValue([packed = Pack(*changes)](ValueBuilder& builder) {
+            return PackedChangesValue(builder, packed);
           });
         });
   }

@@ -1,6 +1,8 @@
 #include "policy/transaction/host_file_text.h"
 
+#include <array>
 #include <charconv>
+#include <cstddef>
 #include <limits>
 
 namespace native_runner {
@@ -21,7 +23,10 @@ void PutField(std::string* text, std::string_view value) {
 }
 
 void PutNumber(std::string* text, std::uint64_t number) {
-  PutField(text, std::to_string(number));
+  constexpr std::size_t kMostDigits = 20;
+  std::array<char, kMostDigits> digits{};
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), number);
+  PutField(text, {digits.data(), static_cast<std::size_t>(written.ptr - digits.data())});
 }
 
 void PutHostFile(std::string* text, const HostFile& file) {

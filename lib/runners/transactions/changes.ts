@@ -1,0 +1,38 @@
+import { setImmediate } from "node:timers/promises";
+
+import type { PackedChanges } from "../../../types/addon.js";
+import type { Change } from "../../../types/transaction.js";
+
+const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted"];
+const kTypes: readonly Change["type"][] = ["file", "directory", "symlink", "other"];
+const kNumbers = 7; // of each change, as native/addon/transactions/packed_changes.h has them
+const kConflict = 1;
+const kTarget = 2;
+/** That the event loop is kept by no more of them at once; some 0.5 µs each. */
+const kAtOnce = 2000;
+
+/** The changes that native code has packed: to make as many objects there takes ten times as long. */
+export async function unpacked({ text, numbers }: PackedChanges): Promise<Change[]> {
+  const bytes = numbers.byteLength;
+  const values = new Float64Array(numbers.buffer, numbers.byteOffset, bytes / 8);
+  const words = text.split("\0");
+  const changes: Change[] = [];
+  let word = 0;
+  for (let at = 0; at < values.length; at += kNumbers) {
+    if (changes.length % kAtOnce === kAtOnce - 1) await setImmediate();
+    const flags = values[at + 6] ?? 0;
+    const change: Change = {
+      path: words[word++] ?? "",
+      kind: kKinds[values[at] ?? 0] ?? "modified",
+      type: kTypes[values[at + 1] ?? 0] ?? "other",
+      size: values[at + 2] ?? 0,
+      previousSize: values[at + 3] ?? 0,
+      mode: values[at + 4] ?? 0,
+      previousMode: values[at + 5] ?? 0,
+    };
+    if ((flags & kTarget) !== 0) change.target = words[word++] ?? "";
+    if ((flags & kConflict) !== 0) change.conflict = true;
+    changes.push(change);
+  }
+  return changes;
+}

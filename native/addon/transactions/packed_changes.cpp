@@ -1,0 +1,45 @@
+#include "addon/transactions/packed_changes.h"
+
+#include <cstdint>
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kNumbers = 7;
+constexpr int kConflict = 1;
+constexpr int kTarget = 2;
+
+}  // namespace
+
+PackedChanges Pack(const std::vector<Change>& changes) {
+  PackedChanges packed;
+  packed.numbers.reserve(changes.size() * kNumbers);
+  for (const Change& change : changes) {
+    const bool has_target = change.type == Change::Type::kSymlink && change.mode != 0;
+    packed.text += change.path;
+    packed.text += '\0';
+    if (has_target) {
+      packed.text += change.target;
+      packed.text += '\0';
+    }
+    const int flags = (change.conflict ? kConflict : 0) | (has_target ? kTarget : 0);
+    for (const double number :
+         {static_cast<double>(change.kind), static_cast<double>(change.type),
+          static_cast<double>(change.size), static_cast<double>(change.previous_size),
+          static_cast<double>(change.mode), static_cast<double>(change.previous_mode),
+          static_cast<double>(flags)})
+      packed.numbers.push_back(number);
+  }
+  return packed;
+}
+
+napi_value PackedChangesValue(ValueBuilder& builder, const PackedChanges& packed) {
+  napi_value value = builder.Object();
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(packed.numbers.data());
+  builder.Set(value, "text", builder.String(packed.text));
+  builder.Set(value, "numbers",
+              builder.CopiedBytes(bytes, packed.numbers.size() * sizeof(double)));
+  return value;
+}
+
+}  // namespace native_runner
