@@ -17,7 +17,7 @@ namespace native_runner {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{128} << 10U;
-constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
+constexpr std::size_t kFirstBlock = std::size_t{4} << 10U;
 constexpr std::string_view kUsers = "user.";
 constexpr std::string_view kOverlays = "user.overlay.";
 
@@ -35,22 +35,34 @@ ssize_t ReadBlock(int file, off_t offset, std::vector<char>* block) {
   return static_cast<ssize_t>(filled);
 }
 
+// What `call` gives with the buffer that it asks for; both are asked again where it has grown.
+template <typename Call>
+std::optional<std::string> Grown(const Call& call) {
+  for (int left = 8; left > 0; --left) {
+    const ssize_t size = call(nullptr, 0);
+    if (size <= 0) return size == 0 ? std::optional<std::string>("") : std::nullopt;
+    std::string bytes(static_cast<std::size_t>(size), '\0');
+    const ssize_t got = call(bytes.data(), bytes.size());
+    if (got < 0 && errno == ERANGE) continue;
+    if (got < 0) return std::nullopt;
+    bytes.resize(static_cast<std::size_t>(got));
+    return bytes;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> Value(int file, const char* name) {
-  std::string value(kMostNames, '\0');
-  const ssize_t size = fgetxattr(file, name, value.data(), value.size());
-  if (size < 0) return std::nullopt;
-  value.resize(static_cast<std::size_t>(size));
-  return value;
+  return Grown(
+      [file, name](char* to, std::size_t size) { return fgetxattr(file, name, to, size); });
 }
 
 std::optional<std::map<std::string, std::string>> Attributes(int file) {
   std::map<std::string, std::string> attributes;
-  std::string names(kMostNames, '\0');
-  const ssize_t size = flistxattr(file, names.data(), names.size());
-  if (size < 0) {
-    return errno == ENOTSUP ? std::optional(attributes) : std::nullopt;
-  }
-  for (const char* at = names.data(); at < names.data() + size; at += std::strlen(at) + 1) {
+  const auto names =
+      Grown([file](char* to, std::size_t size) { return flistxattr(file, to, size); });
+  if (!names) return errno == ENOTSUP ? std::optional(attributes) : std::nullopt;
+  const char* const end = names->data() + names->size();
+  for (const char* at = names->data(); at < end; at += std::strlen(at) + 1) {
     const std::string_view name = at;
     if (!name.starts_with(kUsers) || name.starts_with(kOverlays)) continue;
     auto value = Value(file, at);
@@ -63,14 +75,18 @@ std::optional<std::map<std::string, std::string>> Attributes(int file) {
 }  // namespace
 
 bool HaveSameBytes(int one, int other) {
-  std::vector<char> first(kBlock);
-  std::vector<char> second(kBlock);
-  for (off_t offset = 0;; offset += static_cast<off_t>(kBlock)) {
+  // Most files are small, or differ soon.
+  std::vector<char> first(kFirstBlock);
+  std::vector<char> second(kFirstBlock);
+  for (off_t offset = 0;;) {
     const ssize_t got = ReadBlock(one, offset, &first);
     if (got < 0 || ReadBlock(other, offset, &second) != got) return false;
     const auto size = static_cast<std::size_t>(got);
     if (std::memcmp(first.data(), second.data(), size) != 0) return false;
-    if (size < kBlock) return true;
+    if (size < first.size()) return true;
+    offset += static_cast<off_t>(size);
+    first.resize(kBlock);
+    second.resize(kBlock);
   }
 }
 

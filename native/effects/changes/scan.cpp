@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "effects/changes/same_file.h"
+#include "effects/changes/shared_work.h"
 
 namespace native_runner {
 namespace {
@@ -13,6 +15,10 @@ namespace {
 constexpr std::size_t kMostChanges = 1'000'000;
 constexpr const char* kOpaque = "user.overlay.opaque";
 constexpr const char* kOrigin = "user.overlay.origin";
+
+Error TooMany() {
+  return Error{ErrorCode::kSetup, "the transaction has more than a million changes", ""};
+}
 
 Change::Type TypeOf(const Node& node) {
   if (node.is_directory()) return Change::Type::kDirectory;
@@ -24,36 +30,35 @@ std::uint64_t SizeOf(const Node& node) {
   return node.is_file() || node.is_link() ? node.size : 0;
 }
 
+// A directory that is still to be looked into: of the overlay's, the host's, or both.
+struct Place {
+  std::string path;
+  bool in_upper = false;
+  bool in_lower = false;
+  bool conflict = false;  // of all below, as of the directory itself
+  // What the host has changed from then on, and no baseline tells of, is a conflict.
+  std::uint64_t since_ns = 0;
+  // Nothing of the host's is seen in it: a directory above, or this one, was made anew.
+  bool is_hiding = false;
+};
+
+// What one thread does of a scan: it looks into one directory after the other, and keeps what it
+// finds.
 class Scan {
  public:
   Scan(const ScannedTree& upper, const ScannedTree& lower, const Ledger& ledger)
       : upper_(upper), lower_(lower), ledger_(ledger) {}
 
-  Result<std::vector<Change>> Run() {
-    ScanRoot();
-    while (!error_ && !waiting_.empty()) {
-      Place place = std::move(waiting_.back());
-      waiting_.pop_back();
-      ScanPlace(std::move(place));
-    }
-    if (error_) return *error_;
-    std::sort(changes_.begin(), changes_.end(),
-              [](const Change& one, const Change& other) { return one.path < other.path; });
-    return std::move(changes_);
-  }
+  // Each finds more directories, which somebody is to look into.
+  void Root() { ScanRoot(); }
+  void Do(Place place) { ScanPlace(std::move(place)); }
+  std::vector<Place> TakeFound() { return std::exchange(found_, {}); }
+  bool has_failed() const { return error_.has_value(); }
+
+  std::vector<Change>& changes() { return changes_; }
+  const std::optional<Error>& error() const { return error_; }
 
  private:
-  // A directory that is still to be looked into: of the overlay's, the host's, or both.
-  struct Place {
-    std::string path;
-    bool in_upper = false;
-    bool in_lower = false;
-    bool conflict = false;  // of all below, as of the directory itself
-    // What the host has changed from then on, and no baseline tells of, is a conflict.
-    std::uint64_t since_ns = 0;
-    // Nothing of the host's is seen in it: a directory above, or this one, was made anew.
-    bool is_hiding = false;
-  };
   // One path of it, as the overlay has it and as the host has.
   struct Entry {
     std::string path;
@@ -83,7 +88,7 @@ class Scan {
       const bool conflict = baseline != nullptr && HostHasChanged(*baseline, **before, false);
       Add({".", "", *now, *before, conflict}, nullptr);
     }
-    waiting_.push_back({"", true, true, false, ledger_.looked_ns});
+    found_.push_back({"", true, true, false, ledger_.looked_ns});
   }
 
   void ScanPlace(Place place) {
@@ -197,7 +202,7 @@ class Scan {
     if (!is_same) Add(entry, upper);
     if (is_directory || was_directory) {
       const bool conflict = entry.conflict && (!is_merged || IsOther(entry, known.baseline));
-      waiting_.push_back(
+      found_.push_back(
           {entry.path, is_directory, was_directory, conflict, known.since_ns, known.is_hiding});
     }
   }
@@ -230,13 +235,13 @@ class Scan {
     if (now.size != before.size) return false;
     const auto one = upper.OpenFile(entry.name);
     const auto other = lower.OpenFile(entry.name);
-    return one && other && HaveSameAttributes(one.value().get(), other.value().get()) &&
-           HaveSameBytes(one.value().get(), other.value().get());
+    return one && other && HaveSameBytes(one.value().get(), other.value().get()) &&
+           HaveSameAttributes(one.value().get(), other.value().get());
   }
 
   void Add(const Entry& entry, const ScannedDirectory* upper) {
     if (changes_.size() >= kMostChanges) {
-      error_ = Error{ErrorCode::kSetup, "the transaction has more than a million changes", ""};
+      error_ = TooMany();
       return;
     }
     Change change;
@@ -265,16 +270,51 @@ class Scan {
   const ScannedTree& upper_;
   const ScannedTree& lower_;
   const Ledger& ledger_;
-  std::vector<Place> waiting_;
+  std::vector<Place> found_;
   std::vector<Change> changes_;
   std::optional<Error> error_;
 };
+
+// In the order of their paths.
+Result<std::vector<Change>> Joined(std::vector<Scan>* scans) {
+  std::vector<Change*> order;
+  for (Scan& scan : *scans) {
+    if (scan.error()) return *scan.error();
+    for (Change& change : scan.changes())
+      order.push_back(&change);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const Change* one, const Change* other) { return one->path < other->path; });
+  std::vector<Change> changes;
+  changes.reserve(order.size());
+  for (Change* change : order)
+    changes.push_back(std::move(*change));
+  if (changes.size() > kMostChanges) return TooMany();
+  return changes;
+}
+
+// With up to `threads` at once.
+Result<std::vector<Change>> ScanWith(std::size_t threads, const ScannedTree& upper,
+                                     const ScannedTree& lower, const Ledger& ledger) {
+  std::vector<Scan> scans(threads, Scan(upper, lower, ledger));
+  scans.front().Root();
+  SharedWork<Place>(scans.front().TakeFound()).Run(&scans);
+  return Joined(&scans);
+}
 
 }  // namespace
 
 Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedTree& lower,
                                         const Ledger& ledger) {
-  return Scan(upper, lower, ledger).Run();
+  constexpr unsigned kMostThreads = 4;
+  const std::size_t threads = std::min(kMostThreads, std::thread::hardware_concurrency());
+  // Of those that open what modes shut, one would shut it while another looks.
+  const auto open = upper.WhereOpen();
+  if (open && threads > 1) {
+    auto changes = ScanWith(threads, open.value(), lower, ledger);
+    if (changes) return changes;
+  }
+  return ScanWith(1, upper, lower, ledger);
 }
 
 }  // namespace native_runner

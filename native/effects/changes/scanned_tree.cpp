@@ -148,6 +148,12 @@ FileResult<ScannedDirectory> ScannedTree::TryOpen(std::string_view path, int acc
   return ScannedDirectory(std::move(*opened));
 }
 
+Result<ScannedTree> ScannedTree::WhereOpen() const {
+  auto root = DuplicateOf(root_.get());
+  if (!root) return root.error();
+  return ScannedTree(std::move(*root));
+}
+
 // Each on the way may be one that keeps its owner out.
 FileResult<ScannedDirectory> ScannedTree::OpenClosed(std::string_view path) const {
   std::vector<OpenedDirectory> opened;

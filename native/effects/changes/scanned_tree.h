@@ -76,6 +76,9 @@ class ScannedTree {
 
   int root() const { return root_.get(); }
 
+  // The same tree, of which what keeps its owner out can't be read.
+  Result<ScannedTree> WhereOpen() const;
+
   // "" is the root. kSetup where it can't be opened.
   Result<ScannedDirectory> Open(std::string_view path) const;
 
