@@ -83,6 +83,7 @@ export default defineConfig({
           name: "stress",
           include: ["__tests__/stress/**/*.test.ts"],
           testTimeout: 600_000,
+          hookTimeout: 60_000, // what was made is removed, on a disk that is busy
           fileParallelism: false,
         },
       },
