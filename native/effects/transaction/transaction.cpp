@@ -143,7 +143,10 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
                 }) != 0;
   }
   ledger_.looked_ns = std::max(opened_ns_, begun);
-  return is_other ? directory_.KeepLedger(ledger_) : std::nullopt;
+  // On a disk that is full it can't be kept, and what was changed is to be told all the same; who
+  // takes the transaction up then has the one before, and is told of more conflicts, never of less.
+  is_kept_ = (is_kept_ && !is_other) || !directory_.KeepLedger(ledger_);
+  return std::nullopt;
 }
 
 std::optional<Error> Transaction::Look() {
@@ -277,9 +280,9 @@ Result<Transaction::CommitResult> Transaction::Commit(const CommitRequest& reque
   TellRenames(trees.value().upper, trees.value().lower, &told);
   const CommitEnd end = CommitChanges(directory_.descriptor(), trees.value().lower.root(),
                                       trees.value().upper.root(), result.committed, ledger_);
-  auto not_kept = Refresh(end, trees.value());
+  static_cast<void>(Refresh(end, trees.value()));
+  // A ledger that could not be kept tells of more conflicts later, never of less.
   if (!end.failed) {
-    if (not_kept) return *not_kept;
     result.committed = std::move(told);
     return result;
   }
@@ -306,10 +309,9 @@ Result<std::vector<std::string>> Transaction::Undo() {
   if (auto error = Unmount()) return *error;
   CommitEnd end =
       UndoCommit(directory_.descriptor(), trees.value().lower.root(), trees.value().upper.root());
-  auto not_kept = Refresh(end, trees.value());
+  static_cast<void>(Refresh(end, trees.value()));  // as for a commit
   if (!end.conflicts.empty()) return std::move(end.conflicts);
   if (end.failed) return std::move(*end.failed);
-  if (not_kept) return *not_kept;
   return std::vector<std::string>();
 }
 

@@ -121,6 +121,7 @@ class Transaction {
   std::weak_ptr<const KeptWorkspace> entered_;  // set before others see this: no lock is needed
   std::uint64_t opened_ns_;  // since 1970: later than all that the host has changed before
   Ledger ledger_;
+  bool is_kept_ = true;  // the ledger, as it is, on disk
   bool is_closed_ = false;
   Recovered recovered_ = Recovered::kNothing;
 };
