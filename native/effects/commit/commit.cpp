@@ -69,13 +69,19 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
     return Failed(std::move(*error));
   }
   Renamed renamed;
-  for (const Operation& operation : plan.operations) {
-    auto not_done = Perform(sites, operation, renamed.LikenessFor(operation));
+  Performer performer(sites);
+  for (auto operation = plan.operations.begin();; ++operation) {
+    const bool is_last = operation == plan.operations.end();
+    auto not_done =
+        is_last ? performer.Settle() : performer.Do(*operation, renamed.LikenessFor(*operation));
+    if (!not_done && is_last) break;
     if (!not_done) continue;
+    static_cast<void>(
+        performer.Settle());  // of those before, what is elsewhere is taken back there
     CommitEnd end = GiveUp(directory, sites, plan, *not_done);
-    const bool is_host = operation.from.site == Site::kHost;
     if (not_done->is_conflict && end.conflicts.empty()) {
-      end.conflicts.push_back(Shown(is_host ? operation.from : operation.to));
+      const Operation& at = is_last ? plan.operations.back() : *operation;
+      end.conflicts.push_back(Shown(at.from.site == Site::kHost ? at.from : at.to));
     }
     return end;
   }
@@ -90,11 +96,12 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
 // With what the host's files are now, so that a change to one of them is seen by its ctime.
 Result<Journal> AsDone(const Sites& sites, const Journal& plan) {
   Journal done = plan;
+  SitesView view(sites);
   for (Operation& operation : done.operations) {
     if (operation.kind == Operation::Kind::kAttributes || operation.to.site != Site::kHost) {
       continue;
     }
-    const auto now = sites.Look(operation.to);
+    const auto now = view.Look(operation.to);
     if (!now) return now.error();
     if (!now.value() || !now.value()->IsSameInode(operation.from_file)) {
       return Error{ErrorCode::kSetup, Shown(operation.to) + " was changed by somebody else", ""};

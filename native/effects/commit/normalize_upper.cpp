@@ -125,14 +125,39 @@ class Normalizer {
 
 // Those of overlayfs that a file has; empty also where the file system keeps none.
 std::vector<std::string> NotesOf(const std::string& path) {
-  std::string names(kMostNames, '\0');
-  const ssize_t size = listxattr(path.c_str(), names.data(), names.size());
+  constexpr std::size_t kOften = 512;
+  std::string names(kOften, '\0');
+  ssize_t size = llistxattr(path.c_str(), names.data(), names.size());
+  if (size < 0 && errno == ERANGE) {
+    names.resize(kMostNames);
+    size = llistxattr(path.c_str(), names.data(), names.size());
+  }
   std::vector<std::string> notes;
   for (const char* at = names.data(); size > 0 && at < names.data() + size;
        at += std::strlen(at) + 1) {
     if (std::string_view(at).starts_with(kNotes)) notes.emplace_back(at);
   }
   return notes;
+}
+
+// The attribute of a file that is only read is not removed: it gets another mode for that long.
+std::optional<Error> StripShut(const ScannedDirectory& directory, const std::string& name,
+                               const std::vector<std::string>& notes) {
+  const auto file = OpenBeneath(directory.descriptor(), name, O_PATH, "open", Mounts::kStay);
+  if (!file) return Error{ErrorCode::kSetup, name + " can't be opened", ""};
+  const std::string path = DescriptorPath(file.value().get());
+  const auto node = NodeOf(file.value().get());
+  if (!node) return node.error();
+  const mode_t mode = node.value().mode & kModeBits;
+  const bool is_shut = (mode & S_IWUSR) == 0;
+  if (is_shut && chmod(path.c_str(), mode | S_IWUSR) != 0) return Failed(name, "chmod");
+  std::optional<Error> error;
+  for (const std::string& note : notes)
+    if (removexattr(path.c_str(), note.c_str()) != 0 && errno != ENODATA) {
+      error = Failed(name, "removexattr");
+    }
+  if (is_shut && chmod(path.c_str(), mode) != 0) return Failed(name, "chmod");
+  return error;
 }
 
 }  // namespace
@@ -142,22 +167,14 @@ std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree&
 }
 
 std::optional<Error> StripNotes(const ScannedDirectory& directory, const std::string& name) {
-  const auto file = OpenBeneath(directory.descriptor(), name, O_PATH, "open", Mounts::kStay);
-  if (!file) return Error{ErrorCode::kSetup, name + " can't be opened", ""};
-  const std::string path = DescriptorPath(file.value().get());
+  const std::string path = DescriptorPath(directory.descriptor()) + "/" + name;
   const auto notes = NotesOf(path);
-  if (notes.empty()) return std::nullopt;
-  const auto node = NodeOf(file.value().get());
-  if (!node) return node.error();
-  // The attribute of a file that is only read is not removed.
-  const mode_t mode = node.value().mode & kModeBits;
-  const bool is_shut = (mode & S_IWUSR) == 0;
-  if (is_shut && chmod(path.c_str(), mode | S_IWUSR) != 0) return Failed(name, "chmod");
-  std::optional<Error> error;
-  for (const std::string& note : notes)
-    if (removexattr(path.c_str(), note.c_str()) != 0) error = Failed(name, "removexattr");
-  if (is_shut && chmod(path.c_str(), mode) != 0) return Failed(name, "chmod");
-  return error;
+  for (const std::string& note : notes) {
+    if (lremovexattr(path.c_str(), note.c_str()) == 0) continue;
+    if (errno == EACCES || errno == EPERM) return StripShut(directory, name, notes);
+    return Failed(name, "removexattr");
+  }
+  return std::nullopt;
 }
 
 }  // namespace native_runner

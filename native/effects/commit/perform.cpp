@@ -19,12 +19,6 @@ namespace {
 
 constexpr mode_t kModeBits = 07777;
 
-// A directory that is open, and a name in it.
-struct Spot {
-  ScannedDirectory directory;
-  std::string name;
-};
-
 Error Failed(const SitePath& place, const char* call, int number) {
   return Error{ErrorCode::kSetup, Shown(place) + ": " + call + ": " + std::strerror(number), ""};
 }
@@ -44,165 +38,25 @@ bool Is(const std::optional<Node>& now, const HostFile& file, bool is_exact) {
   return is_exact ? static_cast<const HostFile&>(*now) == file : now->HasSameContent(file);
 }
 
-class Performance {
- public:
-  Performance(const Sites& sites, const Operation& operation, Likeness likeness)
-      : sites_(sites), operation_(operation), likeness_(likeness) {}
+// What is not there, or is reached by a link, somebody has changed.
+NotDone WhyNotOpened(const SitePath& place, const FileError& error) {
+  if (error.kind == FileError::Kind::kSandbox) return Broken(error.sandbox);
+  constexpr std::array kChanged = {ENOENT, ENOTDIR, ELOOP, EXDEV};
+  const bool is_changed =
+      std::find(kChanged.begin(), kChanged.end(), error.number) != kChanged.end();
+  return is_changed ? Changed(place) : Broken(Failed(place, "open", error.number));
+}
 
-  std::optional<NotDone> Run() {
-    auto from = Open(operation_.from);
-    if (!from) return from.error();
-    if (operation_.kind == Operation::Kind::kAttributes) return SetAttributes(from.value());
-    auto to = Open(operation_.to);
-    if (!to) return to.error();
-    if (auto changed = CheckBefore(from.value(), to.value())) return changed;
-    if (auto failed = Rename(from.value(), to.value())) return failed;
-    auto changed = CheckAfter(from.value(), to.value());
-    if (!changed) return std::nullopt;
-    return TakeBack(from.value(), to.value(), std::move(*changed));
-  }
+std::string NameOf(const SitePath& place) {
+  return std::string(SplitPath(place.path).name);
+}
 
- private:
-  bool is_exchange() const { return operation_.kind == Operation::Kind::kExchange; }
-
-  Result<Spot, NotDone> Open(const SitePath& place) const {
-    const auto [parent, name] = SplitPath(place.path);
-    const ScannedTree& tree = sites_.Of(place.site);
-    auto opened = place.site == Site::kHost ? tree.Open(parent) : tree.OpenToChange(parent);
-    if (!opened) return Broken(opened.error());
-    return Spot{std::move(*opened), std::string(name)};
-  }
-
-  // nullopt: it is so.
-  std::optional<NotDone> Expect(const Spot& spot, const SitePath& place, const HostFile* file,
-                                bool is_exact) const {
-    const auto now = spot.directory.Look(spot.name);
-    if (!now) return Broken(now.error());
-    const bool is_so = file == nullptr ? !now.value() : Is(now.value(), *file, is_exact);
-    return is_so ? std::nullopt : std::optional(Changed(place));
-  }
-
-  std::optional<NotDone> CheckBefore(const Spot& from, const Spot& to) const {
-    const bool is_exact = likeness_ == Likeness::kExact;
-    const auto exact = [is_exact](const SitePath& at) {
-      return is_exact && at.site == Site::kHost;
-    };
-    const HostFile* there = is_exchange() ? &operation_.to_file : nullptr;
-    auto changed = Expect(from, operation_.from, &operation_.from_file, exact(operation_.from));
-    if (!changed) changed = CheckEmpty(operation_.from);
-    if (changed) return changed;
-    return Expect(to, operation_.to, there, exact(operation_.to));
-  }
-
-  // A directory of the host's goes without what is in it, which is looked after by itself: what
-  // else is there is somebody's.
-  std::optional<NotDone> CheckEmpty(const SitePath& place) const {
-    const bool matters = operation_.kind == Operation::Kind::kMove &&
-                         operation_.from.site == Site::kHost && operation_.from_file.is_directory();
-    if (!matters) return std::nullopt;
-    const auto directory = sites_.Of(place.site).Open(place.path);
-    if (!directory) return Broken(directory.error());
-    const auto names = directory.value().Names();
-    if (!names) return Broken(names.error());
-    return names.value().empty() ? std::nullopt : std::optional(Changed(place));
-  }
-
-  std::optional<NotDone> Rename(const Spot& from, const Spot& to) const {
-    const unsigned flags = is_exchange() ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-    if (syscall(SYS_renameat2, from.directory.descriptor(), from.name.c_str(),
-                to.directory.descriptor(), to.name.c_str(), flags) == 0) {
-      return std::nullopt;
-    }
-    if (errno == EEXIST) return Changed(operation_.to);
-    if (errno == ENOENT) return Changed(operation_.from);
-    return Broken(Failed(operation_.to, "rename", errno));
-  }
-
-  // What was renamed is what was to be, and the way there still leads to where it is.
-  std::optional<NotDone> CheckAfter(const Spot& from, const Spot& to) const {
-    const HostFile* there = is_exchange() ? &operation_.to_file : nullptr;
-    if (auto changed = Expect(to, operation_.to, &operation_.from_file, false)) return changed;
-    if (auto changed = Expect(from, operation_.from, there, false)) return changed;
-    if (auto changed = CheckEmpty(operation_.to)) return changed;
-    if (auto changed = CheckWay(from, operation_.from)) return changed;
-    return CheckWay(to, operation_.to);
-  }
-
-  std::optional<NotDone> CheckWay(const Spot& spot, const SitePath& place) const {
-    if (place.site != Site::kHost) return std::nullopt;
-    const auto again = sites_.host.OpenIfThere(SplitPath(place.path).parent);
-    if (!again) return Broken(again.error());
-    if (!again.value()) return Changed(place);
-    const auto here = spot.directory.Look("");
-    const auto there = again.value()->Look("");
-    if (!here) return Broken(here.error());
-    if (!there) return Broken(there.error());
-    const bool is_same = here.value() && there.value() && here.value()->IsSameInode(*there.value());
-    return is_same ? std::nullopt : std::optional(Changed(place));
-  }
-
-  int RenameBack(const Spot& from, const Spot& to) const {
-    const unsigned flags = is_exchange() ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-    return static_cast<int>(syscall(SYS_renameat2, to.directory.descriptor(), to.name.c_str(),
-                                    from.directory.descriptor(), from.name.c_str(), flags));
-  }
-
-  // In the directories that are open, wherever they are by now. What came from the host goes back
-  // as it is; what somebody has put in the place of a file of ours stays there.
-  NotDone TakeBack(const Spot& from, const Spot& to, NotDone why) const {
-    const auto is_ours = [this](const Spot& spot) {
-      const auto now = spot.directory.Look(spot.name);
-      return now && Is(now.value(), operation_.from_file, false);
-    };
-    if (!is_exchange()) {
-      if (operation_.from.site == Site::kHost || is_ours(to)) RenameBack(from, to);
-    } else if (is_ours(to) && RenameBack(from, to) == 0 && !is_ours(from)) {
-      RenameBack(from, to);
-    }
-    return why;
-  }
-
-  std::optional<NotDone> SetAttributes(const Spot& spot) const {
-    const auto entry =
-        OpenBeneath(spot.directory.descriptor(), spot.name, O_PATH, "open", Mounts::kStay);
-    if (!entry) return WhyNotOpened(entry.error());
-    const auto now = NodeOf(entry.value().get());
-    if (!now) return Broken(now.error());
-    const HostFile& file = operation_.from_file;
-    const HostFile& wanted = operation_.to_file;
-    if (!now.value().IsSameInode(file) || !now.value().HasSameAttributes(file)) {
-      return Changed(operation_.from);
-    }
-    const std::string path = DescriptorPath(entry.value().get());
-    const bool is_other_owner = wanted.uid != file.uid || wanted.gid != file.gid;
-    if (is_other_owner && chown(path.c_str(), wanted.uid, wanted.gid) != 0) {
-      return Broken(Failed(operation_.from, "chown", errno));
-    }
-    if (chmod(path.c_str(), wanted.mode & kModeBits) != 0) {
-      NotDone why = Broken(Failed(operation_.from, "chmod", errno));
-      // Else it would have attributes of both, which nobody takes for either.
-      if (is_other_owner && chown(path.c_str(), file.uid, file.gid) == 0) {
-        chmod(path.c_str(), file.mode & kModeBits);  // chown(2) takes set-user-ID bits away
-      }
-      return why;
-    }
-    return std::nullopt;
-  }
-
-  // What is not there, or is reached by a link, somebody has changed.
-  NotDone WhyNotOpened(const FileError& error) const {
-    if (error.kind == FileError::Kind::kSandbox) return Broken(error.sandbox);
-    constexpr std::array kChanged = {ENOENT, ENOTDIR, ELOOP, EXDEV};
-    const bool is_changed =
-        std::find(kChanged.begin(), kChanged.end(), error.number) != kChanged.end();
-    if (is_changed) return Changed(operation_.from);
-    return Broken(Failed(operation_.from, "open", error.number));
-  }
-
-  const Sites& sites_;
-  const Operation& operation_;
-  Likeness likeness_;
-};
+// The one of its places that is the host's; nullptr: neither.
+const SitePath* HostPlaceOf(const Operation& operation) {
+  if (operation.from.site == Site::kHost) return &operation.from;
+  const bool has_to = operation.kind != Operation::Kind::kAttributes;
+  return has_to && operation.to.site == Site::kHost ? &operation.to : nullptr;
+}
 
 // Whether it is this inode, whatever has become of it.
 bool IsInode(const std::optional<Node>& now, const HostFile& file) {
@@ -235,7 +89,179 @@ Progress OfExchange(const Operation& operation, const std::optional<Node>& from,
 }  // namespace
 
 std::optional<NotDone> Perform(const Sites& sites, const Operation& operation, Likeness likeness) {
-  return Performance(sites, operation, likeness).Run();
+  Performer performer(sites);
+  if (auto not_done = performer.Do(operation, likeness)) return not_done;
+  return performer.Settle();
+}
+
+std::optional<NotDone> Performer::Do(const Operation& operation, Likeness likeness) {
+  const SitePath* host = HostPlaceOf(operation);
+  const auto& held = held_[static_cast<std::size_t>(Site::kHost)];
+  const bool is_elsewhere = host != nullptr && held && held->path != SplitPath(host->path).parent;
+  const bool is_attributes = operation.kind == Operation::Kind::kAttributes;
+  if (is_elsewhere || is_attributes) {
+    if (auto not_done = Settle()) return not_done;
+  }
+  if (is_attributes) return SetAttributes(operation);
+  if (auto changed = CheckBefore(operation, likeness)) return changed;
+  if (auto failed = Rename(operation)) return failed;
+  if (auto changed = CheckAfter(operation)) {
+    TakeBack(operation);
+    return changed;
+  }
+  if (host != nullptr) unsettled_.push_back(operation);
+  return std::nullopt;
+}
+
+std::optional<NotDone> Performer::Settle() {
+  auto& held = held_[static_cast<std::size_t>(Site::kHost)];
+  std::optional<NotDone> not_done;
+  if (held && !unsettled_.empty()) not_done = CheckWay(*held);
+  if (not_done) {
+    for (auto operation = unsettled_.rbegin(); operation != unsettled_.rend(); ++operation)
+      TakeBack(*operation);
+  }
+  unsettled_.clear();
+  held.reset();
+  return not_done;
+}
+
+Result<const ScannedDirectory*, NotDone> Performer::ParentOf(const SitePath& place) {
+  auto& held = held_[static_cast<std::size_t>(place.site)];
+  const std::string_view parent = SplitPath(place.path).parent;
+  if (!held || held->path != parent) {
+    const ScannedTree& tree = sites_.Of(place.site);
+    held.reset();  // what was opened for it is shut before
+    auto opened = place.site == Site::kHost ? tree.Open(parent) : tree.OpenToChange(parent);
+    if (!opened) return Broken(opened.error());
+    held.emplace(Held{std::string(parent), std::move(*opened)});
+  }
+  return static_cast<const ScannedDirectory*>(&held->directory);
+}
+
+// nullopt: it is there.
+std::optional<NotDone> Performer::Expect(const SitePath& place, const HostFile& file,
+                                         bool is_exact) {
+  const auto parent = ParentOf(place);
+  if (!parent) return parent.error();
+  const auto now = parent.value()->Look(NameOf(place));
+  if (!now) return Broken(now.error());
+  return Is(now.value(), file, is_exact) ? std::nullopt : std::optional(Changed(place));
+}
+
+// A directory of the host's goes without what is in it, which is looked after by itself: what else
+// is there is somebody's.
+std::optional<NotDone> Performer::CheckEmpty(const SitePath& place) const {
+  const auto directory = sites_.Of(place.site).Open(place.path);
+  if (!directory) return Broken(directory.error());
+  const auto names = directory.value().Names();
+  if (!names) return Broken(names.error());
+  return names.value().empty() ? std::nullopt : std::optional(Changed(place));
+}
+
+// The other trees are ours alone; a rename that replaces nothing looks by itself.
+std::optional<NotDone> Performer::CheckBefore(const Operation& operation, Likeness likeness) {
+  const bool is_exact = likeness == Likeness::kExact;
+  const bool is_host = operation.from.site == Site::kHost;
+  if (is_host || !is_exact) {
+    auto changed = Expect(operation.from, operation.from_file, is_exact);
+    if (changed) return changed;
+  }
+  if (operation.kind == Operation::Kind::kExchange) {
+    return Expect(operation.to, operation.to_file, is_exact && operation.to.site == Site::kHost);
+  }
+  return is_host && operation.from_file.is_directory() ? CheckEmpty(operation.from) : std::nullopt;
+}
+
+// What has come from the host is what was to come.
+std::optional<NotDone> Performer::CheckAfter(const Operation& operation) {
+  if (operation.kind == Operation::Kind::kExchange) {
+    return Expect(operation.from, operation.to_file, false);
+  }
+  if (operation.from.site != Site::kHost) return std::nullopt;
+  if (auto changed = Expect(operation.to, operation.from_file, false)) return changed;
+  return operation.from_file.is_directory() ? CheckEmpty(operation.to) : std::nullopt;
+}
+
+std::optional<NotDone> Performer::Rename(const Operation& operation) {
+  const auto from = ParentOf(operation.from);
+  if (!from) return from.error();
+  const auto to = ParentOf(operation.to);
+  if (!to) return to.error();
+  const bool is_exchange = operation.kind == Operation::Kind::kExchange;
+  const unsigned flags = is_exchange ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (syscall(SYS_renameat2, from.value()->descriptor(), NameOf(operation.from).c_str(),
+              to.value()->descriptor(), NameOf(operation.to).c_str(), flags) == 0) {
+    return std::nullopt;
+  }
+  if (errno == EEXIST) return Changed(operation.to);
+  if (errno == ENOENT) return Changed(operation.from);
+  return Broken(Failed(operation.to, "rename", errno));
+}
+
+std::optional<NotDone> Performer::CheckWay(const Held& held) const {
+  const SitePath place = {Site::kHost, held.path};
+  const auto again = sites_.host.OpenIfThere(held.path);
+  if (!again) return Broken(again.error());
+  if (!again.value()) return Changed(place);
+  const auto here = held.directory.Look("");
+  const auto there = again.value()->Look("");
+  if (!here) return Broken(here.error());
+  if (!there) return Broken(there.error());
+  const bool is_same = here.value() && there.value() && here.value()->IsSameInode(*there.value());
+  return is_same ? std::nullopt : std::optional(Changed(place));
+}
+
+bool Performer::IsOurs(const Operation& operation, const SitePath& place) {
+  return !Expect(place, operation.from_file, false);
+}
+
+bool Performer::RenameBack(const Operation& operation) {
+  Operation back = operation;
+  std::swap(back.from, back.to);
+  return !Rename(back);
+}
+
+// In the directories that are open, wherever they are by now. What came from the host goes back as
+// it is; what somebody has put in the place of a file of ours stays there.
+void Performer::TakeBack(const Operation& operation) {
+  if (operation.kind != Operation::Kind::kExchange) {
+    if (operation.from.site == Site::kHost || IsOurs(operation, operation.to)) {
+      RenameBack(operation);
+    }
+  } else if (IsOurs(operation, operation.to) && RenameBack(operation) &&
+             !IsOurs(operation, operation.from)) {
+    RenameBack(operation);
+  }
+}
+
+std::optional<NotDone> Performer::SetAttributes(const Operation& operation) {
+  const auto parent = ParentOf(operation.from);
+  if (!parent) return parent.error();
+  const auto entry = OpenBeneath(parent.value()->descriptor(), NameOf(operation.from), O_PATH,
+                                 "open", Mounts::kStay);
+  if (!entry) return WhyNotOpened(operation.from, entry.error());
+  const auto now = NodeOf(entry.value().get());
+  if (!now) return Broken(now.error());
+  const HostFile& file = operation.from_file;
+  const HostFile& wanted = operation.to_file;
+  if (!now.value().IsSameInode(file) || !now.value().HasSameAttributes(file)) {
+    return Changed(operation.from);
+  }
+  const std::string path = DescriptorPath(entry.value().get());
+  const bool is_other_owner = wanted.uid != file.uid || wanted.gid != file.gid;
+  if (is_other_owner && chown(path.c_str(), wanted.uid, wanted.gid) != 0) {
+    return Broken(Failed(operation.from, "chown", errno));
+  }
+  if (chmod(path.c_str(), wanted.mode & kModeBits) != 0) {
+    NotDone why = Broken(Failed(operation.from, "chmod", errno));
+    // Else it would have attributes of both, which nobody takes for either.
+    if (is_other_owner && chown(path.c_str(), file.uid, file.gid) == 0) {
+      chmod(path.c_str(), file.mode & kModeBits);  // chown(2) takes set-user-ID bits away
+    }
+    return why;
+  }
+  return std::nullopt;
 }
 
 Result<Progress> ProgressOf(const Sites& sites, const Operation& operation) {

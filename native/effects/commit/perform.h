@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "effects/commit/sites.h"
 #include "policy/result.h"
@@ -22,9 +24,47 @@ enum class Likeness : std::uint8_t {
   kContent,  // but for ctime, which our own renames have set
 };
 
-// Does one operation, or nothing. What it is to touch is looked at before, and what it has touched
-// afterwards, as is the way to it: if somebody has changed any of it between the two, the operation
-// is taken back in the directories in which it was done. nullopt: done.
+// Does operations one after the other. What one is to touch of the host's is looked at just before,
+// and what has come from there just after: if somebody has changed it between the two, the
+// operation is taken back. Directories stay open from one operation to the next; whether the way to
+// one of the host's still leads to it is looked at once for all that is done in it on end, and if
+// it does not, these are taken back in the directory in which they were done.
+//
+// One thread. Whoever relies on what was done calls `Settle` before.
+class Performer {
+ public:
+  explicit Performer(const Sites& sites) : sites_(sites) {}
+
+  // Does one, or nothing. nullopt: done, as far as can be told before `Settle`.
+  std::optional<NotDone> Do(const Operation& operation, Likeness likeness);
+
+  // nullopt: all that was done since the last time is where it was to be.
+  std::optional<NotDone> Settle();
+
+ private:
+  struct Held {
+    std::string path;
+    ScannedDirectory directory;
+  };
+
+  Result<const ScannedDirectory*, NotDone> ParentOf(const SitePath& place);
+  std::optional<NotDone> Expect(const SitePath& place, const HostFile& file, bool is_exact);
+  std::optional<NotDone> CheckEmpty(const SitePath& place) const;
+  std::optional<NotDone> CheckBefore(const Operation& operation, Likeness likeness);
+  std::optional<NotDone> CheckAfter(const Operation& operation);
+  std::optional<NotDone> Rename(const Operation& operation);
+  std::optional<NotDone> SetAttributes(const Operation& operation);
+  std::optional<NotDone> CheckWay(const Held& held) const;
+  bool IsOurs(const Operation& operation, const SitePath& place);
+  bool RenameBack(const Operation& operation);
+  void TakeBack(const Operation& operation);
+
+  const Sites& sites_;
+  std::array<std::optional<Held>, 3> held_;  // by site
+  std::vector<Operation> unsettled_;         // all in the host's directory that is held
+};
+
+// One by itself.
 std::optional<NotDone> Perform(const Sites& sites, const Operation& operation, Likeness likeness);
 
 // What can be told of an operation by looking: nothing but inode numbers, sizes and times is known

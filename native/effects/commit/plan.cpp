@@ -35,7 +35,7 @@ Error Vanished(const std::string& path) {
 
 class Planner {
  public:
-  explicit Planner(const Sites& sites) : sites_(sites) {}
+  explicit Planner(const Sites& sites) : sites_(sites), view_(sites) {}
 
   Result<std::vector<Operation>> Plan(const std::vector<Change>& changes) {
     for (auto change = changes.rbegin(); change != changes.rend() && !error_; ++change)
@@ -70,7 +70,7 @@ class Planner {
   }
 
   std::optional<Node> Look(Site site, const std::string& path) {
-    const auto looked = Taken(sites_.Look({site, path}));
+    const auto looked = Taken(view_.Look({site, path}));
     return looked ? *looked : std::nullopt;
   }
 
@@ -142,13 +142,13 @@ class Planner {
 
   void PutFile(const std::string& path, bool is_there) {
     TouchParent(path);
-    const auto [parent, name] = SplitPath(path);
-    const auto directory = Taken(sites_.upper.Open(parent));
-    if (!directory) return;
-    const auto first = Taken(directory->Look(std::string(name)));
+    const auto first = Expect(Site::kUpper, path);
     if (!first) return;
-    if (*first && (*first)->is_file()) {
-      if (auto failed = StripNotes(*directory, std::string(name))) error_ = std::move(failed);
+    if (first->is_file()) {
+      const auto directory = Taken(view_.ParentOf({Site::kUpper, path}));
+      if (!directory) return;
+      auto failed = StripNotes(**directory, std::string(SplitPath(path).name));
+      if (failed) error_ = std::move(failed);
     }
     const auto mine = Expect(Site::kUpper, path);
     if (!mine) return;
@@ -241,6 +241,7 @@ class Planner {
   }
 
   const Sites& sites_;
+  SitesView view_;
   std::map<std::string, Directory> directories_;
   std::vector<Operation> operations_;
   std::uint64_t next_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,28 @@ struct Sites {
 
   // What is there now; nullopt: nothing, or no directory that it could be in.
   Result<std::optional<Node>> Look(const SitePath& place) const;
+};
+
+// What is where, asked for one path after the other: the last directory of each site stays open,
+// for those asked for on end lie together. What is told is of one moment or another. One thread.
+class SitesView {
+ public:
+  explicit SitesView(const Sites& sites) : sites_(sites) {}
+
+  // The directory that a path is in; nullptr: there is none. Until the next call for the same site.
+  Result<const ScannedDirectory*> ParentOf(const SitePath& place);
+
+  // As Sites::Look.
+  Result<std::optional<Node>> Look(const SitePath& place);
+
+ private:
+  struct Held {
+    std::string path;
+    std::optional<ScannedDirectory> directory;
+  };
+
+  const Sites& sites_;
+  std::array<std::optional<Held>, 3> held_;  // by site
 };
 
 // A path as the workspace's user knows it, for messages.

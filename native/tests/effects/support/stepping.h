@@ -27,7 +27,7 @@ inline bool ChangesFiles(std::uint64_t number) {
   constexpr auto kCalls = std::to_array<long>({
       SYS_renameat2, SYS_renameat, SYS_mkdirat,   SYS_unlinkat,     SYS_write,
       SYS_fsync,     SYS_syncfs,   SYS_fchmod,    SYS_fchmodat,     SYS_fchownat,
-      SYS_fchown,    SYS_mknodat,  SYS_fsetxattr, SYS_fremovexattr, SYS_removexattr,
+      SYS_fchown,    SYS_mknodat,  SYS_fsetxattr, SYS_fremovexattr, SYS_removexattr, SYS_lremovexattr,
 #ifdef SYS_chmod
       SYS_chmod,     SYS_chown,    SYS_mkdir,     SYS_rename,       SYS_unlink,
 #endif
