@@ -79,11 +79,31 @@ int MakeLink(int argc, char** argv) {
   return argc == 2 ? Say(link(argv[0], argv[1])) : 98;
 }
 
-// PATH char|block|fifo: /dev/null's numbers for the character device, none that exists for the
-// block.
+// FROM TO: by one rename(2), whatever they are.
+int Rename(int argc, char** argv) {
+  return argc == 2 ? Say(rename(argv[0], argv[1])) : 98;
+}
+
+// ONE OTHER TIMES: they change places again and again.
+int Swap(int argc, char** argv) {
+  if (argc != 3) return 98;
+  for (long left = atol(argv[2]); left > 0; --left) {
+    if (renameat2(AT_FDCWD, argv[0], AT_FDCWD, argv[1], RENAME_EXCHANGE) != 0) return Say(-1);
+  }
+  return Say(0);
+}
+
+// PATH NAME VALUE: sets an extended attribute.
+int SetAttribute(int argc, char** argv) {
+  return argc == 3 ? Say(lsetxattr(argv[0], argv[1], argv[2], strlen(argv[2]), 0)) : 98;
+}
+
+// PATH char|block|fifo|whiteout: /dev/null's numbers for the character device, none that exists for
+// the block, and those by which an overlay marks what is not there.
 int MakeNode(int argc, char** argv) {
   if (argc != 2) return 98;
   if (strcmp(argv[1], "fifo") == 0) return Say(mknod(argv[0], S_IFIFO | 0600, 0));
+  if (strcmp(argv[1], "whiteout") == 0) return Say(mknod(argv[0], S_IFCHR | 0600, 0));
   const int is_block = strcmp(argv[1], "block") == 0;
   return Say(mknod(argv[0], (is_block ? S_IFBLK : S_IFCHR) | 0600,
                    is_block ? makedev(259, 1048575) : makedev(1, 3)));

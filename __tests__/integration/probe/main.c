@@ -31,6 +31,7 @@ static const char* ErrnoName(int error) {
     NAME(ENOSYS);
     NAME(ENOTDIR);
     NAME(ENXIO);
+    NAME(ENOTEMPTY);
     NAME(EOPNOTSUPP);
     NAME(EPERM);
     NAME(EROFS);
@@ -69,6 +70,9 @@ int main(int argc, char** argv) {
       {"truncate", Truncate},
       {"chmod", ChangeMode},
       {"touch", ChangeTimes},
+      {"rename", Rename},
+      {"swap", Swap},
+      {"set-attribute", SetAttribute},
       {"note", ShowNote},
       {"watch", WatchNames},
       {"fill", FillMemory},

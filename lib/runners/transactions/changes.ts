@@ -1,5 +1,3 @@
-import { setImmediate } from "node:timers/promises";
-
 import type { PackedChanges } from "../../../types/addon.js";
 import type { Change } from "../../../types/transaction.js";
 
@@ -11,6 +9,9 @@ const kTarget = 2;
 /** That the event loop is kept by no more of them at once; some 0.5 µs each. */
 const kAtOnce = 2000;
 
+/** Whatever else waits for the event loop. */
+const others = () => new Promise<void>((resolve) => setImmediate(resolve));
+
 /** The changes that native code has packed: to make as many objects there takes ten times as long. */
 export async function unpacked({ text, numbers }: PackedChanges): Promise<Change[]> {
   const bytes = numbers.byteLength;
@@ -19,7 +20,7 @@ export async function unpacked({ text, numbers }: PackedChanges): Promise<Change
   const changes: Change[] = [];
   let word = 0;
   for (let at = 0; at < values.length; at += kNumbers) {
-    if (changes.length % kAtOnce === kAtOnce - 1) await setImmediate();
+    if (changes.length % kAtOnce === kAtOnce - 1) await others();
     const flags = values[at + 6] ?? 0;
     const change: Change = {
       path: words[word++] ?? "",
