@@ -14,6 +14,7 @@
 #include "effects/changes/scan.h"
 #include "effects/changes/tell_renames.h"
 #include "effects/commit/normalize_upper.h"
+#include "effects/commit/taken_back.h"
 #include "supervise/transaction/entry.h"
 #include "supervise/transaction/overlay_checks.h"
 
@@ -138,8 +139,9 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
   bool is_other = ledger_.baselines.size() != known;
   // While something runs, a name that is not seen may be one that is on its way.
   if (!was_busy && !is_busy() && workspace_->entered_ns == 0) {
-    is_other |= std::erase_if(ledger_.baselines, [&seen](const auto& each) {
-                  return seen.find(each.first) == seen.end();
+    is_other |= std::erase_if(ledger_.baselines, [&](const auto& each) {
+                  return seen.find(each.first) == seen.end() &&
+                         !IsHiddenFromAbove(trees.upper, each.first, seen);
                 }) != 0;
   }
   ledger_.looked_ns = std::max(opened_ns_, begun);
@@ -208,36 +210,21 @@ std::optional<Error> Transaction::Unmount() {
   return std::nullopt;
 }
 
-// The host's files that were renamed have another ctime by our own doing: of those that were taken
-// back the baseline follows, unless somebody has changed them; those that were committed have none
-// any more. What the upper directory still has is looked at anew.
+// What was committed has no baseline any more; what the upper directory still has is looked at
+// anew.
 std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& trees) {
+  if (end.failed) {
+    FollowTakenBack(trees.lower, end.touched, &ledger_);
+    return directory_.KeepLedger(ledger_);
+  }
   for (const Operation& operation : end.touched) {
-    for (const SitePath* place : {&operation.from, &operation.to}) {
-      if (place->site == Site::kAside) continue;
-      const auto found = ledger_.baselines.find(place->path.empty() ? "." : place->path);
-      if (found == ledger_.baselines.end()) continue;
-      if (!end.failed) {
-        ledger_.baselines.erase(found);
-        continue;
+    for (const SitePath* place : {&operation.from, &operation.to})
+      if (place->site != Site::kAside) {
+        ledger_.baselines.erase(place->path.empty() ? "." : place->path);
       }
-      const auto [parent, name] = SplitPath(place->path);
-      const auto directory = trees.lower.OpenIfThere(parent);
-      if (!directory || !directory.value() || !found->second.host) continue;
-      const auto now = directory.value()->Look(std::string(name));
-      HostFile& known = *found->second.host;
-      if (!now || !now.value()) continue;
-      // What else is in a directory is looked at by itself.
-      const bool is_same = known.is_directory() ? now.value()->IsSameInode(known) &&
-                                                      now.value()->HasSameAttributes(known)
-                                                : now.value()->HasSameContent(known);
-      if (is_same) known = *now.value();
-    }
   }
-  if (!end.failed) {
-    const std::uint64_t since = WaitForTick();
-    if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
-  }
+  const std::uint64_t since = WaitForTick();
+  if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
   return directory_.KeepLedger(ledger_);
 }
 

@@ -1,0 +1,82 @@
+#include "effects/commit/taken_back.h"
+
+#include <cstdint>
+#include <optional>
+
+#include "effects/changes/same_file.h"
+
+namespace native_runner {
+namespace {
+
+// Of a directory, what else is in it is looked at by itself.
+bool IsSame(const Node& now, const HostFile& known) {
+  if (!known.is_directory()) return now.HasSameContent(known);
+  return now.IsSameInode(known) && now.HasSameAttributes(known);
+}
+
+// What the plan took for the host's own at one of an operation's places.
+const HostFile* PlannedAt(const Operation& operation, const SitePath& place) {
+  if (place.site != Site::kHost) return nullptr;
+  if (&place == &operation.from) return &operation.from_file;
+  return operation.kind == Operation::Kind::kExchange ? &operation.to_file : nullptr;
+}
+
+std::uint64_t SinceAbove(const Ledger& ledger, std::string_view path) {
+  while (!path.empty()) {
+    path = SplitPath(path).parent;
+    const auto above = ledger.baselines.find(path);
+    if (above != ledger.baselines.end()) return above->second.since_ns;
+  }
+  return ledger.looked_ns;
+}
+
+std::optional<Node> LookAt(const ScannedTree& lower, std::string_view path) {
+  const auto [parent, name] = SplitPath(path);
+  const auto directory = lower.OpenIfThere(parent);
+  if (!directory || !directory.value()) return std::nullopt;
+  const auto now = directory.value()->Look(std::string(name));
+  return now ? now.value() : std::nullopt;
+}
+
+void Follow(const ScannedTree& lower, const SitePath& place, const HostFile* planned,
+            Ledger* ledger) {
+  const std::string path = place.path.empty() ? "." : place.path;
+  const auto found = ledger->baselines.find(path);
+  const bool is_known = found != ledger->baselines.end();
+  if (is_known ? !found->second.host : planned == nullptr) return;
+  const auto now = LookAt(lower, place.path);
+  if (!now || !IsSame(*now, is_known ? *found->second.host : *planned)) return;
+  if (is_known) {
+    found->second.host = *now;
+  } else {
+    ledger->baselines.emplace(path, Baseline{SinceAbove(*ledger, path), false, *now});
+  }
+}
+
+}  // namespace
+
+void FollowTakenBack(const ScannedTree& lower, const std::vector<Operation>& taken_back,
+                     Ledger* ledger) {
+  for (const Operation& operation : taken_back) {
+    for (const SitePath* place : {&operation.from, &operation.to}) {
+      if (place->site == Site::kAside) continue;
+      Follow(lower, *place, PlannedAt(operation, *place), ledger);
+    }
+  }
+}
+
+bool IsHiddenFromAbove(const ScannedTree& upper, std::string_view path,
+                       const std::set<std::string, std::less<>>& seen) {
+  while (!path.empty()) {
+    path = SplitPath(path).parent;
+    if (seen.find(path) == seen.end()) continue;
+    const auto directory = upper.OpenIfThere(path);
+    if (!directory || !directory.value()) return true;
+    const auto is_opaque =
+        HasAttribute(directory.value()->descriptor(), "user.overlay.opaque", "y");
+    return !is_opaque || is_opaque.value();
+  }
+  return false;
+}
+
+}  // namespace native_runner

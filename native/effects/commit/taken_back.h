@@ -1,0 +1,26 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "effects/changes/scanned_tree.h"
+#include "policy/transaction/journal.h"
+#include "policy/transaction/ledger.h"
+
+namespace native_runner {
+
+// The host's files that a commit has renamed and taken back have another ctime by our own doing.
+// Their baselines follow, unless somebody has changed them; one that had none, since it lies in a
+// directory that the transaction has removed as a whole, gets its own.
+void FollowTakenBack(const ScannedTree& lower, const std::vector<Operation>& taken_back,
+                     Ledger* ledger);
+
+// Whether a path for which the upper directory has no name is hidden by one above it that was seen
+// there: a whiteout, a file, or a directory that shows nothing of the host's. What it was is known
+// by its own baseline then.
+bool IsHiddenFromAbove(const ScannedTree& upper, std::string_view path,
+                       const std::set<std::string, std::less<>>& seen);
+
+}  // namespace native_runner
