@@ -1,4 +1,4 @@
-// Writes a report into docs/benchmarks.md and docs/benchmarks/load.md, between their marks, and its
+// Writes a report into docs/benchmarks.md and the pages below it, between their marks, and its
 // plots beside them.
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -13,7 +13,11 @@ const kDocs = fileURLToPath(new URL("../../docs/", import.meta.url));
 const kPlotsDirectory = `${kDocs}benchmarks/`;
 
 /** What blocks are in: one that no page has is in the block "rest". */
-export const kPages = [`${kDocs}benchmarks.md`, `${kPlotsDirectory}load.md`];
+export const kPages = [
+  `${kDocs}benchmarks.md`,
+  `${kPlotsDirectory}load.md`,
+  `${kPlotsDirectory}transactions.md`,
+];
 
 /** Resolves to the files that were written. */
 export async function writeDocs(resultsFile) {
