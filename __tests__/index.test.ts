@@ -13,6 +13,7 @@ describe("the package", () => {
       "RuntimeUnavailableError",
       "SandboxError",
       "SkillError",
+      "TransactionError",
       "WaitForPortError",
       "WasmSkillExecutor",
       "applyProcessSandbox",

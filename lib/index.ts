@@ -18,6 +18,8 @@ export type {
   RunnerMetrics,
   RunStartMessage,
   StreamMetrics,
+  TransactionMessage,
+  TransactionMetrics,
 } from "../types/metrics.js";
 export type {
   BubblewrapProcessSandboxOptions,
@@ -35,6 +37,7 @@ export type {
   BubblewrapNetworkMode,
   EnvironmentPolicy,
   FirejailNativeRunnerOptions,
+  InTransaction,
   IsolationMode,
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
@@ -71,13 +74,22 @@ export type {
 export type {
   Change,
   ChangesOptions,
+  Checkpoint,
   CommitOptions,
   CommitReport,
+  CommittedPath,
   DiffOptions,
   Transaction,
+  TransactionAudit,
+} from "../types/transaction.js";
+export type {
+  CopyProgress,
+  ListedTransaction,
+  ListTransactionsOptions,
+  ResumeOptions,
   TransactionBackend,
   TransactionOptions,
-} from "../types/transaction.js";
+} from "../types/transaction-options.js";
 export { buildBubblewrapArgv } from "./argv.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
 export {

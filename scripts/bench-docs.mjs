@@ -1,5 +1,5 @@
-// npm run bench:docs [-- FILE]: docs/benchmarks.md and its plots, from what `npm run bench -- --json
-// FILE` wrote (bench-results.json).
+// npm run bench:docs [-- FILE]: the pages and plots in docs/benchmarks, from what `npm run bench --
+// --json FILE` wrote (bench-results.json).
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { root } from "./lib/project.mjs";

@@ -4,6 +4,7 @@
  * codes, and errors whose `code` is a {@link SandboxErrorCode}, with `fix` where something helps.
  */
 
+import type { NativeListedTransaction, TransactionHandle } from "./addon-transaction.js";
 import type {
   WorkspaceEntry,
   WorkspaceListOptions,
@@ -35,13 +36,6 @@ import type {
 } from "./public.js";
 import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
-import type {
-  Change,
-  ChangesOptions,
-  CommitOptions,
-  DiffOptions,
-  Transaction,
-} from "./transaction.js";
 
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal">;
@@ -186,59 +180,6 @@ export interface SessionHandle extends RunnerHandle {
   open(): { opened: Promise<string[]>; ended: Promise<string> };
 }
 
-/** A transaction of a workspace, still to be opened. Its calls work on other threads. */
-export interface TransactionHandle {
-  /**
-   * Once. Both are absolute paths; `directory` is the one that transactions lie in. `resume`: the id of
-   * one that is there.
-   */
-  open(options: {
-    workspace: string;
-    directory: string;
-    resume?: string;
-  }): Promise<OpenedTransaction>;
-  /** Notes what the host has where commands have changed something, soon after each of them. */
-  look(): Promise<void>;
-  /** What was changed, in the order of the paths' bytes. Throws on misuse. */
-  changes(options: ChangesOptions): Promise<PackedChanges>;
-  /** The same as one text, for `git apply`. Throws on misuse. */
-  diff(options: DiffOptions): Promise<string>;
-  /** What `commit` would do; nothing is done, and commands may go on. Throws on misuse. */
-  check(request: CommitRequest): Promise<CommitAnswer>;
-  /**
-   * Brings the changes to the host, all or, where there are `conflicts` or `refused`, none. What runs
-   * in it must have ended, and nothing can be run in it any more. Throws on misuse.
-   */
-  commit(request: CommitRequest): Promise<CommitAnswer>;
-  /** Takes the last commit back; resolves with the paths because of which it can't. */
-  undo(): Promise<string[]>;
-  /** Keeps it on disk. Nothing for one that is not open. */
-  close(): Promise<void>;
-  /** Removes it. What runs in it must have ended. */
-  discard(): Promise<void>;
-}
-
-/** What is known of a transaction once it is open. */
-export type OpenedTransaction = {
-  id: string;
-  backend: "overlay";
-  recovered?: NonNullable<Transaction["recovered"]>;
-};
-
-/** What is to be committed; `protectedNames`: what code of the host's runs by itself. */
-export type CommitRequest = CommitOptions & { protectedNames: readonly string[] };
-
-/** Changes as native/addon/transactions/packed_changes.h packs them; `numbers` are bytes of doubles. */
-export type PackedChanges = { text: string; numbers: Uint8Array };
-
-/** The changes by what becomes of them; those in the last two keep all others from it. */
-export type CommitAnswer = {
-  committed: PackedChanges;
-  left: PackedChanges;
-  conflicts: Change[];
-  refused: Change[];
-};
-
 /** Options of a process sandbox that were checked. */
 export interface ProcessSandboxHandle {
   /** The wrapped command line. Throws on misuse. */
@@ -297,22 +238,34 @@ export interface NativeAddon {
   BubblewrapProcessSandbox: new (options: BubblewrapProcessSandboxOptions) => ProcessSandboxHandle;
   /** With a transaction that is open, all of its runs are in that. */
   BubblewrapNativeRunner: new (
-    options: BubblewrapNativeRunnerOptions,
+    options: Omit<BubblewrapNativeRunnerOptions, "transaction">,
     transaction?: TransactionHandle,
   ) => RunnerHandle;
-  ProjectRunner: new (options: ProjectRunnerOptions) => RunnerHandle;
-  LandlockNativeRunner: new (options: LandlockNativeRunnerOptions) => RunnerHandle;
+  ProjectRunner: new (
+    options: ProjectRunnerOptions,
+    transaction?: TransactionHandle,
+  ) => RunnerHandle;
+  LandlockNativeRunner: new (
+    options: Omit<LandlockNativeRunnerOptions, "transaction">,
+    transaction?: TransactionHandle,
+  ) => RunnerHandle;
   FirejailNativeRunner: new (options: FirejailNativeRunnerOptions) => RunnerHandle;
-  LocalNativeRunner: new (options: LocalNativeRunnerOptions) => RunnerHandle;
+  LocalNativeRunner: new (
+    options: Omit<LocalNativeRunnerOptions, "transaction">,
+    transaction?: TransactionHandle,
+  ) => RunnerHandle;
   BubblewrapSession: new (
-    options: BubblewrapNativeRunnerOptions,
+    options: Omit<BubblewrapNativeRunnerOptions, "transaction">,
     session: SessionOptions,
     transaction?: TransactionHandle,
   ) => SessionHandle;
   Transaction: new () => TransactionHandle;
+  /** Those on disk, the oldest first; on another thread, and nothing is changed. Throws on misuse. */
+  listTransactions(options: { directory: string }): Promise<NativeListedTransaction[]>;
   LandlockSession: new (
-    options: LandlockNativeRunnerOptions,
+    options: Omit<LandlockNativeRunnerOptions, "transaction">,
     session: SessionOptions,
+    transaction?: TransactionHandle,
   ) => SessionHandle;
   /** With a transaction that is open, the files as its commands see them. */
   WorkspaceFiles: new (

@@ -3,6 +3,7 @@
  */
 
 import type { Outcome, PoolState, SandboxedAuditRecord } from "./public.js";
+import type { TransactionAudit } from "./transaction.js";
 
 /** How long one part of the runs took, in milliseconds. All 0 when no run came to it. */
 export type PhaseMetrics = {
@@ -26,6 +27,34 @@ export type StreamMetrics = {
   kept: number;
   /** Drained and counted, being over the limit. */
   dropped: number;
+};
+
+/** What became of a runner's transactions, or of one that is asked itself. All 0 where there are none. */
+export type TransactionMetrics = {
+  /** Those that were opened, and neither closed nor discarded since. */
+  open: number;
+  /** Calls of `openTransaction` and `resumeTransaction` that gave one. */
+  opened: number;
+  /** Commits that were done, also those of nothing. */
+  commits: number;
+  /** Commits that were taken back. */
+  undos: number;
+  /** Checkpoints that were made. */
+  checkpoints: number;
+  /** Rollbacks that were done. */
+  rollbacks: number;
+  /** Transactions that were discarded. */
+  discards: number;
+  /** Commits and undos that the host's own changes forbade. */
+  conflicts: number;
+  /** Commits that were refused because of protected paths. */
+  protected: number;
+  /** Calls that rejected for another reason, misuse apart. */
+  failed: number;
+  /** Paths that commits have written or removed. */
+  paths: number;
+  /** Bytes of the regular files among them, as they are now. */
+  bytes: number;
 };
 
 /** What a runner has done since it was made. Survives `JSON.stringify`. */
@@ -54,6 +83,8 @@ export type RunnerMetrics = {
     /** Of these, the runs after which all are known to be gone. */
     proved: number;
   };
+  /** What became of transactions. */
+  transactions: TransactionMetrics;
 };
 
 /** Published on `@openagentic/native-runner:run.start`, in the caller's async context. */
@@ -110,4 +141,15 @@ export type PoolMessage = {
   runner: number;
   /** What its standing sandboxes are doing. */
   pool: PoolState;
+};
+
+/**
+ * Published on `@openagentic/native-runner:transaction` when a commit, an undo, a checkpoint, a
+ * rollback or a discard has settled, before its call does. Misuse is not told.
+ */
+export type TransactionMessage = {
+  /** Number of the transaction as a runner, as its runs have it; unique in its Node environment. */
+  runner: number;
+  /** The record; of a commit, the report's own, not a copy: not to be changed. */
+  audit: TransactionAudit;
 };

@@ -247,6 +247,8 @@ export type SandboxedAuditRecord = {
   prewarmed: boolean;
   /** Whether processes had to be killed, and are known to be gone; null when none had to be. */
   kill: KillProof | null;
+  /** The id of the transaction that the command ran in; not there outside of one. */
+  transaction?: string;
 };
 
 /** What this package's runners return: a {@link NativeExecResult} in which nothing is missing. */

@@ -1,6 +1,7 @@
 /** The public types of what runners take and tell of themselves; shipped and re-exported as public.d.ts is. */
 
 import type { NativeExecInput } from "./run.js";
+import type { Transaction } from "./transaction.js";
 
 /** "deny": only a private loopback. "allow": the host's network. */
 export type NetworkMode = "allow" | "deny";
@@ -30,6 +31,17 @@ export type RunnerOptions = {
   maxConcurrent?: number | undefined;
 };
 
+/** A transaction that a runner's commands work in. */
+export type InTransaction = {
+  /**
+   * An open transaction of `shadowDir`, by whomever it was opened: at the workspace's path commands find
+   * what the transaction has of it, and what they change there is one of its changes. All else is as
+   * without it, but that no sandboxes are prewarmed. What runs is ended when it is committed, closed
+   * or discarded. Default: none, and commands change the workspace itself.
+   */
+  transaction?: Transaction | undefined;
+};
+
 /** A host path that a command gets, at a path of the caller's choice. */
 export type NativeMount = {
   /**
@@ -49,51 +61,52 @@ export type NativeMount = {
 };
 
 /** Options of `BubblewrapNativeRunner`. */
-export type BubblewrapNativeRunnerOptions = RunnerOptions & {
-  /** The bwrap program: a name looked up on the host's PATH, or an absolute path. Default "bwrap". */
-  bwrapPath?: string | undefined;
-  /**
-   * Absolute host paths to mount read-only at the same path, in order. Default /usr, /bin, /lib,
-   * /lib64 and /etc, of which one that the host lacks is skipped; a named one must exist.
-   */
-  roBinds?: readonly string[] | undefined;
-  /**
-   * Further host paths, at most 256, mounted in order after `roBinds`; those whose place is in
-   * /workspace follow it. Default none.
-   */
-  mounts?: readonly NativeMount[] | undefined;
-  /** Default "deny". */
-  network?: BubblewrapNetworkMode | undefined;
-  /** Default "strict". */
-  isolation?: IsolationMode | undefined;
-  /**
-   * Options for bwrap, passed verbatim after the mounts. One that opens the sandbox takes the layer
-   * that it undoes out of the audit, which then has "opened:" and the option.
-   */
-  extraArgs?: readonly string[] | undefined;
-  /** Mount a minimal /dev. Default true. */
-  devBind?: boolean | undefined;
-  /**
-   * Mount a private /proc. Default true. `false` needs bwrap 0.5 or newer, strict isolation and no
-   * "/" in `roBinds`; the audit then has the layer "no-proc".
-   */
-  procBind?: boolean | undefined;
-  /** Whether the workspace may be written. Default true. */
-  allowWriteWorkspace?: boolean | undefined;
-  /** Further walls inside the sandbox. Default none. */
-  layers?: readonly "landlock"[] | undefined;
-  /** Names of layers that must be in force, else the outcome is "setup-failed". Default none. */
-  required?: readonly string[] | undefined;
-  /**
-   * Sandboxes to keep standing, 0 to 64: each serves one run, which then starts several times
-   * sooner, and is replaced. They are made from the first run on, or by `warm()`. 0: none. Default:
-   * from the third run on as many as ran at once, up to 4. Only with isolation "strict" and without
-   * `extraArgs`; at most 64 stand in one Node environment.
-   */
-  prewarm?: number | undefined;
-  /** Milliseconds without a run after which the standing sandboxes go away, >= 1. Default 60 000. */
-  prewarmIdleMs?: number | undefined;
-};
+export type BubblewrapNativeRunnerOptions = RunnerOptions &
+  InTransaction & {
+    /** The bwrap program: a name looked up on the host's PATH, or an absolute path. Default "bwrap". */
+    bwrapPath?: string | undefined;
+    /**
+     * Absolute host paths to mount read-only at the same path, in order. Default /usr, /bin, /lib,
+     * /lib64 and /etc, of which one that the host lacks is skipped; a named one must exist.
+     */
+    roBinds?: readonly string[] | undefined;
+    /**
+     * Further host paths, at most 256, mounted in order after `roBinds`; those whose place is in
+     * /workspace follow it. Default none.
+     */
+    mounts?: readonly NativeMount[] | undefined;
+    /** Default "deny". */
+    network?: BubblewrapNetworkMode | undefined;
+    /** Default "strict". */
+    isolation?: IsolationMode | undefined;
+    /**
+     * Options for bwrap, passed verbatim after the mounts. One that opens the sandbox takes the layer
+     * that it undoes out of the audit, which then has "opened:" and the option.
+     */
+    extraArgs?: readonly string[] | undefined;
+    /** Mount a minimal /dev. Default true. */
+    devBind?: boolean | undefined;
+    /**
+     * Mount a private /proc. Default true. `false` needs bwrap 0.5 or newer, strict isolation and no
+     * "/" in `roBinds`; the audit then has the layer "no-proc".
+     */
+    procBind?: boolean | undefined;
+    /** Whether the workspace may be written. Default true. */
+    allowWriteWorkspace?: boolean | undefined;
+    /** Further walls inside the sandbox. Default none. */
+    layers?: readonly "landlock"[] | undefined;
+    /** Names of layers that must be in force, else the outcome is "setup-failed". Default none. */
+    required?: readonly string[] | undefined;
+    /**
+     * Sandboxes to keep standing, 0 to 64: each serves one run, which then starts several times
+     * sooner, and is replaced. They are made from the first run on, or by `warm()`. 0: none. Default:
+     * from the third run on as many as ran at once, up to 4. Only with isolation "strict" and without
+     * `extraArgs`; at most 64 stand in one Node environment.
+     */
+    prewarm?: number | undefined;
+    /** Milliseconds without a run after which the standing sandboxes go away, >= 1. Default 60 000. */
+    prewarmIdleMs?: number | undefined;
+  };
 
 /** What a runner's standing sandboxes are doing; counts since the runner was made. */
 export type PoolState = {
@@ -108,23 +121,24 @@ export type PoolState = {
 };
 
 /** Options of `LandlockNativeRunner`. */
-export type LandlockNativeRunnerOptions = RunnerOptions & {
-  /**
-   * Absolute host paths that may be read. Default /usr, /lib, /lib64, /etc, /bin, /sbin and /tmp, of
-   * which one that the host lacks is skipped; a named one must exist.
-   */
-  fsReadDirs?: readonly string[] | undefined;
-  /** Absolute host paths that may be written. Default /tmp. */
-  fsWriteDirs?: readonly string[] | undefined;
-  /** Whether the workspace may be read. Default true. */
-  allowReadWorkspace?: boolean | undefined;
-  /** Whether the workspace may be written. Default true. */
-  allowWriteWorkspace?: boolean | undefined;
-  /** Default "deny". */
-  network?: NetworkMode | undefined;
-  /** Names of layers that must be in force, else the outcome is "setup-failed". Default none. */
-  required?: readonly string[] | undefined;
-};
+export type LandlockNativeRunnerOptions = RunnerOptions &
+  InTransaction & {
+    /**
+     * Absolute host paths that may be read. Default /usr, /lib, /lib64, /etc, /bin, /sbin and /tmp, of
+     * which one that the host lacks is skipped; a named one must exist.
+     */
+    fsReadDirs?: readonly string[] | undefined;
+    /** Absolute host paths that may be written. Default /tmp. */
+    fsWriteDirs?: readonly string[] | undefined;
+    /** Whether the workspace may be read. Default true. */
+    allowReadWorkspace?: boolean | undefined;
+    /** Whether the workspace may be written. Default true. */
+    allowWriteWorkspace?: boolean | undefined;
+    /** Default "deny". */
+    network?: NetworkMode | undefined;
+    /** Names of layers that must be in force, else the outcome is "setup-failed". Default none. */
+    required?: readonly string[] | undefined;
+  };
 
 /** Options of `FirejailNativeRunner`. */
 export type FirejailNativeRunnerOptions = RunnerOptions & {
@@ -151,7 +165,7 @@ export type FirejailNativeRunnerOptions = RunnerOptions & {
 };
 
 /** Options of `LocalNativeRunner`. */
-export type LocalNativeRunnerOptions = RunnerOptions;
+export type LocalNativeRunnerOptions = RunnerOptions & InTransaction;
 
 /** Options of `buildBubblewrapArgv`. */
 export type BubblewrapArgvOptions = {

@@ -1,6 +1,7 @@
 /** The public types of transactions; shipped and re-exported as public.d.ts is. */
 
 import type { WorkspaceFiles } from "./files.js";
+import type { RunnerMetrics } from "./metrics.js";
 import type {
   BubblewrapExplanation,
   NativeExecInput,
@@ -10,25 +11,6 @@ import type {
   SandboxProcess,
 } from "./public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "./session.js";
-
-/**
- * How commands get a workspace that they can change without changing the host's. "overlay": the kernel's
- * overlayfs puts what they change into a directory of its own. "auto": what works here, which for now is
- * an overlay or nothing.
- */
-export type TransactionBackend = "auto" | "overlay";
-
-/** Options of `openTransaction`. */
-export type TransactionOptions = {
-  /**
-   * The directory that transactions are kept in, absolute; made where it is missing, for its owner alone.
-   * It may neither lie in the workspace nor around it, and should be on the workspace's file system.
-   * Default: `openagentic/transactions` in `$XDG_STATE_HOME`, else in `~/.local/state`.
-   */
-  directory?: string | undefined;
-  /** Default "auto". */
-  backend?: TransactionBackend | undefined;
-};
 
 /** What a transaction makes of one path of the workspace. */
 export type Change = {
@@ -88,6 +70,18 @@ export type CommitOptions = {
    * what git, a shell or an editor of the host's runs by itself, such as `.git/hooks`. Default none.
    */
   allowProtected?: readonly string[] | undefined;
+  /** Who has approved it, for the record alone: any text of at most 1,000 characters. Default none. */
+  approvedBy?: string | undefined;
+};
+
+/** A moment of a transaction that `rollback` leads back to. */
+export type Checkpoint = {
+  /** Twelve hexadecimal digits. */
+  readonly id: string;
+  /** As it was given to `checkpoint`. */
+  readonly name?: string;
+  /** When it was made, by the host's clock. */
+  readonly createdAt: Date;
 };
 
 /** What a commit has done. */
@@ -96,13 +90,63 @@ export type CommitReport = {
   committed: Change[];
   /** What still waits: what was not asked for, and what is neither file, link nor directory. */
   left: Change[];
+  /** What was written, and by whose leave: also published, as `TransactionMessage`. */
+  audit: TransactionAudit;
+};
+
+/** What a commit has made of one path. */
+export type CommittedPath = {
+  /** As in {@link Change}, and so are those below. */
+  path: string;
+  /** As in {@link Change}. */
+  kind: Change["kind"];
+  /** As in {@link Change}. */
+  type: Change["type"];
+  /** Of a path that was renamed: what it was. */
+  from?: string;
+  /** Bytes, as in {@link Change}. */
+  size: number;
+  /**
+   * Of a regular file that was written, its new contents' SHA-256 as 64 hexadecimal digits. Made for
+   * at most 10,000 files and 256 MiB, and of none that its mode lets nobody read.
+   */
+  sha256?: string;
+};
+
+/** What was done with a transaction, or tried. Survives `JSON.stringify`. */
+export type TransactionAudit = {
+  /** Tells it from the record of a run. */
+  kind: "native.transaction";
+  /** Its id. */
+  transaction: string;
+  /** What was asked for. */
+  action: "commit" | "undo" | "checkpoint" | "rollback" | "discard";
+  /** When it settled, as `Date.prototype.toISOString` gives it. */
+  at: string;
+  /** How long it took, in milliseconds, from the call on. */
+  durationMs: number;
+  /**
+   * "done"; "conflict" and "protected": as {@link TransactionError} says, and nothing has changed;
+   * "failed": it rejected for another reason.
+   */
+  outcome: "done" | "conflict" | "protected" | "failed";
+  /** Of a commit: as it was given. */
+  approvedBy?: string;
+  /** Of a checkpoint that was made, and of a rollback: its id. */
+  checkpoint?: string;
+  /** Of a commit that was done: what it wrote, the first 10,000 paths in the order of their bytes. */
+  committed?: CommittedPath[];
+  /** Of a commit that was done: how many paths there were besides. */
+  omitted?: number;
+  /** Of "conflict" and "protected": the paths because of which, the first 100. */
+  paths?: string[];
 };
 
 /**
  * A runner whose commands work on the project as it is, while what they change stays apart from it until
  * somebody says what becomes of it. All that it runs, at once or one after the other, sees the changes
- * of the others. A change that the host makes to a file in place is seen inside; a file that it replaces,
- * removes or moves may stay as it was for the transaction's commands.
+ * of the others. What the host changes is seen too, where they have not changed it themselves: in a file
+ * that it writes to in place at once, else by whatever is begun after that.
  *
  * `await using` discards it. One that is no longer referenced, or whose process ends, stays on disk as
  * {@link close} leaves it.
@@ -110,8 +154,10 @@ export type CommitReport = {
 export interface Transaction extends NativeRunner, AsyncDisposable {
   /** Twelve hexadecimal digits; the name of its directory on disk. */
   readonly id: string;
-  /** What it is made with. Its audits have the layer "transaction:overlay". */
-  readonly backend: "overlay";
+  /** What it is made with. Its audits have the layer "transaction:overlay" or "transaction:copy". */
+  readonly backend: "overlay" | "copy";
+  /** Why it is a copy though "auto" was asked for: what an overlay lacks here. Else undefined. */
+  readonly backendReason: string | undefined;
   /**
    * As the runner's `exec`, in the transaction.
    *
@@ -136,6 +182,8 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
   readonly files: WorkspaceFiles;
   /** As the runner's `warm`: standing sandboxes of the transaction's own. */
   warm(): Promise<number>;
+  /** As the runner's `metrics`, of what ran in it. A commit, say, counts with the runner's as well. */
+  metrics(): RunnerMetrics;
   /**
    * What its commands have changed so far, in the order of the paths' bytes: each file, link and
    * directory by itself. A file whose contents, mode, owner and attributes are the host's is no change,
@@ -162,19 +210,20 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
   /**
    * Brings the changes to the host's files: all that are asked for, or none. Each file takes the place
    * of the host's by one rename, and the host's is kept, for {@link undo}. First it is looked whether
-   * that can be done; then what runs in the transaction is ended, and no command can be run in it any
-   * more. A process that dies meanwhile has changed nothing, or all: see {@link recovered}.
+   * that can be done; then what runs in the transaction is ended, sessions among it. Commands that are
+   * begun meanwhile wait, and see the host's files as they are then. A process that dies meanwhile has
+   * changed nothing, or all: see {@link recovered}. Ends all checkpoints.
    *
    * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `changes`, where the host
    * has changed any of it too; ERR_TRANSACTION_PROTECTED where one is protected. In both cases nothing
    * has changed. TypeError for a path outside of the workspace; {@link SandboxError}
-   * ERR_SANDBOX_SETUP where the file system refuses, and where the transaction is kept on another file
-   * system than the workspace; ERR_SANDBOX_CLOSED once it was closed.
+   * ERR_SANDBOX_SETUP where the file system refuses, as for want of space; ERR_SANDBOX_CLOSED once it was
+   * closed.
    */
   commit(options?: CommitOptions): Promise<CommitReport>;
   /**
    * Takes the last commit back, all of it: the host's files are those that they were, and its changes
-   * are the transaction's again.
+   * are the transaction's again. Ends what runs and all checkpoints, as a commit does.
    *
    * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `paths`, where the host
    * has changed what was committed: then nothing has changed; {@link SandboxError} ERR_SANDBOX_SETUP
@@ -182,10 +231,36 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    */
   undo(): Promise<void>;
   /**
-   * Of one that was resumed: what was done about a commit, or an undo, in which its process had died.
+   * Keeps what was changed so far, so that {@link rollback} leads back to it. Costs a copy of that, on
+   * disk and in time, or next to nothing on a file system whose files can share their blocks (btrfs,
+   * XFS). Commands that are begun meanwhile wait. Stays over `close` and `resumeTransaction`, until
+   * the next commit or undo.
+   *
+   * @param name for its user: any text of at most 256 characters without a NUL.
+   * @throws (rejects) TypeError for a name that is none; {@link TransactionError}
+   * ERR_TRANSACTION_BUSY while a command runs in it, in a session or not; {@link SandboxError}
+   * ERR_SANDBOX_SETUP where something goes on writing to its files all the same, or the file system
+   * refuses, ERR_SANDBOX_CLOSED once it was closed.
+   */
+  checkpoint(name?: string): Promise<Checkpoint>;
+  /** Those that there are, the first first. @throws (rejects) as `changes`. */
+  checkpoints(): Promise<Checkpoint[]>;
+  /**
+   * Makes the transaction's changes exactly what they were at a checkpoint. What runs in it is ended,
+   * as by a commit. The checkpoint stays, and later ones are gone. Of a process that dies meanwhile it is
+   * done, or not begun, when the transaction is resumed.
+   *
+   * @param to the checkpoint, or its id.
+   * @throws (rejects) TypeError where there is no such checkpoint any more: then nothing was ended;
+   * {@link SandboxError} ERR_SANDBOX_SETUP where the file system refuses, ERR_SANDBOX_CLOSED once it
+   * was closed.
+   */
+  rollback(to: Checkpoint | string): Promise<void>;
+  /**
+   * Of one that was resumed: what was done about a commit, an undo or a rollback in which its process had died.
    * "rolled-back": it is as if it had not been begun. "completed": all of it was done. "torn": some
    * files could not be put back, because others had changed them by then; what they were is in the
-   * directory `commit/aside` of the transaction.
+   * directory `commit/aside` of the transaction, or in the one that `commit/place` there names.
    */
   readonly recovered: "rolled-back" | "completed" | "torn" | undefined;
   /** Ends what runs in it, and keeps what was changed on disk. No command can be run any more. */

@@ -14,6 +14,14 @@ async function parse(...words: string[]): Promise<Call> {
     doctor: async (options) => void calls.push({ action: "doctor", command: [], options }),
     runSkill: async (path, options) =>
       void calls.push({ action: "runSkill", command: [path], options }),
+    txList: async (options) => void calls.push({ action: "txList", command: [], options }),
+    txShow: async (id, options) => void calls.push({ action: "txShow", command: [id], options }),
+    txDiff: async (id, options) => void calls.push({ action: "txDiff", command: [id], options }),
+    txCommit: async (id, options) =>
+      void calls.push({ action: "txCommit", command: [id], options }),
+    txUndo: async (id, options) => void calls.push({ action: "txUndo", command: [id], options }),
+    txDiscard: async (id, options) =>
+      void calls.push({ action: "txDiscard", command: [id], options }),
   });
   await program.parseAsync(words, { from: "user" });
   const [call] = calls;
@@ -110,6 +118,48 @@ describe("--runtime", () => {
   });
 });
 
+describe("transactions", () => {
+  it.each(["run", "explain"] as const)("have their options in %s", async (name) => {
+    const words = `--transaction --commit --allow-protected .envrc --allow-protected .vscode
+      --state-directory /s`;
+    const { options } = await parse(name, ...words.split(/\s+/), "--", "ls");
+    expect(options).toEqual({
+      ...kDefaultCliOptions,
+      transaction: true,
+      commit: true,
+      allowProtected: [".envrc", ".vscode"],
+      stateDirectory: "/s",
+    });
+    const discards = await parse(name, "--transaction", "--discard", "--", "ls");
+    expect(discards.options).toMatchObject({ transaction: true, discard: true });
+  });
+
+  it.each([
+    ["list", "txList"],
+    ["show", "txShow"],
+    ["diff", "txDiff"],
+    ["commit", "txCommit"],
+    ["undo", "txUndo"],
+    ["discard", "txDiscard"],
+  ])("are what tx %s is about", async (name, action) => {
+    const id = name === "list" ? [] : ["4be8"];
+    const place = ["--state-directory", "s", "--json"];
+    const call = await parse("tx", name, ...id, ...place);
+    const options = { stateDirectory: "s", json: true };
+    expect(call).toEqual({ action, command: id, options });
+  });
+
+  it("may be of some paths, and of protected ones", async () => {
+    const paths = ["--paths", "src", "--paths", "a b"];
+    for (const name of ["show", "diff", "commit"]) {
+      const { options } = await parse("tx", name, ...paths, "4be8");
+      expect(options).toEqual({ paths: ["src", "a b"] });
+    }
+    const { options } = await parse("tx", "commit", "4be8", "--allow-protected", ".envrc");
+    expect(options).toEqual({ allowProtected: [".envrc"] });
+  });
+});
+
 describe("skill run", () => {
   const kDefaults = { tier: "untrusted", input: "", timeout: 30_000, engine: "auto" };
 
@@ -161,6 +211,18 @@ describe("misuse", () => {
     [["run", "--bwrap", "", "--", "ls"], /--bwrap.*path/],
     [["explain", "--config", "", "--", "ls"], /--config.*path/],
     [["run", "--env-policy", "scrubb", "--", "ls"], /--env-policy.*did you mean scrub\?/],
+    [["run", "--commit", "--", "ls"], /--commit means nothing without --transaction/],
+    [["explain", "--discard", "--", "ls"], /--discard means nothing without --transaction/],
+    [["run", "--state-directory", "/s", "--", "ls"], /--state-directory means nothing without/],
+    [["run", "--allow-protected", "x", "--", "ls"], /--allow-protected means nothing without/],
+    [["run", "--transaction", "--commit", "--discard", "--", "ls"], /not both/],
+    [["run", "--transaction", "--state-directory", "", "--", "ls"], /--state-directory.*empty/],
+    [["tx", "lst"], /unknown command 'lst' \(Did you mean list\?/],
+    [["tx", "show"], /missing required argument 'id'/],
+    [["tx", "show", "a", "b"], /too many arguments/],
+    [["tx", "list", "--paths", "x"], /unknown option '--paths'/],
+    [["tx", "diff", "--allow-protected", "x", "4be8"], /unknown option '--allow-protected'/],
+    [["tx", "commit", "4be8", "--path", "x"], /unknown option '--path' \(Did you mean --paths/],
     [["doctor", "extra"], /too many arguments/],
     [["frob"], /unknown command 'frob'/],
     [["skill", "run"], /missing required argument 'path'/],

@@ -55,6 +55,20 @@ describe("metrics", () => {
       pool: fake.poolState,
       bytes: { stdout: { kept: 0, dropped: 0 }, stderr: { kept: 0, dropped: 0 } },
       kills: { requested: 0, proved: 0 },
+      transactions: {
+        open: 0,
+        opened: 0,
+        commits: 0,
+        undos: 0,
+        checkpoints: 0,
+        rollbacks: 0,
+        discards: 0,
+        conflicts: 0,
+        protected: 0,
+        failed: 0,
+        paths: 0,
+        bytes: 0,
+      },
     } satisfies RunnerMetrics);
     expect(JSON.parse(JSON.stringify(metrics))).toEqual(metrics);
   });

@@ -1,65 +1,30 @@
-/** What lib adds around transactions: their options, their end, and the runner's. */
+/** What lib adds around a transaction: whose turn it is, its end, and the runners that take part in it. */
 
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { BubblewrapNativeRunner, SandboxError } from "../../lib/index.js";
-import { FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import {
+  BubblewrapNativeRunner,
+  LandlockNativeRunner,
+  LocalNativeRunner,
+  parseRuntimeConfig,
+} from "../../lib/index.js";
+import { ConfiguredRuntime } from "../../lib/runtime/configured-runtime.js";
+import { kKinds } from "../../lib/runtime/kinds/all.js";
+import { type FakeAddon, nativeError, result } from "../support/fake-addon.js";
+import { freshAddon } from "../support/fake-native.js";
 
-const seam = vi.hoisted(() => ({ fake: undefined as FakeAddon | undefined }));
-
-vi.mock(import("../../lib/native.js"), async (importOriginal) => ({
-  ...(await importOriginal()),
-  loadAddon: () => {
-    if (!seam.fake) throw new SandboxError("no addon", { code: "ERR_SANDBOX_UNAVAILABLE" });
-    return seam.fake.addon;
-  },
-}));
+vi.mock(import("../../lib/native.js"), async (importOriginal) => {
+  const { fakeNative } = await import("../support/fake-native.js");
+  return fakeNative(await importOriginal());
+});
 
 let fake: FakeAddon;
 beforeEach(() => {
-  fake = new FakeAddon();
-  seam.fake = fake;
+  fake = freshAddon();
 });
 
-const make = () => new BubblewrapNativeRunner({ shadowDir: "/w", network: "allow" });
+const make = () => new BubblewrapNativeRunner({ shadowDir: "/w" });
 const told = () => fake.told.map(([what]) => what);
-
-describe("openTransaction", () => {
-  it("gives a runner with the runner's options", async () => {
-    const transaction = await make().openTransaction({ directory: "/state" });
-    expect(transaction).toMatchObject({ id: "0123456789ab", backend: "overlay" });
-    expect(fake.told).toEqual([["open", { workspace: "/w", directory: "/state" }]]);
-    expect(fake.options.at(-1)).toMatchObject({ shadowDir: "/w", network: "allow" });
-  });
-
-  it.each([
-    ["/x", "/x/openagentic/transactions"],
-    ["relative", "/home/u/.local/state/openagentic/transactions"],
-    ["", "/home/u/.local/state/openagentic/transactions"],
-  ])("keeps them in the user's state (XDG_STATE_HOME %j)", async (state, directory) => {
-    vi.stubEnv("XDG_STATE_HOME", state);
-    vi.stubEnv("HOME", "/home/u");
-    await make().openTransaction();
-    vi.unstubAllEnvs();
-    expect(fake.told).toEqual([["open", { workspace: "/w", directory }]]);
-  });
-
-  it("says why there is none, as a SandboxError", async () => {
-    fake.openFailure = nativeError("no overlay", "ERR_SANDBOX_UNAVAILABLE", "do that");
-    const failure = await make()
-      .openTransaction()
-      .catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(SandboxError);
-    expect(failure).toMatchObject({ code: "ERR_SANDBOX_UNAVAILABLE", fix: "do that" });
-  });
-
-  it("rejects where there is no addon", async () => {
-    const runner = make();
-    seam.fake = undefined;
-    const code = "ERR_SANDBOX_UNAVAILABLE";
-    await expect(runner.openTransaction()).rejects.toMatchObject({ code });
-  });
-});
 
 describe("what the host has", () => {
   it("is looked at after each run, once for those that end meanwhile", async () => {
@@ -70,6 +35,121 @@ describe("what the host has", () => {
     for (const run of fake.runs) run.resolve(result());
     await Promise.all(runs);
     await vi.waitFor(() => expect(told()).toEqual(["open", "look", "look"]));
+  });
+});
+
+describe("what is begun in a transaction", () => {
+  it("waits until the overlay has looked at the host's files again, once for all", async () => {
+    const transaction = await make().openTransaction();
+    fake.isStale = true;
+    const runs = [1, 2].map(() => transaction.exec({ argv: ["true"] }));
+    const live = transaction.spawn({ argv: ["true"] });
+    live.catch(() => {});
+    expect(fake.runs).toHaveLength(0);
+    await vi.waitFor(() => expect(fake.runs).toHaveLength(3));
+    expect(told()).toEqual(["open", "freshen"]);
+    for (const run of fake.runs) run.resolve(result());
+    await Promise.all(runs);
+  });
+
+  it("begins within the call where nothing is stale", async () => {
+    const transaction = await make().openTransaction();
+    const running = transaction.exec({ argv: ["true"] });
+    expect(fake.runs).toHaveLength(1);
+    fake.run().resolve(result());
+    expect((await running).audits).toMatchObject([{ transaction: "0123456789ab" }]);
+  });
+
+  it("waits for a commit, which ends what was begun before", async () => {
+    const transaction = await make().openTransaction();
+    fake.isStale = true;
+    const before = transaction.exec({ argv: ["before"] });
+    const committing = transaction.commit();
+    const after = transaction.exec({ argv: ["after"] });
+    await vi.waitFor(() => expect(fake.aborted).toEqual([0]));
+    expect(fake.runs.map(({ request }) => request.argv[0])).toEqual(["before"]);
+    expect(told()).toEqual(["open", "freshen", "check"]);
+    fake.run(0).resolve(result({ outcome: { kind: "aborted" } }));
+    await Promise.all([before, committing]);
+    await vi.waitFor(() => expect(fake.runs).toHaveLength(2));
+    expect(told().filter((what) => what !== "look")).toEqual([
+      "open",
+      "freshen",
+      "check",
+      "commit",
+    ]);
+    fake.run(1).resolve(result());
+    await after;
+    expect(fake.closed, "of the first handle").toBe(1);
+    const { taken, standing } = transaction.metrics().pool;
+    expect({ taken, standing }).toEqual({ taken: 10, standing: 2 });
+  });
+
+  it("is not begun where the overlay can't look again", async () => {
+    const transaction = await make().openTransaction();
+    fake.isStale = true;
+    fake.freshenFailure = nativeError("no overlay", "ERR_SANDBOX_UNAVAILABLE");
+    const refused = expect(transaction.exec({ argv: ["true"] })).rejects;
+    await refused.toMatchObject({ code: "ERR_SANDBOX_UNAVAILABLE" });
+    expect(fake.runs).toHaveLength(0);
+    fake.freshenFailure = undefined;
+    const running = transaction.exec({ argv: ["true"] });
+    await vi.waitFor(() => expect(fake.runs).toHaveLength(1));
+    fake.run().resolve(result());
+    await running;
+  });
+});
+
+describe("what has a transaction for itself", () => {
+  it("comes one after the other, whatever becomes of it", async () => {
+    const transaction = await make().openTransaction();
+    fake.undoConflicts = ["a"];
+    const made = transaction.checkpoint("one");
+    const undone = transaction.undo().catch(({ code }: { code: string }) => code);
+    const rolled = made.then((checkpoint) => transaction.rollback(checkpoint));
+    const closed = rolled.then(() => transaction.close());
+    expect(await undone).toBe("ERR_TRANSACTION_CONFLICT");
+    await closed;
+    expect(told()).toEqual(["open", "checkpoint", "undo", "rollback", "close"]);
+  });
+
+  it("is no checkpoint while a command runs", async () => {
+    const transaction = await make().openTransaction();
+    const running = transaction.exec({ argv: ["true"] });
+    const busy = { code: "ERR_TRANSACTION_BUSY", message: "a command runs in the transaction" };
+    await expect(transaction.checkpoint()).rejects.toMatchObject(busy);
+    fake.run().resolve(result());
+    await running;
+    const { id, createdAt } = await transaction.checkpoint();
+    expect(createdAt).toEqual(new Date(1000));
+    expect(await transaction.checkpoints()).toEqual([{ id, createdAt }]);
+  });
+
+  it("is counted, with the runner's", async () => {
+    const runner = make();
+    const transaction = await runner.openTransaction();
+    const { commitAnswer } = fake;
+    // As the addon packs them: kind, type, size, what they were, mode, what it was, flags.
+    const added = [0, 0, 7, 0, 0o100644, 0, 0];
+    const deleted = [2, 0, 0, 5, 0, 0o100644, 0];
+    const numbers = new Uint8Array(new Float64Array([...added, ...deleted]).buffer);
+    commitAnswer.committed = { text: "a\0b", numbers };
+    commitAnswer.digests = ["00ff", ""];
+    const { audit } = await transaction.commit({ approvedBy: "me" });
+    expect(audit).toMatchObject({
+      approvedBy: "me",
+      committed: [
+        { path: "a", sha256: "00ff" },
+        { path: "b", kind: "deleted" },
+      ],
+      omitted: 0,
+    });
+    expect(audit.committed?.[1]).not.toHaveProperty("sha256");
+    const counts = { open: 1, opened: 1, commits: 1, paths: 2, bytes: 7, conflicts: 0 };
+    expect(transaction.metrics().transactions).toMatchObject(counts);
+    await transaction.close();
+    await transaction.close();
+    expect(runner.metrics().transactions).toMatchObject({ ...counts, open: 0 });
   });
 });
 
@@ -108,5 +188,60 @@ describe("the end of a transaction", () => {
     await runner.close();
     await expect(opening).rejects.toMatchObject({ code: "ERR_SANDBOX_CLOSED" });
     expect(told()).toEqual(["open", "discard"]);
+  });
+});
+
+describe("a runner in a transaction of another", () => {
+  const kRunners = [LocalNativeRunner, LandlockNativeRunner, BubblewrapNativeRunner];
+
+  it.each(kRunners)("hands it to the addon, and its options without it (%o)", async (Runner) => {
+    const transaction = await make().openTransaction();
+    const before = fake.options.length;
+    new Runner({ shadowDir: "/w", transaction });
+    expect(fake.options.slice(before)).toHaveLength(1);
+    expect(fake.options.at(-1)).not.toHaveProperty("transaction");
+    expect(fake.transactions.at(-1)).toBe(fake.transactions.at(before - 1));
+    expect(fake.transactions.at(-1)).toBeDefined();
+    new Runner({ shadowDir: "/w", transaction: undefined });
+    expect(fake.transactions.at(-1)).toBeUndefined();
+  });
+
+  it.each(kRunners)("takes nothing else for one (%o)", async (Runner) => {
+    const transaction = await make().openTransaction();
+    for (const other of [null, "0123456789ab", {}, { ...transaction }, make()]) {
+      const making = () => new Runner({ shadowDir: "/w", transaction: other as never });
+      expect(making).toThrow(/Expected `transaction` to be a transaction/);
+    }
+  });
+
+  it("is not to be had of Firejail, and of the other runtimes it is", async () => {
+    const transaction = await make().openTransaction();
+    const config = parseRuntimeConfig({});
+    const runnerOf = (name: keyof typeof kKinds) =>
+      new ConfiguredRuntime(kKinds[name], config).runner({ shadowDir: "/w", transaction });
+    expect(() => runnerOf("firejail")).toThrow(/Firejail can't run commands in a transaction/);
+    for (const name of ["bubblewrap", "landlock", "native"] as const) {
+      runnerOf(name);
+      expect(fake.transactions.at(-1), name).toBeDefined();
+    }
+  });
+
+  it("is ended before the transaction is, and looked after", async () => {
+    const transaction = await make().openTransaction();
+    const runner = new LocalNativeRunner({ shadowDir: "/w", transaction });
+    const first = runner.exec({ argv: ["true"] });
+    await vi.waitFor(() => expect(fake.runs).toHaveLength(1));
+    fake.run().resolve(result());
+    await first;
+    await vi.waitFor(() => expect(told()).toEqual(["open", "look"]));
+
+    const second = runner.exec({ argv: ["sleep", "9"] });
+    await vi.waitFor(() => expect(fake.runs).toHaveLength(2));
+    const closing = transaction.close();
+    await vi.waitFor(() => expect(fake.aborted).toHaveLength(1));
+    expect(told()).toEqual(["open", "look"]);
+    fake.run(1).resolve(result({ outcome: { kind: "aborted" } }));
+    await Promise.all([second, closing]);
+    await vi.waitFor(() => expect(told()).toContain("close"));
   });
 });

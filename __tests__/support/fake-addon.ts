@@ -4,22 +4,29 @@
  */
 
 import type {
-  CommitAnswer,
   LiveCallbacks,
   NativeAddon,
   NativeContext,
   NativePlan,
   NativeRequest,
   NativeSpawnRequest,
-  PackedChanges,
   PortAnswer,
   ProcessSandboxHandle,
   RunnerHandle,
   SessionHandle,
-  TransactionHandle,
 } from "../../types/addon.js";
+import type {
+  CommitAnswer,
+  NativeCheckpoint,
+  NativeListedTransaction,
+  OpenedTransaction,
+  PackedChanges,
+  TransactionHandle,
+} from "../../types/addon-transaction.js";
 import type { ProcessSandboxCommand } from "../../types/process-sandbox.js";
 import type { SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
+
+type OpenOptions = Parameters<TransactionHandle["open"]>[0];
 
 export type FakeRun = {
   request: NativeRequest;
@@ -62,7 +69,7 @@ export function result(changes: Partial<SandboxedExecResult> = {}): SandboxedExe
     stdoutBytes: 0,
     stderrBytes: 0,
     usage: kUsage,
-    audits: [kAudit],
+    audits: [{ ...kAudit }],
     stdoutText: "",
     stderrText: "",
     ...changes,
@@ -80,6 +87,8 @@ const kNoChanges: PackedChanges = { text: "", numbers: new Uint8Array(0) };
 export class FakeAddon {
   readonly configured: string[] = [];
   readonly options: object[] = [];
+  /** What each of these was given beside its options. */
+  readonly transactions: unknown[] = [];
   readonly runs: FakeRun[] = [];
   readonly aborted: number[] = [];
   /** What live processes were told: the call's name and its arguments. */
@@ -91,11 +100,20 @@ export class FakeAddon {
   openFailure: Error | undefined;
   commitAnswer: CommitAnswer = {
     committed: kNoChanges,
+    digests: [],
     left: kNoChanges,
     conflicts: [],
     refused: [],
   };
+  /** What there is on disk. */
+  listed: NativeListedTransaction[] = [];
+  /** What opens a transaction that is a copy. */
+  copies: ((options: OpenOptions) => Promise<OpenedTransaction>) | undefined;
   undoConflicts: string[] = [];
+  readonly checkpoints: NativeCheckpoint[] = [];
+  /** Whether a transaction has to be freshened. */
+  isStale = false;
+  freshenFailure: Error | undefined;
   sessionLayers = ["seccomp", "command-separation", "session"];
   /** Ends the session that was opened last. */
   endSession: (reason: string) => void = () => {};
@@ -113,9 +131,10 @@ export class FakeAddon {
   get addon(): NativeAddon {
     const fake = this;
     class Handle implements RunnerHandle {
-      constructor(options: object) {
+      constructor(options: object, transaction?: unknown) {
         fake.#refuse();
         fake.options.push(options);
+        fake.transactions.push(transaction);
       }
       policyText() {
         fake.policyTextCalls += 1;
@@ -204,13 +223,25 @@ export class FakeAddon {
       }
     }
     class Transaction implements TransactionHandle {
-      async open(options: object) {
+      async open(options: OpenOptions): Promise<OpenedTransaction> {
         fake.told.push(["open", options]);
         if (fake.openFailure) throw fake.openFailure;
+        if (fake.copies) return fake.copies(options);
         return { id: "0123456789ab", backend: "overlay" } as const;
+      }
+      stop() {
+        fake.told.push(["stop"]);
       }
       async close() {
         fake.told.push(["close"]);
+      }
+      isStale() {
+        return fake.isStale;
+      }
+      async freshen() {
+        fake.told.push(["freshen"]);
+        if (fake.freshenFailure) throw fake.freshenFailure;
+        fake.isStale = false;
       }
       async look() {
         fake.told.push(["look"]);
@@ -234,6 +265,18 @@ export class FakeAddon {
       async undo() {
         fake.told.push(["undo"]);
         return fake.undoConflicts;
+      }
+      async checkpoint({ name = "" }: { name?: string }) {
+        fake.told.push(["checkpoint", name]);
+        const made = { id: `00000000000${fake.checkpoints.length}`, name, createdMs: 1000 };
+        fake.checkpoints.push(made);
+        return made;
+      }
+      async checkpoints() {
+        return fake.checkpoints;
+      }
+      async rollback(options: object) {
+        fake.told.push(["rollback", options]);
       }
       async discard() {
         fake.told.push(["discard"]);
@@ -268,6 +311,11 @@ export class FakeAddon {
       BubblewrapSession: Session,
       LandlockSession: Session,
       Transaction,
+      async listTransactions(options) {
+        fake.told.push(["list", options]);
+        if (fake.openFailure) throw fake.openFailure;
+        return fake.listed;
+      },
       landlockAbi: () => 7,
       findProgram: (name) => `/usr/bin/${name}`,
     };

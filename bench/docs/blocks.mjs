@@ -1,5 +1,5 @@
-// The blocks of docs/benchmarks.md that are made from a report: { name: (report) => Markdown }. One
-// for each scenario by its name, and those below.
+// The blocks of the pages in docs/benchmarks that are made from a report: { name: (report) => Markdown }.
+// One for each scenario by its name, and those below.
 
 import { barTable } from "../bars.mjs";
 import { machineLine } from "../report.mjs";

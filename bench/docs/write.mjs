@@ -1,7 +1,6 @@
-// Writes a report into docs/benchmarks.md and the pages below it, between their marks, and its
-// plots beside them.
+// Writes a report into the pages in docs/benchmarks, between their marks, and its plots beside them.
 
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 import { kPlots } from "../plots/index.mjs";
@@ -9,14 +8,13 @@ import { readResults } from "../results.mjs";
 import { blocksOf } from "./blocks.mjs";
 import { blockNames, withBlock } from "./markdown.mjs";
 
-const kDocs = fileURLToPath(new URL("../../docs/", import.meta.url));
-const kPlotsDirectory = `${kDocs}benchmarks/`;
+const kDirectory = fileURLToPath(new URL("../../docs/benchmarks/", import.meta.url));
 
 /** What blocks are in: one that no page has is in the block "rest". */
 export const kPages = [
-  `${kDocs}benchmarks.md`,
-  `${kPlotsDirectory}load.md`,
-  `${kPlotsDirectory}transactions.md`,
+  `${kDirectory}README.md`,
+  `${kDirectory}load.md`,
+  `${kDirectory}transactions.md`,
 ];
 
 /** Resolves to the files that were written. */
@@ -29,13 +27,12 @@ export async function writeDocs(resultsFile) {
     const filled = names.reduce((text, name) => withBlock(text, name, blocks.get(name)), page);
     await writeFile(kPages[index], filled);
   }
-  await mkdir(kPlotsDirectory, { recursive: true });
   const written = [...kPages];
   for (const { file, draw } of kPlots) {
     const svg = draw(report);
     if (svg === undefined) continue;
-    await writeFile(`${kPlotsDirectory}${file}`, svg);
-    written.push(`${kPlotsDirectory}${file}`);
+    await writeFile(`${kDirectory}${file}`, svg);
+    written.push(`${kDirectory}${file}`);
   }
   return written;
 }

@@ -1,4 +1,4 @@
-// The plots of docs/benchmarks.md. Each is { file, draw(report) }; `draw` gives the SVG, or undefined
+// The plots in docs/benchmarks. Each is { file, draw(report) }; `draw` gives the SVG, or undefined
 // where the report lacks what it shows.
 
 import { rangesOf, scenarioOf, seriesOf } from "./data.mjs";

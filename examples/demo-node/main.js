@@ -55,7 +55,7 @@ async function runOnce({ once, commit }, session, signal) {
   await session.ask(once, signal);
   if (!commit) await session.showChanges("--commit writes them");
   else if (!(await session.commit())) {
-    session.keepWorkspace();
+    session.keepChanges();
     process.exitCode = 1;
   }
 }

@@ -17,8 +17,10 @@ function positiveCount(text) {
  */
 export function createProgram(env) {
   return new Command("demo-node")
-    .description("A model works on a copy of a project, in a sandbox; you decide what is kept.")
-    .option("-p, --project <dir>", "the project; commands only ever see a copy", ".")
+    .description(
+      "A model works on a project, in a sandbox and a transaction; you decide what is kept.",
+    )
+    .option("-p, --project <dir>", "the project; it stays as it is until you commit", ".")
     .option("--once <text>", "one request instead of a conversation")
     .option("--commit", "with --once: write the changes into the project")
     .option("-m, --model <name>", "the model (OPENAI_MODEL)", env.OPENAI_MODEL || "gpt-4.1-mini")

@@ -2,34 +2,34 @@ import { makeClient } from "./model/client.js";
 import { Conversation } from "./model/conversation.js";
 import { instructions } from "./model/instructions.js";
 import { commandEnvironment, selectSandbox } from "./sandbox.js";
-import { changeList, changePatch, matterList } from "./terminal/change-report.js";
+import { changeList, matterList, patchText } from "./terminal/change-report.js";
 import { CommandView } from "./terminal/command-view.js";
 import { plainLine, plainPiece } from "./terminal/plain-text.js";
 import { BashTool } from "./tools/bash.js";
-import { notableChanges } from "./workspace/change.js";
-import { ShadowWorkspace } from "./workspace/shadow.js";
+import { notableChanges, pathsOf } from "./workspace/change.js";
+import { Project } from "./workspace/project.js";
 
 /**
  * @typedef {{ out: NodeJS.WriteStream, err: NodeJS.WriteStream }} Streams
  * @typedef {import("./program.js").DemoOptions} DemoOptions
  */
 
-/** A model, its tool, the sandbox and the shadow workspace, from the first request to the last. */
+/** A model, its tool, the sandbox and the project, from the first request to the last. */
 export class Session {
   #sandbox;
-  #shadow;
+  #project;
   #tool;
   #conversation;
   #streams;
   #isKept = false;
 
   /**
-   * @param {{ sandbox: import("./sandbox.js").Sandbox, shadow: ShadowWorkspace, tool: BashTool,
+   * @param {{ sandbox: import("./sandbox.js").Sandbox, project: Project, tool: BashTool,
    *   conversation: Conversation, streams: Streams }} parts
    */
-  constructor({ sandbox, shadow, tool, conversation, streams }) {
+  constructor({ sandbox, project, tool, conversation, streams }) {
     this.#sandbox = sandbox;
-    this.#shadow = shadow;
+    this.#project = project;
     this.#tool = tool;
     this.#conversation = conversation;
     this.#streams = streams;
@@ -44,16 +44,13 @@ export class Session {
     const client = makeClient(env);
     const say = (/** @type {string} */ line) => streams.err.write(`${line}\n`);
     const sandbox = await selectSandbox(env, say);
-    const shadow = await ShadowWorkspace.of(options.project);
-    const { fileCount, leftOut, project } = shadow;
-    const without = leftOut.length > 0 ? `, without ${leftOut.length} that can't be copied` : "";
-    say(`demo-node: working on a copy of ${plainLine(project)} (${fileCount} files${without})`);
-    const runner = sandbox.runner({ shadowDir: shadow.directory });
+    const project = await Project.open(options.project, sandbox);
+    const { directory, id } = project;
+    say(`demo-node: working on ${plainLine(directory)} in transaction ${id}: it stays as it is`);
     const tool = new BashTool({
-      runner,
+      runner: () => project.runner,
       environment: commandEnvironment(sandbox),
       progress: new CommandView(streams.err),
-      verifyWorkspace: () => shadow.verify(),
     });
     const conversation = new Conversation({
       client,
@@ -63,11 +60,7 @@ export class Session {
       instructions: instructions(sandbox.isConfined),
       onText: (delta) => streams.out.write(plainPiece(delta)),
     });
-    return new Session({ sandbox, shadow, tool, conversation, streams });
-  }
-
-  get #places() {
-    return { project: this.#shadow.project, shadow: this.#shadow.directory };
+    return new Session({ sandbox, project, tool, conversation, streams });
   }
 
   /** @param {string} text */
@@ -87,14 +80,12 @@ export class Session {
   /** Where things are, and what has changed. */
   async status() {
     const { name, isConfined } = this.#sandbox;
+    const { directory, id, backend } = this.#project;
     const layers = this.#tool.lastAudit?.layers;
-    this.#say(`project:   ${plainLine(this.#shadow.project)}\n`);
-    this.#say(`workspace: ${this.#shadow.directory} (${this.#shadow.fileCount} files)\n`);
-    this.#say(`sandbox:   ${isConfined ? name : "none"}\n`);
+    this.#say(`project:     ${plainLine(directory)}\n`);
+    this.#say(`transaction: ${id} (${backend})\n`);
+    this.#say(`sandbox:     ${isConfined ? name : "none"}\n`);
     if (layers !== undefined) this.#say(`layers of the last command: ${layers.join(", ")}\n`);
-    if (this.#shadow.leftOut.length > 0) {
-      this.#say(`not copied:\n${matterList(this.#shadow.leftOut)}`);
-    }
     await this.showChanges();
   }
 
@@ -103,22 +94,23 @@ export class Session {
    * @returns {Promise<number>} how many there are
    */
   async showChanges(how = "/commit writes them") {
-    const { changes, leftOut } = await this.#shadow.changes();
+    const { changes, leftOut } = await this.#project.changes();
     if (changes.length === 0) this.#say("no changes\n");
     else this.#say(`changes, not in the project yet (${how}):\n`);
-    this.#say(await changeList(changes, this.#places));
+    this.#say(await changeList(changes, this.#project));
     this.#showLeftOut(leftOut);
     return changes.length;
   }
 
   async showDiff() {
-    const { changes, leftOut } = await this.#shadow.changes();
-    this.#say(changes.length === 0 ? "no changes\n" : await changePatch(changes, this.#places));
+    const { changes, leftOut } = await this.#project.changes();
+    const paths = leftOut.length === 0 ? undefined : pathsOf(changes, leftOut);
+    this.#say(changes.length === 0 ? "no changes\n" : patchText(await this.#project.diff(paths)));
     this.#showLeftOut(leftOut);
   }
 
   /**
-   * @param {import("./workspace/copy.js").LeftOut[]} leftOut
+   * @param {import("./workspace/project.js").Matter[]} leftOut
    */
   #showLeftOut(leftOut) {
     if (leftOut.length > 0) this.#say(`never committed:\n${matterList(leftOut)}`);
@@ -126,33 +118,61 @@ export class Session {
 
   /**
    * Writes the changes into the project, or says what stands in the way.
+   * @param {string[]} [paths] only what is at these paths
+   * @param {string[]} [allowProtected]
    * @returns {Promise<boolean>} whether they are there now
    */
-  async commit() {
-    const listBefore = await changeList((await this.#shadow.changes()).changes, this.#places);
-    const { changes, leftOut, conflicts } = await this.#shadow.commit();
+  async commit(paths, allowProtected) {
+    const listBefore = await this.#listOf(paths);
+    const answer = await this.#project.commit(paths, allowProtected);
+    const { committed, leftOut, conflicts, refused } = answer;
     if (conflicts.length > 0) {
       this.#say(`conflict: nothing was written to the project\n${matterList(conflicts)}`);
       return false;
     }
-    this.#say(changes.length === 0 ? "nothing to commit\n" : `committed:\n${listBefore}`);
+    if (refused.length > 0) {
+      this.#say(`protected: nothing was written to the project\n${matterList(refused)}`);
+      this.#say("look at it with /diff; /commit --allow-protected PATH writes it all the same\n");
+      return false;
+    }
+    this.#say(committed.length === 0 ? "nothing to commit\n" : `committed:\n${listBefore}`);
     this.#showLeftOut(leftOut);
     return true;
   }
 
+  /** @param {string[] | undefined} paths */
+  async #listOf(paths) {
+    const { changes } = await this.#project.changes();
+    const isNamed = (/** @type {string} */ place) =>
+      paths === undefined || paths.some((path) => `${place}/`.startsWith(`${path}/`));
+    return changeList(
+      changes.filter((change) => isNamed(change.path)),
+      this.#project,
+    );
+  }
+
+  /** Takes the last commit back. */
+  async undo() {
+    const matters = await this.#project.undo();
+    if (matters.length === 0) this.#say("undone: the project is as before the last commit\n");
+    else this.#say(`conflict: nothing was undone\n${matterList(matters)}`);
+  }
+
   /** How many changes would be lost by closing. */
   async uncommitted() {
-    return notableChanges((await this.#shadow.changes()).changes).length;
+    return notableChanges((await this.#project.changes()).changes).length;
   }
 
-  /** Leaves the workspace to the user, who could not have what is in it otherwise. */
-  keepWorkspace() {
+  /** Leaves the changes to the user, who could not have them otherwise. */
+  keepChanges() {
     this.#isKept = true;
-    this.#say(`the changed copy is kept: ${this.#shadow.directory}\n`);
+    const { id } = this.#project;
+    this.#say(`the changes wait in transaction ${id}: npx native-runner tx show ${id}\n`);
   }
 
-  /** Removes the workspace. */
+  /** What was not committed is gone with it, unless it is kept. */
   async close() {
-    if (!this.#isKept) await this.#shadow.remove();
+    if (this.#isKept) await this.#project.keep();
+    else await this.#project.discard();
   }
 }

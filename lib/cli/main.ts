@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * The `native-runner` command. Sets process.exitCode and lets the event loop run out, so that all
- * output is flushed: the result's code, 2 for misuse, 125 where a sandbox can't be had.
+ * output is flushed: the result's code, 2 for misuse, 125 where a sandbox can't be had; those of
+ * transactions are in transactions/exit-codes.ts.
  */
 
 import { CommanderError } from "commander";
@@ -13,6 +14,7 @@ import { createProgram } from "./program.js";
 import { run } from "./run.js";
 import { runSkill } from "./skill.js";
 import { CliError, printError } from "./terminal.js";
+import { txCommit, txDiff, txDiscard, txList, txShow, txUndo } from "./transactions/tx.js";
 import { packageVersion } from "./version.js";
 import { inCliWords } from "./wording.js";
 
@@ -42,7 +44,8 @@ function report(error: unknown): number {
   return 70; // EX_SOFTWARE, sysexits(3)
 }
 
-const program = createProgram(packageVersion(), { run, explain, doctor, runSkill });
+const tx = { txList, txShow, txDiff, txCommit, txUndo, txDiscard };
+const program = createProgram(packageVersion(), { run, explain, doctor, runSkill, ...tx });
 try {
   await program.parseAsync();
 } catch (error) {

@@ -43,6 +43,16 @@ export type CliOptions = {
   maxFile?: number;
   /** False with --no-stdin. */
   stdin: boolean;
+  /** What the command changes waits for somebody's word. */
+  transaction?: boolean;
+  /** With a transaction: committed where the command exits with 0. */
+  commit?: boolean;
+  /** With a transaction: discarded, whatever comes of it. */
+  discard?: boolean;
+  /** Of a commit. */
+  allowProtected?: string[];
+  /** Where transactions are kept. */
+  stateDirectory?: string;
   json?: boolean;
 };
 

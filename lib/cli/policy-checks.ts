@@ -20,6 +20,7 @@ export function checkApplicable(
     throw new CliError(`${option} means nothing to ${chosen}`, 2, fix);
   };
   if (options.mount !== undefined) refuse("--mount", "name --runtime bubblewrap");
+  if (options.transaction) refuse("--transaction", "name --runtime bubblewrap");
   if (runtime === "auto") return;
   if (options.isolation !== undefined) refuse("--isolation");
   if (options.bwrap !== undefined) refuse("--bwrap");

@@ -29,7 +29,14 @@ import { checkApplicable, checkNetwork } from "./policy-checks.js";
 export type PolicyOptions = Partial<
   Pick<
     CliOptions,
-    "runtime" | "network" | "isolation" | "bwrap" | "roBind" | "defaultRoBinds" | "mount"
+    | "runtime"
+    | "network"
+    | "isolation"
+    | "bwrap"
+    | "roBind"
+    | "defaultRoBinds"
+    | "mount"
+    | "transaction"
   >
 >;
 

@@ -7,6 +7,12 @@ import type { DoctorOptions } from "./doctor/doctor.js";
 import type { CliOptions } from "./options.js";
 import type { SkillCliOptions } from "./skill.js";
 import { addSkillCommand } from "./skill-command.js";
+import {
+  addTxCommand,
+  type TxActions,
+  withAllowProtected,
+  withStateDirectory,
+} from "./transactions/tx-command.js";
 import { formatDuration } from "./values/duration.js";
 import {
   count,
@@ -23,7 +29,7 @@ import {
 import { formatSize } from "./values/size.js";
 
 /** What the commands do. */
-export type Actions = {
+export type Actions = TxActions & {
   run(command: string[], options: CliOptions): Promise<void>;
   explain(command: string[], options: CliOptions): Promise<void>;
   doctor(options: DoctorOptions): Promise<void>;
@@ -33,11 +39,21 @@ export type Actions = {
 /** A JSON string may take seven characters for a byte, and V8 ends at 2^29 of them. */
 const kMaxJsonOutput = 32 * 1024 ** 2;
 
+const kOfTransactions = [
+  ["commit", "--commit"],
+  ["discard", "--discard"],
+  ["allowProtected", "--allow-protected"],
+  ["stateDirectory", "--state-directory"],
+] as const;
+
 function checkTogether(command: Command): void {
-  const { json, maxOutput } = command.opts<CliOptions>();
+  const { json, maxOutput, transaction, ...rest } = command.opts<CliOptions>();
   if (json && maxOutput > kMaxJsonOutput) {
     command.error(`error: with --json, --max-output is at most ${formatSize(kMaxJsonOutput)}`);
   }
+  if (rest.commit && rest.discard) command.error("error: --commit or --discard, not both");
+  const lone = kOfTransactions.find(([field]) => rest[field] !== undefined);
+  if (!transaction && lone) command.error(`error: ${lone[1]} means nothing without --transaction`);
 }
 
 /** The parser's message in the form of all others. */
@@ -53,9 +69,20 @@ function runtimeOption(description: string): Option {
   return new Option("--runtime <name>", description).choices(kRuntimeTypes);
 }
 
+function withTransactionOptions(command: Command): Command {
+  command
+    .option(
+      "--transaction",
+      "what it changes waits in a transaction: shown, and asked about at a terminal",
+    )
+    .option("--commit", "with --transaction: commit the changes if the command exits with 0")
+    .option("--discard", "with --transaction: discard them, whatever comes of it");
+  return withStateDirectory(withAllowProtected(command));
+}
+
 /** Options that `run` and `explain` share, in the order of --help. */
 function withSharedOptions(command: Command): Command {
-  return command
+  return withTransactionOptions(command)
     .argument("<command...>", "the program and its arguments, best after --")
     .option(
       "-w, --workspace <dir>",
@@ -120,7 +147,7 @@ export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
-    .usage("run|explain|doctor|skill [options] -- COMMAND...")
+    .usage("run|explain|doctor|tx|skill [options] -- COMMAND...")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
@@ -131,13 +158,15 @@ export function createProgram(version: string, actions: Actions): Command {
 Sizes are binary (1K = 1024); a duration without a unit is in seconds.
 
 Exit codes of run: the command's own; 2 misuse; 124 timed out; 125 the sandbox can't be made;
-126 can't be executed; 127 not found; 128+n ended by signal n; 130 interrupted.
+126 can't be executed; 127 not found; 128+n ended by signal n; 130 interrupted. With --commit also
+121 the changes are in conflict with the host's; 122 they are protected; then they are kept.
 Exit codes of doctor: 0 a sandbox works here; 1 none does, or not the one named; 2 misuse.
 
 Examples:
   $ native-runner run -- bash -c 'make test'
   $ native-runner run -w ./project --timeout 5m --memory 2G --json -- npm test
   $ native-runner run --runtime auto -- npm test
+  $ native-runner run --transaction -- npm install
   $ native-runner explain --network allow -- curl https://example.org`,
     );
   withSharedOptions(
@@ -160,6 +189,9 @@ Examples:
     .option("--config <file>", "the runtimes' configuration, a JSON file", file)
     .option("--json", "print one JSON object instead")
     .action((options: DoctorOptions) => actions.doctor(options));
+  addTxCommand(program, actions, (name) => ({
+    outputError: (text, write) => write(misuse(text, name)),
+  }));
   addSkillCommand(program, { finiteDuration, size, count }, actions.runSkill).configureOutput({
     outputError: (text, write) => write(misuse(text, "skill run")),
   });

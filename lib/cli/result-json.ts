@@ -18,9 +18,12 @@ function streamFields(name: "stdout" | "stderr", bytes: Uint8Array): Record<stri
   return { [name]: buffer.toString("utf8"), [`${name}Base64`]: buffer.toString("base64") };
 }
 
-/** The whole result as JSON: its fields, the streams as text where they are UTF-8. */
-export function resultJson(result: SandboxedExecResult): string {
+/**
+ * The whole result as JSON: its fields, the streams as text where they are UTF-8, and what has become of
+ * its transaction, if it was in one.
+ */
+export function resultJson(result: SandboxedExecResult, transaction?: object): string {
   const { exitCode, outcome, stdout, stderr, ...rest } = result;
   const streams = { ...streamFields("stdout", stdout), ...streamFields("stderr", stderr) };
-  return JSON.stringify({ exitCode, outcome, ...streams, ...rest }, null, 2);
+  return JSON.stringify({ exitCode, outcome, ...streams, ...rest, transaction }, null, 2);
 }

@@ -1,3 +1,4 @@
+import type { Transaction } from "../../types/transaction.js";
 import { chooseRunner } from "./choose-runner.js";
 import { type CliOptions, execInput } from "./options.js";
 import { endReason, truncations } from "./reason.js";
@@ -5,6 +6,8 @@ import { resultJson } from "./result-json.js";
 import { SetupLine } from "./setup-line.js";
 import { checkCommand } from "./shell-lists.js";
 import { printError, readStdin, watchOutput } from "./terminal.js";
+import { openFor } from "./transactions/open.js";
+import { settle } from "./transactions/settle.js";
 import { checkMounts, checkWorkspace } from "./workspace.js";
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -12,10 +15,11 @@ const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /**
  * `native-runner run`: streams the output through (or prints the result as JSON), then sets the
  * process's exit code to the result's. The first SIGINT, SIGTERM or SIGHUP, and a reader that goes
- * away, abort the run.
+ * away, abort the run. With --transaction, what it has changed is then settled.
  */
 export async function run(command: string[], options: CliOptions): Promise<void> {
   const interrupt = new AbortController();
+  let transaction: Transaction | undefined;
   let outputLost = false;
   watchOutput(() => {
     outputLost = true;
@@ -27,11 +31,12 @@ export async function run(command: string[], options: CliOptions): Promise<void>
   try {
     checkWorkspace(options);
     checkMounts(options);
-    const { runner, policy } = await chooseRunner(options);
-    checkCommand(command, policy.config.security);
+    const chosen = await chooseRunner(options);
+    checkCommand(command, chosen.policy.config.security);
     const stdin = options.stdin ? await readStdin(interrupt.signal) : undefined;
     const stderr = new SetupLine((chunk) => process.stderr.write(chunk));
-    const result = await runner.exec({
+    transaction = await openFor(chosen.runner, options);
+    const result = await (transaction ?? chosen.runner).exec({
       ...execInput(command, options),
       stdin,
       signal: interrupt.signal,
@@ -40,12 +45,17 @@ export async function run(command: string[], options: CliOptions): Promise<void>
     });
     stderr.end(result.outcome.kind === "setup-failed" ? result.outcome.reason : undefined);
     process.exitCode ??= result.exitCode;
-    if (options.json) process.stdout.write(`${resultJson(result)}\n`);
-    if (outputLost) return;
-    for (const reason of truncations(result)) printError(reason.message);
-    const reason = endReason(result, options);
-    if (reason) printError(reason.said && !options.json ? undefined : reason.message, reason.fix);
+    if (!outputLost) {
+      for (const reason of truncations(result)) printError(reason.message);
+      const reason = endReason(result, options);
+      if (reason) printError(reason.said && !options.json ? undefined : reason.message, reason.fix);
+    }
+    const opened = transaction;
+    transaction = undefined; // from here on it is settled, and never lost
+    const settled = opened && (await settle(opened, result, options, interrupt.signal));
+    if (options.json) process.stdout.write(`${resultJson(result, settled)}\n`);
   } finally {
+    await transaction?.discard(); // it could not even be begun
     for (const name of kSignals) process.removeListener(name, onSignal);
   }
 }

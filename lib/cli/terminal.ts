@@ -32,6 +32,11 @@ export function watchOutput(lost: () => void): void {
   });
 }
 
+/** Whether text for a stream is to have colours; NO_COLOR as no-color.org has it. */
+export function wantsColors(stream: { isTTY?: boolean }): boolean {
+  return stream.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+}
+
 /** "native-runner: message" on standard error, then "fix: ...", of which either may be missing. */
 export function printError(message: string | undefined, fix?: string | undefined): void {
   if (message) process.stderr.write(`native-runner: ${message}\n`);

@@ -1,10 +1,7 @@
 /** The files of a workspace: the native handle, made with the first call, and what only JavaScript does. */
 
-import type {
-  TransactionHandle,
-  WorkspaceFilesHandle,
-  WorkspaceFilesOptions,
-} from "../../types/addon.js";
+import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "../../types/addon.js";
+import type { TransactionHandle } from "../../types/addon-transaction.js";
 import type {
   WorkspaceEntry,
   WorkspaceFiles,
@@ -27,16 +24,23 @@ const kReadTextOptions: FieldsOf<WorkspaceReadTextOptions> = { maxBytes: true, f
 export class NativeWorkspaceFiles implements WorkspaceFiles {
   readonly #options: WorkspaceFilesOptions;
   readonly #transaction: TransactionHandle | undefined;
+  readonly #ready: (hasWaited?: boolean) => Promise<void> | undefined;
   #handle: WorkspaceFilesHandle | undefined;
 
   /**
    * Does no I/O; the options are the caller's own, and checked.
    *
    * @param transaction the open one whose files they are; else they are the host's.
+   * @param ready what has to come before each call, as `Supervised` asks it; undefined: nothing.
    */
-  constructor(options: WorkspaceFilesOptions, transaction?: TransactionHandle) {
+  constructor(
+    options: WorkspaceFilesOptions,
+    transaction?: TransactionHandle,
+    ready: (hasWaited?: boolean) => Promise<void> | undefined = () => undefined,
+  ) {
     this.#options = options;
     this.#transaction = transaction;
+    this.#ready = ready;
   }
 
   read(path: WorkspacePath, options?: WorkspaceReadOptions): Promise<Uint8Array> {
@@ -83,6 +87,7 @@ export class NativeWorkspaceFiles implements WorkspaceFiles {
   /** Only rejects. An error of the thread pool has no stack of its own: it gets the caller's. */
   async #call<Value>(use: (handle: WorkspaceFilesHandle) => Promise<Value>): Promise<Value> {
     try {
+      for (let waits = this.#ready(); waits; waits = this.#ready(true)) await waits;
       this.#handle ??= new (loadAddon().WorkspaceFiles)(this.#options, this.#transaction);
       return await use(this.#handle);
     } catch (error) {

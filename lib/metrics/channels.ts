@@ -9,14 +9,21 @@
 import { type Channel, channel } from "node:diagnostics_channel";
 
 import type { NativeRequest, NativeRun } from "../../types/addon.js";
-import type { PoolMessage, RunEndMessage, RunStartMessage } from "../../types/metrics.js";
+import type {
+  PoolMessage,
+  RunEndMessage,
+  RunStartMessage,
+  TransactionMessage,
+} from "../../types/metrics.js";
 import type { PoolState, SandboxedExecResult } from "../../types/public.js";
+import type { TransactionAudit } from "../../types/transaction.js";
 import { fromNative } from "../errors.js";
 import { bytesOf } from "./bytes.js";
 
 const kPackage = "@openagentic/native-runner";
 const kRunStart: Channel = channel(`${kPackage}:run.start`);
 const kRunEnd: Channel = channel(`${kPackage}:run.end`);
+const kTransaction: Channel = channel(`${kPackage}:transaction`);
 const kPool: Channel = channel(`${kPackage}:pool`);
 
 /** What there is no need to tell of: most runners have no pool. */
@@ -67,6 +74,12 @@ export class Channels {
       error: fromNative(error),
     };
     kRunEnd.publish(message);
+  }
+
+  transaction(audit: TransactionAudit): void {
+    if (!kTransaction.hasSubscribers) return;
+    const message: TransactionMessage = { runner: this.#runner, audit };
+    kTransaction.publish(message);
   }
 
   /** The pool may have changed. `look` is asked only when somebody listens. */

@@ -1,8 +1,10 @@
 import type { NativeRequest, NativeRun } from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type { PoolState, SandboxedExecResult } from "../../types/public.js";
+import type { TransactionAudit } from "../../types/transaction.js";
 import { Channels } from "./channels.js";
 import { RunMetrics } from "./run-metrics.js";
+import { TransactionCounts } from "./transaction-metrics.js";
 
 /**
  * Sees the runs of one runner and of its sessions: counts them, and tells of them on the diagnostics
@@ -11,6 +13,10 @@ import { RunMetrics } from "./run-metrics.js";
 export class RunMeter {
   readonly #metrics = new RunMetrics();
   readonly #channels = new Channels();
+  /** What became of the runner's transactions. */
+  readonly transactions = new TransactionCounts();
+  /** The id of the transaction that all runs are in; undefined: they are in none. */
+  transaction: string | undefined;
   #onEnd: () => void = () => {};
 
   /** `exec` was called, whatever becomes of it. */
@@ -33,6 +39,9 @@ export class RunMeter {
     this.#channels.started(run, request, policyHash);
     try {
       const result = await run.done;
+      if (this.transaction !== undefined) {
+        for (const audit of result.audits) audit.transaction = this.transaction;
+      }
       this.#metrics.ended(result);
       this.#channels.ended(run, result, policyHash);
       return result;
@@ -45,12 +54,22 @@ export class RunMeter {
     }
   }
 
+  /** Runs that were accepted and have not settled. */
+  get pending(): number {
+    return this.#metrics.pending;
+  }
+
+  /** Something was done with the transaction. */
+  transactionSettled(audit: TransactionAudit): void {
+    this.#channels.transaction(audit);
+  }
+
   /** The runner's pool may have changed; `look` tells what it has and has done now. */
   poolChanged(look: () => PoolState): void {
     this.#channels.pool(look);
   }
 
   snapshot(pool: PoolState): RunnerMetrics {
-    return this.#metrics.snapshot(pool);
+    return this.#metrics.snapshot(pool, this.transactions.snapshot());
   }
 }

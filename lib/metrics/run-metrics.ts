@@ -1,4 +1,4 @@
-import type { RunnerMetrics } from "../../types/metrics.js";
+import type { RunnerMetrics, TransactionMetrics } from "../../types/metrics.js";
 import type { Outcome, PoolState, SandboxedExecResult } from "../../types/public.js";
 import { bytesOf } from "./bytes.js";
 import { PhaseTimes } from "./phase-times.js";
@@ -67,8 +67,13 @@ export class RunMetrics {
     if (audit.kill === "proved") this.#kills.proved += 1;
   }
 
+  /** See `RunnerMetrics`. */
+  get pending(): number {
+    return this.#pending;
+  }
+
   /** All of it until now, a copy; `pool` as the native side counts it. */
-  snapshot(pool: PoolState): RunnerMetrics {
+  snapshot(pool: PoolState, transactions: TransactionMetrics): RunnerMetrics {
     const { queue, setup, command, teardown, total } = this.#phases;
     return {
       runs: {
@@ -87,6 +92,7 @@ export class RunMetrics {
       pool,
       bytes: { stdout: { ...this.#bytes.stdout }, stderr: { ...this.#bytes.stderr } },
       kills: { ...this.#kills },
+      transactions,
     };
   }
 }

@@ -1,6 +1,8 @@
 import type { ProjectRunnerOptions } from "../../types/addon.js";
 import type { EnvironmentPolicy, NativeLimits } from "../../types/public.js";
-import { invalidType, invalidValue, SandboxError } from "../errors.js";
+import type { Transaction } from "../../types/transaction.js";
+import type { TransactionOptions } from "../../types/transaction-options.js";
+import { invalidState, invalidType, invalidValue, SandboxError } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { copyOptions } from "../runners/options.js";
 import type { Supervised } from "../runners/supervised.js";
@@ -9,6 +11,7 @@ import { defaultReadOnly, defaultSecrets } from "./default-lists.js";
 import { type BwrapFolder, type ProjectFolders, projectFolders } from "./folders.js";
 import { outputText } from "./output-text.js";
 import { projectRunner, workingRunner } from "./project-runner.js";
+import { ProjectTransaction } from "./project-transaction.js";
 
 const kOutputBytes = 64 * 1024;
 const kTimeoutMs = 60_000;
@@ -35,6 +38,13 @@ export type BwrapOptions = {
   envPolicy?: EnvironmentPolicy | undefined;
   /** As of a run; `maxStdoutBytes` and `maxStderrBytes` default to 64 KiB each. */
   limits?: Omit<NativeLimits, "timeoutMs" | "keep"> | undefined;
+  /**
+   * Commands work in a transaction of the project: what they change reaches it when {@link
+   * Bwrap.transaction} is committed, and that refuses to change what `readOnly` names, which commands
+   * may change in there. An object: its options. Goes with no additional folders, which would be
+   * changed at once. Default false.
+   */
+  transaction?: boolean | TransactionOptions | undefined;
   /** Milliseconds until a command is ended, > 0. Default 60 000; `Infinity` = no deadline. */
   timeoutMs?: number | undefined;
 };
@@ -51,6 +61,7 @@ const kOptions: FieldsOf<BwrapOptions> = {
   readOnly: true,
   envPolicy: true,
   limits: true,
+  transaction: true,
   timeoutMs: true,
 };
 const kLimits: FieldsOf<NonNullable<BwrapOptions["limits"]>> = {
@@ -63,6 +74,16 @@ const kLimits: FieldsOf<NonNullable<BwrapOptions["limits"]>> = {
   maxFileBytes: true,
 };
 const kExecOptions: FieldsOf<BwrapExecOptions> = { signal: true };
+
+/** Undefined for none. */
+function transactionOptions(
+  transaction: BwrapOptions["transaction"],
+): TransactionOptions | undefined {
+  if (transaction === undefined || transaction === false) return undefined;
+  if (transaction === true) return {};
+  if (typeof transaction === "object" && transaction !== null) return copyOptions(transaction);
+  throw invalidType("transaction", "a boolean or the options of a transaction", transaction);
+}
 
 function checkNetwork(allowNetwork: unknown): boolean {
   if (typeof allowNetwork !== "boolean") {
@@ -97,6 +118,7 @@ export class Bwrap {
   readonly #native: ProjectRunnerOptions;
   readonly #limits: NativeLimits;
   readonly #timeoutMs: number;
+  readonly #transaction: ProjectTransaction | undefined;
   #runner: Promise<Supervised> | undefined;
 
   /**
@@ -135,6 +157,13 @@ export class Bwrap {
       envPolicy: own.envPolicy,
     };
     projectRunner(this.#native); // says what is wrong now, not at the first command
+    const transaction = transactionOptions(own.transaction);
+    if (transaction !== undefined && folders.projects.length > 1) {
+      throw invalidValue(
+        "Expected `additionalFolders` to name none with `transaction`: commands would change them at once",
+      );
+    }
+    this.#transaction = transaction && new ProjectTransaction(this.#native, transaction);
     this.#timeoutMs = own.timeoutMs ?? kTimeoutMs;
     this.#limits = {
       maxStdoutBytes: kOutputBytes,
@@ -160,11 +189,7 @@ export class Bwrap {
       throw invalidValue("Expected `command` to be a string without NUL bytes");
     }
     const { signal } = options;
-    this.#runner ??= workingRunner(this.#native).catch((error) => {
-      this.#runner = undefined; // bwrap may be installed by the next time
-      throw error;
-    });
-    const runner = await this.#runner;
+    const runner = await (this.#transaction?.runner() ?? this.#ownRunner());
     const stop = endAtExit(runner);
     const input = {
       argv: ["/bin/sh", "-c", "--", command], // "--": one that begins with a dash is no option
@@ -177,5 +202,27 @@ export class Bwrap {
       throw new SandboxError(reason, { code: "ERR_SANDBOX_SETUP", fix });
     }
     return outputText(result, this.#timeoutMs);
+  }
+
+  /**
+   * The transaction that commands work in, opened now if none was yet. Its `commit`, `discard`, `undo`,
+   * `changes`, `diff` and `files` are of all that `exec` has done; its own `exec` runs commands as a
+   * `BubblewrapNativeRunner` does, with the project at /workspace. Once it was discarded, the next
+   * command gets another one. Ask for it anew after a commit.
+   *
+   * @throws (rejects) Error ERR_INVALID_STATE for a Bwrap without the option `transaction`; as
+   * `openTransaction` where there can be none.
+   */
+  async transaction(): Promise<Transaction> {
+    if (this.#transaction !== undefined) return this.#transaction.current();
+    throw invalidState("this Bwrap has no transaction: make it with { transaction: true }");
+  }
+
+  #ownRunner(): Promise<Supervised> {
+    this.#runner ??= workingRunner(this.#native).catch((error) => {
+      this.#runner = undefined; // bwrap may be installed by the next time
+      throw error;
+    });
+    return this.#runner;
   }
 }

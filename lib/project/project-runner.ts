@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 
 import type { ProjectRunnerOptions } from "../../types/addon.js";
+import type { TransactionHandle } from "../../types/addon-transaction.js";
 import { SandboxError } from "../errors.js";
 import { Supervised } from "../runners/supervised.js";
 import { kMountProc, nestedFix } from "./nested-fix.js";
@@ -17,8 +18,11 @@ export type Nesting =
   | { possible: false; reason: string; fix?: string | undefined };
 
 /** @throws TypeError on a wrong option (where the native addon is present). */
-export function projectRunner(options: ProjectRunnerOptions): Supervised {
-  return new Supervised((addon) => new addon.ProjectRunner(options));
+export function projectRunner(
+  options: ProjectRunnerOptions,
+  transaction?: TransactionHandle,
+): Supervised {
+  return new Supervised((addon) => new addon.ProjectRunner(options, transaction));
 }
 
 const kBest: Flags = { hostProc: false, disableUserns: true };
@@ -78,9 +82,12 @@ export async function nestingFor(options: ProjectRunnerOptions): Promise<Nesting
 }
 
 /** The runner for these options that works here. @throws (rejects) SandboxError where none does. */
-export async function workingRunner(options: ProjectRunnerOptions): Promise<Supervised> {
+export async function workingRunner(
+  options: ProjectRunnerOptions,
+  transaction?: TransactionHandle,
+): Promise<Supervised> {
   const nesting = await nestingFor(options);
-  if (nesting.possible) return projectRunner({ ...options, ...nesting.flags });
+  if (nesting.possible) return projectRunner({ ...options, ...nesting.flags }, transaction);
   const { reason, fix } = nesting;
   throw new SandboxError(reason, { code: "ERR_SANDBOX_SETUP", fix });
 }

@@ -6,10 +6,17 @@ import type {
   NativeMount,
   PoolState,
 } from "../../types/public.js";
-import type { Transaction, TransactionOptions } from "../../types/transaction.js";
+import type { Transaction } from "../../types/transaction.js";
+import type {
+  ListedTransaction,
+  ListTransactionsOptions,
+  ResumeOptions,
+  TransactionOptions,
+} from "../../types/transaction-options.js";
 import { copyOptions } from "./options.js";
 import { SessionRunner } from "./session-runner.js";
 import { Supervised } from "./supervised.js";
+import { takePart } from "./transactions/membership.js";
 import { Transactions } from "./transactions/transactions.js";
 
 /** What a runner mounts read-only when it is not told; the addon's DefaultRoBinds. */
@@ -72,14 +79,21 @@ export class BubblewrapNativeRunner extends SessionRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
-    const supervised = new Supervised((addon) => new addon.BubblewrapNativeRunner(own));
+    const taken = takePart(own);
+    if (taken !== undefined) own.prewarm = 0;
+    const supervised = new Supervised(
+      (addon) => new addon.BubblewrapNativeRunner(own, taken?.handle),
+    );
     super(
       supervised,
       { shadowDir: own.shadowDir, write: own.allowWriteWorkspace },
-      (addon, session) => new addon.BubblewrapSession(own, session),
+      (addon, session) => new addon.BubblewrapSession(own, session, taken?.handle),
+      taken?.handle,
     );
+    if (taken) supervised.ready = taken.ready;
+    taken?.join({ meter: supervised.meter, endRuns: () => this.endRuns() });
     this.#supervised = supervised;
-    this.#transactions = new Transactions(own);
+    this.#transactions = new Transactions(own, undefined, supervised.meter.transactions);
     this.shadowDir = own.shadowDir;
     const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, mounts = kNone } = own;
     const { network = "deny" } = own;
@@ -122,7 +136,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
    * what they change is kept apart from it. Each has its own changes; any number may be open.
    *
    * @throws (rejects) TypeError on a wrong option, and for a `directory` in the workspace;
-   * {@link SandboxError} ERR_SANDBOX_UNAVAILABLE, with the reason, where no overlay can be had,
+   * {@link SandboxError} ERR_SANDBOX_UNAVAILABLE, with the reason, where the `backend` can't be had,
    * ERR_SANDBOX_SETUP where `directory` can't be used, ERR_SANDBOX_CLOSED after `close`.
    */
   async openTransaction(options: TransactionOptions = {}): Promise<Transaction> {
@@ -136,8 +150,20 @@ export class BubblewrapNativeRunner extends SessionRunner {
    * @throws (rejects) as `openTransaction`; TypeError where there is no transaction of this id, and
    * {@link SandboxError} ERR_SANDBOX_SETUP where another process has it open.
    */
-  async resumeTransaction(id: string, options: TransactionOptions = {}): Promise<Transaction> {
+  async resumeTransaction(id: string, options: ResumeOptions = {}): Promise<Transaction> {
     return this.#transactions.resume(id, options);
+  }
+
+  /**
+   * The transactions that lie in a directory, of this workspace and of others, the oldest first: those
+   * that are open, that were closed, and that a process has left by dying. Looks at them on another
+   * thread, and changes nothing. What is no whole transaction is passed over.
+   *
+   * @throws (rejects) TypeError on a wrong option; {@link SandboxError} ERR_SANDBOX_SETUP where
+   * `directory` is another user's, or others may write to it, ERR_SANDBOX_CLOSED after `close`.
+   */
+  async transactions(options: ListTransactionsOptions = {}): Promise<ListedTransaction[]> {
+    return this.#transactions.list(options);
   }
 
   /**

@@ -6,6 +6,7 @@ import type {
 import { copyOptions } from "./options.js";
 import { SessionRunner } from "./session-runner.js";
 import { Supervised } from "./supervised.js";
+import { takePart } from "./transactions/membership.js";
 
 /** What a command may read when nothing is named; the addon's DefaultReadDirs. */
 export const kDefaultReadDirs: readonly string[] = Object.freeze([
@@ -49,15 +50,22 @@ export class LandlockNativeRunner extends SessionRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: LandlockNativeRunnerOptions) {
     const own = copyOptions(options);
+    const taken = takePart(own);
+    const supervised = new Supervised(
+      (addon) => new addon.LandlockNativeRunner(own, taken?.handle),
+    );
     super(
-      new Supervised((addon) => new addon.LandlockNativeRunner(own)),
+      supervised,
       {
         shadowDir: own.shadowDir,
         read: own.allowReadWorkspace,
         write: own.allowWriteWorkspace,
       },
-      (addon, session) => new addon.LandlockSession(own, session),
+      (addon, session) => new addon.LandlockSession(own, session, taken?.handle),
+      taken?.handle,
     );
+    if (taken) supervised.ready = taken.ready;
+    taken?.join({ meter: supervised.meter, endRuns: () => this.endRuns() });
     this.shadowDir = own.shadowDir;
     const { fsReadDirs = kDefaultReadDirs, fsWriteDirs = kDefaultWriteDirs } = own;
     const { allowReadWorkspace = true, allowWriteWorkspace = true } = own;

@@ -2,6 +2,7 @@ import type { EnvironmentPolicy, LocalNativeRunnerOptions } from "../../types/pu
 import { copyOptions } from "./options.js";
 import { Supervised } from "./supervised.js";
 import { SupervisedRunner } from "./supervised-runner.js";
+import { takePart } from "./transactions/membership.js";
 
 /**
  * Runs commands directly on the host, in `shadowDir`: NO sandbox. Limits, deadlines, outcomes,
@@ -17,9 +18,11 @@ export class LocalNativeRunner extends SupervisedRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: LocalNativeRunnerOptions) {
     const own = copyOptions(options);
-    super(new Supervised((addon) => new addon.LocalNativeRunner(own)), {
-      shadowDir: own.shadowDir,
-    });
+    const taken = takePart(own);
+    const supervised = new Supervised((addon) => new addon.LocalNativeRunner(own, taken?.handle));
+    super(supervised, { shadowDir: own.shadowDir }, taken?.handle);
+    if (taken) supervised.ready = taken.ready;
+    taken?.join(supervised);
     const { shadowDir, envPolicy = "scrub" } = own;
     this.shadowDir = shadowDir;
     this.envPolicy = envPolicy;

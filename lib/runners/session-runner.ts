@@ -1,4 +1,5 @@
-import type { TransactionHandle, WorkspaceFilesOptions } from "../../types/addon.js";
+import type { WorkspaceFilesOptions } from "../../types/addon.js";
+import type { TransactionHandle } from "../../types/addon-transaction.js";
 import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";
 import type { MakeSession } from "./sessions.js";
@@ -19,7 +20,14 @@ export abstract class SessionRunner extends SupervisedRunner {
   ) {
     super(supervised, workspace, transaction);
     this.#supervised = supervised;
-    this.#sessions = new Sessions(makeSession, supervised.meter);
+    this.#sessions = new Sessions(makeSession, supervised.meter, (hasWaited) =>
+      supervised.ready(hasWaited),
+    );
+  }
+
+  /** Ends what runs and its sessions, and resolves when nothing of them is left; others may be begun. */
+  protected async endRuns(): Promise<void> {
+    await Promise.all([this.#sessions.endAll(), this.#supervised.endRuns()]);
   }
 
   /**

@@ -9,7 +9,7 @@ import type { RunMeter } from "../metrics/run-meter.js";
 import { checkSignal, onAbort } from "./abort.js";
 import { copyOptions } from "./options.js";
 import { Session } from "./session.js";
-import { Supervised } from "./supervised.js";
+import { type Ready, Supervised } from "./supervised.js";
 
 /** Makes the native session of a runner's options, which it holds, and the session's own. */
 export type MakeSession = (addon: NativeAddon, options: SessionOptions) => SessionHandle;
@@ -44,12 +44,14 @@ export class Sessions {
   readonly #opening = new Map<Supervised<SessionHandle>, Promise<Session>>();
   /** Does not keep those that their users have dropped. */
   readonly #open = new Set<{ session: WeakRef<Session>; ended: Promise<string> }>();
+  readonly #ready: Ready;
   #isClosed = false;
 
-  /** @param meter the runner's. */
-  constructor(make: MakeSession, meter: RunMeter) {
+  /** @param meter the runner's; as is `ready`. */
+  constructor(make: MakeSession, meter: RunMeter, ready: Ready) {
     this.#make = make;
     this.#meter = meter;
+    this.#ready = ready;
   }
 
   async open(options: SessionOptions = {}): Promise<NativeSession> {
@@ -59,7 +61,10 @@ export class Sessions {
   async #openOne(options: SessionOptions): Promise<Session> {
     if (this.#isClosed) throw runnerClosed();
     const own = copyOptions(options);
+    for (let waits = this.#ready(); waits; waits = this.#ready(true)) await waits;
+    if (this.#isClosed) throw runnerClosed();
     const supervised = new Supervised((addon) => this.#make(addon, own), this.#meter);
+    supervised.ready = this.#ready;
     const opening = Session.open(supervised);
     this.#opening.set(supervised, opening);
     try {
@@ -81,6 +86,11 @@ export class Sessions {
   /** Ends all of them; no other is opened any more. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.endAll();
+  }
+
+  /** Ends those that there are now. */
+  async endAll(): Promise<void> {
     const closing = [...this.#opening].flatMap(([supervised, opening]) => [
       supervised.close(),
       opening.then(({ ended }) => ended),

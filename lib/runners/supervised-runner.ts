@@ -1,4 +1,5 @@
-import type { TransactionHandle, WorkspaceFilesOptions } from "../../types/addon.js";
+import type { WorkspaceFilesOptions } from "../../types/addon.js";
+import type { TransactionHandle } from "../../types/addon-transaction.js";
 import type { WorkspaceFiles } from "../../types/files.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
@@ -24,7 +25,9 @@ export abstract class SupervisedRunner implements NativeRunner {
     transaction?: TransactionHandle,
   ) {
     this.#supervised = supervised;
-    this.#files = new NativeWorkspaceFiles(workspace, transaction);
+    this.#files = new NativeWorkspaceFiles(workspace, transaction, (hasWaited) =>
+      supervised.ready(hasWaited),
+    );
   }
 
   /**

@@ -37,9 +37,22 @@ function hostEnvironment(): Pick<NativeContext, "environment"> {
   return isMainThread ? {} : { environment: { ...process.env } as Record<string, string> };
 }
 
+/**
+ * What has to come before anything is begun; undefined: nothing. `hasWaited`: who asks has waited for what
+ * this gave before, and it may have come to something else meanwhile.
+ */
+export type Ready = (hasWaited?: boolean) => Promise<void> | undefined;
+
+const kNoPool: PoolState = { standing: 0, taken: 0, missed: 0, discarded: 0 };
+
 /** A native handle with the policy's hash, abort and streaming around it. */
 export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
-  readonly #state: { handle: Handle } | { failure: unknown };
+  readonly #make: (addon: NativeAddon) => Handle;
+  #state: { handle: Handle } | { failure: unknown };
+  /** What the pools of earlier handles have done. */
+  #earlier = kNoPool;
+  /** Asked before each call that begins something. */
+  ready: Ready = () => undefined;
   #policyHash: string | undefined;
   readonly #runs = new Map<number, Promise<unknown>>();
   #closed: Promise<void> | undefined;
@@ -52,6 +65,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
   /** @throws what the addon throws for a wrong option; a missing addon is kept for the first use. */
   constructor(make: (addon: NativeAddon) => Handle, meter?: RunMeter, name = "runner") {
+    this.#make = make;
     this.#name = name;
     this.meter = meter ?? new RunMeter();
     this.#isSession = meter !== undefined;
@@ -60,8 +74,12 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       this.#state = loaded;
       return;
     }
+    this.#state = this.#begin(loaded.addon);
+  }
+
+  #begin(addon: NativeAddon): { handle: Handle } {
     try {
-      this.#state = { handle: make(loaded.addon) };
+      return { handle: this.#make(addon) };
     } catch (error) {
       throw fromNative(error);
     }
@@ -71,6 +89,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     this.meter.called();
     try {
+      for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
       return await this.#run(input);
     } catch (error) {
       throw fromNative(error);
@@ -81,6 +100,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
     this.meter.called();
     try {
+      for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
       const handle = this.handle;
       const context = this.#context();
       if (typeof input !== "object" || input === null)
@@ -117,6 +137,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   /** What `exec` would do. */
   async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
     try {
+      for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
       const context = this.#context();
       const plan = this.handle.explain(input, context);
       const { outcome, audits } = await plan.done;
@@ -141,6 +162,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   /** Makes what is missing in the pool; how many sandboxes stand then. */
   async warm(): Promise<number> {
     try {
+      for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
       return await this.handle.warm();
     } catch (error) {
       throw fromNative(error);
@@ -151,14 +173,29 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
   /** What the pool has and has done. */
   pool(): PoolState {
-    return "failure" in this.#state
-      ? { standing: 0, taken: 0, missed: 0, discarded: 0 }
-      : this.#state.handle.pool();
+    if ("failure" in this.#state) return kNoPool;
+    const { standing, taken, missed, discarded } = this.#state.handle.pool();
+    const earlier = this.#earlier;
+    return {
+      standing,
+      taken: earlier.taken + taken,
+      missed: earlier.missed + missed,
+      discarded: earlier.discarded + discarded,
+    };
   }
 
   /** What the runs were, until now. */
   metrics(): RunnerMetrics {
     return this.meter.snapshot(this.pool());
+  }
+
+  /** As {@link close}, but calls begin anew once it has resolved; until then `ready` keeps them. */
+  async endRuns(): Promise<void> {
+    if (this.#closed) return this.#closed;
+    await this.#close();
+    if ("failure" in this.#state || this.#closed) return;
+    this.#earlier = { ...this.pool(), standing: 0 };
+    this.#state = this.#begin(loadAddon());
   }
 
   /** Aborts all runs, ends the pool, and resolves when nothing is left; no run starts any more. */

@@ -30,6 +30,7 @@ const kRunnerOptions: FieldsOf<RuntimeRunnerOptions> = {
   envPolicy: true,
   maxConcurrent: true,
   mounts: true,
+  transaction: true,
 };
 
 function timeoutMs(seconds: number | undefined): number | undefined {

@@ -4,6 +4,7 @@ import type { WorkspaceFiles } from "../../types/files.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
+  InTransaction,
   NativeExecInput,
   RunnerOptions,
   SandboxedExecResult,
@@ -38,10 +39,11 @@ export type ExecuteOptions = {
 };
 
 /** What a runtime makes a runner from. */
-export type RuntimeRunnerOptions = RunnerOptions & {
-  /** Default none. */
-  mounts?: readonly RuntimeMount[] | undefined;
-};
+export type RuntimeRunnerOptions = RunnerOptions &
+  InTransaction & {
+    /** Default none. */
+    mounts?: readonly RuntimeMount[] | undefined;
+  };
 
 /** A runner of this package. */
 export type RuntimeRunner = {

@@ -5,6 +5,7 @@
 #include "addon/files/files_object.h"
 #include "addon/runners/process_sandbox.h"
 #include "addon/runners/runner_object.h"
+#include "addon/transactions/transaction_list_value.h"
 #include "addon/transactions/transaction_object.h"
 #include "addon/values/value_builder.h"
 #include "policy/bubblewrap/bubblewrap_argv.h"
@@ -69,6 +70,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   DefineProcessSandbox(env, exports);
   DefineWorkspaceFiles(env, exports);
   DefineTransaction(env, exports, state);
+  DefineTransactionList(env, exports);
   DefineRunners(env, exports, state);
   return exports;
 }

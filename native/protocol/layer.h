@@ -44,6 +44,7 @@ enum class Layer : std::uint8_t {
   kTransactionOverlay,  // the workspace is an overlay: what is written reaches no file of the
                         // host's
   kRenameDirectories,   // in it, also directories of the project's can be renamed
+  kTransactionCopy,     // it is a copy
 };
 
 // By their values.
@@ -78,8 +79,9 @@ inline constexpr std::array kLayerNames = {
     "session",
     "transaction:overlay",
     "rename-directories",
+    "transaction:copy",
 };
-static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kRenameDirectories) + 1);
+static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kTransactionCopy) + 1);
 
 constexpr const char* LayerName(Layer layer) {
   return kLayerNames[static_cast<std::size_t>(layer)];

@@ -36,6 +36,10 @@ inline constexpr char kStepJoin = 'j';
 // NUMBER:PATH: refuses unless the path leads to what the descriptor is.
 inline constexpr char kStepShown = 's';
 
+// NUMBER: has the overlay whose root it is forget what nobody uses of what it knows of its layers,
+// so that it looks at them again; closes it.
+inline constexpr char kStepLookAgain = 'a';
+
 // NUMBER: executes it, with the order's argv and environment, and all that it was started with. The
 // last step. Who has none of this kind ends with kExited.
 inline constexpr char kStepExecute = 'x';

@@ -1,19 +1,21 @@
-// The built addon exports exactly what types/addon.d.ts declares, and its classes have exactly the
-// declared methods. Reads the declarations as text, in the form that Biome gives them.
+// The built addon exports exactly what types/addon.d.ts and its parts declare, and its classes have
+// exactly the declared methods. Reads the declarations as text, in the form that Biome gives them.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { buildDirectory, inRoot } from "../lib/project.mjs";
 import { fail } from "../lib/run.mjs";
 
-const declarations = readFileSync(inRoot("types", "addon.d.ts"), "utf8");
+const declarations = ["addon.d.ts", "addon-transaction.d.ts"]
+  .map((file) => readFileSync(inRoot("types", file), "utf8"))
+  .join("\n");
 
 /** The members of an exported interface and of those it extends. */
 function membersOf(name) {
   const match = declarations.match(
     new RegExp(`^export interface ${name}(?: extends (\\w+))? \\{\\n([\\s\\S]*?)^\\}`, "m"),
   );
-  if (match === null) fail(`types/addon.d.ts declares no interface ${name}`);
+  if (match === null) fail(`types/addon*.d.ts declares no interface ${name}`);
   const [, parent, body] = match;
   const own = [...body.matchAll(/^ {2}(\w+)[(:]/gm)].map(([, member]) => member);
   return [...(parent === undefined ? [] : membersOf(parent)), ...own];
@@ -44,4 +46,4 @@ for (const [, className, handle] of classes) {
     methods.filter((name) => name !== "constructor"),
   );
 }
-if (failures > 0) fail("the addon and types/addon.d.ts differ");
+if (failures > 0) fail("the addon and types/addon*.d.ts differ");

@@ -46,7 +46,11 @@ export const includes = {
   "effects/tree": "policy/ supervise/os",
   "effects/files": "policy/ supervise/os supervise/streams effects/tree",
   "effects/changes": "policy/ supervise/os effects/tree",
-  "effects/commit": "policy/ supervise/os effects/tree effects/files effects/changes",
+  "effects/checkpoint":
+    "policy/ supervise/os supervise/transaction effects/tree effects/files effects/changes effects/copy",
+  "effects/copy":
+    "policy/ supervise/os supervise/transaction effects/tree effects/files effects/changes",
+  "effects/commit": "policy/ supervise/os effects/tree effects/files effects/changes effects/copy",
   "effects/transaction": `${prepared} supervise/transaction effects/`,
 
   "addon/glibc_floor": "",

@@ -27,6 +27,7 @@ export async function checkDemo(application, { bubblewrapWorks }) {
       ...process.env,
       OPENAI_BASE_URL: model.url,
       OPENAI_API_KEY: "none",
+      XDG_STATE_HOME: path.join(application, "state"), // on the project's file system
       ...(bubblewrapWorks && {
         OPENAGENTIC_PROCESS_SANDBOX: "bwrap",
         OPENAGENTIC_PROCESS_SANDBOX_REQUIRED: "1",

@@ -1,33 +1,40 @@
-/** Commits from the shadow workspace into the project: what is carried over, and when nothing is. */
+/** Commits of the demo: what reaches the project, when nothing does, and how it is taken back. */
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, lstatSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { Change } from "../../../examples/demo-node/workspace/change.js";
-import { commitChanges } from "../../../examples/demo-node/workspace/commit.js";
-import { compareWithProject } from "../../../examples/demo-node/workspace/conflict.js";
-import { ShadowWorkspace } from "../../../examples/demo-node/workspace/shadow.js";
-import { plainEnvironment } from "../support/gate.js";
+import { selectSandbox } from "../../../examples/demo-node/sandbox.js";
+import { Project } from "../../../examples/demo-node/workspace/project.js";
+import { treeOf } from "../../support/tree-of.js";
+import { describeSandboxed, plainEnvironment } from "../support/gate.js";
 import { tempDirectory } from "../support/temp.js";
-import { makeProject, readTree, type Tree, writeTree } from "./support/tree.js";
+import { makeProject, readTree, type Tree } from "./support/tree.js";
 
-const opened: ShadowWorkspace[] = [];
+const opened: Project[] = [];
 
+beforeEach(() => void vi.stubEnv("XDG_STATE_HOME", tempDirectory("demo-state")));
 afterEach(async () => {
-  for (const shadow of opened.splice(0)) await shadow.remove();
+  for (const project of opened.splice(0)) await project.discard();
+  vi.unstubAllEnvs();
 });
 
-/** A shadow of a project in which a shell script has been at work. */
-async function worked(tree: Tree, script: string): Promise<ShadowWorkspace> {
-  const shadow = await ShadowWorkspace.of(makeProject(tree));
-  opened.push(shadow);
-  runIn(shadow.directory, script);
-  return shadow;
+async function runIn(project: Project, script: string): Promise<void> {
+  const { exitCode, stderrText } = await project.runner.exec({ argv: ["sh", "-c", script] });
+  expect({ exitCode, stderrText }).toEqual({ exitCode: 0, stderrText: "" });
 }
 
-function runIn(directory: string, script: string): void {
+/** A project in whose transaction a shell script has been at work. */
+async function worked(tree: Tree, script: string): Promise<Project> {
+  const project = await Project.open(makeProject(tree), await selectSandbox({}, () => {}));
+  opened.push(project);
+  await runIn(project, script);
+  return project;
+}
+
+/** On the host, behind the demo's back. */
+function onHost(directory: string, script: string): void {
   const done = spawnSync("sh", ["-c", script], {
     cwd: directory,
     encoding: "utf8",
@@ -47,7 +54,9 @@ const kTree = {
   run: "#!/bin/sh\n",
 };
 
-describe("a commit", () => {
+const places = (matters: readonly { place: string }[]) => matters.map(({ place }) => place);
+
+describeSandboxed("a commit", () => {
   test.each([
     ["a changed file", "echo new > a"],
     ["a new file, in new directories", "mkdir -p n/m; echo new > n/m/f"],
@@ -62,54 +71,46 @@ describe("a commit", () => {
     ["a link that became a file, and a file that became a link", "rm l b; echo new > l; ln -s a b"],
     ["names that shells stumble over", "echo new > ./-n; echo new > 'a b'; echo new > '$(x)'"],
   ])("carries %s over, and then there is nothing more to commit", async (_, script) => {
-    const shadow = await worked(kTree, script);
-    writeTree(shadow.project, { ignored: "kept" });
-    const { changes, conflicts } = await shadow.commit();
-    expect(conflicts).toEqual([]);
-    expect(changes.length).toBeGreaterThan(0);
-    expect(readTree(shadow.project)).toEqual({ ...readTree(shadow.directory), ignored: "kept" });
+    const project = await worked(kTree, script);
+    const expected = makeProject(kTree);
+    onHost(expected, script);
+    const { committed, conflicts, refused } = await project.commit();
+    expect({ conflicts, refused }).toEqual({ conflicts: [], refused: [] });
+    expect(committed.length).toBeGreaterThan(0);
+    expect(readTree(project.directory)).toEqual(readTree(expected));
     for (const name of ["a", "run"]) {
-      const [inside, outside] = [shadow.directory, shadow.project].map(
+      const [wanted, is] = [expected, project.directory].map(
         (at) => (lstatSync(join(at, name), { throwIfNoEntry: false })?.mode ?? 0) & 0o111,
       );
-      expect(outside).toBe(inside);
+      expect(is).toBe(wanted);
     }
-    expect((await shadow.changes()).changes).toEqual([]);
+    expect((await project.changes()).changes).toEqual([]);
   });
 
-  test("shares no file with the workspace afterwards", async () => {
-    const shadow = await worked(kTree, "echo new > n");
-    await shadow.commit();
-    expect(statSync(join(shadow.project, "n")).nlink).toBe(1);
-    runIn(shadow.directory, "echo later > n");
-    expect(readTree(shadow.project).n).toBe("new\n");
+  test("lets commands go on, and shares no file with what they write then", async () => {
+    const project = await worked(kTree, "echo new > n");
+    await project.commit();
+    expect(lstatSync(join(project.directory, "n")).nlink).toBe(1);
+    await runIn(project, "echo later > n");
+    expect(readTree(project.directory).n).toBe("new\n");
+    await project.commit();
+    expect(readTree(project.directory).n).toBe("later\n");
   });
 
-  test("keeps who may read a file, and takes no mode of a command's", async () => {
-    const project = makeProject({ private: "1" });
-    chmodSync(join(project, "private"), 0o600);
-    const shadow = await ShadowWorkspace.of(project);
-    opened.push(shadow);
-    runIn(shadow.directory, "chmod 777 private; echo 2 > new; chmod 6777 new");
-    expect((await shadow.commit()).conflicts).toEqual([]);
-    expect(statSync(join(project, "private")).mode & 0o7777).toBe(0o700);
-    expect(statSync(join(project, "new")).mode & 0o7777).toBe(0o777 & ~process.umask());
+  test("of some paths leaves the others waiting", async () => {
+    const project = await worked(kTree, "echo new > a; echo new > b; echo new > d/x");
+    const { committed } = await project.commit(["a", "d"]);
+    expect(committed.map(({ path }) => path)).toEqual(["a", "d/x"]);
+    expect(readTree(project.directory)).toEqual({ ...kTree, a: "new\n", "d/x": "new\n" });
+    expect((await project.changes()).changes.map(({ path }) => path)).toEqual(["b"]);
   });
 
-  test("is no conflict where the project already is as it is to become", async () => {
-    const shadow = await worked(kTree, "echo new > a; rm b; mkdir n; echo more > n/f");
-    runIn(shadow.project, "echo new > a; rm b; mkdir n");
-    expect((await shadow.commit()).conflicts).toEqual([]);
-    expect(readTree(shadow.project)).toEqual(readTree(shadow.directory));
-  });
-
-  test("leaves files alone that it does not know of", async () => {
-    const shadow = await worked(kTree, "rm -r d; echo new > a");
-    writeTree(shadow.project, { "d/ignored": "kept", other: "kept", b: "2, edited\n" });
-    expect((await shadow.commit()).conflicts).toEqual([]);
-    expect(readTree(shadow.project)).toMatchObject({
-      "d/ignored": "kept",
-      other: "kept",
+  test("leaves files alone that the transaction has not changed", async () => {
+    const project = await worked(kTree, "rm d/x; echo new > a");
+    onHost(project.directory, "echo kept > d/other; echo '2, edited' > b");
+    expect((await project.commit()).conflicts).toEqual([]);
+    expect(readTree(project.directory)).toMatchObject({
+      "d/other": "kept\n",
       b: "2, edited\n",
       a: "new\n",
     });
@@ -117,143 +118,103 @@ describe("a commit", () => {
 
   test("never carries a link that leaves the project, nor what lies behind one", async () => {
     const outside = tempDirectory("outside");
-    const shadow = await worked(
+    const project = await worked(
       kTree,
-      `ln -s ${outside} evil; rm b; ln -s /etc/passwd b; echo n > n`,
+      `ln -s ${outside} evil; rm b; ln -s /etc/passwd b; mkdir m; ln -s ../.. m/up; echo n > m/n`,
     );
-    const { conflicts, leftOut } = await shadow.commit();
+    const { conflicts, leftOut } = await project.commit();
     expect(conflicts).toEqual([]);
-    expect(leftOut.map(({ place }) => place).sort()).toEqual(["b", "evil"]);
-    expect(readTree(shadow.project)).toEqual({ ...kTree, n: "n\n" });
+    expect(places(leftOut)).toEqual(["b", "evil", "m/up"]);
+    expect(readTree(project.directory)).toEqual({ ...kTree, "m/n": "n\n" });
     // With the link there, in the project's own right, what is below it is a conflict.
-    runIn(shadow.directory, "rm evil; mkdir evil; echo x > evil/file");
-    runIn(shadow.project, `ln -s ${outside} evil`);
-    expect((await shadow.commit()).conflicts).toEqual([
-      { place: "evil", reason: "exists in the project, but not in the copy that was made" },
-    ]);
+    await runIn(project, "rm evil; mkdir evil; echo x > evil/file");
+    onHost(project.directory, `ln -s ${outside} evil`);
+    expect(places((await project.commit()).conflicts)).toContain("evil");
     expect(readTree(outside)).toEqual({});
+  });
+
+  test("carries a file that was renamed, also where a link stays behind", async () => {
+    const project = await worked(kTree, "mkdir n; mv a n/a; ln -s /etc evil; ln -s /etc n/evil");
+    const { changes } = await project.changes();
+    expect(changes.filter(({ kind }) => kind === ("renamed" as string))).toHaveLength(1);
+    await project.commit();
+    const { a, ...others } = kTree;
+    expect(readTree(project.directory)).toEqual({ ...others, "n/a": a });
+    expect((await project.changes()).changes).toEqual([]);
+  });
+
+  test("refuses what the host runs by itself, unless it is allowed by name", async () => {
+    const project = await worked(
+      { ...kTree, ".git/HEAD": "ref: refs/heads/main\n" },
+      "mkdir -p .git/hooks; echo 'exit 1' > .git/hooks/pre-commit; echo x > .envrc; echo new > a",
+    );
+    const before = treeOf(project.directory);
+    const { refused, committed } = await project.commit();
+    expect(committed).toEqual([]);
+    expect(places(refused)).toEqual([".envrc", ".git/hooks", ".git/hooks/pre-commit"]);
+    expect(treeOf(project.directory)).toEqual(before);
+    expect((await project.commit(["a", ".envrc"], [".envrc"])).refused).toEqual([]);
+    expect(readTree(project.directory)).toMatchObject({ a: "new\n", ".envrc": "x\n" });
+    expect(readTree(project.directory)).not.toHaveProperty(".git/hooks/pre-commit");
+  });
+
+  test("is taken back by an undo, and may be done again", async () => {
+    const project = await worked(kTree, "echo new > a; rm b; mkdir n; echo new > n/f");
+    const before = treeOf(project.directory);
+    await project.commit();
+    expect(readTree(project.directory).a).toBe("new\n");
+    expect(await project.undo()).toEqual([]);
+    expect(treeOf(project.directory)).toMatchObject(before);
+    await project.commit();
+    onHost(project.directory, "echo edited > a");
+    expect(await project.undo()).toEqual([
+      { place: "a", reason: "was changed in the project since" },
+    ]);
+    expect(readTree(project.directory).a).toBe("edited\n");
   });
 });
 
-describe("a conflict", () => {
-  const exists = "exists in the project, but not in the copy that was made";
-  const changed = "was changed in the project meanwhile";
-
+describeSandboxed("a conflict", () => {
   test.each([
-    ["changed on both sides", "echo new > a", "echo other > a", [["a", changed]]],
-    ["deleted there", "echo new > a", "rm a", [["a", "was deleted in the project meanwhile"]]],
-    ["deleted here, changed there", "rm a", "echo other > a", [["a", changed]]],
-    ["new on both sides", "echo new > n", "echo other > n", [["n", exists]]],
-    ["another mode there", "echo new > a", "chmod +x a", [["a", changed]]],
-    ["another link there", "ln -sf b l", "ln -sf d l", [["l", changed]]],
-    [
-      "a link there",
-      "echo new > a",
-      "ln -sf b a",
-      [["a", "became a link in the project meanwhile"]],
-    ],
-    [
-      "a FIFO there",
-      "echo new > a",
-      "rm a; mkfifo a",
-      [["a", "not a file, directory or link in the project"]],
-    ],
-    [
-      "an ignored file in the way",
-      "rm .gitignore; mkdir n; echo > n/f",
-      "echo other > n",
-      [["n", exists]],
-    ],
+    ["changed on both sides", "echo new > a", "echo other > a", ["a"]],
+    ["changed back to what it was", "echo new > a", "echo x > a; echo 1 > a", ["a"]],
+    ["deleted there", "echo new > a", "rm a", ["a"]],
+    ["deleted here, changed there", "rm a", "echo other > a", ["a"]],
+    ["new on both sides", "echo new > n", "echo other > n", ["n"]],
+    ["another mode there", "echo new > a", "chmod +x a", ["a"]],
+    ["another link there", "ln -sf b l", "ln -sf d l", ["l"]],
+    ["a link there", "echo new > a", "ln -sf b a", ["a"]],
+    ["a FIFO there", "echo new > a", "rm a; mkfifo a", ["a"]],
+    ["another file in the way", "mkdir n; echo > n/f", "echo other > n", ["n", "n/f"]],
     [
       "a directory there that is a link now",
       "echo new > d/x; echo new > d/n",
       "mv d elsewhere; ln -s elsewhere d",
-      [
-        ["d/n", "d is no directory in the project"],
-        ["d/x", "d is no directory in the project"],
-      ],
+      ["d/n", "d/x"],
     ],
     [
-      "what stays in a directory that is to become a file",
+      "what is new in a directory that is to become a file",
       "rm -r d; echo new > d",
       "echo other > d/ignored",
-      [["d", "holds files that are not in the copy"]],
+      ["d"],
     ],
   ])("is %s, and nothing is written", async (_, here, there, expected) => {
-    const shadow = await worked(kTree, `${here}; echo new > z; echo new > run`);
-    runIn(shadow.project, there);
-    const before = readTree(shadow.project);
-    const { conflicts } = await shadow.commit();
-    expect(conflicts).toEqual(expected.map(([place, reason]) => ({ place, reason })));
-    expect(readTree(shadow.project)).toEqual(before);
-    expect((await shadow.changes()).changes.map(({ place }) => place)).toContain("z");
+    const project = await worked(kTree, `${here}; echo new > z; echo new > run`);
+    onHost(project.directory, there);
+    const before = readTree(project.directory);
+    const { conflicts } = await project.commit();
+    expect(places(conflicts)).toEqual(expect.arrayContaining(expected));
+    expect(places(conflicts)).not.toContain("run");
+    expect(readTree(project.directory)).toEqual(before);
+    const { changes } = await project.changes();
+    expect(changes.map(({ path }) => path)).toContain("z");
   });
 
-  test("can be resolved in the project, and then committed", async () => {
-    const shadow = await worked(kTree, "echo new > a; echo new > z");
-    runIn(shadow.project, "echo other > a");
-    expect((await shadow.commit()).conflicts).toHaveLength(1);
-    runIn(shadow.project, "echo 1 > a");
-    expect((await shadow.commit()).conflicts).toEqual([]);
-    expect(readTree(shadow.project)).toEqual(readTree(shadow.directory));
+  test("keeps nothing else from being committed by name", async () => {
+    const project = await worked(kTree, "echo new > a; echo new > z");
+    onHost(project.directory, "echo other > a");
+    expect(places((await project.commit()).conflicts)).toEqual(["a"]);
+    expect((await project.commit(["z"])).conflicts).toEqual([]);
+    expect(readTree(project.directory)).toMatchObject({ a: "other\n", z: "new\n" });
   });
-});
-
-test("a commit that fails half-way puts everything back", async () => {
-  const script = "echo new > a; rm b; mkdir n; echo new > n/f; rm -r d; echo new > d";
-  const shadow = await worked(kTree, script);
-  const before = readTree(shadow.project);
-  const { changes } = await shadow.changes();
-  const places = { project: shadow.project, shadow: shadow.directory };
-  const impossible = {
-    place: "z/nowhere",
-    before: undefined,
-    after: { kind: "link", target: "a" },
-  };
-  await expect(commitChanges([...changes, impossible as Change], places)).rejects.toThrow(/ENOENT/);
-  expect(readTree(shadow.project)).toEqual(before);
-  expect(await commitChanges(changes, places)).toEqual([]);
-  expect(readTree(shadow.project)).toEqual(readTree(shadow.directory));
-});
-
-test("a commit that is rolled back leaves what was saved in the project meanwhile", async () => {
-  const shadow = await worked(kTree, "echo new > a; echo new > b; rm l");
-  const { changes } = await shadow.changes();
-  const places = { project: shadow.project, shadow: shadow.directory };
-  // An editor that saves each file again as soon as the commit has taken it away, or replaced it.
-  const saved = new Set<string>();
-  const save = () => {
-    for (const name of ["a", "b", "l"]) {
-      const file = join(shadow.project, name);
-      const now = lstatSync(file, { throwIfNoEntry: false });
-      if (now !== undefined && readTree(shadow.project)[name] === kTree[name as "a"]) continue;
-      rmSync(file, { force: true });
-      writeFileSync(file, "saved\n");
-      saved.add(name);
-    }
-  };
-  const impossible = {
-    place: "z/nowhere",
-    before: undefined,
-    get after() {
-      save(); // asked for before each step, and last when everything else is done
-      return { kind: "link", target: "a" };
-    },
-  };
-  await expect(
-    commitChanges([...changes, impossible as unknown as Change], places),
-  ).rejects.toThrow();
-  expect(saved).toEqual(new Set(["a", "b", "l"]));
-  expect(readTree(shadow.project)).toEqual({ ...kTree, a: "saved\n", b: "saved\n", l: "saved\n" });
-});
-
-test("what is compared with the project is what would be written", async () => {
-  const shadow = await worked(kTree, "echo new > a; rm b");
-  rmSync(join(shadow.project, "b"));
-  mkdirSync(join(shadow.project, "unrelated"));
-  writeFileSync(join(shadow.project, "unrelated/file"), "");
-  const { changes } = await shadow.changes();
-  const { conflicts, pending } = await compareWithProject(shadow.project, changes);
-  expect(conflicts).toEqual([]);
-  expect(pending.map(({ place }) => place)).toEqual(["a"]);
 });

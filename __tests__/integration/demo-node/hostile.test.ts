@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { describeSandboxed } from "../support/gate.js";
 import { eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
-import { kBwrap, runDemo, runOnce } from "./support/demo.js";
+import { kBwrap, runOnce } from "./support/demo.js";
 import { makeProject, readTree } from "./support/tree.js";
 
 const kSecret = "PLANTED-PRIVATE-KEY";
@@ -116,12 +116,6 @@ const kProbes: Probe[] = [
     succeeded: () => existsSync(join(outside, "file")),
     refusal: /No such file or directory\n\[exit code 1\]$/,
   },
-  {
-    title: "write in the project itself",
-    script: () => `echo evil > ${project}/file`,
-    succeeded: () => readFileSync(join(project, "file"), "utf8") === "evil\n",
-    refusal: /No such file or directory\n\[exit code 1\]$/,
-  },
 ];
 
 describe("without the sandbox", () => {
@@ -130,18 +124,29 @@ describe("without the sandbox", () => {
   });
 });
 
-test("a workspace that a command has replaced is not used again", async () => {
-  const script = `cd .. && mv workspace other && ln -s ${project} workspace`;
-  const turns = [
-    { calls: [{ script }, { script: "echo evil > file" }, { script: "echo evil > file" }] },
-    { text: "never said" },
-  ];
-  const args = ["--once", "x", "--commit"];
-  const run = await runDemo({ project, turns, args });
-  expect(run).toMatchObject({ code: 1, left: [] });
-  expect(run.err).toMatch(/workspace is not the workspace any more; a command has replaced it\n$/);
-  expect(run.requests).toHaveLength(1);
-  expect(readTree(project)).toEqual(kTree);
+describe("the project's own path", () => {
+  const script = () =>
+    `echo evil > ${project}/file; echo evil > ${project}/new; cat ${project}/file`;
+
+  test("leads to the transaction where commands are not confined", async () => {
+    expect(await hostileRun(script(), {})).toBe("evil\n[exit code 0]");
+    expect(readTree(project)).toEqual(kTree);
+  });
+
+  test("can't be replaced by a command: later ones work where it did", async () => {
+    const replace = `mv ${project} ${outside}/moved; rmdir ${project}; ln -sfn ${outside} ${project}`;
+    const turns = [
+      { calls: [{ script: replace }, { script: "echo mine > file; ls" }] },
+      { text: "done" },
+    ];
+    const args = ["--commit"];
+    const { answers, out } = await runOnce({ project, turns, args });
+    expect(answers[0]).toMatch(/mv: .*busy[\s\S]*rmdir: /i);
+    expect(answers[1]).toContain("file\n");
+    expect(out).toMatch(/committed:\n/);
+    expect(readTree(project)).toMatchObject({ file: "mine\n" });
+    expect(readTree(outside)).toEqual({});
+  });
 });
 
 describeSandboxed("with the sandbox", () => {
@@ -150,6 +155,12 @@ describeSandboxed("with the sandbox", () => {
     expect(await succeeded(answer)).toBe(false);
     expect(answer).toMatch(refusal);
     expect(isAlive(victimPid())).toBe(true);
+    expect(readTree(project)).toEqual(kTree);
+  });
+
+  test("write at the project's path: is refused, in words", async () => {
+    const answer = await hostileRun(`echo evil > ${project}/file`, kBwrap);
+    expect(answer).toMatch(/No such file or directory\n\[exit code 1\]$/);
     expect(readTree(project)).toEqual(kTree);
   });
 

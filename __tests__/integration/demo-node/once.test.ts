@@ -1,11 +1,20 @@
 /** demo-node --once: a request, the model's tool calls, what is shown, and what reaches the project. */
 
-import { rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BubblewrapNativeRunner } from "@openagentic/native-runner";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { eventually, kMarker, marked, newMark } from "../support/processes.js";
-import { type Call, runDemo, runOnce, startDemo, type Turn } from "./support/demo.js";
+import { tempDirectory } from "../support/temp.js";
+import {
+  type Call,
+  runDemo,
+  runOnce,
+  startDemo,
+  type Turn,
+  transactionsBelow,
+} from "./support/demo.js";
 import { makeProject, readTree } from "./support/tree.js";
 
 const kTree = { "src/sum.js": "export const sum = (a, b) => a - b;\n", README: "sum\n" };
@@ -51,7 +60,7 @@ describe("a request", () => {
 
   test("streams: a command's output is shown before it ends", async () => {
     const project = makeProject(kTree);
-    const go = join(project, "go");
+    const go = join(tempDirectory(), "go");
     const script = `echo waiting; until test -e ${go}; do sleep 0.05; done`;
     const turns = [{ calls: [{ script }] }, { text: "done" }];
     const demo = await startDemo({ project, turns, args: ["--once", "x"] });
@@ -84,9 +93,13 @@ describe("a request", () => {
         "  src/sum.js: was changed in the project meanwhile\n",
     );
     expect(readTree(project)).toEqual({ ...kTree, "src/sum.js": "edited meanwhile\n" });
-    const kept = run.out.match(/^the changed copy is kept: (.*)$/m)?.[1] ?? "";
-    expect(readTree(kept).NEW).toBe("ok\n");
-    rmSync(dirname(kept), { recursive: true });
+    const id = run.out.match(/^the changes wait in transaction (\w+): /m)?.[1] ?? "";
+    expect(run.left).toEqual([id]);
+    const directory = transactionsBelow(run.state);
+    const opener = new BubblewrapNativeRunner({ shadowDir: project });
+    const kept = await opener.resumeTransaction(id, { directory });
+    expect(await kept.files.readText("NEW")).toBe("ok\n");
+    await kept.discard();
   });
 });
 

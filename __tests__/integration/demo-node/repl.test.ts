@@ -29,8 +29,11 @@ test("several requests are one talk; /diff and /status show, /commit writes", as
     input,
   });
   expect({ code, left }).toEqual({ code: 0, left: [] });
-  expect(err).toContain(
-    `working on a copy of ${project} (2 files, without 1 that can't be copied)`,
+  expect(err).toMatch(
+    new RegExp(
+      `^demo-node: working on ${project} in transaction [0-9a-f]{12}: it stays as it is$`,
+      "m",
+    ),
   );
   expect(requests[2]?.messages.map(({ role }) => role)).toEqual(
     "system user assistant tool assistant user".split(" "),
@@ -41,24 +44,35 @@ test("several requests are one talk; /diff and /status show, /commit writes", as
   const first = "  M a  +1 -1\n  D b  +0 -1\n  A binary  nothing -> 2 bytes\n";
   const all = `${first}  A new  +1 -0\n`;
   const pending = "changes, not in the project yet (/commit writes them):\n";
-  const diff = `--- a/a
+  const diff = `diff --git a/a b/a
+--- a/a
 +++ b/a
 @@ -1,2 +1,2 @@
  one
 -two
 +2
+diff --git a/b b/b
+deleted file mode 100644
 --- a/b
 +++ /dev/null
 @@ -1,1 +0,0 @@
 -1
-A binary: nothing -> 2 bytes
+diff --git a/binary b/binary
+new file mode 100644
+index 0000000000000000000000000000000000000000..7a002a81f265a581625acf3db7b14ceb6c40b808
+GIT binary patch
+literal 2
+McmV+d0R8\`X008m;c>n+a
+
+literal 0
+KcmV+b0RR6000031
+
 `;
-  const [head = "", tail = ""] = out.split("project:   ");
+  const [head = "", tail = ""] = out.split("project:     ");
   expect(head).toBe(
     `First.\n${pending}${first}${evil}${diff}${evil}Second.\n${pending}${all}${evil}committed:\n${all}${evil}`,
   );
-  expect(tail).toMatch(/^.*\nworkspace: .*\/workspace \(\d+ files\)\nsandbox: {3}none\n/);
-  expect(tail).toContain("not copied:\n  leak: a link that leaves the project (/etc/passwd)\n");
+  expect(tail).toMatch(/^.*\ntransaction: [0-9a-f]{12} \(\w+\)\nsandbox: {5}none\n/);
   expect(tail.endsWith(`no changes\n${evil}nothing to commit\n${evil}`)).toBe(true);
   expect(readTree(project)).toEqual({
     a: "one\n2\n",
@@ -68,22 +82,45 @@ A binary: nothing -> 2 bytes
   });
 });
 
-test("a conflict is told, and can be committed once it is resolved", async () => {
+test("a conflict is told, and keeps nothing else from being committed by name", async () => {
   const project = makeProject(kTree);
-  const edit = (text: string) => () => writeFileSync(join(project, "a"), text);
+  const edit = () => writeFileSync(join(project, "a"), "edited\n");
   const turns: Turn[] = [
-    { calls: [{ script: "echo new > a" }] },
-    { text: "1", meanwhile: edit("edited\n") },
-    { text: "2", meanwhile: edit(kTree.a) },
+    { calls: [{ script: "echo new > a; echo new > c" }] },
+    { text: "1", meanwhile: edit },
   ];
-  const input = lines("x", "/commit", "y", "/commit");
+  const input = lines("x", "/commit", "/commit c", "/exit", "/exit");
   const { code, out } = await runDemo({ project, turns, input });
   expect(code).toBe(0);
   const conflict =
     "conflict: nothing was written to the project\n  a: was changed in the project meanwhile\n";
   expect(out).toContain(conflict);
-  expect(out.slice(out.indexOf(conflict))).toMatch(/committed:\n {2}M a {2}\+1 -2\n/);
-  expect(readTree(project)).toEqual({ ...kTree, a: "new\n" });
+  expect(out.slice(out.indexOf(conflict))).toMatch(
+    /committed:\n {2}A c {2}\+1 -0\nnot committed: 1 change;/,
+  );
+  expect(readTree(project)).toEqual({ ...kTree, a: "edited\n", c: "new\n" });
+});
+
+test("what the host runs by itself is committed only by name, and /undo takes it back", async () => {
+  const project = makeProject(kTree);
+  const turns: Turn[] = [{ calls: [{ script: "echo 'exit 0' > .envrc" }] }, { text: "1" }];
+  const input = lines(
+    "x",
+    "/commit",
+    "/commit --allow-protected .envrc",
+    "/undo",
+    "/undo",
+    "/exit",
+  );
+  const { code, out, err } = await runDemo({ project, turns, input: `${input}/exit\n` });
+  expect(code).toBe(0);
+  expect(out).toContain(
+    "protected: nothing was written to the project\n  .envrc: is run by itself",
+  );
+  expect(out).toMatch(/committed:\n {2}A \.envrc {2}\+1 -0\nundone: /);
+  expect(err).toContain("there is no commit to be taken back");
+  expect(out).toMatch(/thrown away: 1 change\n$/);
+  expect(readTree(project)).toEqual(kTree);
 });
 
 test("/exit asks when something would be lost; the end of the input does not", async () => {
@@ -107,13 +144,13 @@ test("a request that fails is told, and the next one goes well", async () => {
   expect(code).toBe(0);
   expect(err).toMatch(/demo-node: the model's endpoint: 400 too busy\n$/);
   expect(out).toMatch(
-    /\/commit {2}write the changes into the project\n.*Here I am\.\nno changes\n/s,
+    /\/commit {2}write the changes into the project; .*Here I am\.\nno changes\n/s,
   );
 });
 
 test("a signal ends it at the prompt, too, and leaves nothing behind", async () => {
   const demo = await startDemo({ project: makeProject(kTree), turns: [], input: null });
-  await eventually("it has begun", () => demo.said().includes("working on a copy"));
+  await eventually("it has begun", () => demo.said().includes("in transaction"));
   demo.child.kill("SIGTERM");
   expect(await demo.ended).toMatchObject({ code: 130, out: "", left: [] });
 });
@@ -123,6 +160,6 @@ describeSandboxed("with the sandbox", () => {
     const turns: Turn[] = [{ calls: [{ script: "true" }] }, { text: "done" }];
     const input = lines("x", "/status");
     const { out } = await runDemo({ project: makeProject(kTree), turns, input, env: kBwrap });
-    expect(out).toMatch(/^sandbox: {3}bubblewrap\nlayers of the last command: .*seccomp.*$/m);
+    expect(out).toMatch(/^sandbox: {5}bubblewrap\nlayers of the last command: .*seccomp.*$/m);
   });
 });

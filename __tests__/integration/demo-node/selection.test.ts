@@ -12,12 +12,12 @@ import { makeProject } from "./support/tree.js";
 const kRequired = { OPENAGENTIC_PROCESS_SANDBOX_REQUIRED: "1" };
 const kMissing = { ...kBwrap, OPENAGENTIC_BWRAP_PATH: "no-such-bwrap" };
 
-/** Where the command ran shows in the workspace's path. */
+/** Where the command ran shows in the path: in Bubblewrap it is another than the project's. */
 const kTurns: Turn[] = [{ calls: [{ script: "pwd" }] }, { text: "done" }];
 const project = makeProject({ file: "" });
 
 /** What the demo said before its first command, without where it works. */
-const saidFirst = (err: string) => err.replace(/^demo-node: working on a copy of .*\n[\s\S]*/m, "");
+const saidFirst = (err: string) => err.replace(/^demo-node: working on .*\n[\s\S]*/m, "");
 
 describe("unset", () => {
   test("is said in one line, and commands run on the host", async () => {
@@ -25,7 +25,7 @@ describe("unset", () => {
     expect(saidFirst(err)).toBe(
       "demo-node: commands run without a sandbox; OPENAGENTIC_PROCESS_SANDBOX=bwrap turns it on\n",
     );
-    expect(answers[0]).toMatch(/\/demo-node-\w+\/workspace\n\[exit code 0\]$/);
+    expect(answers[0]).toBe(`${project}\n[exit code 0]`);
   });
 });
 
@@ -55,7 +55,7 @@ describe("what can't be had", () => {
   ])("%j is a warning, and the demo goes on", async (env, warning) => {
     const { err, answers } = await runOnce({ project, turns: kTurns, env });
     expect(saidFirst(err)).toBe(`${warning}\n`);
-    expect(answers[0]).toMatch(/\/workspace\n\[exit code 0\]$/);
+    expect(answers[0]).toBe(`${project}\n[exit code 0]`);
   });
 
   const broken = join(tempDirectory("broken"), "bwrap");
@@ -74,11 +74,14 @@ describe("what can't be had", () => {
       /^demo-node: .*OPENAGENTIC_BWRAP_NETWORK.*maybe/m,
     ],
     [{}, /^demo-node: a sandbox is required, but none is chosen/m],
-  ])("%j is an error when required: no request, no copy, no command", async (env, expected) => {
-    const args = ["--once", "x"];
-    const run = await runDemo({ project, turns: kTurns, args, env: { ...env, ...kRequired } });
-    expect(run).toMatchObject({ code: 1, out: "", left: [], requests: [] });
-    expect(run.err).toMatch(expected);
-    expect(run.err).not.toMatch(/^ {4}at /m);
-  });
+  ])(
+    "%j is an error when required: no request, no transaction, no command",
+    async (env, expected) => {
+      const args = ["--once", "x"];
+      const run = await runDemo({ project, turns: kTurns, args, env: { ...env, ...kRequired } });
+      expect(run).toMatchObject({ code: 1, out: "", left: [], requests: [] });
+      expect(run.err).toMatch(expected);
+      expect(run.err).not.toMatch(/^ {4}at /m);
+    },
+  );
 });

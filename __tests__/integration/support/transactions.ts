@@ -11,13 +11,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
+import { describeSandboxed } from "./gate.js";
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
   type Change,
   type Transaction,
+  type TransactionBackend,
 } from "./package.js";
 import { tempDirectory } from "./temp.js";
+
+export { treeOf } from "../../support/tree-of.js";
 
 export type Opened = {
   workspace: string;
@@ -27,41 +31,39 @@ export type Opened = {
   transaction: Transaction;
 };
 
-/** A transaction on a workspace, a new one unless it is given. */
+/** A transaction on a workspace, a new one unless it is given, with what is to be had here. */
 export async function openTransaction(
   workspace = tempDirectory(),
   options: Partial<BubblewrapNativeRunnerOptions> = {},
+  backend: TransactionBackend = "auto",
+  state = stateDirectory(),
 ): Promise<Opened> {
-  const state = stateDirectory();
   const runner = new BubblewrapNativeRunner({ shadowDir: workspace, prewarm: 0, ...options });
   return {
     workspace,
     state,
     runner,
-    transaction: await runner.openTransaction({ directory: state }),
+    transaction: await runner.openTransaction({ directory: state, backend }),
   };
+}
+
+export const kBackends = ["overlay", "copy"] as const;
+
+/** The same tests for transactions of each kind; `open` is `openTransaction` for one of that kind. */
+export function describeBackends(
+  name: string,
+  body: (open: typeof openTransaction, backend: (typeof kBackends)[number]) => void,
+): void {
+  for (const backend of kBackends) {
+    describeSandboxed(`${name} (${backend})`, () =>
+      body((workspace, options) => openTransaction(workspace, options, backend), backend),
+    );
+  }
 }
 
 /** One that exists and is its user's alone, as it has to be. */
 export function stateDirectory(): string {
   return tempDirectory("state");
-}
-
-function describe(path: string, status: Stats): string {
-  const { mode, uid, gid, size, mtimeMs } = status;
-  const kept = `${mode.toString(8)} ${uid}:${gid}`;
-  if (status.isSymbolicLink()) return `${kept} -> ${readlinkSync(path)}`;
-  if (!status.isFile()) return kept;
-  return `${kept} ${size} ${mtimeMs} ${readFileSync(path).toString("hex")}`;
-}
-
-/** All that a directory holds, path by path, with modes, owners, times and contents. */
-export function treeOf(directory: string): Record<string, string> {
-  const tree: Record<string, string> = {};
-  for (const path of readdirSync(directory, { recursive: true, encoding: "utf8" }).sort()) {
-    tree[path] = describe(join(directory, path), lstatSync(join(directory, path)));
-  }
-  return tree;
 }
 
 /** A workspace with a bit of everything in it. */

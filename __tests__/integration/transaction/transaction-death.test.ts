@@ -13,7 +13,7 @@ import { BubblewrapNativeRunner } from "../support/package.js";
 import { eventually, kMarker, marked, newMark } from "../support/processes.js";
 import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
-import { project, stateDirectory, treeOf } from "../support/transactions.js";
+import { kBackends, project, stateDirectory, treeOf } from "../support/transactions.js";
 
 const kDist = new URL("../../../dist/index.js", import.meta.url).href;
 
@@ -46,46 +46,51 @@ describeSandboxed("a host that is killed in a transaction", () => {
     expect(treeOf(workspace)).toEqual(before);
   });
 
-  test("while it commits leaves the workspace as it was, or as it is to be", async () => {
-    const seen = { before: 0, after: 0, recovered: 0 };
-    for (let round = 0; round < 12; round += 1) {
-      const workspace = tempDirectory();
-      for (let i = 0; i < 400; i += 1) writeFileSync(join(workspace, `file${i}`), "host");
-      const state = stateDirectory();
-      const runner = new BubblewrapNativeRunner({ shadowDir: workspace, prewarm: 0 });
-      const transaction = await runner.openTransaction({ directory: state });
-      await run(transaction, "for i in file*; do echo mine > $i; done; touch made; rm file7");
-      await transaction.close();
-      const before = treeOf(workspace);
-      const script = `
+  const kCommits = "while it commits leaves the workspace as it was, or as it is to be (%s)";
+  test.each(kBackends)(
+    kCommits,
+    async (backend) => {
+      const seen = { before: 0, after: 0, recovered: 0 };
+      for (let round = 0; round < 12; round += 1) {
+        const workspace = tempDirectory();
+        for (let i = 0; i < 400; i += 1) writeFileSync(join(workspace, `file${i}`), "host");
+        const state = stateDirectory();
+        const runner = new BubblewrapNativeRunner({ shadowDir: workspace, prewarm: 0 });
+        const transaction = await runner.openTransaction({ directory: state, backend });
+        await run(transaction, "for i in file*; do echo mine > $i; done; touch made; rm file7");
+        await transaction.close();
+        const before = treeOf(workspace);
+        const script = `
         const { BubblewrapNativeRunner } = await import(${JSON.stringify(kDist)});
         const runner = new BubblewrapNativeRunner({ shadowDir: ${JSON.stringify(workspace)} });
         const options = { directory: ${JSON.stringify(state)} };
         const transaction = await runner.resumeTransaction(${JSON.stringify(transaction.id)}, options);
         process.stdout.write("now");
         await transaction.commit();`;
-      const [program = "", ...args] = [...kNodeInside, "--input-type=module", "-e", script];
-      const stdio = ["ignore", "pipe", "inherit"] as const;
-      const host = spawn(program, args, { env: plainEnvironment(), stdio: [...stdio] });
-      const ended = once(host, "exit");
-      await once(host.stdout as NodeJS.ReadableStream, "data");
-      await setTimeout(round * 8);
-      host.kill("SIGKILL");
-      await ended;
+        const [program = "", ...args] = [...kNodeInside, "--input-type=module", "-e", script];
+        const stdio = ["ignore", "pipe", "inherit"] as const;
+        const host = spawn(program, args, { env: plainEnvironment(), stdio: [...stdio] });
+        const ended = once(host, "exit");
+        await once(host.stdout as NodeJS.ReadableStream, "data");
+        await setTimeout(round * 8);
+        host.kill("SIGKILL");
+        await ended;
 
-      const resumed = await runner.resumeTransaction(transaction.id, { directory: state });
-      const left = (await resumed.changes()).length;
-      expect([0, 401]).toContain(left);
-      if (left > 0) expect(treeOf(workspace), resumed.recovered).toMatchObject(before);
-      else expect(readFileSync(join(workspace, "file399"), "utf8")).toBe("mine\n");
-      expect((await resumed.changes()).filter(({ conflict }) => conflict)).toEqual([]);
-      seen[left > 0 ? "before" : "after"] += 1;
-      if (resumed.recovered) seen.recovered += 1;
-      if (left > 0) await resumed.commit();
-      expect(existsSync(join(workspace, "file7"))).toBe(false);
-      expect(existsSync(join(workspace, "made"))).toBe(true);
-      await resumed.discard();
-    }
-    expect(seen.before + seen.after).toBe(12);
-  }, 120_000);
+        const resumed = await runner.resumeTransaction(transaction.id, { directory: state });
+        const left = (await resumed.changes()).length;
+        expect([0, 401]).toContain(left);
+        if (left > 0) expect(treeOf(workspace), resumed.recovered).toMatchObject(before);
+        else expect(readFileSync(join(workspace, "file399"), "utf8")).toBe("mine\n");
+        expect((await resumed.changes()).filter(({ conflict }) => conflict)).toEqual([]);
+        seen[left > 0 ? "before" : "after"] += 1;
+        if (resumed.recovered) seen.recovered += 1;
+        if (left > 0) await resumed.commit();
+        expect(existsSync(join(workspace, "file7"))).toBe(false);
+        expect(existsSync(join(workspace, "made"))).toBe(true);
+        await resumed.discard();
+      }
+      expect(seen.before + seen.after).toBe(12);
+    },
+    120_000,
+  );
 });

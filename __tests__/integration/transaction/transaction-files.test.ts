@@ -4,11 +4,10 @@ import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
 import { run } from "../support/seen.js";
-import { openTransaction, project, treeOf } from "../support/transactions.js";
+import { describeBackends, project, treeOf } from "../support/transactions.js";
 
-describeSandboxed("the files of a transaction", () => {
+describeBackends("the files of a transaction", (openTransaction) => {
   test("are what its commands have made of them, and the host's are not", async () => {
     const { transaction, runner } = await openTransaction(project());
     await run(transaction, "echo mine > a.txt; rm b.txt; mkdir -p sub/deep; echo x > sub/deep/x");
@@ -54,8 +53,9 @@ describeSandboxed("the files of a transaction", () => {
   });
 
   test("lead nowhere else, and are gone with it", async () => {
-    const { transaction, workspace } = await openTransaction(project());
+    const workspace = project();
     symlinkSync("/etc", join(workspace, "out"));
+    const { transaction } = await openTransaction(workspace);
     await run(transaction, "ln -s /etc planted");
     for (const link of ["out", "planted"]) {
       const refused = expect(transaction.files.read(`${link}/passwd`), link).rejects;

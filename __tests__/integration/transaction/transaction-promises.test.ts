@@ -58,7 +58,8 @@ describeSandboxed("in a transaction, each way of running", () => {
       const result = await way.exec(transaction, { argv: ["true"] });
       expect(see(result)).toMatchObject({ kind: "exited", exitCode: 0 });
       const inside = new Set(result.audits[0]?.layers);
-      expect(inside).toEqual(new Set([...outside, "transaction:overlay"]));
+      const ofTransactions = ["transaction:overlay", "rename-directories"];
+      expect(inside).toEqual(new Set([...outside, ...ofTransactions]));
       await transaction.discard();
       await plain.close();
     });

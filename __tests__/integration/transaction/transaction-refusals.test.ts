@@ -32,7 +32,7 @@ const kWrongValues: [string, object, string, string][] = [
   ["no directory", { directory: "" }, "ERR_INVALID_ARG_VALUE", "`directory`"],
   ["a number", { directory: 1 }, "ERR_INVALID_ARG_TYPE", "`directory`"],
   ["a NUL byte", { directory: "/tmp/a\0b" }, "ERR_INVALID_ARG_VALUE", "`directory`"],
-  ["another backend", { backend: "copy" }, "ERR_INVALID_ARG_VALUE", "`backend`"],
+  ["another backend", { backend: "clone" }, "ERR_INVALID_ARG_VALUE", "`backend`"],
   ["an unknown field", { backened: "auto" }, "ERR_INVALID_ARG_VALUE", '"backened"'],
   ["null", { directory: null }, "ERR_INVALID_ARG_TYPE", "`directory`"],
 ];
@@ -105,7 +105,7 @@ describeSandboxed("openTransaction refuses", () => {
     const script = `
       const { BubblewrapNativeRunner } = await import(${JSON.stringify(kDist)});
       const runner = new BubblewrapNativeRunner({ shadowDir: ${JSON.stringify(workspace)} });
-      const opened = runner.openTransaction({ directory: ${JSON.stringify(state)} });
+      const opened = runner.openTransaction({ directory: ${JSON.stringify(state)}, backend: "overlay" });
       console.log(await opened.then((made) => made.discard().then(() => "opened"), (error) => error.code + " " + error.message));`;
     const inside = (mount: string) => {
       const words = [...kNodeInside, "--input-type=module", "-e", script];
@@ -128,7 +128,7 @@ describeSandboxed("openTransaction refuses", () => {
       return path;
     };
     const withStub = async (help: string) =>
-      (await openTransaction(project(), { bwrapPath: stub(help) })).transaction;
+      (await openTransaction(project(), { bwrapPath: stub(help) }, "overlay")).transaction;
     const old = await withStub("bwrap --help | grep -v bind-fd");
     await expect(run(old, ["true"])).rejects.toMatchObject({
       code: "ERR_SANDBOX_UNAVAILABLE",

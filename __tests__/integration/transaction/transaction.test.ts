@@ -1,15 +1,27 @@
 /** A transaction's commands work on the project; what they change is not the host's. */
 
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-
 import { describeSandboxed } from "../support/gate.js";
 import { kKindsOfRuns, prepared } from "../support/kinds-of-runs.js";
 import { BubblewrapNativeRunner, type SandboxedExecResult } from "../support/package.js";
 import { run, text } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
-import { openTransaction, project, stateDirectory, treeOf } from "../support/transactions.js";
+import {
+  describeBackends,
+  openTransaction,
+  project,
+  stateDirectory,
+  treeOf,
+} from "../support/transactions.js";
 
 /** What a command may do to a project, and what the next one must see of it. */
 const kChanges: [string, string, string, string][] = [
@@ -43,7 +55,7 @@ function changing(): string {
   return workspace;
 }
 
-describeSandboxed("a transaction", () => {
+describeBackends("a transaction", (openTransaction, backend) => {
   test.each(kChanges)(
     "%s: the next command sees it, the host does not",
     async (_, script, look, seen) => {
@@ -107,17 +119,22 @@ describeSandboxed("a transaction", () => {
   });
 
   test("ends each kind of run as outside of it", async () => {
-    const ofTransactions = ["transaction:overlay", "rename-directories"];
+    const ofTransactions = [`transaction:${backend}`, "rename-directories"];
+    const workspace = prepared();
+    const { transaction, runner, state } = await openTransaction(workspace);
+    const copy = join(state, transaction.id, "tree");
     const comparable = ({ usage: _, audits, stdout, stderr, ...rest }: SandboxedExecResult) => ({
       ...rest,
       stdout: text(stdout).replace(/Seccomp_filters.*/, ""), // renames have one of their own
       stderr: text(stderr),
-      audits: audits.map(({ durationMs, usage, timing, layers, ...record }) => ({
-        ...record,
-        layers: layers.filter((layer) => !ofTransactions.includes(layer)),
-      })),
+      audits: audits.map(
+        ({ durationMs, usage, timing, layers, argv, transaction: _in, ...record }) => ({
+          ...record,
+          argv: argv.map((word) => (word === copy ? workspace : word)),
+          layers: layers.filter((layer) => !ofTransactions.includes(layer)),
+        }),
+      ),
     });
-    const { transaction, runner } = await openTransaction(prepared());
     for (const [name, input] of kKindsOfRuns) {
       const outside = comparable(await runner.exec(input));
       expect(comparable(await transaction.exec(input)), name).toEqual(outside);
@@ -126,7 +143,7 @@ describeSandboxed("a transaction", () => {
   });
 
   test("is told by its audits, and can be required", async () => {
-    const layer = "transaction:overlay";
+    const layer = `transaction:${backend}`;
     const { transaction, runner } = await openTransaction(project(), { required: [layer] });
     const inside = await run(transaction, ["true"]);
     expect(inside.result.audits[0]?.layers).toContain(layer);
@@ -162,9 +179,13 @@ describeSandboxed("a transaction", () => {
     for (const { out } of await Promise.all(both)) expect(out).toBe("met");
     await transaction.discard();
   });
+});
+
+describeSandboxed("an overlay", () => {
+  const openOverlay = (workspace?: string) => openTransaction(workspace, {}, "overlay");
 
   test("shows what the host writes into a file in place", async () => {
-    const { transaction, workspace } = await openTransaction(project());
+    const { transaction, workspace } = await openOverlay(project());
     expect(await run(transaction, "cat a.txt")).toMatchObject({ out: "one" });
     writeFileSync(join(workspace, "a.txt"), "edited\n");
     expect(await run(transaction, "cat a.txt")).toMatchObject({ out: "edited" });
@@ -172,7 +193,7 @@ describeSandboxed("a transaction", () => {
   });
 
   test("tells no command where its changes are kept", async () => {
-    const { transaction, state, workspace } = await openTransaction();
+    const { transaction, state, workspace } = await openOverlay();
     const { out } = await run(transaction, "cat /proc/self/mountinfo /proc/self/environ");
     expect(out).toContain("/workspace");
     expect(out).not.toContain(state);
@@ -181,7 +202,7 @@ describeSandboxed("a transaction", () => {
   });
 });
 
-describeSandboxed("the end of a transaction", () => {
+describeBackends("the end of a transaction", (openTransaction, backend) => {
   test("discard leaves nothing, whatever was made", async () => {
     const { transaction, state } = await openTransaction(project());
     const deep = "i=0; while [ $i -lt 300 ]; do mkdir d; chmod 500 .; cd d; i=$((i+1)); done";
@@ -199,10 +220,12 @@ describeSandboxed("the end of a transaction", () => {
   test("close keeps it, and ends what runs in it", async () => {
     const { transaction, state } = await openTransaction(project());
     const running = run(transaction, "echo kept > a.txt; sleep 1000");
-    await expect.poll(() => readdirSync(join(state, transaction.id, "upper"))).toEqual(["a.txt"]);
+    const changed = join(state, transaction.id, backend === "copy" ? "tree" : "upper", "a.txt");
+    const text = () => (existsSync(changed) ? readFileSync(changed, "utf8") : "");
+    await expect.poll(text).toBe("kept\n");
     await transaction.close();
     expect(await running).toMatchObject({ kind: "aborted" });
-    expect(readFileSync(join(state, transaction.id, "upper/a.txt"), "utf8")).toBe("kept\n");
+    expect(text()).toBe("kept\n");
     const closed = { code: "ERR_SANDBOX_CLOSED", message: "the transaction was closed" };
     await expect(run(transaction, ["true"])).rejects.toMatchObject(closed);
     await expect(transaction.openSession()).rejects.toMatchObject({ code: closed.code });

@@ -26,7 +26,7 @@ const kLanes = 3;
  * A death between the end of an undo and the note of what the host has then makes conflicts of all that
  * was undone: told too much. To be true once that is noted before the journal is forgotten.
  */
-const kKillsUndo = false;
+const kKillsUndo = true;
 const kFiles = 150;
 const kScript = `for f in file*; do echo mine > $f; done; rm file7 file8; mkdir made; echo x > made/x
   rm -r gone; rm turned; mkdir turned; echo y > turned/y; chmod 700 kept; ln -s made link`;

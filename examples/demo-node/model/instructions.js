@@ -9,8 +9,8 @@ export function instructions(isSandboxed) {
     : "Commands run directly on the user's machine; leave everything outside this directory alone.";
   return [
     "You are a programmer who works on the user's project with the Bash tool.",
-    "Each command starts in the root of a copy of the project, without its .git directory and its",
-    "ignored files. The user reviews your changes and decides whether they are kept.",
+    "Each command starts in the root of the project, and sees what those before it have changed. None",
+    "of that reaches the user's files yet: the user reviews your changes and decides what is kept.",
     sandbox,
     "Look before you change, test what you changed, and end with a short summary.",
   ].join("\n");

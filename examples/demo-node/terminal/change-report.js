@@ -1,60 +1,78 @@
 import pc from "picocolors";
 
-import { notableChanges } from "../workspace/change.js";
-import { patchOf } from "../workspace/patch.js";
+import { notableChanges, originOf } from "../workspace/change.js";
 import { plainLine, plainText } from "./plain-text.js";
 
 /**
  * @typedef {import("../workspace/change.js").Change} Change
- * @typedef {import("../workspace/copy.js").LeftOut} LeftOut
- * @typedef {import("../workspace/conflict.js").Conflict} Conflict
- * @typedef {{ project: string, shadow: string }} Places
+ * @typedef {import("../workspace/project.js").Matter} Matter
+ * @typedef {import("../workspace/project.js").Project} Project
  */
 
-/** @param {Change} change */
-function letterOf({ before, after }) {
-  if (before === undefined) return pc.green("A");
-  return after === undefined ? pc.red("D") : pc.yellow("M");
-}
-
-/**
- * @param {import("../workspace/patch.js").Patch} patch
- */
-function sizeOf(patch) {
-  if ("note" in patch) return pc.dim(patch.note);
-  return `${pc.green(`+${patch.added}`)} ${pc.red(`-${patch.removed}`)}`;
-}
+const kLetters = new Map([
+  ["added", pc.green("A")],
+  ["modified", pc.yellow("M")],
+  ["deleted", pc.red("D")],
+  ["renamed", pc.cyan("R")],
+]);
 
 /** Lines of a list; a command may have changed any number of files. */
 const kMaxListed = 200;
 
-/** Milliseconds for comparing two files, and all files of a report. */
-const kOneMs = 1000;
-const kAllMs = 5000;
+/** Changes of which the lines are counted; of more only the sizes are told. */
+const kMaxCounted = 50;
 
 /**
- * The patches of changes, within bounds of time.
- * @param {readonly Change[]} changes
- * @param {Places} places
+ * How many lines a patch adds and takes away; undefined where it has no lines.
+ * @param {string} patch of one file
  */
-async function* patches(changes, places) {
-  const end = performance.now() + kAllMs;
-  for (const change of changes) {
-    const left = Math.max(1, end - performance.now());
-    yield { change, patch: await patchOf(change, places, Math.min(kOneMs, left)) };
+export function lineCounts(patch) {
+  if (!patch.includes("\n@@ ")) return undefined;
+  const lines = patch.slice(patch.indexOf("\n@@ ")).split("\n");
+  return {
+    added: lines.filter((line) => line.startsWith("+")).length,
+    removed: lines.filter((line) => line.startsWith("-")).length,
+  };
+}
+
+/** @param {Change} change */
+function sizesOf({ kind, type, size, previousSize, mode, previousMode, target }) {
+  if (target !== undefined) return `link to ${plainLine(target)}`;
+  if (type === "directory") return "directory";
+  if (mode !== previousMode && size === previousSize) {
+    return `mode ${(previousMode & 0o7777).toString(8)} -> ${(mode & 0o7777).toString(8)}`;
   }
+  const before = kind === "added" ? "nothing" : `${previousSize} bytes`;
+  return `${before} -> ${kind === "deleted" ? "nothing" : `${size} bytes`}`;
+}
+
+/**
+ * @param {Change} change
+ * @param {Project} project
+ * @param {boolean} isCounted
+ */
+async function detailOf(change, project, isCounted) {
+  const isText = isCounted && change.type === "file" && change.target === undefined;
+  const counts = isText
+    ? await project.diff([change.path]).then(lineCounts, () => undefined) // too large for that
+    : undefined;
+  if (counts === undefined) return pc.dim(sizesOf(change));
+  return `${pc.green(`+${counts.added}`)} ${pc.red(`-${counts.removed}`)}`;
 }
 
 /**
  * One line for each change.
  * @param {readonly Change[]} changes
- * @param {Places} places
+ * @param {Project} project
  */
-export async function changeList(changes, places) {
+export async function changeList(changes, project) {
   const told = notableChanges(changes);
   let text = "";
-  for await (const { change, patch } of patches(told.slice(0, kMaxListed), places)) {
-    text += `  ${letterOf(change)} ${plainLine(change.place)}  ${sizeOf(patch)}\n`;
+  for (const change of told.slice(0, kMaxListed)) {
+    const detail = await detailOf(change, project, told.length <= kMaxCounted);
+    const origin = originOf(change).map((from) => `${plainLine(from)} -> `);
+    const name = `${origin.join("")}${plainLine(change.path)}`;
+    text += `  ${kLetters.get(change.kind) ?? "?"} ${name}  ${detail}\n`;
   }
   const more = told.length - kMaxListed;
   return more > 0 ? `${text}  ... and ${more} more\n` : text;
@@ -62,28 +80,23 @@ export async function changeList(changes, places) {
 
 /** @param {string} line */
 function paint(line) {
+  if (line.startsWith("diff --git ")) return pc.bold(line);
   if (line.startsWith("+")) return pc.green(line);
   if (line.startsWith("-")) return pc.red(line);
   return line.startsWith("@@") ? pc.cyan(line) : line;
 }
 
 /**
- * All changes as unified diffs.
- * @param {readonly Change[]} changes
- * @param {Places} places
+ * A patch for people.
+ * @param {string} patch
  */
-export async function changePatch(changes, places) {
-  let text = "";
-  for await (const { change, patch } of patches(notableChanges(changes), places)) {
-    if ("note" in patch) text += `${letterOf(change)} ${plainLine(change.place)}: ${patch.note}\n`;
-    else text += plainText(patch.text).split("\n").map(paint).join("\n");
-  }
-  return text;
+export function patchText(patch) {
+  return plainText(patch).split("\n").map(paint).join("\n");
 }
 
 /**
  * One line for each path and what is the matter with it.
- * @param {readonly (LeftOut | Conflict)[]} matters
+ * @param {readonly Matter[]} matters
  */
 export function matterList(matters) {
   return matters

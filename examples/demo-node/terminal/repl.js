@@ -5,7 +5,8 @@ import pc from "picocolors";
 
 const kHelp = `/status  where things are, and what has changed
 /diff    the changes as a diff
-/commit  write the changes into the project
+/commit  write the changes into the project; /commit PATH ...: only these
+/undo    take the last commit back
 /exit    leave; what is not committed is thrown away
 Anything else goes to the model. Ctrl-C interrupts it.
 `;
@@ -79,13 +80,22 @@ export class Repl {
     if (line === "") return true;
     if (line === "/status") await this.#session.status();
     else if (line === "/diff") await this.#session.showDiff();
-    else if (line === "/commit") await this.#session.commit();
+    else if (/^\/commit(\s|$)/.test(line)) await this.#commit(line.split(/\s+/).slice(1));
+    else if (line === "/undo") await this.#session.undo();
     else if (line.startsWith("/")) process.stdout.write(kHelp);
     else {
       await this.#session.ask(line, signal);
       await this.#session.showChanges();
     }
     return true;
+  }
+
+  /** @param {string[]} words behind /commit */
+  async #commit(words) {
+    const at = words.indexOf("--allow-protected");
+    const paths = at === -1 ? words : words.slice(0, at);
+    const allowed = at === -1 ? [] : words.slice(at + 1);
+    await this.#session.commit(paths.length > 0 ? paths : undefined, allowed);
   }
 
   /** The first /exit with changes left only says so. */

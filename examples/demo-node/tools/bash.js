@@ -1,4 +1,3 @@
-import { kMaxFileBytes } from "../workspace/limits.js";
 import { bashParameters, kDefaultTimeoutMs, parseBashArguments } from "./bash-arguments.js";
 import { endText, resultText } from "./result-text.js";
 
@@ -17,22 +16,22 @@ const kMaxOutputBytes = 16 * 1024;
 
 const kMaxMemoryBytes = 2 * 1024 ** 3;
 
+/** Bytes that a command may write in one file. */
+const kMaxFileBytes = 256 * 1024 ** 2;
+
 /** The tool that runs what the model wrote, in the workspace, through the selected runner. */
 export class BashTool {
   name = "Bash";
   #runner;
   #environment;
   #progress;
-  #verifyWorkspace;
 
   /**
-   * @param {{ runner: Runner, environment: Record<string, string>, progress: Progress,
-   *   verifyWorkspace: () => Promise<void> }} parts `environment`: variables on top of what the runner
-   *   lets through
+   * @param {{ runner: () => Runner, environment: Record<string, string>, progress: Progress }} parts
+   *   `runner`: the one at the time; `environment`: variables on top of what it lets through
    */
-  constructor({ runner, environment, progress, verifyWorkspace }) {
+  constructor({ runner, environment, progress }) {
     this.#runner = runner;
-    this.#verifyWorkspace = verifyWorkspace;
     this.#environment = environment;
     this.#progress = progress;
     /** @type {import("@openagentic/native-runner").SandboxedAuditRecord | undefined} */
@@ -61,7 +60,6 @@ export class BashTool {
     if (!parsed.ok) return `[not run: ${parsed.reason}]`;
     const { command, stdin, timeout_ms: timeoutMs = kDefaultTimeoutMs } = parsed.value;
     if (command.includes("\0")) return "[not run: the command holds a NUL character]";
-    await this.#verifyWorkspace();
     this.#progress.commandStarted(command);
     let how = "it could not be run";
     try {
@@ -81,7 +79,7 @@ export class BashTool {
    * @param {AbortSignal} signal
    */
   #run(command, stdin, timeoutMs, signal) {
-    return this.#runner.exec({
+    return this.#runner().exec({
       argv: ["bash", "-c", command],
       env: this.#environment,
       stdin: stdin === undefined ? undefined : new TextEncoder().encode(stdin),

@@ -1,49 +1,67 @@
 import path from "node:path";
 
-import { isSame } from "./entry.js";
+import { leavesTree } from "./link.js";
+
+/** @typedef {import("@openagentic/native-runner").Change} Change */
 
 /**
- * @typedef {import("./entry.js").Entry} Entry
- * @typedef {import("./snapshot.js").Snapshot} Snapshot
- * @typedef {{ place: string, before: Entry | undefined, after: Entry | undefined }} Change
+ * Why a change never reaches the project; undefined for one that may.
+ * @param {Change} change
  */
-
-/**
- * What became of `before`, sorted by path. Where the snapshot of now left something out, nothing is
- * known, and so nothing has changed.
- *
- * @param {Map<string, Entry>} before
- * @param {Snapshot} now
- * @returns {Change[]}
- */
-export function changesBetween(before, now) {
-  const unknown = new Set(now.leftOut.map(({ place }) => place));
-  /** @type {Change[]} */
-  const changes = [];
-  for (const place of new Set([...before.keys(), ...now.entries.keys()])) {
-    if (isUnknown(place, unknown)) continue;
-    const change = { place, before: before.get(place), after: now.entries.get(place) };
-    if (!isSame(change.before, change.after)) changes.push(change);
+export function whyNever({ path: place, type, mode, target }) {
+  if (mode === 0) return undefined; // what was there is gone
+  if (type === "other") return "not a file, directory or link";
+  if (target !== undefined && leavesTree(place, target)) {
+    return `a link that leaves the project (${target})`;
   }
-  return changes.sort((one, other) => (one.place < other.place ? -1 : 1));
+  return undefined;
 }
 
 /**
- * @param {string} place
- * @param {Set<string>} unknown
+ * The changes that may be committed, and the others.
+ * @param {readonly Change[]} changes
  */
-function isUnknown(place, unknown) {
-  if (unknown.has("")) return true; // not even the root could be read
-  return [...ancestorsOf(place), place].some((each) => unknown.has(each));
+export function sortOut(changes) {
+  /** @type {Change[]} */
+  const changed = [];
+  /** @type {{ place: string, reason: string }[]} */
+  const leftOut = [];
+  for (const change of changes) {
+    const reason = whyNever(change);
+    if (reason === undefined) changed.push(change);
+    else leftOut.push({ place: change.path, reason });
+  }
+  return { changes: changed, leftOut };
 }
 
 /**
- * The directories above a path, the topmost first, without the root.
+ * Where it was, of a change that was told of as a renaming.
+ * @param {Change & { from?: string }} change
+ */
+export const originOf = ({ from }) => (from === undefined ? [] : [from]);
+
+/**
+ * Paths that name these changes and none of those that are left out: a path stands for all below it,
+ * so that a directory is named by itself only where nothing else in it is left out.
+ *
+ * @param {readonly Change[]} changes
+ * @param {readonly { place: string }[]} leftOut
+ */
+export function pathsOf(changes, leftOut) {
+  const holds = new Set(leftOut.flatMap(({ place }) => ancestorsOf(place)));
+  return changes
+    .flatMap((change) => [change.path, ...originOf(change)])
+    .filter((place) => !holds.has(place));
+}
+
+/**
+ * The directories above a path, and the root.
  * @param {string} place
  */
-export function ancestorsOf(place) {
-  const parts = place.split("/");
-  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
+function ancestorsOf(place) {
+  const above = ["."];
+  for (let each = path.dirname(place); each !== "."; each = path.dirname(each)) above.push(each);
+  return above;
 }
 
 /**
@@ -51,8 +69,9 @@ export function ancestorsOf(place) {
  * @param {readonly Change[]} changes
  */
 export function notableChanges(changes) {
-  const parents = new Set(changes.map(({ place }) => path.dirname(place)));
+  const parents = new Set(changes.map((change) => path.dirname(change.path)));
   return changes.filter(
-    ({ place, before, after }) => (before ?? after)?.kind !== "directory" || !parents.has(place),
+    ({ path: place, type, kind }) =>
+      type !== "directory" || kind === "modified" || !parents.has(place),
   );
 }

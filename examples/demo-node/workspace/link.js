@@ -2,7 +2,7 @@ import path from "node:path";
 
 /**
  * Whether a symbolic link may lead out of the tree that it lies in. Judged by its text alone, so it
- * holds in every copy of the tree: the directories above a link are real ones (a walk follows none),
+ * holds wherever the tree lies: the directories above a link are real ones (no look follows one),
  * which makes leading ".." exact; ".." after a name could leave through another link.
  *
  * @param {string} place the link's path, relative to the tree's root

@@ -1,17 +1,12 @@
 import type { RuntimeType } from "../../runtime/names.js";
 import { readPolicy } from "../choose-runner.js";
-import { watchOutput } from "../terminal.js";
+import { wantsColors, watchOutput } from "../terminal.js";
 import { packageVersion } from "../version.js";
 import { type DoctorReport, examine } from "./doctor-report.js";
 import { doctorText } from "./doctor-text.js";
 
 /** As commander hands them over. */
 export type DoctorOptions = { json?: boolean; config?: string; runtime?: RuntimeType };
-
-/** NO_COLOR as no-color.org has it. */
-function wantsColors(): boolean {
-  return process.stdout.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
-}
 
 /** 0 when what was asked for confines, or is native by its name; else 1. */
 export function doctorExitCode({ chosen, runtimeType }: DoctorReport): number {
@@ -22,7 +17,9 @@ export function doctorExitCode({ chosen, runtimeType }: DoctorReport): number {
 export async function doctor(options: DoctorOptions): Promise<void> {
   watchOutput(() => {});
   const report = await examine(packageVersion(), await readPolicy(options, process.env));
-  const text = options.json ? JSON.stringify(report, null, 2) : doctorText(report, wantsColors());
+  const text = options.json
+    ? JSON.stringify(report, null, 2)
+    : doctorText(report, wantsColors(process.stdout));
   process.stdout.write(`${text}\n`);
   process.exitCode ??= doctorExitCode(report);
 }

@@ -19,15 +19,23 @@ function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): st
     );
 }
 
-/** @param workspace a real path. */
-export function accessOf(name: RuntimeName, config: RuntimeConfig, workspace: string): Access {
+/**
+ * @param workspace a real path.
+ * @param inTransaction whether what is written in it waits in a transaction; Bubblewrap's only.
+ */
+export function accessOf(
+  name: RuntimeName,
+  config: RuntimeConfig,
+  workspace: string,
+  inTransaction = false,
+): Access {
   const { bubblewrap, landlock, firejail } = config;
   switch (name) {
     case "bubblewrap": {
       const { allowWriteWorkspace, roBinds } = bubblewrap;
       const writable = mounted(bubblewrap, "rw");
       const written = allowWriteWorkspace
-        ? [`${workspace} (at /workspace)`, ...writable]
+        ? [`${workspace} (at /workspace${inTransaction ? ", in a transaction" : ""})`, ...writable]
         : writable;
       const rest = allowWriteWorkspace ? "" : `; ${workspace} (at /workspace) is read-only`;
       return {

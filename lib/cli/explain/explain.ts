@@ -3,6 +3,7 @@ import { type CliOptions, execInput } from "../options.js";
 import { networkOf } from "../policy.js";
 import { checkCommand } from "../shell-lists.js";
 import { watchOutput } from "../terminal.js";
+import { openFor } from "../transactions/open.js";
 import { shellLines } from "../values/shell-quote.js";
 import { checkMounts, checkWorkspace } from "../workspace.js";
 import { accessOf } from "./access.js";
@@ -19,7 +20,9 @@ export async function explain(command: string[], options: CliOptions): Promise<v
   const { runner, name, policy, provedLayers } = await chooseRunner(options);
   const { config, chosenBy } = policy;
   checkCommand(command, config.security);
-  const planned = await runner.explain(execInput(command, options));
+  const transaction = await openFor(runner, options);
+  const plan = (transaction ?? runner).explain(execInput(command, options));
+  const planned = await plan.finally(() => transaction?.discard());
   // What only the kernel can add is known by the proof.
   const explanation = { ...planned, layers: [...new Set([...provedLayers, ...planned.layers])] };
   const network = networkOf(config, name);
@@ -29,7 +32,7 @@ export async function explain(command: string[], options: CliOptions): Promise<v
     );
     return;
   }
-  const access = accessOf(name, config, workspace);
+  const access = accessOf(name, config, workspace, options.transaction);
   const hostNames = Object.keys(process.env).sort();
   const context = { ...access, options, runtime: name, chosenBy, network, hostNames };
   const text = policyText(explanation, context);

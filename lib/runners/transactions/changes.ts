@@ -1,11 +1,12 @@
-import type { PackedChanges } from "../../../types/addon.js";
+import type { PackedChanges } from "../../../types/addon-transaction.js";
 import type { Change } from "../../../types/transaction.js";
 
-const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted"];
+const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted", "renamed"];
 const kTypes: readonly Change["type"][] = ["file", "directory", "symlink", "other"];
 const kNumbers = 7; // of each change, as native/addon/transactions/packed_changes.h has them
 const kConflict = 1;
 const kTarget = 2;
+const kFrom = 4;
 /** That the event loop is kept by no more of them at once; some 0.5 µs each. */
 const kAtOnce = 2000;
 
@@ -31,6 +32,7 @@ export async function unpacked({ text, numbers }: PackedChanges): Promise<Change
       mode: values[at + 4] ?? 0,
       previousMode: values[at + 5] ?? 0,
     };
+    if ((flags & kFrom) !== 0) change.from = words[word++] ?? "";
     if ((flags & kTarget) !== 0) change.target = words[word++] ?? "";
     if ((flags & kConflict) !== 0) change.conflict = true;
     changes.push(change);

@@ -1,12 +1,15 @@
 import type { Change } from "../../../types/transaction.js";
 
-/** Why a transaction can't be committed, or a commit not be undone; the host's files are as before. */
+/**
+ * Why a transaction can't be committed, a commit not be undone, or no checkpoint be made; the host's
+ * files are as before.
+ */
 export class TransactionError extends Error {
   /**
    * ERR_TRANSACTION_CONFLICT: the host has changed the same files. ERR_TRANSACTION_PROTECTED: code of the
-   * host's runs by itself what would be changed.
+   * host's runs by itself what would be changed. ERR_TRANSACTION_BUSY: a command runs in it.
    */
-  readonly code: "ERR_TRANSACTION_CONFLICT" | "ERR_TRANSACTION_PROTECTED";
+  readonly code: "ERR_TRANSACTION_CONFLICT" | "ERR_TRANSACTION_PROTECTED" | "ERR_TRANSACTION_BUSY";
   /** The paths because of which, relative to the workspace. */
   readonly paths: readonly string[];
   /** The changes at these paths; none of an undo. */

@@ -1,22 +1,48 @@
-import type { CommitAnswer, OpenedTransaction, TransactionHandle } from "../../../types/addon.js";
+import type {
+  CommitAnswer,
+  NativeCheckpoint,
+  OpenedTransaction,
+  TransactionHandle,
+} from "../../../types/addon-transaction.js";
 import type { BubblewrapNativeRunnerOptions } from "../../../types/public.js";
 import type {
   Change,
   ChangesOptions,
+  Checkpoint,
   CommitOptions,
   CommitReport,
   DiffOptions,
   Transaction,
 } from "../../../types/transaction.js";
-import { fromNative } from "../../errors.js";
+import { fromNative, invalidType, invalidValue } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
-import { kProtectedNames } from "../../protected-names.js";
+import type { TransactionCounts } from "../../metrics/transaction-metrics.js";
 import { SessionRunner } from "../session-runner.js";
 import { Supervised } from "../supervised.js";
 import { unpacked } from "./changes.js";
+import { enrol, type Member, type Membership } from "./membership.js";
+import { TransactionRecords } from "./records.js";
 import { TransactionError } from "./transaction-error.js";
+import { Turns } from "./turns.js";
 
-const kCommitOptions: FieldsOf<CommitOptions> = { paths: true, allowProtected: true };
+const kCommitOptions: FieldsOf<CommitOptions> = {
+  paths: true,
+  allowProtected: true,
+  approvedBy: true,
+};
+const kMostApprovedBy = 1000;
+const kMostName = 256;
+
+/** A text of its user's, which is kept as it is. @throws TypeError */
+function textOf(what: string, value: unknown, most: number): string {
+  if (typeof value !== "string") throw invalidType(what, "a string", value);
+  if (value.length <= most && !value.includes("\0")) return value;
+  throw invalidValue(`Expected \`${what}\` to have at most ${most} characters and no NUL`);
+}
+
+function checkpointOf({ id, name, createdMs }: NativeCheckpoint): Checkpoint {
+  return { id, ...(name !== "" && { name }), createdAt: new Date(createdMs) };
+}
 
 /** The first of them, for a message. */
 function some(paths: readonly string[]): string {
@@ -42,22 +68,38 @@ function expectDone(answer: CommitAnswer): CommitAnswer {
   return answer;
 }
 
+/** What the transactions of one runner have in common. */
+export type TransactionPolicy = {
+  /** The options of the runner, which they share. */
+  runner: Omit<BubblewrapNativeRunnerOptions, "transaction">;
+  /** What a commit refuses to change; see `CommitRequest`. */
+  protectedNames: readonly string[];
+};
+
 /** One transaction that is open; made by `Transactions`. */
 export class WorkspaceTransaction extends SessionRunner implements Transaction {
   readonly id: string;
-  readonly backend: "overlay";
+  readonly backend: Transaction["backend"];
+  readonly backendReason: string | undefined;
   readonly recovered: Transaction["recovered"];
   readonly #supervised: Supervised;
   readonly #handle: TransactionHandle;
+  readonly #protectedNames: readonly string[];
+  readonly #members = new Set<Member>();
+  #state: ReturnType<Membership["state"]> = "open";
+  readonly #records: TransactionRecords;
+  readonly #turns = new Turns(() => this.#freshening);
   #looking = false;
   #looksAgain = false;
+  #freshening: Promise<void> | undefined;
   #discarded: Promise<void> | undefined;
 
-  /** @param runner the options of the runner, which it shares. */
+  /** @param counts the runner's. */
   constructor(
     handle: TransactionHandle,
-    runner: BubblewrapNativeRunnerOptions,
-    { id, backend, recovered }: OpenedTransaction,
+    { runner, protectedNames }: TransactionPolicy,
+    { id, backend, backendReason, recovered }: OpenedTransaction,
+    counts: TransactionCounts,
   ) {
     const supervised = new Supervised(
       (addon) => new addon.BubblewrapNativeRunner(runner, handle),
@@ -71,11 +113,28 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       handle,
     );
     supervised.meter.watch(() => void this.#look());
+    supervised.ready = (hasWaited = false) => this.#ready(hasWaited);
+    supervised.meter.transaction = id;
+    const { meter } = supervised;
+    this.#records = new TransactionRecords(id, meter, [meter.transactions, counts]);
+    this.#records.opened();
     this.id = id;
     this.backend = backend;
+    this.backendReason = backendReason;
     this.recovered = recovered;
     this.#supervised = supervised;
     this.#handle = handle;
+    this.#protectedNames = protectedNames;
+    enrol(this, {
+      handle,
+      state: () => this.#state,
+      ready: (hasWaited = false) => this.#ready(hasWaited),
+      join: (member) => {
+        this.#members.add(member);
+        member.meter.transaction = id;
+        member.meter.watch(() => void this.#look());
+      },
+    });
   }
 
   async warm(): Promise<number> {
@@ -100,33 +159,80 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   async commit(options: CommitOptions = {}): Promise<CommitReport> {
     expectFields(options, "options", kCommitOptions);
-    const request = { ...options, protectedNames: kProtectedNames };
-    try {
-      expectDone(await this.#handle.check(request));
-      await super.close(); // nothing runs while the host's files change
-      const { committed, left } = expectDone(await this.#handle.commit(request));
-      return { committed: await unpacked(committed), left: await unpacked(left) };
-    } catch (error) {
-      throw fromNative(error);
-    }
+    const { approvedBy, ...asked } = options;
+    const approver =
+      approvedBy === undefined ? undefined : textOf("approvedBy", approvedBy, kMostApprovedBy);
+    const request = { ...asked, protectedNames: this.#protectedNames };
+    return this.#records.of("commit", async (audit, record) => {
+      if (approver !== undefined) audit.approvedBy = approver;
+      const answer = await this.#native(() =>
+        this.#turns.alone(async () => {
+          expectDone(await this.#handle.check(request)); // what runs goes on meanwhile
+          await this.#endRuns();
+          return expectDone(await this.#handle.commit(request));
+        }),
+      );
+      const committed = await unpacked(answer.committed);
+      record(committed, answer.digests);
+      return { committed, left: await unpacked(answer.left), audit };
+    });
   }
 
   async undo(): Promise<void> {
-    await super.close();
-    let conflicts: string[];
-    try {
-      conflicts = await this.#handle.undo();
-    } catch (error) {
-      throw fromNative(error);
-    }
-    if (conflicts.length === 0) return;
-    const message = `the host has changed ${some(conflicts)} since it was committed`;
-    throw new TransactionError(message, "ERR_TRANSACTION_CONFLICT", conflicts);
+    await this.#records.of("undo", async () => {
+      const conflicts = await this.#native(() =>
+        this.#turns.alone(async () => {
+          await this.#endRuns();
+          return this.#handle.undo();
+        }),
+      );
+      if (conflicts.length === 0) return;
+      const message = `the host has changed ${some(conflicts)} since it was committed`;
+      throw new TransactionError(message, "ERR_TRANSACTION_CONFLICT", conflicts);
+    });
+  }
+
+  async checkpoint(name?: string): Promise<Checkpoint> {
+    const given = name === undefined ? {} : { name: textOf("name", name, kMostName) };
+    return this.#records.of("checkpoint", async (audit) => {
+      const made = await this.#native(() =>
+        this.#turns.alone(async () => {
+          this.#expectIdle();
+          return this.#handle.checkpoint(given);
+        }),
+      );
+      audit.checkpoint = made.id;
+      return checkpointOf(made);
+    });
+  }
+
+  async checkpoints(): Promise<Checkpoint[]> {
+    return (await this.#native(() => this.#handle.checkpoints())).map(checkpointOf);
+  }
+
+  async rollback(to: Checkpoint | string): Promise<void> {
+    const id = typeof to === "string" ? to : textOf("to", to?.id, kMostName);
+    await this.#records.of("rollback", async (audit) => {
+      audit.checkpoint = id;
+      await this.#native(() =>
+        this.#turns.alone(async () => {
+          const known = await this.#handle.checkpoints();
+          if (known.every((each) => each.id !== id)) {
+            throw invalidValue(`there is no checkpoint ${JSON.stringify(id)} any more`);
+          }
+          await this.#endRuns();
+          await this.#handle.rollback({ id });
+        }),
+      );
+    });
   }
 
   override async close(): Promise<void> {
-    await super.close();
-    await this.#handle.close();
+    this.#closes("closed");
+    await this.#turns.alone(async () => {
+      await this.#closeRuns();
+      await this.#handle.close();
+    });
   }
 
   async discard(): Promise<void> {
@@ -136,6 +242,27 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   override async [Symbol.asyncDispose](): Promise<void> {
     await this.discard();
+  }
+
+  /** Whatever begins waits for who has the transaction for himself, and sees the host's files as they are. */
+  #ready(hasWaited: boolean): Promise<void> | undefined {
+    if (this.#isClosed) return undefined; // as what is called says
+    if (hasWaited) return this.#turns.taken();
+    const others = this.#turns.asked();
+    return others || this.#isStale() ? this.#becomeReady(others) : undefined;
+  }
+
+  #isStale(): boolean {
+    return this.#freshening !== undefined || this.#handle.isStale();
+  }
+
+  async #becomeReady(others: Promise<void> | undefined): Promise<void> {
+    if (others) await others;
+    if (this.#isClosed || !this.#isStale()) return;
+    this.#freshening ??= this.#handle.freshen().finally(() => {
+      this.#freshening = undefined;
+    });
+    await this.#freshening;
   }
 
   /** After each run; one at a time, and once more for all that ended meanwhile. */
@@ -150,13 +277,57 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.#looking = false;
   }
 
+  /** Its own and those of its members; others may be begun. */
+  async #endRuns(): Promise<void> {
+    await Promise.all([super.endRuns(), ...[...this.#members].map((member) => member.endRuns())]);
+  }
+
+  /** As {@link #endRuns}, for good. */
+  async #closeRuns(): Promise<void> {
+    await Promise.all([super.close(), ...[...this.#members].map((member) => member.endRuns())]);
+  }
+
   async #discard(): Promise<void> {
-    await super.close();
+    this.#closes("discarded");
     try {
-      await this.#handle.discard();
+      await this.#records.of("discard", () =>
+        this.#native(() =>
+          this.#turns.alone(async () => {
+            await this.#closeRuns();
+            await this.#handle.discard();
+          }),
+        ),
+      );
     } catch (error) {
       this.#discarded = undefined; // it may be tried again
+      throw error;
+    }
+  }
+
+  #closes(state: "closed" | "discarded"): void {
+    if (this.#state === "open") this.#records.closed();
+    if (this.#state !== "discarded") this.#state = state;
+  }
+
+  get #isClosed(): boolean {
+    return this.#state !== "open";
+  }
+
+  /** What `work` gives, or why it can't, as a SandboxError. */
+  async #native<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      return await work();
+    } catch (error) {
       throw fromNative(error);
     }
+  }
+
+  /** @throws TransactionError while a command runs. */
+  #expectIdle(): void {
+    const meters = [this.#supervised.meter, ...[...this.#members].map(({ meter }) => meter)];
+    const pending = meters.reduce((sum, meter) => sum + meter.pending, 0);
+    if (pending === 0) return;
+    const message = `${pending === 1 ? "a command runs" : `${pending} commands run`} in the transaction`;
+    throw new TransactionError(message, "ERR_TRANSACTION_BUSY", []);
   }
 }

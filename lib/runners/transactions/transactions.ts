@@ -1,65 +1,133 @@
 /** The transactions of one runner, which are closed with it. */
 
-import type { BubblewrapNativeRunnerOptions } from "../../../types/public.js";
-import type { Transaction, TransactionOptions } from "../../../types/transaction.js";
-import { fromNative, invalidType, invalidValue, SandboxError } from "../../errors.js";
+import type { OpenedTransaction, TransactionHandle } from "../../../types/addon-transaction.js";
+import type { Transaction } from "../../../types/transaction.js";
+import type {
+  ListedTransaction,
+  ListTransactionsOptions,
+  ResumeOptions,
+  TransactionOptions,
+} from "../../../types/transaction-options.js";
+import { fromNative, invalidType, SandboxError } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
+import { TransactionCounts } from "../../metrics/transaction-metrics.js";
 import { loadAddon } from "../../native.js";
+import { kProtectedNames } from "../../protected-names.js";
+import { copyOptions } from "../options.js";
+import { CopyMaking } from "./copy-making.js";
 import { defaultStateDirectory } from "./state-directory.js";
-import { WorkspaceTransaction } from "./transaction.js";
+import { type TransactionPolicy, WorkspaceTransaction } from "./transaction.js";
 
-const kOptions: FieldsOf<TransactionOptions> = { directory: true, backend: true };
-const kBackends: readonly unknown[] = ["auto", "overlay"];
+type OpenOptions = Parameters<TransactionHandle["open"]>[0];
 
-/** Each option read once. @throws TypeError for one that can't be used. */
-function directoryOf(options: TransactionOptions): string {
-  expectFields(options, "options", kOptions);
-  const { directory, backend = "auto" } = options;
-  if (!kBackends.includes(backend)) {
-    throw invalidValue(`Expected \`backend\` to be "auto" or "overlay", got ${String(backend)}`);
-  }
+const kResumeOptions: FieldsOf<ResumeOptions> = { directory: true, backend: true };
+const kOptions: FieldsOf<TransactionOptions> = {
+  ...kResumeOptions,
+  maxBytes: true,
+  onProgress: true,
+  signal: true,
+};
+const kListOptions: FieldsOf<ListTransactionsOptions> = { directory: true };
+
+function namedDirectory(directory: unknown): string {
   if (directory !== undefined && typeof directory !== "string") {
     throw invalidType("directory", "a string", directory);
   }
   return directory ?? defaultStateDirectory();
 }
 
+/**
+ * Those in a directory, the oldest first.
+ * @throws (rejects) as `BubblewrapNativeRunner.transactions`.
+ */
+export async function listTransactions(
+  options: ListTransactionsOptions = {},
+): Promise<ListedTransaction[]> {
+  expectFields(options, "options", kListOptions);
+  const directory = namedDirectory(options.directory);
+  try {
+    const listed = await loadAddon().listTransactions({ directory });
+    return listed.map(({ id, workspace, createdMs, ...rest }) => ({
+      id,
+      workspace,
+      createdAt: new Date(createdMs),
+      ...rest,
+    }));
+  } catch (error) {
+    throw fromNative(error);
+  }
+}
+
 export class Transactions {
-  readonly #runner: BubblewrapNativeRunnerOptions;
+  readonly #policy: TransactionPolicy;
+  readonly #counts: TransactionCounts;
   readonly #open = new Set<WeakRef<WorkspaceTransaction>>();
   #isClosed = false;
 
-  /** @param runner the runner's own copy of its options. */
-  constructor(runner: BubblewrapNativeRunnerOptions) {
-    this.#runner = runner;
+  /**
+   * @param runner the runner's own copy of its options.
+   * @param protectedNames what a commit refuses to change.
+   * @param counts where they are counted.
+   */
+  constructor(
+    runner: TransactionPolicy["runner"],
+    protectedNames: readonly string[] = kProtectedNames,
+    counts: TransactionCounts = new TransactionCounts(),
+  ) {
+    this.#policy = { runner, protectedNames };
+    this.#counts = counts;
   }
 
   /** See `BubblewrapNativeRunner.openTransaction`. */
   async open(options: TransactionOptions = {}): Promise<Transaction> {
-    return this.#take(directoryOf(options));
+    expectFields(options, "options", kOptions);
+    const own = copyOptions(options);
+    const making = new CopyMaking(own);
+    const { maxBytes } = own;
+    const wanted = { ...this.#optionsOf(own), ...(maxBytes !== undefined && { maxBytes }) };
+    return this.#take(
+      (handle) => making.open(handle, wanted),
+      (transaction) => transaction.discard(),
+    );
   }
 
   /** See `BubblewrapNativeRunner.resumeTransaction`. */
-  async resume(id: string, options: TransactionOptions = {}): Promise<Transaction> {
-    const directory = directoryOf(options);
+  async resume(id: string, options: ResumeOptions = {}): Promise<Transaction> {
+    expectFields(options, "options", kResumeOptions);
+    const wanted = this.#optionsOf(copyOptions(options));
     if (typeof id !== "string") throw invalidType("id", "a string", id);
-    return this.#take(directory, id);
+    return this.#take(
+      (handle) => handle.open({ ...wanted, resume: id }),
+      (transaction) => transaction.close(),
+    );
   }
 
-  async #take(directory: string, resume?: string): Promise<Transaction> {
+  /** See `BubblewrapNativeRunner.transactions`. */
+  async list(options: ListTransactionsOptions = {}): Promise<ListedTransaction[]> {
+    this.#expectOpen();
+    return listTransactions(options);
+  }
+
+  #optionsOf({ directory, backend }: ResumeOptions): OpenOptions {
+    const { shadowDir: workspace, bwrapPath } = this.#policy.runner;
+    return {
+      workspace,
+      directory: namedDirectory(directory),
+      ...(backend !== undefined && { backend }),
+      ...(bwrapPath !== undefined && { bwrapPath }),
+    };
+  }
+
+  async #take(
+    open: (handle: TransactionHandle) => Promise<OpenedTransaction>,
+    leave: (transaction: WorkspaceTransaction) => Promise<void>,
+  ): Promise<Transaction> {
     this.#expectOpen();
     try {
       const handle = new (loadAddon().Transaction)();
-      const workspace = this.#runner.shadowDir;
-      const opened = await handle.open({
-        workspace,
-        directory,
-        ...(resume !== undefined && { resume }),
-      });
-      const transaction = new WorkspaceTransaction(handle, this.#runner, opened);
-      // It came up while the runner was being closed.
-      if (this.#isClosed)
-        await (resume !== undefined ? transaction.close() : transaction.discard());
+      const opened = await open(handle);
+      const transaction = new WorkspaceTransaction(handle, this.#policy, opened, this.#counts);
+      if (this.#isClosed) await leave(transaction); // it came up while the runner was being closed
       this.#expectOpen();
       this.#open.add(new WeakRef(transaction));
       return transaction;

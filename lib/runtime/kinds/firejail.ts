@@ -1,3 +1,4 @@
+import { invalidValue } from "../../errors.js";
 import { FirejailNativeRunner, kDefaultFirejailReadDirs } from "../../runners/firejail.js";
 import { firejailFix } from "../diagnosis/firejail.js";
 import { hostPaths, type Mount, samePlace } from "../mounts.js";
@@ -22,7 +23,10 @@ export const firejailKind: RuntimeKind = {
     writable: firejail.fsWriteDirs,
     network: network === "allow",
   }),
-  makeRunner: (config, options, mounts) => {
+  makeRunner: (config, { transaction, ...options }, mounts) => {
+    if (transaction !== undefined) {
+      throw invalidValue("Firejail can't run commands in a transaction: use another runtime");
+    }
     const { firejailPath, profile, fsReadDirs, fsWriteDirs, extraArgs } = config.firejail;
     const here = samePlace(mounts, "Firejail");
     const common = { ...options, firejailPath, network: config.network, required: config.required };

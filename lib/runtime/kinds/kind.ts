@@ -1,6 +1,6 @@
 /** What the runtimes differ in: how a runner is made, and what its policy lets through. Pure. */
 
-import type { RunnerOptions } from "../../../types/public.js";
+import type { InTransaction, RunnerOptions } from "../../../types/public.js";
 import type { RuntimeConfig } from "../config/config.js";
 import type { HostFacts } from "../diagnosis/facts.js";
 import type { Mount } from "../mounts.js";
@@ -28,10 +28,10 @@ export type RuntimeKind = {
   policy(config: RuntimeConfig): unknown;
   /** Undefined for a runtime that confines nothing. */
   grants(config: RuntimeConfig): Grants | undefined;
-  /** @throws TypeError for mounts that it can't have. */
+  /** @throws TypeError for mounts, or a transaction, that it can't have. */
   makeRunner(
     config: RuntimeConfig,
-    options: RunnerOptions,
+    options: RunnerOptions & InTransaction,
     mounts: readonly Mount[],
   ): RuntimeRunner;
   /** What to do about a run that could not be set up. */

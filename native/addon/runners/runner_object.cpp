@@ -33,8 +33,11 @@ EnvironmentState* StateOf(const Napi::CallbackInfo& info) {
 template <typename RuntimeKind, typename Policy>
 std::shared_ptr<const RuntimeKind> MakeRuntime(Reader& reader, const Napi::Value& transaction,
                                                Policy policy) {
-  if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) {
-    if (const auto opened = ReadTransaction(reader, transaction)) {
+  if (const auto opened = ReadTransaction(reader, transaction)) {
+    if constexpr (std::is_same_v<RuntimeKind, FirejailRuntime>) {
+      reader.Fail({ErrorCode::kUnavailable, "firejail can't run commands in a transaction",
+                   "use Bubblewrap or Landlock"});
+    } else {
       return std::make_shared<const RuntimeKind>(std::move(policy), opened->workspace());
     }
   }

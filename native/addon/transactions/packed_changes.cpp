@@ -8,6 +8,7 @@ namespace {
 constexpr std::size_t kNumbers = 7;
 constexpr int kConflict = 1;
 constexpr int kTarget = 2;
+constexpr int kFrom = 4;
 
 }  // namespace
 
@@ -18,11 +19,17 @@ PackedChanges Pack(const std::vector<Change>& changes) {
     const bool has_target = change.type == Change::Type::kSymlink && change.mode != 0;
     packed.text += change.path;
     packed.text += '\0';
+    const bool has_from = change.kind == Change::Kind::kRenamed;
+    if (has_from) {
+      packed.text += change.from;
+      packed.text += '\0';
+    }
     if (has_target) {
       packed.text += change.target;
       packed.text += '\0';
     }
-    const int flags = (change.conflict ? kConflict : 0) | (has_target ? kTarget : 0);
+    const int flags =
+        (change.conflict ? kConflict : 0) | (has_target ? kTarget : 0) | (has_from ? kFrom : 0);
     for (const double number :
          {static_cast<double>(change.kind), static_cast<double>(change.type),
           static_cast<double>(change.size), static_cast<double>(change.previous_size),
@@ -37,8 +44,7 @@ napi_value PackedChangesValue(ValueBuilder& builder, const PackedChanges& packed
   napi_value value = builder.Object();
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(packed.numbers.data());
   builder.Set(value, "text", builder.String(packed.text));
-  builder.Set(value, "numbers",
-              builder.CopiedBytes(bytes, packed.numbers.size() * sizeof(double)));
+  builder.Set(value, "numbers", builder.CopiedBytes(bytes, packed.numbers.size() * sizeof(double)));
   return value;
 }
 

@@ -12,9 +12,9 @@ namespace native_runner {
 // (lib/runners/transactions/changes.ts): Node-API takes about a microsecond for each object, on
 // JavaScript's own thread. Packed on any thread.
 //
-// For each change seven doubles: kind, type, size, previous size, mode, previous mode, and flags (1 a
-// conflict, 2 a target); and in the text its path, then its target if it has one, each with a NUL
-// byte after it.
+// For each change seven doubles: kind, type, size, previous size, mode, previous mode, and flags (1
+// a conflict, 2 a target, 4 from); and in the text its path, then where it is from and its target
+// if it has these, each with a NUL byte after it.
 struct PackedChanges {
   std::string text;
   std::vector<double> numbers;

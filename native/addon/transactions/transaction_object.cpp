@@ -1,5 +1,7 @@
 #include "addon/transactions/transaction_object.h"
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,8 +10,14 @@
 #include "addon/convert/fields.h"
 #include "addon/environment/background_work.h"
 #include "addon/transactions/changes_value.h"
+#include "addon/transactions/checkpoints_value.h"
+#include "addon/transactions/commit_value.h"
+#include "addon/transactions/opened_value.h"
 #include "addon/transactions/packed_changes.h"
+#include "addon/transactions/progress_calls.h"
+#include "addon/transactions/transaction_list_value.h"
 #include "addon/values/js_error.h"
+#include "supervise/host/program.h"
 
 namespace native_runner {
 namespace {
@@ -39,32 +47,13 @@ PathFilter ReadPaths(Fields& fields, const char* field = "paths", bool else_none
   return PathFilter();
 }
 
-const char* RecoveredName(Recovered recovered) {
-  switch (recovered) {
-    case Recovered::kNothing:
-      return nullptr;
-    case Recovered::kRolledBack:
-      return "rolled-back";
-    case Recovered::kCompleted:
-      return "completed";
-    case Recovered::kTorn:
-      return "torn";
-  }
-  return nullptr;
-}
+constexpr std::uint64_t kDefaultMostBytes = std::uint64_t{2} << 30U;
+constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 53U) - 1;  // what a number can be
 
-MakeValue TellOfCommit(Transaction::CommitResult result) {
-  PackedChanges committed = Pack(result.committed);
-  PackedChanges left = Pack(result.left);
-  return [result = std::move(result), committed = std::move(committed),
-          left = std::move(left)](ValueBuilder& builder) {
-    napi_value told = builder.Object();
-    builder.Set(told, "committed", PackedChangesValue(builder, committed));
-    builder.Set(told, "left", PackedChangesValue(builder, left));
-    builder.Set(told, "conflicts", ChangesValue(builder, result.conflicts));
-    builder.Set(told, "refused", ChangesValue(builder, result.refused));
-    return told;
-  };
+Transaction::Backend ReadBackend(Fields& fields) {
+  constexpr std::array kBackends = {Transaction::Backend::kAuto, Transaction::Backend::kOverlay,
+                                    Transaction::Backend::kCopy};
+  return kBackends.at(fields.OneOf("backend", {"auto", "overlay", "copy"}).value_or(0));
 }
 
 // JavaScript thread. What is done with the transaction is done on others.
@@ -79,12 +68,18 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
   static Napi::Function Define(Napi::Env env, EnvironmentState* state) {
     return DefineClass(env, "Transaction",
                        {InstanceMethod<&TransactionObject::Open>("open"),
+                        InstanceMethod<&TransactionObject::Stop>("stop"),
+                        InstanceMethod<&TransactionObject::IsStale>("isStale"),
+                        InstanceMethod<&TransactionObject::Freshen>("freshen"),
                         InstanceMethod<&TransactionObject::Look>("look"),
                         InstanceMethod<&TransactionObject::Changes>("changes"),
                         InstanceMethod<&TransactionObject::Diff>("diff"),
                         InstanceMethod<&TransactionObject::Check>("check"),
                         InstanceMethod<&TransactionObject::Commit>("commit"),
                         InstanceMethod<&TransactionObject::Undo>("undo"),
+                        InstanceMethod<&TransactionObject::Checkpoint>("checkpoint"),
+                        InstanceMethod<&TransactionObject::Checkpoints>("checkpoints"),
+                        InstanceMethod<&TransactionObject::RollBack>("rollback"),
                         InstanceMethod<&TransactionObject::Close>("close"),
                         InstanceMethod<&TransactionObject::Discard>("discard")},
                        state);
@@ -93,35 +88,62 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
   std::shared_ptr<Transaction> transaction() const { return place_->transaction; }
 
  private:
-  // Once: { id, backend }, and `recovered`. With `resume`, the id of one that is there.
+  // Once: { id, backend }, `backendReason` and `recovered`. With `resume`, the id of one that is
+  // there.
   Napi::Value Open(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
     Transaction::Options options;
     std::optional<std::string> resume;
+    std::string bwrap;
+    std::optional<Napi::Function> on_progress;
     options.launcher = state_->launcher_path();
+    options.progress = progress_;
     Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
       options.workspace = fields.RequiredString("workspace");
       options.directory = fields.RequiredString("directory");
       resume = fields.String("resume");
+      options.backend = ReadBackend(fields);
+      options.most_bytes = fields.Integer("maxBytes", 0, kMostBytes).value_or(kDefaultMostBytes);
+      bwrap = fields.String("bwrapPath").value_or("bwrap");
+      on_progress = fields.Function("onProgress");
     });
     if (reader.failed()) return info.Env().Undefined();
+    std::shared_ptr<ProgressCalls> calls;
+    if (on_progress) {
+      calls = ProgressCalls::Make(info.Env(), *on_progress);
+      if (!calls) return info.Env().Undefined();
+      progress_->tell = [calls = calls.get()](std::uint64_t files, std::uint64_t bytes) {
+        calls->Tell(files, bytes);
+      };
+    }
+    if (options.backend == Transaction::Backend::kAuto) {
+      auto found = FindProgram(bwrap, EnvironmentState::SearchPath());
+      if (found) options.bwrap = std::move(*found);
+    }
     return Promise(info,
-                   [place = place_, options = std::move(options),
-                    resume = std::move(resume)]() -> Result<MakeValue> {
+                   [place = place_, options = std::move(options), resume = std::move(resume),
+                    calls = std::move(calls)]() -> Result<MakeValue> {
                      auto opened = resume ? Transaction::Resume(options, *resume)
                                           : Transaction::Open(options);
                      if (!opened) return opened.error();
                      return MakeValue([place, opened = std::move(*opened)](ValueBuilder& builder) {
                        place->transaction = opened;
-                       napi_value told = builder.Object();
-                       builder.Set(told, "id", builder.String(opened->id()));
-                       builder.Set(told, "backend", builder.String("overlay"));
-                       if (const char* recovered = RecoveredName(opened->recovered())) {
-                         builder.Set(told, "recovered", builder.String(recovered));
-                       }
-                       return told;
+                       return OpenedValue(builder, *opened);
                      });
                    });
+  }
+
+  Napi::Value IsStale(const Napi::CallbackInfo& info) {
+    const Transaction* transaction = place_->transaction.get();
+    return Napi::Boolean::New(info.Env(), transaction != nullptr && transaction->IsStale());
+  }
+
+  Napi::Value Freshen(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      if (auto error = transaction->Freshen()) return *error;
+      return Nothing();
+    });
   }
 
   Napi::Value Look(const Napi::CallbackInfo& info) {
@@ -196,7 +218,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
                      if (!transaction) return NotOpen();
                      auto result = ((*transaction).*call)(request);
                      if (!result) return result.error();
-                     return TellOfCommit(std::move(*result));
+                     return CommitValue(std::move(*result));
                    });
   }
 
@@ -210,6 +232,49 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
         return builder.Strings(conflicts);
       });
     });
+  }
+
+  Napi::Value Checkpoint(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    std::string name;
+    Fields::Of(reader, info[0], {"options", ""},
+               [&name](Fields& fields) { name = fields.String("name").value_or(""); });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(
+        info, [transaction = place_->transaction, name = std::move(name)]() -> Result<MakeValue> {
+          if (!transaction) return NotOpen();
+          auto made = transaction->Checkpoint(name);
+          if (!made) return made.error();
+          return MakeValue([made = std::move(*made)](ValueBuilder& builder) {
+            return CheckpointValue(builder, made);
+          });
+        });
+  }
+
+  // An array of them, the first first.
+  Napi::Value Checkpoints(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      auto records = transaction->Checkpoints();
+      if (!records) return records.error();
+      return MakeValue([records = std::move(*records)](ValueBuilder& builder) {
+        return CheckpointsValue(builder, records);
+      });
+    });
+  }
+
+  Napi::Value RollBack(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    std::string id;
+    Fields::Of(reader, info[0], {"options", ""},
+               [&id](Fields& fields) { id = fields.RequiredString("id"); });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info,
+                   [transaction = place_->transaction, id = std::move(id)]() -> Result<MakeValue> {
+                     if (!transaction) return NotOpen();
+                     if (auto error = transaction->RollBack(id)) return *error;
+                     return Nothing();
+                   });
   }
 
   Napi::Value Close(const Napi::CallbackInfo& info) {
@@ -234,8 +299,11 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
     return promise == nullptr ? info.Env().Undefined() : Napi::Value(info.Env(), promise);
   }
 
+  void Stop(const Napi::CallbackInfo& /*info*/) { progress_->is_stopped = true; }
+
   EnvironmentState* state_;
   std::shared_ptr<Place> place_ = std::make_shared<Place>();
+  std::shared_ptr<CopyProgress> progress_ = std::make_shared<CopyProgress>();
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace native_runner {
 
-// Defines the class of types/addon.d.ts that makes a TransactionHandle on `exports`.
+// Defines the class that makes a TransactionHandle (types/addon-transaction.d.ts) on `exports`.
 void DefineTransaction(Napi::Env env, Napi::Object exports, EnvironmentState* state);
 
 // The transaction of such an object, which must be open; none of `undefined`. Anything else is a

@@ -6,8 +6,10 @@
 #include <thread>
 #include <utility>
 
+#include "effects/changes/change_of.h"
 #include "effects/changes/same_file.h"
 #include "effects/changes/shared_work.h"
+#include "policy/transaction/aside_place.h"
 
 namespace native_runner {
 namespace {
@@ -18,16 +20,6 @@ constexpr const char* kOrigin = "user.overlay.origin";
 
 Error TooMany() {
   return Error{ErrorCode::kSetup, "the transaction has more than a million changes", ""};
-}
-
-Change::Type TypeOf(const Node& node) {
-  if (node.is_directory()) return Change::Type::kDirectory;
-  if (node.is_file()) return Change::Type::kFile;
-  return node.is_link() ? Change::Type::kSymlink : Change::Type::kOther;
-}
-
-std::uint64_t SizeOf(const Node& node) {
-  return node.is_file() || node.is_link() ? node.size : 0;
 }
 
 // A directory that is still to be looked into: of the overlay's, the host's, or both.
@@ -117,8 +109,10 @@ class Scan {
       if (!opened) return;
       lower = std::move(*opened);
     }
-    for (const std::string& name : names)
+    for (const std::string& name : names) {
+      if (place.path.empty() && IsAsidePath(name)) continue;  // it is no part of the project
       ScanEntry(place, name, Pointer(upper), Pointer(lower));
+    }
     if (lower && place.is_hiding) ScanHidden(place, *lower, names);
   }
 
@@ -195,10 +189,13 @@ class Scan {
     const bool is_directory = entry.now && entry.now->is_directory();
     const bool was_directory = entry.before && entry.before->is_directory();
     // A directory that was the host's, and is not there any more or has become something else.
-    if (is_directory && !was_directory && WasCopied(entry)) entry.conflict = true;
+    if (is_directory && !was_directory && !HadNothing(known.baseline) && WasCopied(entry)) {
+      entry.conflict = true;
+    }
     const bool is_merged = is_directory && was_directory;
     const bool is_same = (is_merged && IsUntouched(*entry.now, known.baseline)) ||
-                         (entry.now && entry.before && IsSame(entry, *upper, *lower));
+                         (entry.now && entry.before &&
+                          AreSame({entry.now, entry.before}, entry.name, *upper, *lower));
     if (!is_same) Add(entry, upper);
     if (is_directory || was_directory) {
       const bool conflict = entry.conflict && (!is_merged || IsOther(entry, known.baseline));
@@ -213,6 +210,12 @@ class Scan {
            !baseline->host->IsSameInode(*entry.before);
   }
 
+  // The host had nothing there: overlayfs takes a directory of the overlay's own for a copy too
+  // once it has shown it over one of the host's, as after a commit that was undone.
+  static bool HadNothing(const Baseline* baseline) {
+    return baseline != nullptr && !baseline->is_suspect && !baseline->host;
+  }
+
   // A directory of the overlay's that began as one of the host's.
   bool WasCopied(const Entry& entry) {
     const auto opened = Taken(upper_.Open(entry.path));
@@ -220,45 +223,13 @@ class Scan {
     return Taken(HasAttribute(opened->descriptor(), kOrigin)).value_or(false);
   }
 
-  static bool IsSame(const Entry& entry, const ScannedDirectory& upper,
-                     const ScannedDirectory& lower) {
-    const Node& now = *entry.now;
-    const Node& before = *entry.before;
-    if (!now.HasSameAttributes(before)) return false;
-    if (now.is_directory()) return true;
-    if (now.is_link()) {
-      const auto target = upper.Target(entry.name);
-      const auto previous = lower.Target(entry.name);
-      return target && previous && target.value() == previous.value();
-    }
-    if (!now.is_file()) return now.device_number == before.device_number;
-    if (now.size != before.size) return false;
-    const auto one = upper.OpenFile(entry.name);
-    const auto other = lower.OpenFile(entry.name);
-    return one && other && HaveSameBytes(one.value().get(), other.value().get()) &&
-           HaveSameAttributes(one.value().get(), other.value().get());
-  }
-
   void Add(const Entry& entry, const ScannedDirectory* upper) {
     if (changes_.size() >= kMostChanges) {
       error_ = TooMany();
       return;
     }
-    Change change;
-    change.path = entry.path;
+    Change change = ChangeOf(entry.path, {entry.now, entry.before});
     change.conflict = entry.conflict;
-    change.type = TypeOf(entry.now ? *entry.now : *entry.before);
-    change.kind = !entry.now      ? Change::Kind::kDeleted
-                  : !entry.before ? Change::Kind::kAdded
-                                  : Change::Kind::kModified;
-    if (entry.now) {
-      change.mode = entry.now->mode;
-      change.size = SizeOf(*entry.now);
-    }
-    if (entry.before) {
-      change.previous_mode = entry.before->mode;
-      change.previous_size = SizeOf(*entry.before);
-    }
     if (entry.now && entry.now->is_link() && upper != nullptr) {
       auto target = Taken(upper->Target(entry.name));
       if (!target) return;

@@ -22,9 +22,11 @@ namespace {
 constexpr const char* kCall = "open";
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
 constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+constexpr std::uint64_t kBlockBytes = 512;  // of statx(2)'s blocks, whatever the file system's are
 
-FileResult<Descriptor> OpenIn(int root, std::string_view path, int flags = kDirectory) {
-  return OpenBeneath(root, path, flags, kCall, Mounts::kStay);
+FileResult<Descriptor> OpenIn(int root, std::string_view path, int flags = kDirectory,
+                              Mounts mounts = Mounts::kStay) {
+  return OpenBeneath(root, path, flags, kCall, mounts);
 }
 
 // One that is open as O_PATH, as what it is by its descriptor: fchmod(2) takes no such.
@@ -85,6 +87,8 @@ Node AsNode(const struct statx& status) {
   node.device_number = makedev(status.stx_rdev_major, status.stx_rdev_minor);
   node.modified_ns = Nanoseconds(status.stx_mtime);
   node.changed_ns = Nanoseconds(status.stx_ctime);
+  node.allocated = status.stx_blocks * kBlockBytes;
+  node.links = status.stx_nlink;
   if ((status.stx_mask & STATX_BTIME) != 0) node.born_ns = Nanoseconds(status.stx_btime);
   return node;
 }
@@ -139,7 +143,7 @@ Result<Descriptor> ScannedDirectory::OpenFile(const std::string& name) const {
 }
 
 FileResult<ScannedDirectory> ScannedTree::TryOpen(std::string_view path, int access) const {
-  auto opened = OpenIn(root_.get(), path);
+  auto opened = OpenIn(root_.get(), path, kDirectory, mounts_);
   // One may be listed and its entries not looked at.
   const bool is_closed = opened ? faccessat(opened->get(), ".", access, AT_EACCESS) != 0
                                 : IsRefused(opened.error(), EACCES);
@@ -151,7 +155,7 @@ FileResult<ScannedDirectory> ScannedTree::TryOpen(std::string_view path, int acc
 Result<ScannedTree> ScannedTree::WhereOpen() const {
   auto root = DuplicateOf(root_.get());
   if (!root) return root.error();
-  return ScannedTree(std::move(*root));
+  return ScannedTree(std::move(*root), false, mounts_);
 }
 
 // Each on the way may be one that keeps its owner out.

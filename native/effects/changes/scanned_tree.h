@@ -18,6 +18,8 @@ namespace native_runner {
 // What one path is, without following a link.
 struct Node : HostFile {
   std::uint64_t device_number = 0;  // of a device: major and minor
+  std::uint64_t allocated = 0;      // bytes on disk: holes have none
+  std::uint32_t links = 1;          // names that it has
 
   bool is_file() const { return S_ISREG(mode); }
   bool is_link() const { return S_ISLNK(mode); }
@@ -28,7 +30,8 @@ struct Node : HostFile {
 // Of an open descriptor, O_PATH ones among them.
 Result<Node> NodeOf(int descriptor);
 
-// A directory that keeps its owner out, let in as long as this lives; then its mode is what it was.
+// A directory, or a file, that keeps its owner out, let in as long as this lives; then its mode is
+// what it was.
 class OpenedDirectory {
  public:
   OpenedDirectory(Descriptor place, std::uint32_t mode) : place_(std::move(place)), mode_(mode) {}
@@ -66,13 +69,14 @@ class ScannedDirectory {
 };
 
 // A directory tree whose root is open. Paths are relative to it, and normalised; no step of one
-// leaves the tree, leads through a link or onto another file system (OpenBeneath).
+// leaves the tree, leads through a link or, unless it is told to, onto another file system
+// (OpenBeneath).
 class ScannedTree {
  public:
   // `opens_closed`: a directory whose mode keeps its owner out is given another one while it is
   // looked at. A command may have made it so, and hidden something in it.
-  explicit ScannedTree(Descriptor root, bool opens_closed = false)
-      : root_(std::move(root)), opens_closed_(opens_closed) {}
+  explicit ScannedTree(Descriptor root, bool opens_closed = false, Mounts mounts = Mounts::kStay)
+      : root_(std::move(root)), opens_closed_(opens_closed), mounts_(mounts) {}
 
   int root() const { return root_.get(); }
 
@@ -94,6 +98,7 @@ class ScannedTree {
 
   Descriptor root_;
   bool opens_closed_;
+  Mounts mounts_;
 };
 
 // The directory that a path's last step is in ("" is the root), and that step.

@@ -30,9 +30,10 @@ bool IsKnownType(std::uint32_t mode) {
   return mode == 0 || S_ISREG(mode) || S_ISLNK(mode) || S_ISDIR(mode);
 }
 
-// A FIFO, a socket or a device, now or before.
+// A FIFO, a socket or a device, now or before; but one that the host has put there meanwhile is a
+// conflict, which keeps all else from being committed.
 bool IsOther(const Change& change) {
-  return !IsKnownType(change.mode) || !IsKnownType(change.previous_mode);
+  return !IsKnownType(change.mode) || (!IsKnownType(change.previous_mode) && !change.conflict);
 }
 
 bool IsMade(const Change& change) {

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "effects/commit/commit_directory.h"
+#include "effects/commit/host_checks.h"
 #include "effects/commit/perform.h"
 #include "effects/commit/plan.h"
 #include "effects/commit/roll_back.h"
+#include "effects/copy/aside_directory.h"
 
 namespace native_runner {
 namespace {
@@ -30,7 +31,10 @@ CommitEnd Failed(Error why) {
 // The end of one that can't be done.
 CommitEnd GiveUp(const CommitDirectory& directory, const Sites& sites, const Journal& plan,
                  NotDone why) {
-  auto roll_back = RollBackPlan(directory, sites, plan);
+  auto roll_back = TakeBack(sites, plan);
+  if (roll_back) {
+    if (auto error = Conclude(directory, roll_back.value())) roll_back = std::move(*error);
+  }
   CommitEnd end;
   end.failed = std::move(why.why);
   if (!roll_back) {
@@ -63,7 +67,7 @@ class Renamed {
 
 // The plan is on disk before the first operation, all operations before the last of its words.
 CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Journal& plan) {
-  if (auto error = directory.FlushAside()) return Failed(std::move(*error));
+  if (auto error = directory.FlushAside(sites)) return Failed(std::move(*error));
   if (auto error = directory.Write(kPlan, plan)) {
     static_cast<void>(directory.Drop(kPlan));
     return Failed(std::move(*error));
@@ -85,68 +89,39 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
     }
     return end;
   }
-  if (auto error = SyncTree(sites.host.root())) {
+  if (auto error = SyncSites(sites)) {
     return GiveUp(directory, sites, plan, {false, std::move(*error)});
   }
   CommitEnd end;
   end.touched = plan.operations;
+  end.kind = plan.kind;
   return end;
 }
 
-// With what the host's files are now, so that a change to one of them is seen by its ctime.
+// What a file of the host's is now, wherever it was brought, so that a change to it is seen by its
+// ctime.
+std::optional<Error> Follow(SitesView* view, const SitePath& place, HostFile* file) {
+  const auto now = view->Look(place);
+  if (!now) return now.error();
+  if (!now.value() || !now.value()->IsSameInode(*file)) {
+    return Error{ErrorCode::kSetup, Shown(place) + " was changed by somebody else", ""};
+  }
+  *file = *now.value();
+  return std::nullopt;
+}
+
 Result<Journal> AsDone(const Sites& sites, const Journal& plan) {
   Journal done = plan;
   SitesView view(sites);
   for (Operation& operation : done.operations) {
-    if (operation.kind == Operation::Kind::kAttributes || operation.to.site != Site::kHost) {
-      continue;
-    }
-    const auto now = view.Look(operation.to);
-    if (!now) return now.error();
-    if (!now.value() || !now.value()->IsSameInode(operation.from_file)) {
-      return Error{ErrorCode::kSetup, Shown(operation.to) + " was changed by somebody else", ""};
-    }
-    operation.from_file = *now.value();
+    const bool is_exchange = operation.kind == Operation::Kind::kExchange;
+    if (operation.kind == Operation::Kind::kAttributes) continue;
+    if (operation.to.site != Site::kHost && operation.from.site != Site::kHost) continue;
+    auto error = Follow(&view, operation.to, &operation.from_file);
+    if (!error && is_exchange) error = Follow(&view, operation.from, &operation.to_file);
+    if (error) return std::move(*error);
   }
   return done;
-}
-
-// From when on a change of the host's counts, below a directory that has a baseline.
-std::uint64_t SinceOf(const Ledger& ledger, std::string_view path) {
-  while (!path.empty()) {
-    path = SplitPath(path).parent;
-    const auto above = ledger.baselines.find(path);
-    if (above != ledger.baselines.end()) return above->second.since_ns;
-  }
-  return ledger.looked_ns;
-}
-
-// What the plan takes for the host's own must be what it was before the transaction.
-std::vector<std::string> ChangedByHost(const std::vector<Operation>& operations,
-                                       const Ledger& ledger) {
-  std::vector<std::string> changed;
-  // What the plan itself has made, or given another mode, is not the host's own any more.
-  std::set<std::string_view> made;
-  std::set<std::string_view> set;
-  for (const Operation& operation : operations) {
-    const bool is_exchange = operation.kind == Operation::Kind::kExchange;
-    const bool is_move = operation.kind == Operation::Kind::kMove;
-    if (is_move && operation.to.site == Site::kHost) made.insert(operation.to.path);
-    const SitePath& place = is_exchange ? operation.to : operation.from;
-    if (place.site != Site::kHost || made.count(place.path) != 0) continue;
-    const bool is_attributes = operation.kind == Operation::Kind::kAttributes;
-    if (is_attributes && !set.insert(place.path).second) continue;
-    const HostFile& file = is_exchange ? operation.to_file : operation.from_file;
-    const auto known = ledger.baselines.find(Shown(place));
-    bool is_other = false;
-    if (known != ledger.baselines.end()) {
-      is_other = HostHasChanged(known->second, file, is_move);
-    } else if (!is_attributes) {
-      is_other = file.changed_ns >= SinceOf(ledger, place.path);
-    }
-    if (is_other) changed.push_back(Shown(place));
-  }
-  return changed;
 }
 
 Journal UndoOf(const Journal& done) {
@@ -157,37 +132,36 @@ Journal UndoOf(const Journal& done) {
   return undo;
 }
 
-// The paths at which the host has something else than a commit has left there.
-Result<std::vector<std::string>> ChangedSince(const Sites& sites, const Journal& done) {
-  std::vector<std::string> changed;
-  for (const Operation& operation : done.operations) {
-    if (operation.kind == Operation::Kind::kAttributes) continue;
-    const bool is_put = operation.to.site == Site::kHost;
-    if (!is_put && operation.from.site != Site::kHost) continue;
-    const SitePath& place = is_put ? operation.to : operation.from;
-    const auto now = sites.Look(place);
-    if (!now) return now.error();
-    const HostFile& file = operation.from_file;
-    bool is_same = !now.value();
-    if (is_put) {
-      is_same =
-          now.value() && (file.is_directory() ? now.value()->IsSameInode(file)
-                                              : static_cast<const HostFile&>(*now.value()) == file);
-    } else if (now.value()) {
-      // A file that the commit has put in the place of what it removed.
-      const auto is_other = [&place](const Operation& other) { return other.to == place; };
-      is_same = std::any_of(done.operations.begin(), done.operations.end(), is_other);
-    }
-    if (!is_same) changed.push_back(Shown(place));
+CommitEnd Try(const CommitDirectory& directory, int host, int upper,
+              const std::vector<Change>& changes, const PlanOptions& options) {
+  auto sites = directory.OpenSites(host, upper);
+  if (!sites) return Failed(std::move(sites.error()));
+  auto operations = PlanCommit(*sites, changes, options);
+  if (!operations) return Failed(std::move(operations.error()));
+  auto changed = ChangedByHost(*operations, *options.ledger);
+  if (!changed.empty()) {
+    CommitEnd end = Failed({ErrorCode::kSetup, changed.front() + " was changed by the host", ""});
+    end.conflicts = std::move(changed);
+    return end;
   }
-  return changed;
+  const Journal plan = {Journal::Kind::kCommit, std::move(*operations)};
+  CommitEnd end = Execute(directory, *sites, plan);
+  if (end.failed) return end;
+  auto done = AsDone(*sites, plan);
+  if (!done) return GiveUp(directory, *sites, plan, {true, std::move(done.error())});
+  if (auto error = directory.Write(kDone, *done)) {
+    // Whether it is on disk is not known: it must not be, before anything is taken back.
+    if (auto still = directory.Drop(kDone)) return Failed(std::move(*still));
+    return GiveUp(directory, *sites, plan, {false, std::move(*error)});
+  }
+  static_cast<void>(directory.Drop(kPlan));  // else the next open finds that it was done
+  return end;
 }
 
 }  // namespace
 
 CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
-                        const Ledger& ledger) {
-  if (auto error = CheckOneMount(host, upper)) return Failed(std::move(*error));
+                        const Ledger& ledger, const CopyManifest* copies) {
   auto earlier = CommitDirectory::Open(transaction);
   if (!earlier) return Failed(std::move(earlier.error()));
   if (*earlier) {
@@ -201,29 +175,15 @@ CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<
                      "close the transaction, and open it again"});
     }
   }
-  auto directory = CommitDirectory::Make(transaction);
+  auto use = UpperUse::kCopy;
+  if (copies == nullptr) use = CanRename(host, upper) ? UpperUse::kMove : UpperUse::kStage;
+  auto directory = CommitDirectory::Make(transaction, host, use != UpperUse::kMove);
   if (!directory) return Failed(std::move(directory.error()));
-  auto sites = directory->OpenSites(host, upper);
-  if (!sites) return Failed(std::move(sites.error()));
-  auto operations = PlanCommit(*sites, changes);
-  if (!operations) return Failed(std::move(operations.error()));
-  auto changed = ChangedByHost(*operations, ledger);
-  if (!changed.empty()) {
-    CommitEnd end = Failed({ErrorCode::kSetup, changed.front() + " was changed by the host", ""});
-    end.conflicts = std::move(changed);
-    return end;
+  CommitEnd end = Try(*directory, host, upper, changes, {use, copies, &ledger});
+  // What was copied for it, perhaps beside the workspace, is of no more use.
+  if (end.failed && !NeedsRecovery(transaction)) {
+    static_cast<void>(CommitDirectory::Remove(transaction));
   }
-  const Journal plan = {Journal::Kind::kCommit, std::move(*operations)};
-  CommitEnd end = Execute(*directory, *sites, plan);
-  if (end.failed) return end;
-  auto done = AsDone(*sites, plan);
-  if (!done) return GiveUp(*directory, *sites, plan, {true, std::move(done.error())});
-  if (auto error = directory->Write(kDone, *done)) {
-    // Whether it is on disk is not known: it must not be, before anything is taken back.
-    if (auto still = directory->Drop(kDone)) return Failed(std::move(*still));
-    return GiveUp(*directory, *sites, plan, {false, std::move(*error)});
-  }
-  static_cast<void>(directory->Drop(kPlan));  // else the next open finds that it was done
   return end;
 }
 
@@ -251,7 +211,7 @@ CommitEnd UndoCommit(int transaction, int host, int upper) {
   CommitEnd end = Execute(**directory, *sites, plan);
   if (end.failed) return end;
   if (auto error = (*directory)->Rename(kPlan, kUndone)) return Failed(std::move(*error));
-  static_cast<void>(CommitDirectory::Remove(transaction));  // else the next open does it
+  static_cast<void>((*directory)->Drop(kDone));  // else the next open does it
   return end;
 }
 
@@ -259,7 +219,8 @@ Error TornCommit() {
   return Error{ErrorCode::kSetup,
                "an earlier commit could not be taken back whole: somebody else had changed files "
                "meanwhile",
-               "look at what the files were, in commit/aside of the transaction's directory"};
+               "look at what the files were, in commit/aside of the transaction's directory or in "
+               "the directory that commit/place there names"};
 }
 
 bool NeedsRecovery(int transaction) {
@@ -273,6 +234,14 @@ bool NeedsRecovery(int transaction) {
   return false;
 }
 
+bool IsCommitPending(int transaction) {
+  const auto directory = CommitDirectory::Open(transaction);
+  if (!directory) return true;
+  if (!directory.value()) return false;
+  const auto is_there = directory.value()->Holds(kPlan);
+  return !is_there || is_there.value();
+}
+
 bool HasCommit(int transaction) {
   const auto directory = CommitDirectory::Open(transaction);
   if (!directory || !directory.value()) return false;
@@ -280,7 +249,31 @@ bool HasCommit(int transaction) {
   return is_done && is_done.value();
 }
 
-Result<Recovery> RecoverCommit(int transaction, int host, int upper) {
+void ForgetUndone(int transaction) {
+  const auto directory = CommitDirectory::Open(transaction);
+  if (!directory || !directory.value()) return;
+  const auto is_undone = directory.value()->Holds(kUndone);
+  if (is_undone && is_undone.value()) static_cast<void>(CommitDirectory::Remove(transaction));
+}
+
+Recovered ForeseeRecovery(int transaction) {
+  const auto opened = CommitDirectory::Open(transaction);
+  if (!opened) return Recovered::kTorn;
+  if (!opened.value()) return Recovered::kNothing;
+  const CommitDirectory& directory = *opened.value();
+  const auto is_torn = directory.Holds(kTorn);
+  const auto is_undone = directory.Holds(kUndone);
+  const auto is_done = directory.Holds(kDone);
+  const auto plan = directory.Read(kPlan);
+  if (!is_torn || is_torn.value() || !is_undone || !is_done || !plan) return Recovered::kTorn;
+  if (is_undone.value()) return Recovered::kCompleted;
+  if (!plan.value()) return Recovered::kNothing;
+  const bool was_done = plan.value()->kind == Journal::Kind::kCommit && is_done.value();
+  return was_done ? Recovered::kCompleted : Recovered::kRolledBack;
+}
+
+Result<Recovery> RecoverCommit(int transaction, int host, int upper,
+                               const std::function<void(const Recovery&)>& note) {
   auto directory = CommitDirectory::Open(transaction);
   if (!directory) return directory.error();
   if (!*directory) return Recovery{};
@@ -289,12 +282,15 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper) {
   const auto is_done = (*directory)->Holds(kDone);
   for (const Result<bool>* known : {&is_torn, &is_undone, &is_done})
     if (!*known) return known->error();
-  if (is_torn.value()) return Recovery{Recovered::kTorn, {}};
+  if (is_torn.value()) return Recovery{Recovered::kTorn, {}, {}};
   if (is_undone.value()) {
     auto undone = (*directory)->Read(kUndone);
     if (!undone) return undone.error();
+    Recovery recovery{Recovered::kCompleted, std::move((*undone)->operations),
+                      Journal::Kind::kUndo};
+    if (note) note(recovery);
     if (auto error = CommitDirectory::Remove(transaction)) return *error;
-    return Recovery{Recovered::kCompleted, undone.value()->operations};
+    return recovery;
   }
   auto plan = (*directory)->Read(kPlan);
   if (!plan) return plan.error();
@@ -307,15 +303,25 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper) {
     return Recovery{};
   }
   if (was_done && (*plan)->kind == Journal::Kind::kCommit) {
+    Recovery recovery{Recovered::kCompleted, std::move((*plan)->operations), (*plan)->kind};
+    if (note) note(recovery);
     if (auto error = (*directory)->Drop(kPlan)) return *error;
-    return Recovery{Recovered::kCompleted, std::move((*plan)->operations)};
+    return recovery;
   }
   auto sites = (*directory)->OpenSites(host, upper);
   if (!sites) return sites.error();
-  auto roll_back = RollBackPlan(**directory, *sites, **plan);
+  auto roll_back = TakeBack(*sites, **plan);
   if (!roll_back) return roll_back.error();
-  const auto recovered = roll_back->torn.empty() ? Recovered::kRolledBack : Recovered::kTorn;
-  return Recovery{recovered, std::move(roll_back->taken_back)};
+  const bool is_whole = roll_back->torn.empty();
+  Recovery recovery{is_whole ? Recovered::kRolledBack : Recovered::kTorn,
+                    std::move(roll_back->taken_back), (*plan)->kind};
+  if (note) note(recovery);
+  if (auto error = Conclude(**directory, *roll_back)) return *error;
+  // What was copied for it, perhaps beside the workspace, is of no more use.
+  if (is_whole && !was_done) {
+    if (auto error = CommitDirectory::Remove(transaction)) return *error;
+  }
+  return recovery;
 }
 
 }  // namespace native_runner

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "effects/commit/sites.h"
 #include "policy/changes/change.h"
 #include "policy/result.h"
+#include "policy/transaction/copy_manifest.h"
 #include "policy/transaction/journal.h"
 #include "policy/transaction/ledger.h"
 
@@ -21,7 +23,11 @@ namespace native_runner {
 //     undone   in the place of `plan` when the last commit was taken back: all of it can go
 //     torn     in the place of `plan` when something could not be taken back, since somebody else
 //              has changed it meanwhile; what it was is in `aside`
-//     aside/   what the host's files were
+//     aside/   what the host's files were; and what goes there, until it does
+//     place    where the transaction is on another file system: a directory beside the workspace,
+//     or
+//              in it, which is all that in place of `aside` (aside_place.h)
+//     kept/    and there, what the transaction had of what was committed
 //
 // Each file is whole or not there, and on disk before what depends on it begins. Whoever has the
 // transaction's lock may call these, one at a time; they block as the file system does.
@@ -33,19 +39,27 @@ struct CommitEnd {
   std::vector<std::string> conflicts;  // the paths, where `failed` is somebody else's doing
   // What was done, or begun and taken back: the host's files at these paths have another ctime.
   std::vector<Operation> touched;
+  Journal::Kind kind = Journal::Kind::kCommit;  // of what was done
 };
 
 // Does all that the changes (choose.h) need, or nothing. Each of the host's files must be what the
 // ledger says that it was: whatever is changed from the look at which that was compared until the
 // end is a conflict. `transaction`: its directory, open for reading; `host`, `upper`: as well.
+//
+// `copies`: `upper` is no overlay's but a copy of the workspace, of which this tells what it was;
+// it stays as it is. nullptr: what was committed leaves it.
 CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
-                        const Ledger& ledger);
+                        const Ledger& ledger, const CopyManifest* copies = nullptr);
 
 // Takes the last commit back, unless the host has changed what it wrote: then a conflict.
 CommitEnd UndoCommit(int transaction, int host, int upper);
 
 // Whether there is a commit that could be taken back.
 bool HasCommit(int transaction);
+
+// Whether one has begun, and is neither done nor taken back: until it is, nothing may be written to
+// the upper directory.
+bool IsCommitPending(int transaction);
 
 // Whether what a death, or somebody else, has left of a commit is still to be taken care of: until
 // then, what the host's files were may lie in `aside` and nowhere else.
@@ -58,9 +72,20 @@ enum class Recovered : std::uint8_t { kNothing, kRolledBack, kCompleted, kTorn }
 struct Recovery {
   Recovered recovered = Recovered::kNothing;
   std::vector<Operation> touched;  // as in CommitEnd
+  Journal::Kind kind = Journal::Kind::kCommit;
 };
 
+// Removes what is kept of a commit that was taken back, once it is noted what the host has.
+void ForgetUndone(int transaction);
+
+// What RecoverCommit is going to find, as far as the journals tell; nothing is done. One that is to
+// be rolled back may turn out to be torn; one that can't be looked at counts as torn.
+Recovered ForeseeRecovery(int transaction);
+
 // What a death in one of the above has left is taken back, or completed where all of it was done.
-Result<Recovery> RecoverCommit(int transaction, int host, int upper);
+// `note` is called when that is on disk, and before it is forgotten that there was anything to do:
+// a death in between lets the next do it again.
+Result<Recovery> RecoverCommit(int transaction, int host, int upper,
+                               const std::function<void(const Recovery&)>& note = {});
 
 }  // namespace native_runner

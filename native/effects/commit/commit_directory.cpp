@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "effects/copy/aside_directory.h"
 #include "effects/files/remove_entry.h"
 #include "effects/tree/beneath.h"
 #include "effects/tree/kept_file.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr const char* kName = "commit";
 constexpr const char* kDone = "done";
 constexpr const char* kAside = "aside";
+constexpr const char* kKept = "kept";
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 Result<Descriptor> OpenIn(int directory, const char* name) {
@@ -32,13 +34,20 @@ Result<Descriptor> MakeIn(int directory, const char* name) {
 
 }  // namespace
 
-Result<CommitDirectory> CommitDirectory::Make(int transaction) {
+Result<CommitDirectory> CommitDirectory::Make(int transaction, int host, bool is_apart) {
   if (auto error = Remove(transaction)) return *error;
   auto made = MakeIn(transaction, kName);
   if (!made) return made.error();
-  auto aside = MakeIn(made->get(), kAside);
-  if (!aside) return aside.error();
   if (fsync(transaction) != 0) return SystemError("fsync", errno);
+  auto own = MakeIn(made->get(), is_apart ? kKept : kAside);
+  if (!own) return own.error();
+  if (is_apart && !CanRename(transaction, host)) {
+    auto aside = MakeAsideDirectory(made->get(), host);
+    if (!aside) return aside.error();
+  } else if (is_apart) {
+    auto aside = MakeIn(made->get(), kAside);
+    if (!aside) return aside.error();
+  }
   return CommitDirectory(std::move(*made));
 }
 
@@ -55,6 +64,10 @@ std::optional<Error> CommitDirectory::Remove(int transaction) {
   if (unlinkat(transaction, done.c_str(), 0) != 0 && errno != ENOENT) {
     return SystemError("unlinkat", errno);
   }
+  const auto commit = OpenIn(transaction, kName);
+  if (commit) {
+    if (auto error = RemoveAsideDirectory(commit.value().get())) return error;
+  }
   auto copy = DuplicateOf(transaction);
   if (!copy) return copy.error();
   const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), kName, true);
@@ -66,14 +79,29 @@ std::optional<Error> CommitDirectory::Remove(int transaction) {
 }
 
 Result<Sites> CommitDirectory::OpenSites(int host, int upper) const {
-  auto aside = OpenIn(directory_.get(), kAside);
+  auto apart = OpenAsideDirectory(directory_.get());
+  if (!apart) return apart.error();
+  auto aside = *apart ? Result<Descriptor>(std::move(**apart)) : OpenIn(directory_.get(), kAside);
   if (!aside) return aside.error();
   auto own_host = DuplicateOf(host);
   if (!own_host) return own_host.error();
   auto own_upper = DuplicateOf(upper);
   if (!own_upper) return own_upper.error();
-  return Sites{ScannedTree(std::move(*own_host)), ScannedTree(std::move(*own_upper), true),
-               ScannedTree(std::move(*aside))};
+  Sites sites{ScannedTree(std::move(*own_host)), ScannedTree(std::move(*own_upper), true),
+              ScannedTree(std::move(*aside)), std::nullopt, false};
+  const Descriptor above(openat(sites.aside.root(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!above.valid()) return SystemError("openat", errno);
+  const auto parent = NodeOf(above.get());
+  const auto top = NodeOf(host);
+  if (!parent || !top) return parent ? top.error() : parent.error();
+  sites.is_exposed = parent.value().IsSameInode(top.value());
+  const auto has_kept = Holds(kKept);
+  if (!has_kept) return has_kept.error();
+  if (!has_kept.value()) return sites;
+  auto kept = OpenIn(directory_.get(), kKept);
+  if (!kept) return kept.error();
+  sites.kept.emplace(std::move(*kept));
+  return sites;
 }
 
 Result<std::optional<Journal>> CommitDirectory::Read(const char* name) const {
@@ -111,11 +139,11 @@ std::optional<Error> CommitDirectory::Drop(const char* name) const {
   return std::nullopt;
 }
 
-std::optional<Error> CommitDirectory::FlushAside() const {
-  const auto aside = OpenIn(directory_.get(), kAside);
-  if (!aside) return aside.error();
-  if (fsync(aside.value().get()) != 0) return SystemError("fsync", errno);
-  return std::nullopt;
+std::optional<Error> CommitDirectory::FlushAside(const Sites& sites) {
+  // Whole files were made there, where there is a place kept.
+  const int aside = sites.aside.root();
+  if ((sites.kept ? syncfs(aside) : fsync(aside)) == 0) return std::nullopt;
+  return SystemError(sites.kept ? "syncfs" : "fsync", errno);
 }
 
 }  // namespace native_runner

@@ -17,8 +17,9 @@ class CommitDirectory {
   static constexpr const char* kPlan = "plan";
   static constexpr const char* kTorn = "torn";
 
-  // An empty one, in the place of any that was there; durable.
-  static Result<CommitDirectory> Make(int transaction);
+  // An empty one, in the place of any that was there; durable. `is_apart`: its place aside is where
+  // `host` is, which is another file system or may be one (aside_directory.h).
+  static Result<CommitDirectory> Make(int transaction, int host, bool is_apart);
   // nullopt: there is none.
   static Result<std::optional<CommitDirectory>> Open(int transaction);
   static std::optional<Error> Remove(int transaction);
@@ -35,8 +36,8 @@ class CommitDirectory {
   std::optional<Error> Rename(const char* name, const char* to) const;
   std::optional<Error> Drop(const char* name) const;
 
-  // Directories that were made aside are on disk when it returns.
-  std::optional<Error> FlushAside() const;
+  // What was made aside is on disk when it returns.
+  static std::optional<Error> FlushAside(const Sites& sites);
 
  private:
   explicit CommitDirectory(Descriptor directory) : directory_(std::move(directory)) {}

@@ -19,6 +19,7 @@ namespace native_runner {
 namespace {
 
 constexpr const char* kOpaque = "user.overlay.opaque";
+constexpr const char* kOrigin = "user.overlay.origin";
 constexpr std::string_view kNotes = "user.overlay.";
 constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
 constexpr mode_t kModeBits = 07777;
@@ -164,6 +165,19 @@ std::optional<Error> StripShut(const ScannedDirectory& directory, const std::str
 
 std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree& lower) {
   return Normalizer(upper, lower).Run();
+}
+
+std::optional<Error> ForgetOrigin(const ScannedTree& upper, const std::string& path) {
+  const auto there = upper.OpenIfThere(path);
+  if (!there) return there.error();
+  if (!there.value()) return std::nullopt;
+  const auto has_origin = HasAttribute(there.value()->descriptor(), kOrigin);
+  if (!has_origin) return has_origin.error();
+  if (!has_origin.value()) return std::nullopt;
+  const auto directory = upper.OpenToChange(path);
+  if (!directory) return directory.error();
+  if (fremovexattr(directory.value().descriptor(), kOrigin) == 0) return std::nullopt;
+  return Failed(path, "removexattr");
 }
 
 std::optional<Error> StripNotes(const ScannedDirectory& directory, const std::string& name) {

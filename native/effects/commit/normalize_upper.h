@@ -14,6 +14,11 @@ namespace native_runner {
 // kSetup where something can't be read or made.
 std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree& lower);
 
+// After the host's directory at a path has gone by our own doing: what the upper directory has
+// there, if it is a directory, is no copy of one of the host's, as overlayfs may have noted when it
+// showed both as one.
+std::optional<Error> ForgetOrigin(const ScannedTree& upper, const std::string& path);
+
 // Removes overlayfs' own notes (user.overlay.*) from a regular file of the upper directory.
 std::optional<Error> StripNotes(const ScannedDirectory& directory, const std::string& name);
 

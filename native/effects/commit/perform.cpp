@@ -159,12 +159,17 @@ std::optional<NotDone> Performer::CheckEmpty(const SitePath& place) const {
   return names.value().empty() ? std::nullopt : std::optional(Changed(place));
 }
 
+// Whether others than we may have changed what is there.
+bool Performer::IsExposed(const SitePath& place) const {
+  return place.site == Site::kHost || (place.site == Site::kAside && sites_.is_exposed);
+}
+
 // The other trees are ours alone; a rename that replaces nothing looks by itself.
 std::optional<NotDone> Performer::CheckBefore(const Operation& operation, Likeness likeness) {
   const bool is_exact = likeness == Likeness::kExact;
   const bool is_host = operation.from.site == Site::kHost;
-  if (is_host || !is_exact) {
-    auto changed = Expect(operation.from, operation.from_file, is_exact);
+  if (IsExposed(operation.from) || !is_exact) {
+    auto changed = Expect(operation.from, operation.from_file, is_exact && is_host);
     if (changed) return changed;
   }
   if (operation.kind == Operation::Kind::kExchange) {
@@ -173,8 +178,12 @@ std::optional<NotDone> Performer::CheckBefore(const Operation& operation, Likene
   return is_host && operation.from_file.is_directory() ? CheckEmpty(operation.from) : std::nullopt;
 }
 
-// What has come from the host is what was to come.
+// What has come from the host, or from where others can reach it, is what was to come.
 std::optional<NotDone> Performer::CheckAfter(const Operation& operation) {
+  const bool may_be_other = operation.from.site != Site::kHost && IsExposed(operation.from);
+  if (may_be_other) {
+    if (auto changed = Expect(operation.to, operation.from_file, false)) return changed;
+  }
   if (operation.kind == Operation::Kind::kExchange) {
     return Expect(operation.from, operation.to_file, false);
   }

@@ -50,6 +50,7 @@ class Performer {
   Result<const ScannedDirectory*, NotDone> ParentOf(const SitePath& place);
   std::optional<NotDone> Expect(const SitePath& place, const HostFile& file, bool is_exact);
   std::optional<NotDone> CheckEmpty(const SitePath& place) const;
+  bool IsExposed(const SitePath& place) const;
   std::optional<NotDone> CheckBefore(const Operation& operation, Likeness likeness);
   std::optional<NotDone> CheckAfter(const Operation& operation);
   std::optional<NotDone> Rename(const Operation& operation);
@@ -60,8 +61,8 @@ class Performer {
   void TakeBack(const Operation& operation);
 
   const Sites& sites_;
-  std::array<std::optional<Held>, 3> held_;  // by site
-  std::vector<Operation> unsettled_;         // all in the host's directory that is held
+  std::array<std::optional<Held>, kSites> held_;  // by site
+  std::vector<Operation> unsettled_;              // all in the host's directory that is held
 };
 
 // One by itself.

@@ -13,6 +13,7 @@
 
 #include "effects/changes/same_file.h"
 #include "effects/commit/normalize_upper.h"
+#include "effects/copy/staging.h"
 
 namespace native_runner {
 namespace {
@@ -35,7 +36,8 @@ Error Vanished(const std::string& path) {
 
 class Planner {
  public:
-  explicit Planner(const Sites& sites) : sites_(sites), view_(sites) {}
+  Planner(const Sites& sites, const PlanOptions& options)
+      : sites_(sites), view_(sites), options_(options), staging_(sites.upper, sites.aside.root()) {}
 
   Result<std::vector<Operation>> Plan(const std::vector<Change>& changes) {
     for (auto change = changes.rbegin(); change != changes.rend() && !error_; ++change)
@@ -81,6 +83,21 @@ class Planner {
     return node;
   }
 
+  // What the transaction has, with the attributes that it is going to have on the host.
+  std::optional<Node> ExpectMine(const std::string& path) {
+    auto node = Expect(Site::kUpper, path);
+    if (!node || options_.copies == nullptr) return node;
+    const std::string shown = Shown({Site::kUpper, path});
+    const auto copy = options_.copies->copies.find(shown);
+    const auto known = options_.ledger->baselines.find(shown);
+    if (copy == options_.copies->copies.end() || known == options_.ledger->baselines.end() ||
+        !known->second.host) {
+      return node;
+    }
+    static_cast<HostFile&>(*node) = AsOnHost(*node, &copy->second, &*known->second.host);
+    return node;
+  }
+
   SitePath Aside() { return {Site::kAside, std::to_string(next_++)}; }
 
   void Move(SitePath from, SitePath to, const HostFile& file) {
@@ -91,6 +108,7 @@ class Planner {
   void Touch(const std::string& path) {
     const auto known = directories_.find(path);
     if (known != directories_.end() && known->second.is_made) return;
+    if (known == directories_.end() && !CheckMount(path)) return;
     const auto host =
         known == directories_.end() ? Expect(Site::kHost, path) : std::optional<Node>();
     if (error_) return;
@@ -100,6 +118,23 @@ class Planner {
     if (is_shut && geteuid() != 0 && directory.before.uid == geteuid()) {
       directory.is_opened = true;
     }
+  }
+
+  // Nothing can be renamed to another file system that is mounted in the workspace: a copy has its
+  // files all the same.
+  bool CheckMount(const std::string& path) {
+    if (options_.use != UpperUse::kCopy) return true;
+    const auto opened = Taken(sites_.host.OpenIfThere(path));
+    if (!opened || *opened) return opened.has_value();
+    const auto entered =
+        OpenBeneath(sites_.host.root(), path, O_PATH | O_DIRECTORY, "open", Mounts::kEnter);
+    if (!entered) return true;  // as whoever looks for it is told
+    error_ = Error{ErrorCode::kSetup,
+                   Shown({Site::kHost, path}) +
+                       " is on another file system, which is mounted in the workspace: what is in "
+                       "it can't be committed",
+                   "commit other paths, or open a transaction for that directory"};
+    return false;
   }
 
   void TouchParent(const std::string& path) { Touch(std::string(SplitPath(path).parent)); }
@@ -112,12 +147,12 @@ class Planner {
         change.mode != 0 && IsDirectory(change.mode) != IsDirectory(change.previous_mode);
     if (change.previous_mode == 0 || (change.mode != 0 && !becomes_other)) return;
     const std::string path = PathOf(change);
-    const auto host = Expect(Site::kHost, path);
-    if (!host) return;
     TouchParent(path);
+    const auto host = error_ ? std::nullopt : Expect(Site::kHost, path);
+    if (!host) return;
     if (change.mode == 0) {
       const auto upper = Look(Site::kUpper, path);
-      if (upper && upper->is_whiteout()) Move({Site::kUpper, path}, Aside(), *upper);
+      if (upper && upper->is_whiteout()) Leave(path, *upper);
     }
     if (host->is_directory()) {
       Touch(path);
@@ -140,8 +175,23 @@ class Planner {
     }
   }
 
+  // What the transaction has of a path is not in its tree any more.
+  void Leave(const std::string& path, const HostFile& mine) {
+    const Site site = options_.use == UpperUse::kMove ? Site::kAside : Site::kKept;
+    Move({Site::kUpper, path}, {site, std::to_string(next_++)}, mine);
+  }
+
   void PutFile(const std::string& path, bool is_there) {
     TouchParent(path);
+    if (error_) return;
+    if (options_.use == UpperUse::kMove) {
+      PutMoved(path, is_there);
+    } else {
+      PutStaged(path, is_there);
+    }
+  }
+
+  void PutMoved(const std::string& path, bool is_there) {
     const auto first = Expect(Site::kUpper, path);
     if (!first) return;
     if (first->is_file()) {
@@ -160,9 +210,26 @@ class Planner {
     operations_.push_back({Operation::Kind::kExchange, aside, {Site::kHost, path}, *mine, *host});
   }
 
+  void PutStaged(const std::string& path, bool is_there) {
+    const auto like = ExpectMine(path);
+    if (!like) return;
+    const SitePath aside = Aside();
+    const auto staged = Taken(staging_.Copy(path, *like, aside.path));
+    if (!staged) return;
+    const auto mine = Expect(Site::kUpper, path);
+    if (!mine) return;
+    if (!is_there) {
+      Move(aside, {Site::kHost, path}, *staged);
+    } else if (const auto host = Expect(Site::kHost, path)) {
+      operations_.push_back(
+          {Operation::Kind::kExchange, aside, {Site::kHost, path}, *staged, *host});
+    }
+    if (options_.use == UpperUse::kStage) Leave(path, *mine);
+  }
+
   void SetAttributes(const std::string& path) {
     Touch(path);
-    const auto mine = Expect(Site::kUpper, path);
+    const auto mine = ExpectMine(path);
     if (!mine) return;
     HostFile& after = directories_[path].after;
     after.mode = mine->mode;
@@ -172,7 +239,7 @@ class Planner {
 
   void MakeDirectory(const std::string& path) {
     TouchParent(path);
-    const auto mine = Expect(Site::kUpper, path);
+    const auto mine = ExpectMine(path);
     if (!mine) return;
     const SitePath aside = Aside();
     if (auto failed = Make(aside.path, path, *mine)) {
@@ -242,16 +309,19 @@ class Planner {
 
   const Sites& sites_;
   SitesView view_;
+  const PlanOptions& options_;
   std::map<std::string, Directory> directories_;
   std::vector<Operation> operations_;
   std::uint64_t next_ = 0;
+  Staging staging_;
   std::optional<Error> error_;
 };
 
 }  // namespace
 
-Result<std::vector<Operation>> PlanCommit(const Sites& sites, const std::vector<Change>& changes) {
-  return Planner(sites).Plan(changes);
+Result<std::vector<Operation>> PlanCommit(const Sites& sites, const std::vector<Change>& changes,
+                                          const PlanOptions& options) {
+  return Planner(sites, options).Plan(changes);
 }
 
 }  // namespace native_runner

@@ -1,13 +1,29 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "effects/commit/sites.h"
 #include "policy/changes/change.h"
 #include "policy/result.h"
+#include "policy/transaction/copy_manifest.h"
 #include "policy/transaction/journal.h"
+#include "policy/transaction/ledger.h"
 
 namespace native_runner {
+
+// What becomes of what the transaction has of a file that is committed.
+enum class UpperUse : std::uint8_t {
+  kMove,   // it is the host's file from then on
+  kStage,  // it is on another file system: a copy of it is, and it goes to kKept
+  kCopy,   // it is a copy of a workspace: a copy of it is, and it stays
+};
+
+struct PlanOptions {
+  UpperUse use = UpperUse::kMove;
+  const CopyManifest* copies = nullptr;  // of kCopy, with `ledger`: what it was
+  const Ledger* ledger = nullptr;
+};
 
 // What makes the host's files as the changes say, and leaves the upper directory without those.
 // `changes` are in the order of their paths, and whole: with each directory that another is to be
@@ -19,9 +35,15 @@ namespace native_runner {
 //   added directory   made in `aside`, as the upper one is ─► host: from the top down
 //   mode, owner       of directories; first where its owner may not change names in one, else last
 //
+// Where host and upper are on two file systems, a copy that is made aside is what comes to the
+// host, and the last step of each takes what is in `upper` to `kept`; of a copy of a workspace,
+// nothing.
+//
 // So each of the host's files is replaced by one rename, and what it was stays as the file that it
 // is. Everything is looked at, directories are made in `aside`, overlayfs' notes are taken from the
-// files of the upper directory; nothing of the host's is touched. kSetup where that fails.
-Result<std::vector<Operation>> PlanCommit(const Sites& sites, const std::vector<Change>& changes);
+// files of the upper directory; nothing of the host's is touched. kSetup where that fails, as for
+// want of space.
+Result<std::vector<Operation>> PlanCommit(const Sites& sites, const std::vector<Change>& changes,
+                                          const PlanOptions& options);
 
 }  // namespace native_runner

@@ -13,7 +13,7 @@ namespace {
 
 // From the last to the first; those that were not done are passed over. Whoever does it again does
 // what is left.
-Result<RollBack> TakeBack(const Sites& sites, const std::vector<Operation>& operations) {
+Result<RollBack> TakeBackAll(const Sites& sites, const std::vector<Operation>& operations) {
   RollBack roll_back;
   for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
     const auto progress = ProgressOf(sites, *operation);
@@ -36,21 +36,22 @@ Result<RollBack> TakeBack(const Sites& sites, const std::vector<Operation>& oper
 
 }  // namespace
 
-std::optional<Error> SyncTree(int tree) {
-  if (syncfs(tree) == 0) return std::nullopt;
-  return SystemError("syncfs", errno);
+std::optional<Error> SyncSites(const Sites& sites) {
+  const bool is_synced =
+      syncfs(sites.host.root()) == 0 && (!sites.kept || syncfs(sites.kept->root()) == 0);
+  return is_synced ? std::nullopt : std::optional(SystemError("syncfs", errno));
 }
 
-Result<RollBack> RollBackPlan(const CommitDirectory& directory, const Sites& sites,
-                              const Journal& plan) {
-  auto roll_back = TakeBack(sites, plan.operations);
+Result<RollBack> TakeBack(const Sites& sites, const Journal& plan) {
+  auto roll_back = TakeBackAll(sites, plan.operations);
   if (!roll_back) return roll_back;
-  if (auto error = SyncTree(sites.host.root())) return *error;
-  auto error = roll_back->torn.empty()
-                   ? directory.Drop(CommitDirectory::kPlan)
-                   : directory.Rename(CommitDirectory::kPlan, CommitDirectory::kTorn);
-  if (error) return *error;
+  if (auto error = SyncSites(sites)) return *error;
   return roll_back;
+}
+
+std::optional<Error> Conclude(const CommitDirectory& directory, const RollBack& roll_back) {
+  return roll_back.torn.empty() ? directory.Drop(CommitDirectory::kPlan)
+                                : directory.Rename(CommitDirectory::kPlan, CommitDirectory::kTorn);
 }
 
 }  // namespace native_runner

@@ -17,12 +17,13 @@ struct RollBack {
   std::vector<std::string> torn;
 };
 
-// Takes back what was done of the plan, durably, so that the plan is no longer needed. After an
-// error the next open does it.
-Result<RollBack> RollBackPlan(const CommitDirectory& directory, const Sites& sites,
-                              const Journal& plan);
+// Takes back what was done of the plan, durably. After an error the next open does it.
+Result<RollBack> TakeBack(const Sites& sites, const Journal& plan);
 
-// All that was done in a tree's file system is on disk when it returns.
-std::optional<Error> SyncTree(int tree);
+// The plan is no longer needed, or is kept as one that was torn.
+std::optional<Error> Conclude(const CommitDirectory& directory, const RollBack& roll_back);
+
+// All that was renamed is on disk when it returns.
+std::optional<Error> SyncSites(const Sites& sites);
 
 }  // namespace native_runner

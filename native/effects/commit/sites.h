@@ -10,16 +10,20 @@
 
 namespace native_runner {
 
-// The three trees of a commit, open. All are on one file system, and reached through one mount:
-// what renames need. Any thread, one at a time.
+// The trees of a commit, open. What is renamed goes from one to another of the same file system,
+// reached through one mount: host and aside, and all but those where there is a place kept; else
+// all three. Any thread, one at a time.
 struct Sites {
   ScannedTree host;
   ScannedTree upper;  // opens what its modes shut: it is ours
   ScannedTree aside;
+  std::optional<ScannedTree> kept;  // where host and upper are on two file systems
+  bool is_exposed = false;          // `aside` is in the workspace, where commands may reach it
 
   const ScannedTree& Of(Site site) const {
     if (site == Site::kHost) return host;
-    return site == Site::kUpper ? upper : aside;
+    if (site == Site::kUpper) return upper;
+    return site == Site::kKept && kept ? *kept : aside;
   }
 
   // What is there now; nullopt: nothing, or no directory that it could be in.
@@ -45,14 +49,10 @@ class SitesView {
   };
 
   const Sites& sites_;
-  std::array<std::optional<Held>, 3> held_;  // by site
+  std::array<std::optional<Held>, kSites> held_;  // by site
 };
 
 // A path as the workspace's user knows it, for messages.
 std::string Shown(const SitePath& place);
-
-// Whether two descriptors are of directories between which files can be renamed. kSetup, saying
-// why, where they are not.
-std::optional<Error> CheckOneMount(int one, int other);
 
 }  // namespace native_runner

@@ -59,7 +59,7 @@ void FollowTakenBack(const ScannedTree& lower, const std::vector<Operation>& tak
                      Ledger* ledger) {
   for (const Operation& operation : taken_back) {
     for (const SitePath* place : {&operation.from, &operation.to}) {
-      if (place->site == Site::kAside) continue;
+      if (place->site != Site::kHost && place->site != Site::kUpper) continue;
       Follow(lower, *place, PlannedAt(operation, *place), ledger);
     }
   }

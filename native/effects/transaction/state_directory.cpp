@@ -39,28 +39,47 @@ int MakeMissing(const std::string& path) {
   return 0;
 }
 
-}  // namespace
-
-Result<Workspace> OpenStateDirectory(const std::string& path) {
+std::optional<Error> CheckPath(const std::string& path) {
   const bool has_nul = path.find('\0') != std::string::npos;
-  if (!path.starts_with('/') || HasParentComponent(path) || has_nul) {
-    return Error{ErrorCode::kInvalidValue,
-                 "Expected `directory` to be an absolute path without \"..\" or NUL bytes, got " +
-                     QuotedShort(path),
-                 ""};
+  if (path.starts_with('/') && !HasParentComponent(path) && !has_nul) return std::nullopt;
+  return Error{ErrorCode::kInvalidValue,
+               "Expected `directory` to be an absolute path without \"..\" or NUL bytes, got " +
+                   QuotedShort(path),
+               ""};
+}
+
+// ENOENT is nullopt.
+Result<std::optional<Workspace>> OpenChecked(const std::string& path) {
+  Descriptor directory(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) {
+    if (errno == ENOENT) return std::optional<Workspace>();
+    return Unusable(path, errno);
   }
-  if (const int error = MakeMissing(path); error != 0) return Unusable(path, error);
-  auto directory = OpenPath(path.c_str(), O_PATH | O_DIRECTORY);
-  if (!directory) return Unusable(path, errno);
   struct statx status {};
-  if (statx(directory->get(), "", AT_EMPTY_PATH, STATX_UID | STATX_MODE, &status) != 0) {
+  if (statx(directory.get(), "", AT_EMPTY_PATH, STATX_UID | STATX_MODE, &status) != 0) {
     return Unusable(path, errno);
   }
   if (status.stx_uid != geteuid()) return Unusable(path, "belongs to another user");
   if ((status.stx_mode & kOthersWrite) != 0) return Unusable(path, "can be written by others");
-  auto real = PathOf(directory->get());
+  auto real = PathOf(directory.get());
   if (!real) return real.error();
-  return Workspace{std::move(*directory), std::move(*real)};
+  return std::optional(Workspace{std::move(directory), std::move(*real)});
+}
+
+}  // namespace
+
+Result<Workspace> OpenStateDirectory(const std::string& path) {
+  if (auto error = CheckPath(path)) return *error;
+  if (const int error = MakeMissing(path); error != 0) return Unusable(path, error);
+  auto opened = OpenChecked(path);
+  if (!opened) return opened.error();
+  if (!*opened) return Unusable(path, ENOENT);
+  return std::move(**opened);
+}
+
+Result<std::optional<Workspace>> FindStateDirectory(const std::string& path) {
+  if (auto error = CheckPath(path)) return *error;
+  return OpenChecked(path);
 }
 
 }  // namespace native_runner

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <functional>
 #include <set>
 #include <utility>
@@ -13,95 +12,19 @@
 #include "effects/changes/patch.h"
 #include "effects/changes/scan.h"
 #include "effects/changes/tell_renames.h"
+#include "effects/checkpoint/checkpoints.h"
+#include "effects/checkpoint/digests.h"
+#include "effects/checkpoint/rollback.h"
+#include "effects/commit/commit_directory.h"
 #include "effects/commit/normalize_upper.h"
 #include "effects/commit/taken_back.h"
+#include "effects/copy/scan_copy.h"
 #include "supervise/transaction/entry.h"
-#include "supervise/transaction/overlay_checks.h"
 
 namespace native_runner {
-namespace {
 
-std::uint64_t Now(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-Error WasClosed() {
+Error Transaction::WasClosed() {
   return Error{ErrorCode::kClosed, "the transaction was closed", ""};
-}
-
-// Files' times come of a clock that ticks every 1 to 10 ms. Gives a moment that no file of before
-// has as its time or a later one, and returns when all that is changed from now on has.
-std::uint64_t WaitForTick() {
-  constexpr timespec kMoment = {0, 500'000};
-  constexpr int kMost = 200;  // 100 ms: no kernel ticks as slowly
-  const std::uint64_t now = Now(CLOCK_REALTIME);
-  for (int left = kMost; left > 0 && Now(CLOCK_REALTIME_COARSE) <= now; --left)
-    nanosleep(&kMoment, nullptr);
-  return now;
-}
-
-}  // namespace
-
-Result<std::shared_ptr<Transaction>> Transaction::Resume(const Options& options,
-                                                         const std::string& id) {
-  auto workspace = OpenWorkspace(options.workspace);
-  if (!workspace) return workspace.error();
-  auto directory = TransactionDirectory::Open(options.directory, id);
-  if (!directory) return directory.error();
-  const TransactionRecord& record = directory->record();
-  auto moved = CheckUnmoved(record.workspace, record.identity, workspace->directory.get());
-  if (moved) return *moved;
-  if (auto error = CheckOverlay(*workspace)) return *error;
-  std::shared_ptr<Transaction> transaction(new Transaction(std::move(*directory), nullptr, 0));
-  if (auto error = transaction->TakeUp(options.launcher, *workspace)) return *error;
-  return transaction;
-}
-
-std::optional<Error> Transaction::TakeUp(const std::string& launcher, const Workspace& workspace) {
-  const auto trees = OpenTrees();
-  if (!trees) return trees.error();
-  auto recovery = RecoverCommit(directory_.descriptor(), trees.value().lower.root(),
-                                trees.value().upper.root());
-  if (!recovery) return recovery.error();
-  recovered_ = recovery->recovered;
-  if (recovered_ != Recovered::kNothing) {
-    CommitEnd end;
-    if (recovered_ != Recovered::kCompleted) end.failed = TornCommit();
-    end.touched = std::move(recovery->touched);
-    if (auto error = Refresh(end, trees.value())) return error;
-  }
-  // The mount of a process that has just died may be about to go.
-  constexpr timespec kMoment = {0, 10'000'000};
-  constexpr int kMost = 100;
-  auto kept = KeepWorkspace(launcher, workspace, directory_.overlay());
-  for (int left = kMost; !kept && left > 0; --left) {
-    nanosleep(&kMoment, nullptr);
-    kept = KeepWorkspace(launcher, workspace, directory_.overlay());
-  }
-  if (!kept) return kept.error();
-  workspace_ = std::move(*kept);
-  entered_ = workspace_;
-  // What no look has noted was changed after the last one.
-  workspace_->entered_ns = ledger_.looked_ns;
-  return std::nullopt;
-}
-
-Result<std::shared_ptr<Transaction>> Transaction::Open(const Options& options) {
-  auto workspace = OpenWorkspace(options.workspace);
-  if (!workspace) return workspace.error();
-  if (auto error = CheckOverlay(*workspace)) return *error;
-  auto directory = TransactionDirectory::Make(options.directory, *workspace);
-  if (!directory) return directory.error();
-  auto kept = KeepWorkspace(options.launcher, *workspace, directory->overlay());
-  if (!kept) {
-    static_cast<void>(directory->Remove());
-    return kept.error();
-  }
-  return std::shared_ptr<Transaction>(
-      new Transaction(std::move(*directory), std::move(*kept), WaitForTick()));
 }
 
 Result<Transaction::Trees> Transaction::OpenTrees() const {
@@ -117,11 +40,14 @@ Result<Transaction::Trees> Transaction::OpenTrees() const {
   if (!readable.valid()) return SystemError("open of the workspace", errno);
   auto upper = directory_.OpenUpper();
   if (!upper) return upper.error();
-  return Trees{ScannedTree(std::move(*upper), true), ScannedTree(std::move(readable))};
+  // A copy has what is mounted in the workspace.
+  const Mounts mounts = copy_ ? Mounts::kEnter : Mounts::kStay;
+  return Trees{ScannedTree(std::move(*upper), true),
+               ScannedTree(std::move(readable), false, mounts)};
 }
 
 std::optional<Error> Transaction::LookAt(const Trees& trees) {
-  if (!workspace_) return std::nullopt;  // nothing can change any more
+  if (copy_ || !workspace_) return std::nullopt;  // it knows, or nothing can change any more
   const std::uint64_t begun = FileClock();
   const std::uint64_t entered = workspace_->entered_ns.exchange(0);
   // Whoever enters shares the workspace before it says so.
@@ -152,15 +78,18 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
 }
 
 std::optional<Error> Transaction::Look() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
-  return LookAt(trees.value());
+  auto error = LookAt(trees.value());
+  lock.unlock();
+  if (!error && !copy_) fresh_->Watch(trees.value().lower);
+  return error;
 }
 
 OpenWorkspaceRoot Transaction::Files() const {
-  return [weak = entered_]() -> FileResult<WorkspaceRoot> {
-    auto kept = weak.lock();
+  return [current = workspace()]() -> FileResult<WorkspaceRoot> {
+    auto kept = current->Enter();
     FileError error;
     error.kind = FileError::Kind::kSandbox;
     error.sandbox = WasClosed();
@@ -173,9 +102,14 @@ OpenWorkspaceRoot Transaction::Files() const {
   };
 }
 
-Result<std::vector<Change>> Transaction::Scan(const Trees& trees, const PathFilter& paths) {
+Result<std::vector<Change>> Transaction::ScanAll(const Trees& trees) {
   if (auto error = LookAt(trees)) return *error;
-  auto changes = ScanChanges(trees.upper, trees.lower, ledger_);
+  if (copy_) return ScanCopy(trees.upper, trees.lower, copy_->manifest(), ledger_);
+  return ScanChanges(trees.upper, trees.lower, ledger_);
+}
+
+Result<std::vector<Change>> Transaction::Scan(const Trees& trees, const PathFilter& paths) {
+  auto changes = ScanAll(trees);
   if (!changes) return changes;
   std::erase_if(*changes, [&paths](const Change& change) { return !paths.Has(change.path); });
   TellRenames(trees.upper, trees.lower, &*changes);
@@ -198,40 +132,42 @@ Result<std::string> Transaction::Diff(const PathFilter& paths, std::uint64_t mos
   return MakePatch(trees.value().upper, trees.value().lower, changes.value(), most);
 }
 
-std::optional<Error> Transaction::Unmount() {
-  constexpr timespec kMoment = {0, 1'000'000};
-  constexpr int kMost = 30'000;  // half a minute, of those who were told to end
-  if (!workspace_) return std::nullopt;
-  for (int left = kMost; workspace_.use_count() > 1; --left) {
-    if (left == 0) return Error{ErrorCode::kSetup, "something still runs in the transaction", ""};
-    nanosleep(&kMoment, nullptr);
-  }
-  workspace_.reset();
-  return std::nullopt;
-}
-
 // What was committed has no baseline any more; what the upper directory still has is looked at
 // anew.
 std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& trees) {
+  if (copy_ && !end.failed) {
+    return copy_->Follow(end, trees.upper, trees.lower, directory_, &ledger_);
+  }
   if (end.failed) {
     FollowTakenBack(trees.lower, end.touched, &ledger_);
+    if (copy_) {
+      auto error = CopiedWorkspace::FollowDirectories(end.touched, trees.lower, &ledger_);
+      if (error) return error;
+    }
     return directory_.KeepLedger(ledger_);
   }
   for (const Operation& operation : end.touched) {
     for (const SitePath* place : {&operation.from, &operation.to})
-      if (place->site != Site::kAside) {
+      if (place->site == Site::kHost || place->site == Site::kUpper) {
         ledger_.baselines.erase(place->path.empty() ? "." : place->path);
       }
   }
+  for (const Operation& operation : end.touched) {
+    const bool has_gone = operation.kind == Operation::Kind::kMove &&
+                          operation.from.site == Site::kHost && operation.from_file.is_directory();
+    if (!has_gone) continue;
+    if (auto error = ForgetOrigin(trees.upper, operation.from.path)) return error;
+  }
   const std::uint64_t since = WaitForTick();
   if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
+  // Nothing runs: what is changed from now on is told from what the commit itself has done.
+  ledger_.looked_ns = since;
   return directory_.KeepLedger(ledger_);
 }
 
 Result<Transaction::CommitResult> Transaction::Choose(const Trees& trees,
                                                       const CommitRequest& request) {
-  if (auto error = LookAt(trees)) return *error;
-  const auto all = ScanChanges(trees.upper, trees.lower, ledger_);
+  const auto all = ScanAll(trees);
   if (!all) return all.error();
   ChosenChanges chosen = ChooseChanges(all.value(), request);
   CommitResult result;
@@ -256,18 +192,30 @@ Result<Transaction::CommitResult> Transaction::Commit(const CommitRequest& reque
   if (!trees) return trees.error();
   if (auto error = LookAt(trees.value())) return *error;
   if (auto error = Unmount()) return *error;
-  if (auto error = NormalizeUpper(trees.value().upper, trees.value().lower)) return *error;
-  auto chosen = Choose(trees.value(), request);
+  auto result = CommitUnmounted(trees.value(), request);
+  static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
+  static_cast<void>(Mount());  // where that fails, `Freshen` says why
+  return result;
+}
+
+Result<Transaction::CommitResult> Transaction::CommitUnmounted(const Trees& trees,
+                                                               const CommitRequest& request) {
+  if (!copy_) {
+    if (auto error = NormalizeUpper(trees.upper, trees.lower)) return *error;
+  }
+  auto chosen = Choose(trees, request);
   if (!chosen || !chosen->conflicts.empty() || !chosen->refused.empty()) return chosen;
   CommitResult result = std::move(*chosen);
   result.is_done = true;
-  TellRenames(trees.value().upper, trees.value().lower, &result.left);
+  TellRenames(trees.upper, trees.lower, &result.left);
   if (result.committed.empty()) return result;
   std::vector<Change> told = result.committed;
-  TellRenames(trees.value().upper, trees.value().lower, &told);
-  const CommitEnd end = CommitChanges(directory_.descriptor(), trees.value().lower.root(),
-                                      trees.value().upper.root(), result.committed, ledger_);
-  static_cast<void>(Refresh(end, trees.value()));
+  TellRenames(trees.upper, trees.lower, &told);
+  result.digests = DigestsOf(trees.upper, told);
+  const CommitEnd end =
+      CommitChanges(directory_.descriptor(), trees.lower.root(), trees.upper.root(),
+                    result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr);
+  static_cast<void>(Refresh(end, trees));
   // A ledger that could not be kept tells of more conflicts later, never of less.
   if (!end.failed) {
     result.committed = std::move(told);
@@ -297,24 +245,32 @@ Result<std::vector<std::string>> Transaction::Undo() {
   CommitEnd end =
       UndoCommit(directory_.descriptor(), trees.value().lower.root(), trees.value().upper.root());
   static_cast<void>(Refresh(end, trees.value()));  // as for a commit
+  if (!end.failed) ForgetUndone(directory_.descriptor());
+  static_cast<void>(TidyCheckpoints(directory_.descriptor()));
+  static_cast<void>(Mount());
   if (!end.conflicts.empty()) return std::move(end.conflicts);
   if (end.failed) return std::move(*end.failed);
   return std::vector<std::string>();
 }
 
 void Transaction::Close() {
+  fresh_->Stop();
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
+  fresh_->current()->Set(nullptr);
   workspace_.reset();
   directory_.Release();
 }
 
 std::optional<Error> Transaction::Discard() {
+  fresh_->Stop();
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
+  fresh_->current()->Set(nullptr);
   workspace_.reset();
   // What the host's files were may lie there and nowhere else.
   if (auto error = RecoverHost()) return error;
+  if (auto error = CommitDirectory::Remove(directory_.descriptor())) return error;
   return directory_.Remove();
 }
 

@@ -10,45 +10,74 @@
 #include "effects/changes/scanned_tree.h"
 #include "effects/commit/choose.h"
 #include "effects/commit/commit.h"
+#include "effects/copy/copy_progress.h"
 #include "effects/files/workspace_files.h"
+#include "effects/transaction/copied_workspace.h"
+#include "effects/transaction/freshness.h"
 #include "effects/transaction/transaction_directory.h"
 #include "policy/changes/change.h"
 #include "policy/changes/path_filter.h"
 #include "policy/result.h"
+#include "policy/transaction/checkpoint_record.h"
 #include "policy/transaction/ledger.h"
+#include "supervise/transaction/current_workspace.h"
 #include "supervise/transaction/kept_workspace.h"
 
 namespace native_runner {
 
 // A workspace whose changes wait for somebody to say what becomes of them. Open, it holds the
-// overlay that commands work on, until the first commit, and its directory on disk; closed, that
-// directory is left, or nothing where it was discarded. Whoever runs a command in it holds the
-// overlay too.
+// overlay that commands work on, until the first commit, or a copy, and its directory on disk;
+// closed, that directory is left, or nothing where it was discarded. Whoever runs a command in it
+// holds the overlay too.
 //
 // Any thread; calls wait for one another, and block for as long as the file system takes.
 class Transaction {
  public:
+  enum class Backend { kAuto, kOverlay, kCopy };
   struct Options {
     std::string launcher;   // absolute path of the executable
     std::string workspace;  // as the runner was given it
     std::string directory;  // the state directory, absolute
+    Backend backend = Backend::kAuto;
+    // Of a bwrap, absolute, that has to run in an overlay; empty: it is not asked whether it can.
+    std::string bwrap;
+    std::uint64_t most_bytes = 0;            // that a copy may have
+    std::shared_ptr<CopyProgress> progress;  // of a copy; not null
   };
 
-  // kUnavailable where no overlay can be had; kInvalidValue or kSetup for the directories.
+  // kUnavailable where the backend can't be had: of kAuto, neither an overlay nor a copy. Of a
+  // copy, as CopyTree; kInvalidValue or kSetup for the directories.
   static Result<std::shared_ptr<Transaction>> Open(const Options& options);
 
   // Takes up one that its process has left, by closing it or by dying. What a death has left of a
   // commit is taken back, or completed; see `recovered`. kInvalidValue where there is none of this
-  // name, kSetup where another process has it open.
+  // name, or it is of another backend than is asked for; kSetup where another process has it open.
   static Result<std::shared_ptr<Transaction>> Resume(const Options& options, const std::string& id);
 
   // Of the commit that a death has interrupted, when this one was taken up.
   Recovered recovered() const { return recovered_; }
 
   const std::string& id() const { return directory_.record().id; }
+  const std::string& backend() const { return directory_.record().backend; }
 
-  // What commands work on; expired once it was closed and nothing runs in it any more.
-  std::weak_ptr<const KeptWorkspace> workspace() const { return entered_; }
+  // What was copied when it was opened; nullopt: nothing, or by another process.
+  struct Copied {
+    std::uint64_t files;
+    std::uint64_t bytes;
+  };
+  const std::optional<Copied>& copied() const { return copied_; }
+
+  // Why it is a copy where kAuto was asked for; else empty.
+  const std::string& backend_reason() const { return backend_reason_; }
+
+  // What commands work on: none once it was closed, nor while it is committed.
+  std::shared_ptr<const CurrentWorkspace> workspace() const { return fresh_->current(); }
+
+  // Before something is begun in it: whether `Freshen` has to come first, so that the host's files
+  // are seen as they are (freshness.h). Waits for nobody.
+  bool IsStale() const { return fresh_->IsStale(); }
+  // Mounts the overlay anew, too, where that has failed before. kClosed once it was closed.
+  std::optional<Error> Freshen();
 
   // The files that commands see, for the host's own tools: a kSandbox with kClosed once it was
   // closed. Any thread.
@@ -69,6 +98,7 @@ class Transaction {
     bool is_done = false;
     // Where it is done, with renames told as such; each side by itself otherwise, and below.
     std::vector<Change> committed;
+    std::vector<std::string> digests;  // of `committed`, as DigestsOf gives them
     std::vector<Change> left;
     std::vector<Change> conflicts;  // because of which nothing was done
     std::vector<Change> refused;    // because they are protected, nothing was done
@@ -78,7 +108,7 @@ class Transaction {
   Result<CommitResult> Check(const CommitRequest& request);
 
   // Brings changes to the host, all of the chosen or none (choose.h, commit.h). What runs in it
-  // must have been ended: the overlay is unmounted, and nothing can be run in it any more. Waits
+  // must have been ended: an overlay is unmounted meanwhile, and mounted anew at the end. Waits
   // for who still has it. kClosed once it was closed; kSetup, with nothing changed, where that
   // fails.
   Result<CommitResult> Commit(const CommitRequest& request);
@@ -86,6 +116,16 @@ class Transaction {
   // Takes the last commit back: its changes are the transaction's again. Gives the paths because of
   // which it can't, since the host has changed them. kSetup where there is none, or it fails.
   Result<std::vector<std::string>> Undo();
+
+  // Keeps what commands have changed so far as a checkpoint (checkpoints.h). Nothing should write
+  // to it meanwhile. kClosed once it was closed, kUnavailable of a copy.
+  Result<CheckpointRecord> Checkpoint(const std::string& name);
+  // The first first.
+  Result<std::vector<CheckpointRecord>> Checkpoints();
+
+  // Makes the changes those of a checkpoint (rollback.h), and the overlay anew. What runs in it
+  // must have been ended. kInvalidValue where there is none of this id any more.
+  std::optional<Error> RollBack(const std::string& id);
 
   // Keeps what is on disk. Nothing for one that is closed.
   void Close();
@@ -98,28 +138,39 @@ class Transaction {
     ScannedTree upper;
     ScannedTree lower;
   };
+  static Error WasClosed();
   Result<Trees> OpenTrees() const;
   Result<CommitResult> Choose(const Trees& trees, const CommitRequest& request);
-  std::optional<Error> TakeUp(const std::string& launcher, const Workspace& workspace);
+  static Result<std::shared_ptr<Transaction>> OpenOverlay(const Options& options,
+                                                          const Workspace& workspace);
+  static Result<std::shared_ptr<Transaction>> OpenCopy(const Options& options,
+                                                       const Workspace& workspace);
+  std::optional<Error> TakeUp();
   std::optional<Error> RecoverHost();
+  std::optional<Error> TakeLedger();
+  std::optional<Error> Mount();
+  std::optional<Error> Keep(const Workspace& workspace);
+  std::optional<Error> WaitForEnds();
   std::optional<Error> Unmount();
+  Result<CommitResult> CommitUnmounted(const Trees& trees, const CommitRequest& request);
   std::optional<Error> Refresh(const CommitEnd& end, const Trees& trees);
   std::optional<Error> LookAt(const Trees& trees);
+  Result<std::vector<Change>> ScanAll(const Trees& trees);
   Result<std::vector<Change>> Scan(const Trees& trees, const PathFilter& paths);
 
-  Transaction(TransactionDirectory directory, std::shared_ptr<const KeptWorkspace> workspace,
-              std::uint64_t opened_ns)
+  Transaction(TransactionDirectory directory, std::string launcher)
       : directory_(std::move(directory)),
-        workspace_(std::move(workspace)),
-        entered_(workspace_),
-        opened_ns_(opened_ns),
+        fresh_(std::make_shared<Freshness>(std::move(launcher))),
         ledger_(directory_.LoadLedger()) {}
 
   std::mutex mutex_;
   TransactionDirectory directory_;
+  const std::shared_ptr<Freshness> fresh_;
   std::shared_ptr<const KeptWorkspace> workspace_;
-  std::weak_ptr<const KeptWorkspace> entered_;  // set before others see this: no lock is needed
-  std::uint64_t opened_ns_;  // since 1970: later than all that the host has changed before
+  std::optional<CopiedWorkspace> copy_;  // nullopt: an overlay
+  std::string backend_reason_;
+  std::optional<Copied> copied_;
+  std::uint64_t opened_ns_ = 0;  // since 1970: later than all that the host has changed before
   Ledger ledger_;
   bool is_kept_ = true;  // the ledger, as it is, on disk
   bool is_closed_ = false;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "effects/transaction/state_directory.h"
 #include "effects/tree/beneath.h"
 #include "effects/tree/kept_file.h"
+#include "effects/tree/new_id.h"
 #include "policy/text/path.h"
 #include "policy/text/quote.h"
 
@@ -25,21 +25,9 @@ constexpr mode_t kOwnerOnly = 0700;
 constexpr mode_t kOwnersFile = 0600;
 constexpr const char* kRecord = "record";
 constexpr const char* kLedger = "ledger";
+constexpr const char* kManifest = "copies";
+constexpr const char* kTree = "tree";
 constexpr const char* kDiscarded = "discarded-";  // no transaction's name
-
-Result<std::string> NewId() {
-  std::array<unsigned char, 6> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    return SystemError("getrandom", errno);
-  }
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string id;
-  for (const unsigned char byte : bytes) {
-    id += kDigits[byte >> 4U];
-    id += kDigits[byte & 15U];
-  }
-  return id;
-}
 
 std::uint64_t NowNs() {
   timespec now{};
@@ -65,6 +53,20 @@ Result<Descriptor> MakeDirectory(int parent, const char* name) {
   const int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (made < 0) return SystemError("openat", errno);
   return Descriptor(made);
+}
+
+// Whether the lock is ours now. Who lists transactions has each for a moment, shared with others:
+// that is waited for.
+bool TakeLock(int lock) {
+  constexpr timespec kMoment = {0, 1'000'000};
+  constexpr int kMost = 1000;
+  for (int left = kMost; left > 0; --left) {
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
+    if (flock(lock, LOCK_SH | LOCK_NB) != 0) return false;
+    flock(lock, LOCK_UN);
+    nanosleep(&kMoment, nullptr);
+  }
+  return false;
 }
 
 // The overlay's root shows the attributes of the directory that changes go to: the workspace's own.
@@ -99,7 +101,7 @@ std::optional<Error> RemoveBelow(int directory, const std::string& name) {
 }  // namespace
 
 Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state,
-                                                        const Workspace& workspace) {
+                                                        const Workspace& workspace, Kind kind) {
   auto base = OpenStateDirectory(state);
   if (!base) return base.error();
   if (PathCovers(workspace.path, base->path) || PathCovers(base->path, workspace.path)) {
@@ -114,7 +116,8 @@ Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state
   auto readable = OpenPath(base->path.c_str(), O_RDONLY | O_DIRECTORY);
   if (!readable) return readable.error();
   made.state_ = std::move(*readable);
-  made.record_ = {std::move(*id), workspace.path, *identity, "overlay", NowNs()};
+  made.record_ = {std::move(*id), workspace.path, *identity,
+                  kind == Kind::kCopy ? kCopyBackend : kOverlayBackend, NowNs()};
   auto directory = MakeDirectory(made.state_.get(), made.record_.id.c_str());
   if (!directory) return directory.error();
   made.directory_ = std::move(*directory);
@@ -144,7 +147,7 @@ Result<TransactionDirectory> TransactionDirectory::Open(const std::string& state
   const int at = found.directory_.get();
   found.lock_ = Descriptor(openat(at, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (!found.lock_.valid()) return SystemError("openat", errno);
-  if (flock(found.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!TakeLock(found.lock_.get())) {
     return Error{ErrorCode::kSetup, "the transaction " + id + " is open in another process",
                  "close it there first"};
   }
@@ -162,6 +165,10 @@ std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
   lock_ = Descriptor(openat(at, "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersFile));
   if (!lock_.valid()) return SystemError("openat", errno);
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return SystemError("flock", errno);
+  if (is_copy()) {
+    auto tree = MakeDirectory(at, kTree);
+    return tree ? std::nullopt : std::optional(tree.error());
+  }
   auto work = MakeDirectory(at, "work");
   if (!work) return work.error();
   auto upper = MakeDirectory(at, "upper");
@@ -191,9 +198,19 @@ std::optional<Error> TransactionDirectory::KeepLedger(const Ledger& ledger) cons
   return ReplaceFile(directory_.get(), kLedger, EncodeLedger(ledger), false);
 }
 
+Result<CopyManifest> TransactionDirectory::LoadManifest() const {
+  const auto text = ReadWholeFile(directory_.get(), kManifest);
+  if (!text) return text.error();
+  return DecodeManifest(text.value().value_or(""));
+}
+
+std::optional<Error> TransactionDirectory::KeepManifest(const CopyManifest& manifest) const {
+  return ReplaceFile(directory_.get(), kManifest, EncodeManifest(manifest), false);
+}
+
 Result<Descriptor> TransactionDirectory::OpenUpper() const {
-  const int opened =
-      openat(directory_.get(), "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int opened = openat(directory_.get(), is_copy() ? kTree : "upper",
+                            O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (opened < 0) return SystemError("openat", errno);
   return Descriptor(opened);
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "policy/result.h"
+#include "policy/transaction/copy_manifest.h"
 #include "policy/transaction/ledger.h"
 #include "policy/transaction/transaction_record.h"
 #include "supervise/os/descriptor.h"
@@ -20,15 +21,23 @@ namespace native_runner {
 //     ledger     what the host had where commands have changed something, see ledger.h
 //     upper/     what commands have changed, as overlayfs keeps it
 //     work/      overlayfs' own
+//     tree/      in the place of these: a copy of the workspace, in which commands change files
+//     copies     what that was when it was made, see copy_manifest.h
 //     commit/    what the last commit has made and replaced, see effects/commit/commit.h
 //
 // Movable, one owner, any thread.
 class TransactionDirectory {
  public:
-  // Makes the state directory where it is missing, and a new transaction in it. kInvalidValue when
-  // one of state directory and workspace lies in the other; kSetup when the state directory is
-  // another user's, or others may write to it.
-  static Result<TransactionDirectory> Make(const std::string& state, const Workspace& workspace);
+  // Makes the state directory where it is missing, and a new transaction in it: whole, with an
+  // overlay's directories, or with an empty copy, and then to be completed. kInvalidValue when one
+  // of state directory and workspace lies in the other; kSetup when the state directory is another
+  // user's, or others may write to it.
+  enum class Kind { kOverlay, kCopy };
+  static Result<TransactionDirectory> Make(const std::string& state, const Workspace& workspace,
+                                           Kind kind);
+
+  // The copy is made: until then nobody can open it.
+  std::optional<Error> Complete() const { return WriteRecord(); }
 
   // One that is there, with its lock. kInvalidValue where there is none of this name; kSetup where
   // another process has it open, or it is not whole.
@@ -37,7 +46,11 @@ class TransactionDirectory {
   const TransactionRecord& record() const { return record_; }
   OverlayDirectories overlay() const { return {path_, path_ + "/upper", path_ + "/work"}; }
 
-  // What commands have changed, as overlayfs keeps it (O_PATH).
+  bool is_copy() const { return record_.backend == kCopyBackend; }
+  const std::string& path() const { return path_; }
+  std::string tree() const { return path_ + "/tree"; }
+
+  // What commands have changed, as overlayfs keeps it, or the copy (O_PATH).
   Result<Descriptor> OpenUpper() const;
 
   // Open for reading.
@@ -47,6 +60,10 @@ class TransactionDirectory {
   // that the host has changed since the transaction was made may be a conflict.
   Ledger LoadLedger() const;
   std::optional<Error> KeepLedger(const Ledger& ledger) const;
+
+  // kSetup where it is not whole: without it, all of a copy would seem to have been changed.
+  Result<CopyManifest> LoadManifest() const;
+  std::optional<Error> KeepManifest(const CopyManifest& manifest) const;
 
   // Lets another process open it.
   void Release() { lock_.Close(); }

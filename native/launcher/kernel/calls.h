@@ -27,6 +27,12 @@
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
+#ifndef SYS_fsconfig
+#define SYS_fsconfig 431
+#endif
+#ifndef SYS_fspick
+#define SYS_fspick 433
+#endif
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
@@ -118,6 +124,16 @@ inline long ReadLink(const char* path, char* target, std::size_t size) {
 inline long Mount(const char* source, const char* target, const char* type, unsigned long flags,
                   const char* options = nullptr) {
   return Call(SYS_mount, source, target, type, flags, options);
+}
+// The file system that is mounted where this root is, to be reconfigured (fspick(2)); as it is.
+inline long PickMounted(int root) {
+  constexpr int kCloseOnExec = 1;  // FSPICK_CLOEXEC
+  constexpr int kEmptyPath = 8;    // FSPICK_EMPTY_PATH
+  return Call(SYS_fspick, root, "", kCloseOnExec | kEmptyPath);
+}
+inline long Reconfigure(int picked) {
+  constexpr int kReconfigure = 7;  // FSCONFIG_CMD_RECONFIGURE
+  return Call(SYS_fsconfig, picked, kReconfigure, nullptr, nullptr, 0);
 }
 inline bool Exists(const char* path) {
   return Call(SYS_faccessat, AT_FDCWD, path, 0) == 0;

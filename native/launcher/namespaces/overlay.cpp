@@ -63,7 +63,7 @@ bool Overlay::AddOptions(Refusal* refusal) {
   if (lower_count_ == 0 || upper_ < 0 || work_ < 0) {
     return refusal->Because(kLayer, "the order names not all of its directories", -EINVAL);
   }
-  options_.Add("userxattr,index=on,lowerdir=");
+  options_.Add("userxattr,index=off,lowerdir=");
   for (int at = 0; at < lower_count_; ++at) {
     if (at > 0) options_.Add(":");
     options_.Add(PathOf(lowers_[at]).c_str());
@@ -87,6 +87,14 @@ int Overlay::MountOn(const char* file, Refusal* refusal) {
     return -1;
   }
   return OpenMounted(file, refusal);
+}
+
+long Overlay::LookAgain(int root) {
+  const long picked = kernel::PickMounted(root);
+  if (picked < 0) return picked;
+  const long result = kernel::Reconfigure(static_cast<int>(picked));
+  kernel::Close(static_cast<int>(picked));
+  return result;
 }
 
 }  // namespace native_runner

@@ -9,8 +9,9 @@ namespace native_runner {
 // is given their descriptors: a mount shows no path of theirs to who sees it.
 //
 // With `userxattr`, as whoever mounts it in a user namespace has to, and so that an overlay of
-// root's has the same format on disk; with `index=on`, so that the kernel refuses the directories
-// while another mount has them.
+// root's has the same format on disk; with `index=off`, which an ordinary user has anyway: what is
+// written to a file of several names would else show under the others too, though the directory of
+// changes has it once.
 class Overlay {
  public:
   // `file`: as a step names it. False: the refusal says why.
@@ -21,6 +22,10 @@ class Overlay {
   // Without devices and set-user-id programs, and without programs at all where what is under it
   // has none. Returns the overlay's root (O_PATH, close-on-exec), or -1 with a refusal.
   [[nodiscard]] int MountOn(const char* file, Refusal* refusal);
+
+  // Drops what the kernel keeps of the overlay with this root and nobody uses: a reconfiguration
+  // that changes nothing. 0, or -errno.
+  static long LookAgain(int root);
 
  private:
   bool Open(const char* file, int* descriptor, Refusal* refusal);

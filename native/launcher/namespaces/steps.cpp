@@ -45,6 +45,8 @@ class Steps {
         return Join(text, refusal);
       case kStepShown:
         return CheckShown(text, refusal);
+      case kStepLookAgain:
+        return LookAgain(text, refusal);
       case kStepExecute:
         return Execute(text, refusal);
       default:
@@ -105,6 +107,14 @@ class Steps {
     if (result == 0) return true;
     refusal->text.Add(text + 1);
     return refusal->Because(" is not what the namespace was made for", result);
+  }
+
+  static bool LookAgain(const char* text, Refusal* refusal) {
+    const int number = NumberOf(&text);
+    const long result = number < 0 || *text != '\0' ? -EINVAL : Overlay::LookAgain(number);
+    if (result != 0) return refusal->Because(Layer::kTransactionOverlay, "fsconfig", result);
+    kernel::Close(number);
+    return true;
   }
 
   bool Execute(const char* text, Refusal* refusal) {

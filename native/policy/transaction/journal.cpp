@@ -25,7 +25,7 @@ void PutPlace(std::string* text, const SitePath& place) {
 }
 
 bool TakePlace(std::string_view* rest, SitePath* place) {
-  return TakeKind(rest, Site::kAside, &place->site) && TakeField(rest, &place->path);
+  return TakeKind(rest, Site::kKept, &place->site) && TakeField(rest, &place->path);
 }
 
 bool TakeOperation(std::string_view* rest, Operation* operation) {

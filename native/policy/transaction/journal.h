@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,8 +12,10 @@
 namespace native_runner {
 
 // The trees that a commit moves files between: the workspace, what the transaction has of it, and
-// the place for what is in neither.
-enum class Site : std::uint8_t { kHost, kUpper, kAside };
+// the place for what is in neither, which is on the workspace's file system. Where the transaction
+// is on another one, it has such a place of its own, kKept.
+enum class Site : std::uint8_t { kHost, kUpper, kAside, kKept };
+inline constexpr std::size_t kSites = 4;
 
 struct SitePath {
   Site site = Site::kHost;

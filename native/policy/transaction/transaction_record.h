@@ -9,13 +9,16 @@
 
 namespace native_runner {
 
+inline constexpr char kOverlayBackend[] = "overlay";
+inline constexpr char kCopyBackend[] = "copy";
+
 // What is kept on disk of a transaction besides the files: enough to list it, and to go on with it
 // in another process. Plain data.
 struct TransactionRecord {
   std::string id;            // see IsTransactionId
   std::string workspace;     // the real path
   FileIdentity identity;     // of the workspace, as the transaction was opened
-  std::string backend;       // "overlay"
+  std::string backend;       // one of the above
   std::uint64_t created_ns;  // since 1970 (CLOCK_REALTIME)
 };
 

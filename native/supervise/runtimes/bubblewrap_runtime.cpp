@@ -7,7 +7,6 @@
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "policy/options/extra_args.h"
 #include "policy/options/workspace_path.h"
-#include "policy/text/path.h"
 #include "supervise/os/host_mount.h"
 #include "supervise/os/workspace.h"
 #include "supervise/project/mount_points.h"
@@ -29,10 +28,12 @@ void UndoLayers(const std::vector<std::string>& extra_args, Preparation* prepara
   }
 }
 
-// The overlay of a transaction in place of the workspace that it was opened for.
-std::optional<Error> TakeOverlay(const KeptWorkspace& kept, const Program& program,
-                                 Workspace* workspace) {
-  if (!program.features.bind_fd) {
+}  // namespace
+
+std::optional<Error> TakeKept(const KeptWorkspace& kept, const Program& program,
+                              Workspace* workspace) {
+  const bool is_copy = !kept.copy.empty();
+  if (!is_copy && !program.features.bind_fd) {
     Error error = LacksOption(program.path, "--bind-fd");
     error.message += ", which a transaction needs";
     return error;
@@ -41,18 +42,18 @@ std::optional<Error> TakeOverlay(const KeptWorkspace& kept, const Program& progr
   auto root = DuplicateOf(kept.root.get());
   if (!root) return root.error();
   workspace->directory = std::move(*root);
-  workspace->path = kept.path;
+  workspace->path = is_copy ? kept.copy : kept.path;
   return std::nullopt;
 }
+
+namespace {
 
 // What could be written by its own path would be in the workspace as soon as it is committed.
 std::optional<Error> CheckMounts(const KeptWorkspace& kept, const std::vector<HostMount>& asked,
                                  const std::vector<OpenedMount>& opened) {
   for (std::size_t at = 0; at < opened.size(); ++at) {
     const std::string& path = opened[at].path;
-    if (!asked[at].writable || !(PathCovers(path, kept.state) || PathCovers(kept.state, path))) {
-      continue;
-    }
+    if (!asked[at].writable || !HoldsState(kept, path)) continue;
     return Error{ErrorCode::kSetup,
                  "mounts[" + std::to_string(at) + "] would let commands write to " + kept.state +
                      ", where the transaction is kept",
@@ -119,9 +120,9 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (!workspace) return workspace.error();
   std::shared_ptr<const KeptWorkspace> kept;
   if (transaction_) {
-    kept = transaction_->lock();
+    kept = transaction_->Enter();
     if (!kept) return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
-    if (auto error = TakeOverlay(*kept, program, &*workspace)) return *error;
+    if (auto error = TakeKept(*kept, program, &*workspace)) return *error;
   }
   auto facts = shared.host.Look(policy_, program.features);
   if (!facts) return facts.error();
@@ -165,7 +166,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   layers.Add(Layer::kNoNewPrivs);
   layers.Add(Layer::kSeccomp);
   layers.Add(strict ? Layer::kTreeKillPidNamespace : Layer::kTreeKillSubreaper);
-  if (kept) layers.Add(Layer::kTransactionOverlay);
+  if (kept) layers.Add(LayerOf(*kept));
   layers.Add(limit_layers);
   if (request.limits.memory_bytes && !(strict && size_tmp)) {
     layers.Add(Layer::kTmpWithoutSize);
@@ -177,7 +178,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
     preparation.order.required.Add(Layer::kLandlockFiles);
     preparation.rules = LandlockRulesInside(policy_);
   }
-  if (kept) OrderRenames(kWorkspace, &preparation);
+  if (kept && kept->copy.empty()) OrderRenames(kWorkspace, &preparation);
   if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 

@@ -8,20 +8,27 @@
 
 #include "policy/bubblewrap/host_mounts.h"
 #include "policy/options/policy.h"
+#include "supervise/os/workspace.h"
 #include "supervise/preparation/runtime.h"
 #include "supervise/runtimes/bubblewrap_spawn.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "supervise/transaction/current_workspace.h"
 
 namespace native_runner {
+
+// Puts the overlay of a transaction, or its copy, in the place of the workspace that it was opened
+// for. kUnavailable where bwrap can't be given an overlay by descriptor, kSetup where the host has
+// replaced the workspace meanwhile.
+std::optional<Error> TakeKept(const KeptWorkspace& kept, const Program& program,
+                              Workspace* workspace);
 
 // Commands in a Bubblewrap sandbox, started by the launcher as its pid 1. Used by the runs of one
 // supervisor.
 class BubblewrapRuntime : public Runtime {
  public:
   explicit BubblewrapRuntime(BubblewrapPolicy policy) : policy_(std::move(policy)) {}
-  // Every run is in a transaction, whose overlay over the workspace this is; once that has expired,
-  // there are no runs any more.
-  BubblewrapRuntime(BubblewrapPolicy policy, std::weak_ptr<const KeptWorkspace> transaction)
+  // Every run is in a transaction, whose overlay over the workspace this gives; while it gives none
+  // there are no runs.
+  BubblewrapRuntime(BubblewrapPolicy policy, std::shared_ptr<const CurrentWorkspace> transaction)
       : policy_(std::move(policy)), transaction_(std::move(transaction)) {}
 
   RunRecord Unprepared(const ExecRequest& request) const override;
@@ -51,8 +58,8 @@ class BubblewrapRuntime : public Runtime {
   const Drawing& Draw(HostFacts facts, const std::string& workspace, std::uint64_t tmp_bytes) const;
 
   BubblewrapPolicy policy_;
-  std::optional<std::weak_ptr<const KeptWorkspace>> transaction_;
-  mutable std::optional<Drawing> drawing_;  // supervisor thread
+  std::shared_ptr<const CurrentWorkspace> transaction_;  // nullptr: none
+  mutable std::optional<Drawing> drawing_;               // supervisor thread
 };
 
 }  // namespace native_runner

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "policy/options/workspace_path.h"
+#include "policy/text/quote.h"
 #include "supervise/host/host.h"
+#include "supervise/os/real_path.h"
 #include "supervise/os/workspace.h"
 #include "supervise/runtimes/landlock_rules.h"
 
@@ -14,6 +16,18 @@ namespace {
 
 constexpr long kCreateRuleset = 444;
 constexpr unsigned kAskVersion = 1;
+
+// What could be written by its own path would be in the workspace as soon as it is committed.
+std::optional<Error> CheckWriteDirs(const KeptWorkspace& kept, const LandlockPolicy& policy) {
+  for (const std::string& path : policy.write_dirs) {
+    if (!HoldsState(kept, RealPathAsFar(path))) continue;
+    return Error{ErrorCode::kSetup,
+                 "fsWriteDirs names " + QuotedShort(path) + ", by which commands could write to " +
+                     kept.state + ", where the transaction is kept",
+                 "keep transactions elsewhere (option `directory`), or leave it out"};
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -46,6 +60,12 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
   if (!relative) return relative.error();
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
+  const auto kept = KeptOf(transaction_);
+  if (!kept) return kept.error();
+  const auto& entered = kept.value();
+  if (entered) {
+    if (auto error = TakeCopy(*entered, &*workspace)) return *error;
+  }
   auto rules = LandlockRules(policy_, shared.host.FindSecrets(), workspace->path);
   if (!rules) return rules.error();
 
@@ -67,11 +87,17 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
     layers.Add(Layer::kNoSockets);
   }
   if (geteuid() == 0) layers.Add(Layer::kSecretsMasked);
+  if (entered) layers.Add(LayerOf(*entered));
   if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
   if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
   plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
   plan.spawn.argv = {"native-runner-launcher"};
+  if (entered) {
+    if (auto error = CheckWriteDirs(*entered, policy_)) return *error;
+    const int launcher = shared.launcher.get();
+    if (auto error = EnterKept(entered, workspace->directory.get(), launcher, &plan)) return *error;
+  }
   return preparation;
 }
 

@@ -2,6 +2,7 @@
 
 #include "policy/options/policy.h"
 #include "supervise/preparation/runtime.h"
+#include "supervise/transaction/entry.h"
 
 namespace native_runner {
 
@@ -15,7 +16,9 @@ Error NoLandlock();
 // capabilities, and a pid namespace where one may be made. Paths are the host's own.
 class LandlockRuntime : public Runtime {
  public:
-  explicit LandlockRuntime(LandlockPolicy policy) : policy_(std::move(policy)) {}
+  // With a transaction, the workspace's path is that of its overlay.
+  explicit LandlockRuntime(LandlockPolicy policy, TransactionOfRuntime transaction = {})
+      : policy_(std::move(policy)), transaction_(std::move(transaction)) {}
 
   RunRecord Unprepared(const ExecRequest& request) const override;
   void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override;
@@ -26,6 +29,7 @@ class LandlockRuntime : public Runtime {
   Result<Preparation> Plan(const ExecRequest& request, Shared& shared) const;
 
   LandlockPolicy policy_;
+  TransactionOfRuntime transaction_;
 };
 
 }  // namespace native_runner

@@ -18,6 +18,12 @@ Result<Preparation> LocalRuntime::Plan(const ExecRequest& request, const Shared&
   if (!relative) return relative.error();
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
+  const auto kept = KeptOf(transaction_);
+  if (!kept) return kept.error();
+  const auto& entered = kept.value();
+  if (entered) {
+    if (auto error = TakeCopy(*entered, &*workspace)) return *error;
+  }
 
   Preparation preparation;
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
@@ -28,6 +34,11 @@ Result<Preparation> LocalRuntime::Plan(const ExecRequest& request, const Shared&
   if (limited) return *limited;
   plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
   plan.spawn.argv = {"native-runner-launcher"};
+  if (entered) {
+    preparation.record.layers.Add(LayerOf(*entered));
+    const int launcher = shared.launcher.get();
+    if (auto error = EnterKept(entered, workspace->directory.get(), launcher, &plan)) return *error;
+  }
   return preparation;
 }
 

@@ -7,6 +7,7 @@
 
 #include "supervise/host/fingerprint.h"
 #include "supervise/project/project_scene.h"
+#include "supervise/runtimes/bubblewrap_runtime.h"
 #include "supervise/runtimes/bubblewrap_spawn.h"
 #include "supervise/runtimes/landlock_runtime.h"
 
@@ -51,6 +52,16 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   }
   auto folders = OpenFolders(policy_.folders);
   if (!folders) return folders.error();
+  const auto entered = KeptOf(transaction_);
+  if (!entered) return entered.error();
+  const std::shared_ptr<const KeptWorkspace>& kept = entered.value();
+  if (kept && !folders->empty()) {
+    // By its path it could be the host's own.
+    if (!program.features.bind_fd) return LacksOption(program.path, "--bind-fd");
+    Workspace& folder = folders->front();
+    if (auto error = TakeKept(*kept, program, &folder)) return *error;
+    folder.path = kept->path;  // where commands see it, a copy too
+  }
   auto scene = LookAtProject(policy_, program.features, *folders, shared.host.FindSecrets(),
                              request.plan_only);
   if (!scene) return scene.error();
@@ -77,6 +88,7 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
        {Layer::kReadOnlyPaths, Layer::kNoNewPrivs, Layer::kSeccomp, Layer::kTreeKillPidNamespace}) {
     layers.Add(layer);
   }
+  if (kept) layers.Add(LayerOf(*kept));
   layers.Add(limit_layers);
   if (request.limits.memory_bytes && !size_tmp) layers.Add(Layer::kTmpWithoutSize);
 
@@ -84,6 +96,7 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
     preparation.order.flags |= kOrderLandlock;
     preparation.rules = std::move(scene->rules);
   }
+  if (kept && kept->copy.empty()) OrderRenames(kept->path, &preparation);
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;
     for (Workspace& folder : *folders)
@@ -91,6 +104,9 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   }
   spawns.holds = std::make_shared<const ProjectScene>(std::move(*scene));
   if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &spawns)) return *error;
+  if (kept) {
+    if (auto error = EnterKept(kept, program, shared.launcher.get(), &spawns)) return *error;
+  }
   return preparation;
 }
 

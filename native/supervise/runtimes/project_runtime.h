@@ -2,14 +2,17 @@
 
 #include "policy/bubblewrap/project.h"
 #include "supervise/preparation/runtime.h"
+#include "supervise/transaction/entry.h"
 
 namespace native_runner {
 
 // Commands over a project in a Bubblewrap sandbox, started by the launcher as its pid 1. The
-// command starts in the first folder.
+// command starts in the first folder. In a transaction, which is of that folder, its overlay is
+// bound in its place.
 class ProjectRuntime : public Runtime {
  public:
-  explicit ProjectRuntime(ProjectPolicy policy) : policy_(std::move(policy)) {}
+  explicit ProjectRuntime(ProjectPolicy policy, TransactionOfRuntime transaction = {})
+      : policy_(std::move(policy)), transaction_(std::move(transaction)) {}
 
   RunRecord Unprepared(const ExecRequest& request) const override;
   void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override;
@@ -22,6 +25,7 @@ class ProjectRuntime : public Runtime {
                            Shared& shared) const;
 
   ProjectPolicy policy_;
+  TransactionOfRuntime transaction_;
 };
 
 }  // namespace native_runner

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/text/path.h"
 #include "protocol/report.h"
 #include "protocol/step.h"
 
@@ -28,25 +29,17 @@ std::string Step(char kind, int number) {
   return kind + std::to_string(number);
 }
 
-}  // namespace
-
-void OrderRenames(const std::string& workspace, Preparation* preparation) {
-  preparation->order.flags |= kOrderRenames;
-  preparation->rules.push_back(kRuleOverlay + workspace);
+// The plan keeps it until the end of what is spawned is proved.
+void HoldKept(const std::shared_ptr<const KeptWorkspace>& kept, SpawnPlan* plan) {
+  plan->holds = std::make_shared<const Held>(std::move(plan->holds), kept);
+  NoteEntry(*kept);
 }
 
-std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
-                               const Program& program, int launcher, SpawnPlan* plan) {
+// `image`: the number at which what is spawned finds what it is to become; the last one so far.
+void Enter(const std::shared_ptr<const KeptWorkspace>& kept, int image, int launcher,
+           SpawnPlan* plan) {
   SpawnOptions& spawn = plan->spawn;
-  int number = FreeNumber(spawn);
-  const int image = number++;
-  if (program.image.valid()) {
-    spawn.inherited.push_back({program.image.get(), image});
-  } else {
-    auto opened = OpenPath(program.path.c_str(), O_PATH);
-    if (!opened) return opened.error();
-    spawn.Give(std::move(*opened), image);
-  }
+  int number = image + 1;
   std::vector<std::string> steps;
   for (const Descriptor* joined : {&kept->user_namespace, &kept->mount_namespace}) {
     if (!joined->valid()) continue;
@@ -59,9 +52,71 @@ std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
   plan->entry = EncodeOrder({.flags = kOrderNamespaces}, "", spawn.argv, {}, steps);
   spawn.path = "/proc/self/fd/" + std::to_string(launcher);
   spawn.argv = {"native-runner-launcher", kNamespacesRole};
-  plan->holds = std::make_shared<const Held>(std::move(plan->holds), kept);
-  NoteEntry(*kept);
+  HoldKept(kept, plan);
+}
+
+}  // namespace
+
+void OrderRenames(const std::string& workspace, Preparation* preparation) {
+  preparation->order.flags |= kOrderRenames;
+  preparation->rules.push_back(kRuleOverlay + workspace);
+}
+
+std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
+                               const Program& program, int launcher, SpawnPlan* plan) {
+  if (!kept->copy.empty()) {
+    HoldKept(kept, plan);
+    return std::nullopt;
+  }
+  SpawnOptions& spawn = plan->spawn;
+  const int image = FreeNumber(spawn);
+  if (program.image.valid()) {
+    spawn.inherited.push_back({program.image.get(), image});
+  } else {
+    auto opened = OpenPath(program.path.c_str(), O_PATH);
+    if (!opened) return opened.error();
+    spawn.Give(std::move(*opened), image);
+  }
+  Enter(kept, image, launcher, plan);
   return std::nullopt;
+}
+
+std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept, int workspace,
+                               int launcher, SpawnPlan* plan) {
+  if (!kept->copy.empty()) {
+    HoldKept(kept, plan);
+    return std::nullopt;
+  }
+  if (auto error = CheckUnmoved(*kept, workspace)) return error;
+  const int image = FreeNumber(plan->spawn);
+  plan->spawn.inherited.push_back({launcher, image});
+  Enter(kept, image, launcher, plan);
+  return std::nullopt;
+}
+
+std::optional<Error> TakeCopy(const KeptWorkspace& kept, Workspace* workspace) {
+  if (kept.copy.empty()) return std::nullopt;
+  if (auto error = CheckUnmoved(kept, workspace->directory.get())) return error;
+  auto root = DuplicateOf(kept.root.get());
+  if (!root) return root.error();
+  workspace->directory = std::move(*root);
+  workspace->path = kept.copy;
+  return std::nullopt;
+}
+
+Layer LayerOf(const KeptWorkspace& kept) {
+  return kept.copy.empty() ? Layer::kTransactionOverlay : Layer::kTransactionCopy;
+}
+
+bool HoldsState(const KeptWorkspace& kept, const std::string& path) {
+  return PathCovers(path, kept.state) || PathCovers(kept.state, path);
+}
+
+Result<std::shared_ptr<const KeptWorkspace>> KeptOf(const TransactionOfRuntime& transaction) {
+  if (!transaction) return std::shared_ptr<const KeptWorkspace>();
+  auto kept = transaction->Enter();
+  if (kept) return kept;
+  return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
 }
 
 std::optional<Error> CheckUnmoved(const KeptWorkspace& kept, int directory) {

@@ -6,8 +6,11 @@
 
 #include "policy/result.h"
 #include "protocol/file_identity.h"
+#include "protocol/layer.h"
 #include "supervise/host/program.h"
+#include "supervise/os/workspace.h"
 #include "supervise/preparation/preparation.h"
+#include "supervise/transaction/current_workspace.h"
 #include "supervise/transaction/kept_workspace.h"
 
 namespace native_runner {
@@ -17,16 +20,40 @@ namespace native_runner {
 // to which nothing is given by descriptor any more but the numbers 0 to 4. The plan keeps `kept`
 // until its end is proved. kSetup where the program can't be opened.
 //
+// In a copy there is nothing to enter: the plan only keeps it.
+//
 // `launcher`: the sealed image. The program is looked up here, on the host: in the namespaces, what
 // a command has written could be at its path.
 std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
                                const Program& program, int launcher, SpawnPlan* plan);
 
+// The same where what `plan` spawns is the launcher itself, and where that finds the workspace is
+// no matter of descriptors: it is at its path. `workspace`: the host's, see CheckUnmoved; of a copy
+// it is looked at by TakeCopy.
+std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept, int workspace,
+                               int launcher, SpawnPlan* plan);
+
 // Has the launcher rename directories that the overlay refuses to, where the kernel lets it: then
 // it says so by Layer::kRenameDirectories. `workspace`: the overlay's path in the sandbox.
 void OrderRenames(const std::string& workspace, Preparation* preparation);
 
-// The host must still have at the workspace's path what it had when the overlay was made: kSetup
+// Puts the copy that a transaction is in the place of the workspace that it was opened for; an
+// overlay is at the workspace's own path. kSetup where the host has replaced the workspace.
+std::optional<Error> TakeCopy(const KeptWorkspace& kept, Workspace* workspace);
+
+// By which a record tells that a command was run in it.
+Layer LayerOf(const KeptWorkspace& kept);
+
+// Whether who may write below a path could write to where the transaction is kept, and so to what
+// is committed from there.
+bool HoldsState(const KeptWorkspace& kept, const std::string& path);
+
+// What a runtime has of the transaction that its runs are in: nullptr where there is none. kClosed
+// where it was closed, and while it is committed.
+using TransactionOfRuntime = std::shared_ptr<const CurrentWorkspace>;
+Result<std::shared_ptr<const KeptWorkspace>> KeptOf(const TransactionOfRuntime& transaction);
+
+// The host must still have at the workspace's path what it had when it was opened: kSetup
 // otherwise. `directory`: what it has.
 std::optional<Error> CheckUnmoved(const KeptWorkspace& kept, int directory);
 std::optional<Error> CheckUnmoved(const std::string& path, const FileIdentity& before,

@@ -30,6 +30,13 @@ std::optional<Error> AddStep(char kind, const std::string& path, std::vector<std
   return std::nullopt;
 }
 
+std::uint64_t Now(clockid_t clock) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 Error NoOverlay(const Error& why) {
   return Error{ErrorCode::kUnavailable, "no overlay can be mounted here: " + why.message,
                "see docs/transactions.md for what an overlay needs"};
@@ -38,15 +45,22 @@ Error NoOverlay(const Error& why) {
 }  // namespace
 
 std::uint64_t FileClock() {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+  return Now(CLOCK_REALTIME_COARSE);
+}
+
+std::uint64_t WaitForTick() {
+  constexpr timespec kMoment = {0, 500'000};
+  constexpr int kMost = 200;  // 100 ms: no kernel ticks as slowly
+  const std::uint64_t now = Now(CLOCK_REALTIME);
+  for (int left = kMost; left > 0 && FileClock() <= now; --left)
+    nanosleep(&kMoment, nullptr);
+  return now;
 }
 
 void NoteEntry(const KeptWorkspace& kept) {
   std::uint64_t never = 0;
   kept.entered_ns.compare_exchange_strong(never, FileClock());
+  kept.was_entered = true;
 }
 
 Result<FileIdentity> IdentityOf(int descriptor) {
@@ -80,6 +94,22 @@ Result<std::shared_ptr<const KeptWorkspace>> KeepWorkspace(const std::string& la
   if (needs_user_namespace) kept->user_namespace = std::move((*made)[at++]);
   kept->mount_namespace = std::move((*made)[at++]);
   kept->root = std::move((*made)[at]);
+  return std::shared_ptr<const KeptWorkspace>(std::move(kept));
+}
+
+Result<std::shared_ptr<const KeptWorkspace>> KeepCopy(const Workspace& workspace,
+                                                      const std::string& state,
+                                                      const std::string& copy) {
+  const auto below = IdentityOf(workspace.directory.get());
+  if (!below) return below.error();
+  auto root = OpenPath(copy.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (!root) return root.error();
+  auto kept = std::make_shared<KeptWorkspace>();
+  kept->path = workspace.path;
+  kept->copy = copy;
+  kept->below = below.value();
+  kept->state = state;
+  kept->root = std::move(*root);
   return std::shared_ptr<const KeptWorkspace>(std::move(kept));
 }
 

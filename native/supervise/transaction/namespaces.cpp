@@ -55,7 +55,8 @@ Answer Listen(Control* control) {
 }  // namespace
 
 Result<std::vector<Descriptor>> MakeNamespaces(const std::string& path,
-                                               std::span<const std::string> steps) {
+                                               std::span<const std::string> steps,
+                                               std::span<const int> given) {
   auto null_device = OpenPath("/dev/null", O_RDWR);
   if (!null_device) return null_device.error();
   Descriptor peer;
@@ -71,6 +72,9 @@ Result<std::vector<Descriptor>> MakeNamespaces(const std::string& path,
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     spawn.inherited.push_back({null_device->get(), number});
   spawn.Give(std::move(peer), kControlDescriptor);
+  int number = kFirstGiven;
+  for (const int descriptor : given)
+    spawn.inherited.push_back({descriptor, number++});
   auto child = Child::Spawn(std::move(spawn));
   if (!child) return child.error();
   Answer answer = Listen(&*control);

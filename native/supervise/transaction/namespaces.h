@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "policy/result.h"
+#include "protocol/report.h"
 #include "supervise/os/descriptor.h"
 
 namespace native_runner {
@@ -13,8 +14,11 @@ namespace native_runner {
 // what they made, in their order: namespaces live on by these descriptors alone. kUnavailable, with
 // the step's own words, where the kernel refuses one.
 //
-// Blocks the calling thread, for some 3 ms where nothing is in the way. Any thread.
+// `given`: descriptors that steps name, the first as kFirstGiven, the others in their order. Blocks
+// the calling thread, for some 3 ms where nothing is in the way. Any thread.
+inline constexpr int kFirstGiven = kControlDescriptor + 1;
 Result<std::vector<Descriptor>> MakeNamespaces(const std::string& path,
-                                               std::span<const std::string> steps);
+                                               std::span<const std::string> steps,
+                                               std::span<const int> given = {});
 
 }  // namespace native_runner

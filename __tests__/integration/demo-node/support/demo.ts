@@ -1,7 +1,7 @@
 /** Runs the demo as its users do: node examples/demo-node/main.js, with a scripted model. */
 
 import { spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 
@@ -32,15 +32,25 @@ function environment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), NO_COLOR: "1", ...own };
 }
 
+/** Where the demo keeps its transactions, for this XDG_STATE_HOME. */
+export const transactionsBelow = (state: string) => join(state, "openagentic/transactions");
+
+function transactionsIn(state: string): string[] {
+  const directory = transactionsBelow(state);
+  return existsSync(directory) ? readdirSync(directory) : [];
+}
+
 /** Starts it; `stop` is needed only where `ended` is not awaited. */
 export async function startDemo(options: DemoOptions) {
   const { project, turns, args = [], env = {}, input = "" } = options;
   const model = await startScriptedModel(turns);
   const temp = tempDirectory("demo-tmp");
+  const state = tempDirectory("demo-state");
   const child = spawn(process.execPath, [kMain, "--project", project, ...args], {
     cwd: temp,
     env: environment({
       TMPDIR: temp,
+      XDG_STATE_HOME: state,
       OPENAI_BASE_URL: model.url,
       OPENAI_API_KEY: "sk-of-the-user",
       ...env,
@@ -59,9 +69,10 @@ export async function startDemo(options: DemoOptions) {
   const closed = new Promise<number | null>((resolve) => child.on("close", resolve));
   const ended = closed.then(async (code) => {
     await model.close();
-    // What the demo put into the temporary directory must go with it.
-    const left = readdirSync(temp).filter((name) => !name.startsWith("node-compile-cache"));
-    return { code, out, err, left, answers: model.answers(), requests: model.requests };
+    // What the demo put into the temporary directory must go with it, and so must its transaction.
+    const files = readdirSync(temp).filter((name) => !name.startsWith("node-compile-cache"));
+    const left = [...files, ...transactionsIn(state)];
+    return { code, out, err, left, answers: model.answers(), requests: model.requests, state };
   });
   return { child, ended, said: () => out + err };
 }

@@ -139,6 +139,13 @@ export function runPoints({ shadowDir }: Host): EntryPoint[] {
     },
     {
       ...openSession,
+      title: "transactions",
+      right: { directory },
+      misspelled: ["dirctory", "directory"],
+      call: (options) => runner.transactions(options),
+    },
+    {
+      ...openSession,
       title: "transaction.changes",
       misspelled: ["path", "paths"],
       call: async (options) => {

@@ -209,7 +209,7 @@ const kTools: Tool[] = [
  * These give EXDEV in an overlay until the launcher answers rename(2) of the project's directories
  * (docs/architecture/namespaces.md): to be true as soon as it does.
  */
-const kRenamesDirectories = false;
+const kRenamesDirectories = true;
 const kWhyNot = kRenamesDirectories
   ? undefined
   : "renaming a directory of the project's gives EXDEV";

@@ -22,6 +22,7 @@ BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   BubblewrapPolicy policy;
   policy.bwrap_path = options.String("bwrapPath").value_or(policy.bwrap_path);
   policy.shadow_dir = options.RequiredString("shadowDir");
+  options.Know("transaction");
   ReadRoBinds(options, policy);
   options.Objects("mounts",
                   [&policy](Fields& mount) { policy.mounts.push_back(ReadMount(mount)); });

@@ -9,6 +9,7 @@ namespace native_runner {
 LandlockPolicy ReadLandlockPolicy(Fields& options) {
   LandlockPolicy policy;
   policy.shadow_dir = options.RequiredString("shadowDir");
+  options.Know("transaction");
   auto reads = options.Strings("fsReadDirs");
   auto writes = options.Strings("fsWriteDirs");
   policy.read_dirs_named = reads.has_value();

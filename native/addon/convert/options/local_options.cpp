@@ -9,6 +9,7 @@ namespace native_runner {
 LocalPolicy ReadLocalPolicy(Fields& options) {
   LocalPolicy policy;
   policy.shadow_dir = options.RequiredString("shadowDir");
+  options.Know("transaction");
   policy.environment = ReadEnvironmentPolicy(options);
   return Checked(options, std::move(policy));
 }

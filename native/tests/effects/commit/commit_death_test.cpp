@@ -15,10 +15,12 @@ namespace fs = std::filesystem;
 
 constexpr int kMostSteps = 2000;
 
-class CommitDeathTest : public testing::Test {
+// On one file system, or on two: then files are copied beside the workspace first.
+class CommitDeathTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    const ChangedProject project;
+    if (GetParam() && !Overlay::CanBeApart()) GTEST_SKIP() << "there is no second file system";
+    const ChangedProject project(GetParam());
     before_ = project.Host();
     changes_ = project.ChangedPaths();
     ASSERT_FALSE(project.Commit().failed);
@@ -35,25 +37,31 @@ class CommitDeathTest : public testing::Test {
   std::map<std::string, std::string> changes_;
 };
 
-TEST_F(CommitDeathTest, LeavesTheWorkspaceAsItWasOrAsItIsToBe) {
+TEST_P(CommitDeathTest, LeavesTheWorkspaceAsItWasOrAsItIsToBe) {
   int rolled_back = 0;
   int completed = 0;
   for (int step = 1; step < kMostSteps; ++step) {
-    const ChangedProject project;
+    const ChangedProject project(GetParam());
     const Stepped stepped = RunToStep([&] { Commit(project); }, step, Kill);
     if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
     if (!stepped.was_reached) break;
+    const TreeText left = project.Host();
+    const Recovered foreseen = ForeseeRecovery(project.State().get());
+    ASSERT_EQ(project.Host(), left) << step << ": looking has changed something";
     const auto recovery = project.Recover();
     ASSERT_TRUE(recovery) << step << ": " << recovery.error().message;
+    ASSERT_EQ(recovery.value().recovered, foreseen) << step;
     ASSERT_NE(recovery.value().recovered, Recovered::kTorn) << step;
     const bool is_done = HasCommit(project.State().get());
     ASSERT_EQ(project.Host(), is_done ? after_ : before_) << step;
     rolled_back += recovery.value().recovered == Recovered::kRolledBack ? 1 : 0;
     completed += recovery.value().recovered == Recovered::kCompleted ? 1 : 0;
+    ASSERT_TRUE(is_done || project.BesideHost() == 0) << step;
     if (is_done) {
       ASSERT_EQ(project.ChangedPaths().size(), 0U) << step;
       ASSERT_FALSE(project.Undo().failed) << step;
       ASSERT_EQ(project.Host(), before_) << step;
+      ASSERT_EQ(project.BesideHost(), 0U) << step;
     }
     ASSERT_EQ(project.ChangedPaths(), changes_) << step;
     ASSERT_FALSE(project.Commit().failed) << step;
@@ -63,12 +71,12 @@ TEST_F(CommitDeathTest, LeavesTheWorkspaceAsItWasOrAsItIsToBe) {
   EXPECT_GT(completed, 0);
 }
 
-TEST_F(CommitDeathTest, OfAnUndoLeavesItDoneOrNot) {
+TEST_P(CommitDeathTest, OfAnUndoLeavesItDoneOrNot) {
   const std::map<std::string, std::string> none;
   int rolled_back = 0;
   int completed = 0;
   for (int step = 1; step < kMostSteps; ++step) {
-    const ChangedProject project;
+    const ChangedProject project(GetParam());
     ASSERT_FALSE(project.Commit().failed);
     const Stepped stepped = RunToStep(
         [&] {
@@ -77,8 +85,12 @@ TEST_F(CommitDeathTest, OfAnUndoLeavesItDoneOrNot) {
         step, Kill);
     if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
     if (!stepped.was_reached) break;
+    const TreeText left = project.Host();
+    const Recovered foreseen = ForeseeRecovery(project.State().get());
+    ASSERT_EQ(project.Host(), left) << step << ": looking has changed something";
     const auto recovery = project.Recover();
     ASSERT_TRUE(recovery) << step << ": " << recovery.error().message;
+    ASSERT_EQ(recovery.value().recovered, foreseen) << step;
     ASSERT_NE(recovery.value().recovered, Recovered::kTorn) << step;
     const bool is_done = HasCommit(project.State().get());
     ASSERT_EQ(project.Host(), is_done ? after_ : before_) << step;
@@ -90,10 +102,10 @@ TEST_F(CommitDeathTest, OfAnUndoLeavesItDoneOrNot) {
   EXPECT_GT(completed, 0);
 }
 
-TEST_F(CommitDeathTest, OfARecoveryIsRecoveredFrom) {
+TEST_P(CommitDeathTest, OfARecoveryIsRecoveredFrom) {
   for (int step = 1; step < kMostSteps; step += 3) {
     for (int second = 1; second < kMostSteps; second += 5) {
-      const ChangedProject project;
+      const ChangedProject project(GetParam());
       const Stepped stepped = RunToStep([&] { Commit(project); }, step, Kill);
       if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
       if (!stepped.was_reached) return;
@@ -106,6 +118,10 @@ TEST_F(CommitDeathTest, OfARecoveryIsRecoveredFrom) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(, CommitDeathTest, testing::Bool(), [](const auto& given) {
+  return std::string(given.param ? "OnTwoFileSystems" : "OnOneFileSystem");
+});
 
 // With what was looked at before the host did anything.
 void CommitByLedger(const ChangedProject& project) {
@@ -125,19 +141,22 @@ std::string Contents(const std::string& file) {
   return text.str();
 }
 
-class CommitRaceTest : public testing::TestWithParam<Edit> {};
+class CommitRaceTest : public testing::TestWithParam<std::tuple<Edit, bool>> {};
 
 // Whatever the moment: what the host has written is the host's, where it has written it.
 TEST_P(CommitRaceTest, NothingOfTheHostsIsLost) {
-  const Edit& edit = GetParam();
+  const auto& [edit, is_apart] = GetParam();
+  if (is_apart && !Overlay::CanBeApart()) GTEST_SKIP() << "there is no second file system";
   int failed = 0;
   int done = 0;
-  for (int step = 1; step < kMostSteps; ++step) {
-    const ChangedProject project;
+  // The renames are the same: what comes before them is what is copied.
+  const int stride = is_apart ? 3 : 1;
+  for (int step = 1; step < kMostSteps; step += stride) {
+    const ChangedProject project(is_apart);
     const TreeText before = project.Host();
     const Overlay& at = project.overlay();
-    const Stepped stepped =
-        RunToStep([&] { CommitByLedger(project); }, step, [&](pid_t) { edit.make(at); });
+    const Stepped stepped = RunToStep([&] { CommitByLedger(project); }, step,
+                                      [&, make = edit.make](pid_t) { make(at); });
     if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
     if (!stepped.was_reached) break;
     ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
@@ -162,30 +181,28 @@ void Replace(const Overlay& at, const char* name) {
   fs::rename(at.Host("tmp~"), at.Host(name));
 }
 
-INSTANTIATE_TEST_SUITE_P(, CommitRaceTest,
-                         testing::Values(Edit{"replaces a file that was changed", "a", "edited",
-                                              [](const Overlay& at) { Replace(at, "a"); }},
-                                         Edit{"appends to a file that was changed", "a", "edited",
-                                              [](const Overlay& at) {
-                                                std::ofstream(at.Host("a"), std::ios::app)
-                                                    << "edited";
-                                              }},
-                                         Edit{"replaces a file that was removed", "b", "edited",
-                                              [](const Overlay& at) { Replace(at, "b"); }},
-                                         Edit{"makes a file that was made", "dir/new", "edited",
-                                              [](const Overlay& at) { Replace(at, "dir/new"); }},
-                                         Edit{"makes a file in a directory that was removed",
-                                              "gone/other", "edited",
-                                              [](const Overlay& at) {
-                                                std::error_code ignored;
-                                                fs::create_directories(at.Host("gone"), ignored);
-                                                std::ofstream(at.Host("gone/other")) << "edited";
-                                              }}),
+const auto kEdits = testing::Values(
+    Edit{"replaces a file that was changed", "a", "edited",
+         [](const Overlay& at) { Replace(at, "a"); }},
+    Edit{"appends to a file that was changed", "a", "edited",
+         [](const Overlay& at) { std::ofstream(at.Host("a"), std::ios::app) << "edited"; }},
+    Edit{"replaces a file that was removed", "b", "edited",
+         [](const Overlay& at) { Replace(at, "b"); }},
+    Edit{"makes a file that was made", "dir/new", "edited",
+         [](const Overlay& at) { Replace(at, "dir/new"); }},
+    Edit{"makes a file in a directory that was removed", "gone/other", "edited",
+         [](const Overlay& at) {
+           std::error_code ignored;
+           fs::create_directories(at.Host("gone"), ignored);
+           std::ofstream(at.Host("gone/other")) << "edited";
+         }});
+
+INSTANTIATE_TEST_SUITE_P(, CommitRaceTest, testing::Combine(kEdits, testing::Bool()),
                          [](const auto& given) {
-                           std::string name = given.param.what;
+                           std::string name = std::get<0>(given.param).what;
                            for (char& letter : name)
                              if (letter == ' ') letter = '_';
-                           return name;
+                           return name + (std::get<1>(given.param) ? "_apart" : "");
                          });
 
 }  // namespace

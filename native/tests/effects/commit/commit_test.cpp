@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
+#include "effects/copy/aside_directory.h"
+#include "effects/tree/kept_file.h"
+#include "policy/transaction/aside_place.h"
 #include "tests/effects/support/changed_project.h"
 
 namespace native_runner {
@@ -156,20 +160,76 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-TEST(CommitTest, NothingIsDoneWhereTheFileSystemIsAnother) {
-  struct stat shm {};
-  const ChangedProject project;
-  const Descriptor other(open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  struct stat own {};
-  ASSERT_EQ(stat(project.overlay().Host().c_str(), &own), 0);
-  if (!other.valid() || fstat(other.get(), &shm) != 0 || shm.st_dev == own.st_dev) {
-    GTEST_SKIP() << "there is no other file system here";
-  }
+TEST(CommitTest, IsTheSameWhereTheFileSystemIsAnother) {
+  if (!Overlay::CanBeApart()) GTEST_SKIP() << "there is no second file system";
+  const ChangedProject near;
+  const ChangedProject project(true);
   const TreeText before = project.Host();
-  const CommitEnd end = CommitChanges(project.State().get(), project.HostTop().get(), other.get(),
-                                      project.Changes(), project.ledger());
-  EXPECT_NE(Why(end).find("another file system"), std::string::npos);
+  const auto changes = project.ChangedPaths();
+  ASSERT_EQ(Why(near.Commit()), "");
+  ASSERT_EQ(Why(project.Commit()), "");
+  EXPECT_EQ(project.Host(), near.Host());
+  EXPECT_EQ(project.ChangedPaths().size(), 0U);
+  EXPECT_EQ(project.BesideHost(), 1U) << "what the host's files were is beside them";
+  ASSERT_EQ(Why(project.Undo()), "");
   EXPECT_EQ(project.Host(), before);
+  EXPECT_EQ(project.ChangedPaths(), changes);
+  EXPECT_EQ(project.BesideHost(), 0U);
+  EXPECT_EQ(Why(project.Commit()), "") << "and may be done again";
+}
+
+// The directory `commit` of a transaction, and a workspace on another file system.
+class AsideDirectoryTest : public testing::Test {
+ protected:
+  AsideDirectoryTest() : overlay_(Overlay::CanBeApart()) {
+    std::filesystem::create_directory(overlay_.place().Path("state/commit"));
+  }
+
+  Descriptor Commit() const { return Overlay::Open(overlay_.place().Path("state/commit")); }
+  std::string Beside() const {
+    for (const auto& entry : std::filesystem::directory_iterator(overlay_.host_place().path()))
+      if (IsAsidePath(entry.path().filename().string())) return entry.path();
+    return "";
+  }
+  void Name(const AsidePlace& place) const {
+    ASSERT_EQ(ReplaceFile(Commit().get(), "place", EncodeAsidePlace(place), false), std::nullopt);
+  }
+
+  Overlay overlay_;
+};
+
+TEST_F(AsideDirectoryTest, IsBesideTheWorkspaceAndGoesWithAllInIt) {
+  ASSERT_TRUE(MakeAsideDirectory(Commit().get(), Overlay::Open(overlay_.Host()).get()));
+  const std::string beside = Beside();
+  ASSERT_NE(beside, "");
+  std::ofstream(beside + "/0") << "host";
+  EXPECT_EQ(RemoveAsideDirectory(Commit().get()), std::nullopt);
+  EXPECT_EQ(Beside(), "");
+  EXPECT_EQ(RemoveAsideDirectory(Commit().get()), std::nullopt) << "once more is nothing";
+}
+
+TEST_F(AsideDirectoryTest, ThatSomebodyHasReplacedIsLeftAlone) {
+  ASSERT_TRUE(MakeAsideDirectory(Commit().get(), Overlay::Open(overlay_.Host()).get()));
+  const std::string beside = Beside();
+  std::filesystem::rename(beside, beside + ".away");
+  std::filesystem::create_directory(beside);
+  std::ofstream(beside + "/theirs") << "theirs";
+  EXPECT_EQ(RemoveAsideDirectory(Commit().get()), std::nullopt);
+  EXPECT_TRUE(std::filesystem::exists(beside + "/theirs"));
+  EXPECT_FALSE(OpenAsideDirectory(Commit().get()));
+}
+
+TEST_F(AsideDirectoryTest, ThatADeathHasKeptFromBeingNamedWholeGoesIfItIsEmpty) {
+  const std::string path = overlay_.host_place().Path(AsideName("0123456789abcdef"));
+  Name({path, {}});
+  EXPECT_EQ(RemoveAsideDirectory(Commit().get()), std::nullopt) << "it had not been made";
+  std::filesystem::create_directory(path);
+  std::ofstream(path + "/theirs") << "theirs";
+  EXPECT_EQ(RemoveAsideDirectory(Commit().get()), std::nullopt);
+  EXPECT_TRUE(std::filesystem::exists(path + "/theirs"));
+  std::filesystem::remove(path + "/theirs");
+  EXPECT_EQ(RemoveAsideDirectory(Commit().get()), std::nullopt);
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ inline TreeText TextOfTree(const std::string& directory) {
 // A project with a bit of everything, and a transaction that has changed a bit of everything.
 class ChangedProject {
  public:
-  ChangedProject() {
+  // `is_apart`: the transaction is on another file system than the host's directory.
+  explicit ChangedProject(bool is_apart = false) : overlay_(is_apart) {
     for (const char* name : {"a", "b", "dir/x", "dir/y", "gone/one", "gone/sub/two", "to-dir",
                              "to-file/inner", "again/old", "again/sub/old", "same"})
       overlay_.Put(name, std::string("host ") + name);
@@ -112,9 +113,18 @@ class ChangedProject {
     const auto chosen = ChooseChanges(changes.value(), request).chosen;
     return CommitChanges(State().get(), HostTop().get(), UpperTop().get(), chosen, ledger);
   }
-  CommitEnd Undo() const { return UndoCommit(State().get(), HostTop().get(), UpperTop().get()); }
+  CommitEnd Undo() const {
+    CommitEnd end = UndoCommit(State().get(), HostTop().get(), UpperTop().get());
+    if (!end.failed) ForgetUndone(State().get());
+    return end;
+  }
   Result<Recovery> Recover() const {
     return RecoverCommit(State().get(), HostTop().get(), UpperTop().get());
+  }
+  // What lies beside the host's directory: nothing, or what a commit keeps aside there.
+  std::size_t BesideHost() const {
+    const std::filesystem::directory_iterator names(overlay_.host_place().path());
+    return static_cast<std::size_t>(std::distance(begin(names), end(names))) - 1;
   }
   bool Has(const char* name) const { return overlay_.place().Has(std::string("state/") + name); }
 

@@ -21,12 +21,23 @@ namespace native_runner {
 // What an overlay has on disk, made by hand: the host's directory, and the one that holds changes.
 class Overlay {
  public:
-  Overlay() {
-    for (const char* name : {"host", "state", "state/upper"})
-      std::filesystem::create_directories(place_.Path(name));
+  // `is_apart`: the host's directory is on another file system than the rest, a tmpfs.
+  explicit Overlay(bool is_apart = false) : host_place_(is_apart ? kOther : testing::TempDir()) {
+    std::filesystem::create_directories(place_.Path("state/upper"));
+    std::filesystem::create_directories(host_place_.Path("host"));
+  }
+
+  // Whether there is another file system here for `is_apart`.
+  static bool CanBeApart() {
+    struct stat one {};
+    struct stat other {};
+    return stat(testing::TempDir().c_str(), &one) == 0 && stat(kOther, &other) == 0 &&
+           one.st_dev != other.st_dev && access(kOther, W_OK | X_OK) == 0;
   }
 
   const TempDirectory& place() const { return place_; }
+  // What the host's directory is in.
+  const TempDirectory& host_place() const { return host_place_; }
   std::string Host(std::string_view name = "") const { return At("host", name); }
   std::string Upper(std::string_view name = "") const { return At("state/upper", name); }
 
@@ -66,8 +77,13 @@ class Overlay {
   }
 
  private:
+  static constexpr const char* kOther = "/dev/shm";
+
+  const TempDirectory& PlaceOf(std::string_view tree) const {
+    return tree == "host" ? host_place_ : place_;
+  }
   std::string At(std::string_view tree, std::string_view name) const {
-    const std::string top = place_.Path(tree);
+    const std::string top = PlaceOf(tree).Path(tree);
     return name.empty() ? top : top + "/" + std::string(name);
   }
   void MakeParent(std::string_view tree, std::string_view name) const {
@@ -75,10 +91,11 @@ class Overlay {
   }
   void Write(std::string_view tree, std::string_view name, std::string_view text) const {
     MakeParent(tree, name);
-    place_.Write(std::string(tree) + "/" + std::string(name), text);
+    PlaceOf(tree).Write(std::string(tree) + "/" + std::string(name), text);
   }
 
   TempDirectory place_;
+  TempDirectory host_place_;
 };
 
 }  // namespace native_runner

@@ -25,11 +25,13 @@ namespace native_runner {
 // The system calls by which a process changes files, or makes changes last.
 inline bool ChangesFiles(std::uint64_t number) {
   constexpr auto kCalls = std::to_array<long>({
-      SYS_renameat2, SYS_renameat, SYS_mkdirat,   SYS_unlinkat,     SYS_write,
-      SYS_fsync,     SYS_syncfs,   SYS_fchmod,    SYS_fchmodat,     SYS_fchownat,
-      SYS_fchown,    SYS_mknodat,  SYS_fsetxattr, SYS_fremovexattr, SYS_removexattr, SYS_lremovexattr,
+      SYS_renameat2,       SYS_renameat, SYS_mkdirat,   SYS_unlinkat,     SYS_write,
+      SYS_fsync,           SYS_syncfs,   SYS_fchmod,    SYS_fchmodat,     SYS_fchownat,
+      SYS_fchown,          SYS_mknodat,  SYS_fsetxattr, SYS_fremovexattr, SYS_removexattr,
+      SYS_lremovexattr,    SYS_linkat,   SYS_symlinkat, SYS_ftruncate,    SYS_utimensat,
+      SYS_copy_file_range,
 #ifdef SYS_chmod
-      SYS_chmod,     SYS_chown,    SYS_mkdir,     SYS_rename,       SYS_unlink,
+      SYS_chmod,           SYS_chown,    SYS_mkdir,     SYS_rename,       SYS_unlink,
 #endif
   });
   return std::find(kCalls.begin(), kCalls.end(), static_cast<long>(number)) != kCalls.end();

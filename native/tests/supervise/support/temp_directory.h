@@ -16,9 +16,9 @@ namespace native_runner {
 // A directory of its own for one test, by its real path; removed with all that is in it.
 class TempDirectory {
  public:
-  TempDirectory() {
+  explicit TempDirectory(const std::string& above = testing::TempDir()) {
     std::error_code ignored;
-    path_ = std::filesystem::canonical(testing::TempDir(), ignored).string() + "/supervise-XXXXXX";
+    path_ = std::filesystem::canonical(above, ignored).string() + "/supervise-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "mkdtemp " << path_;
   }
   ~TempDirectory() {

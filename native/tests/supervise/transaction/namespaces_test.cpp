@@ -118,8 +118,9 @@ TEST_F(NamespacesTest, MoreLayersThanThereIsRoomForAreRefused) {
 
 TEST_F(NamespacesTest, StepsThatCantBeTakenAreRefused) {
   const char* const wrong[] = {
-      "?", "",   "l",   "l1:2", "l1:2:relative", "o",    "j", "jx",  "j3x", "j9999", "j77",
-      "s", "s3", "s3:", "s3x",  "s3:x",          "s9:/", "x", "x77", "xx",  "j3",    "s3:/"};
+      "?",   "",     "l",  "l1:2", "l1:2:relative", "o",    "j",    "jx", "j3x", "j9999",
+      "j77", "s",    "s3", "s3:",  "s3x",           "s3:x", "s9:/", "x",  "x77", "xx",
+      "j3",  "s3:/", "a",  "ax",   "a3x",           "a3",   "a77"};
   for (const char* step : wrong) {
     Steps steps = Begin();
     steps.emplace_back(step);

@@ -1,0 +1,165 @@
+import { realpath, stat } from "node:fs/promises";
+import { BubblewrapNativeRunner, TransactionError } from "@openagentic/native-runner";
+
+import { Failure } from "../failure.js";
+import { pathsOf, sortOut } from "./change.js";
+
+/**
+ * @typedef {import("@openagentic/native-runner").Transaction} Transaction
+ * @typedef {import("@openagentic/native-runner").Change} Change
+ * @typedef {import("../sandbox.js").Sandbox} Sandbox
+ * @typedef {{ place: string, reason: string }} Matter
+ * @typedef {{ committed: Change[], leftOut: Matter[], conflicts: Matter[], refused: Matter[] }} Committed
+ */
+
+/** @param {string} directory */
+async function realDirectory(directory) {
+  const real = await realpath(directory).catch(() => undefined);
+  if (real === undefined || !(await stat(real)).isDirectory()) {
+    throw new Failure(`--project ${directory} is no directory`, { exitCode: 2 });
+  }
+  return real;
+}
+
+/**
+ * A project, and the transaction in which commands work on it: nothing of what they do reaches it but
+ * by `commit`. Whoever opened it closes it.
+ */
+export class Project {
+  #sandbox;
+  #opener;
+  #transaction;
+  #runner;
+
+  /**
+   * @param {{ directory: string, sandbox: Sandbox, opener: BubblewrapNativeRunner,
+   *   transaction: Transaction }} parts
+   */
+  constructor({ directory, sandbox, opener, transaction }) {
+    /** Its real path. */
+    this.directory = directory;
+    this.#sandbox = sandbox;
+    this.#opener = opener;
+    this.#transaction = transaction;
+    this.#runner = this.#makeRunner();
+  }
+
+  /**
+   * Copies nothing, however large the project is.
+   * @param {string} named
+   * @param {Sandbox} sandbox what commands are to run in
+   */
+  static async open(named, sandbox) {
+    const directory = await realDirectory(named);
+    const runner = sandbox.runner({ shadowDir: directory });
+    const isBubblewrap = runner instanceof BubblewrapNativeRunner;
+    const opener = isBubblewrap ? runner : new BubblewrapNativeRunner({ shadowDir: directory });
+    const transaction = await opener.openTransaction();
+    return new Project({ directory, sandbox, opener, transaction });
+  }
+
+  /** The transaction's id. */
+  get id() {
+    return this.#transaction.id;
+  }
+
+  /** "overlay", or how else commands see what they have changed. */
+  get backend() {
+    return this.#transaction.backend;
+  }
+
+  /** The files as commands see them, for tools of the host. */
+  get files() {
+    return this.#transaction.files;
+  }
+
+  /** Runs a command in the transaction, as the sandbox has it. */
+  get runner() {
+    return this.#runner;
+  }
+
+  /** Another sandbox than Bubblewrap, or none, has to be put into the transaction. */
+  #makeRunner() {
+    const transaction = this.#transaction;
+    if (this.#sandbox.name === "bubblewrap") return transaction;
+    return this.#sandbox.runner({ shadowDir: this.directory, transaction });
+  }
+
+  /** What is different from the project, and what of it never reaches that. */
+  async changes() {
+    return sortOut(await this.#transaction.changes());
+  }
+
+  /**
+   * The changes in git's format; of some paths, or of all.
+   * @param {string[]} [paths]
+   */
+  async diff(paths) {
+    return this.#transaction.diff({ ...(paths && { paths }) });
+  }
+
+  /**
+   * Writes all changes into the project, or none and says why.
+   * @param {string[]} [named] only what is at these paths
+   * @param {string[]} [allowProtected] what may be changed although the host runs it by itself
+   * @returns {Promise<Committed>}
+   */
+  async commit(named, allowProtected = []) {
+    const all = await this.#transaction.changes({ ...(named && { paths: named }) });
+    const { changes, leftOut } = sortOut(all);
+    /** @type {Committed} */
+    const answer = { committed: [], leftOut, conflicts: [], refused: [] };
+    if (changes.length === 0) return answer;
+    const isAll = named === undefined && leftOut.length === 0;
+    const paths = isAll ? {} : { paths: pathsOf(changes, leftOut) };
+    try {
+      const { committed } = await this.#transaction.commit({ ...paths, allowProtected });
+      answer.committed = committed;
+    } catch (error) {
+      if (!(error instanceof TransactionError)) throw error;
+      const isConflict = error.code === "ERR_TRANSACTION_CONFLICT";
+      const reason = isConflict
+        ? "was changed in the project meanwhile"
+        : "is run by itself: git, a shell or an editor would";
+      const matters = error.paths.map((place) => ({ place, reason }));
+      answer[isConflict ? "conflicts" : "refused"] = matters;
+      return answer;
+    }
+    await this.#goOn();
+    return answer;
+  }
+
+  /**
+   * Takes the last commit back.
+   * @returns {Promise<Matter[]>} why nothing was; empty when all was
+   */
+  async undo() {
+    try {
+      await this.#transaction.undo();
+      return [];
+    } catch (error) {
+      if (!(error instanceof TransactionError)) throw error;
+      const reason = "was changed in the project since";
+      return error.paths.map((place) => ({ place, reason }));
+    } finally {
+      await this.#goOn();
+    }
+  }
+
+  /** A commit ends a transaction's commands: others run in it once it was taken up again. */
+  async #goOn() {
+    await this.#transaction.close();
+    this.#transaction = await this.#opener.resumeTransaction(this.id);
+    this.#runner = this.#makeRunner();
+  }
+
+  /** Leaves the project as it is; the transaction waits on disk. */
+  async keep() {
+    await this.#transaction.close();
+  }
+
+  /** Leaves the project as it is, and nothing else. */
+  async discard() {
+    await this.#transaction.discard();
+  }
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace native_runner {
+
+// A function of JavaScript's that other threads tell how far something is: it is called later, on
+// the JavaScript thread, with { files, bytes }. Telling waits for nothing; what comes while calls
+// are waiting is dropped. Keeps no process alive. Made and let go on the JavaScript thread.
+class ProgressCalls {
+ public:
+  // nullptr with an exception pending where it can't be had. `function` must not throw.
+  static std::shared_ptr<ProgressCalls> Make(Napi::Env env, const Napi::Function& function);
+  ~ProgressCalls();
+  ProgressCalls(const ProgressCalls&) = delete;
+  ProgressCalls& operator=(const ProgressCalls&) = delete;
+
+  // Any thread.
+  void Tell(std::uint64_t files, std::uint64_t bytes) const;
+
+ private:
+  explicit ProgressCalls(napi_threadsafe_function function) : function_(function) {}
+
+  napi_threadsafe_function function_;
+};
+
+}  // namespace native_runner

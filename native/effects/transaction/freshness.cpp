@@ -1,0 +1,73 @@
+#include "effects/transaction/freshness.h"
+
+#include <utility>
+
+#include "supervise/transaction/look_again.h"
+
+namespace native_runner {
+
+namespace {
+
+// What is no mount shows its files as they are.
+bool MayBeStale(const KeptWorkspace& kept) {
+  return kept.was_entered && kept.mount_namespace.valid();
+}
+
+}  // namespace
+
+// With the lock.
+bool Freshness::HasMissed() {
+  if (!edits_ || edits_->HasSome()) has_missed_ = true;
+  if (edits_ && !edits_->is_whole()) edits_.reset();  // the next `Watch` begins anew
+  return has_missed_;
+}
+
+bool Freshness::IsStale() {
+  const auto kept = current_->Enter();
+  if (!kept) return true;
+  if (!MayBeStale(*kept)) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  return !lock || HasMissed();
+}
+
+std::optional<Error> Freshness::Freshen() {
+  const std::lock_guard lock(mutex_);
+  const auto kept = current_->Enter();
+  if (!kept || !MayBeStale(*kept) || !HasMissed()) return std::nullopt;
+  // What the host changes from here on is missed again.
+  has_missed_ = false;
+  if (auto error = LookAgain(launcher_, *kept)) {
+    has_missed_ = true;
+    return error;
+  }
+  return std::nullopt;
+}
+
+void Freshness::BeginAnew() {
+  const std::lock_guard lock(mutex_);
+  static_cast<void>(HasMissed());
+  has_missed_ = false;
+}
+
+void Freshness::Watch(const ScannedTree& host) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto kept = current_->Enter();
+    if (edits_ || is_blind_ || is_stopped_ || !kept || !MayBeStale(*kept)) return;
+    if (std::chrono::steady_clock::now() < next_watch_) return;
+  }
+  constexpr int kRest = 20;
+  const auto begun = std::chrono::steady_clock::now();
+  auto edits = HostEdits::Watch(host, is_stopped_);
+  const auto ended = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  next_watch_ = ended + kRest * (ended - begun);
+  if (edits) {
+    edits_ = std::move(edits);
+    has_missed_ = true;  // nobody has watched until now
+  } else {
+    is_blind_ = !is_stopped_;
+  }
+}
+
+}  // namespace native_runner

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "effects/changes/scanned_tree.h"
+#include "effects/transaction/host_edits.h"
+#include "policy/result.h"
+#include "supervise/transaction/current_workspace.h"
+
+namespace native_runner {
+
+// Looks after it that what is begun in a transaction sees the host's files as they are then: a live
+// overlay does not notice when the host removes, renames or replaces one. Whether the host has, is
+// watched once something has run (HostEdits); where it can't be, each run is taken for one that
+// comes after such a change. Any thread.
+class Freshness {
+ public:
+  // `launcher`: absolute path of the executable.
+  explicit Freshness(std::string launcher) : launcher_(std::move(launcher)) {}
+
+  // What the transaction's runtimes enter.
+  const std::shared_ptr<CurrentWorkspace>& current() const { return current_; }
+  const std::string& launcher() const { return launcher_; }
+
+  // Whether `Freshen` has anything to do before something is begun. At most two system calls, and
+  // waits for nobody.
+  bool IsStale();
+
+  // Whatever is looked up in the overlay from now on is what the host has. Blocks for some 3 ms
+  // where there is anything to do.
+  std::optional<Error> Freshen();
+
+  // The overlay is about to be mounted anew, and will have looked at nothing.
+  void BeginAnew();
+
+  // Begins to watch the host's directory, where that is not done and there is a use for it. Takes
+  // as long as it takes to look at each of its directories, and does so for at most a twentieth of
+  // the time: a build of the host's ends the watch again and again. Ends early after `Stop`.
+  void Watch(const ScannedTree& host);
+  void Stop() { is_stopped_ = true; }
+
+ private:
+  bool HasMissed();
+
+  std::string launcher_;
+  std::shared_ptr<CurrentWorkspace> current_ = std::make_shared<CurrentWorkspace>();
+  std::atomic<bool> is_stopped_ = false;
+
+  std::mutex mutex_;                  // of all below
+  std::unique_ptr<HostEdits> edits_;  // nullptr: nobody watches
+  bool is_blind_ = false;             // it can't be watched
+  bool has_missed_ = false;           // something was changed since the overlay last looked
+  std::chrono::steady_clock::time_point next_watch_{};  // none is begun before
+};
+
+}  // namespace native_runner

@@ -1,0 +1,128 @@
+// A checkpoint, and a rollback, whose process dies before each of its system calls that change
+// something.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/effects/support/checkpointed.h"
+#include "tests/effects/support/stepping.h"
+
+namespace native_runner {
+namespace {
+
+constexpr int kMostSteps = 2000;
+
+TEST(CheckpointDeathTest, LeavesAWholeOneOrNone) {
+  int made = 0;
+  int none = 0;
+  for (int step = 1; step < kMostSteps; ++step) {
+    const Checkpointed project;
+    const Stepped stepped = RunToStep(
+        [&] {
+          if (!project.Make()) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    const auto ids = project.Ids();
+    ASSERT_LE(ids.size(), 1U) << step;
+    (ids.empty() ? none : made) += 1;
+    ASSERT_FALSE(TidyCheckpoints(project.state())) << step;
+    if (project.Has("checkpoints")) {
+      std::size_t left = 0;
+      for ([[maybe_unused]] const auto& entry :
+           std::filesystem::directory_iterator(project.at().place().Path("state/checkpoints")))
+        ++left;
+      ASSERT_EQ(left, ids.size()) << step;
+    }
+    const auto again = project.Make();
+    ASSERT_TRUE(again) << step << ": " << again.error().message;
+    ASSERT_EQ(project.Ids().size(), ids.size() + 1) << step;
+    project.ChangeMore();
+    for (const std::string& id : ids) {
+      ASSERT_FALSE(RollBackTo(project.state(), id)) << step;
+      ASSERT_EQ(project.Ids().size(), 1U) << step;
+      ASSERT_EQ(project.at().place().Read("state/upper/a"), "mine a") << step;
+    }
+  }
+  EXPECT_GT(none, 50);
+  // The last of its calls makes it whole.
+  EXPECT_EQ(made, 0);
+}
+
+struct Outcome {
+  bool is_done;
+  bool was_traced;
+  bool was_reached;
+};
+
+class RollbackDeathTest : public testing::Test {
+ protected:
+  // Dies in a rollback, and in what takes care of that, `second` steps later; 0: not there.
+  static Outcome DieAt(int step, int second) {
+    const Checkpointed project;
+    const auto first = project.Make("first");
+    EXPECT_TRUE(first);
+    const auto before = project.Upper();
+    project.ChangeMore();
+    EXPECT_TRUE(project.Make("second"));
+    const auto after = project.Upper();
+    const std::string ledger = project.Ledger();
+    EXPECT_NE(before, after);
+    const Stepped stepped = RunToStep(
+        [&] {
+          if (RollBackTo(project.state(), first.value().id)) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced || !stepped.was_reached) return {false, stepped.is_traced, false};
+    bool was_done = !NeedsRollback(project.state()) && project.Ledger() != ledger;
+    if (second > 0) {
+      const bool needs = NeedsRollback(project.state());
+      const Stepped again =
+          RunToStep([&] { static_cast<void>(RecoverRollback(project.state())); }, second, Kill);
+      if (!again.was_reached) return {was_done, true, false};
+      was_done = was_done || (needs && !NeedsRollback(project.state()));
+    }
+    const auto recovered = RecoverRollback(project.state());
+    EXPECT_TRUE(recovered) << step;
+    if (!recovered) return {false, true, true};
+    const bool is_done = was_done || recovered.value();
+    EXPECT_EQ(project.Ids().size(), is_done ? 1U : 2U) << step << ", " << second;
+    EXPECT_EQ(project.Ledger(), is_done ? project.KeptLedger() : ledger) << step << ", " << second;
+    EXPECT_EQ(project.Upper(), is_done ? before : after) << step << ", " << second;
+    project.ExpectTidy();
+    return {is_done, true, true};
+  }
+};
+
+TEST_F(RollbackDeathTest, LeavesItDoneOrNotBegun) {
+  int done = 0;
+  int not_begun = 0;
+  for (int step = 1; step < kMostSteps; ++step) {
+    const Outcome outcome = DieAt(step, 0);
+    if (!outcome.was_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!outcome.was_reached) break;
+    if (HasFailure()) return;
+    (outcome.is_done ? done : not_begun) += 1;
+  }
+  EXPECT_GT(done, 20);
+  EXPECT_GT(not_begun, 50);
+}
+
+TEST_F(RollbackDeathTest, OfARecoveryIsRecoveredFrom) {
+  int reached = 0;
+  for (int step = 5; step < kMostSteps; step += 13) {
+    for (int second = 1; second < kMostSteps; second += 9) {
+      const Outcome outcome = DieAt(step, second);
+      if (!outcome.was_traced) GTEST_SKIP() << "no process can be traced here";
+      if (HasFailure()) return;
+      if (!outcome.was_reached) break;
+      ++reached;
+    }
+    if (!DieAt(step, 0).was_reached) break;
+  }
+  EXPECT_GT(reached, 20);
+}
+
+}  // namespace
+}  // namespace native_runner
