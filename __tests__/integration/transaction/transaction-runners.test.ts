@@ -16,7 +16,7 @@ import {
 import { kMarker, marked, newMark } from "../support/processes.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
-import { openTransaction, project, treeOf } from "../support/transactions.js";
+import { describeBackends, openTransaction, project, treeOf } from "../support/transactions.js";
 
 type Options = { shadowDir: string; transaction?: Transaction };
 
@@ -33,17 +33,18 @@ const kRunners = [
 
 describe.each(kRunners)("%s in a transaction", (_, reason, make, isElsewhere) => {
   describeUnless(reason, "its commands", () => {
-    describeSandboxed("with an overlay", () => {
+    describeBackends("in one", (open, backend) => {
       test("see the transaction's changes, make others, and leave the workspace alone", async () => {
-        const { transaction, workspace } = await openTransaction(project());
+        const { transaction, workspace, state } = await open(project());
         const before = treeOf(workspace);
         await transaction.exec({ argv: ["sh", "-c", "echo first > a.txt"] });
         const runner = make({ shadowDir: workspace, transaction });
+        const seen = backend === "copy" ? join(state, transaction.id, "tree") : workspace;
         const script = "pwd; cat a.txt; echo second > b.txt; rm gone.txt";
         const result = await runner.exec({ argv: ["sh", "-c", script] });
         expect(result.stderrText).toBe("");
-        expect(result.stdoutText).toBe(`${isElsewhere ? "/workspace" : workspace}\nfirst\n`);
-        expect(result.audits[0]?.layers).toContain("transaction:overlay");
+        expect(result.stdoutText).toBe(`${isElsewhere ? "/workspace" : seen}\nfirst\n`);
+        expect(result.audits[0]?.layers).toContain(`transaction:${backend}`);
         expect(treeOf(workspace)).toEqual(before);
         const changes = await transaction.changes();
         expect(changes.map(({ path }) => path)).toEqual(["a.txt", "b.txt", "gone.txt"]);
@@ -55,7 +56,7 @@ describe.each(kRunners)("%s in a transaction", (_, reason, make, isElsewhere) =>
       });
 
       test("are no conflict with themselves, and one with the host", async () => {
-        const { transaction, workspace } = await openTransaction(project());
+        const { transaction, workspace } = await open(project());
         const runner = make({ shadowDir: workspace, transaction });
         await runner.exec({ argv: ["sh", "-c", "echo new > a.txt; echo new > b.txt"] });
         await transaction.changes();
@@ -67,7 +68,7 @@ describe.each(kRunners)("%s in a transaction", (_, reason, make, isElsewhere) =>
       });
 
       test.each(["commit", "discard", "close"] as const)("are ended by %s", async (how) => {
-        const { transaction, workspace } = await openTransaction(project());
+        const { transaction, workspace } = await open(project());
         const runner = make({ shadowDir: workspace, transaction });
         const mark = newMark();
         const env = { [kMarker]: mark };

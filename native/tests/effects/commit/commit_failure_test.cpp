@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <functional>
 
 #include "tests/effects/support/changed_project.h"
@@ -38,9 +37,7 @@ class CommitFailureTest : public testing::TestWithParam<Way> {
     after_ = project.Host();
   }
 
-  static int Distance() {
-    return std::getenv("NATIVE_RUNNER_EVERY_CALL") == nullptr ? GetParam().distance : 1;
-  }
+  static int Distance() { return StepsApart(GetParam().distance); }
 
   static Failure At(int step) {
     const auto at = static_cast<std::size_t>(step / Distance()) + (GetParam().is_lasting ? 1U : 0U);
@@ -87,7 +84,7 @@ TEST_P(CommitFailureTest, LeavesTheWorkspaceAsItWasOrAsItIsToBe) {
     ASSERT_FALSE(project.Commit().failed) << step;
     ASSERT_EQ(project.Host(), after_) << step;
   }
-  EXPECT_GT(failed, 5);
+  EXPECT_GT(failed, 5 / StepsApart(1));
 }
 
 TEST_P(CommitFailureTest, OfAnUndoLeavesItDoneOrNot) {
@@ -103,7 +100,7 @@ TEST_P(CommitFailureTest, OfAnUndoLeavesItDoneOrNot) {
     ExpectOneOrTheOther(project, WEXITSTATUS(stepped.status) == 0, true, step);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(failed, 5);
+  EXPECT_GT(failed, 5 / StepsApart(1));
 }
 
 // What can't be read is not taken for what is not there.
