@@ -88,7 +88,10 @@ export type Checkpoint = {
 export type CommitReport = {
   /** What is the host's now, in the order of the paths' bytes. */
   committed: Change[];
-  /** What still waits: what was not asked for, and what is neither file, link nor directory. */
+  /**
+   * What still waits: what was not asked for, what is neither file, link nor directory, and a directory
+   * that can't go because something in it stays.
+   */
   left: Change[];
   /** What was written, and by whose leave: also published, as `TransactionMessage`. */
   audit: TransactionAudit;
@@ -145,8 +148,8 @@ export type TransactionAudit = {
 /**
  * A runner whose commands work on the project as it is, while what they change stays apart from it until
  * somebody says what becomes of it. All that it runs, at once or one after the other, sees the changes
- * of the others. What the host changes is seen too, where they have not changed it themselves: in a file
- * that it writes to in place at once, else by whatever is begun after that.
+ * of the others. An overlay shows what the host changes too, where they have not changed it themselves:
+ * in a file that it writes to in place at once, else to whatever is begun after that. A copy does not.
  *
  * `await using` discards it. One that is no longer referenced, or whose process ends, stays on disk as
  * {@link close} leaves it.
@@ -211,8 +214,8 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * Brings the changes to the host's files: all that are asked for, or none. Each file takes the place
    * of the host's by one rename, and the host's is kept, for {@link undo}. First it is looked whether
    * that can be done; then what runs in the transaction is ended, sessions among it. Commands that are
-   * begun meanwhile wait, and see the host's files as they are then. A process that dies meanwhile has
-   * changed nothing, or all: see {@link recovered}. Ends all checkpoints.
+   * begun meanwhile wait, and see in an overlay the host's files as they are then. A process that dies
+   * meanwhile has changed nothing, or all: see {@link recovered}. Ends all checkpoints.
    *
    * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `changes`, where the host
    * has changed any of it too; ERR_TRANSACTION_PROTECTED where one is protected. In both cases nothing
@@ -223,7 +226,7 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
   commit(options?: CommitOptions): Promise<CommitReport>;
   /**
    * Takes the last commit back, all of it: the host's files are those that they were, and its changes
-   * are the transaction's again. Ends what runs and all checkpoints, as a commit does.
+   * are the transaction's again. Ends what runs, also where it is refused then, and all checkpoints.
    *
    * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `paths`, where the host
    * has changed what was committed: then nothing has changed; {@link SandboxError} ERR_SANDBOX_SETUP
@@ -239,8 +242,8 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * @param name for its user: any text of at most 256 characters without a NUL.
    * @throws (rejects) TypeError for a name that is none; {@link TransactionError}
    * ERR_TRANSACTION_BUSY while a command runs in it, in a session or not; {@link SandboxError}
-   * ERR_SANDBOX_SETUP where something goes on writing to its files all the same, or the file system
-   * refuses, ERR_SANDBOX_CLOSED once it was closed.
+   * ERR_SANDBOX_UNAVAILABLE in a copy, ERR_SANDBOX_SETUP where something goes on writing to its files
+   * all the same, or the file system refuses, ERR_SANDBOX_CLOSED once it was closed.
    */
   checkpoint(name?: string): Promise<Checkpoint>;
   /** Those that there are, the first first. @throws (rejects) as `changes`. */
