@@ -47,9 +47,8 @@ export const includes = {
   "effects/files": "policy/ supervise/os supervise/streams effects/tree",
   "effects/changes": "policy/ supervise/os effects/tree",
   "effects/checkpoint":
-    "policy/ supervise/os supervise/transaction effects/tree effects/files effects/changes effects/copy",
-  "effects/copy":
-    "policy/ supervise/os supervise/transaction effects/tree effects/files effects/changes",
+    "policy/ supervise/os effects/tree effects/files effects/changes effects/copy",
+  "effects/copy": "policy/ supervise/os effects/tree effects/files effects/changes",
   "effects/commit": "policy/ supervise/os effects/tree effects/files effects/changes effects/copy",
   "effects/transaction": `${prepared} supervise/transaction effects/`,
 

@@ -53,7 +53,7 @@ bool AreSame(const TwoNodes& nodes, const std::string& name, const ScannedDirect
   if (now.size != before.size) return false;
   const auto one = now_in.OpenFile(name);
   const auto other = before_in.OpenFile(name);
-  return one && other && HaveSameBytes(one.value().get(), other.value().get()) &&
+  return one && other && HaveSameBytes(one.value().get(), other.value().get(), now.size) &&
          HaveSameAttributes(one.value().get(), other.value().get());
 }
 

@@ -74,20 +74,23 @@ std::optional<std::map<std::string, std::string>> Attributes(int file) {
 
 }  // namespace
 
-bool HaveSameBytes(int one, int other) {
-  // Most files are small, or differ soon.
-  std::vector<char> first(kFirstBlock);
-  std::vector<char> second(kFirstBlock);
-  for (off_t offset = 0;;) {
-    const ssize_t got = ReadBlock(one, offset, &first);
-    if (got < 0 || ReadBlock(other, offset, &second) != got) return false;
-    const auto size = static_cast<std::size_t>(got);
-    if (std::memcmp(first.data(), second.data(), size) != 0) return false;
-    if (size < first.size()) return true;
-    offset += static_cast<off_t>(size);
-    first.resize(kBlock);
-    second.resize(kBlock);
+bool HaveSameBytes(int one, int other, std::uint64_t size) {
+  std::vector<char> first;
+  std::vector<char> second;
+  for (std::uint64_t offset = 0; offset < size; offset += first.size()) {
+    // Most files are small, or differ soon.
+    const std::size_t most = offset == 0 ? kFirstBlock : kBlock;
+    first.resize(std::min<std::uint64_t>(most, size - offset));
+    second.resize(first.size());
+    const auto wanted = static_cast<ssize_t>(first.size());
+    const auto at = static_cast<off_t>(offset);
+    // One that has become shorter meanwhile is another.
+    if (ReadBlock(one, at, &first) != wanted || ReadBlock(other, at, &second) != wanted) {
+      return false;
+    }
+    if (std::memcmp(first.data(), second.data(), first.size()) != 0) return false;
   }
+  return true;
 }
 
 std::optional<std::uint64_t> DigestOf(int file) {

@@ -9,9 +9,9 @@
 
 namespace native_runner {
 
-// Whether two files, open for reading, have the same bytes. False also where one can't be read.
-// Reads both as far as they are the same.
-bool HaveSameBytes(int one, int other);
+// Whether two files of this size, open for reading, have the same bytes. False also where one can't
+// be read. Reads both as far as they are the same.
+bool HaveSameBytes(int one, int other, std::uint64_t size);
 
 // The same for files, open for reading, that have the same bytes; for others most often another,
 // but not where somebody wants it to be the same. Nothing for one that can't be read.

@@ -10,6 +10,7 @@
 #include "effects/changes/same_file.h"
 #include "effects/changes/shared_work.h"
 #include "policy/transaction/aside_place.h"
+#include "supervise/os/file_clock.h"
 
 namespace native_runner {
 namespace {
@@ -38,8 +39,9 @@ struct Place {
 // finds.
 class Scan {
  public:
-  Scan(const ScannedTree& upper, const ScannedTree& lower, const Ledger& ledger)
-      : upper_(upper), lower_(lower), ledger_(ledger) {}
+  Scan(const ScannedTree& upper, const ScannedTree& lower, const Ledger& ledger,
+       const Differences& known)
+      : upper_(upper), lower_(lower), ledger_(ledger), known_(known) {}
 
   // Each finds more directories, which somebody is to look into.
   void Root() { ScanRoot(); }
@@ -48,6 +50,7 @@ class Scan {
   bool has_failed() const { return error_.has_value(); }
 
   std::vector<Change>& changes() { return changes_; }
+  Differences* differences() { return &differences_; }
   const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -194,14 +197,26 @@ class Scan {
     }
     const bool is_merged = is_directory && was_directory;
     const bool is_same = (is_merged && IsUntouched(*entry.now, known.baseline)) ||
-                         (entry.now && entry.before &&
-                          AreSame({entry.now, entry.before}, entry.name, *upper, *lower));
+                         (entry.now && entry.before && HasSameContent(entry, *upper, *lower));
     if (!is_same) Add(entry, upper);
     if (is_directory || was_directory) {
       const bool conflict = entry.conflict && (!is_merged || IsOther(entry, known.baseline));
       found_.push_back(
           {entry.path, is_directory, was_directory, conflict, known.since_ns, known.is_hiding});
     }
+  }
+
+  bool HasSameContent(const Entry& entry, const ScannedDirectory& upper,
+                      const ScannedDirectory& lower) {
+    const Node& now = *entry.now;
+    const Node& before = *entry.before;
+    const bool is_read = now.is_file() && now.size == before.size && now.HasSameAttributes(before);
+    const bool is_known = is_read && known_.Has(entry.path, now, before);
+    const bool is_same = !is_known && AreSame({entry.now, entry.before}, entry.name, upper, lower);
+    // What is written in the same tick of the clock has the same ctime.
+    const bool is_settled = now.changed_ns < begun_ns_ && before.changed_ns < begun_ns_;
+    if (is_read && !is_same && is_settled) differences_.Add(entry.path, now, before);
+    return is_same;
   }
 
   // Whether the host has another directory there than it had: what is below is not what it was.
@@ -241,6 +256,9 @@ class Scan {
   const ScannedTree& upper_;
   const ScannedTree& lower_;
   const Ledger& ledger_;
+  const Differences& known_;
+  const std::uint64_t begun_ns_ = FileClock();
+  Differences differences_;
   std::vector<Place> found_;
   std::vector<Change> changes_;
   std::optional<Error> error_;
@@ -266,26 +284,35 @@ Result<std::vector<Change>> Joined(std::vector<Scan>* scans) {
 
 // With up to `threads` at once.
 Result<std::vector<Change>> ScanWith(std::size_t threads, const ScannedTree& upper,
-                                     const ScannedTree& lower, const Ledger& ledger) {
-  std::vector<Scan> scans(threads, Scan(upper, lower, ledger));
+                                     const ScannedTree& lower, const Ledger& ledger,
+                                     Differences* known) {
+  std::vector<Scan> scans(threads, Scan(upper, lower, ledger, *known));
   scans.front().Root();
   SharedWork<Place>(scans.front().TakeFound()).Run(&scans);
-  return Joined(&scans);
+  auto changes = Joined(&scans);
+  if (!changes) return changes;
+  Differences found;
+  for (Scan& scan : scans)
+    found.Merge(scan.differences());
+  *known = std::move(found);
+  return changes;
 }
 
 }  // namespace
 
 Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedTree& lower,
-                                        const Ledger& ledger) {
+                                        const Ledger& ledger, Differences* known) {
+  Differences none;
+  if (known == nullptr) known = &none;
   constexpr unsigned kMostThreads = 4;
   const std::size_t threads = std::min(kMostThreads, std::thread::hardware_concurrency());
   // Of those that open what modes shut, one would shut it while another looks.
   const auto open = upper.WhereOpen();
   if (open && threads > 1) {
-    auto changes = ScanWith(threads, open.value(), lower, ledger);
+    auto changes = ScanWith(threads, open.value(), lower, ledger, known);
     if (changes) return changes;
   }
-  return ScanWith(1, upper, lower, ledger);
+  return ScanWith(1, upper, lower, ledger, known);
 }
 
 }  // namespace native_runner

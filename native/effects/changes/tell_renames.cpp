@@ -122,7 +122,7 @@ class Pairing {
   bool HaveSameContents(const Change& gone, const Change& made) const {
     const auto one = OpenFile(lower_, gone);
     const auto other = OpenFile(upper_, made);
-    return one && other && HaveSameBytes(one->get(), other->get());
+    return one && other && HaveSameBytes(one->get(), other->get(), made.size);
   }
 
   const ScannedTree& upper_;

@@ -15,7 +15,7 @@
 #include "effects/tree/kept_file.h"
 #include "effects/tree/new_id.h"
 #include "policy/transaction/transaction_record.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "supervise/os/file_clock.h"
 
 namespace native_runner {
 namespace {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kPlan = CommitDirectory::kPlan;
 constexpr const char* kTorn = CommitDirectory::kTorn;
-constexpr const char* kDone = "done";
+constexpr const char* kDone = CommitDirectory::kDone;
 constexpr const char* kUndone = "undone";
 
 CommitEnd Failed(Error why) {
@@ -32,6 +32,7 @@ CommitEnd Failed(Error why) {
 CommitEnd GiveUp(const CommitDirectory& directory, const Sites& sites, const Journal& plan,
                  NotDone why) {
   auto roll_back = TakeBack(sites, plan);
+  if (roll_back && plan.kind == Journal::Kind::kUndo) FollowDone(directory, sites, plan);
   if (roll_back) {
     if (auto error = Conclude(directory, roll_back.value())) roll_back = std::move(*error);
   }
@@ -310,13 +311,16 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper,
   }
   auto sites = (*directory)->OpenSites(host, upper);
   if (!sites) return sites.error();
-  auto roll_back = TakeBack(*sites, **plan);
+  auto begun = KeepBegun(**directory, *sites, std::move(**plan));
+  if (!begun) return begun.error();
+  const auto roll_back = TakeBack(*sites, *begun);
   if (!roll_back) return roll_back.error();
-  const bool is_whole = roll_back->torn.empty();
+  if (begun->kind == Journal::Kind::kUndo) FollowDone(**directory, *sites, *begun);
+  const bool is_whole = roll_back.value().torn.empty();
   Recovery recovery{is_whole ? Recovered::kRolledBack : Recovered::kTorn,
-                    std::move(roll_back->taken_back), (*plan)->kind};
+                    std::move(begun->operations), begun->kind};
   if (note) note(recovery);
-  if (auto error = Conclude(**directory, *roll_back)) return *error;
+  if (auto error = Conclude(**directory, roll_back.value())) return *error;
   // What was copied for it, perhaps beside the workspace, is of no more use.
   if (is_whole && !was_done) {
     if (auto error = CommitDirectory::Remove(transaction)) return *error;

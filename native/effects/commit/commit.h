@@ -19,14 +19,14 @@ namespace native_runner {
 //
 //   commit/
 //     plan     the journal of what is being done; gone when it was done, or taken back
+//     begun    what of `plan` a death has left begun, while that is taken back
 //     done     the journal of the last commit, with what it has made of the host's files
 //     undone   in the place of `plan` when the last commit was taken back: all of it can go
 //     torn     in the place of `plan` when something could not be taken back, since somebody else
 //              has changed it meanwhile; what it was is in `aside`
 //     aside/   what the host's files were; and what goes there, until it does
-//     place    where the transaction is on another file system: a directory beside the workspace,
-//     or
-//              in it, which is all that in place of `aside` (aside_place.h)
+//     place    where the transaction is on another file system: names a directory beside the
+//              workspace, or in it, which is there in place of `aside` (aside_place.h)
 //     kept/    and there, what the transaction had of what was committed
 //
 // Each file is whole or not there, and on disk before what depends on it begins. Whoever has the

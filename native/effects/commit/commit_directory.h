@@ -16,6 +16,10 @@ class CommitDirectory {
   // What is to be done, and what of it could not be taken back.
   static constexpr const char* kPlan = "plan";
   static constexpr const char* kTorn = "torn";
+  // What of the plan a death has left begun.
+  static constexpr const char* kBegun = "begun";
+  // What was done, with its files as they were then.
+  static constexpr const char* kDone = "done";
 
   // An empty one, in the place of any that was there; durable. `is_apart`: its place aside is where
   // `host` is, which is another file system or may be one (aside_directory.h).

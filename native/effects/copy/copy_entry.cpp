@@ -11,9 +11,8 @@
 
 #include "effects/changes/same_file.h"
 #include "effects/copy/copy_contents.h"
-#include "effects/copy/tick.h"
 #include "effects/tree/beneath.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "supervise/os/file_clock.h"
 
 namespace native_runner {
 namespace {

@@ -15,10 +15,9 @@
 
 #include "effects/changes/same_file.h"
 #include "effects/copy/copy_entry.h"
-#include "effects/copy/tick.h"
 #include "effects/tree/beneath.h"
 #include "policy/transaction/aside_place.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "supervise/os/file_clock.h"
 
 namespace native_runner {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "effects/changes/change_of.h"
 #include "effects/copy/copy_tree.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "supervise/os/file_clock.h"
 
 namespace native_runner {
 namespace {

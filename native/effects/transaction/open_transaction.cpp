@@ -11,6 +11,7 @@
 #include "effects/transaction/transaction.h"
 #include "policy/text/quote.h"
 #include "policy/transaction/aside_place.h"
+#include "supervise/os/file_clock.h"
 #include "supervise/transaction/bind_fd_check.h"
 #include "supervise/transaction/entry.h"
 #include "supervise/transaction/overlay_checks.h"

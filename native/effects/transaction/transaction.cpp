@@ -19,6 +19,7 @@
 #include "effects/commit/normalize_upper.h"
 #include "effects/commit/taken_back.h"
 #include "effects/copy/scan_copy.h"
+#include "supervise/os/file_clock.h"
 #include "supervise/transaction/entry.h"
 
 namespace native_runner {
@@ -105,7 +106,7 @@ OpenWorkspaceRoot Transaction::Files() const {
 Result<std::vector<Change>> Transaction::ScanAll(const Trees& trees) {
   if (auto error = LookAt(trees)) return *error;
   if (copy_) return ScanCopy(trees.upper, trees.lower, copy_->manifest(), ledger_);
-  return ScanChanges(trees.upper, trees.lower, ledger_);
+  return ScanChanges(trees.upper, trees.lower, ledger_, &differences_);
 }
 
 Result<std::vector<Change>> Transaction::Scan(const Trees& trees, const PathFilter& paths) {

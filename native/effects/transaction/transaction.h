@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "effects/changes/differences.h"
 #include "effects/changes/scanned_tree.h"
 #include "effects/commit/choose.h"
 #include "effects/commit/commit.h"
@@ -172,7 +173,8 @@ class Transaction {
   std::optional<Copied> copied_;
   std::uint64_t opened_ns_ = 0;  // since 1970: later than all that the host has changed before
   Ledger ledger_;
-  bool is_kept_ = true;  // the ledger, as it is, on disk
+  Differences differences_;  // of the last scan
+  bool is_kept_ = true;      // the ledger, as it is, on disk
   bool is_closed_ = false;
   Recovered recovered_ = Recovered::kNothing;
 };

@@ -5,6 +5,7 @@
 #include "effects/checkpoint/checkpoints.h"
 #include "effects/checkpoint/rollback.h"
 #include "effects/transaction/transaction.h"
+#include "supervise/os/file_clock.h"
 
 namespace native_runner {
 namespace {

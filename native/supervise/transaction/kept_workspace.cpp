@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "protocol/step.h"
+#include "supervise/os/file_clock.h"
 #include "supervise/transaction/namespaces.h"
 
 namespace native_runner {
@@ -30,32 +30,12 @@ std::optional<Error> AddStep(char kind, const std::string& path, std::vector<std
   return std::nullopt;
 }
 
-std::uint64_t Now(clockid_t clock) {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 Error NoOverlay(const Error& why) {
   return Error{ErrorCode::kUnavailable, "no overlay can be mounted here: " + why.message,
                "see docs/transactions.md for what an overlay needs"};
 }
 
 }  // namespace
-
-std::uint64_t FileClock() {
-  return Now(CLOCK_REALTIME_COARSE);
-}
-
-std::uint64_t WaitForTick() {
-  constexpr timespec kMoment = {0, 500'000};
-  constexpr int kMost = 200;  // 100 ms: no kernel ticks as slowly
-  const std::uint64_t now = Now(CLOCK_REALTIME);
-  for (int left = kMost; left > 0 && FileClock() <= now; --left)
-    nanosleep(&kMoment, nullptr);
-  return now;
-}
 
 void NoteEntry(const KeptWorkspace& kept) {
   std::uint64_t never = 0;

@@ -33,14 +33,6 @@ struct KeptWorkspace {
   mutable std::atomic<bool> was_entered = false;
 };
 
-// Nanoseconds since 1970, by the clock of files' times, which lags by some milliseconds: what is
-// changed from now on has this time or a later one.
-std::uint64_t FileClock();
-
-// Gives a moment that no file of before has as its time or a later one, and returns when all that
-// is changed from now on has: one tick of that clock, 1 to 10 ms.
-std::uint64_t WaitForTick();
-
 // To be called before anything is changed in it, by whoever shares it already.
 void NoteEntry(const KeptWorkspace& kept);
 

@@ -145,7 +145,8 @@ describeUnless(whyNoCli ?? whyNoBubblewrap, "run --transaction", () => {
   test("is what explain tells of too, and leaves nothing there", () => {
     const { status, stdout } = scene.cli("explain", "--transaction", "--", "make");
     expect(status).toBe(0);
-    expect(stdout).toMatch(/\nWrites {10}.*\(at \/workspace, in a transaction\)/);
+    // A long path takes more than a line.
+    expect(stdout.replace(/\s+/g, " ")).toMatch(/ Writes .*\(at \/workspace, in a transaction\)/);
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("transaction:overlay");
     expect(scene.cli("explain", "--", "make").stdout).not.toContain("transaction");
     expect(scene.ids()).toEqual([]);

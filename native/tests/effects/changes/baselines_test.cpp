@@ -11,6 +11,7 @@
 
 #include "effects/changes/note_baselines.h"
 #include "effects/changes/scan.h"
+#include "supervise/os/file_clock.h"
 #include "tests/effects/support/overlay.h"
 
 namespace native_runner {

@@ -57,7 +57,7 @@ TEST_P(CopyDeathTest, OfACommitLeavesTheWorkspaceAsItWasOrAsItIsToBe) {
     ASSERT_EQ(project.BesideHost(), 0U) << step;
   }
   EXPECT_GT(rolled_back, 15 / StepsApart(1));
-  if (StepsApart(1) == 1) EXPECT_GT(completed, 0);
+  EXPECT_TRUE(completed > 0 || StepsApart(1) > 1);
 }
 
 TEST_P(CopyDeathTest, OfAnUndoLeavesItDoneOrNot) {

@@ -11,7 +11,7 @@
 #include "effects/commit/commit.h"
 #include "effects/copy/copy_tree.h"
 #include "effects/copy/scan_copy.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "supervise/os/file_clock.h"
 #include "tests/effects/support/changed_project.h"
 
 namespace native_runner {

@@ -13,7 +13,7 @@
 
 #include "effects/changes/scanned_tree.h"
 #include "supervise/os/descriptor.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "supervise/os/file_clock.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {
