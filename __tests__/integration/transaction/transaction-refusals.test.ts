@@ -218,3 +218,17 @@ describeSandboxed("a transaction runs nothing", () => {
     expect(readdirSync(workspace)).not.toContain("made.txt");
   });
 });
+
+describeSandboxed("resumeTransaction", () => {
+  test("tells of what is open already, and of another workspace", async () => {
+    const { transaction, runner, state } = await openTransaction(project());
+    const { id } = transaction;
+    const options = { directory: state };
+    const again = runner.resumeTransaction(id, options);
+    await expect(again).rejects.toThrow("is open already, here or in another process");
+    await transaction.close();
+    const other = new BubblewrapNativeRunner({ shadowDir: project(), prewarm: 0 });
+    await expect(other.resumeTransaction(id, options)).rejects.toThrow("is of the workspace");
+    await (await runner.resumeTransaction(id, options)).discard();
+  });
+});

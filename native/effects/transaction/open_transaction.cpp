@@ -65,6 +65,12 @@ Result<std::shared_ptr<Transaction>> Transaction::Resume(const Options& options,
   auto directory = TransactionDirectory::Open(options.directory, id);
   if (!directory) return directory.error();
   const TransactionRecord& record = directory->record();
+  if (record.workspace != workspace->path) {
+    return Error{ErrorCode::kSetup,
+                 "the transaction " + id + " is of the workspace " + record.workspace +
+                     ", not of " + workspace->path,
+                 "resume it with a runner of that workspace"};
+  }
   auto moved = CheckUnmoved(record.workspace, record.identity, workspace->directory.get());
   if (moved) return *moved;
   if (auto error = CheckBackend(options.backend, record.backend)) return *error;

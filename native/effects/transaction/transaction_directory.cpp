@@ -55,15 +55,13 @@ Result<Descriptor> MakeDirectory(int parent, const char* name) {
   return Descriptor(made);
 }
 
-// Whether the lock is ours now. Who lists transactions has each for a moment, shared with others:
-// that is waited for.
+// Whether the lock is ours now. Those are waited for who have it for a moment: who lists
+// transactions, and what a process that has just died had begun to start.
 bool TakeLock(int lock) {
   constexpr timespec kMoment = {0, 1'000'000};
   constexpr int kMost = 1000;
   for (int left = kMost; left > 0; --left) {
     if (flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
-    if (flock(lock, LOCK_SH | LOCK_NB) != 0) return false;
-    flock(lock, LOCK_UN);
     nanosleep(&kMoment, nullptr);
   }
   return false;
@@ -148,7 +146,8 @@ Result<TransactionDirectory> TransactionDirectory::Open(const std::string& state
   found.lock_ = Descriptor(openat(at, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (!found.lock_.valid()) return SystemError("openat", errno);
   if (!TakeLock(found.lock_.get())) {
-    return Error{ErrorCode::kSetup, "the transaction " + id + " is open in another process",
+    return Error{ErrorCode::kSetup,
+                 "the transaction " + id + " is open already, here or in another process",
                  "close it there first"};
   }
   const auto text = ReadWholeFile(at, kRecord);
