@@ -91,7 +91,11 @@ export class BubblewrapNativeRunner extends SessionRunner {
       taken?.handle,
     );
     if (taken) supervised.ready = taken.ready;
-    taken?.join({ meter: supervised.meter, endRuns: () => this.endRuns() });
+    taken?.join({
+      meter: supervised.meter,
+      isIdle: () => this.isIdle(),
+      endRuns: () => this.endRuns(),
+    });
     this.#supervised = supervised;
     this.#transactions = new Transactions(own, undefined, supervised.meter.transactions);
     this.shadowDir = own.shadowDir;

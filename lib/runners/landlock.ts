@@ -65,7 +65,11 @@ export class LandlockNativeRunner extends SessionRunner {
       taken?.handle,
     );
     if (taken) supervised.ready = taken.ready;
-    taken?.join({ meter: supervised.meter, endRuns: () => this.endRuns() });
+    taken?.join({
+      meter: supervised.meter,
+      isIdle: () => this.isIdle(),
+      endRuns: () => this.endRuns(),
+    });
     this.shadowDir = own.shadowDir;
     const { fsReadDirs = kDefaultReadDirs, fsWriteDirs = kDefaultWriteDirs } = own;
     const { allowReadWorkspace = true, allowWriteWorkspace = true } = own;

@@ -25,6 +25,11 @@ export abstract class SessionRunner extends SupervisedRunner {
     );
   }
 
+  /** There is nothing that {@link endRuns} would end, but for sandboxes that stand. */
+  protected isIdle(): boolean {
+    return this.#supervised.isIdle() && this.#sessions.isEmpty();
+  }
+
   /** Ends what runs and its sessions, and resolves when nothing of them is left; others may be begun. */
   protected async endRuns(): Promise<void> {
     await Promise.all([this.#sessions.endAll(), this.#supervised.endRuns()]);

@@ -89,6 +89,11 @@ export class Sessions {
     await this.endAll();
   }
 
+  /** None is open, or about to be. */
+  isEmpty(): boolean {
+    return this.#open.size === 0 && this.#opening.size === 0;
+  }
+
   /** Ends those that there are now. */
   async endAll(): Promise<void> {
     const closing = [...this.#opening].flatMap(([supervised, opening]) => [

@@ -189,6 +189,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return this.meter.snapshot(this.pool());
   }
 
+  /** Nothing of it runs; sandboxes may stand. */
+  isIdle(): boolean {
+    return this.meter.pending === 0;
+  }
+
   /** As {@link close}, but calls begin anew once it has resolved; until then `ready` keeps them. */
   async endRuns(): Promise<void> {
     if (this.#closed) return this.#closed;

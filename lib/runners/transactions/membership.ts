@@ -10,6 +10,8 @@ import type { Ready } from "../supervised.js";
 export type Member = {
   /** Told of each of its runs. */
   readonly meter: RunMeter;
+  /** There is nothing to be ended, but for sandboxes that stand. */
+  isIdle(): boolean;
   /** Ends what runs, and resolves when nothing of it is left; others may be begun after it. */
   endRuns(): Promise<void>;
 };

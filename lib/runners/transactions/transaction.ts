@@ -167,7 +167,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       if (approver !== undefined) audit.approvedBy = approver;
       const answer = await this.#native(() =>
         this.#turns.alone(async () => {
-          expectDone(await this.#handle.check(request)); // what runs goes on meanwhile
+          // Nothing is ended for one that is refused.
+          if (!this.#areIdle()) expectDone(await this.#handle.check(request));
           await this.#endRuns();
           return expectDone(await this.#handle.commit(request));
         }),
@@ -275,6 +276,11 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       await this.#handle.look().catch(() => {}); // who asks for the changes is told why
     }
     this.#looking = false;
+  }
+
+  /** Nothing runs in it, and no session is open. */
+  #areIdle(): boolean {
+    return super.isIdle() && [...this.#members].every((member) => member.isIdle());
   }
 
   /** Its own and those of its members; others may be begun. */

@@ -99,17 +99,24 @@ OpenedDirectory::~OpenedDirectory() {
   if (place_.valid()) SetMode(place_.get(), mode_);
 }
 
-Result<std::vector<std::string>> ScannedDirectory::Names() const {
+Result<std::vector<NamedType>> ScannedDirectory::Entries() const {
   const auto copy = OpenIn(directory_.get(), "");  // which has a position of its own
   if (!copy) return Failed("a directory can't be read", copy.error());
   std::vector<NamedType> entries;
   const auto read = ReadNames(copy.value().get(), std::numeric_limits<std::size_t>::max(), entries);
   if (!read) return Failed("a directory can't be read", read.error());
+  std::sort(entries.begin(), entries.end(),
+            [](const NamedType& one, const NamedType& other) { return one.name < other.name; });
+  return entries;
+}
+
+Result<std::vector<std::string>> ScannedDirectory::Names() const {
+  auto entries = Entries();
+  if (!entries) return entries.error();
   std::vector<std::string> names;
-  names.reserve(entries.size());
-  for (NamedType& entry : entries)
+  names.reserve(entries->size());
+  for (NamedType& entry : *entries)
     names.push_back(std::move(entry.name));
-  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "effects/tree/beneath.h"
+#include "effects/tree/descent.h"
 #include "policy/result.h"
 #include "policy/transaction/host_file.h"
 #include "supervise/os/descriptor.h"
@@ -53,8 +54,9 @@ class ScannedDirectory {
 
   int descriptor() const { return directory_.get(); }
 
-  // Without "." and "..", in the order of their bytes.
+  // Without "." and "..", in the order of the names' bytes.
   Result<std::vector<std::string>> Names() const;
+  Result<std::vector<NamedType>> Entries() const;
 
   // nullopt: there is none. "" is the directory itself.
   Result<std::optional<Node>> Look(const std::string& name) const;

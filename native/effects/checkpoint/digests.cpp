@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "policy/transaction/sha256.h"
 
@@ -24,21 +25,38 @@ std::optional<std::string> DigestOf(int file, std::vector<std::uint8_t>* block) 
   }
 }
 
-std::string DigestAt(const ScannedTree& tree, const std::string& path,
-                     std::vector<std::uint8_t>* block) {
-  const auto [parent, name] = SplitPath(path);
-  const auto directory = tree.OpenIfThere(parent);
-  if (!directory || !directory.value()) return "";
-  const auto file = directory.value()->OpenFile(std::string(name));
-  if (!file) return "";
-  return DigestOf(file.value().get(), block).value_or("");
-}
+// One path after the other; the last directory stays open, for those of one come on end.
+class Digester {
+ public:
+  explicit Digester(const ScannedTree& tree) : tree_(tree) {}
+
+  std::string DigestAt(const std::string& path) {
+    const auto [parent, name] = SplitPath(path);
+    if (!directory_ || parent_ != parent) {
+      directory_.reset();  // what was opened for it is shut before
+      auto opened = tree_.OpenIfThere(parent);
+      if (!opened || !*opened) return "";
+      directory_ = std::move(*opened);
+      parent_ = parent;
+    }
+    const auto file = directory_->OpenFile(std::string(name));
+    if (!file) return "";
+    return DigestOf(file.value().get(), &block_).value_or("");
+  }
+
+ private:
+  const ScannedTree& tree_;
+  std::string parent_;
+  std::optional<ScannedDirectory> directory_;
+  std::vector<std::uint8_t> block_ = std::vector<std::uint8_t>(kBlock);
+};
 
 }  // namespace
 
-std::vector<std::string> DigestsOf(const ScannedTree& tree, const std::vector<Change>& changes) {
-  std::vector<std::string> digests(changes.size());
-  std::vector<std::uint8_t> block(kBlock);
+void MakeDigests(const ScannedTree& tree, const std::vector<Change>& changes,
+                 std::vector<std::string>* digests) {
+  Digester digester(tree);
+  digests->resize(changes.size());
   std::size_t files = 0;
   std::uint64_t bytes = 0;
   for (std::size_t at = 0; at < changes.size(); ++at) {
@@ -48,9 +66,9 @@ std::vector<std::string> DigestsOf(const ScannedTree& tree, const std::vector<Ch
     if (change.size > kMostDigestBytes - bytes) continue;
     ++files;
     bytes += change.size;
-    digests[at] = DigestAt(tree, change.path, &block);
+    std::string& digest = (*digests)[at];
+    if (digest.empty()) digest = digester.DigestAt(change.path);
   }
-  return digests;
 }
 
 }  // namespace native_runner

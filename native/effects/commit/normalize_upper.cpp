@@ -1,5 +1,6 @@
 #include "effects/commit/normalize_upper.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -66,12 +67,12 @@ class Normalizer {
       waiting_.push_back({place.path, true});  // to be changed
       return;
     }
-    const auto names = Taken(upper->Names());
-    if (!names) return;
-    const auto directories = DirectoriesOf(*upper, *names);
+    const auto entries = Taken(upper->Entries());
+    if (!entries) return;
+    const auto directories = DirectoriesOf(*upper, *entries);
     // One that could not be looked at must not come to show what it hides.
     if (error_) return;
-    if (is_opaque && !HideByName(place.path, *upper, *names)) return;
+    if (is_opaque && !HideByName(place.path, *upper, *entries)) return;
     // Those below must hide by themselves before this one no longer does for them.
     for (const std::string& name : directories) {
       std::string path = place.path.empty() ? name : place.path + "/" + name;
@@ -84,24 +85,31 @@ class Normalizer {
   }
 
   std::vector<std::string> DirectoriesOf(const ScannedDirectory& upper,
-                                         const std::vector<std::string>& names) {
+                                         const std::vector<NamedType>& entries) {
     std::vector<std::string> directories;
-    for (const std::string& name : names) {
-      const auto now = Taken(upper.Look(name));
-      if (now && *now && (*now)->is_directory()) directories.push_back(name);
+    for (const auto& [name, type] : entries) {
+      bool is_directory = type == DT_DIR;
+      if (type == DT_UNKNOWN) {
+        const auto now = Taken(upper.Look(name));
+        is_directory = now && *now && (*now)->is_directory();
+      }
+      if (is_directory) directories.push_back(name);
     }
     return directories;
   }
 
   bool HideByName(const std::string& path, const ScannedDirectory& upper,
-                  const std::vector<std::string>& shown) {
+                  const std::vector<NamedType>& shown) {
     const auto lower = Taken(lower_.OpenIfThere(path));
     if (!lower) return false;
     if (!*lower) return true;
     const auto names = Taken((*lower)->Names());
     if (!names) return false;
     for (const std::string& name : *names) {
-      if (std::binary_search(shown.begin(), shown.end(), name)) continue;
+      const auto found = std::lower_bound(
+          shown.begin(), shown.end(), name,
+          [](const NamedType& entry, const std::string& wanted) { return entry.name < wanted; });
+      if (found != shown.end() && found->name == name) continue;
       if (mknodat(upper.descriptor(), name.c_str(), S_IFCHR, 0) != 0 && errno != EEXIST) {
         error_ = Failed(path, "mknod of a whiteout");
         return false;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <functional>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "effects/changes/note_baselines.h"
@@ -191,19 +192,29 @@ Result<Transaction::CommitResult> Transaction::Commit(const CommitRequest& reque
   const std::lock_guard lock(mutex_);
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
-  if (auto error = LookAt(trees.value())) return *error;
-  if (auto error = Unmount()) return *error;
-  auto result = CommitUnmounted(trees.value(), request);
+  if (auto error = WaitForEnds()) return *error;
+  auto result = CommitEnded(trees.value(), request);
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   return result;
 }
 
-Result<Transaction::CommitResult> Transaction::CommitUnmounted(const Trees& trees,
-                                                               const CommitRequest& request) {
-  if (!copy_) {
-    if (auto error = NormalizeUpper(trees.upper, trees.lower)) return *error;
-  }
+// The digests of the changes are made while the kernel writes the overlay's files to the disk.
+std::optional<Error> Transaction::Prepare(const Trees& trees, const std::vector<Change>& changes,
+                                          std::vector<std::string>* digests) {
+  const auto open = trees.upper.WhereOpen();
+  std::thread digesting([&] {
+    if (open) MakeDigests(open.value(), changes, digests);
+  });
+  auto error = Unmount();
+  digesting.join();
+  if (error) return error;
+  MakeDigests(trees.upper, changes, digests);  // of files in directories that modes shut
+  return copy_ ? std::nullopt : NormalizeUpper(trees.upper, trees.lower);
+}
+
+Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
+                                                           const CommitRequest& request) {
   auto chosen = Choose(trees, request);
   if (!chosen || !chosen->conflicts.empty() || !chosen->refused.empty()) return chosen;
   CommitResult result = std::move(*chosen);
@@ -212,7 +223,7 @@ Result<Transaction::CommitResult> Transaction::CommitUnmounted(const Trees& tree
   if (result.committed.empty()) return result;
   std::vector<Change> told = result.committed;
   TellRenames(trees.upper, trees.lower, &told);
-  result.digests = DigestsOf(trees.upper, told);
+  if (auto error = Prepare(trees, told, &result.digests)) return *error;
   const CommitEnd end =
       CommitChanges(directory_.descriptor(), trees.lower.root(), trees.upper.root(),
                     result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr);

@@ -99,7 +99,7 @@ class Transaction {
     bool is_done = false;
     // Where it is done, with renames told as such; each side by itself otherwise, and below.
     std::vector<Change> committed;
-    std::vector<std::string> digests;  // of `committed`, as DigestsOf gives them
+    std::vector<std::string> digests;  // of `committed`, as MakeDigests gives them
     std::vector<Change> left;
     std::vector<Change> conflicts;  // because of which nothing was done
     std::vector<Change> refused;    // because they are protected, nothing was done
@@ -153,7 +153,9 @@ class Transaction {
   std::optional<Error> Keep(const Workspace& workspace);
   std::optional<Error> WaitForEnds();
   std::optional<Error> Unmount();
-  Result<CommitResult> CommitUnmounted(const Trees& trees, const CommitRequest& request);
+  Result<CommitResult> CommitEnded(const Trees& trees, const CommitRequest& request);
+  std::optional<Error> Prepare(const Trees& trees, const std::vector<Change>& changes,
+                               std::vector<std::string>* digests);
   std::optional<Error> Refresh(const CommitEnd& end, const Trees& trees);
   std::optional<Error> LookAt(const Trees& trees);
   Result<std::vector<Change>> ScanAll(const Trees& trees);
