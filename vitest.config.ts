@@ -38,10 +38,14 @@ class LongestFirst extends BaseSequencer {
 const kNotNative = [
   "cli/agreement.test.ts",
   "cli/messages.test.ts",
+  "cli/transactions/**",
   "demo-node/**",
   "docs/**",
   "opentelemetry/**",
   "skills/**",
+  "transaction/tools/**",
+  "transaction/transaction-death.test.ts",
+  "transaction/transaction-promises.test.ts",
 ].map((name) => `__tests__/integration/${name}`);
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */

@@ -20,7 +20,7 @@ import { changedCopy, copyOf } from "../../integration/transaction/tree-scripts.
 import { startProgram } from "./hosts.js";
 import { randomOf, seedOf } from "./random.js";
 
-const kMoments = Number(process.env.NATIVE_RUNNER_MOMENTS ?? 60);
+const kMoments = Number(process.env.NATIVE_RUNNER_MOMENTS ?? 30);
 const kLanes = 3;
 /**
  * A death between the end of an undo and the note of what the host has then makes conflicts of all that

@@ -30,7 +30,7 @@ import { openTransaction } from "../../integration/support/transactions.js";
 import { manifestOf } from "../../integration/transaction/hostile/trees.js";
 import { randomOf, seedOf } from "./random.js";
 
-const kCases = Number(process.env.NATIVE_RUNNER_CASES ?? 40);
+const kCases = Number(process.env.NATIVE_RUNNER_CASES ?? 15);
 const kFiles = ["a", "b", "new", "d/x", "d/y", "d/new", "d/e/z", "d/e/new", "m/one"];
 const kDirectories = ["d", "d/e", "m"];
 
