@@ -12,12 +12,12 @@
 
 #include "effects/copy/copy_contents.h"
 #include "effects/copy/copy_progress.h"
+#include "effects/tree/file_stat.h"
 
 namespace native_runner {
 namespace {
 
 constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
-constexpr mode_t kModeBits = 07777;
 
 Error Failed(const std::string& path, const char* call) {
   const std::string shown = path.empty() ? "." : path;

@@ -16,7 +16,6 @@ namespace native_runner {
 namespace {
 
 constexpr const char* kName = "commit";
-constexpr const char* kDone = "done";
 constexpr const char* kAside = "aside";
 constexpr const char* kKept = "kept";
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -60,7 +59,7 @@ Result<std::optional<CommitDirectory>> CommitDirectory::Open(int transaction) {
 
 // What can be taken back goes first: half of what it needs is nothing.
 std::optional<Error> CommitDirectory::Remove(int transaction) {
-  const std::string done = std::string(kName) + "/" + kDone;
+  const std::string done = std::string(kName) + "/" + CommitDirectory::kDone;
   if (unlinkat(transaction, done.c_str(), 0) != 0 && errno != ENOENT) {
     return SystemError("unlinkat", errno);
   }

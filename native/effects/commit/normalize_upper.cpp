@@ -15,6 +15,7 @@
 
 #include "effects/changes/same_file.h"
 #include "effects/tree/beneath.h"
+#include "effects/tree/file_stat.h"
 
 namespace native_runner {
 namespace {
@@ -23,7 +24,6 @@ constexpr const char* kOpaque = "user.overlay.opaque";
 constexpr const char* kOrigin = "user.overlay.origin";
 constexpr std::string_view kNotes = "user.overlay.";
 constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
-constexpr mode_t kModeBits = 07777;
 
 Error Failed(const std::string& what, const char* call) {
   return Error{ErrorCode::kSetup, what + ": " + call + ": " + std::strerror(errno), ""};

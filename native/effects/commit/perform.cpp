@@ -13,11 +13,10 @@
 #include <utility>
 
 #include "effects/tree/beneath.h"
+#include "effects/tree/file_stat.h"
 
 namespace native_runner {
 namespace {
-
-constexpr mode_t kModeBits = 07777;
 
 Error Failed(const SitePath& place, const char* call, int number) {
   return Error{ErrorCode::kSetup, Shown(place) + ": " + call + ": " + std::strerror(number), ""};

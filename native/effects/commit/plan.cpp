@@ -14,11 +14,11 @@
 #include "effects/changes/same_file.h"
 #include "effects/commit/normalize_upper.h"
 #include "effects/copy/staging.h"
+#include "effects/tree/file_stat.h"
 
 namespace native_runner {
 namespace {
 
-constexpr mode_t kModeBits = 07777;
 constexpr mode_t kToChange = S_IWUSR | S_IXUSR;
 
 // A change's path in a tree: the workspace itself is its top.

@@ -12,12 +12,12 @@
 #include "effects/changes/same_file.h"
 #include "effects/copy/copy_contents.h"
 #include "effects/tree/beneath.h"
+#include "effects/tree/file_stat.h"
 #include "supervise/os/file_clock.h"
 
 namespace native_runner {
 namespace {
 
-constexpr mode_t kModeBits = 07777;
 constexpr mode_t kSetIds = S_ISUID | S_ISGID;
 constexpr mode_t kOwnersFile = 0600;
 constexpr int kMostTries = 5;  // for a file that somebody keeps changing

@@ -14,7 +14,7 @@ namespace native_runner {
 namespace {
 
 constexpr std::size_t kMostChanges = 1'000'000;
-constexpr const char* kTop = ".";
+constexpr const char* kTopPath = ".";
 
 class Scan {
  public:
@@ -31,7 +31,8 @@ class Scan {
     }
     for (const auto& [path, baseline] : ledger_.baselines) {
       if (failed()) break;
-      if (baseline.host && path != kTop && seen_.count(&baseline) == 0) ScanRemoved(path, baseline);
+      if (baseline.host && path != kTopPath && seen_.count(&baseline) == 0)
+        ScanRemoved(path, baseline);
     }
     while (!failed() && !hidden_.empty()) {
       const std::string path = std::move(hidden_.back());
@@ -91,14 +92,14 @@ class Scan {
     const auto now = top ? Taken(top->Look("")) : std::nullopt;
     if (!now || !*now) return;
     waiting_.emplace_back();
-    const Known known = Find(kTop);
+    const Known known = Find(kTopPath);
     if (IsUntouched(**now, known)) return;
     const auto before = host_.Look("", "");
     const TwoNodes nodes = {AsHosts(**now, known), before};
     if (!before || nodes.now->HasSameAttributes(*before)) return;
     const bool conflict =
         known.baseline != nullptr && HostHasChanged(*known.baseline, before, false);
-    Add(kTop, nodes, conflict);
+    Add(kTopPath, nodes, conflict);
   }
 
   void ScanDirectory(const std::string& path) {

@@ -10,13 +10,13 @@
 
 #include "effects/copy/copy_entry.h"
 #include "effects/tree/beneath.h"
+#include "effects/tree/file_stat.h"
 
 namespace native_runner {
 
 // A file of ours that its mode keeps us from reading; nullopt: it does not.
 std::optional<OpenedDirectory> Staging::LetIn(const ScannedDirectory& from, const std::string& name,
                                               const Node& mine) {
-  constexpr mode_t kModeBits = 07777;
   const bool is_shut = mine.is_file() && (mine.mode & S_IRUSR) == 0 && geteuid() != 0;
   if (!is_shut) return std::nullopt;
   auto place = OpenBeneath(from.descriptor(), name, O_PATH, "open", Mounts::kStay);

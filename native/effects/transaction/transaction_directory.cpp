@@ -21,7 +21,7 @@
 namespace native_runner {
 namespace {
 
-constexpr mode_t kOwnerOnly = 0700;
+constexpr mode_t kOwnersDirectory = 0700;
 constexpr mode_t kOwnersFile = 0600;
 constexpr const char* kRecord = "record";
 constexpr const char* kLedger = "ledger";
@@ -49,7 +49,7 @@ Error NoSuch(const std::string& id) {
 }
 
 Result<Descriptor> MakeDirectory(int parent, const char* name) {
-  if (mkdirat(parent, name, kOwnerOnly) != 0) return SystemError("mkdirat", errno);
+  if (mkdirat(parent, name, kOwnersDirectory) != 0) return SystemError("mkdirat", errno);
   const int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (made < 0) return SystemError("openat", errno);
   return Descriptor(made);

@@ -13,7 +13,6 @@ namespace native_runner {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-constexpr mode_t kModeBits = 07777;
 
 // Unsigned: a time can be set to anything, and is only compared.
 std::uint64_t Nanoseconds(const struct statx_timestamp& time) {

@@ -10,6 +10,9 @@
 
 namespace native_runner {
 
+// The bits of a mode that chmod(2) takes.
+inline constexpr mode_t kModeBits = 07777;
+
 enum class FileType { kFile, kDirectory, kSymlink, kOther };
 FileType FileTypeOf(mode_t mode);
 

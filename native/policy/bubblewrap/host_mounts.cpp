@@ -24,7 +24,7 @@ MountPoint PointIn(const Mount& base, const Mount& mount) {
     point.base_mount = *base.number;
     point.may_make = base.kind == Mount::Kind::kBind;
   } else if (SamePath(base.target, kWorkspace)) {
-    point.base = MountPoint::Base::kWorkspace;
+    point.base = MountPoint::Base::kWorkspaceBind;
     point.may_make = true;
   }
   point.base_path = base.source;

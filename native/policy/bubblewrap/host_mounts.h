@@ -23,7 +23,7 @@ HostMounts PlanHostMounts(const BubblewrapPolicy& policy, const HostFacts& facts
 // The place of one of the policy's mounts, where that is in something of the host's which an
 // earlier step of the plan has mounted. bwrap would make it there, so it must be there before.
 struct MountPoint {
-  enum class Base { kReadOnlyBind, kMount, kWorkspace };
+  enum class Base { kReadOnlyBind, kMount, kWorkspaceBind };
   std::size_t mount = 0;  // which of the policy's
   Base base = Base::kReadOnlyBind;
   std::size_t base_mount = 0;  // kMount: which of the policy's

@@ -24,11 +24,11 @@ class Sha1State {
       AddByte(0);
     for (int shift = 56; shift >= 0; shift -= 8)
       AddByte(static_cast<std::uint8_t>(bits >> static_cast<unsigned>(shift)));
-    constexpr std::string_view kDigits = "0123456789abcdef";
+    constexpr std::string_view kHexadecimal = "0123456789abcdef";
     std::string text;
     for (const std::uint32_t word : state_) {
       for (int shift = 28; shift >= 0; shift -= 4)
-        text += kDigits[(word >> static_cast<unsigned>(shift)) & 15U];
+        text += kHexadecimal[(word >> static_cast<unsigned>(shift)) & 15U];
     }
     return text;
   }

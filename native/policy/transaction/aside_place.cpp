@@ -7,7 +7,7 @@
 namespace native_runner {
 namespace {
 
-constexpr std::string_view kVersion = "aside 1";
+constexpr std::string_view kPlaceVersion = "aside 1";
 constexpr std::string_view kPrefix = ".native-runner-aside-";
 constexpr std::size_t kDigits = 16;
 
@@ -25,7 +25,7 @@ bool IsAsidePath(std::string_view path) {
 
 std::string EncodeAsidePlace(const AsidePlace& place) {
   std::string text;
-  PutField(&text, kVersion);
+  PutField(&text, kPlaceVersion);
   PutField(&text, place.path);
   PutNumber(&text, place.identity.device);
   PutNumber(&text, place.identity.inode);
@@ -35,7 +35,7 @@ std::string EncodeAsidePlace(const AsidePlace& place) {
 Result<AsidePlace> DecodeAsidePlace(std::string_view text) {
   AsidePlace place;
   std::string version;
-  const bool is_whole = TakeField(&text, &version) && version == kVersion &&
+  const bool is_whole = TakeField(&text, &version) && version == kPlaceVersion &&
                         TakeField(&text, &place.path) && place.path.starts_with('/') &&
                         TakeNumber(&text, &place.identity.device) &&
                         TakeNumber(&text, &place.identity.inode) && text.empty();

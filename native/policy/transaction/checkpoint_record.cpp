@@ -6,13 +6,13 @@
 namespace native_runner {
 namespace {
 
-constexpr std::string_view kVersion = "1";
+constexpr std::string_view kCheckpointVersion = "1";
 
 }  // namespace
 
 std::string EncodeCheckpoint(const CheckpointRecord& record) {
   std::string text;
-  PutLine(&text, "version", kVersion);
+  PutLine(&text, "version", kCheckpointVersion);
   PutLine(&text, "id", record.id);
   PutLine(&text, "name", record.name);
   PutLine(&text, "order", std::to_string(record.order));
@@ -24,7 +24,7 @@ std::string EncodeCheckpoint(const CheckpointRecord& record) {
 Result<CheckpointRecord> DecodeCheckpoint(std::string_view text) {
   CheckpointRecord record{};
   std::string version;
-  const bool is_whole = TakeLine(&text, "version", &version) && version == kVersion &&
+  const bool is_whole = TakeLine(&text, "version", &version) && version == kCheckpointVersion &&
                         TakeLine(&text, "id", &record.id) && IsTransactionId(record.id) &&
                         TakeLine(&text, "name", &record.name) &&
                         TakeLine(&text, "order", &record.order) &&

@@ -7,8 +7,8 @@
 namespace native_runner {
 namespace {
 
-constexpr std::string_view kVersion = "copies 1";
-constexpr std::string_view kEnd = "end";
+constexpr std::string_view kManifestVersion = "copies 1";
+constexpr std::string_view kManifestEnd = "end";
 
 }  // namespace
 
@@ -23,13 +23,13 @@ HostFile AsOnHost(HostFile now, const HostFile* copy, const HostFile* host) {
 
 std::string EncodeManifest(const CopyManifest& manifest) {
   std::string text;
-  PutField(&text, kVersion);
+  PutField(&text, kManifestVersion);
   PutNumber(&text, manifest.copies.size());
   for (const auto& [path, copy] : manifest.copies) {
     PutField(&text, path);
     PutHostFile(&text, copy);
   }
-  PutField(&text, kEnd);
+  PutField(&text, kManifestEnd);
   return text;
 }
 
@@ -37,14 +37,14 @@ Result<CopyManifest> DecodeManifest(std::string_view text) {
   CopyManifest manifest;
   std::string word;
   std::uint64_t count = 0;
-  bool is_whole = TakeField(&text, &word) && word == kVersion && TakeNumber(&text, &count);
+  bool is_whole = TakeField(&text, &word) && word == kManifestVersion && TakeNumber(&text, &count);
   for (std::uint64_t left = is_whole ? count : 0; left > 0 && is_whole; --left) {
     std::string path;
     HostFile copy;
     is_whole = TakeField(&text, &path) && !path.empty() && TakeHostFile(&text, &copy) &&
                manifest.copies.emplace(std::move(path), copy).second;
   }
-  if (is_whole && TakeField(&text, &word) && word == kEnd && text.empty()) return manifest;
+  if (is_whole && TakeField(&text, &word) && word == kManifestEnd && text.empty()) return manifest;
   return Error{ErrorCode::kSetup, "the transaction's list of copies is not whole",
                "it was written by another version of this package, or damaged: look at its files "
                "by hand"};

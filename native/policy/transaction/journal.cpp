@@ -7,8 +7,8 @@
 namespace native_runner {
 namespace {
 
-constexpr std::string_view kVersion = "journal 1";
-constexpr std::string_view kEnd = "end";
+constexpr std::string_view kJournalVersion = "journal 1";
+constexpr std::string_view kJournalEnd = "end";
 
 // A number of an enumeration whose last is `last`.
 template <typename Enumeration>
@@ -54,7 +54,7 @@ Operation InverseOf(const Operation& operation) {
 
 std::string EncodeJournal(const Journal& journal) {
   std::string text;
-  PutField(&text, kVersion);
+  PutField(&text, kJournalVersion);
   PutNumber(&text, static_cast<std::uint64_t>(journal.kind));
   PutNumber(&text, journal.operations.size());
   for (const Operation& operation : journal.operations) {
@@ -64,7 +64,7 @@ std::string EncodeJournal(const Journal& journal) {
     PutHostFile(&text, operation.from_file);
     PutHostFile(&text, operation.to_file);
   }
-  PutField(&text, kEnd);
+  PutField(&text, kJournalEnd);
   return text;
 }
 
@@ -72,11 +72,11 @@ Result<Journal> DecodeJournal(std::string_view text) {
   Journal journal;
   std::string word;
   std::uint64_t count = 0;
-  bool is_whole = TakeField(&text, &word) && word == kVersion &&
+  bool is_whole = TakeField(&text, &word) && word == kJournalVersion &&
                   TakeKind(&text, Journal::Kind::kUndo, &journal.kind) && TakeNumber(&text, &count);
   for (std::uint64_t left = is_whole ? count : 0; left > 0 && is_whole; --left)
     is_whole = TakeOperation(&text, &journal.operations.emplace_back());
-  if (is_whole && TakeField(&text, &word) && word == kEnd && text.empty()) return journal;
+  if (is_whole && TakeField(&text, &word) && word == kJournalEnd && text.empty()) return journal;
   return Error{ErrorCode::kSetup, "the transaction's journal is not whole",
                "it was written by another version of this package, or damaged: look at its files "
                "by hand"};

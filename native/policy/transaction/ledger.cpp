@@ -7,7 +7,7 @@
 namespace native_runner {
 namespace {
 
-constexpr std::string_view kVersion = "ledger 1";
+constexpr std::string_view kLedgerVersion = "ledger 1";
 constexpr std::uint64_t kIsSuspect = 1;
 constexpr std::uint64_t kHasHost = 2;
 
@@ -36,7 +36,7 @@ bool HostHasChanged(const Baseline& baseline, const std::optional<HostFile>& now
 
 std::string EncodeLedger(const Ledger& ledger) {
   std::string text;
-  PutField(&text, kVersion);
+  PutField(&text, kLedgerVersion);
   PutNumber(&text, ledger.looked_ns);
   for (const auto& [path, baseline] : ledger.baselines) {
     PutField(&text, path);
@@ -50,8 +50,8 @@ std::string EncodeLedger(const Ledger& ledger) {
 Result<Ledger> DecodeLedger(std::string_view text) {
   Ledger ledger;
   std::string version;
-  bool is_whole =
-      TakeField(&text, &version) && version == kVersion && TakeNumber(&text, &ledger.looked_ns);
+  bool is_whole = TakeField(&text, &version) && version == kLedgerVersion &&
+                  TakeNumber(&text, &ledger.looked_ns);
   while (is_whole && !text.empty())
     is_whole = TakeBaseline(&text, &ledger);
   if (is_whole) return ledger;

@@ -5,7 +5,7 @@
 namespace native_runner {
 namespace {
 
-constexpr std::string_view kVersion = "1";
+constexpr std::string_view kRecordVersion = "1";
 constexpr std::size_t kIdLength = 12;
 
 }  // namespace
@@ -17,7 +17,7 @@ bool IsTransactionId(std::string_view id) {
 
 std::string EncodeRecord(const TransactionRecord& record) {
   std::string text;
-  PutLine(&text, "version", kVersion);
+  PutLine(&text, "version", kRecordVersion);
   PutLine(&text, "id", record.id);
   PutLine(&text, "workspace", record.workspace);
   PutLine(&text, "device", std::to_string(record.identity.device));
@@ -30,7 +30,7 @@ std::string EncodeRecord(const TransactionRecord& record) {
 Result<TransactionRecord> DecodeRecord(std::string_view text) {
   TransactionRecord record{};
   std::string version;
-  const bool is_whole = TakeLine(&text, "version", &version) && version == kVersion &&
+  const bool is_whole = TakeLine(&text, "version", &version) && version == kRecordVersion &&
                         TakeLine(&text, "id", &record.id) && IsTransactionId(record.id) &&
                         TakeLine(&text, "workspace", &record.workspace) &&
                         record.workspace.starts_with('/') &&

@@ -10,8 +10,6 @@
 namespace native_runner {
 namespace {
 
-constexpr int kMostSteps = 2000;
-
 TEST(CheckpointDeathTest, LeavesAWholeOneOrNone) {
   int made = 0;
   int none = 0;

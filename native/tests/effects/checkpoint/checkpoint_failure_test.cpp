@@ -9,7 +9,6 @@
 namespace native_runner {
 namespace {
 
-constexpr int kMostSteps = 3000;
 constexpr int kStride = 4;
 
 class CheckpointFailureTest : public testing::TestWithParam<bool (*)(std::uint64_t)> {

@@ -13,8 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostSteps = 2000;
-
 // On one file system, or on two: then files are copied beside the workspace first.
 class CommitDeathTest : public testing::TestWithParam<bool> {
  protected:

@@ -14,7 +14,6 @@
 namespace native_runner {
 namespace {
 
-constexpr int kMostSteps = 5000;
 // No code asks for one of these, so each call meets one of them, and another when it fails for
 // good.
 constexpr std::array kNumbers = {EIO, ENOSPC, EROFS, EDQUOT};

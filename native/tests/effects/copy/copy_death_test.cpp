@@ -8,8 +8,6 @@
 namespace native_runner {
 namespace {
 
-constexpr int kMostSteps = 2000;
-
 class CopyDeathTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {

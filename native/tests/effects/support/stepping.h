@@ -57,6 +57,9 @@ inline bool LooksAtFiles(std::uint64_t number) {
   return std::find(kCalls.begin(), kCalls.end(), static_cast<long>(number)) != kCalls.end();
 }
 
+// More calls than any of what is stepped through makes: where a loop ends if it never gets there.
+inline constexpr int kMostSteps = 5000;
+
 struct Stepped {
   bool is_traced = false;    // false: this process may trace none
   bool was_reached = false;  // there was a call of this number

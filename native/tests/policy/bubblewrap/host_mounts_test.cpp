@@ -186,7 +186,7 @@ std::string Text(const MountPoint& point) {
   std::string text = std::to_string(point.mount) + " in " + point.base_path + ": " + point.below;
   if (point.base == MountPoint::Base::kMount)
     text += " of mount " + std::to_string(point.base_mount);
-  if (point.base == MountPoint::Base::kWorkspace) text += " of workspace";
+  if (point.base == MountPoint::Base::kWorkspaceBind) text += " of workspace";
   return point.may_make ? text + " or made" : text;
 }
 

@@ -5,12 +5,12 @@
 namespace native_runner {
 namespace {
 
-TransactionRecord Example() {
+TransactionRecord ExampleRecord() {
   return {"0123456789ab", "/srv/a b\n=c\xff", {7, 42}, "overlay", 1'700'000'000'000'000'123U};
 }
 
 TEST(TransactionRecord, ComesBackAsItWas) {
-  const TransactionRecord record = Example();
+  const TransactionRecord record = ExampleRecord();
   const auto decoded = DecodeRecord(EncodeRecord(record));
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ(decoded.value().id, record.id);
@@ -21,14 +21,14 @@ TEST(TransactionRecord, ComesBackAsItWas) {
 }
 
 TEST(TransactionRecord, CutOffAnywhereItIsNone) {
-  const std::string text = EncodeRecord(Example());
+  const std::string text = EncodeRecord(ExampleRecord());
   for (std::size_t size = 0; size < text.size(); ++size)
     EXPECT_FALSE(DecodeRecord(std::string_view(text).substr(0, size))) << size;
   EXPECT_FALSE(DecodeRecord(text + "more"));
 }
 
 TEST(TransactionRecord, AnyLineOfAnotherNameIsRefused) {
-  const std::string text = EncodeRecord(Example());
+  const std::string text = EncodeRecord(ExampleRecord());
   for (std::size_t at = 0; at < text.size(); at = text.find('\0', at) + 1) {
     std::string other = text;
     other[at] = 'X';
@@ -38,7 +38,7 @@ TEST(TransactionRecord, AnyLineOfAnotherNameIsRefused) {
 
 TEST(TransactionRecord, ValuesOfTheWrongKindAreRefused) {
   const auto refused = [](void (*change)(TransactionRecord&)) {
-    TransactionRecord record = Example();
+    TransactionRecord record = ExampleRecord();
     change(record);
     return !DecodeRecord(EncodeRecord(record)).ok();
   };
