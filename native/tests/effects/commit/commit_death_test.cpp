@@ -115,7 +115,7 @@ TEST_P(CommitDeathTest, OfTheRecoveryOfAnUndoLeavesOneThatCanBeDone) {
       const Stepped stepped = RunToStep([&] { static_cast<void>(project.Undo()); }, step, Kill);
       if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
       if (!stepped.was_reached) {
-        EXPECT_GT(undone, 10 / StepsApart(1));
+        EXPECT_GE(undone, 10 / StepsApart(1));
         return;
       }
       const Stepped again = RunToStep([&] { static_cast<void>(project.Recover()); }, second, Kill);
