@@ -18,10 +18,10 @@ constexpr std::size_t kStackBytes =
     32 * 1024;  // Exec() keeps a path on it; only what is used counts
 
 struct Start {
-  const MappedOrder* order;
-  const Landlock* landlock;
-  bool is_listened_to;
-  StartFailure* failure;
+  const MappedOrder* order = nullptr;
+  const Landlock* landlock = nullptr;
+  bool is_listened_to = false;
+  StartFailure* failure = nullptr;
   long listener = -1;
 };
 
