@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "effects/changes/scanned_tree.h"
+#include "effects/checkpoint/kept_names.h"
 #include "effects/checkpoint/own_directory.h"
+#include "effects/checkpoint/second_copy.h"
 #include "effects/checkpoint/tree_copier.h"
 #include "effects/checkpoint/was_written.h"
 #include "effects/tree/kept_file.h"
@@ -78,28 +80,50 @@ std::optional<Error> Drop(int transaction, const std::string& id) {
   return RemoveOwn(all.value().get(), gone);
 }
 
-std::optional<Error> CopyInto(const ScannedTree& upper, int checkpoint) {
-  const auto copy = MakeOwn(checkpoint, "upper");
-  if (!copy) return copy.error();
-  return TreeCopier().Copy(upper, copy.value().get());
+// What a checkpoint is made of.
+struct Source {
+  const Ledger& ledger;
+  CopyManifest* copies;  // nullptr: an overlay
+
+  const KeptNames& names() const { return copies == nullptr ? kOverlayNames : kCopyNames; }
+};
+
+// The text of what goes with the tree.
+Result<std::string> CopyInto(const ScannedTree& tree, int to, const Source& source) {
+  if (source.copies != nullptr) {
+    const auto manifest = CopyOnceMore(tree, ChangedBy::kCommands, to, source.copies);
+    if (!manifest) return manifest.error();
+    return EncodeManifest(manifest.value());
+  }
+  if (auto error = TreeCopier().Copy(tree, to)) return *error;
+  return EncodeLedger(source.ledger);
 }
 
-Result<ScannedTree> OpenUpper(int transaction) {
-  Descriptor upper(openat(transaction, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!upper.valid()) return SystemError("openat", errno);
-  return ScannedTree(std::move(upper), true);
+std::optional<Error> Fill(const ScannedTree& tree, int checkpoint, const Source& source) {
+  const auto copy = MakeOwn(checkpoint, source.names().tree);
+  if (!copy) return copy.error();
+  const auto text = CopyInto(tree, copy.value().get(), source);
+  if (!text) return text.error();
+  return ReplaceFile(checkpoint, source.names().list, text.value(), false);
+}
+
+Result<ScannedTree> OpenTree(int transaction, const char* name) {
+  Descriptor tree(openat(transaction, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!tree.valid()) return SystemError("openat", errno);
+  return ScannedTree(std::move(tree), true);
 }
 
 // Nothing is left of one that fails.
-std::optional<Error> CopyAll(int transaction, int all, const std::string& name) {
-  const auto upper = OpenUpper(transaction);
-  if (!upper) return upper.error();
+std::optional<Error> CopyAll(int transaction, int all, const std::string& name,
+                             const Source& source) {
+  const auto tree = OpenTree(transaction, source.names().tree);
+  if (!tree) return tree.error();
   for (int left = kMostTries; left > 0; --left) {
     const auto checkpoint = MakeOwn(all, name);
     if (!checkpoint) return checkpoint.error();
     const std::uint64_t since = WaitForTick();
-    auto failed = CopyInto(upper.value(), checkpoint.value().get());
-    const auto was_written = WasWritten(upper.value(), since);
+    auto failed = Fill(tree.value(), checkpoint.value().get(), source);
+    const auto was_written = WasWritten(tree.value(), since);
     if (!failed && was_written && !was_written.value()) return std::nullopt;
     if (auto error = RemoveOwn(all, name)) return error;
     if (!was_written) return was_written.error();
@@ -112,7 +136,7 @@ std::optional<Error> CopyAll(int transaction, int all, const std::string& name) 
 }  // namespace
 
 Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name,
-                                        const Ledger& ledger) {
+                                        const Ledger& ledger, CopyManifest* copies) {
   if (auto error = TidyCheckpoints(transaction)) return *error;
   const auto earlier = ListCheckpoints(transaction);
   if (!earlier) return earlier.error();
@@ -125,7 +149,12 @@ Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name
   auto all = is_there.value() ? OpenOwn(transaction, kAll) : MakeOwn(transaction, kAll);
   if (!all) return all.error();
   const std::string staged = kMaking + *id;
-  if (auto error = CopyAll(transaction, all->get(), staged)) return *error;
+  const auto failed = CopyAll(transaction, all->get(), staged, {ledger, copies});
+  if (copies != nullptr && HasShutFiles(*copies)) {
+    // One that can't be kept tells of more changes later, never of less.
+    static_cast<void>(ReplaceFile(transaction, kCopyNames.list, EncodeManifest(*copies), false));
+  }
+  if (failed) return *failed;
   CheckpointRecord record;
   record.id = std::move(*id);
   record.name = name;
@@ -134,8 +163,7 @@ Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name
   record.commit = std::move(*commit);
   const auto made = OpenOwn(all->get(), staged);
   if (!made) return made.error();
-  auto error = ReplaceFile(made.value().get(), "ledger", EncodeLedger(ledger), false);
-  if (!error) error = ReplaceFile(made.value().get(), kRecord, EncodeCheckpoint(record), false);
+  auto error = ReplaceFile(made.value().get(), kRecord, EncodeCheckpoint(record), false);
   if (!error) error = RenameOwn(all->get(), staged, record.id);
   if (!error) return record;
   static_cast<void>(RemoveOwn(all->get(), staged));

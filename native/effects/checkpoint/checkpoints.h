@@ -6,6 +6,7 @@
 
 #include "policy/result.h"
 #include "policy/transaction/checkpoint_record.h"
+#include "policy/transaction/copy_manifest.h"
 #include "policy/transaction/ledger.h"
 
 namespace native_runner {
@@ -17,6 +18,8 @@ namespace native_runner {
 //       record   see checkpoint_record.h
 //       upper/   a copy of what commands had changed, see tree_copier.h
 //       ledger   what the host had where something was changed
+//       tree/    in the place of these: a copy of the copy that commands change files in
+//       copies   what of that is as it was when the first was made, see second_copy.h
 //     new-.../   one that was being made when its process died
 //     gone-.../  one that was being removed
 //
@@ -25,8 +28,11 @@ namespace native_runner {
 
 // Keeps what the transaction has changed so far. Nothing should be written to it meanwhile: kSetup
 // where something was, again and again, so that the copy would be of no one moment.
+//
+// `copies`: the transaction is a copy of the workspace, of which this tells what it was; it follows
+// the ctimes that reading sets, on disk too.
 Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name,
-                                        const Ledger& ledger);
+                                        const Ledger& ledger, CopyManifest* copies = nullptr);
 
 // Those that there are, the first first. Those of before another commit, or undo, are none any
 // more, and neither are those whose record is not whole.

@@ -29,6 +29,7 @@ class CopiedWorkspace {
   static Result<CopiedWorkspace> Load(const TransactionDirectory& directory, const Ledger& ledger);
 
   const CopyManifest& manifest() const { return manifest_; }
+  CopyManifest& manifest() { return manifest_; }
 
   // After a commit, what was brought to the host is no change any more; after one was undone, host
   // and copy are compared at the paths that were touched. Where the host has something else

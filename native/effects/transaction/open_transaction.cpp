@@ -74,27 +74,21 @@ Result<std::shared_ptr<Transaction>> Transaction::Resume(const Options& options,
   auto moved = CheckUnmoved(record.workspace, record.identity, workspace->directory.get());
   if (moved) return *moved;
   if (auto error = CheckBackend(options.backend, record.backend)) return *error;
-  const bool is_copy = directory->is_copy();
-  if (!is_copy) {
+  if (!directory->is_copy()) {
     if (auto error = CheckOverlay(*workspace)) return *error;
   }
   std::shared_ptr<Transaction> transaction(
       new Transaction(std::move(*directory), options.launcher));
-  if (is_copy) {
-    auto copy = CopiedWorkspace::Load(transaction->directory_, transaction->ledger_);
-    if (!copy) return copy.error();
-    transaction->copy_.emplace(std::move(*copy));
-  }
   if (auto error = transaction->TakeUp()) return *error;
   return transaction;
 }
 
 std::optional<Error> Transaction::TakeUp() {
-  const auto rolled_back = RecoverRollback(directory_.descriptor());
+  const auto rolled_back = RecoverRollback(directory_.descriptor(), directory_.kept_names());
   if (!rolled_back) return rolled_back.error();
-  if (rolled_back.value()) {
-    recovered_ = Recovered::kCompleted;
-    if (auto error = TakeLedger()) return error;
+  if (rolled_back.value()) recovered_ = Recovered::kCompleted;
+  if (rolled_back.value() || directory_.is_copy()) {
+    if (auto error = TakeKept()) return error;
   }
   const auto trees = OpenTrees();
   if (!trees) return trees.error();

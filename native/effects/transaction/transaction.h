@@ -119,13 +119,14 @@ class Transaction {
   Result<std::vector<std::string>> Undo();
 
   // Keeps what commands have changed so far as a checkpoint (checkpoints.h). Nothing should write
-  // to it meanwhile. kClosed once it was closed, kUnavailable of a copy.
+  // to it meanwhile. kClosed once it was closed.
   Result<CheckpointRecord> Checkpoint(const std::string& name);
   // The first first.
   Result<std::vector<CheckpointRecord>> Checkpoints();
 
-  // Makes the changes those of a checkpoint (rollback.h), and the overlay anew. What runs in it
-  // must have been ended. kInvalidValue where there is none of this id any more.
+  // Makes the changes those of a checkpoint (rollback.h), and the overlay anew, or puts another
+  // tree in the place of the copy. What runs in it must have been ended. kInvalidValue where there
+  // is none of this id any more.
   std::optional<Error> RollBack(const std::string& id);
 
   // Keeps what is on disk. Nothing for one that is closed.
@@ -148,7 +149,7 @@ class Transaction {
                                                        const Workspace& workspace);
   std::optional<Error> TakeUp();
   std::optional<Error> RecoverHost();
-  std::optional<Error> TakeLedger();
+  std::optional<Error> TakeKept();
   std::optional<Error> Mount();
   std::optional<Error> Keep(const Workspace& workspace);
   std::optional<Error> WaitForEnds();

@@ -25,8 +25,6 @@ constexpr mode_t kOwnersDirectory = 0700;
 constexpr mode_t kOwnersFile = 0600;
 constexpr const char* kRecord = "record";
 constexpr const char* kLedger = "ledger";
-constexpr const char* kManifest = "copies";
-constexpr const char* kTree = "tree";
 constexpr const char* kDiscarded = "discarded-";  // no transaction's name
 
 std::uint64_t NowNs() {
@@ -165,7 +163,7 @@ std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
   if (!lock_.valid()) return SystemError("openat", errno);
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return SystemError("flock", errno);
   if (is_copy()) {
-    auto tree = MakeDirectory(at, kTree);
+    auto tree = MakeDirectory(at, kCopyNames.tree);
     return tree ? std::nullopt : std::optional(tree.error());
   }
   auto work = MakeDirectory(at, "work");
@@ -198,17 +196,17 @@ std::optional<Error> TransactionDirectory::KeepLedger(const Ledger& ledger) cons
 }
 
 Result<CopyManifest> TransactionDirectory::LoadManifest() const {
-  const auto text = ReadWholeFile(directory_.get(), kManifest);
+  const auto text = ReadWholeFile(directory_.get(), kCopyNames.list);
   if (!text) return text.error();
   return DecodeManifest(text.value().value_or(""));
 }
 
 std::optional<Error> TransactionDirectory::KeepManifest(const CopyManifest& manifest) const {
-  return ReplaceFile(directory_.get(), kManifest, EncodeManifest(manifest), false);
+  return ReplaceFile(directory_.get(), kCopyNames.list, EncodeManifest(manifest), false);
 }
 
 Result<Descriptor> TransactionDirectory::OpenUpper() const {
-  const int opened = openat(directory_.get(), is_copy() ? kTree : "upper",
+  const int opened = openat(directory_.get(), kept_names().tree,
                             O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (opened < 0) return SystemError("openat", errno);
   return Descriptor(opened);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "effects/checkpoint/kept_names.h"
 #include "policy/result.h"
 #include "policy/transaction/copy_manifest.h"
 #include "policy/transaction/ledger.h"
@@ -23,6 +24,7 @@ namespace native_runner {
 //     work/      overlayfs' own
 //     tree/      in the place of these: a copy of the workspace, in which commands change files
 //     copies     what that was when it was made, see copy_manifest.h
+//     checkpoints/   see effects/checkpoint/checkpoints.h
 //     commit/    what the last commit has made and replaced, see effects/commit/commit.h
 //
 // Movable, one owner, any thread.
@@ -47,6 +49,7 @@ class TransactionDirectory {
   OverlayDirectories overlay() const { return {path_, path_ + "/upper", path_ + "/work"}; }
 
   bool is_copy() const { return record_.backend == kCopyBackend; }
+  const KeptNames& kept_names() const { return is_copy() ? kCopyNames : kOverlayNames; }
   const std::string& path() const { return path_; }
   std::string tree() const { return path_ + "/tree"; }
 

@@ -10,9 +10,9 @@ namespace native_runner {
 
 std::optional<Error> Transaction::Mount() {
   if (NeedsRollback(directory_.descriptor())) {
-    const auto rolled_back = RecoverRollback(directory_.descriptor());
+    const auto rolled_back = RecoverRollback(directory_.descriptor(), directory_.kept_names());
     if (!rolled_back) return rolled_back.error();
-    if (auto error = TakeLedger()) return error;
+    if (auto error = TakeKept()) return error;
   }
   if (IsCommitPending(directory_.descriptor())) {
     return Error{ErrorCode::kSetup, "a commit has still to be taken back, or completed",
@@ -24,7 +24,7 @@ std::optional<Error> Transaction::Mount() {
   const int directory = workspace->directory.get();
   if (auto error = CheckUnmoved(record.workspace, record.identity, directory)) return error;
   if (!copy_) fresh_->BeginAnew();
-  // A copy stays what it is.
+  // A copy stays what it is, but for a rollback.
   if (!workspace_) {
     if (auto error = Keep(*workspace)) return error;
   }

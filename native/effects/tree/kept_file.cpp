@@ -26,16 +26,29 @@ std::optional<Error> WriteAll(int file, std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Error> ReplaceFile(int directory, const std::string& name, const std::string& text,
-                                 bool is_durable) {
-  const std::string staged = name + ".new";
+std::optional<Error> Stage(int directory, const std::string& staged, const std::string& text,
+                           bool is_durable) {
   const Descriptor file(openat(directory, staged.c_str(),
                                O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kOwnersFile));
   if (!file.valid()) return SystemError("openat", errno);
   if (auto error = WriteAll(file.get(), text)) return error;
   if (is_durable && fsync(file.get()) != 0) return SystemError("fsync", errno);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string StagedName(const std::string& name) {
+  return name + ".new";
+}
+
+std::optional<Error> ReplaceFile(int directory, const std::string& name, const std::string& text,
+                                 bool is_durable) {
+  const std::string staged = StagedName(name);
+  if (auto error = Stage(directory, staged, text, is_durable)) {
+    unlinkat(directory, staged.c_str(), 0);  // a disk that is full has no room for half of it
+    return error;
+  }
   if (renameat(directory, staged.c_str(), directory, name.c_str()) != 0) {
     return SystemError("renameat", errno);
   }

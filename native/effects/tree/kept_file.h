@@ -15,6 +15,9 @@ namespace native_runner {
 std::optional<Error> ReplaceFile(int directory, const std::string& name, const std::string& text,
                                  bool is_durable);
 
+// The name that its text has until it takes that place, and keeps where the process dies before.
+std::string StagedName(const std::string& name);
+
 // All of a file; nullopt: there is none. kSetup for anything but a regular file, a link included.
 Result<std::optional<std::string>> ReadWholeFile(int directory, const std::string& name);
 

@@ -10,11 +10,14 @@
 namespace native_runner {
 namespace {
 
-TEST(CheckpointDeathTest, LeavesAWholeOneOrNone) {
+class CheckpointDeathTest : public testing::TestWithParam<KeptNames> {};
+
+TEST_P(CheckpointDeathTest, LeavesAWholeOneOrNone) {
   int made = 0;
   int none = 0;
   for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
-    const Checkpointed project;
+    const Checkpointed project(GetParam());
+    const auto before = project.Seen();
     const Stepped stepped = RunToStep(
         [&] {
           if (!project.Make()) _exit(1);
@@ -22,6 +25,7 @@ TEST(CheckpointDeathTest, LeavesAWholeOneOrNone) {
         step, Kill);
     if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
     if (!stepped.was_reached) break;
+    ASSERT_EQ(project.Seen(), before) << step;
     const auto ids = project.Ids();
     ASSERT_LE(ids.size(), 1U) << step;
     (ids.empty() ? none : made) += 1;
@@ -38,9 +42,9 @@ TEST(CheckpointDeathTest, LeavesAWholeOneOrNone) {
     ASSERT_EQ(project.Ids().size(), ids.size() + 1) << step;
     project.ChangeMore();
     for (const std::string& id : ids) {
-      ASSERT_FALSE(RollBackTo(project.state(), id)) << step;
+      ASSERT_FALSE(project.RollBack(id)) << step;
       ASSERT_EQ(project.Ids().size(), 1U) << step;
-      ASSERT_EQ(project.at().place().Read("state/upper/a"), "mine a") << step;
+      ASSERT_EQ(project.Seen(), before) << step;
     }
   }
   EXPECT_GT(none, 50 / StepsApart(1));
@@ -54,46 +58,44 @@ struct Outcome {
   bool was_reached;
 };
 
-class RollbackDeathTest : public testing::Test {
+class RollbackDeathTest : public testing::TestWithParam<KeptNames> {
  protected:
   // Dies in a rollback, and in what takes care of that, `second` steps later; 0: not there.
   static Outcome DieAt(int step, int second) {
-    const Checkpointed project;
+    const Checkpointed project(GetParam());
     const auto first = project.Make("first");
     EXPECT_TRUE(first);
-    const auto before = project.Upper();
+    const auto before = project.Seen();
     project.ChangeMore();
     EXPECT_TRUE(project.Make("second"));
-    const auto after = project.Upper();
-    const std::string ledger = project.Ledger();
+    const auto after = project.Seen();
     EXPECT_NE(before, after);
     const Stepped stepped = RunToStep(
         [&] {
-          if (RollBackTo(project.state(), first.value().id)) _exit(1);
+          if (project.RollBack(first.value().id)) _exit(1);
         },
         step, Kill);
     if (!stepped.is_traced || !stepped.was_reached) return {false, stepped.is_traced, false};
-    bool was_done = !NeedsRollback(project.state()) && project.Ledger() != ledger;
+    bool was_done = !NeedsRollback(project.state()) && project.Ids().size() == 1;
     if (second > 0) {
       const bool needs = NeedsRollback(project.state());
       const Stepped again =
-          RunToStep([&] { static_cast<void>(RecoverRollback(project.state())); }, second, Kill);
+          RunToStep([&] { static_cast<void>(project.Recover()); }, second, Kill);
       if (!again.was_reached) return {was_done, true, false};
       was_done = was_done || (needs && !NeedsRollback(project.state()));
     }
-    const auto recovered = RecoverRollback(project.state());
+    const auto recovered = project.Recover();
     EXPECT_TRUE(recovered) << step;
     if (!recovered) return {false, true, true};
     const bool is_done = was_done || recovered.value();
     EXPECT_EQ(project.Ids().size(), is_done ? 1U : 2U) << step << ", " << second;
-    EXPECT_EQ(project.Ledger(), is_done ? project.KeptLedger() : ledger) << step << ", " << second;
-    EXPECT_EQ(project.Upper(), is_done ? before : after) << step << ", " << second;
+    EXPECT_EQ(project.Seen(), is_done ? before : after) << step << ", " << second;
     project.ExpectTidy();
     return {is_done, true, true};
   }
 };
 
-TEST_F(RollbackDeathTest, LeavesItDoneOrNotBegun) {
+TEST_P(RollbackDeathTest, LeavesItDoneOrNotBegun) {
   int done = 0;
   int not_begun = 0;
   for (int step = 1; step < kMostSteps; step += StepsApart(3)) {
@@ -107,7 +109,7 @@ TEST_F(RollbackDeathTest, LeavesItDoneOrNotBegun) {
   EXPECT_GT(not_begun, 50 / StepsApart(3));
 }
 
-TEST_F(RollbackDeathTest, OfARecoveryIsRecoveredFrom) {
+TEST_P(RollbackDeathTest, OfARecoveryIsRecoveredFrom) {
   int reached = 0;
   for (int step = 5; step < kMostSteps; step += StepsApart(29)) {
     for (int second = 1; second < kMostSteps; second += StepsApart(17)) {
@@ -121,6 +123,9 @@ TEST_F(RollbackDeathTest, OfARecoveryIsRecoveredFrom) {
   }
   EXPECT_GT(reached, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(, CheckpointDeathTest, testing::Values(kOverlayNames, kCopyNames), KindOf);
+INSTANTIATE_TEST_SUITE_P(, RollbackDeathTest, testing::Values(kOverlayNames, kCopyNames), KindOf);
 
 }  // namespace
 }  // namespace native_runner

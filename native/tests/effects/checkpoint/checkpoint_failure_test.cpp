@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <string>
+#include <tuple>
 
 #include "tests/effects/support/checkpointed.h"
 #include "tests/effects/support/stepping.h"
@@ -11,17 +13,22 @@ namespace {
 
 constexpr int kStride = 4;
 
-class CheckpointFailureTest : public testing::TestWithParam<bool (*)(std::uint64_t)> {
+using Calls = bool (*)(std::uint64_t);
+
+class CheckpointFailureTest : public testing::TestWithParam<std::tuple<KeptNames, Calls>> {
  protected:
-  static Failure At(int step) { return {EIO, step, false, GetParam()}; }
+  static Failure At(int step) { return {EIO, step, false, std::get<Calls>(GetParam())}; }
+  static const KeptNames& Names() { return std::get<KeptNames>(GetParam()); }
 };
 
 TEST_P(CheckpointFailureTest, LeavesAWholeCheckpointOrNone) {
   int failed = 0;
   for (int step = 1; step < kMostSteps; step += StepsApart(kStride)) {
-    const Checkpointed project;
-    const auto before = project.Upper();
-    const Stepped stepped = RunFailing([&] { _exit(project.Make() ? 0 : 1); }, At(step));
+    const Checkpointed project(Names());
+    const auto before = project.Seen();
+    CopyManifest manifest = project.Manifest();
+    const Stepped stepped =
+        RunFailing([&] { _exit(project.Make("", &manifest) ? 0 : 1); }, At(step));
     if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
     if (!stepped.was_reached) break;
     ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
@@ -29,11 +36,11 @@ TEST_P(CheckpointFailureTest, LeavesAWholeCheckpointOrNone) {
     failed += is_made ? 0 : 1;
     const auto ids = project.Ids();
     ASSERT_EQ(ids.size(), is_made ? 1U : 0U) << step;
-    ASSERT_EQ(project.Upper(), before) << step;
+    ASSERT_EQ(project.Seen(), before) << step;
     project.ChangeMore();
     for (const std::string& id : ids) {
-      ASSERT_FALSE(RollBackTo(project.state(), id)) << step;
-      ASSERT_EQ(project.Upper(), before) << step;
+      ASSERT_FALSE(project.RollBack(id)) << step;
+      ASSERT_EQ(project.Seen(), before) << step;
     }
     ASSERT_TRUE(project.Make()) << step;
   }
@@ -43,39 +50,43 @@ TEST_P(CheckpointFailureTest, LeavesAWholeCheckpointOrNone) {
 TEST_P(CheckpointFailureTest, LeavesARollbackDoneOrNotBegun) {
   int failed = 0;
   for (int step = 1; step < kMostSteps; step += StepsApart(kStride)) {
-    const Checkpointed project;
+    const Checkpointed project(Names());
     const auto first = project.Make("first");
     ASSERT_TRUE(first);
-    const auto before = project.Upper();
+    const auto before = project.Seen();
     project.ChangeMore();
-    const auto after = project.Upper();
-    const std::string ledger = project.Ledger();
+    const auto after = project.Seen();
     const std::string& id = first.value().id;
     const Stepped stepped =
-        RunFailing([&] { _exit(RollBackTo(project.state(), id) ? 1 : 0); }, At(step));
+        RunFailing([&] { _exit(project.RollBack(id) ? 1 : 0); }, At(step));
     if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
     if (!stepped.was_reached) break;
     ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
     bool is_done = WEXITSTATUS(stepped.status) == 0;
     failed += is_done ? 0 : 1;
     ASSERT_FALSE(is_done && NeedsRollback(project.state())) << step;
-    const auto recovered = RecoverRollback(project.state());
+    const auto recovered = project.Recover();
     ASSERT_TRUE(recovered) << step << ": " << recovered.error().message;
-    is_done = is_done || recovered.value() || project.Ledger() != ledger;
-    ASSERT_EQ(project.Upper(), is_done ? before : after) << step;
-    ASSERT_EQ(project.Ledger(), is_done ? project.KeptLedger() : ledger) << step;
+    is_done = is_done || recovered.value() || project.Seen() == before;
+    ASSERT_EQ(project.Seen(), is_done ? before : after) << step;
     ASSERT_EQ(project.Ids().size(), 1U) << step;
     project.ExpectTidy();
-    ASSERT_FALSE(RollBackTo(project.state(), id)) << step;
-    ASSERT_EQ(project.Upper(), before) << step;
+    ASSERT_FALSE(project.RollBack(id)) << step;
+    ASSERT_EQ(project.Seen(), before) << step;
   }
   EXPECT_GT(failed, 10 / StepsApart(1));
 }
 
-INSTANTIATE_TEST_SUITE_P(, CheckpointFailureTest, testing::Values(ChangesFiles, LooksAtFiles),
-                         [](const auto& given) {
-                           return given.param == ChangesFiles ? "that_changes" : "that_looks";
-                         });
+std::string Named(const testing::TestParamInfo<std::tuple<KeptNames, Calls>>& given) {
+  const bool changes = std::get<Calls>(given.param) == Calls(ChangesFiles);
+  return std::string(std::get<KeptNames>(given.param).is_copy ? "Copy" : "Overlay") +
+         (changes ? "ThatChanges" : "ThatLooks");
+}
+
+INSTANTIATE_TEST_SUITE_P(, CheckpointFailureTest,
+                         testing::Combine(testing::Values(kOverlayNames, kCopyNames),
+                                          testing::Values(ChangesFiles, LooksAtFiles)),
+                         Named);
 
 }  // namespace
 }  // namespace native_runner

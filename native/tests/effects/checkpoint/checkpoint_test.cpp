@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,27 +19,34 @@ namespace {
 namespace fs = std::filesystem;
 using Ids = std::vector<std::string>;
 
+class CheckpointTest : public EachKindTest {};
+
+INSTANTIATE_TEST_SUITE_P(, CheckpointTest, testing::Values(kOverlayNames, kCopyNames), KindOf);
+
+std::string Text(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
 std::string IdOf(const Result<CheckpointRecord>& made) {
   EXPECT_TRUE(made) << made.error().message;
   return made ? made.value().id : "";
 }
 
-TEST(CheckpointTest, IsWhatTheChangesWere) {
-  const Checkpointed project;
+TEST_P(CheckpointTest, IsWhatTheChangesWere) {
+  const auto before = project.Seen();
   const std::string id = IdOf(project.Make("before"));
+  EXPECT_EQ(project.Seen(), before) << "it changes nothing";
   project.ChangeMore();
-  const std::string copy = project.at().place().Path("state/checkpoints/" + id + "/upper");
-  const auto kept = ListingOf(copy);
-  EXPECT_NE(project.Upper(), kept) << "the control";
-  ASSERT_FALSE(RollBackTo(project.state(), id));
-  EXPECT_EQ(project.Upper(), ListingOf(copy));
-  EXPECT_EQ(project.at().place().Read("state/upper/a"), "mine a");
-  EXPECT_EQ(project.Ledger(), project.KeptLedger());
+  EXPECT_NE(project.Seen(), before) << "the control";
+  ASSERT_FALSE(project.RollBack(id));
+  EXPECT_EQ(project.Seen(), before);
+  EXPECT_EQ(Text(project.at().Upper("a")), "mine a");
   project.ExpectTidy();
 }
 
-TEST(CheckpointTest, AreListedInTheirOrder) {
-  const Checkpointed project;
+TEST_P(CheckpointTest, AreListedInTheirOrder) {
   EXPECT_EQ(project.Ids(), Ids());
   Ids made;
   for (const char* name : {"one", "", "three = \n"}) {
@@ -51,30 +60,28 @@ TEST(CheckpointTest, AreListedInTheirOrder) {
   EXPECT_EQ(listed.value()[2].name, "three = \n");
 }
 
-TEST(CheckpointTest, LaterOnesGoWithARollback) {
-  const Checkpointed project;
+TEST_P(CheckpointTest, LaterOnesGoWithARollback) {
   Ids made;
   for (int count = 0; count < 3; ++count) {
     made.push_back(IdOf(project.Make()));
     project.ChangeMore();
   }
-  ASSERT_FALSE(RollBackTo(project.state(), made[1]));
+  ASSERT_FALSE(project.RollBack(made[1]));
   EXPECT_EQ(project.Ids(), Ids({made[0], made[1]}));
-  ASSERT_FALSE(RollBackTo(project.state(), made[1])) << "once more";
-  const auto gone = RollBackTo(project.state(), made[2]);
+  ASSERT_FALSE(project.RollBack(made[1])) << "once more";
+  const auto gone = project.RollBack(made[2]);
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->code, ErrorCode::kInvalidValue);
-  ASSERT_FALSE(RollBackTo(project.state(), made[0]));
+  ASSERT_FALSE(project.RollBack(made[0]));
   EXPECT_EQ(project.Ids(), Ids({made[0]}));
 }
 
-TEST(CheckpointTest, OfAnotherCommitAreNoneAnyMore) {
-  const Checkpointed project;
+TEST_P(CheckpointTest, OfAnotherCommitAreNoneAnyMore) {
   const std::string before = IdOf(project.Make());
   fs::create_directories(project.at().place().Path("state/commit"));
   project.at().place().Write("state/commit/done", "x");
   EXPECT_EQ(project.Ids(), Ids());
-  EXPECT_TRUE(RollBackTo(project.state(), before));
+  EXPECT_TRUE(project.RollBack(before));
   const std::string after = IdOf(project.Make());
   EXPECT_EQ(project.Ids(), Ids({after}));
   EXPECT_FALSE(project.Has("checkpoints/" + before)) << "it is removed";
@@ -83,8 +90,7 @@ TEST(CheckpointTest, OfAnotherCommitAreNoneAnyMore) {
   EXPECT_TRUE(fs::is_empty(project.at().place().Path("state/checkpoints")));
 }
 
-TEST(CheckpointTest, IsRefusedWhileSomethingGoesOnWriting) {
-  const Checkpointed project;
+TEST_P(CheckpointTest, IsRefusedWhileSomethingGoesOnWriting) {
   std::atomic<bool> stop = false;
   std::thread writer([&] {
     while (!stop)
@@ -108,17 +114,16 @@ TEST(CheckpointTest, IsRefusedWhileSomethingGoesOnWriting) {
   EXPECT_TRUE(project.Make()) << "the control";
 }
 
-TEST(CheckpointTest, ThatIsDamagedIsNone) {
-  const Checkpointed project;
+TEST_P(CheckpointTest, ThatIsDamagedIsNone) {
   const std::string id = IdOf(project.Make());
   const std::string other = IdOf(project.Make());
   project.at().place().Write("state/checkpoints/" + id + "/record", "");
   EXPECT_EQ(project.Ids(), Ids({other}));
-  EXPECT_TRUE(RollBackTo(project.state(), id));
+  EXPECT_TRUE(project.RollBack(id));
   project.ExpectTidy();
   ASSERT_FALSE(TidyCheckpoints(project.state()));
   EXPECT_FALSE(project.Has("checkpoints/" + id));
-  EXPECT_FALSE(RollBackTo(project.state(), other)) << "the control";
+  EXPECT_FALSE(project.RollBack(other)) << "the control";
 }
 
 }  // namespace

@@ -4,32 +4,58 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "effects/checkpoint/checkpoints.h"
+#include "effects/checkpoint/kept_names.h"
 #include "effects/checkpoint/rollback.h"
 #include "tests/effects/support/changed_project.h"
+#include "tests/effects/support/copied_project.h"
 #include "tests/effects/support/listing.h"
 
 namespace native_runner {
 
-// A transaction with changes, whose directory has all that one has on disk.
+// A transaction with changes, an overlay or a copy, whose directory has all that one has on disk.
 class Checkpointed {
  public:
-  Checkpointed() {
-    const std::string state = at().place().Path("state");
-    std::filesystem::create_directories(state + "/work");
-    ledger_.looked_ns = 7;
+  explicit Checkpointed(const KeptNames& names) : names_(names) {
+    if (names.is_copy) {
+      copy_.emplace().Change();
+      KeepManifest(copy_->copied().manifest);
+      // Of the host alone: to be told as no change, as long as the copy is known to have none there.
+      at().Put("same", "of the host since");
+      at().Put("dir/y", "of the host since");
+    } else {
+      overlay_.emplace();
+      ledger_.looked_ns = 7;
+      std::filesystem::create_directories(at().place().Path("state/work"));
+      at().place().Write("state/ledger", EncodeLedger(ledger_));
+    }
+    state_ = Overlay::Open(at().place().Path("state"));
   }
 
-  const Overlay& at() const { return project_.overlay(); }
+  const Overlay& at() const { return names_.is_copy ? copy_->overlay() : overlay_->overlay(); }
   int state() const { return state_.get(); }
+  const KeptNames& names() const { return names_; }
   bool Has(const std::string& name) const { return at().place().Has("state/" + name); }
 
   Result<CheckpointRecord> Make(const std::string& name = "") const {
-    return MakeCheckpoint(state(), name, ledger_);
+    CopyManifest manifest = Manifest();
+    return Make(name, &manifest);
   }
+  // By what is known of a copy already.
+  Result<CheckpointRecord> Make(const std::string& name, CopyManifest* manifest) const {
+    if (!names_.is_copy) return MakeCheckpoint(state(), name, ledger_);
+    return MakeCheckpoint(state(), name, copy_->copied().ledger, manifest);
+  }
+  std::optional<Error> RollBack(const std::string& id) const {
+    return RollBackTo(state(), names_, id);
+  }
+  Result<bool> Recover() const { return RecoverRollback(state(), names_); }
   std::vector<std::string> Ids() const {
     std::vector<std::string> ids;
     const auto records = ListCheckpoints(state());
@@ -49,25 +75,74 @@ class Checkpointed {
     fs::remove(at().Upper("link"));
     fs::create_symlink("elsewhere", at().Upper("link"));
     chmod(at().Upper("dir").c_str(), 0711);
-    at().place().Write("state/ledger", "another");
+    if (names_.is_copy) {
+      at().Change("same", "later");
+    } else {
+      at().place().Write("state/ledger", "another");
+    }
   }
 
-  std::map<std::string, std::string> Upper() const { return ListingOf(at().Upper()); }
-  std::string Ledger() const { return at().place().Read("state/ledger"); }
-  std::string KeptLedger() const { return EncodeLedger(ledger_); }
+  // All that is to come back with a rollback: the tree, and below "" what goes with it. Of a copy
+  // that is what it says of the tree, since the files of another have other inodes.
+  std::map<std::string, std::string> Seen() const {
+    auto seen = ListingOf(at().Upper());
+    seen[""] = names_.is_copy ? Told() : at().place().Read("state/ledger");
+    return seen;
+  }
+  // What is told of a copy as a change.
+  std::string Told() const {
+    const auto changes =
+        ScanCopy(at().UpperTree(), at().HostTree(), Manifest(), copy_->copied().ledger);
+    EXPECT_TRUE(changes) << changes.error().message;
+    std::string told;
+    if (!changes) return told;
+    for (const Change& change : changes.value())
+      told += change.path + (change.conflict ? "! " : " ");
+    return told;
+  }
+
+  // Empty of an overlay.
+  CopyManifest Manifest() const {
+    if (!names_.is_copy) return CopyManifest();
+    auto manifest = DecodeManifest(at().place().Read("state/copies"));
+    EXPECT_TRUE(manifest);
+    return manifest ? std::move(*manifest) : CopyManifest();
+  }
+  void KeepManifest(const CopyManifest& manifest) const {
+    at().place().Write("state/copies", EncodeManifest(manifest));
+  }
 
   // Nothing that only a rollback under way has.
   void ExpectTidy() const {
-    for (const char* name : {"rollback", "next-upper", "next-ledger", "old-upper"})
-      EXPECT_FALSE(Has(name)) << name;
-    EXPECT_TRUE(Has("upper"));
-    EXPECT_TRUE(Has("work"));
+    const std::string tree = names_.tree;
+    const std::string list = names_.list;
+    std::set<std::string> expected = {tree, list, "checkpoints"};
+    if (!names_.is_copy) expected.insert("work");
+    if (Has("commit")) expected.insert("commit");
+    std::set<std::string> left;
+    for (const auto& entry : std::filesystem::directory_iterator(at().place().Path("state")))
+      left.insert(entry.path().filename());
+    EXPECT_EQ(left, expected);
   }
 
  private:
-  ChangedProject project_;
-  Descriptor state_ = project_.State();
+  KeptNames names_;
+  std::optional<ChangedProject> overlay_;
+  std::optional<CopiedProject> copy_;
+  Descriptor state_;
   native_runner::Ledger ledger_;
 };
+
+// The tests that are the same for both.
+class EachKindTest : public testing::TestWithParam<KeptNames> {
+ protected:
+  EachKindTest() : project(GetParam()) {}
+
+  const Checkpointed project;
+};
+
+inline std::string KindOf(const testing::TestParamInfo<KeptNames>& given) {
+  return given.param.is_copy ? "Copy" : "Overlay";
+}
 
 }  // namespace native_runner

@@ -16,11 +16,11 @@
 
 namespace native_runner {
 
-// A project, and a copy of it, in which a bit of everything may be changed. The directory `upper`
-// of the overlay's is the copy.
+// A project, and a copy of it, in which a bit of everything may be changed. The directory of the
+// overlay's that holds changes is the copy.
 class CopiedProject {
  public:
-  explicit CopiedProject(bool is_apart = false) : overlay_(is_apart) {
+  explicit CopiedProject(bool is_apart = false) : overlay_(is_apart, "tree") {
     for (const char* name : {"a", "b", "dir/x", "dir/y", "gone/one", "gone/sub/two", "to-dir",
                              "to-file/inner", "same"})
       overlay_.Put(name, std::string("host ") + name);

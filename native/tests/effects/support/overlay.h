@@ -21,9 +21,11 @@ namespace native_runner {
 // What an overlay has on disk, made by hand: the host's directory, and the one that holds changes.
 class Overlay {
  public:
-  // `is_apart`: the host's directory is on another file system than the rest, a tmpfs.
-  explicit Overlay(bool is_apart = false) : host_place_(is_apart ? kOther : testing::TempDir()) {
-    std::filesystem::create_directories(place_.Path("state/upper"));
+  // `is_apart`: the host's directory is on another file system than the rest, a tmpfs. `upper`: the
+  // name of the one that holds changes.
+  explicit Overlay(bool is_apart = false, const std::string& upper = "upper")
+      : upper_("state/" + upper), host_place_(is_apart ? kOther : testing::TempDir()) {
+    std::filesystem::create_directories(place_.Path(upper_));
     std::filesystem::create_directories(host_place_.Path("host"));
   }
 
@@ -39,16 +41,16 @@ class Overlay {
   // What the host's directory is in.
   const TempDirectory& host_place() const { return host_place_; }
   std::string Host(std::string_view name = "") const { return At("host", name); }
-  std::string Upper(std::string_view name = "") const { return At("state/upper", name); }
+  std::string Upper(std::string_view name = "") const { return At(upper_, name); }
 
   // Of the host's, with the directories above.
   void Put(std::string_view name, std::string_view text) const { Write("host", name, text); }
   // Of a command's, with the directories above, as overlayfs copies them.
   void Change(std::string_view name, std::string_view text) const {
-    Write("state/upper", name, text);
+    Write(upper_, name, text);
   }
   void Remove(std::string_view name) const {
-    MakeParent("state/upper", name);
+    MakeParent(upper_, name);
     EXPECT_EQ(mknod(Upper(name).c_str(), S_IFCHR, 0), 0) << name;
   }
   // A directory of a command's own in the place of the host's. False: no attributes here.
@@ -94,6 +96,7 @@ class Overlay {
     PlaceOf(tree).Write(std::string(tree) + "/" + std::string(name), text);
   }
 
+  std::string upper_;
   TempDirectory place_;
   TempDirectory host_place_;
 };
