@@ -112,11 +112,12 @@ bool NeedsRollback(int transaction) {
 }
 
 std::optional<Error> RollBackTo(int transaction, const KeptNames& names, const std::string& id) {
+  const auto earlier = RecoverRollback(transaction, names);
+  if (!earlier) return earlier.error();
   const auto records = ListCheckpoints(transaction);
   if (!records) return records.error();
   const auto is_it = [&id](const CheckpointRecord& record) { return record.id == id; };
   if (std::none_of(records.value().begin(), records.value().end(), is_it)) return NoSuch(id);
-  if (auto error = RemoveLeftovers(transaction, names)) return error;
   if (auto error = Prepare(transaction, names, id)) {
     // Without the mark, nothing has begun.
     const bool is_gone = unlinkat(transaction, kMark, 0) == 0 || errno == ENOENT;

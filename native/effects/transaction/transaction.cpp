@@ -31,6 +31,10 @@ Error Transaction::WasClosed() {
 
 Result<Transaction::Trees> Transaction::OpenTrees() const {
   if (is_closed_) return WasClosed();
+  if (NeedsRollback(directory_.descriptor())) {
+    return Error{ErrorCode::kSetup, "a rollback has still to be completed",
+                 "close the transaction, and open it again"};
+  }
   const TransactionRecord& record = directory_.record();
   auto host = OpenWorkspace(record.workspace);
   if (!host) return host.error();

@@ -15,7 +15,8 @@ class CheckpointDeathTest : public testing::TestWithParam<KeptNames> {};
 TEST_P(CheckpointDeathTest, LeavesAWholeOneOrNone) {
   int made = 0;
   int none = 0;
-  for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
+  const int apart = StepsApart(GetParam(), 1);
+  for (int step = 1; step < kMostSteps; step += apart) {
     const Checkpointed project(GetParam());
     const auto before = project.Seen();
     const Stepped stepped = RunToStep(
@@ -47,7 +48,7 @@ TEST_P(CheckpointDeathTest, LeavesAWholeOneOrNone) {
       ASSERT_EQ(project.Seen(), before) << step;
     }
   }
-  EXPECT_GT(none, 50 / StepsApart(1));
+  EXPECT_GT(none, 50 / apart);
   // The last of its calls makes it whole.
   EXPECT_EQ(made, 0);
 }
@@ -98,15 +99,16 @@ class RollbackDeathTest : public testing::TestWithParam<KeptNames> {
 TEST_P(RollbackDeathTest, LeavesItDoneOrNotBegun) {
   int done = 0;
   int not_begun = 0;
-  for (int step = 1; step < kMostSteps; step += StepsApart(3)) {
+  const int apart = StepsApart(GetParam(), 3);
+  for (int step = 1; step < kMostSteps; step += apart) {
     const Outcome outcome = DieAt(step, 0);
     if (!outcome.was_traced) GTEST_SKIP() << "no process can be traced here";
     if (!outcome.was_reached) break;
     if (HasFailure()) return;
     (outcome.is_done ? done : not_begun) += 1;
   }
-  EXPECT_GT(done, 20 / StepsApart(3));
-  EXPECT_GT(not_begun, 50 / StepsApart(3));
+  EXPECT_GT(done, 20 / apart);
+  EXPECT_GT(not_begun, 50 / apart);
 }
 
 TEST_P(RollbackDeathTest, OfARecoveryIsRecoveredFrom) {

@@ -16,6 +16,7 @@
 #include "tests/effects/support/changed_project.h"
 #include "tests/effects/support/copied_project.h"
 #include "tests/effects/support/listing.h"
+#include "tests/effects/support/stepping.h"
 
 namespace native_runner {
 
@@ -140,6 +141,12 @@ class EachKindTest : public testing::TestWithParam<KeptNames> {
 
   const Checkpointed project;
 };
+
+// As StepsApart, but of a copy four times as far: it takes more calls, most of them the same.
+inline int StepsApart(const KeptNames& names, int usual) {
+  constexpr int kFactor = 4;
+  return StepsApart(names.is_copy ? kFactor * usual : usual);
+}
 
 inline std::string KindOf(const testing::TestParamInfo<KeptNames>& given) {
   return given.param.is_copy ? "Copy" : "Overlay";
