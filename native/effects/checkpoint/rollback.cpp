@@ -94,7 +94,8 @@ std::optional<Error> Finish(int transaction, const KeptNames& names, const std::
   if (auto error = DropLater(transaction, id)) return error;
   if (fsync(transaction) != 0) return SystemError("fsync", errno);
   if (unlinkat(transaction, kMark, 0) != 0) return SystemError("unlinkat", errno);
-  if (fsync(transaction) != 0) return SystemError("fsync", errno);
+  // It is done, whatever comes of this: of a mark that a loss of power brings back, nothing.
+  static_cast<void>(fsync(transaction));
   static_cast<void>(RemoveLeftovers(transaction, names));  // else the next one does it
   return std::nullopt;
 }
