@@ -235,15 +235,15 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
   undo(): Promise<void>;
   /**
    * Keeps what was changed so far, so that {@link rollback} leads back to it. Costs a copy of that, on
-   * disk and in time, or next to nothing on a file system whose files can share their blocks (btrfs,
-   * XFS). Commands that are begun meanwhile wait. Stays over `close` and `resumeTransaction`, until
+   * disk and in time, in a copy one of all files, or next to nothing on a file system whose files can
+   * share their blocks (btrfs, XFS). Commands that are begun meanwhile wait. Stays over `close` and `resumeTransaction`, until
    * the next commit or undo.
    *
    * @param name for its user: any text of at most 256 characters without a NUL.
    * @throws (rejects) TypeError for a name that is none; {@link TransactionError}
    * ERR_TRANSACTION_BUSY while a command runs in it, in a session or not; {@link SandboxError}
-   * ERR_SANDBOX_UNAVAILABLE in a copy, ERR_SANDBOX_SETUP where something goes on writing to its files
-   * all the same, or the file system refuses, ERR_SANDBOX_CLOSED once it was closed.
+   * ERR_SANDBOX_SETUP where something goes on writing to its files all the same, or the file system
+   * refuses, ERR_SANDBOX_CLOSED once it was closed.
    */
   checkpoint(name?: string): Promise<Checkpoint>;
   /** Those that there are, the first first. @throws (rejects) as `changes`. */

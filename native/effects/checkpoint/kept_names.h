@@ -2,8 +2,8 @@
 
 namespace native_runner {
 
-// What of a transaction's directory says what commands have changed, and is in a checkpoint's too: a
-// tree, and a file that goes with it.
+// What of a transaction's directory says what commands have changed, and is in a checkpoint's too:
+// a tree, and a file that goes with it.
 struct KeptNames {
   const char* tree;
   const char* list;

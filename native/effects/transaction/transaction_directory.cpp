@@ -206,8 +206,8 @@ std::optional<Error> TransactionDirectory::KeepManifest(const CopyManifest& mani
 }
 
 Result<Descriptor> TransactionDirectory::OpenUpper() const {
-  const int opened = openat(directory_.get(), kept_names().tree,
-                            O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int opened =
+      openat(directory_.get(), kept_names().tree, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (opened < 0) return SystemError("openat", errno);
   return Descriptor(opened);
 }

@@ -80,8 +80,7 @@ class RollbackDeathTest : public testing::TestWithParam<KeptNames> {
     bool was_done = !NeedsRollback(project.state()) && project.Ids().size() == 1;
     if (second > 0) {
       const bool needs = NeedsRollback(project.state());
-      const Stepped again =
-          RunToStep([&] { static_cast<void>(project.Recover()); }, second, Kill);
+      const Stepped again = RunToStep([&] { static_cast<void>(project.Recover()); }, second, Kill);
       if (!again.was_reached) return {was_done, true, false};
       was_done = was_done || (needs && !NeedsRollback(project.state()));
     }

@@ -59,8 +59,7 @@ TEST_P(CheckpointFailureTest, LeavesARollbackDoneOrNotBegun) {
     project.ChangeMore();
     const auto after = project.Seen();
     const std::string& id = first.value().id;
-    const Stepped stepped =
-        RunFailing([&] { _exit(project.RollBack(id) ? 1 : 0); }, At(step));
+    const Stepped stepped = RunFailing([&] { _exit(project.RollBack(id) ? 1 : 0); }, At(step));
     if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
     if (!stepped.was_reached) break;
     ASSERT_TRUE(WIFEXITED(stepped.status)) << step;

@@ -27,7 +27,8 @@ class Checkpointed {
     if (names.is_copy) {
       copy_.emplace().Change();
       KeepManifest(copy_->copied().manifest);
-      // Of the host alone: to be told as no change, as long as the copy is known to have none there.
+      // Of the host alone: to be told as no change, as long as the copy is known to have none
+      // there.
       at().Put("same", "of the host since");
       at().Put("dir/y", "of the host since");
     } else {

@@ -46,9 +46,7 @@ class Overlay {
   // Of the host's, with the directories above.
   void Put(std::string_view name, std::string_view text) const { Write("host", name, text); }
   // Of a command's, with the directories above, as overlayfs copies them.
-  void Change(std::string_view name, std::string_view text) const {
-    Write(upper_, name, text);
-  }
+  void Change(std::string_view name, std::string_view text) const { Write(upper_, name, text); }
   void Remove(std::string_view name) const {
     MakeParent(upper_, name);
     EXPECT_EQ(mknod(Upper(name).c_str(), S_IFCHR, 0), 0) << name;

@@ -151,8 +151,8 @@ TEST_F(CopyRollbackTest, ToldTheHostsChangesOfBeforeAndSince) {
   EXPECT_FALSE(committed.value().is_done);
 }
 
-// The host's file has been moved away and back by the commit itself: that is no change of the host's,
-// and not after a rollback either.
+// The host's file has been moved away and back by the commit itself: that is no change of the
+// host's, and not after a rollback either.
 TEST_F(CopyRollbackTest, AfterACommitThatWasTakenBackHasNoConflicts) {
   int taken_back = 0;
   for (int step = 1; step < kMostSteps; step += StepsApart(3)) {
@@ -174,9 +174,9 @@ TEST_F(CopyRollbackTest, AfterACommitThatWasTakenBackHasNoConflicts) {
     ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
     if (WEXITSTATUS(stepped.status) == 1) continue;
     ASSERT_EQ(stat(project.at.Host("a").c_str(), &after), 0);
-    const bool was_moved = after.st_ino == before.st_ino &&
-                           (after.st_ctim.tv_sec != before.st_ctim.tv_sec ||
-                            after.st_ctim.tv_nsec != before.st_ctim.tv_nsec);
+    const bool was_moved =
+        after.st_ino == before.st_ino && (after.st_ctim.tv_sec != before.st_ctim.tv_sec ||
+                                          after.st_ctim.tv_nsec != before.st_ctim.tv_nsec);
     taken_back += was_moved ? 1 : 0;
     bool is_done = false;
     ExpectWhole(project, prepared, &is_done);
