@@ -109,5 +109,6 @@ struct ParentAndName {
   std::string_view name;
 };
 ParentAndName SplitPath(std::string_view path);
+ParentAndName SplitPath(std::string&& path) = delete;  // its parts would be of what is gone
 
 }  // namespace native_runner

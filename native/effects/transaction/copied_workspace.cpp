@@ -59,8 +59,13 @@ struct Spot {
   std::optional<Node> node;
 };
 
-Result<Spot> Look(const ScannedTree& tree, const std::string& path) {
-  const auto [parent, name] = SplitPath(path == "." ? "" : path);
+// A path of the ledger's, in a tree: the workspace itself is its top.
+std::string_view InTree(std::string_view path) {
+  return path == "." ? std::string_view() : path;
+}
+
+Result<Spot> Look(const ScannedTree& tree, std::string_view path) {
+  const auto [parent, name] = SplitPath(InTree(path));
   auto directory = tree.OpenIfThere(parent);
   if (!directory) return directory.error();
   Spot spot;
@@ -122,7 +127,7 @@ std::optional<Error> CopiedWorkspace::Follow(const CommitEnd& end, const Scanned
     if (nodes.now && baseline.host) {
       static_cast<HostFile&>(*nodes.now) = AsOnHost(*nodes.now, &known, &*baseline.host);
     }
-    const std::string name(SplitPath(path == "." ? "" : path).name);
+    const std::string name(SplitPath(InTree(path)).name);
     // Of a directory perhaps nothing but what is in it.
     const bool is_directory = left && left->is_directory();
     const bool is_committed =
