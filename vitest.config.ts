@@ -36,14 +36,14 @@ class LongestFirst extends BaseSequencer {
  * in a sandbox, where no sanitizer is; their way through our native code is that of other suites.
  */
 const kNotNative = [
-  "cli/agreement.test.ts",
-  "cli/messages.test.ts",
-  "cli/transactions/**",
+  "cli/**",
   "demo-node/**",
   "docs/**",
   "opentelemetry/**",
   "promises/**",
   "skills/**",
+  "transaction/hostile/odd-trees.test.ts",
+  "transaction/renames/**",
   "transaction/tools/**",
   "transaction/transaction-death.test.ts",
   "transaction/transaction-promises.test.ts",
