@@ -9,6 +9,7 @@
 #include "launcher/kernel/calls.h"
 #include "launcher/kernel/proc_file.h"
 #include "launcher/order/take_order.h"
+#include "launcher/renames/directory_move.h"
 #include "launcher/seccomp/seccomp.h"
 #include "launcher/tree/children.h"
 #include "launcher/tree/tree.h"
@@ -17,7 +18,8 @@
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kStackBytes = 128 * 1024;  // of which only what is used is ever there
+// Of which only what is used is ever there.
+constexpr std::size_t kStackBytes = kMoveStackBytes + 128 * 1024;
 constexpr pid_t kNoCommand = -1;
 
 struct CommandStart {

@@ -1,6 +1,11 @@
 #pragma once
 
+#include <cstddef>
+
 namespace native_runner {
+
+// Of the stack that these need, at their deepest; only what is used is ever there.
+inline constexpr std::size_t kMoveStackBytes = 1024 * 1024;
 
 // A name in an open directory (O_PATH will do).
 struct Place {
