@@ -9,6 +9,10 @@
 
 // Of calls.h, those that make, move and remove files, by open directories and single names.
 
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+
 namespace native_runner::kernel {
 
 inline int OpenAt(int directory, const char* path, std::uint64_t flags, std::uint64_t resolve) {
@@ -25,6 +29,14 @@ inline int OpenEntry(int directory, const char* name, std::uint64_t flags) {
 }
 inline long StatEntry(int directory, const char* name, struct stat* status) {
   return Call(SYS_newfstatat, directory, name, status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+}
+// As StatEntry, with what the kernel knows of names already; -EAGAIN: it would have to look.
+inline long StatCachedEntry(int directory, const char* name, struct stat* status) {
+  const int entry = OpenAt(directory, name, O_PATH | O_NOFOLLOW, RESOLVE_CACHED);
+  if (entry < 0) return entry;
+  const long result = Stat(entry, status);
+  Close(entry);
+  return result;
 }
 // The mount by which an open file was reached; 0: it is not told (before Linux 5.8).
 inline std::uint64_t MountOf(int fd) {

@@ -1,6 +1,7 @@
 #include "launcher/renames/rename_call.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "launcher/kernel/file_calls.h"
@@ -55,21 +56,23 @@ RenameCall::RenameCall(const seccomp_notif& call) : caller_(static_cast<pid_t>(c
   if (call.data.nr == SYS_renameat2) flags_ = static_cast<unsigned>(given[4]);
 }
 
-bool RenameCall::Find(const Argument& argument, FoundPlace* found) const {
+long RenameCall::Find(const Argument& argument, FoundPlace* found, Lookup lookup) const {
   char path[PATH_MAX];  // NOLINT(cppcoreguidelines-pro-type-member-init): filled to its end
-  if (!ReadText(caller_, argument.path, path) || path[0] == '\0') return false;
+  if (!ReadText(caller_, argument.path, path) || path[0] == '\0') return -EINVAL;
   const char* const name = TakeName(path);
-  if (!IsName(name)) return false;
+  if (!IsName(name)) return -EINVAL;
   std::memcpy(found->name, name, std::strlen(name) + 1);
   path[name - path] = '\0';
-  found->directory = OpenDirectory(argument, path);
-  return found->directory >= 0;
+  found->directory = OpenDirectory(argument, path, lookup);
+  return found->directory < 0 ? found->directory : 0;
 }
 
 // Links of /proc that lead anywhere are not followed: what is the caller's own there would be ours.
-int RenameCall::OpenDirectory(const Argument& argument, const char* path) const {
+int RenameCall::OpenDirectory(const Argument& argument, const char* path, Lookup lookup) const {
   constexpr std::uint64_t kDirectory = O_PATH | O_DIRECTORY;
-  if (path[0] == '/') return kernel::OpenAt(AT_FDCWD, path, kDirectory, RESOLVE_NO_MAGICLINKS);
+  const std::uint64_t resolve =
+      RESOLVE_NO_MAGICLINKS | (lookup == Lookup::kCached ? RESOLVE_CACHED : 0);
+  if (path[0] == '/') return kernel::OpenAt(AT_FDCWD, path, kDirectory, resolve);
   FixedText<64> from;
   from.Add("/proc/").AddNumber(caller_);
   if (argument.directory == AT_FDCWD) {
@@ -79,7 +82,7 @@ int RenameCall::OpenDirectory(const Argument& argument, const char* path) const 
   }
   const int base = kernel::OpenAt(AT_FDCWD, from.c_str(), kDirectory, 0);
   if (base < 0 || path[0] == '\0') return base;
-  const int directory = kernel::OpenAt(base, path, kDirectory, RESOLVE_NO_MAGICLINKS);
+  const int directory = kernel::OpenAt(base, path, kDirectory, resolve);
   kernel::Close(base);
   return directory;
 }

@@ -30,18 +30,21 @@ class RenameCall {
 
   // Looks up the directory that the path leads to, as the kernel would for that process: by its
   // working directory or descriptor, and through links. What is found is the process' own only if
-  // it still waits by then. False: it is not there, or has no name of its own (".."), or can't be
-  // read.
-  bool FindOld(FoundPlace* found) const { return Find(old_, found); }
-  bool FindNew(FoundPlace* found) const { return Find(new_, found); }
+  // it still waits by then. Another result than 0: it is not there, or has no name of its own
+  // (".."), or can't be read.
+  // -EAGAIN: `lookup` is kCached, and the kernel would have to look at a directory. That is refused
+  // as a whole, as whoever copies a file in one holds it for as long as that takes.
+  enum class Lookup { kCached, kWhole };
+  long FindOld(FoundPlace* found, Lookup lookup) const { return Find(old_, found, lookup); }
+  long FindNew(FoundPlace* found, Lookup lookup) const { return Find(new_, found, lookup); }
 
  private:
   struct Argument {
     int directory = 0;
     std::uint64_t path = 0;
   };
-  bool Find(const Argument& argument, FoundPlace* found) const;
-  int OpenDirectory(const Argument& argument, const char* path) const;
+  long Find(const Argument& argument, FoundPlace* found, Lookup lookup) const;
+  int OpenDirectory(const Argument& argument, const char* path, Lookup lookup) const;
 
   pid_t caller_;
   Argument old_;

@@ -1,6 +1,7 @@
 #include "launcher/renames/renames.h"
 
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 
 #include "launcher/kernel/file_calls.h"
 #include "launcher/kernel/proc_file.h"
+#include "launcher/renames/directory_move.h"
 #include "launcher/seccomp/rename_listener.h"
 #include "launcher/text/fixed_text.h"
 #include "protocol/layer.h"
@@ -16,9 +18,9 @@
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kStackBytes = 1024 * 1024;  // of which only what is used is ever there
-constexpr unsigned kNoReplace = 1;                // RENAME_NOREPLACE
-constexpr unsigned kLeaveToKernel = 1;            // SECCOMP_USER_NOTIF_FLAG_CONTINUE
+constexpr std::size_t kLookUpStackBytes = 64 * 1024;
+constexpr unsigned kNoReplace = 1;      // RENAME_NOREPLACE
+constexpr unsigned kLeaveToKernel = 1;  // SECCOMP_USER_NOTIF_FLAG_CONTINUE
 
 bool IsReadable(int descriptor, short* events) {
   pollfd entry{descriptor, POLLIN, 0};
@@ -91,8 +93,19 @@ bool OverlayRenames::Prepare(const MappedOrder& order, Refusal* refusal) {
 // What a process of ours is to do.
 struct Renames::Job {
   const Renames* renames;
-  const Move* move;
+  Move* move;
 };
+
+// Shared with the processes that move, which say there that they have come to their end.
+void Renames::Listen(int listener) {
+  listener_ = listener;
+  static unsigned char untold[kMostMoves];
+  const long page = kernel::Map(kMostMoves, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a call's result
+  unsigned char* over = page < 0 ? untold : reinterpret_cast<unsigned char*>(page);
+  for (Move& move : moves_)
+    move.is_over = over++;
+}
 
 int Renames::descriptor() const {
   if (listener_ < 0) return -1;
@@ -107,34 +120,65 @@ void Renames::Look() {
   short events = 0;
   if (descriptor() >= 0 && IsReadable(listener_, &events)) Take();
   if ((events & (POLLHUP | POLLERR)) != 0 && (events & POLLIN) == 0) StopListening();
+  StartLookUp();
   StartNext();
 }
 
-// One that has ended without its temporary directory has answered. Another was killed: by whom we
-// can't see, nor whether it has answered, but an answer counts once.
 void Renames::LookAtProcess() {
   for (Move& move : moves_) {
+    if (move.state != State::kRuns && move.state != State::kLooksUp) continue;
     short events = 0;
-    if (move.state != State::kRuns || !IsReadable(move.process, &events)) continue;
+    if (!IsReadable(move.process, &events)) continue;
     kernel::Close(move.process);
-    Answer(move.call, -EIO);
-    struct stat status {};
-    const bool is_left = kernel::StatEntry(move.to.directory, move.temporary, &status) == 0;
-    move.state = is_left ? State::kLeftHalfDone : State::kNone;
-    if (!is_left) ClosePlaces(&move.from, &move.to);
+    if (move.state == State::kRuns) {
+      EndMove(&move);
+    } else {
+      EndLookUp(&move);
+    }
   }
+}
+
+// One that has not said that nothing is left to do was killed, or could not put all back. By whom
+// we can't see, nor whether it has answered, but an answer counts once.
+void Renames::EndMove(Move* move) {
+  Answer(move->call, -EIO);
+  if (*move->is_over == 0) {
+    move->state = State::kLeftHalfDone;
+  } else {
+    Forget(move);
+  }
+}
+
+void Renames::EndLookUp(Move* move) {
+  const bool waits = Waits(move->call);
+  if (move->kind == Kind::kMove && waits && !is_confined_) {
+    move->state = State::kWaits;
+    return;
+  }
+  if (waits) LeaveToKernel(move->call);
+  Forget(move);
+}
+
+void Renames::Forget(Move* move) const {
+  ClosePlaces(&move->from, &move->to);
+  move->state = State::kNone;
 }
 
 void Renames::Take() {
   seccomp_notif call{};
   if (kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
+  if (call.data.nr == kConfineCall) is_confined_ = true;
   Move found;
   found.call = call.id;
-  const bool is_move = IsDirectoryToMove(RenameCall(call), &found);
+  found.asked = call;
+  const Kind kind = call.data.nr == kConfineCall || is_confined_
+                        ? Kind::kOther
+                        : KindOf(RenameCall(call), RenameCall::Lookup::kCached, &found);
   // Only while it waits is its pid its own, and was what we have read.
   const bool waits = Waits(call.id);
-  if (is_move && waits && Keep(found)) return;
+  if (waits && kind == Kind::kMove && Keep(found, State::kWaits)) return;
   ClosePlaces(&found.from, &found.to);
+  if (waits && kind == Kind::kUnknown && Keep(found, State::kToLookUp)) return;
   if (waits) LeaveToKernel(call.id);
 }
 
@@ -143,17 +187,52 @@ bool Renames::Waits(std::uint64_t call) const {
 }
 
 // In the place of none, or else of one that was left half done: that one stays so.
-bool Renames::Keep(const Move& move) {
-  for (const State state : {State::kNone, State::kLeftHalfDone}) {
+bool Renames::Keep(const Move& move, State state) {
+  for (const State taken : {State::kNone, State::kLeftHalfDone}) {
     for (Move& kept : moves_) {
-      if (kept.state != state) continue;
+      if (kept.state != taken) continue;
       ClosePlaces(&kept.from, &kept.to);
+      unsigned char* const is_over = kept.is_over;
       kept = move;
-      kept.state = State::kWaits;
+      kept.is_over = is_over;
+      kept.state = state;
       return true;
     }
   }
   return false;
+}
+
+// One at a time, on a stack of its own, in our memory and with our descriptors. It may wait for
+// long; whoever ends the tree ends it too, and its caller's call is the kernel's then.
+void Renames::StartLookUp() {
+  alignas(16) static char stack[kLookUpStackBytes];
+  static Job job;
+  Move* next = nullptr;
+  for (Move& move : moves_) {
+    if (move.state == State::kLooksUp) return;
+    if (move.state != State::kToLookUp) continue;
+    if (next == nullptr || move.call < next->call) next = &move;
+  }
+  if (next == nullptr) return;
+  job = {this, next};
+  next->state = State::kLooksUp;
+  const long pid =
+      kernel::Clone(CLONE_VM | CLONE_FILES | SIGCHLD, stack + sizeof stack, LookUp, &job);
+  next->process = pid < 0 ? -1 : kernel::OpenPidfd(static_cast<pid_t>(pid));
+  if (next->process >= 0) return;
+  // Not to be waited for: it holds the stack until it has ended.
+  if (pid > 0) kernel::Kill(static_cast<pid_t>(pid), SIGKILL);
+  if (pid > 0) kernel::Wait(static_cast<pid_t>(pid), nullptr, 0);
+  LeaveToKernel(next->call);
+  Forget(next);
+}
+
+int Renames::LookUp(void* argument) {
+  const Job& job = *static_cast<Job*>(argument);
+  Move* const move = job.move;
+  kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
+  move->kind = job.renames->KindOf(RenameCall(move->asked), RenameCall::Lookup::kWhole, move);
+  return 0;
 }
 
 // In the order in which they were called.
@@ -166,30 +245,36 @@ void Renames::StartNext() {
     }
     if (next == nullptr || (Waits(next->call) && Start(next))) return;
     LeaveToKernel(next->call);
-    ClosePlaces(&next->from, &next->to);
-    next->state = State::kNone;
+    Forget(next);
   }
 }
 
-bool Renames::IsOfOverlay(int directory, const char* name) const {
-  struct stat status {};
-  return kernel::StatEntry(directory, name, &status) == 0 && S_ISDIR(status.st_mode) &&
-         status.st_dev == overlay_.device();
-}
-
-bool Renames::IsDirectoryToMove(const RenameCall& call, Move* move) const {
+// What it has found of a move is in the move, also where it is none.
+Renames::Kind Renames::KindOf(const RenameCall& call, RenameCall::Lookup lookup, Move* move) const {
+  const auto is_unknown = [](long result) {
+    return result == -EAGAIN ? Kind::kUnknown : Kind::kOther;
+  };
   move->flags = call.flags();
-  if ((move->flags & ~kNoReplace) != 0) return false;
+  if ((move->flags & ~kNoReplace) != 0) return Kind::kOther;
   struct stat status {};
-  return call.FindOld(&move->from) && IsOfOverlay(move->from.directory, move->from.name) &&
-         call.FindNew(&move->to) && kernel::Stat(move->to.directory, &status) == 0 &&
-         status.st_dev == overlay_.device();
+  long result = call.FindOld(&move->from, lookup);
+  if (result != 0) return is_unknown(result);
+  result = lookup == RenameCall::Lookup::kCached
+               ? kernel::StatCachedEntry(move->from.directory, move->from.name, &status)
+               : kernel::StatEntry(move->from.directory, move->from.name, &status);
+  if (result != 0) return is_unknown(result);
+  if (!S_ISDIR(status.st_mode) || status.st_dev != overlay_.device()) return Kind::kOther;
+  result = call.FindNew(&move->to, lookup);
+  if (result != 0) return is_unknown(result);
+  const bool is_there = kernel::Stat(move->to.directory, &status) == 0;
+  return is_there && status.st_dev == overlay_.device() ? Kind::kMove : Kind::kOther;
 }
 
 bool Renames::Start(Move* move) {
-  alignas(16) static char stack[kStackBytes];  // each child has its own copy
+  alignas(16) static char stack[kMoveStackBytes];  // each child has its own copy
   NameTemporary(move->temporary);
   Job job{this, move};
+  *move->is_over = 0;
   const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, Work, &job);
   if (pid < 0) return false;
   move->process = kernel::OpenPidfd(static_cast<pid_t>(pid));
@@ -208,9 +293,11 @@ int Renames::Work(void* argument) {
     kernel::Close(number);
   if (renames.landlock_.Enter() != 0) {
     renames.LeaveToKernel(move.call);
+    *move.is_over = 1;
     return 0;
   }
   const long result = Rename(move.from.place(), move.to.place(), move.temporary, move.flags);
+  if (result != -EIO) *move.is_over = 1;
   renames.Answer(move.call, result);
   return 0;
 }
@@ -239,8 +326,7 @@ void Renames::PutBack() {
   for (Move& move : moves_) {
     if (move.state != State::kLeftHalfDone) continue;
     UndoMove(move.from.place(), {move.to.directory, move.temporary});
-    ClosePlaces(&move.from, &move.to);
-    move.state = State::kNone;
+    Forget(&move);
   }
 }
 

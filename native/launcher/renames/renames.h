@@ -31,7 +31,12 @@ class OverlayRenames {
 // of a directory of the overlay: that is renamed by a process of our own, in the command's Landlock
 // domain, and where the overlay refuses that, by MoveDirectory. So nothing is done that the command
 // could not do. Directories wait for one another, as they do in the kernel: one may be in the
-// other. All other calls, and the host, wait for none of them.
+// other. All other calls, and the host, wait for none of them: the launcher itself looks at no
+// directory of the workspace, which somebody may hold for as long as a file is being copied, but
+// has another process of ours look where the kernel does not know a name yet.
+//
+// A process that puts itself into a Landlock domain of its own may do less than the command, and
+// which ones did can't be told: from then on all calls of this command's are left to the kernel.
 //
 // A process of ours that is killed is found out by Look, and its caller told EIO. What it has left
 // is put back by PutBack.
@@ -41,7 +46,7 @@ class Renames {
       : overlay_(overlay), landlock_(landlock) {}
 
   // Takes what ListenToRenames returned, ours from here on; -1 where nobody listens.
-  void Listen(int listener) { listener_ = listener; }
+  void Listen(int listener);
 
   // Readable when Look has something to do; -1 as long as it could do nothing.
   int descriptor() const;
@@ -49,18 +54,23 @@ class Renames {
   // After children were reaped, or when the descriptor is readable. Never waits for a process.
   void Look();
 
-  // When nothing of the command's tree is left.
+  // When nothing of the command's tree is left. Needs a stack of kMoveStackBytes.
   void PutBack();
 
  private:
   // Where more directories wait, all calls do that come after them.
   static constexpr int kMostMoves = 16;
-  enum class State { kNone, kWaits, kRuns, kLeftHalfDone };
+  enum class State { kNone, kToLookUp, kLooksUp, kWaits, kRuns, kLeftHalfDone };
+  enum class Kind { kUnknown, kMove, kOther };
   struct Move {
     State state = State::kNone;
     std::uint64_t call = 0;  // the kernel's number for it, which grows
-    int process = -1;        // kRuns: pidfd of ours that does it
+    int process = -1;        // kLooksUp, kRuns: pidfd of ours that does it
     unsigned flags = 0;
+    seccomp_notif asked{};
+    Kind kind = Kind::kUnknown;
+    // Not 0: the process that moved has left nothing to put back.
+    unsigned char* is_over = nullptr;
     FoundPlace from;
     FoundPlace to;
     char temporary[32] = {};
@@ -68,22 +78,27 @@ class Renames {
 
   struct Job;
   static int Work(void* argument);
+  static int LookUp(void* argument);
 
   void Take();
-  bool IsDirectoryToMove(const RenameCall& call, Move* move) const;
-  bool IsOfOverlay(int directory, const char* name) const;
-  bool Keep(const Move& move);
+  Kind KindOf(const RenameCall& call, RenameCall::Lookup lookup, Move* move) const;
+  bool Keep(const Move& move, State state);
   void LookAtProcess();
+  void EndLookUp(Move* move);
+  void EndMove(Move* move);
+  void StartLookUp();
   void StartNext();
   bool Start(Move* move);
   bool Waits(std::uint64_t call) const;
   void Answer(std::uint64_t call, long result) const;
   void LeaveToKernel(std::uint64_t call) const;
+  void Forget(Move* move) const;
   void StopListening();
 
   const OverlayRenames& overlay_;
   const Landlock& landlock_;
   int listener_ = -1;
+  bool is_confined_ = false;  // somewhere in the command by more than we know of
   Move moves_[kMostMoves];
 };
 

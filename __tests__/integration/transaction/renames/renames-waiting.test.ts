@@ -1,0 +1,97 @@
+/** Who answers a command's renames waits for none of its files, and lets nobody do more than he may. */
+
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { describeSandboxed, testUnless } from "../../support/gate.js";
+import { kNodeInside } from "../../support/node.js";
+import { run } from "../../support/seen.js";
+import { tempDirectory } from "../../support/temp.js";
+import { openTransaction } from "../../support/transactions.js";
+
+/** Each of its threads renames what it is told to, when it is told to. */
+const kThreads = `
+  const fs = require("node:fs");
+  const { Worker } = require("node:worker_threads");
+  const { once } = require("node:events");
+  const done = [];
+  const rename = (from, to) => {
+    const worker = new Worker(\`const { parentPort } = require("node:worker_threads");
+      parentPort.once("message", ([from, to]) => {
+        try { require("node:fs").renameSync(from, to); } catch {}
+        parentPort.postMessage("done");
+      });\`, { eval: true });
+    return { begin() { worker.postMessage([from, to]); return once(worker, "message").then(() => done.push(from)); } };
+  };
+`;
+
+/** Copied by the kernel when it is renamed, which takes it a moment, and nobody else may look there. */
+function withLarge(): string {
+  const workspace = tempDirectory();
+  mkdirSync(join(workspace, "docs"));
+  writeFileSync(join(workspace, "docs/a"), "a\n");
+  const part = Buffer.alloc(64 << 20, "x");
+  for (let at = 0; at < 8; at += 1) writeFileSync(join(workspace, "large"), part, { flag: "a" });
+  return workspace;
+}
+
+describeSandboxed("who answers renames", () => {
+  test("waits for no directory that somebody holds", async () => {
+    const { transaction } = await openTransaction(withLarge());
+    const script = `${kThreads}
+      fs.mkdirSync("/tmp/own"); fs.writeFileSync("/tmp/own/here", "");
+      const large = rename("large", "larger");
+      const unknown = rename("never-looked-up", "there");
+      const away = rename("/tmp/own/here", "/tmp/own/there");
+      setTimeout(() => {
+        const all = [large.begin()];
+        setTimeout(() => {
+          const begun = [...done];
+          all.push(unknown.begin());
+          setTimeout(() => {
+            all.push(away.begin());
+            Promise.all(all).then(() => { console.log(JSON.stringify({ begun, done })); process.exit(); });
+          }, 50);
+        }, 50);
+      }, 500);`;
+    const made = await run(transaction, [...kNodeInside, "-e", script]);
+    expect(made).toMatchObject({ err: "", exitCode: 0 });
+    const { begun, done } = JSON.parse(made.out) as { begun: string[]; done: string[] };
+    expect([...done].sort()).toEqual(["/tmp/own/here", "large", "never-looked-up"]);
+    // Where the copy shares its blocks it takes no time, and nobody waits.
+    if (begun.length === 0) expect(done[0]).toBe("/tmp/own/here");
+    await transaction.discard();
+  });
+
+  const kConfined = `
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+handled = ctypes.c_uint64((1 << 13) - 1)
+rules = libc.syscall(444, ctypes.byref(handled), 8, 0)
+if rules < 0: sys.exit("no Landlock")
+if sys.argv[1] == "confined":
+    if libc.syscall(446, rules, 0) != 0: sys.exit("not confined")
+def attempt(what, *arguments):
+    try: what(*arguments); print("done")
+    except OSError as error: print(error.errno)
+attempt(os.mkdir, "new")
+attempt(os.rename, "docs", "docs2")`;
+
+  const whyNo = spawnSync("python3", ["--version"]).error ? "there is no python3" : undefined;
+  testUnless(whyNo, "does nothing for a process that has confined itself", async () => {
+    const workspace = tempDirectory();
+    mkdirSync(join(workspace, "docs"));
+    writeFileSync(join(workspace, "docs/a"), "a\n");
+    const { transaction } = await openTransaction(workspace);
+    const rename = (how: string) => run(transaction, ["python3", "-c", kConfined, how]);
+    const confined = await rename("confined");
+    if (confined.err === "no Landlock") return;
+    // EACCES, or EXDEV where the overlay is asked first.
+    expect(confined.out).toMatch(/^13\n(13|18)$/);
+    expect(await run(transaction, "ls")).toMatchObject({ out: "docs" });
+    expect(await rename("free"), "the control").toMatchObject({ out: "done\ndone" });
+    await transaction.discard();
+  });
+});
