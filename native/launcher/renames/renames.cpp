@@ -150,8 +150,10 @@ void Renames::EndMove(Move* move) {
 }
 
 void Renames::EndLookUp(Move* move) {
+  const bool was_killed = move->kind == Kind::kUnknown;
+  if (was_killed && ++killed_look_ups_ == kMostKilledLookUps) leaves_all_ = true;
   const bool waits = Waits(move->call);
-  if (move->kind == Kind::kMove && waits && !is_confined_) {
+  if (move->kind == Kind::kMove && waits && !leaves_all_) {
     move->state = State::kWaits;
     return;
   }
@@ -167,13 +169,12 @@ void Renames::Forget(Move* move) const {
 void Renames::Take() {
   seccomp_notif call{};
   if (kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
-  if (call.data.nr == kConfineCall) is_confined_ = true;
+  if (call.data.nr == kConfineCall) leaves_all_ = true;
   Move found;
   found.call = call.id;
   found.asked = call;
-  const Kind kind = call.data.nr == kConfineCall || is_confined_
-                        ? Kind::kOther
-                        : KindOf(RenameCall(call), RenameCall::Lookup::kCached, &found);
+  const Kind kind =
+      leaves_all_ ? Kind::kOther : KindOf(RenameCall(call), RenameCall::Lookup::kCached, &found);
   // Only while it waits is its pid its own, and was what we have read.
   const bool waits = Waits(call.id);
   if (waits && kind == Kind::kMove && Keep(found, State::kWaits)) return;

@@ -60,6 +60,9 @@ class Renames {
  private:
   // Where more directories wait, all calls do that come after them.
   static constexpr int kMostMoves = 16;
+  // Each that is killed amid its work may leave descriptors open that are ours too, three at most,
+  // and we need some to end the tree. Who kills so many is left to the kernel.
+  static constexpr int kMostKilledLookUps = 16;
   enum class State { kNone, kToLookUp, kLooksUp, kWaits, kRuns, kLeftHalfDone };
   enum class Kind { kUnknown, kMove, kOther };
   struct Move {
@@ -98,7 +101,8 @@ class Renames {
   const OverlayRenames& overlay_;
   const Landlock& landlock_;
   int listener_ = -1;
-  bool is_confined_ = false;  // somewhere in the command by more than we know of
+  bool leaves_all_ = false;  // to the kernel, from here on
+  int killed_look_ups_ = 0;
   Move moves_[kMostMoves];
 };
 
