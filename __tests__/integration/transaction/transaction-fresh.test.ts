@@ -12,12 +12,16 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
 import type { NativeSession, Transaction } from "../support/package.js";
 import { run } from "../support/seen.js";
 import { openTransaction, project } from "../support/transactions.js";
+
+/** What is done after it has another time than what was done before. */
+const pastTick = () => wait(30);
 
 /** What the host does, and what a command must see that has seen all of it before. */
 const kEdits: [string, (at: (name: string) => string) => void][] = [
@@ -155,6 +159,68 @@ describeSandboxed("what the host changes while a transaction is open", () => {
       out += Buffer.from(next.value).toString();
     expect(out).toBe("one\ny\n");
     await live.result;
+    await transaction.discard();
+  });
+
+  test.each(["nothing to commit", "a conflict", "what is protected"])(
+    "is seen after a commit of which nothing came: %s",
+    async (why) => {
+      const workspace = workspaceOf();
+      const { transaction } = await openTransaction(workspace, {}, "overlay");
+      if (why === "a conflict") {
+        await run(transaction, "echo mine > gone.txt");
+        writeFileSync(join(workspace, "gone.txt"), "host's");
+      }
+      if (why === "what is protected") await run(transaction, "echo x > .envrc");
+      await run(transaction, "cat a.txt");
+      renameSync(join(workspace, "b.txt"), join(workspace, "a.txt"));
+      await transaction.commit().catch(() => {});
+      const { out } = await run(transaction, "cat a.txt; echo more >> a.txt");
+      expect(out).toBe("two");
+      await transaction.discard();
+    },
+  );
+
+  test("is a conflict where a command that runs has not seen it, whatever ends meanwhile", async () => {
+    const workspace = workspaceOf();
+    const { transaction } = await openTransaction(workspace, {}, "overlay");
+    await run(transaction, "cat a.txt");
+    const script = "cat a.txt; read go; echo more >> a.txt";
+    const live = await transaction.spawn({ argv: ["sh", "-c", script] });
+    const chunks = live.stdout[Symbol.asyncIterator]();
+    expect(Buffer.from((await chunks.next()).value ?? "").toString()).toBe("one\n");
+    const other = await transaction.spawn({ argv: ["sh", "-c", "echo on; read go"] });
+    for await (const _ of other.stdout) {
+      renameSync(join(workspace, "b.txt"), join(workspace, "a.txt"));
+      await pastTick();
+      await other.stdin.write("go\n");
+    }
+    await other.result;
+    await transaction.changes(); // which looks: nothing has been changed until now
+    await live.stdin.write("go\n");
+    await live.result;
+    const [change] = await transaction.changes();
+    expect(change).toMatchObject({ path: "a.txt", conflict: true });
+    await expect(transaction.commit()).rejects.toMatchObject({ code: "ERR_TRANSACTION_CONFLICT" });
+    expect(readFileSync(join(workspace, "a.txt"), "utf8")).toBe("two\n");
+    await transaction.discard();
+  });
+
+  test("before a command is begun is no conflict, though a standing sandbox is there", async () => {
+    const workspace = workspaceOf();
+    const { transaction } = await openTransaction(workspace, { prewarm: 1 }, "overlay");
+    await transaction.warm();
+    await run(transaction, "echo x > first");
+    await run(transaction, "true"); // after which the host is watched
+    mkdirSync(join(workspace, "theirs"));
+    await pastTick();
+    await run(transaction, "echo mine > made; echo mine > dir/deep/made");
+    const told = (await transaction.changes()).map(({ path, conflict }) => [path, conflict]);
+    expect(told).toEqual([
+      ["dir/deep/made", undefined],
+      ["first", undefined],
+      ["made", undefined],
+    ]);
     await transaction.discard();
   });
 

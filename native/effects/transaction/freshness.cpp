@@ -36,10 +36,12 @@ std::optional<Error> Freshness::Freshen() {
   if (!kept || !MayBeStale(*kept) || !HasMissed()) return std::nullopt;
   // What the host changes from here on is missed again.
   has_missed_ = false;
+  const std::uint64_t begun = FileClock();
   if (auto error = LookAgain(launcher_, *kept)) {
     has_missed_ = true;
     return error;
   }
+  fresh_ns_ = begun;
   return std::nullopt;
 }
 
@@ -47,6 +49,13 @@ void Freshness::BeginAnew() {
   const std::lock_guard lock(mutex_);
   static_cast<void>(HasMissed());
   has_missed_ = false;
+  fresh_ns_ = FileClock();
+}
+
+std::uint64_t Freshness::FreshUntil(std::uint64_t now) {
+  const std::lock_guard lock(mutex_);
+  if (!HasMissed()) fresh_ns_ = now;
+  return fresh_ns_;
 }
 
 void Freshness::Watch(const ScannedTree& host) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "effects/changes/scanned_tree.h"
 #include "effects/transaction/host_edits.h"
 #include "policy/result.h"
+#include "supervise/os/file_clock.h"
 #include "supervise/transaction/current_workspace.h"
 
 namespace native_runner {
@@ -38,6 +40,11 @@ class Freshness {
   // The overlay is about to be mounted anew, and will have looked at nothing.
   void BeginAnew();
 
+  // Up to when what it shows is known to be no older than the host's files: `now`, by FileClock, or
+  // an earlier moment where the host has changed something since, which what runs may not see. What
+  // a command changes without having seen that is none of it.
+  std::uint64_t FreshUntil(std::uint64_t now);
+
   // Begins to watch the host's directory, where that is not done and there is a use for it. Takes
   // as long as it takes to look at each of its directories, and does so for at most a twentieth of
   // the time: a build of the host's ends the watch again and again. Ends early after `Stop`.
@@ -51,10 +58,11 @@ class Freshness {
   std::shared_ptr<CurrentWorkspace> current_ = std::make_shared<CurrentWorkspace>();
   std::atomic<bool> is_stopped_ = false;
 
-  std::mutex mutex_;                  // of all below
-  std::unique_ptr<HostEdits> edits_;  // nullptr: nobody watches
-  bool is_blind_ = false;             // it can't be watched
-  bool has_missed_ = false;           // something was changed since the overlay last looked
+  std::mutex mutex_;                      // of all below
+  std::unique_ptr<HostEdits> edits_;      // nullptr: nobody watches
+  bool is_blind_ = false;                 // it can't be watched
+  bool has_missed_ = false;               // something was changed since the overlay last looked
+  std::uint64_t fresh_ns_ = FileClock();  // see FreshUntil
   std::chrono::steady_clock::time_point next_watch_{};  // none is begun before
 };
 

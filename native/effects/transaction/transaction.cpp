@@ -59,7 +59,8 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
   // Whoever enters shares the workspace before it says so.
   const auto is_busy = [this] { return workspace_.use_count() > 1; };
   const bool was_busy = is_busy();
-  if (was_busy) workspace_->entered_ns = begun;  // it may change more from now on
+  // It may change more from now on, by what it sees now.
+  if (was_busy) workspace_->entered_ns = fresh_->FreshUntil(begun);
   if (entered == 0 && !was_busy) return std::nullopt;
   std::set<std::string, std::less<>> seen;
   const std::size_t known = ledger_.baselines.size();

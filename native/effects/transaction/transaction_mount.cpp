@@ -23,7 +23,8 @@ std::optional<Error> Transaction::Mount() {
   if (!workspace) return workspace.error();
   const int directory = workspace->directory.get();
   if (auto error = CheckUnmoved(record.workspace, record.identity, directory)) return error;
-  if (!copy_) fresh_->BeginAnew();
+  // One that was not unmounted, since nothing came of a commit, still shows what it has shown.
+  if (!workspace_) fresh_->BeginAnew();
   // A copy stays what it is, but for a rollback.
   if (!workspace_) {
     if (auto error = Keep(*workspace)) return error;
@@ -62,7 +63,13 @@ std::optional<Error> Transaction::Freshen() {
       if (auto error = Mount()) return error;
     }
   }
-  return fresh_->Freshen();
+  if (auto error = fresh_->Freshen()) return error;
+  // What is changed from now on has seen what the host has now, so that none of that is a conflict.
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;
+  const auto trees = OpenTrees();
+  if (trees) static_cast<void>(LookAt(trees.value()));
+  return std::nullopt;
 }
 
 }  // namespace native_runner
