@@ -221,6 +221,35 @@ describeBackends("what the host changes", (openTransaction) => {
     await transaction.discard();
   });
 
+  test.each([
+    ["writes to", (at: string) => writeFileSync(join(at, "dir/old"), "host's")],
+    ["makes", (at: string) => writeFileSync(join(at, "dir/theirs"), "host's")],
+  ])(
+    "is a conflict where it %s what a new directory hides, also after a commit of other paths",
+    async (_, edit) => {
+      const workspace = project();
+      mkdirSync(join(workspace, "dir"));
+      writeFileSync(join(workspace, "dir/old"), "old");
+      writeFileSync(join(workspace, "dir/quiet"), "quiet");
+      const { transaction } = await openTransaction(workspace);
+      await run(transaction, "rm -r dir; mkdir dir; echo new > dir/new; echo one > one");
+      await transaction.changes();
+      edit(workspace);
+      const conflicts = async () =>
+        (await transaction.changes()).filter(({ conflict }) => conflict).map(({ path }) => path);
+      const before = await conflicts();
+      await transaction.commit({ paths: ["one"] });
+      expect(await conflicts()).toEqual(before);
+      await run(transaction, "echo two > two");
+      expect(await conflicts()).toEqual(before);
+      await transaction.commit({ paths: ["dir/quiet", "two"] }); // the control
+      await transaction.commit().catch(() => {});
+      const theirs = before[0] ?? "dir/theirs";
+      expect(readFileSync(join(workspace, theirs), "utf8")).toBe("host's");
+      await transaction.discard();
+    },
+  );
+
   test("is none where only a directory's other files changed", async () => {
     const workspace = project();
     mkdirSync(join(workspace, "dir"));

@@ -1,5 +1,7 @@
 #include "effects/changes/note_baselines.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -101,7 +103,57 @@ class Look {
   std::optional<Error> error_;
 };
 
+// Whether a path is in a directory of the upper tree: one path after the other, and those of a
+// directory on end.
+class Parents {
+ public:
+  explicit Parents(const ScannedTree& upper) : upper_(upper) {}
+
+  Result<bool> HasParentOf(std::string_view path) {
+    const std::string_view parent = SplitPath(path).parent;
+    if (last_ && *last_ == parent) return is_there_;
+    const auto opened = upper_.OpenIfThere(parent);
+    if (!opened) return opened.error();
+    last_ = parent;
+    is_there_ = opened.value().has_value();
+    return is_there_;
+  }
+
+ private:
+  const ScannedTree& upper_;
+  std::optional<std::string> last_;
+  bool is_there_ = false;
+};
+
 }  // namespace
+
+Result<bool> NoteHidden(const ScannedTree& upper, const ScannedTree& lower,
+                        const std::vector<Change>& changes, Ledger* ledger) {
+  bool has_noted = false;
+  Parents parents(upper);
+  for (const Change& change : changes) {
+    if (change.mode != 0 || ledger->baselines.find(change.path) != ledger->baselines.end()) {
+      continue;
+    }
+    const auto is_hidden = parents.HasParentOf(change.path);
+    if (!is_hidden) return is_hidden.error();
+    if (!is_hidden.value()) continue;
+    const auto [parent, name] = SplitPath(change.path);
+    const auto directory = lower.OpenIfThere(parent);
+    if (!directory) return directory.error();
+    Baseline baseline{SinceAbove(*ledger, change.path), true, std::nullopt};
+    if (directory.value()) {
+      const auto host = directory.value()->Look(std::string(name));
+      if (!host) return host.error();
+      baseline.host = host.value();
+    }
+    const bool is_as_it_was = baseline.host && baseline.host->changed_ns < baseline.since_ns;
+    baseline.is_suspect = change.conflict || !is_as_it_was;
+    ledger->baselines.emplace(change.path, baseline);
+    has_noted = true;
+  }
+  return has_noted;
+}
 
 std::optional<Error> NoteBaselines(const ScannedTree& upper, const ScannedTree& lower,
                                    std::uint64_t since_ns, Ledger* ledger,

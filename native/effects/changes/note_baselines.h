@@ -4,8 +4,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "effects/changes/scanned_tree.h"
+#include "policy/changes/change.h"
 #include "policy/result.h"
 #include "policy/transaction/ledger.h"
 
@@ -28,5 +30,12 @@ namespace native_runner {
 std::optional<Error> NoteBaselines(const ScannedTree& upper, const ScannedTree& lower,
                                    std::uint64_t since_ns, Ledger* ledger,
                                    std::set<std::string, std::less<>>* seen = nullptr);
+
+// Notes what the host has of what an opaque directory of the overlay's hides, before each of these
+// names is hidden by itself (NormalizeUpper), and so looks as if it had been removed only then.
+// `changes`: all that a scan has just told. What the host has changed since the directory was
+// noted is suspect. Gives whether there was any; kSetup where something can't be read.
+Result<bool> NoteHidden(const ScannedTree& upper, const ScannedTree& lower,
+                        const std::vector<Change>& changes, Ledger* ledger);
 
 }  // namespace native_runner

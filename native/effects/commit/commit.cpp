@@ -107,6 +107,9 @@ std::optional<Error> Follow(SitesView* view, const SitePath& place, HostFile* fi
   if (!now.value() || !now.value()->IsSameInode(*file)) {
     return Error{ErrorCode::kSetup, Shown(place) + " was changed by somebody else", ""};
   }
+  // Somebody has written to what has just come there: that must be seen too.
+  const bool is_theirs = place.site == Site::kHost && !file->is_directory();
+  if (is_theirs && !now.value()->HasSameContent(*file)) return std::nullopt;
   *file = *now.value();
   return std::nullopt;
 }

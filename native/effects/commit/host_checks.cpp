@@ -7,16 +7,6 @@
 namespace native_runner {
 namespace {
 
-// From when on a change of the host's counts, below a directory that has a baseline.
-std::uint64_t SinceOf(const Ledger& ledger, std::string_view path) {
-  while (!path.empty()) {
-    path = SplitPath(path).parent;
-    const auto above = ledger.baselines.find(path);
-    if (above != ledger.baselines.end()) return above->second.since_ns;
-  }
-  return ledger.looked_ns;
-}
-
 // Whether what was taken from the host is what it was when the commit was done.
 Result<bool> IsKept(const Sites& sites, const Operation& operation) {
   const bool is_exchange = operation.kind == Operation::Kind::kExchange;
@@ -51,7 +41,7 @@ std::vector<std::string> ChangedByHost(const std::vector<Operation>& operations,
     if (known != ledger.baselines.end()) {
       is_other = HostHasChanged(known->second, file, is_move);
     } else if (!is_attributes) {
-      is_other = file.changed_ns >= SinceOf(ledger, place.path);
+      is_other = file.changed_ns >= SinceAbove(ledger, place.path);
     }
     if (is_other) changed.push_back(Shown(place));
   }

@@ -31,7 +31,8 @@ Error Failed(const std::string& what, const char* call) {
 
 class Normalizer {
  public:
-  Normalizer(const ScannedTree& upper, const ScannedTree& lower) : upper_(upper), lower_(lower) {}
+  Normalizer(const ScannedTree& upper, const ScannedTree& lower, const Ledger* known)
+      : upper_(upper), lower_(lower), known_(known) {}
 
   std::optional<Error> Run() {
     waiting_.push_back({"", false});
@@ -110,12 +111,17 @@ class Normalizer {
           shown.begin(), shown.end(), name,
           [](const NamedType& entry, const std::string& wanted) { return entry.name < wanted; });
       if (found != shown.end() && found->name == name) continue;
+      if (!IsKnown(path.empty() ? name : path + "/" + name)) continue;
       if (mknodat(upper.descriptor(), name.c_str(), S_IFCHR, 0) != 0 && errno != EEXIST) {
         error_ = Failed(path, "mknod of a whiteout");
         return false;
       }
     }
     return true;
+  }
+
+  bool IsKnown(const std::string& path) const {
+    return known_ == nullptr || known_->baselines.find(path) != known_->baselines.end();
   }
 
   bool MakeOpaque(const std::string& path) {
@@ -128,6 +134,7 @@ class Normalizer {
 
   const ScannedTree& upper_;
   const ScannedTree& lower_;
+  const Ledger* known_;
   std::vector<Place> waiting_;
   std::optional<Error> error_;
 };
@@ -171,8 +178,9 @@ std::optional<Error> StripShut(const ScannedDirectory& directory, const std::str
 
 }  // namespace
 
-std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree& lower) {
-  return Normalizer(upper, lower).Run();
+std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree& lower,
+                                    const Ledger* known) {
+  return Normalizer(upper, lower, known).Run();
 }
 
 std::optional<Error> ForgetOrigin(const ScannedTree& upper, const std::string& path) {

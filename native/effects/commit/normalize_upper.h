@@ -4,6 +4,7 @@
 
 #include "effects/changes/scanned_tree.h"
 #include "policy/result.h"
+#include "policy/transaction/ledger.h"
 
 namespace native_runner {
 
@@ -12,7 +13,10 @@ namespace native_runner {
 // host's that it does not have itself, and then hides nothing any more. The overlay must not be
 // mounted. What it shows is the same at each moment, so that a death in between costs nothing.
 // kSetup where something can't be read or made.
-std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree& lower);
+//
+// `known`: a name for which it has no baseline is hidden no more: the host has just made it.
+std::optional<Error> NormalizeUpper(const ScannedTree& upper, const ScannedTree& lower,
+                                    const Ledger* known = nullptr);
 
 // After the host's directory at a path has gone by our own doing: what the upper directory has
 // there, if it is a directory, is no copy of one of the host's, as overlayfs may have noted when it

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "effects/changes/same_file.h"
+#include "effects/commit/sites.h"
 
 namespace native_runner {
 namespace {
@@ -19,15 +20,6 @@ const HostFile* PlannedAt(const Operation& operation, const SitePath& place) {
   if (place.site != Site::kHost) return nullptr;
   if (&place == &operation.from) return &operation.from_file;
   return operation.kind == Operation::Kind::kExchange ? &operation.to_file : nullptr;
-}
-
-std::uint64_t SinceAbove(const Ledger& ledger, std::string_view path) {
-  while (!path.empty()) {
-    path = SplitPath(path).parent;
-    const auto above = ledger.baselines.find(path);
-    if (above != ledger.baselines.end()) return above->second.since_ns;
-  }
-  return ledger.looked_ns;
 }
 
 std::optional<Node> LookAt(const ScannedTree& lower, std::string_view path) {
@@ -61,6 +53,37 @@ void FollowTakenBack(const ScannedTree& lower, const std::vector<Operation>& tak
     for (const SitePath* place : {&operation.from, &operation.to}) {
       if (place->site != Site::kHost && place->site != Site::kUpper) continue;
       Follow(lower, *place, PlannedAt(operation, *place), ledger);
+    }
+  }
+}
+
+Left LeftBy(const std::vector<Operation>& operations) {
+  Left left;
+  for (const Operation& operation : operations) {
+    const bool is_attributes = operation.kind == Operation::Kind::kAttributes;
+    const bool is_move = operation.kind == Operation::Kind::kMove;
+    if (is_move && operation.from.site == Site::kHost) {
+      left[Shown(operation.from)] = std::nullopt;
+    }
+    if (is_attributes) {
+      left[Shown(operation.from)] = operation.to_file;
+    } else if (operation.to.site == Site::kHost) {
+      left[Shown(operation.to)] = operation.from_file;
+    }
+  }
+  return left;
+}
+
+bool IsLeft(const std::optional<HostFile>& left, const std::optional<HostFile>& now) {
+  if (!left || !now) return !left && !now;
+  return left->is_directory() ? now->IsSameInode(*left) : now->HasSameContent(*left);
+}
+
+void SuspectOthers(const std::vector<Operation>& touched, Ledger* ledger) {
+  for (const auto& [path, left] : LeftBy(touched)) {
+    const auto known = ledger->baselines.find(path);
+    if (known != ledger->baselines.end() && !IsLeft(left, known->second.host)) {
+      known->second.is_suspect = true;
     }
   }
 }

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "effects/changes/scanned_tree.h"
+#include "policy/transaction/host_file.h"
 #include "policy/transaction/journal.h"
 #include "policy/transaction/ledger.h"
 
@@ -16,6 +19,18 @@ namespace native_runner {
 // directory that the transaction has removed as a whole, gets its own.
 void FollowTakenBack(const ScannedTree& lower, const std::vector<Operation>& taken_back,
                      Ledger* ledger);
+
+// What a commit, or an undo, has left at each of the host's paths that it has touched; nullopt:
+// nothing.
+using Left = std::map<std::string, std::optional<HostFile>>;
+Left LeftBy(const std::vector<Operation>& operations);
+
+// Whether that is there still: of a directory, what is in it is looked at by itself.
+bool IsLeft(const std::optional<HostFile>& left, const std::optional<HostFile>& now);
+
+// After an undo whose baselines were noted: where the host had changed what was brought back before
+// that was looked at, its change is not what the baseline may take for the file that it was.
+void SuspectOthers(const std::vector<Operation>& touched, Ledger* ledger);
 
 // Whether a path for which the upper directory has no name is hidden by one above it that was seen
 // there: a whiteout, a file, or a directory that shows nothing of the host's. What it was is known

@@ -5,41 +5,16 @@
 
 #include <cerrno>
 #include <limits>
-#include <map>
 #include <string>
 #include <utility>
 
 #include "effects/changes/change_of.h"
+#include "effects/commit/taken_back.h"
 #include "effects/copy/copy_tree.h"
 #include "supervise/os/file_clock.h"
 
 namespace native_runner {
 namespace {
-
-// What a commit has left at each of the host's paths that it has touched; nullopt: nothing.
-using Left = std::map<std::string, std::optional<HostFile>>;
-
-Left LeftBy(const std::vector<Operation>& operations) {
-  Left left;
-  for (const Operation& operation : operations) {
-    const bool is_attributes = operation.kind == Operation::Kind::kAttributes;
-    const bool is_move = operation.kind == Operation::Kind::kMove;
-    if (is_move && operation.from.site == Site::kHost) {
-      left[Shown(operation.from)] = std::nullopt;
-    }
-    if (is_attributes) {
-      left[Shown(operation.from)] = operation.to_file;
-    } else if (operation.to.site == Site::kHost) {
-      left[Shown(operation.to)] = operation.from_file;
-    }
-  }
-  return left;
-}
-
-bool IsLeft(const std::optional<HostFile>& left, const std::optional<Node>& now) {
-  if (!left || !now) return !left && !now;
-  return left->is_directory() ? now->IsSameInode(*left) : now->HasSameContent(*left);
-}
 
 // What the manifest has of a copy from now on: where it is not the same as the host's file, a copy
 // that is like nothing there can be. Who can't give files away has an owner's to go by.

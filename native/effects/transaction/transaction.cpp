@@ -167,6 +167,7 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
   }
   const std::uint64_t since = WaitForTick();
   if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
+  if (end.kind == Journal::Kind::kUndo) SuspectOthers(end.touched, &ledger_);
   // Nothing runs: what is changed from now on is told from what the commit itself has done.
   ledger_.looked_ns = since;
   return directory_.KeepLedger(ledger_);
@@ -215,7 +216,19 @@ std::optional<Error> Transaction::Prepare(const Trees& trees, const std::vector<
   digesting.join();
   if (error) return error;
   MakeDigests(trees.upper, changes, digests);  // of files in directories that modes shut
-  return copy_ ? std::nullopt : NormalizeUpper(trees.upper, trees.lower);
+  return copy_ ? std::nullopt : NormalizeUpper(trees.upper, trees.lower, &ledger_);
+}
+
+// What an opaque directory hides gets its baselines, on disk too, before it is hidden by itself.
+std::optional<Error> Transaction::KeepHidden(const Trees& trees, const CommitResult& chosen) {
+  if (copy_) return std::nullopt;
+  bool has_noted = false;
+  for (const auto* changes : {&chosen.committed, &chosen.left}) {
+    const auto noted = NoteHidden(trees.upper, trees.lower, *changes, &ledger_);
+    if (!noted) return noted.error();
+    has_noted |= noted.value();
+  }
+  return has_noted ? directory_.KeepLedger(ledger_) : std::nullopt;
 }
 
 Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
@@ -224,6 +237,9 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
   if (!chosen || !chosen->conflicts.empty() || !chosen->refused.empty()) return chosen;
   CommitResult result = std::move(*chosen);
   result.is_done = true;
+  if (!result.committed.empty()) {
+    if (auto error = KeepHidden(trees, result)) return *error;
+  }
   TellRenames(trees.upper, trees.lower, &result.left);
   if (result.committed.empty()) return result;
   std::vector<Change> told = result.committed;

@@ -155,6 +155,7 @@ class Transaction {
   std::optional<Error> WaitForEnds();
   std::optional<Error> Unmount();
   Result<CommitResult> CommitEnded(const Trees& trees, const CommitRequest& request);
+  std::optional<Error> KeepHidden(const Trees& trees, const CommitResult& chosen);
   std::optional<Error> Prepare(const Trees& trees, const std::vector<Change>& changes,
                                std::vector<std::string>* digests);
   std::optional<Error> Refresh(const CommitEnd& end, const Trees& trees);

@@ -34,6 +34,16 @@ bool HostHasChanged(const Baseline& baseline, const std::optional<HostFile>& now
   return is_hidden && now->changed_ns != baseline.host->changed_ns;
 }
 
+std::uint64_t SinceAbove(const Ledger& ledger, std::string_view path) {
+  for (std::size_t slash = path.rfind('/'); slash != std::string_view::npos;
+       slash = path.rfind('/')) {
+    path = path.substr(0, slash);
+    const auto above = ledger.baselines.find(path);
+    if (above != ledger.baselines.end()) return above->second.since_ns;
+  }
+  return ledger.looked_ns;
+}
+
 std::string EncodeLedger(const Ledger& ledger) {
   std::string text;
   PutField(&text, kLedgerVersion);

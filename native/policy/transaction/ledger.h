@@ -36,6 +36,10 @@ struct Ledger {
 // so that a name more or less in it is a change too.
 bool HostHasChanged(const Baseline& baseline, const std::optional<HostFile>& now, bool is_hidden);
 
+// From when on a change of the host's to a path counts that has no baseline: as for the lowest
+// directory above it that has one, or from the last look on.
+std::uint64_t SinceAbove(const Ledger& ledger, std::string_view path);
+
 // As it is kept on disk. Decoding takes nothing but what encoding gives: kSetup.
 std::string EncodeLedger(const Ledger& ledger);
 Result<Ledger> DecodeLedger(std::string_view text);

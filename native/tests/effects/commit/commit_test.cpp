@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "effects/commit/taken_back.h"
 #include "effects/copy/aside_directory.h"
 #include "effects/tree/kept_file.h"
 #include "policy/transaction/aside_place.h"
@@ -119,6 +120,20 @@ TEST(CommitTest, DirectoriesThatAreShutStaySo) {
   EXPECT_EQ(Why(project.Undo()), "");
   EXPECT_EQ(project.Host(), before);
   set(0700);  // so that the test's directory can be removed
+}
+
+// Between an undo and the look after it: what is there then is not what the undo has brought back.
+TEST(CommitTest, WhatTheHostChangesJustAfterAnUndoIsSuspect) {
+  const ChangedProject project;
+  ASSERT_EQ(Why(project.Commit()), "");
+  const CommitEnd end = project.Undo();
+  ASSERT_EQ(Why(end), "");
+  project.overlay().Put("a", "theirs");
+  project.overlay().Put("dir/new", "theirs");
+  Ledger ledger = project.Look(Overlay::Tick());
+  SuspectOthers(end.touched, &ledger);
+  for (const auto& [path, baseline] : ledger.baselines)
+    EXPECT_EQ(baseline.is_suspect, path == "a" || path == "dir/new") << path;
 }
 
 struct HostEdit {
