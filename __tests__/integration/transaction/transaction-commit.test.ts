@@ -250,6 +250,21 @@ describeBackends("what the host changes", (openTransaction) => {
     },
   );
 
+  test("is none where an earlier commit has removed a part of the same directory", async () => {
+    const workspace = project();
+    mkdirSync(join(workspace, "dir/deep"), { recursive: true });
+    for (const name of ["dir/deep/one", "dir/two"]) writeFileSync(join(workspace, name), name);
+    const { transaction } = await openTransaction(workspace);
+    await run(transaction, "rm -r dir; echo file > dir");
+    for (const path of ["dir/deep/one", "dir/deep", "dir/two", "dir"]) {
+      await transaction.commit({ paths: [path] });
+      await run(transaction, "true");
+    }
+    expect(await transaction.changes()).toEqual([]);
+    expect(readFileSync(join(workspace, "dir"), "utf8")).toBe("file\n");
+    await transaction.discard();
+  });
+
   test("is none where only a directory's other files changed", async () => {
     const workspace = project();
     mkdirSync(join(workspace, "dir"));

@@ -88,6 +88,22 @@ void SuspectOthers(const std::vector<Operation>& touched, Ledger* ledger) {
   }
 }
 
+void FollowLeft(const ScannedTree& lower, const std::vector<Operation>& touched,
+                const std::vector<Change>& left, Ledger* ledger) {
+  std::set<std::string_view> parents;
+  for (const Operation& operation : touched)
+    if (operation.from.site == Site::kHost) parents.insert(SplitPath(operation.from.path).parent);
+  for (const Change& change : left) {
+    const bool is_touched = change.mode == 0 && parents.count(change.path) != 0;
+    const bool is_known = ledger->baselines.find(change.path) != ledger->baselines.end();
+    if (change.conflict || !is_touched || is_known) continue;
+    const auto now = LookAt(lower, change.path);
+    if (!now || now->mode != change.previous_mode) continue;
+    const std::uint64_t since = SinceAbove(*ledger, change.path);
+    ledger->baselines.emplace(change.path, Baseline{since, false, *now});
+  }
+}
+
 bool IsHiddenFromAbove(const ScannedTree& upper, std::string_view path,
                        const std::set<std::string, std::less<>>& seen) {
   while (!path.empty()) {

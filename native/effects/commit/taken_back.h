@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "effects/changes/scanned_tree.h"
+#include "policy/changes/change.h"
 #include "policy/transaction/host_file.h"
 #include "policy/transaction/journal.h"
 #include "policy/transaction/ledger.h"
@@ -31,6 +32,12 @@ bool IsLeft(const std::optional<HostFile>& left, const std::optional<HostFile>& 
 // After an undo whose baselines were noted: where the host had changed what was brought back before
 // that was looked at, its change is not what the baseline may take for the file that it was.
 void SuspectOthers(const std::vector<Operation>& touched, Ledger* ledger);
+
+// A directory of the host's that the transaction shows no more, and in which a commit has removed
+// names, has another ctime by our own doing: it gets a baseline of its own where it has none.
+// `left`: what was not committed, as it was told before.
+void FollowLeft(const ScannedTree& lower, const std::vector<Operation>& touched,
+                const std::vector<Change>& left, Ledger* ledger);
 
 // Whether a path for which the upper directory has no name is hidden by one above it that was seen
 // there: a whiteout, a file, or a directory that shows nothing of the host's. What it was is known

@@ -168,6 +168,8 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
   const std::uint64_t since = WaitForTick();
   if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
   if (end.kind == Journal::Kind::kUndo) SuspectOthers(end.touched, &ledger_);
+  auto failed = CopiedWorkspace::FollowDirectories(end.touched, trees.lower, &ledger_);
+  if (failed) return failed;
   // Nothing runs: what is changed from now on is told from what the commit itself has done.
   ledger_.looked_ns = since;
   return directory_.KeepLedger(ledger_);
@@ -248,6 +250,7 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
   const CommitEnd end =
       CommitChanges(directory_.descriptor(), trees.lower.root(), trees.upper.root(),
                     result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr);
+  if (!copy_ && !end.failed) FollowLeft(trees.lower, end.touched, result.left, &ledger_);
   static_cast<void>(Refresh(end, trees));
   // A ledger that could not be kept tells of more conflicts later, never of less.
   if (!end.failed) {
