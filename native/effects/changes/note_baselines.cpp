@@ -13,8 +13,13 @@ constexpr const char* kTop = ".";
 class Look {
  public:
   Look(const ScannedTree& upper, const ScannedTree& lower, std::uint64_t since_ns, Ledger* ledger,
-       std::set<std::string, std::less<>>* seen)
-      : upper_(upper), lower_(lower), since_ns_(since_ns), ledger_(*ledger), seen_(seen) {}
+       std::set<std::string, std::less<>>* seen, const std::set<std::string, std::less<>>& unseen)
+      : upper_(upper),
+        lower_(lower),
+        since_ns_(since_ns),
+        ledger_(*ledger),
+        seen_(seen),
+        unseen_(unseen) {}
 
   std::optional<Error> Run() {
     NoteTop();
@@ -91,6 +96,7 @@ class Look {
       const bool is_as_it_was = is_merged && !parent_changed && now.HasSameAttributes(*host);
       baseline.is_suspect = host->changed_ns >= since_ns_ && !is_as_it_was;
     }
+    baseline.is_suspect = baseline.is_suspect || unseen_.count(path) != 0;
     ledger_.baselines.emplace(path, baseline);
   }
 
@@ -99,6 +105,7 @@ class Look {
   std::uint64_t since_ns_;
   Ledger& ledger_;
   std::set<std::string, std::less<>>* seen_;
+  const std::set<std::string, std::less<>>& unseen_;
   std::vector<std::string> waiting_;
   std::optional<Error> error_;
 };
@@ -157,8 +164,9 @@ Result<bool> NoteHidden(const ScannedTree& upper, const ScannedTree& lower,
 
 std::optional<Error> NoteBaselines(const ScannedTree& upper, const ScannedTree& lower,
                                    std::uint64_t since_ns, Ledger* ledger,
-                                   std::set<std::string, std::less<>>* seen) {
-  return Look(upper, lower, since_ns, ledger, seen).Run();
+                                   std::set<std::string, std::less<>>* seen,
+                                   const std::set<std::string, std::less<>>& unseen) {
+  return Look(upper, lower, since_ns, ledger, seen, unseen).Run();
 }
 
 }  // namespace native_runner

@@ -1,7 +1,10 @@
 #include "effects/transaction/freshness.h"
 
+#include <fcntl.h>
+
 #include <utility>
 
+#include "effects/transaction/pinned_files.h"
 #include "supervise/transaction/look_again.h"
 
 namespace native_runner {
@@ -30,7 +33,7 @@ bool Freshness::IsStale() {
   return !lock || HasMissed();
 }
 
-std::optional<Error> Freshness::Freshen() {
+std::optional<Error> Freshness::Freshen(const std::string& workspace, int upper) {
   const std::lock_guard lock(mutex_);
   const auto kept = current_->Enter();
   if (!kept || !MayBeStale(*kept) || !HasMissed()) return std::nullopt;
@@ -41,14 +44,28 @@ std::optional<Error> Freshness::Freshen() {
     has_missed_ = true;
     return error;
   }
-  fresh_ns_ = begun;
+  const std::uint64_t earlier = std::exchange(fresh_ns_, begun);
+  constexpr long kOwners = 2;  // the transaction, and `kept`
+  if (kept.use_count() <= kOwners) return std::nullopt;
+  auto host = OpenPath(workspace.c_str(), O_RDONLY | O_DIRECTORY);
+  if (!host) return host.error();
+  auto pinned = FindPinned(ScannedTree(std::move(*host)), kept->root.get(), upper, earlier);
+  // Whoever held it may let it go: the next looks again.
+  if (!pinned.empty()) has_missed_ = true;
+  pinned_.merge(pinned);
   return std::nullopt;
+}
+
+std::set<std::string, std::less<>> Freshness::pinned() {
+  const std::lock_guard lock(mutex_);
+  return pinned_;
 }
 
 void Freshness::BeginAnew() {
   const std::lock_guard lock(mutex_);
   static_cast<void>(HasMissed());
   has_missed_ = false;
+  pinned_.clear();
   fresh_ns_ = FileClock();
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "effects/changes/scanned_tree.h"
@@ -34,8 +35,14 @@ class Freshness {
   bool IsStale();
 
   // Whatever is looked up in the overlay from now on is what the host has. Blocks for some 3 ms
-  // where there is anything to do.
-  std::optional<Error> Freshen();
+  // where there is anything to do; where something runs, also as long as it takes to look at each
+  // of the host's files, since what is open in the overlay stays as it is. `workspace`: its path;
+  // `upper`: the overlay's upper directory.
+  std::optional<Error> Freshen(const std::string& workspace, int upper);
+
+  // Where, since the overlay was mounted, the host had another file than commands may have seen,
+  // and looking again was no help: see pinned_files.h.
+  std::set<std::string, std::less<>> pinned();
 
   // The overlay is about to be mounted anew, and will have looked at nothing.
   void BeginAnew();
@@ -63,6 +70,7 @@ class Freshness {
   bool is_blind_ = false;                 // it can't be watched
   bool has_missed_ = false;               // something was changed since the overlay last looked
   std::uint64_t fresh_ns_ = FileClock();  // see FreshUntil
+  std::set<std::string, std::less<>> pinned_;
   std::chrono::steady_clock::time_point next_watch_{};  // none is begun before
 };
 

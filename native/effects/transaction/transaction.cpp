@@ -65,7 +65,8 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
   std::set<std::string, std::less<>> seen;
   const std::size_t known = ledger_.baselines.size();
   const std::uint64_t since = std::max(opened_ns_, entered == 0 ? begun : entered);
-  if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen)) {
+  if (auto error =
+          NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen, fresh_->pinned())) {
     workspace_->entered_ns = entered == 0 ? begun : entered;
     return error;
   }

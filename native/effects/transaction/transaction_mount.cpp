@@ -63,7 +63,12 @@ std::optional<Error> Transaction::Freshen() {
       if (auto error = Mount()) return error;
     }
   }
-  if (auto error = fresh_->Freshen()) return error;
+  if (copy_) return std::nullopt;
+  const auto upper = directory_.OpenUpper();
+  if (!upper) return upper.error();
+  if (auto error = fresh_->Freshen(directory_.record().workspace, upper.value().get())) {
+    return error;
+  }
   // What is changed from now on has seen what the host has now, so that none of that is a conflict.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
