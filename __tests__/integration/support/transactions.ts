@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 
 import { describeSandboxed } from "./gate.js";
 import {
@@ -65,6 +66,9 @@ export function describeBackends(
 export function stateDirectory(): string {
   return tempDirectory("state");
 }
+
+/** What is done after it has another time than what was done before. */
+export const pastTick = () => wait(30);
 
 /** A workspace with a bit of everything in it. */
 export function project(): string {
