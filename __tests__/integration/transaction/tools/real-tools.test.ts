@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 
 import { bindsWithNode } from "../../promises/scene.js";
@@ -45,7 +46,8 @@ function lacks(...programs: string[]): string | undefined {
   return missing.length === 0 ? undefined : `there is no ${missing.join(", ")} in /usr/bin`;
 }
 
-const kWithNode = { roBinds: bindsWithNode() };
+const kPnpm = fileURLToPath(new URL("../../../../node_modules/pnpm", import.meta.url));
+const kWithNode = { roBinds: [...bindsWithNode(), kPnpm] };
 const kNodeDirectory = dirname(process.execPath);
 
 type Tool = {
@@ -138,10 +140,12 @@ const kTools: Tool[] = [
   },
   {
     name: "pnpm install, offline",
-    why: lacks("pnpm"),
     prepare: npmProject,
-    script: "pnpm install --offline --silent --store-dir /tmp/store",
-    look: "ls -R node_modules",
+    // When it was installed stands in that file.
+    script: `export PATH=$PATH:${kNodeDirectory}
+      node ${kPnpm}/bin/pnpm.cjs install --offline --silent --store-dir /tmp/store
+      rm node_modules/.modules.yaml node_modules/.pnpm-workspace-state*.json`,
+    look: `PATH=$PATH:${kNodeDirectory} node -p 'require("dep")'; ls -R node_modules`,
   },
   {
     name: "make",
