@@ -1,6 +1,62 @@
+// Keeps the addon loadable on old C libraries: what is defined here takes the place of a symbol
+// that glibc 2.28 does not have, or has under an older version (scripts/checks/glibc.mjs). Hidden:
+// no other library in the process gets it.
+#include <features.h>
+#include <pthread.h>
 #include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-// Keeps the addon loadable on old C libraries. libstdc++'s shared_ptr asks glibc 2.32's
-// __libc_single_threaded whether atomics may be left out; this definition answers "no", which is
-// the truth in a Node process, and takes the place of the symbol that glibc 2.28 does not have.
+// libstdc++'s shared_ptr asks glibc 2.32's __libc_single_threaded whether atomics may be left out;
+// this definition answers "no", which is the truth in a Node process.
 char __libc_single_threaded = 0;
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__)
+#define NATIVE_RUNNER_FIRST_GLIBC "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define NATIVE_RUNNER_FIRST_GLIBC "GLIBC_2.17"
+#endif
+#endif
+
+#ifdef NATIVE_RUNNER_FIRST_GLIBC
+#define NATIVE_RUNNER_HIDDEN extern "C" __attribute__((visibility("hidden")))
+
+// Functions since glibc 2.33, inline before. On these processors the kernel's struct stat is
+// glibc's.
+NATIVE_RUNNER_HIDDEN int fstat(int file, struct stat* status) noexcept {
+  return static_cast<int>(syscall(SYS_fstat, file, status));
+}
+NATIVE_RUNNER_HIDDEN int fstatat(int directory, const char* path, struct stat* status,
+                                 int flags) noexcept {
+  return static_cast<int>(syscall(SYS_newfstatat, directory, path, status, flags));
+}
+NATIVE_RUNNER_HIDDEN int mknodat(int directory, const char* path, mode_t mode,
+                                 dev_t device) noexcept {
+  return static_cast<int>(
+      syscall(SYS_mknodat, directory, path, mode, static_cast<unsigned>(device)));
+}
+
+// In glibc 2.34 they have moved from libpthread, and got another version with that.
+extern "C" {
+int FirstCreate(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                void* argument);
+int FirstJoin(pthread_t thread, void** result);
+int FirstTryLock(pthread_mutex_t* mutex);
+}
+__asm__(".symver FirstCreate, pthread_create@" NATIVE_RUNNER_FIRST_GLIBC);
+__asm__(".symver FirstJoin, pthread_join@" NATIVE_RUNNER_FIRST_GLIBC);
+__asm__(".symver FirstTryLock, pthread_mutex_trylock@" NATIVE_RUNNER_FIRST_GLIBC);
+
+NATIVE_RUNNER_HIDDEN int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                        void* (*start)(void*), void* argument) noexcept {
+  return FirstCreate(thread, attributes, start, argument);
+}
+NATIVE_RUNNER_HIDDEN int pthread_join(pthread_t thread, void** result) {
+  return FirstJoin(thread, result);
+}
+NATIVE_RUNNER_HIDDEN int pthread_mutex_trylock(pthread_mutex_t* mutex) noexcept {
+  return FirstTryLock(mutex);
+}
+#endif
