@@ -50,7 +50,8 @@ TEST(ProcessFacts, FindAllBelowAProcess) {
 }
 
 // The kernel gives a gigabyte back in a hundred milliseconds or more; until then it is no zombie.
-TEST(ProcessFacts, OneThatWasKilledIsDyingUntilItIsDead) {
+// Whether a process that was killed has been seen dying: it may be dead before anybody looks.
+void LookAtOneThatDies(bool* has_been_dying) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t child = fork();
@@ -67,21 +68,27 @@ TEST(ProcessFacts, OneThatWasKilledIsDyingUntilItIsDead) {
   ASSERT_EQ(done, 'y');
   EXPECT_FALSE(LookAtProcess(child)->is_dying);
   kill(child, SIGKILL);
-  bool has_been_dying = false;
   for (;;) {
     const auto facts = LookAtProcess(child);
     ASSERT_TRUE(facts) << "nobody has reaped it";
     if (facts->state == 'Z') break;
-    has_been_dying |= facts->is_dying;
+    *has_been_dying |= facts->is_dying;
     EXPECT_TRUE(facts->is_dying) << facts->state;
   }
-  EXPECT_TRUE(has_been_dying);
   siginfo_t info{};  // under a sanitizer it has other threads, which may die after the first
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_FALSE(LookAtProcess(child)->is_dying) << "it is dead";
   waitpid(child, nullptr, 0);
   close(ends[0]);
   close(ends[1]);
+}
+
+TEST(ProcessFacts, OneThatWasKilledIsDyingUntilItIsDead) {
+  constexpr int kMostTries = 50;
+  bool has_been_dying = false;
+  for (int left = kMostTries; left > 0 && !has_been_dying && !testing::Test::HasFailure(); --left)
+    LookAtOneThatDies(&has_been_dying);
+  EXPECT_TRUE(has_been_dying);
 }
 
 TEST(ProcFile, ReadsNumbers) {
