@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kPlaceVersion = "aside 1";
 constexpr std::string_view kPrefix = ".native-runner-aside-";
-constexpr std::size_t kDigits = 16;
+constexpr std::size_t kPlaceDigits = 16;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ std::string AsideName(std::string_view digits) {
 
 bool IsAsidePath(std::string_view path) {
   const std::string_view name = path.substr(0, path.find('/'));
-  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kDigits &&
+  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kPlaceDigits &&
          name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
 }
 
