@@ -9,10 +9,10 @@ import { processesOf } from "./lib/processes.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { runToEnd } from "./lib/run.mjs";
 import { runSteps } from "./lib/steps.mjs";
-import { closeWith, printSkipped, runVitest, sumOf } from "./lib/suites.mjs";
+import { closeWith, runVitest, sumOf } from "./lib/suites.mjs";
 
 const isRoot = process.getuid() === 0;
-const kNothing = { passed: 0, failed: 0, skipped: [] };
+const kNothing = { passed: 0, failed: [], skipped: [] };
 
 const env = { ...process.env, NATIVE_RUNNER_TEST_AS: isRoot ? "root" : "user" };
 const vitest = (projects, options = {}) => runVitest(projects, { env, ...options });
@@ -41,7 +41,8 @@ function leftBehind() {
     console.log(`left behind by the tests: ${command} (pid ${pid})`);
     process.kill(pid, "SIGKILL");
   }
-  return { ...kNothing, failed: left.length > 0 ? 1 : 0 };
+  const failed = left.map(({ command }) => ({ name: "processes left behind", reason: command }));
+  return { ...kNothing, failed };
 }
 
 async function setUp() {
@@ -89,7 +90,6 @@ if (!isRoot) {
     "not run: the suites as root, since this is not root; `sudo npm test` runs both halves",
   );
 }
-printSkipped(sum.skipped);
 const line = closeWith("tests", sum);
 mkdirSync(inRoot("build"), { recursive: true });
 writeFileSync(inRoot("build", "test-summary.txt"), `${line}\n`);

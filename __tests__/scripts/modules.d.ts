@@ -17,7 +17,8 @@ declare module "*/lib/gtest-output.mjs" {
 }
 
 declare module "*/lib/gtest.mjs" {
-  type Counts = { passed: number; failed: number; skipped: { name: string; reason: string }[] };
+  type Named = { name: string; reason: string };
+  type Counts = { passed: number; failed: Named[]; skipped: Named[] };
   export function runGtest(words: string[], options?: { boundMs?: number }): Promise<Counts>;
 }
 

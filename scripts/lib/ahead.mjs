@@ -3,8 +3,12 @@ import { spawn } from "node:child_process";
 import { constants, setPriority } from "node:os";
 import { root } from "./project.mjs";
 
-/** The programs of Node's with these arguments, one after the other, until one fails. */
-export function startAhead(commands) {
+/**
+ * The programs of Node's with these arguments, one after the other, until one fails. `when(signal)`
+ * resolves when the first may begin; it is told by `signal` that this is to wait no more.
+ */
+export function startAhead(commands, { when }) {
+  const waiting = new AbortController();
   let current;
   let stopped = false;
   let priority = constants.priority.PRIORITY_LOW;
@@ -25,6 +29,7 @@ export function startAhead(commands) {
   }
 
   async function runAll() {
+    await when(waiting.signal).catch(() => {}); // not waited for any more
     for (const args of commands) {
       if (stopped) return;
       const { code, output } = await runOne(args);
@@ -34,6 +39,7 @@ export function startAhead(commands) {
 
   const end = () => {
     stopped = true;
+    waiting.abort();
     if (current?.exitCode === null && current.signalCode === null)
       process.kill(-current.pid, "SIGTERM");
   };
@@ -50,6 +56,7 @@ export function startAhead(commands) {
     /** Waits for what is left; nothing else is to be done now, so what starts from here on is not low. */
     atFullSpeed() {
       priority = constants.priority.PRIORITY_NORMAL;
+      waiting.abort();
       return all;
     },
 

@@ -1,31 +1,42 @@
-// A Vitest reporter beside the one that prints: writes the run's counts, and every skipped test with
-// its reason, as JSON to the file named in COUNTS_FILE.
+// A Vitest reporter beside the one that prints: writes how many tests passed, and each that failed or
+// was skipped with its reason, as JSON to the file named in COUNTS_FILE.
 import { writeFileSync } from "node:fs";
 
-const ownReason = (test) => test.result()?.note ?? "";
+const messageOf = (error) => String(error?.message ?? error);
 
-function skippedEntry(test) {
+/** Why it was skipped, or what it failed with. */
+function reasonOf(test) {
+  const { state, note, errors } = test.result();
+  return state === "failed" ? errors.map(messageOf).join("; ") : (note ?? "");
+}
+
+function entryOf(test) {
   const suites = [];
   for (let parent = test.parent; parent?.type === "suite"; parent = parent.parent) {
     suites.unshift(parent.name);
   }
-  return { name: [...suites, test.name].join(" > "), reason: ownReason(test) };
+  return { name: [...suites, test.name].join(" > "), reason: reasonOf(test) };
 }
 
 // biome-ignore lint/style/noDefaultExport: Vitest loads reporters so
 export default class CountReporter {
   onTestRunEnd(modules, unhandledErrors) {
-    const counts = { passed: 0, failed: unhandledErrors.length, skipped: [] };
+    const failed = unhandledErrors.map((error) => ({
+      name: "outside of tests",
+      reason: messageOf(error),
+    }));
+    const counts = { passed: 0, failed, skipped: [] };
     for (const module of modules) {
       const tests = [...module.children.allTests()];
       for (const test of tests) {
         const { state } = test.result();
         if (state === "passed") counts.passed += 1;
-        else if (state === "failed") counts.failed += 1;
-        else counts.skipped.push(skippedEntry(test));
+        else (state === "failed" ? counts.failed : counts.skipped).push(entryOf(test));
       }
       // A file that could not be loaded has no tests to count.
-      if (module.errors().length > 0) counts.failed += 1;
+      for (const error of module.errors()) {
+        counts.failed.push({ name: module.relativeModuleId, reason: messageOf(error) });
+      }
     }
     writeFileSync(process.env.COUNTS_FILE, JSON.stringify(counts));
   }

@@ -76,7 +76,7 @@ async function runAll(words, names, options, boundMs) {
 }
 
 /**
- * A program's tests: { passed, failed, skipped: [{ name, reason }] }. `words` are the program and
+ * A program's tests: { passed, failed: [{ name, reason }], skipped: [{ name, reason }] }. `words` are the program and
  * what stands before and behind it; what a failed test printed is shown.
  */
 export async function runGtest(words, { boundMs = kTestBoundMs, ...options } = {}) {
@@ -88,12 +88,12 @@ export async function runGtest(words, { boundMs = kTestBoundMs, ...options } = {
   for (let at = 0; at < names.length; at += kTestsAProcess) {
     parts.push(names.slice(at, at + kTestsAProcess));
   }
-  const counts = { passed: 0, failed: 0, skipped: [] };
+  const counts = { passed: 0, failed: [], skipped: [] };
   async function work() {
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       for (const { name, state, output, reason } of await runAll(words, part, options, boundMs)) {
-        if (state === "skipped") counts.skipped.push({ name, reason });
-        else counts[state] += 1;
+        if (state === "passed") counts.passed += 1;
+        else counts[state].push({ name, reason: state === "failed" ? output : reason });
         if (state === "failed") console.log(`FAILED: ${name}\n${output}`);
       }
     }
@@ -110,7 +110,7 @@ export async function runUnits(preset, { programs = kUnitPrograms, ...options } 
   const { directory = root, before = [], env = process.env, ...spawnOptions } = options;
   const build = path.join(directory, path.relative(root, buildDirectory(preset)));
   const tests = path.join(build, "native", "tests");
-  const counts = { passed: 0, failed: 0, skipped: [] };
+  const counts = { passed: 0, failed: [], skipped: [] };
   for (const name of programs) {
     const start = performance.now();
     const words = [...before, path.join(tests, name)];
@@ -125,10 +125,10 @@ export async function runUnits(preset, { programs = kUnitPrograms, ...options } 
     });
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     console.log(
-      `${name}: ${passed} passed, ${failed} failed, ${skipped.length} skipped (${seconds} s)`,
+      `${name}: ${passed} passed, ${failed.length} failed, ${skipped.length} skipped (${seconds} s)`,
     );
     counts.passed += passed;
-    counts.failed += failed;
+    counts.failed.push(...failed);
     counts.skipped.push(...skipped);
   }
   return counts;

@@ -1,4 +1,5 @@
-// Runs Vitest, and adds counts of test suites up: { passed, failed, skipped: [{ name, reason }] }.
+// Runs Vitest, and adds counts of test suites up: { passed, failed, skipped }, the last two being lists
+// of { name, reason }.
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { nodeProgram, root } from "./project.mjs";
@@ -31,34 +32,44 @@ export async function runVitest(projects, options = {}) {
   const status = await tryRunBeside(program, words, { ...spawnOptions, cwd: directory, env });
   if (!existsSync(countsFile)) {
     console.error(`vitest (${projects.join(", ")}) wrote no results (${status})`);
-    return { passed: 0, failed: 1, skipped: [] };
+    const failed = [{ name: `vitest (${projects.join(", ")})`, reason: "it wrote no results" }];
+    return { passed: 0, failed, skipped: [] };
   }
-  return atLeastOneFailure(JSON.parse(readFileSync(countsFile, "utf8")), status);
+  const counts = JSON.parse(readFileSync(countsFile, "utf8"));
+  return atLeastOneFailure(projects, counts, status);
 }
 
 /** A runner that fails without a failed test (no tests found, a crash) must not count as a success. */
-function atLeastOneFailure(counts, status) {
-  return status !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+function atLeastOneFailure(projects, counts, status) {
+  if (status === 0 || counts.failed.length > 0) return counts;
+  const name = `vitest (${projects.join(", ")})`;
+  return { ...counts, failed: [{ name, reason: `it ended with ${status}` }] };
 }
 
 export function sumOf(results) {
   return {
     passed: results.reduce((sum, result) => sum + result.passed, 0),
-    failed: results.reduce((sum, result) => sum + result.failed, 0),
+    failed: results.flatMap((result) => result.failed),
     skipped: results.flatMap((result) => result.skipped),
   };
 }
 
-export function printSkipped(skipped) {
-  for (const { name, reason } of skipped) {
-    console.log(`skipped: ${name}: ${reason || "no reason given"}`);
+const kMostReason = 400;
+
+/** One line each, so that the end of a long output tells it all. */
+function printNamed(word, tests) {
+  for (const { name, reason } of tests) {
+    const line = (reason || "no reason given").replaceAll(/\s+/g, " ").trim();
+    console.log(`${word}: ${name}: ${line.slice(0, kMostReason)}`);
   }
 }
 
-/** The plain closing line; also the exit code. */
+/** What was skipped and what failed, each with its reason, and the plain closing line; also the exit code. */
 export function closeWith(word, { passed, failed, skipped }) {
-  const line = `${word}: ${passed} passed, ${failed} failed, ${skipped.length} skipped`;
+  printNamed("skipped", skipped);
+  printNamed("failed", failed);
+  const line = `${word}: ${passed} passed, ${failed.length} failed, ${skipped.length} skipped`;
   console.log(line);
-  process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+  process.exitCode = failed.length === 0 && passed > 0 ? 0 : 1;
   return line;
 }
