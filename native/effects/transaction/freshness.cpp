@@ -48,7 +48,11 @@ std::optional<Error> Freshness::Freshen(const std::string& workspace, int upper)
   constexpr long kOwners = 2;  // the transaction, and `kept`
   if (kept.use_count() <= kOwners) return std::nullopt;
   auto host = OpenPath(workspace.c_str(), O_RDONLY | O_DIRECTORY);
-  if (!host) return host.error();
+  if (!host) {
+    has_missed_ = true;
+    fresh_ns_ = earlier;
+    return host.error();
+  }
   auto pinned = FindPinned(ScannedTree(std::move(*host)), kept->root.get(), upper, earlier);
   // Whoever held it may let it go: the next looks again.
   if (!pinned.empty()) has_missed_ = true;

@@ -56,14 +56,19 @@ std::optional<Error> Transaction::Unmount() {
 }
 
 std::optional<Error> Transaction::Freshen() {
-  if (!fresh_->current()->Enter()) {
+  auto kept = fresh_->current()->Enter();
+  if (!kept) {
     const std::lock_guard lock(mutex_);
     if (is_closed_) return WasClosed();
-    if (!fresh_->current()->Enter()) {
+    kept = fresh_->current()->Enter();
+    if (!kept) {
       if (auto error = Mount()) return error;
+      kept = workspace_;
     }
   }
-  if (copy_) return std::nullopt;
+  const bool is_copy = !kept->copy.empty();
+  kept.reset();  // no user of it: see Freshness
+  if (is_copy) return std::nullopt;
   const auto upper = directory_.OpenUpper();
   if (!upper) return upper.error();
   if (auto error = fresh_->Freshen(directory_.record().workspace, upper.value().get())) {
