@@ -90,12 +90,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
       (addon, session) => new addon.BubblewrapSession(own, session, taken?.handle),
       taken?.handle,
     );
-    if (taken) supervised.ready = taken.ready;
-    taken?.join({
-      meter: supervised.meter,
-      isIdle: () => this.isIdle(),
-      endRuns: () => this.endRuns(),
-    });
+    this.takePart(taken);
     this.#supervised = supervised;
     this.#transactions = new Transactions(own, undefined, supervised.meter.transactions);
     this.shadowDir = own.shadowDir;

@@ -64,12 +64,7 @@ export class LandlockNativeRunner extends SessionRunner {
       (addon, session) => new addon.LandlockSession(own, session, taken?.handle),
       taken?.handle,
     );
-    if (taken) supervised.ready = taken.ready;
-    taken?.join({
-      meter: supervised.meter,
-      isIdle: () => this.isIdle(),
-      endRuns: () => this.endRuns(),
-    });
+    this.takePart(taken);
     this.shadowDir = own.shadowDir;
     const { fsReadDirs = kDefaultReadDirs, fsWriteDirs = kDefaultWriteDirs } = own;
     const { allowReadWorkspace = true, allowWriteWorkspace = true } = own;

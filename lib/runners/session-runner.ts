@@ -6,6 +6,7 @@ import type { MakeSession } from "./sessions.js";
 import { Sessions } from "./sessions.js";
 import type { Supervised } from "./supervised.js";
 import { SupervisedRunner } from "./supervised-runner.js";
+import type { Membership } from "./transactions/membership.js";
 
 /** A runner whose sandbox can be kept for many commands, and that can be closed. */
 export abstract class SessionRunner extends SupervisedRunner {
@@ -23,6 +24,14 @@ export abstract class SessionRunner extends SupervisedRunner {
     this.#sessions = new Sessions(makeSession, supervised.meter, (hasWaited) =>
       supervised.ready(hasWaited),
     );
+  }
+
+  /** What runs in it is waited for, and ended, as the transaction's own. */
+  protected takePart(membership: Membership | undefined): void {
+    if (membership === undefined) return;
+    const { meter } = this.#supervised;
+    this.#supervised.ready = membership.ready;
+    membership.join({ meter, isIdle: () => this.isIdle(), endRuns: () => this.endRuns() });
   }
 
   /** There is nothing that {@link endRuns} would end, but for sandboxes that stand. */

@@ -168,9 +168,7 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenOverlay(const Options& opt
     return kept.error();
   }
   std::shared_ptr<Transaction> transaction(
-      new Transaction(std::move(*directory), options.launcher));
-  transaction->workspace_ = std::move(*kept);
-  transaction->fresh_->current()->Set(transaction->workspace_);
+      new Transaction(std::move(*directory), options.launcher, std::move(*kept)));
   transaction->opened_ns_ = WaitForTick();
   return transaction;
 }
@@ -190,9 +188,7 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenCopy(const Options& option
     return kept.error();
   }
   std::shared_ptr<Transaction> transaction(
-      new Transaction(std::move(*directory), options.launcher));
-  transaction->workspace_ = std::move(*kept);
-  transaction->fresh_->current()->Set(transaction->workspace_);
+      new Transaction(std::move(*directory), options.launcher, std::move(*kept)));
   transaction->opened_ns_ = ledger.looked_ns;
   transaction->ledger_ = std::move(ledger);
   transaction->copy_.emplace(std::move(*copy));

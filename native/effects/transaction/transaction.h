@@ -163,10 +163,14 @@ class Transaction {
   Result<std::vector<Change>> ScanAll(const Trees& trees);
   Result<std::vector<Change>> Scan(const Trees& trees, const PathFilter& paths);
 
-  Transaction(TransactionDirectory directory, std::string launcher)
+  Transaction(TransactionDirectory directory, std::string launcher,
+              std::shared_ptr<const KeptWorkspace> workspace = nullptr)
       : directory_(std::move(directory)),
         fresh_(std::make_shared<Freshness>(std::move(launcher))),
-        ledger_(directory_.LoadLedger()) {}
+        workspace_(std::move(workspace)),
+        ledger_(directory_.LoadLedger()) {
+    fresh_->current()->Set(workspace_);
+  }
 
   std::mutex mutex_;
   TransactionDirectory directory_;
