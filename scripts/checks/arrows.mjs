@@ -4,6 +4,7 @@
 // file that is in no row; includes.mjs looks at the files.
 
 const policy = "protocol policy/text policy/result policy/options";
+const network = "policy/text policy/result policy/network/address policy/network/name";
 const host = "protocol policy/ supervise/os supervise/streams supervise/host";
 const prepared = `${host} supervise/sandbox supervise/preparation`;
 const values = "protocol policy/ supervise/ effects/ addon/values/";
@@ -22,6 +23,15 @@ export const includes = {
   "policy/diff": policy,
   "policy/firejail": policy,
   "policy/git": policy,
+  "policy/network/address": "policy/text policy/result",
+  "policy/network/name": "policy/text policy/result policy/network/address",
+  "policy/network/wire": "",
+  "policy/network/dns": `${network} policy/network/wire`,
+  "policy/network/http": network,
+  "policy/network/rules": network,
+  "policy/network/socks": `${network} policy/network/wire`,
+  "policy/network/synthetic": network,
+  "policy/network/tls": `${network} policy/network/wire`,
   "policy/outcome": policy,
   "policy/shell": policy,
   "policy/transaction": policy,
