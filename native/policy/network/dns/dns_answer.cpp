@@ -1,6 +1,7 @@
 #include "policy/network/dns/dns_answer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace native_runner {
 namespace {

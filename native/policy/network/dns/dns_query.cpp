@@ -1,6 +1,7 @@
 #include "policy/network/dns/dns_query.h"
 
 #include <array>
+#include <utility>
 
 #include "policy/network/wire/byte_reader.h"
 

@@ -1,6 +1,7 @@
 #include "policy/network/rules/decision.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "policy/network/address/address_kind.h"
 

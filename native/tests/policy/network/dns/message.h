@@ -38,8 +38,17 @@ inline Octets Question(std::string_view name, std::uint8_t type, std::uint8_t qu
 }
 
 inline Octets Opt(std::uint16_t size, std::uint8_t version = 0) {
-  return {0, 0, 41, static_cast<std::uint8_t>(size >> 8), static_cast<std::uint8_t>(size),
-          0, version, 0, 0, 0, 0};
+  return {0,
+          0,
+          41,
+          static_cast<std::uint8_t>(size >> 8),
+          static_cast<std::uint8_t>(size),
+          0,
+          version,
+          0,
+          0,
+          0,
+          0};
 }
 
 }  // namespace native_runner

@@ -58,8 +58,8 @@ inline TlsBytes Records(const TlsBytes& message, std::size_t size = 16384) {
   TlsBytes bytes;
   for (std::size_t at = 0; at < message.size(); at += size) {
     const auto begin = message.begin() + static_cast<std::ptrdiff_t>(at);
-    const auto end = message.size() - at > size ? begin + static_cast<std::ptrdiff_t>(size)
-                                                : message.end();
+    const auto end =
+        message.size() - at > size ? begin + static_cast<std::ptrdiff_t>(size) : message.end();
     bytes = Join(Join(std::move(bytes), {22, 3, 1}), Sized(2, TlsBytes(begin, end)));
   }
   return bytes;
