@@ -82,6 +82,17 @@ TEST(DnsQuery, NameHasNoPointers) {
   }
 }
 
+// Where enough bytes follow to be such a label.
+TEST(DnsQuery, LabelHasItsLengthInSixBits) {
+  for (const std::uint8_t length : Octets{63, 64, 65, 128, 192}) {
+    Octets name = {length};
+    name.resize(1U + length, 'a');
+    name.push_back(0);
+    EXPECT_EQ(CodeOf(Header(kRd, 1) + name + Octets{0, 1, 0, 1}),
+              length == 63 ? DnsCode::kNoError : DnsCode::kFormatError);
+  }
+}
+
 TEST(DnsQuery, NameIsBounded) {
   const std::string label(63, 'a');
   const std::string longest = label + "." + label + "." + label + "." + std::string(61, 'b');
