@@ -16,7 +16,7 @@ std::optional<HttpFault> ReadTarget(std::string_view target, HttpRequest* reques
 // A host with or without a port, as in Host; IPv6 in brackets. nullopt for anything else, and for a
 // colon without a port.
 struct Authority {
-  Host host;
+  NamedHost host;
   std::optional<std::uint16_t> port;
 };
 std::optional<Authority> ParseAuthority(std::string_view text);

@@ -8,16 +8,16 @@
 
 namespace native_runner {
 
-std::string HostText(const Host& host) {
+std::string HostText(const NamedHost& host) {
   const HostName* name = std::get_if<HostName>(&host);
   return name != nullptr ? name->text() : IpText(std::get<IpAddress>(host));
 }
 
-Result<Host, HostFault> ParseHost(std::string_view text) {
-  if (const auto address = ParseIpAddress(text)) return Host(*address);
+Result<NamedHost, HostFault> ParseHost(std::string_view text) {
+  if (const auto address = ParseIpAddress(text)) return NamedHost(*address);
   Result<HostName, HostFault> name = ParseHostName(text);
   if (!name) return name.error();
-  return Host(std::move(name.value()));
+  return NamedHost(std::move(name.value()));
 }
 
 std::optional<HostAndPort> SplitHostPort(std::string_view text) {

@@ -13,13 +13,13 @@
 namespace native_runner {
 
 // Whom a client asks for: by name, or by an address, whatever way that was spelled.
-using Host = std::variant<HostName, IpAddress>;
+using NamedHost = std::variant<HostName, IpAddress>;
 
 // "example.com", "192.0.2.1", "2001:db8::1".
-std::string HostText(const Host& host);
+std::string HostText(const NamedHost& host);
 
 // What is an address in any spelling is one, never a name. Pure.
-Result<Host, HostFault> ParseHost(std::string_view text);
+Result<NamedHost, HostFault> ParseHost(std::string_view text);
 
 // The two parts of "host:port", where IPv6 stands in brackets (RFC 3986 3.2). `port` is what stands
 // behind the colon, unread; without a colon there is none. nullopt where brackets or colons don't

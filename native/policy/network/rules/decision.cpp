@@ -61,7 +61,7 @@ Decision DecideName(const NetworkRules& rules, const HostName& name) {
   return Undecided(VerdictReason::kNoRule);
 }
 
-Decision DecideConnection(const NetworkRules& rules, const Host& host, std::uint16_t port) {
+Decision DecideConnection(const NetworkRules& rules, const NamedHost& host, std::uint16_t port) {
   const HostName* name = std::get_if<HostName>(&host);
   if (name == nullptr) return Denied(VerdictReason::kAddress);
   for (const HostRule& rule : rules.deny) {

@@ -38,7 +38,7 @@ const char* VerdictReasonText(VerdictReason reason);
 Decision DecideName(const NetworkRules& rules, const HostName& name);
 
 // Whether a connection may be made, by whom the client asks for. `deny` beats `allow`.
-Decision DecideConnection(const NetworkRules& rules, const Host& host, std::uint16_t port);
+Decision DecideConnection(const NetworkRules& rules, const NamedHost& host, std::uint16_t port);
 
 // Whether the allowed name `name` may lead to `address`, which is the one that will be connected
 // to. Never kUndecided: nobody is asked about addresses.

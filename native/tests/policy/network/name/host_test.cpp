@@ -15,7 +15,7 @@ std::string Read(std::string_view text) {
   return std::string(is_name ? "name " : "address ") + HostText(host.value());
 }
 
-TEST(Host, IsANameOrAnAddress) {
+TEST(NamedHost, IsANameOrAnAddress) {
   EXPECT_EQ(Read("Example.com."), "name example.com");
   EXPECT_EQ(Read("0x7f.1"), "address 127.0.0.1");
   EXPECT_EQ(Read("[::1]"), "address ::1");
@@ -32,7 +32,7 @@ std::string Split(std::string_view text) {
   return std::string(parts->host) + "|" + (parts->port ? std::string(*parts->port) : "-");
 }
 
-TEST(Host, IsSplitFromItsPort) {
+TEST(NamedHost, IsSplitFromItsPort) {
   EXPECT_EQ(Split("a.test:443"), "a.test|443");
   EXPECT_EQ(Split("a.test"), "a.test|-");
   EXPECT_EQ(Split("a.test:"), "a.test|");
@@ -44,7 +44,7 @@ TEST(Host, IsSplitFromItsPort) {
   }
 }
 
-TEST(Host, PortIsANumber) {
+TEST(NamedHost, PortIsANumber) {
   EXPECT_EQ(ParsePort("1"), 1);
   EXPECT_EQ(ParsePort("65535"), 65535);
   for (const char* text :
