@@ -45,6 +45,7 @@ enum class Layer : std::uint8_t {
                         // host's
   kRenameDirectories,   // in it, also directories of the project's can be renamed
   kTransactionCopy,     // it is a copy
+  kNetworkByDomain,     // what it reaches of the network is what the rules name
 };
 
 // By their values.
@@ -80,8 +81,9 @@ inline constexpr std::array kLayerNames = {
     "transaction:overlay",
     "rename-directories",
     "transaction:copy",
+    "network-by-domain",
 };
-static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kTransactionCopy) + 1);
+static_assert(kLayerNames.size() == static_cast<std::size_t>(Layer::kNetworkByDomain) + 1);
 
 constexpr const char* LayerName(Layer layer) {
   return kLayerNames[static_cast<std::size_t>(layer)];

@@ -6,7 +6,7 @@
 const policy = "protocol policy/text policy/result policy/options";
 const network = "policy/text policy/result policy/network/address policy/network/name";
 const host = "protocol policy/ supervise/os supervise/streams supervise/host";
-const prepared = `${host} supervise/sandbox supervise/preparation`;
+const prepared = `${host} supervise/network supervise/sandbox supervise/preparation`;
 const values = "protocol policy/ supervise/ effects/ addon/values/";
 const launcher = "protocol launcher/text launcher/kernel launcher/order";
 const command = `${launcher} launcher/layers launcher/seccomp launcher/renames launcher/tree`;
@@ -17,7 +17,7 @@ export const includes = {
 
   "policy/text": "",
   "policy/result": "",
-  "policy/options": "protocol policy/text policy/result",
+  "policy/options": "protocol policy/text policy/result policy/network/rules",
   "policy/bubblewrap": policy,
   "policy/changes": policy,
   "policy/diff": policy,
@@ -28,6 +28,7 @@ export const includes = {
   "policy/network/wire": "",
   "policy/network/dns": `${network} policy/network/wire`,
   "policy/network/http": network,
+  "policy/network/record": "",
   "policy/network/rules": network,
   "policy/network/socks": `${network} policy/network/wire`,
   "policy/network/synthetic": network,
@@ -41,8 +42,9 @@ export const includes = {
   "supervise/proc": "protocol policy/ supervise/os",
   "supervise/streams": "protocol policy/ supervise/os",
   "supervise/host": "protocol policy/ supervise/os supervise/streams",
-  "supervise/sandbox": `${host} supervise/proc`,
-  "supervise/preparation": `${host} supervise/sandbox`,
+  "supervise/network": "protocol policy/ supervise/os",
+  "supervise/sandbox": `${host} supervise/proc supervise/network`,
+  "supervise/preparation": `${host} supervise/network supervise/sandbox`,
   "supervise/project": prepared,
   "supervise/transaction": prepared,
   "supervise/runtimes": `${prepared} supervise/project supervise/transaction`,

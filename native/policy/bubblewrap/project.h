@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct ProjectPolicy {
   std::vector<std::string> secrets;    // absolute; of those that exist nothing can be read
   std::vector<std::string> read_only;  // relative to each project; neither changed nor made
   Network network = Network::kDeny;
+  std::shared_ptr<const NetworkPolicy> by_domain;  // kByDomain only
   bool host_proc = false;      // show the host's /proc, read-only: where no other can be mounted
   bool disable_userns = true;  // as far as the bwrap at hand can; the seccomp filter does anyway
   EnvironmentPolicy environment;

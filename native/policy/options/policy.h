@@ -1,14 +1,16 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "policy/network/rules/network_policy.h"
 #include "policy/options/host_mount.h"
 
 namespace native_runner {
 
-enum class Network { kAllow, kDeny };
+enum class Network { kAllow, kDeny, kByDomain };
 enum class Isolation { kStrict, kCompat };
 
 // Which of the host's variables a command gets; see environment.h.
@@ -26,6 +28,7 @@ struct BubblewrapPolicy {
   bool ro_binds_named = false;    // false: the five defaults, of which a missing one is skipped
   std::vector<HostMount> mounts;  // in this order, after the read-only binds; see host_mount.h
   Network network = Network::kDeny;
+  std::shared_ptr<const NetworkPolicy> by_domain;  // kByDomain only
   Isolation isolation = Isolation::kStrict;
   EnvironmentPolicy environment;
   bool with_proc = true;            // --proc proc_path

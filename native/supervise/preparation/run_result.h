@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/network/record/connection_record.h"
 #include "policy/outcome/outcome.h"
 #include "policy/outcome/timing.h"
 #include "policy/result.h"
@@ -63,7 +64,8 @@ struct RunResult {
   bool prewarmed = false;  // the sandbox was made before
   Kill kill = Kill::kNone;
   RunRecord record;
-  std::optional<ShellReport> shell;  // in a shell session
+  std::optional<ShellReport> shell;          // in a shell session
+  std::optional<ConnectionLog> connections;  // with a network by domain
 };
 
 }  // namespace native_runner

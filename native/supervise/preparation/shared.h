@@ -7,6 +7,7 @@
 #include "supervise/host/host.h"
 #include "supervise/host/host_watch.h"
 #include "supervise/host/program.h"
+#include "supervise/network/network_questions.h"
 #include "supervise/os/cgroup.h"
 #include "supervise/os/descriptor.h"
 
@@ -22,6 +23,7 @@ struct Shared {
   Host host;
   HostWatch host_watch;
   MountTable mount_table;
+  NetworkQuestions* questions = nullptr;  // outlives it; nullptr: nobody can be asked
 };
 
 }  // namespace native_runner
