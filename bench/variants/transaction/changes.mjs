@@ -2,9 +2,8 @@
 
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
-
+import { bursts, millisecondsOf } from "../timed.mjs";
 import { change, fillFolders, placeOf, runnerOf } from "./place.mjs";
-import { bursts, millisecondsOf } from "./timed.mjs";
 
 export { missing } from "./place.mjs";
 

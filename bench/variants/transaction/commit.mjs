@@ -1,7 +1,7 @@
 // commit() of 1,000 files that a command has changed.
 
+import { bursts, millisecondsOf } from "../timed.mjs";
 import { change, fillFolders, placeOf, runnerOf } from "./place.mjs";
-import { bursts, millisecondsOf } from "./timed.mjs";
 
 export { missing } from "./place.mjs";
 

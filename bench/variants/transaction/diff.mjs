@@ -1,7 +1,7 @@
 // diff() of 20,000 changed lines in 100 files.
 
+import { bursts, millisecondsOf } from "../timed.mjs";
 import { change, fillFolders, placeOf, runnerOf } from "./place.mjs";
-import { bursts, millisecondsOf } from "./timed.mjs";
 
 export { missing } from "./place.mjs";
 

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { hasProgram } from "../../programs.mjs";
+import { bursts, millisecondsOf } from "../timed.mjs";
 import { expectWhole, fill, kScript } from "./diff.mjs";
 import { placeOf } from "./place.mjs";
-import { bursts, millisecondsOf } from "./timed.mjs";
 
 export const missing = () => (hasProgram("git") ? undefined : "git is not on the PATH");
 
