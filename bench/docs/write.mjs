@@ -15,6 +15,7 @@ export const kPages = [
   `${kDirectory}README.md`,
   `${kDirectory}load.md`,
   `${kDirectory}transactions.md`,
+  `${kDirectory}network.md`,
 ];
 
 /** Resolves to the files that were written. */

@@ -4,6 +4,7 @@ import { concurrency } from "./concurrency.mjs";
 import { droppedOutput } from "./dropped-output.mjs";
 import { keptOutput } from "./kept-output.mjs";
 import { largeHost } from "./large-host.mjs";
+import { network } from "./network.mjs";
 import { oneRun } from "./one-run.mjs";
 import { poolSize } from "./pool-size.mjs";
 import { sandboxMemory } from "./sandbox-memory.mjs";
@@ -16,4 +17,5 @@ export const kScenarios = [
   ...[keptOutput, droppedOutput],
   ...[sandboxMemory, shellLists, skill],
   ...transactions,
+  ...network,
 ];

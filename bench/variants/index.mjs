@@ -11,6 +11,8 @@ const kPoolSizes = [2, 4, 8, 16];
 
 const kTransaction = { kind: "ours", module: "transaction/run.mjs" };
 
+const kOneName = { allow: ["a.test"] };
+
 const pools = Object.fromEntries(
   kPoolSizes.map((prewarm) => [
     `pool${prewarm}`,
@@ -102,6 +104,22 @@ export const kVariants = {
   },
   transactionDiff: { title: "diff()", kind: "ours", module: "transaction/diff.mjs" },
   gitDiff: { title: "git diff --no-index", kind: "floor", module: "transaction/git-diff.mjs" },
+  byDomain: {
+    title: "ours, network by domain",
+    kind: "ours",
+    module: "ours.mjs",
+    options: { prewarm: 0, network: kOneName },
+  },
+  byDomainPrewarmed: {
+    title: "ours, prewarmed, network by domain",
+    kind: "ours",
+    module: "ours.mjs",
+    options: { prewarm: kPrewarmed, network: kOneName },
+  },
+  networkRelay: { title: "our relay", kind: "ours", module: "network/relay.mjs" },
+  networkSplice: { title: "C, splice", kind: "floor", module: "network/relay-splice.mjs" },
+  networkPipe: { title: "Node's pipe()", kind: "peer", module: "network/relay-pipe.mjs" },
+  networkRequest: { title: "our request", kind: "ours", module: "network/request.mjs" },
   skillNode: { title: "bare engine process", kind: "same-bwrap", module: "skill-node.mjs" },
 };
 

@@ -1,5 +1,5 @@
 // This package as an application uses it: the published entry point, strict isolation. `prewarm` is
-// how many sandboxes it keeps standing; 0: every run builds its own.
+// how many sandboxes it keeps standing; 0: every run builds its own. `network`: the runner's option.
 
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -37,7 +37,7 @@ function prewarmed(runner, prewarm) {
   };
 }
 
-export function open({ workspace, prewarm = 0 }) {
-  const runner = new BubblewrapNativeRunner({ shadowDir: workspace, network: "deny", prewarm });
+export function open({ workspace, prewarm = 0, network = "deny" }) {
+  const runner = new BubblewrapNativeRunner({ shadowDir: workspace, network, prewarm });
   return prewarm === 0 ? cold(runner) : prewarmed(runner, prewarm);
 }
