@@ -38,14 +38,23 @@ std::vector<SandboxListener> ListenersOf(const NetworkRules& rules);
 // recorded is refused. Supervisor thread only.
 class SandboxNetwork {
  public:
-  // A new event about a connection: decided, or ended.
-  using OnRecord = std::function<void(const ConnectionRecord&)>;
+  enum class RecordEvent {
+    kOpened,  // allowed, and connected to the host
+    kEnded,   // closed; of a record that came as kOpened
+    kDenied,  // refused or failed; one for each, also where their records are merged
+  };
+  // `command`: the number of Enter, or 0 where none or several run here.
+  using OnRecord = std::function<void(std::uint64_t command, RecordEvent, const ConnectionRecord&)>;
 
   // `questions` outlives it; nullptr: nobody can be asked.
   static std::unique_ptr<SandboxNetwork> Make(std::shared_ptr<const NetworkPolicy> policy,
                                               NetworkQuestions* questions);
 
   virtual ~SandboxNetwork() = default;
+
+  // Called for each event from then on, from within whatever this does; it must not call back into
+  // this.
+  virtual void set_on_record(OnRecord on_record) = 0;
 
   // The next of ListenersOf, in that order. Before Start: nothing is accepted yet, and connections
   // wait in the kernel.
