@@ -43,7 +43,7 @@ class SandboxNetwork {
     kEnded,   // closed; of a record that came as kOpened
     kDenied,  // refused or failed; one for each, also where their records are merged
   };
-  // `command`: the number of Enter, or 0 where none or several run here.
+  // `command`: the number of Enter; called for each command in whose record it is.
   using OnRecord = std::function<void(std::uint64_t command, RecordEvent, const ConnectionRecord&)>;
 
   // `questions` outlives it; nullptr: nobody can be asked.

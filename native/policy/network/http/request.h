@@ -29,7 +29,7 @@ struct HttpField {
 struct HttpRequest {
   std::string method;
   HttpForm form = HttpForm::kOrigin;
-  NamedHost host = IpAddress();            // of the target, else of Host
+  NamedHost host = IpAddress();       // of the target, else of Host
   std::optional<std::uint16_t> port;  // as named; 80 where a target in absolute form names none
   std::string path;                   // with its query, in origin form; empty for CONNECT
   unsigned minor_version = 1;

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <functional>
+
+#include "supervise/network/io/watch.h"
+#include "supervise/os/descriptor.h"
+#include "supervise/os/handle.h"
+
+namespace native_runner {
+
+// Accepts on one listener, a batch a wake-up. Where the host has no descriptors left it accepts
+// with a spare one, so that the client is refused instead of waiting, and rests for a while.
+// Supervisor thread only.
+class Acceptor {
+ public:
+  // `may_serve`: false for a client that can only be refused.
+  using OnAccepted = std::function<void(Descriptor socket, bool may_serve)>;
+  using HasRoom = std::function<bool()>;
+
+  Acceptor(Descriptor listener, std::uint16_t port, HasRoom has_room, OnAccepted on_accepted)
+      : listener_(std::move(listener)),
+        port_(port),
+        has_room_(std::move(has_room)),
+        on_accepted_(std::move(on_accepted)) {}
+
+  std::uint16_t port() const { return port_; }
+  // False: it can't be watched.
+  [[nodiscard]] bool Start(uv_loop_t* loop);
+  void AcceptSome();
+  // There is room again.
+  void Resume();
+
+ private:
+  bool AcceptWithSpare();
+
+  Descriptor listener_;
+  std::uint16_t port_;
+  HasRoom has_room_;
+  OnAccepted on_accepted_;
+  uv_loop_t* loop_ = nullptr;
+  Watch watch_;
+  Descriptor spare_;
+  Timer rest_;
+};
+
+}  // namespace native_runner

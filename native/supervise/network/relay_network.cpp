@@ -1,0 +1,168 @@
+#include "supervise/network/relay_network.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "policy/network/rules/decision.h"
+#include "supervise/network/connection/dns_stream.h"
+#include "supervise/network/connection/proxy_front.h"
+#include "supervise/network/connection/tunnel.h"
+#include "supervise/network/io/endpoint.h"
+
+namespace native_runner {
+namespace {
+
+constexpr int kLastTurns = 16;  // of questions that had come when the last command ended
+
+// Whole names of the rules: theirs are the first addresses, whatever else is asked for.
+std::vector<HostName> KnownNames(const NetworkRules& rules) {
+  std::vector<HostName> names;
+  for (const HostRule& rule : rules.allow) {
+    if (!rule.pattern.is_wildcard) names.push_back(rule.pattern.name);
+  }
+  return names;
+}
+
+bool IsOwnLoopback(const IpAddress& address) {
+  constexpr IpAddress::V6Bytes kV6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return address == IpAddress::V4(0x7f000001) || address == IpAddress::V6(kV6);
+}
+
+bool IsOfIpv6(const Descriptor& socket) {
+  int family = 0;
+  socklen_t size = sizeof family;
+  return getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 && family == AF_INET6;
+}
+
+}  // namespace
+
+RelayNetwork::Live::Live(RelayNetwork* network, uv_loop_t* loop, NetworkQuestions* questions,
+                         bool has_v6)
+    : resolver(loop, &network->options_),
+      admissions(network->policy_.get(), questions, &network->recorder_),
+      responder(network->policy_.get(), &network->names_, &network->recorder_, has_v6),
+      parts{.loop = loop,
+            .policy = network->policy_.get(),
+            .options = &network->options_,
+            .recorder = &network->recorder_,
+            .resolver = &resolver,
+            .admissions = &admissions,
+            .pipes = &pipes},
+      connections(loop, &network->options_, [this] {
+        for (const auto& acceptor : acceptors)
+          acceptor->Resume();
+      }) {}
+
+RelayNetwork::RelayNetwork(std::shared_ptr<const NetworkPolicy> policy, NetworkQuestions* questions,
+                           NetworkOptions options)
+    : policy_(std::move(policy)),
+      questions_(questions),
+      options_(std::move(options)),
+      wanted_(ListenersOf(policy_->rules)),
+      names_(KnownNames(policy_->rules)) {}
+
+void RelayNetwork::set_on_record(OnRecord on_record) {
+  recorder_.set_on_record(std::move(on_record));
+}
+
+bool RelayNetwork::Start(uv_loop_t* loop) {
+  if (!is_complete() || live_) return false;
+  loop_ = loop;
+  const bool has_v6 = std::any_of(taken_.begin(), taken_.end(), IsOfIpv6);
+  live_ = std::make_unique<Live>(this, loop, questions_, has_v6);
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    if (taken_[i].valid() && Watch(wanted_[i], std::move(taken_[i]))) continue;
+    Close();
+    return false;
+  }
+  return true;
+}
+
+bool RelayNetwork::Watch(const SandboxListener& listener, Descriptor socket) {
+  if (listener.kind == SandboxListener::Kind::kUdpDns) {
+    live_->dns = std::make_unique<DnsSocket>(&live_->responder, std::move(socket));
+    return live_->dns->Start(loop_);
+  }
+  const std::uint16_t port = listener.port;
+  live_->acceptors.push_back(std::make_unique<Acceptor>(
+      std::move(socket), port, [this] { return live_->connections.has_room(); },
+      [this, port](Descriptor accepted, bool may_serve) {
+        Accepted(port, std::move(accepted), may_serve);
+      }));
+  return live_->acceptors.back()->Start(loop_);
+}
+
+void RelayNetwork::Accepted(std::uint16_t port, Descriptor socket, bool may_serve) {
+  const auto local = LocalEndpoint(socket.get());
+  if (!local) return;  // it has ended already
+  const HostName* name = names_.NameOf(local->address);
+  const bool is_own = IsOwnLoopback(local->address) && (port == kDnsPort || port == kProxyPort);
+  const std::string host = name != nullptr ? name->text() : IpText(local->address);
+  if (name == nullptr && !is_own) {
+    return Refuse(host, port, VerdictReasonText(VerdictReason::kAddress), std::move(socket));
+  }
+  if (!may_serve) {
+    return Refuse(host, port, "the host has no descriptors left", std::move(socket));
+  }
+  if (!recorder_.has_commands()) return ResetConnection(std::move(socket));  // no one's record
+  Serve(port, std::move(socket), name != nullptr ? std::make_unique<HostName>(*name) : nullptr);
+}
+
+void RelayNetwork::Serve(std::uint16_t port, Descriptor socket, std::unique_ptr<HostName> name) {
+  SetNoDelay(socket.get());
+  Stream client(std::move(socket));
+  if (!client.Open(loop_)) return client.Reset();
+  const std::uint64_t now = uv_hrtime();
+  Connections& connections = live_->connections;
+  const NetworkParts* parts = &live_->parts;
+  if (name != nullptr) {
+    connections.Add(std::make_unique<Tunnel>(parts, &connections, now, std::move(client), *name,
+                                             port, ConnectionVia::kTransparent));
+  } else if (port == kDnsPort) {
+    connections.Add(std::make_unique<DnsStream>(parts, &connections, now, std::move(client),
+                                                &live_->responder));
+  } else {
+    connections.Add(std::make_unique<ProxyFront>(parts, &connections, now, std::move(client)));
+  }
+}
+
+void RelayNetwork::Refuse(const std::string& host, std::uint16_t port, const std::string& reason,
+                          Descriptor socket) {
+  ConnectionRecord record;
+  record.host = host;
+  record.port = port;
+  record.reason = reason;
+  recorder_.Refused(record);
+  ResetConnection(std::move(socket));
+}
+
+std::uint64_t RelayNetwork::Enter(std::vector<std::string> argv) {
+  return recorder_.Enter(std::move(argv));
+}
+
+ConnectionLog RelayNetwork::Leave(std::uint64_t command) {
+  if (live_ && recorder_.is_only(command)) {
+    // What the command had asked for before it ended is in its record, though not yet looked at.
+    for (int turn = 0; turn < kLastTurns && live_->dns && live_->dns->AnswerSome(); ++turn) {
+    }
+    for (const auto& acceptor : live_->acceptors)
+      acceptor->AcceptSome();
+    live_->connections.Drain();
+  }
+  return recorder_.Leave(command);
+}
+
+void RelayNetwork::Close() {
+  taken_.clear();
+  if (live_) live_->acceptors.clear();
+  live_.reset();
+}
+
+std::unique_ptr<SandboxNetwork> SandboxNetwork::Make(std::shared_ptr<const NetworkPolicy> policy,
+                                                     NetworkQuestions* questions) {
+  return std::make_unique<RelayNetwork>(std::move(policy), questions, NetworkOptions());
+}
+
+}  // namespace native_runner
