@@ -1,0 +1,96 @@
+#pragma once
+
+#include <uv.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "supervise/network/relay_network.h"
+
+namespace native_runner {
+
+// Who is asked, in tests: answers when it is told to.
+class FakeQuestions : public NetworkQuestions {
+ public:
+  std::uint64_t Ask(std::uint64_t asker, NetworkQuestion question, OnAnswer on_answer) override;
+  void Withdraw(std::uint64_t question) override;
+
+  // For any thread but the last, which is for the loop's.
+  std::vector<NetworkQuestion> asked() const;
+  std::size_t withdrawn() const;
+  std::size_t open() const;
+  void Answer(NetworkAnswer answer);
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<NetworkQuestion> asked_;
+  std::map<std::uint64_t, OnAnswer> open_;
+  std::size_t withdrawn_ = 0;
+};
+
+// A RelayNetwork on a loop of its own thread, as the supervisor has it. The sandbox is this
+// process: its listeners are at 127.0.0.1 (DNS and proxy, at any free port) and at 127.1.0.1, the
+// address of the first name that the rules allow, or at `transparent`.
+class NetworkHost {
+ public:
+  struct Setup {
+    NetworkRuleTexts rules;
+    NetworkOptions options;
+    const char* transparent = "127.1.0.1";
+    bool enters = true;
+  };
+
+  explicit NetworkHost(Setup setup);
+  ~NetworkHost();
+  NetworkHost(const NetworkHost&) = delete;
+  NetworkHost& operator=(const NetworkHost&) = delete;
+
+  std::uint16_t proxy_port() const { return proxy_port_; }
+  std::uint16_t dns_port() const { return dns_port_; }
+  std::uint16_t dns_udp_port() const { return dns_udp_port_; }
+  FakeQuestions& questions() { return questions_; }
+
+  // Runs it on the loop's thread, and waits.
+  void On(const std::function<void()>& what);
+  std::uint64_t Enter(std::vector<std::string> argv);
+  ConnectionLog Leave(std::uint64_t command);
+  ConnectionLog Leave() { return Leave(command_); }
+  void Close();
+  std::size_t size();
+  // Until it holds on the loop's thread; false after a generous time.
+  bool WaitUntil(const std::function<bool()>& holds);
+
+  using Event = std::pair<SandboxNetwork::RecordEvent, ConnectionRecord>;
+  std::vector<Event> events();
+
+ private:
+  void Run();
+
+  uv_loop_t loop_{};
+  uv_async_t async_{};
+  std::mutex mutex_;
+  std::vector<std::function<void()>> tasks_;
+  FakeQuestions questions_;
+  std::vector<Event> events_;
+  std::unique_ptr<RelayNetwork> network_;
+  std::uint16_t proxy_port_ = 0;
+  std::uint16_t dns_port_ = 0;
+  std::uint16_t dns_udp_port_ = 0;
+  std::uint64_t command_ = 0;
+  std::thread thread_;
+};
+
+// Rules that allow `hosts`, with names that lead to this machine.
+NetworkHost::Setup Allowing(std::vector<std::string> hosts,
+                            std::vector<std::string> addresses = {"127.0.0.1"});
+// "a.test:8080".
+std::string At(const std::string& host, std::uint16_t port);
+
+}  // namespace native_runner
