@@ -44,7 +44,7 @@ bool ReadName(ByteReader* reader, std::string* name) {
     const auto label = reader->Bytes(*length);
     if (!label || before - reader->rest().size() > kMostNameBytes) return false;
     if (label->empty()) {
-      if (name->empty()) *name = ".";
+      if (name->empty()) name->push_back('.');
       return true;
     }
     AppendLabel(name, *label);

@@ -29,7 +29,9 @@ std::optional<HttpFault> ReadAuthorityForm(std::string_view target, HttpRequest*
 // RFC 9112 3.2.4: without a path and query OPTIONS is about the whole server.
 std::string PathOf(std::string_view rest, std::string_view method) {
   if (rest.empty()) return method == "OPTIONS" ? "*" : "/";
-  return (rest.front() == '?' ? "/" : "") + std::string(rest);
+  std::string path(rest);
+  if (path.front() == '?') path.insert(path.begin(), '/');
+  return path;
 }
 
 std::optional<HttpFault> ReadAbsoluteForm(std::string_view target, HttpRequest* request) {

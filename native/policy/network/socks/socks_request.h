@@ -42,7 +42,7 @@ struct SocksRequest {
   std::size_t size = 0;                       // kComplete: how many bytes it is
   SocksReply reply = SocksReply::kSucceeded;  // another: refused with it, before any rule
   std::string asked;                          // the host as it was sent, bytes of any kind
-  NamedHost host = IpAddress();                    // kSucceeded
+  NamedHost host = IpAddress();               // kSucceeded
   std::uint16_t port = 0;
 };
 

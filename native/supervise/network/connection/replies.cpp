@@ -5,7 +5,7 @@
 namespace native_runner {
 namespace {
 
-constexpr unsigned kForbidden = 403;
+constexpr unsigned kStatusForbidden = 403;
 constexpr unsigned kBadGateway = 502;
 constexpr unsigned kGatewayTimeout = 504;
 
@@ -14,7 +14,7 @@ const char* StatusText(unsigned status) {
   switch (status) {
     case 400:
       return "Bad Request";
-    case kForbidden:
+    case kStatusForbidden:
       return "Forbidden";
     case 408:
       return "Request Timeout";
@@ -54,7 +54,7 @@ std::string HttpRefusal(unsigned status, std::string_view text) {
 }
 
 unsigned HttpStatusOf(DialState state) {
-  if (state == DialState::kNotPermitted) return kForbidden;
+  if (state == DialState::kNotPermitted) return kStatusForbidden;
   return state == DialState::kTimedOut ? kGatewayTimeout : kBadGateway;
 }
 

@@ -26,17 +26,8 @@ TEST(Dial, TriesTheOtherAddressesAtOnceWhenOneRefuses) {
 
 TEST(Dial, DoesNotWaitForAnAddressThatDoesNotAnswer) {
   TestServer server(Echo);
-  // A listener whose queue is full answers nothing.
-  Descriptor full = Descriptor();
   const std::uint16_t port = server.port();
-  full = ListenAt("127.0.0.2", port, 0);
-  std::vector<std::unique_ptr<Peer>> queue;
-  std::vector<Descriptor> waiting;
-  const SocketAddress at({.address = IpAddress::V4(0x7f000002), .port = port});
-  for (int i = 0; i < 8; ++i) {
-    waiting.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    static_cast<void>(connect(waiting.back().get(), at.get(), at.size));
-  }
+  const FullListener full("127.0.0.2", port);
   NetworkHost network(Allowing({At("a.test", port)}, {"127.0.0.2", "127.0.0.1"}));
   EXPECT_EQ(StatusOf(&network, At("a.test", port)), "200");
   EXPECT_EQ(network.Leave().connections.at(0).address, "127.0.0.1");
@@ -73,14 +64,8 @@ TEST(Dial, GivesUpAfterItsTime) {
   auto setup = Allowing({"far.test:81"});
   setup.rules.allow_private = {"127.0.0.2"};
   setup.options.connect_ms = 100;
-  const Descriptor full = ListenAt("127.0.0.2", 0, 0);
-  const std::uint16_t port = PortOf(full);
-  std::vector<Descriptor> waiting;
-  const SocketAddress at({.address = IpAddress::V4(0x7f000002), .port = port});
-  for (int i = 0; i < 8; ++i) {
-    waiting.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    static_cast<void>(connect(waiting.back().get(), at.get(), at.size));
-  }
+  const FullListener full("127.0.0.2", 0);
+  const std::uint16_t port = full.port();
   setup.rules.allow = {At("far.test", port)};
   setup.options.hosts["far.test"] = {IpAddress::V4(0x7f000002)};
   NetworkHost network(std::move(setup));

@@ -19,17 +19,21 @@ Octets Asking(const std::string& name, std::uint16_t type) {
   return Header(1, 1) + Question(name, static_cast<std::uint8_t>(type));
 }
 
-// The answer by UDP; empty where none comes.
-Octets Answered(NetworkHost* network, const Octets& question) {
+// The answer by UDP; empty where none comes. `resends`: what is in the queue may have no room for
+// it.
+Octets Answered(NetworkHost* network, const Octets& question, bool resends = false) {
   const Descriptor socket = UdpAt("127.0.0.1", 0);
   const SocketAddress to({.address = IpAddress::V4(0x7f000001), .port = network->dns_udp_port()});
-  EXPECT_GT(sendto(socket.get(), question.data(), question.size(), 0, to.get(), to.size), 0);
   pollfd asked = {.fd = socket.get(), .events = POLLIN, .revents = 0};
-  if (poll(&asked, 1, 30'000) != 1) return {};
-  Octets answer(2000);
-  const ssize_t size = recv(socket.get(), answer.data(), answer.size(), 0);
-  answer.resize(static_cast<std::size_t>(size));
-  return answer;
+  for (int turn = 0; turn < (resends ? 300 : 1); ++turn) {
+    EXPECT_GT(sendto(socket.get(), question.data(), question.size(), 0, to.get(), to.size), 0);
+    if (poll(&asked, 1, resends ? 100 : 30'000) != 1) continue;
+    Octets answer(2000);
+    const ssize_t size = recv(socket.get(), answer.data(), answer.size(), 0);
+    answer.resize(static_cast<std::size_t>(size));
+    return answer;
+  }
+  return {};
 }
 
 int CodeOf(const Octets& answer) {
@@ -142,8 +146,8 @@ TEST(Dns, AHundredThousandQuestionsAreBounded) {
     poll(&asked, 1, 30'000);  // so that few are dropped
   }
   EXPECT_GT(answers, kQuestions / 4);
-  EXPECT_EQ(AddressOf(Answered(&network, Asking("a.test", 1))), "127.1.0.1");
-  EXPECT_EQ(AddressOf(Answered(&network, Asking("b.test", 1))), "127.1.0.2");
+  EXPECT_EQ(AddressOf(Answered(&network, Asking("a.test", 1), true)), "127.1.0.1");
+  EXPECT_EQ(AddressOf(Answered(&network, Asking("b.test", 1), true)), "127.1.0.2");
   const ConnectionLog log = network.Leave();
   EXPECT_EQ(log.connections.size(), kMostConnectionRecords);
   EXPECT_GT(log.omitted, 0U);

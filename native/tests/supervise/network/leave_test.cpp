@@ -114,14 +114,12 @@ std::vector<State> States() {
 }
 
 NetworkHost::Setup SetupOf(const State& state, std::uint16_t port) {
-  NetworkHost::Setup setup = Allowing({At("a.test", port), At("far.test", port),
-                                       At("localhost", port), At("tls.test", port)});
+  NetworkHost::Setup setup = Allowing(
+      {At("a.test", port), At("far.test", port), At("localhost", port), At("tls.test", port)});
   setup.rules.asks = true;
-  setup.rules.allow_private.emplace_back("far.test");
   if (state.name == "it waits for a hello") setup.options.tls_ports = {port};
   setup.options.hosts["tls.test"] = setup.options.hosts["a.test"];
-  // Nothing is there: RFC 1918's, which no route answers for here, or nothing is reached at all.
-  setup.options.hosts["far.test"] = {IpAddress::V4(0x0aff'ff01)};
+  setup.options.hosts["far.test"] = {IpAddress::V4(0x7f000002)};
   return setup;
 }
 
@@ -129,6 +127,7 @@ TEST(Close, InAnyStateLeavesNothing) {
   for (const State& state : States()) {
     SCOPED_TRACE(state.name);
     TestServer server(Echo);
+    const FullListener far("127.0.0.2", server.port());
     std::optional<Peer> client;
     NetworkHost network(SetupOf(state, server.port()));
     client.emplace("127.0.0.1", network.proxy_port());
@@ -146,6 +145,7 @@ TEST(Leave, InAnyStateEndsAndRecordsIt) {
   for (const State& state : States()) {
     SCOPED_TRACE(state.name);
     TestServer server(Echo);
+    const FullListener far("127.0.0.2", server.port());
     NetworkHost network(SetupOf(state, server.port()));
     Peer client("127.0.0.1", network.proxy_port());
     state.reach(&network, &client, server.port());

@@ -1,8 +1,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/supervise/network/support/network_host.h"
@@ -10,6 +16,13 @@
 
 namespace native_runner {
 namespace {
+
+int HighestDescriptor() {
+  int highest = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    highest = std::max(highest, std::stoi(entry.path().filename()));
+  return highest;
+}
 
 TEST(Limits, ConnectionsOverTheLimitWaitUntilOneEnds) {
   TestServer server(Echo);
@@ -92,17 +105,22 @@ TEST(Limits, WithoutDescriptorsAClientIsRefusedAndLaterOnesAreServed) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const Descriptor client_socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const SocketAddress at({.address = IpAddress::V4(0x7f010001), .port = server.port()});
-  // Not one more may be had by this process, whatever its numbers.
+  // Every number below the limit is taken, and no other may be had.
+  std::vector<Descriptor> taken;
+  taken.emplace_back(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const int highest = HighestDescriptor();
+  while (taken.back().get() <= highest)
+    taken.emplace_back(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   rlimit none = before;
-  none.rlim_cur = 3;
+  none.rlim_cur = static_cast<rlim_t>(taken.back().get()) + 1;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   EXPECT_EQ(connect(client_socket.get(), at.get(), at.size), 0);
   const bool is_refused = network.WaitUntil([&] { return !network.events().empty(); });
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  // With a limit below the numbers in use not even the spare one helps: it waits instead.
-  if (is_refused) {
-    EXPECT_EQ(network.events().at(0).second.reason, "the host has no descriptors left");
-  }
+  taken.clear();
+  ASSERT_TRUE(is_refused);
+  EXPECT_EQ(network.events().at(0).second.reason, "the host has no descriptors left");
+  EXPECT_EQ(server.accepted(), 0);
   Peer later("127.1.0.1", server.port());
   later.Send("x");
   EXPECT_EQ(later.ReadExactly(1), "x");

@@ -49,8 +49,8 @@ TEST(Socks, RefusesTheRestWithItsReason) {
     const Descriptor gone = ListenAt("127.0.0.1", 0);
     closed = PortOf(gone);
   }
-  auto setup = Allowing({At("a.test", port), At("a.test", closed), At("none.test", port),
-                         At("private.test", port)});
+  auto setup = Allowing(
+      {At("a.test", port), At("a.test", closed), At("none.test", port), At("private.test", port)});
   setup.options.hosts["none.test"] = {};
   setup.options.hosts["private.test"] = {IpAddress::V4(0x0a000001)};
   NetworkHost network(std::move(setup));
@@ -90,8 +90,8 @@ TEST(Socks, RefusesTheRestWithItsReason) {
 TEST(Socks, OthersThanVersion5WithoutALoginGetNothing) {
   TestServer server(Echo);
   NetworkHost network(Allowing({At("a.test", server.port())}));
-  const std::vector<std::string> greetings = {
-      "\x04\x01\x01\xbb\x7f\0\0\x01\0"s, "\0\0\0"s, "\x05\x01\x02"s, "\x05\0"s, "\x16\x03\x01"s};
+  const std::vector<std::string> greetings = {"\x04\x01\x01\xbb\x7f\0\0\x01\0"s, "\0\0\0"s,
+                                              "\x05\x01\x02"s, "\x05\0"s, "\x16\x03\x01"s};
   for (const std::string& greeting : greetings) {
     Peer client("127.0.0.1", network.proxy_port());
     client.Send(greeting);

@@ -8,7 +8,7 @@
 namespace native_runner {
 namespace {
 
-HttpRequest Request(const std::string& method = "GET", bool upgrades = false) {
+HttpRequest AskedBy(const std::string& method = "GET", bool upgrades = false) {
   HttpRequest request;
   request.method = method;
   request.upgrades_to_websocket = upgrades;
@@ -31,7 +31,8 @@ const std::vector<Case>& Cases() {
       {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", kComplete, true},
       {"HTTP/1.1 200\r\ncontent-length:3\r\n\r\nabc", kComplete, true},
       {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", kComplete, true},
-      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", kComplete, true},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", kComplete,
+       true},
       {"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 1\r\n\r\na", kComplete, false},
       {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", kComplete, false},
       {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na", kComplete, true},
@@ -49,7 +50,7 @@ TEST(ResponseReader, FindsTheEndInPiecesOfAnySize) {
   for (const Case& one : Cases()) {
     const std::string all = one.answer + kBehind;
     for (const std::size_t piece : {std::size_t{1}, std::size_t{2}, std::size_t{7}, all.size()}) {
-      ResponseReader reader(Request(one.method));
+      ResponseReader reader(AskedBy(one.method));
       std::size_t taken = 0;
       while (reader.state() == ResponseState::kNeedsMore && taken < all.size())
         taken += reader.Feed(std::string_view(all).substr(taken, piece));
@@ -81,7 +82,7 @@ TEST(ResponseReader, WhatCanBeReadInTwoWaysLastsUntilTheClose) {
       std::string(ResponseReader::kMostHeadBytes, 'x'),
   };
   for (const std::string& answer : answers) {
-    ResponseReader reader(Request());
+    ResponseReader reader(AskedBy());
     EXPECT_EQ(reader.Feed(answer), answer.size()) << answer.substr(0, 100);
     EXPECT_EQ(reader.state(), ResponseState::kUntilClose) << answer.substr(0, 100);
     EXPECT_EQ(reader.Feed("more"), 4U);
@@ -90,7 +91,7 @@ TEST(ResponseReader, WhatCanBeReadInTwoWaysLastsUntilTheClose) {
 }
 
 TEST(ResponseReader, AnUpgradeEndsWithItsHead) {
-  ResponseReader reader(Request("GET", true));
+  ResponseReader reader(AskedBy("GET", true));
   const std::string head = "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n";
   EXPECT_EQ(reader.Feed(head + "frames"), head.size());
   EXPECT_EQ(reader.state(), ResponseState::kUpgraded);

@@ -87,11 +87,11 @@ NetworkHost::NetworkHost(Setup setup) {
     network_->Take(std::move(socket));
   }
   EXPECT_TRUE(network_->is_complete());
-  network_->set_on_record([this](std::uint64_t, SandboxNetwork::RecordEvent event,
-                                 const ConnectionRecord& record) {
-    const std::lock_guard lock(mutex_);
-    events_.emplace_back(event, record);
-  });
+  network_->set_on_record(
+      [this](std::uint64_t, SandboxNetwork::RecordEvent event, const ConnectionRecord& record) {
+        const std::lock_guard lock(mutex_);
+        events_.emplace_back(event, record);
+      });
   thread_ = std::thread([this] { Run(); });
   On([this] { EXPECT_TRUE(network_->Start(&loop_)); });
   if (setup.enters) command_ = Enter({"prog", "arg"});

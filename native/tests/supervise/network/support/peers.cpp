@@ -82,8 +82,9 @@ Received Peer::ReadTo(const std::string& end) {
       // What stands behind the end is left to the next who reads.
       const ssize_t size = recv(socket_.get(), ahead.data(), ahead.size(), MSG_PEEK);
       const std::size_t kept = std::min(all.bytes.size(), end.size() - 1);
-      const std::string seen = all.bytes.substr(all.bytes.size() - kept) +
-                               std::string(ahead.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+      const std::string seen =
+          all.bytes.substr(all.bytes.size() - kept) +
+          std::string(ahead.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
       const std::size_t at = seen.find(end);
       if (at != std::string::npos) most = at + end.size() - kept;
     }
@@ -126,6 +127,17 @@ Descriptor UdpAt(const char* address, std::uint16_t port) {
 
 std::uint16_t PortOf(const Descriptor& socket) {
   return LocalEndpoint(socket.get())->port;
+}
+
+FullListener::FullListener(const char* address, std::uint16_t port)
+    : listener_(ListenAt(address, port, 0)) {
+  constexpr int kMoreThanItTakes = 8;
+  const SocketAddress at = Address(address, PortOf(listener_));
+  for (int i = 0; i < kMoreThanItTakes; ++i) {
+    waiting_.emplace_back(
+        socket(at.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    static_cast<void>(connect(waiting_.back().get(), at.get(), at.size));
+  }
 }
 
 TestServer::TestServer(Serve serve, const char* address)

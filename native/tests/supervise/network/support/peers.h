@@ -50,6 +50,18 @@ Descriptor ListenAt(const char* address, std::uint16_t port, int backlog = 1024)
 Descriptor UdpAt(const char* address, std::uint16_t port);
 std::uint16_t PortOf(const Descriptor& socket);
 
+// Connects to a listener without accepting anything, until its queue is full: what connects after
+// that gets no answer.
+class FullListener {
+ public:
+  FullListener(const char* address, std::uint16_t port);
+  std::uint16_t port() const { return PortOf(listener_); }
+
+ private:
+  Descriptor listener_;
+  std::vector<Descriptor> waiting_;
+};
+
 // Serves each connection on a thread of its own until it goes.
 class TestServer {
  public:

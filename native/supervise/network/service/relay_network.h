@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "policy/network/synthetic/synthetic_addresses.h"
-#include "supervise/network/acceptor.h"
 #include "supervise/network/connection/connections.h"
 #include "supervise/network/connection/parts.h"
 #include "supervise/network/dns/dns_responder.h"
 #include "supervise/network/dns/dns_socket.h"
 #include "supervise/network/network_options.h"
 #include "supervise/network/sandbox_network.h"
+#include "supervise/network/service/acceptor.h"
 
 namespace native_runner {
 

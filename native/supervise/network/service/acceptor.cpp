@@ -1,4 +1,4 @@
-#include "supervise/network/acceptor.h"
+#include "supervise/network/service/acceptor.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

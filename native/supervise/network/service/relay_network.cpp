@@ -1,4 +1,4 @@
-#include "supervise/network/relay_network.h"
+#include "supervise/network/service/relay_network.h"
 
 #include <sys/socket.h>
 
