@@ -51,7 +51,10 @@ std::string AddressOf(const Octets& answer) {
 }
 
 NetworkHost::Setup Rules() {
-  NetworkHost::Setup setup = Allowing({"a.test:8080", "*.c.test:8080", "b.test:8080"});
+  static const Descriptor held = ListenAt("127.0.0.1", 0);  // so that the port is nobody else's
+  const std::uint16_t port = PortOf(held);
+  NetworkHost::Setup setup =
+      Allowing({At("a.test", port), At("*.c.test", port), At("b.test", port)});
   setup.rules.deny = {"x.c.test"};
   return setup;
 }

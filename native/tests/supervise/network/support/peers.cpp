@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -145,6 +146,10 @@ TestServer::TestServer(Serve serve, const char* address)
   acceptor_ = std::thread([this] {
     while (true) {
       Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!socket.valid() && errno == EMFILE) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        continue;
+      }
       if (!socket.valid()) return;
       const std::lock_guard lock(mutex_);
       ++accepted_;
@@ -165,6 +170,12 @@ TestServer::~TestServer() {
 int TestServer::accepted() const {
   const std::lock_guard lock(mutex_);
   return accepted_;
+}
+
+bool TestServer::HasAccepted(int count) const {
+  for (int waited = 0; accepted() < count && waited < kGenerousMs; ++waited)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return accepted() == count;
 }
 
 void Echo(Peer peer) {

@@ -73,6 +73,8 @@ class TestServer {
 
   std::uint16_t port() const { return port_; }
   int accepted() const;
+  // Waits until there were as many; false where there were more, or there are not in a long time.
+  bool HasAccepted(int count) const;
 
  private:
   Descriptor listener_;
