@@ -26,7 +26,10 @@ import type {
   LocalNativeRunnerOptions,
   NativeExecInput,
   NativeSpawnInput,
+  NetworkByDomain,
+  NetworkConnection,
   NetworkMode,
+  NetworkVia,
   Outcome,
   PoolState,
   SandboxedExecResult,
@@ -110,6 +113,8 @@ export type MakeResult = (
   prewarmed: boolean,
   kill: KillProof | null,
   shellState: ShellStateReport | undefined,
+  connections: NetworkConnection[] | undefined,
+  connectionsOmitted: number,
 ) => SandboxedExecResult;
 
 /** A run that was accepted. */
@@ -186,6 +191,34 @@ export interface ProcessSandboxHandle {
   wrap(command: ProcessSandboxCommand): BubblewrapCommand;
 }
 
+/** A question of a sandbox's network: who asks whom. The answer goes to `answerNetworkQuestion`. */
+export type NativeNetworkQuestion = {
+  host: string;
+  port: number;
+  via: NetworkVia;
+  command?: string[];
+};
+
+/**
+ * Called with each question, and without one when its answer is not wanted any more. Must not throw.
+ * `id` is unique in its Node environment.
+ */
+export type OnNetworkQuestion = (id: number, question?: NativeNetworkQuestion) => void;
+
+/** A network as the addon takes it: without presets, and with an `onRequest` of lib's. */
+export type NativeNetwork =
+  | NetworkMode
+  | (Pick<NetworkByDomain, "deny" | "allowPrivate"> & {
+      allow: readonly string[];
+      onRequest?: OnNetworkQuestion | undefined;
+    });
+
+/** Options of the addon's Bubblewrap classes. */
+export type NativeBubblewrapOptions = Omit<
+  BubblewrapNativeRunnerOptions,
+  "network" | "transaction"
+> & { network?: NativeNetwork | undefined };
+
 /** What a project runner is made with; `lib/project` makes it of its options. */
 export type ProjectRunnerOptions = {
   bwrapPath?: string | undefined;
@@ -197,7 +230,7 @@ export type ProjectRunnerOptions = {
   secrets: readonly string[];
   /** Relative to each project: neither changed nor made. */
   readOnly: readonly string[];
-  network: NetworkMode;
+  network: NativeNetwork;
   /** Show the host's /proc read-only in place of a private one. */
   hostProc?: boolean | undefined;
   /** Forbid further user namespaces, where bwrap can. Default true. */
@@ -238,7 +271,7 @@ export interface NativeAddon {
   BubblewrapProcessSandbox: new (options: BubblewrapProcessSandboxOptions) => ProcessSandboxHandle;
   /** With a transaction that is open, all of its runs are in that. */
   BubblewrapNativeRunner: new (
-    options: Omit<BubblewrapNativeRunnerOptions, "transaction">,
+    options: NativeBubblewrapOptions,
     transaction?: TransactionHandle,
   ) => RunnerHandle;
   ProjectRunner: new (
@@ -255,7 +288,7 @@ export interface NativeAddon {
     transaction?: TransactionHandle,
   ) => RunnerHandle;
   BubblewrapSession: new (
-    options: Omit<BubblewrapNativeRunnerOptions, "transaction">,
+    options: NativeBubblewrapOptions,
     session: SessionOptions,
     transaction?: TransactionHandle,
   ) => SessionHandle;
@@ -272,6 +305,11 @@ export interface NativeAddon {
     options: WorkspaceFilesOptions,
     transaction?: TransactionHandle,
   ) => WorkspaceFilesHandle;
+  /**
+   * Answers a question that an {@link OnNetworkQuestion} was called with; "none" is a denial. One that is
+   * gone is ignored.
+   */
+  answerNetworkQuestion(question: number, answer: "allow" | "deny" | "none"): void;
   /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
   landlockAbi(): number;
   /** The path of a program on the host's own PATH, or on the given one; null when there is none. */

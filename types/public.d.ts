@@ -6,6 +6,7 @@
  */
 
 export * from "./live-process.js";
+export * from "./network.js";
 export * from "./run.js";
 export * from "./runner-options.js";
 

@@ -7,6 +7,7 @@
  * every field is always there.
  */
 
+import type { NetworkConnection } from "./network.js";
 import type { KillProof, RunTiming } from "./run-timing.js";
 
 /** Which bytes of a stream are kept when it is longer than its limit. */
@@ -159,6 +160,10 @@ export type NativeAuditRecord = {
   prewarmed?: boolean | undefined;
   /** Null when nothing had to be killed. */
   kill?: KillProof | null | undefined;
+  /** With a network by domain. */
+  connections?: NetworkConnection[] | undefined;
+  /** Connections that are not listed. */
+  connectionsOmitted?: number | undefined;
 };
 
 /** What any {@link NativeRunner} returns. */
@@ -249,6 +254,13 @@ export type SandboxedAuditRecord = {
   kill: KillProof | null;
   /** The id of the transaction that the command ran in; not there outside of one. */
   transaction?: string;
+  /**
+   * What it connected to or was refused, in the order in which that began; there with a network by
+   * domain only, empty where it connected to nothing. At most 10 000.
+   */
+  connections?: NetworkConnection[];
+  /** Connections beyond those that are listed; not there where none is missing. */
+  connectionsOmitted?: number;
 };
 
 /** What this package's runners return: a {@link NativeExecResult} in which nothing is missing. */

@@ -1,5 +1,6 @@
 /** The public types of what runners take and tell of themselves; shipped and re-exported as public.d.ts is. */
 
+import type { NetworkByDomain } from "./network.js";
 import type { NativeExecInput } from "./run.js";
 import type { Transaction } from "./transaction.js";
 
@@ -8,6 +9,9 @@ export type NetworkMode = "allow" | "deny";
 
 /** {@link NetworkMode} by its older name. */
 export type BubblewrapNetworkMode = NetworkMode;
+
+/** The network of a sandbox: all of the host's, none, or what may be reached by name. */
+export type BubblewrapNetwork = NetworkMode | NetworkByDomain;
 
 /** "strict": all layers. "compat": only the classic Bubblewrap flags, for hosts that refuse the rest. */
 export type IsolationMode = "strict" | "compat";
@@ -76,7 +80,7 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
      */
     mounts?: readonly NativeMount[] | undefined;
     /** Default "deny". */
-    network?: BubblewrapNetworkMode | undefined;
+    network?: BubblewrapNetwork | undefined;
     /** Default "strict". */
     isolation?: IsolationMode | undefined;
     /**

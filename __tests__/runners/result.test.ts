@@ -24,6 +24,8 @@ function make(stdout: Uint8Array, stderr: Uint8Array, outcome: Outcome = { kind:
     false,
     null,
     undefined,
+    undefined,
+    0,
   );
 }
 

@@ -316,6 +316,8 @@ export class FakeAddon {
         if (fake.openFailure) throw fake.openFailure;
         return fake.listed;
       },
+      answerNetworkQuestion: (question, answer) =>
+        void fake.told.push(["answer", question, answer]),
       landlockAbi: () => 7,
       findProgram: (name) => `/usr/bin/${name}`,
     };

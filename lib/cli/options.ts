@@ -7,6 +7,7 @@ import type {
   NativeLimits,
   NativeMount,
   NetworkMode,
+  NetworkPreset,
 } from "../../types/public.js";
 import type { RuntimeType } from "../runtime/names.js";
 
@@ -20,6 +21,9 @@ export type CliOptions = {
   workspaceIsRoot?: boolean;
   cwd?: string;
   network?: NetworkMode;
+  /** Hosts that may be reached, as `network.allow` has them. */
+  allowHost?: string[];
+  allowPreset?: NetworkPreset[];
   roBind?: string[];
   /** False with --no-default-ro-binds. */
   defaultRoBinds: boolean;

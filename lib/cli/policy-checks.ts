@@ -1,6 +1,6 @@
 /** What contradicts the operator, or the runtime that was chosen. Pure. */
 
-import type { RuntimeEnvironment } from "../runtime/environment.js";
+import { kAllowHosts, type RuntimeEnvironment } from "../runtime/environment.js";
 import type { RuntimeType } from "../runtime/names.js";
 import type { PolicyOptions } from "./policy.js";
 import { CliError } from "./terminal.js";
@@ -21,6 +21,8 @@ export function checkApplicable(
   };
   if (options.mount !== undefined) refuse("--mount", "name --runtime bubblewrap");
   if (options.transaction) refuse("--transaction", "name --runtime bubblewrap");
+  if (options.allowHost !== undefined) refuse("--allow-host", "name --runtime bubblewrap");
+  if (options.allowPreset !== undefined) refuse("--allow-preset", "name --runtime bubblewrap");
   if (runtime === "auto") return;
   if (options.isolation !== undefined) refuse("--isolation");
   if (options.bwrap !== undefined) refuse("--bwrap");
@@ -39,17 +41,37 @@ function denial(said: RuntimeEnvironment, runtime: RuntimeType): string | undefi
   return said.network === "deny" ? "OPENAGENTIC_SANDBOX_NETWORK=deny" : undefined;
 }
 
+/** @throws CliError for a host that the operator's list does not have: that is all that may be reached. */
+function checkHosts(options: PolicyOptions, allowHosts: readonly string[]): void {
+  const { network, allowHost = [], allowPreset = [] } = options;
+  const extra = allowHost.find((host) => !allowHosts.includes(host));
+  const opened =
+    (network === "allow" && "--network allow") ||
+    (extra !== undefined && `--allow-host ${extra}`) ||
+    (allowPreset.length > 0 && `--allow-preset ${allowPreset[0]}`);
+  if (!opened) return;
+  const fix = "leave it out, or ask the operator to add to the variable";
+  throw new CliError(`${opened}, but the operator set ${kAllowHosts}`, 2, fix);
+}
+
 /** @throws CliError where an option or the runtime would allow the network that a variable denies. */
 export function checkNetwork(
-  { network, runtime: named }: PolicyOptions,
+  options: PolicyOptions,
   said: RuntimeEnvironment,
   runtime: RuntimeType,
 ): void {
+  const { network, runtime: named, allowHost, allowPreset } = options;
+  if (said.allowHosts !== undefined) checkHosts(options, said.allowHosts);
   const denied = denial(said, runtime);
   if (denied === undefined) return;
-  if (network === "allow") {
-    const fix = "leave --network out, or ask the operator to unset the variable";
-    throw new CliError(`--network allow, but the operator set ${denied}`, 2, fix);
+  const opening =
+    (network === "allow" && "--network") ||
+    (allowHost && "--allow-host") ||
+    (allowPreset && "--allow-preset");
+  if (opening) {
+    const fix = `leave ${opening} out, or ask the operator to unset the variable`;
+    const what = opening === "--network" ? "--network allow" : opening;
+    throw new CliError(`${what}, but the operator set ${denied}`, 2, fix);
   }
   if (runtime === "native") {
     const what = named === "native" ? "--runtime native" : "the native runtime";

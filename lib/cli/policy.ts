@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 
-import type { NetworkMode } from "../../types/public.js";
+import type { BubblewrapNetwork } from "../../types/public.js";
 import { kDefaultFirejailReadDirs } from "../runners/firejail.js";
 import { kDefaultReadDirs } from "../runners/landlock.js";
 import type { RuntimeConfig } from "../runtime/config/config.js";
@@ -19,6 +19,7 @@ import {
   type Variables,
   withEnvironment,
 } from "../runtime/environment.js";
+import { kKinds } from "../runtime/kinds/all.js";
 import { unlessDefault } from "../runtime/kinds/default-list.js";
 import type { RuntimeName } from "../runtime/names.js";
 import type { RuntimeSettings } from "../runtime/settings.js";
@@ -31,6 +32,8 @@ export type PolicyOptions = Partial<
     CliOptions,
     | "runtime"
     | "network"
+    | "allowHost"
+    | "allowPreset"
     | "isolation"
     | "bwrap"
     | "roBind"
@@ -74,9 +77,21 @@ function withReadOnly(
 }
 
 /** The network that a runtime gives under a configuration. */
-export function networkOf(config: RuntimeConfig, runtime: RuntimeName): NetworkMode {
-  if (runtime === "native") return "allow";
-  return runtime === "bubblewrap" ? (config.bubblewrap.network ?? config.network) : config.network;
+export function networkOf(config: RuntimeConfig, runtime: RuntimeName): BubblewrapNetwork {
+  return kKinds[runtime].network(config);
+}
+
+/** A network and what the options say: hosts are added to rules, and take the place of a mode. */
+function withHosts(base: BubblewrapNetwork, options: PolicyOptions): BubblewrapNetwork {
+  const { network, allowHost = [], allowPreset = [] } = options;
+  if (network !== undefined) return network;
+  if (allowHost.length === 0 && allowPreset.length === 0) return base;
+  const rules = typeof base === "object" ? base : {};
+  return {
+    ...rules,
+    allow: [...(rules.allow ?? []), ...allowHost],
+    presets: [...(rules.presets ?? []), ...allowPreset],
+  };
 }
 
 /**
@@ -86,7 +101,7 @@ export function networkOf(config: RuntimeConfig, runtime: RuntimeName): NetworkM
  * can't honour; TypeError that names the variable that is wrong.
  */
 export function resolvePolicy({ options, file, variables }: PolicySources): Policy {
-  const { runtime, network, isolation, bwrap } = options;
+  const { runtime, isolation, bwrap } = options;
   const said = readRuntimeEnvironment(
     runtime === undefined ? variables : withoutSelectors(variables),
   );
@@ -103,12 +118,12 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
   const config: RuntimeConfig = {
     ...base,
     runtimeType,
-    network: network ?? base.network,
+    network: withHosts(base.network, options),
     bubblewrap: {
       ...bubblewrap,
       bwrapPath: bwrap ?? bubblewrap.bwrapPath,
       isolation: isolation ?? bubblewrap.isolation,
-      network: network ?? bubblewrap.network,
+      network: bubblewrap.network && withHosts(bubblewrap.network, options),
       roBinds: withReadOnly(bubblewrap.roBinds, kDefaultRuntimeBinds, options),
       mounts: [...bubblewrap.mounts, ...(options.mount ?? [])],
     },

@@ -2,6 +2,7 @@
 
 import { Command, Option } from "commander";
 
+import { kPresetNames } from "../network/presets.js";
 import { kRuntimeTypes } from "../runtime/names.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
 import type { CliOptions } from "./options.js";
@@ -21,8 +22,10 @@ import {
   environmentPolicy,
   file,
   finiteDuration,
+  host,
   mount,
   path,
+  preset,
   size,
   variable,
 } from "./values/option-values.js";
@@ -50,6 +53,11 @@ function checkTogether(command: Command): void {
   const { json, maxOutput, transaction, ...rest } = command.opts<CliOptions>();
   if (json && maxOutput > kMaxJsonOutput) {
     command.error(`error: with --json, --max-output is at most ${formatSize(kMaxJsonOutput)}`);
+  }
+  const byDomain = rest.allowHost ?? rest.allowPreset;
+  if (byDomain && rest.network !== undefined) {
+    const option = rest.allowHost ? "--allow-host" : "--allow-preset";
+    command.error(`error: ${option} or --network, not both`);
   }
   if (rest.commit && rest.discard) command.error("error: --commit or --discard, not both");
   const lone = kOfTransactions.find(([field]) => rest[field] !== undefined);
@@ -99,6 +107,17 @@ function withSharedOptions(command: Command): Command {
         "allow",
         "deny",
       ]),
+    )
+    .option(
+      "--allow-host <host>",
+      "reach HOST, HOST:PORT, *.DOMAIN or *.DOMAIN:PORT (80 and 443 by default), and else nothing; repeatable",
+      host,
+    )
+    .addOption(
+      new Option(
+        "--allow-preset <name>",
+        `reach what a tool needs: ${kPresetNames.join(", ")}; repeatable`,
+      ).argParser(preset),
     )
     .option("--ro-bind <path>", "mount a host path read-only, too; repeatable", path)
     .option("--no-default-ro-binds", "leave out /usr, /bin, /lib, /lib64 and /etc")
@@ -166,6 +185,7 @@ Examples:
   $ native-runner run -- bash -c 'make test'
   $ native-runner run -w ./project --timeout 5m --memory 2G --json -- npm test
   $ native-runner run --runtime auto -- npm test
+  $ native-runner run --allow-preset npm -- npm ci
   $ native-runner run --transaction -- npm install
   $ native-runner explain --network allow -- curl https://example.org`,
     );

@@ -1,5 +1,6 @@
 import type { Transaction } from "../../types/transaction.js";
 import { chooseRunner } from "./choose-runner.js";
+import { deniedConnections } from "./denied-connections.js";
 import { type CliOptions, execInput } from "./options.js";
 import { endReason, truncations } from "./reason.js";
 import { resultJson } from "./result-json.js";
@@ -48,6 +49,8 @@ export async function run(command: string[], options: CliOptions): Promise<void>
     if (!outputLost) {
       for (const reason of truncations(result)) printError(reason.message);
       const reason = endReason(result, options);
+      const denied = process.stderr.isTTY && !options.json ? deniedConnections(result) : [];
+      if (denied.length > 0) printError(["the network refused:", ...denied].join("\n  "));
       if (reason) printError(reason.said && !options.json ? undefined : reason.message, reason.fix);
     }
     const opened = transaction;

@@ -35,6 +35,7 @@ const kPhrases: readonly (readonly [RegExp, string])[] = [
   [/^Expected `mounts` to be/g, "Expected --mount to name"],
   [/remove it from mounts\b/g, "leave it out"],
   [/\bmount it with mode "ro"/g, "mount it read-only"],
+  [/^Expected `network\.allow\[\d+\]`/g, "Expected --allow-host"],
   [/\bfsReadDirs names/g, "the readable directories name"],
   [/\bfsWriteDirs names/g, "the writable directories name"],
   [/remove it from (?:roBinds|fsReadDirs|fsWriteDirs)\b/g, "leave it out"],

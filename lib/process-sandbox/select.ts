@@ -44,6 +44,8 @@ function unavailable(message: string, fix: string): SandboxError {
   return new SandboxError(message, { code: "ERR_SANDBOX_UNAVAILABLE", fix });
 }
 
+const kByDomain = "with a network by domain";
+
 /** Tries one runtime, in the way that the host will use it. */
 async function tryRuntime(name: RuntimeName, selection: Selection): Promise<Found | RuntimeStep> {
   const { config, said, input } = selection;
@@ -54,6 +56,8 @@ async function tryRuntime(name: RuntimeName, selection: Selection): Promise<Foun
   if (name !== "bubblewrap") return { name, runtime, processSandbox: cannotWrap(name) };
   const network =
     said.bubblewrap.network ?? said.network ?? input.bubblewrap?.network ?? input.network;
+  const byDomain = said.allowHosts !== undefined || typeof network === "object";
+  if (byDomain) return { name, runtime, processSandbox: cannotWrap(name, kByDomain) };
   const processSandbox = processSandboxOf(config, network);
   const broken = await whyWrapFails(processSandbox);
   if (broken !== undefined) return { name, available: false, reason: broken };

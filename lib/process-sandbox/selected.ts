@@ -29,14 +29,15 @@ export function processSandboxOf(
   return createBubblewrapProcessSandbox({ bwrapPath, isolation, network, roBinds });
 }
 
-/** Stands for a runtime that has runners only. */
-export function cannotWrap(name: RuntimeName): ProcessSandbox {
+/** Stands for a runtime that has runners only. @param under what keeps it from that, as a clause. */
+export function cannotWrap(name: RuntimeName, under = ""): ProcessSandbox {
   return {
     name,
     wrap() {
-      throw new SandboxError(`${name} can't wrap a process that the host starts itself`, {
+      const what = `${name} can't wrap a process that the host starts itself`;
+      throw new SandboxError(under === "" ? what : `${what} ${under}`, {
         code: "ERR_SANDBOX_UNAVAILABLE",
-        fix: "run it with the runner, or select bubblewrap",
+        fix: `run it with the runner, or ${under === "" ? "select bubblewrap" : "allow or deny all"}`,
       });
     },
   };

@@ -1,9 +1,10 @@
 import type { ProjectRunnerOptions } from "../../types/addon.js";
-import type { EnvironmentPolicy, NativeLimits } from "../../types/public.js";
+import type { BubblewrapNetwork, EnvironmentPolicy, NativeLimits } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { TransactionOptions } from "../../types/transaction-options.js";
 import { invalidState, invalidType, invalidValue, SandboxError } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
+import { networkOption } from "../network/network-option.js";
 import { copyOptions } from "../runners/options.js";
 import type { Supervised } from "../runners/supervised.js";
 import { endAtExit } from "./at-exit.js";
@@ -36,6 +37,11 @@ export type BwrapOptions = {
   readOnly?: readonly string[] | undefined;
   /** Which of the host's variables a command gets. Default "scrub". */
   envPolicy?: EnvironmentPolicy | undefined;
+  /**
+   * In place of `allowNetwork`, which then is to be left out: the host's network, none, or what commands
+   * may reach by name.
+   */
+  network?: BubblewrapNetwork | undefined;
   /** As of a run; `maxStdoutBytes` and `maxStderrBytes` default to 64 KiB each. */
   limits?: Omit<NativeLimits, "timeoutMs" | "keep"> | undefined;
   /**
@@ -60,6 +66,7 @@ const kOptions: FieldsOf<BwrapOptions> = {
   secrets: true,
   readOnly: true,
   envPolicy: true,
+  network: true,
   limits: true,
   transaction: true,
   timeoutMs: true,
@@ -85,11 +92,16 @@ function transactionOptions(
   throw invalidType("transaction", "a boolean or the options of a transaction", transaction);
 }
 
-function checkNetwork(allowNetwork: unknown): boolean {
+/** @throws TypeError for two that contradict each other. */
+function chosenNetwork(allowNetwork: unknown, network: BubblewrapNetwork | undefined) {
   if (typeof allowNetwork !== "boolean") {
     throw invalidType("allowNetwork", "a boolean", allowNetwork);
   }
-  return allowNetwork;
+  if (network === undefined) return networkOption(allowNetwork ? "allow" : "deny");
+  if (allowNetwork && network !== "allow") {
+    throw invalidValue("Expected `allowNetwork` to be false with `network`, got true");
+  }
+  return networkOption(network);
 }
 
 /**
@@ -112,7 +124,7 @@ export class Bwrap {
   readonly project: string;
   /** The real paths that are writable. */
   readonly folders: readonly string[];
-  /** Default false. */
+  /** Whether commands have the host's network. Default false. */
   readonly allowNetwork: boolean;
 
   readonly #native: ProjectRunnerOptions;
@@ -127,7 +139,7 @@ export class Bwrap {
    * @param project absolute; must exist.
    * @param additionalFolders further folders to share, absolute; must exist. Links are resolved,
    * duplicates and folders inside others folded.
-   * @param allowNetwork the host's network instead of none.
+   * @param allowNetwork the host's network instead of none; see also the option `network`.
    * @throws TypeError that names what is wrong.
    */
   constructor(
@@ -146,14 +158,15 @@ export class Bwrap {
     const folders: ProjectFolders = projectFolders(project, additional);
     [this.project] = folders.projects;
     this.folders = Object.freeze(folders.bound);
-    this.allowNetwork = checkNetwork(allowNetwork);
+    const network = chosenNetwork(allowNetwork, own.network);
+    this.allowNetwork = network.own === "allow";
     this.#native = {
       bwrapPath: own.bwrapPath,
       folders: folders.bound,
       projects: folders.projects,
       secrets: own.secrets ?? defaultSecrets(),
       readOnly: own.readOnly ?? defaultReadOnly(folders.projects),
-      network: this.allowNetwork ? "allow" : "deny",
+      network: network.native,
       envPolicy: own.envPolicy,
     };
     projectRunner(this.#native); // says what is wrong now, not at the first command
@@ -163,7 +176,8 @@ export class Bwrap {
         "Expected `additionalFolders` to name none with `transaction`: commands would change them at once",
       );
     }
-    this.#transaction = transaction && new ProjectTransaction(this.#native, transaction);
+    this.#transaction =
+      transaction && new ProjectTransaction(this.#native, network.own, transaction);
     this.#timeoutMs = own.timeoutMs ?? kTimeoutMs;
     this.#limits = {
       maxStdoutBytes: kOutputBytes,

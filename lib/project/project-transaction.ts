@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 
 import type { ProjectRunnerOptions } from "../../types/addon.js";
+import type { BubblewrapNetwork } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { TransactionOptions } from "../../types/transaction-options.js";
 import { SandboxError } from "../errors.js";
@@ -23,9 +24,16 @@ export class ProjectTransaction {
   #current: Promise<Transaction | undefined> = Promise.resolve(undefined);
   #made: { transaction: Transaction; runner: Promise<Supervised> } | undefined;
 
-  /** @param native of one folder; what it protects is what a commit refuses to change. */
-  constructor(native: ProjectRunnerOptions, options: TransactionOptions) {
-    const { bwrapPath, network, envPolicy, readOnly, projects } = native;
+  /**
+   * @param native of one folder; what it protects is what a commit refuses to change.
+   * @param network as it was given.
+   */
+  constructor(
+    native: ProjectRunnerOptions,
+    network: BubblewrapNetwork,
+    options: TransactionOptions,
+  ) {
+    const { bwrapPath, envPolicy, readOnly, projects } = native;
     const [shadowDir = ""] = projects;
     this.#native = { ...native, readOnly: [] }; // in there, nothing is protected from being changed
     this.#options = options;

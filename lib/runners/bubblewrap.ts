@@ -1,6 +1,6 @@
 import type {
   BubblewrapNativeRunnerOptions,
-  BubblewrapNetworkMode,
+  BubblewrapNetwork,
   EnvironmentPolicy,
   IsolationMode,
   NativeMount,
@@ -13,6 +13,7 @@ import type {
   ResumeOptions,
   TransactionOptions,
 } from "../../types/transaction-options.js";
+import { networkOption, withNetwork } from "../network/network-option.js";
 import { copyOptions } from "./options.js";
 import { SessionRunner } from "./session-runner.js";
 import { Supervised } from "./supervised.js";
@@ -50,8 +51,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly roBinds: readonly string[];
   /** Further host paths, in the order in which they are mounted. Default none. */
   readonly mounts: readonly NativeMount[];
-  /** Default "deny". */
-  readonly network: BubblewrapNetworkMode;
+  /** What commands may reach, as it was given. Default "deny". */
+  readonly network: BubblewrapNetwork;
   /** Default "strict". */
   readonly isolation: IsolationMode;
   /** Which host variables a command gets. Default "scrub". */
@@ -81,13 +82,16 @@ export class BubblewrapNativeRunner extends SessionRunner {
     const own = copyOptions(options);
     const taken = takePart(own);
     if (taken !== undefined) own.prewarm = 0;
+    const asked = networkOption(own.network);
+    const natively = withNetwork(own, asked.native);
+    if (own.network !== undefined) own.network = asked.own;
     const supervised = new Supervised(
-      (addon) => new addon.BubblewrapNativeRunner(own, taken?.handle),
+      (addon) => new addon.BubblewrapNativeRunner(natively, taken?.handle),
     );
     super(
       supervised,
       { shadowDir: own.shadowDir, write: own.allowWriteWorkspace },
-      (addon, session) => new addon.BubblewrapSession(own, session, taken?.handle),
+      (addon, session) => new addon.BubblewrapSession(natively, session, taken?.handle),
       taken?.handle,
     );
     this.takePart(taken);

@@ -101,6 +101,8 @@ export const makeResult: MakeResult = (
   prewarmed,
   kill,
   shellState,
+  connections,
+  connectionsOmitted,
 ) => {
   const timedOut = outcome.kind === "timed-out";
   const usage = { userCpuMs, systemCpuMs, peakMemoryBytes };
@@ -123,6 +125,8 @@ export const makeResult: MakeResult = (
     kill,
   };
   if (cwd !== undefined) audit.cwd = cwd;
+  if (connections !== undefined) audit.connections = connections;
+  if (connectionsOmitted > 0) audit.connectionsOmitted = connectionsOmitted;
   const result = new RunResult(
     exitCode,
     stdout,

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 
-import { invalidType, invalidValue } from "../errors.js";
+import { invalidType, invalidValue, SandboxError } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { availabilityOf } from "./availability-cache.js";
 import type { RuntimeConfig } from "./config/config.js";
@@ -40,6 +40,15 @@ function timeoutMs(seconds: number | undefined): number | undefined {
   return seconds * 1000;
 }
 
+/** Rules that a runtime can't keep are no open network, and no closed one that looks like a fault of theirs. */
+function unableToConfine(kind: RuntimeKind, config: RuntimeConfig): SandboxError | undefined {
+  if (kind.byDomain || typeof kind.network(config) !== "object") return undefined;
+  return new SandboxError(`${kind.title} can't have a network by domain`, {
+    code: "ERR_SANDBOX_UNAVAILABLE",
+    fix: "use Bubblewrap, or set `network` to deny or allow",
+  });
+}
+
 /** Runners that `execute` keeps, so that their standing sandboxes serve later calls. */
 const kMostRunners = 8;
 
@@ -62,6 +71,12 @@ export class ConfiguredRuntime implements Runtime {
 
   async isAvailable(options: { refresh?: boolean } = {}): Promise<RuntimeAvailability> {
     expectFields(options, "options", { refresh: true });
+    const unable = unableToConfine(this.#kind, this.#config);
+    if (unable !== undefined) {
+      const { message: reason, fix } = unable;
+      const because = fix === undefined ? { reason } : { reason, fix };
+      return { available: false, state: "broken", ...because, layers: [], probes: [] };
+    }
     return availabilityOf(this.#kind, this.#config, options.refresh);
   }
 
@@ -83,14 +98,19 @@ export class ConfiguredRuntime implements Runtime {
   runner(options: RuntimeRunnerOptions): RuntimeRunner {
     expectFields(options, "options", kRunnerOptions);
     const { mounts, ...own } = options;
-    return this.#kind.makeRunner(this.#config, own, checkMounts(mounts));
+    return this.#makeRunner(own, checkMounts(mounts));
+  }
+
+  #makeRunner(options: Parameters<RuntimeKind["makeRunner"]>[1], mounts: readonly Mount[]) {
+    const unable = unableToConfine(this.#kind, this.#config);
+    if (unable !== undefined) throw unable;
+    return this.#kind.makeRunner(this.#config, options, mounts);
   }
 
   /** One that is forgotten ends its sandboxes when it is collected. */
   #runnerFor(shadowDir: string, mounts: readonly Mount[]): RuntimeRunner {
     const key = JSON.stringify([shadowDir, mounts]);
-    const runner =
-      this.#runners.get(key) ?? this.#kind.makeRunner(this.#config, { shadowDir }, mounts);
+    const runner = this.#runners.get(key) ?? this.#makeRunner({ shadowDir }, mounts);
     this.#runners.delete(key);
     this.#runners.set(key, runner);
     const [oldest] = this.#runners.keys();

@@ -43,3 +43,25 @@ export function readPaths(variables: Variables, name: string): string[] | undefi
   if (named.length > 0 && named.every((path) => path.startsWith("/"))) return named;
   throw invalidValue(`${name}=${value} is not a comma list of absolute paths`);
 }
+
+/** The shape of an entry; whether it is a name the addon says. */
+const kHost = /^(\*\.)?[^\s:/@*%?#[\]\\]+(:[0-9]{1,5})?$/u;
+
+/** Whether a text could be an entry of `network.allow`. */
+export function looksLikeHost(text: string): boolean {
+  return kHost.test(text) && !text.includes("\0");
+}
+
+/** A comma list of hosts, as `network.allow` has them. */
+export function readHosts(variables: Variables, name: string): string[] | undefined {
+  const value = readText(variables, name);
+  if (value === undefined) return undefined;
+  const hosts = value
+    .split(",")
+    .map((host) => host.trim())
+    .filter((host) => host !== "");
+  if (hosts.length > 0 && hosts.every(looksLikeHost)) return hosts;
+  throw invalidValue(
+    `${name}=${value} is not a comma list of hosts ("host", "host:port", "*.domain")`,
+  );
+}

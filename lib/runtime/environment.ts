@@ -3,18 +3,20 @@
  * configured. Pure: reads the given variables only.
  */
 
-import type { NetworkMode } from "../../types/public.js";
+import type { BubblewrapNetwork, NetworkMode } from "../../types/public.js";
 import { invalidValue } from "../errors.js";
 import type { RuntimeConfig } from "./config/config.js";
 import {
   oneOf,
   readFlag,
+  readHosts,
   readNetwork,
   readPaths,
   readText,
   type Variables,
 } from "./environment-values.js";
 import { kRuntimeTypes, type RuntimeType } from "./names.js";
+import { onlyHosts } from "./network.js";
 
 export type { Variables } from "./environment-values.js";
 
@@ -26,6 +28,8 @@ export type RuntimeEnvironment = {
   /** The chosen runtime or an error: no fallback, and no warning that is only a warning. */
   required: boolean;
   network: NetworkMode | undefined;
+  /** Of OPENAGENTIC_SANDBOX_ALLOW_HOSTS: nothing else may be reached. */
+  allowHosts: string[] | undefined;
   bubblewrap: {
     bwrapPath: string | undefined;
     network: NetworkMode | undefined;
@@ -56,6 +60,10 @@ const kSelectors = [
   { variable: "OPENAGENTIC_SANDBOX_BACKEND", values: kBackends, lenient: false },
   { variable: "OPENAGENTIC_PROCESS_SANDBOX", values: { bwrap: "bubblewrap" }, lenient: true },
 ] as const;
+
+/** The variable that names the only hosts that may be reached. */
+export const kAllowHosts = "OPENAGENTIC_SANDBOX_ALLOW_HOSTS";
+const kModes = ["OPENAGENTIC_BWRAP_NETWORK", "OPENAGENTIC_SANDBOX_NETWORK"] as const;
 
 /** The variables that choose a runtime. */
 export const kSelectorNames: readonly string[] = kSelectors.map(({ variable }) => variable);
@@ -106,11 +114,18 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
   if (required && first?.type === "native") {
     throw invalidValue(`${first.variable}=${first.value}, but a sandbox is required`);
   }
+  const allowHosts = readHosts(variables, kAllowHosts);
+  for (const mode of kModes) {
+    const value = readNetwork(variables, mode);
+    if (allowHosts === undefined || value === undefined) continue;
+    throw invalidValue(`${kAllowHosts} and ${mode}=${value} contradict each other`);
+  }
   return {
     runtimeType: first?.type,
     selectedBy: first?.variable,
     required,
     network: readNetwork(variables, "OPENAGENTIC_SANDBOX_NETWORK"),
+    allowHosts,
     bubblewrap: {
       bwrapPath: readText(variables, "OPENAGENTIC_BWRAP_PATH"),
       network: readNetwork(variables, "OPENAGENTIC_BWRAP_NETWORK"),
@@ -125,15 +140,18 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
 /** The configuration as the operator's variables change it; those win. */
 export function withEnvironment(config: RuntimeConfig, said: RuntimeEnvironment): RuntimeConfig {
   const { bubblewrap } = config;
+  const { allowHosts } = said;
+  const limited = <Network extends BubblewrapNetwork | undefined>(network: Network) =>
+    allowHosts === undefined || network === undefined ? network : onlyHosts(network, allowHosts);
   return {
     ...config,
     runtimeType: said.runtimeType ?? config.runtimeType,
     allowFallbackToNative: config.allowFallbackToNative && !said.required,
-    network: said.network ?? config.network,
+    network: limited(said.network ?? config.network),
     bubblewrap: {
       ...bubblewrap,
       bwrapPath: said.bubblewrap.bwrapPath ?? bubblewrap.bwrapPath,
-      network: said.bubblewrap.network ?? said.network ?? bubblewrap.network,
+      network: limited(said.bubblewrap.network ?? said.network ?? bubblewrap.network),
       roBinds: said.bubblewrap.roBinds ?? bubblewrap.roBinds,
     },
   };

@@ -45,6 +45,22 @@ Napi::Value BuildBubblewrapArgv(const Napi::CallbackInfo& info) {
   return builder.ok() ? Napi::Value(env, built) : env.Undefined();
 }
 
+// (question, "allow" | "deny" | "none"): the last one for whatever else was said, or none.
+Napi::Value AnswerNetworkQuestion(const Napi::CallbackInfo& info) {
+  Reader reader(info.Env());
+  if (!info[0].IsNumber() || !info[1].IsString()) {
+    reader.Fail({ErrorCode::kInvalidType, "Expected a question's number and an answer", ""});
+    return info.Env().Undefined();
+  }
+  const std::string answer = info[1].As<Napi::String>();
+  const NetworkAnswer given = answer == "allow"  ? NetworkAnswer::kAllow
+                              : answer == "deny" ? NetworkAnswer::kDeny
+                                                 : NetworkAnswer::kNone;
+  static_cast<EnvironmentState*>(info.Data())
+      ->Answer(static_cast<std::uint64_t>(info[0].As<Napi::Number>().Int64Value()), given);
+  return info.Env().Undefined();
+}
+
 Napi::Value LandlockAbiOf(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), LandlockAbi());
 }
@@ -65,6 +81,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("configure", Napi::Function::New(env, Configure, "configure", state));
   exports.Set("buildBubblewrapArgv",
               Napi::Function::New(env, BuildBubblewrapArgv, "buildBubblewrapArgv"));
+  exports.Set("answerNetworkQuestion",
+              Napi::Function::New(env, AnswerNetworkQuestion, "answerNetworkQuestion", state));
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
   DefineProcessSandbox(env, exports);

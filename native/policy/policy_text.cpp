@@ -48,6 +48,14 @@ void AddEnvironment(std::string& text, const EnvironmentPolicy& policy) {
     AddLine(text, "environment-name", Quoted(name));
 }
 
+void AddNetwork(std::string& text, Network network, const NetworkPolicy* by_domain) {
+  if (network != Network::kByDomain) {
+    return AddLine(text, "network", network == Network::kDeny ? "deny" : "allow");
+  }
+  AddLine(text, "network", "by-domain");
+  if (by_domain != nullptr) text += NetworkRulesText(by_domain->rules);
+}
+
 }  // namespace
 
 std::string PolicyText(const BubblewrapPolicy& policy) {
@@ -55,7 +63,7 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
   AddLine(text, "runner", "bubblewrap");
   AddLine(text, "bwrap-path", Quoted(policy.bwrap_path));
   AddLine(text, "isolation", policy.isolation == Isolation::kStrict ? "strict" : "compat");
-  AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
+  AddNetwork(text, policy.network, policy.by_domain.get());
   // A missing default is skipped, a missing named one is a failure: not the same policy.
   AddLine(text, "ro-binds", policy.ro_binds_named ? "named" : "default");
   AddLines(text, "ro-bind", RoBindsOf(policy));
@@ -77,7 +85,7 @@ std::string PolicyText(const ProjectPolicy& policy) {
   std::string text(kVersionLine);
   AddLine(text, "runner", "project");
   AddLine(text, "bwrap-path", Quoted(policy.bwrap_path));
-  AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
+  AddNetwork(text, policy.network, policy.by_domain.get());
   AddLine(text, "proc", policy.host_proc ? "host" : "private");
   if (!policy.disable_userns) AddLine(text, "disable-userns", "no");
   AddLines(text, "secret", policy.secrets);
@@ -89,7 +97,7 @@ std::string PolicyText(const ProjectPolicy& policy) {
 std::string PolicyText(const LandlockPolicy& policy) {
   std::string text(kVersionLine);
   AddLine(text, "runner", "landlock");
-  AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
+  AddNetwork(text, policy.network, nullptr);
   AddLine(text, "read-dirs", policy.read_dirs_named ? "named" : "default");
   AddLines(text, "read-dir", policy.read_dirs);
   AddLine(text, "write-dirs", policy.write_dirs_named ? "named" : "default");
@@ -110,7 +118,7 @@ std::string PolicyText(const FirejailPolicy& policy) {
   AddLines(text, "read-dir", policy.read_dirs);
   AddLines(text, "write-dir", policy.write_dirs);
   AddLines(text, "extra-arg", policy.extra_args);
-  AddLine(text, "network", policy.network == Network::kDeny ? "deny" : "allow");
+  AddNetwork(text, policy.network, nullptr);
   AddLines(text, "required", policy.required);
   AddEnvironment(text, policy.environment);
   return text;

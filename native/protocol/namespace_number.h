@@ -6,6 +6,10 @@
 
 namespace native_runner {
 
+// SO_NETNS_COOKIE (socket(7), Linux 5.14), which older headers lack: a number that no two network
+// namespaces have, and that any socket tells without /proc.
+inline constexpr int kNetworkCookieOption = 71;
+
 // The inode number of a namespace, from what its link in /proc/self/ns says: "mnt:[4026531841]"
 // (namespaces(7)). 0, which no namespace has, for any other text. No heap and no C library: the
 // supervisor reads the host's numbers with it, the launcher its own.

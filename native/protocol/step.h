@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 namespace native_runner {
 
 // What an order with kOrderNamespaces has in place of rules: the steps by which a launcher makes
@@ -40,13 +42,29 @@ inline constexpr char kStepShown = 's';
 // so that it looks at them again; closes it.
 inline constexpr char kStepLookAgain = 'a';
 
+// Makes a network namespace whose loopback is up. "u" behind it: with a user namespace, as above,
+// for who may make no other without. Nobody is handed either: what is bound in it keeps it.
+inline constexpr char kStepNetworkNamespace = 'n';
+
+// LENGTH:DIGITS: has every address of this block of IPv6 (its base, in 32 hexadecimal digits) lead
+// to the loopback, where the kernel has IPv6; else nothing is done.
+inline constexpr char kStepLocalBlock = 'b';
+
+// A list of ports, with a comma between: binds a socket to each, and hands all of them over. A
+// plain number is TCP that listens on every address, of IPv6 too where the kernel has it; behind
+// kUdpPort it is UDP on 127.0.0.1. Close-on-exec, non-blocking.
+inline constexpr char kStepListen = 'p';
+inline constexpr char kUdpPort = 'u';
+inline constexpr std::size_t kMostMade = 96;  // of one step; Linux takes 253 in a message
+
 // NUMBER: executes it, with the order's argv and environment, and all that it was started with. The
 // last step. Who has none of this kind ends with kExited.
 inline constexpr char kStepExecute = 'x';
 
 // Whether a step makes something: the launcher then hands it over with a report of its own, kMade.
 constexpr bool MakesSomething(char kind) {
-  return kind == kStepUserNamespace || kind == kStepMountNamespace || kind == kStepOverlay;
+  return kind == kStepUserNamespace || kind == kStepMountNamespace || kind == kStepOverlay ||
+         kind == kStepListen;
 }
 
 inline constexpr char kNamespacesRole[] = "namespaces";

@@ -33,6 +33,8 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   made->shared_.programs = std::make_unique<Programs>(&made->loop_, made->shared_.null_device.get(),
                                                       options.search_path);
   made->shared_.cgroups = CgroupParent::Detect();
+  made->questions_.set_loop(&made->loop_);
+  made->shared_.questions = &made->questions_;
   failed = uv_thread_create(&made->thread_, Main, made.get());
   if (failed != 0) {
     made->queue_.Close();
@@ -84,6 +86,9 @@ void Supervisor::Submit(const PortWait& wait) {
 void Supervisor::StopWait(std::uint64_t wait) {
   queue_.Post(StopWaitRequest{wait});
 }
+void Supervisor::Answer(std::uint64_t question, NetworkAnswer answer) {
+  queue_.Post(AnswerMessage{question, answer});
+}
 void Supervisor::Close() {
   queue_.Post(CloseRequest{});
 }
@@ -105,6 +110,8 @@ void Supervisor::OnMessage(Message message) {
     ServeWait(*wait);
   } else if (const auto* stop = std::get_if<StopWaitRequest>(&message)) {
     ports_.Stop(stop->wait);
+  } else if (const auto* answer = std::get_if<AnswerMessage>(&message)) {
+    questions_.Answer(answer->question, answer->answer);
   } else {
     BeginClose();
   }

@@ -7,12 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "policy/result.h"
 #include "supervise/lanes.h"
 #include "supervise/message_queue.h"
+#include "supervise/network/open_questions.h"
 #include "supervise/pool/sandbox_pools.h"
 #include "supervise/preparation/run_result.h"
 #include "supervise/preparation/runtime.h"
@@ -35,6 +37,11 @@ class RunListener {
   // A session was opened, with the layers of its commands, or could not be; it has ended, and why.
   virtual void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) = 0;
   virtual void OnSessionGone(std::uint64_t session, const std::string& reason) = 0;
+  // A sandbox's network asks the asker of its policy; Answer is to follow. Nobody waits for that
+  // any more.
+  virtual void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,
+                                 NetworkQuestion what) = 0;
+  virtual void OnNetworkQuestionGone(std::uint64_t question) = 0;
   // The last call: no process, handle or thread of the supervisor is left but the one that calls.
   virtual void OnClosed() = 0;
 };
@@ -79,6 +86,9 @@ class Supervisor {
   // Nothing for one that has ended.
   void StopWait(std::uint64_t wait);
 
+  // Nothing for a question that nobody waits with any more.
+  void Answer(std::uint64_t question, NetworkAnswer answer);
+
   // Ends every run, waits for the proof, then OnClosed. The last call.
   void Close();
 
@@ -97,12 +107,21 @@ class Supervisor {
   struct StopWaitRequest {
     std::uint64_t wait;
   };
+  struct AnswerMessage {
+    std::uint64_t question;
+    NetworkAnswer answer;
+  };
   struct CloseRequest {};
   using Message = std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest,
-                               PortWait, StopWaitRequest, CloseRequest>;
+                               PortWait, StopWaitRequest, AnswerMessage, CloseRequest>;
 
   explicit Supervisor(RunListener* listener)
       : listener_(listener),
+        questions_(
+            [this](std::uint64_t question, std::uint64_t asker, NetworkQuestion what) {
+              listener_->OnNetworkQuestion(question, asker, std::move(what));
+            },
+            [this](std::uint64_t question) { listener_->OnNetworkQuestionGone(question); }),
         pools_(shared_, [this] { CloseLoopIfDone(); }),
         ports_([this](const PortWait& wait) { return LookForPort(wait); },
                [this](std::uint64_t id, PortState state) { listener_->OnPort(id, state); }),
@@ -130,6 +149,7 @@ class Supervisor {
   bool thread_started_ = false;
 
   // Supervisor thread only from here on.
+  OpenQuestions questions_;  // outlives all who ask
   Shared shared_;
   SandboxPools pools_;
   PortWaits ports_;

@@ -123,17 +123,18 @@ export const imports = {
   "lib/index": "types/ lib/",
 
   "lib/files/": `types/ ${native}`,
+  "lib/network/": `types/ ${native}`,
   "lib/metrics/": "types/ lib/errors",
   "lib/runners/result": "types/ lib/errors",
   "lib/protected-names": "",
-  "lib/runners/": `types/ ${native} lib/protected-names lib/files/ lib/metrics/ lib/runners/`,
+  "lib/runners/": `types/ ${native} lib/protected-names lib/files/ lib/metrics/ lib/network/ lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
-  "lib/runtime/": `types/ ${native} lib/runners/ lib/shell-policy/ valibot leven`,
+  "lib/runtime/": `types/ ${native} lib/network/ lib/runners/ lib/shell-policy/ valibot leven`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
-  "lib/project/": `types/ ${native} lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
+  "lib/project/": `types/ ${native} lib/network/ lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
   "lib/skills/guest/": "",
   "lib/skills/": `types/ ${native} lib/runners/ lib/runtime/ lib/skills/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/runners/ lib/runtime/ lib/project/ lib/skills/ ` +
+    `types/ ${native} lib/network/ lib/runners/ lib/runtime/ lib/project/ lib/skills/ ` +
     "commander picocolors cli-table3",
 };

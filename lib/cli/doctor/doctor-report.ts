@@ -2,7 +2,7 @@
 
 import { performance } from "node:perf_hooks";
 
-import type { NetworkMode } from "../../../types/public.js";
+import type { BubblewrapNetwork } from "../../../types/public.js";
 import { loadAddon } from "../../native.js";
 import type { RuntimeConfig } from "../../runtime/config/config.js";
 import { ConfiguredRuntime } from "../../runtime/configured-runtime.js";
@@ -30,7 +30,7 @@ export type DoctorRun = {
   runtime: RuntimeName | null;
   /** The option, variable or file that chose it; null when none did. */
   chosenBy: string | null;
-  network: NetworkMode;
+  network: BubblewrapNetwork;
   bwrapPath: string;
 };
 

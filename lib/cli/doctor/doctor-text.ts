@@ -6,6 +6,7 @@ import pc from "picocolors";
 import { type CanaryProbe, kProbeTitles } from "../../runtime/canary/probe.js";
 import { kKinds } from "../../runtime/kinds/all.js";
 import type { RuntimeState } from "../../runtime/runtime.js";
+import { rulesInWords } from "../network-words.js";
 import { kDefaultRuntime } from "../policy.js";
 import type { DoctorReport, DoctorRuntime } from "./doctor-report.js";
 
@@ -82,7 +83,7 @@ function runText({ run }: DoctorReport): string[] {
   const what = `\`run\` takes ${runtime ?? kDefaultRuntime} (${chosenBy ?? "default"})`;
   if (runtime === null) return chosenBy === null ? [`${what}, which does not work here`] : [];
   const program = runtime === "bubblewrap" ? `, bwrap: ${bwrapPath}` : "";
-  return [`${what}, network: ${network}${program}`];
+  return [`${what}, network: ${rulesInWords(network)}${program}`];
 }
 
 function conclusion(report: DoctorReport): string {

@@ -2,10 +2,11 @@
 
 import type {
   BubblewrapExplanation,
+  BubblewrapNetwork,
   EnvironmentPolicy,
-  NetworkMode,
 } from "../../../types/public.js";
 import type { RuntimeName } from "../../runtime/names.js";
+import { rulesInWords } from "../network-words.js";
 import type { CliOptions } from "../options.js";
 import { formatDuration } from "../values/duration.js";
 import { formatSize } from "../values/size.js";
@@ -18,7 +19,7 @@ export type ExplainContext = Access & {
   runtime: RuntimeName;
   /** The option, variable or file that chose it; undefined when none did. */
   chosenBy: string | undefined;
-  network: NetworkMode;
+  network: BubblewrapNetwork;
   /** Names of the host's variables. */
   hostNames: readonly string[];
 };
@@ -43,8 +44,9 @@ function limitWords(options: CliOptions): string {
   return limits.filter((text) => text !== "").join(", ");
 }
 
-function networkWords(network: NetworkMode, runtime: RuntimeName): string {
+function networkWords(network: BubblewrapNetwork, runtime: RuntimeName): string {
   if (network === "allow") return "the host's";
+  if (typeof network === "object") return rulesInWords(network);
   return runtime === "landlock" ? "none: no sockets" : "none but a private loopback";
 }
 

@@ -5,7 +5,9 @@
 
 import { InvalidArgumentError } from "commander";
 
-import type { EnvironmentPolicy, NativeMount } from "../../../types/public.js";
+import type { EnvironmentPolicy, NativeMount, NetworkPreset } from "../../../types/public.js";
+import { kPresetNames } from "../../network/presets.js";
+import { looksLikeHost } from "../../runtime/environment-values.js";
 import { parseDuration } from "./duration.js";
 import { parseEnvironmentPolicy } from "./environment-policy.js";
 import { parseMount } from "./mount.js";
@@ -47,6 +49,18 @@ export function variable(text: string, previous: [string, string][] = []): [stri
 /** One more of the paths. */
 export function path(text: string, previous: string[] = []): string[] {
   return [...previous, required(text === "" ? undefined : text, "a path")];
+}
+
+/** One more of the hosts; whether it is a name the addon says. */
+export function host(text: string, previous: string[] = []): string[] {
+  const expected = "a host such as a.test, a.test:8443, *.a.test or *.a.test:8443";
+  return [...previous, required(looksLikeHost(text) ? text : undefined, expected)];
+}
+
+/** One more of the presets. */
+export function preset(text: string, previous: NetworkPreset[] = []): NetworkPreset[] {
+  const found = kPresetNames.find((name) => name === text);
+  return [...previous, required(found, `one of ${kPresetNames.join(", ")}`)];
 }
 
 /** One more of the mounts. */

@@ -17,6 +17,7 @@ import type {
 import { fromNative, invalidType, invalidValue } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
 import type { TransactionCounts } from "../../metrics/transaction-metrics.js";
+import { withNetwork } from "../../network/network-option.js";
 import { SessionRunner } from "../session-runner.js";
 import { Supervised } from "../supervised.js";
 import { unpacked } from "./changes.js";
@@ -101,15 +102,16 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     { id, backend, backendReason, recovered }: OpenedTransaction,
     counts: TransactionCounts,
   ) {
+    const natively = withNetwork(runner);
     const supervised = new Supervised(
-      (addon) => new addon.BubblewrapNativeRunner(runner, handle),
+      (addon) => new addon.BubblewrapNativeRunner(natively, handle),
       undefined,
       "transaction",
     );
     super(
       supervised,
       { shadowDir: runner.shadowDir, write: runner.allowWriteWorkspace },
-      (addon, session) => new addon.BubblewrapSession(runner, session, handle),
+      (addon, session) => new addon.BubblewrapSession(natively, session, handle),
       handle,
     );
     supervised.meter.watch(() => void this.#look());

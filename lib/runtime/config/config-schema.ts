@@ -7,6 +7,8 @@ import { kDefaultReadDirs, kDefaultWriteDirs } from "../../runners/landlock.js";
 import { kShellBlockRules } from "../../shell-policy/verdict.js";
 import { kRuntimeTypes } from "../names.js";
 import type { RuntimeConfig } from "./config.js";
+import { kByDomain, network } from "./network-schema.js";
+import { bare, record } from "./objects.js";
 
 /** What bubblewrap mounts read-only when nothing is named. */
 export const kDefaultRuntimeBinds: readonly string[] = Object.freeze([
@@ -22,11 +24,6 @@ const filled = v.pipe(v.string("a string"), v.nonEmpty("a string that is not emp
 const safe = v.pipe(filled, v.excludes("\0", "a string without NUL"));
 const path = v.pipe(safe, v.startsWith("/", "an absolute path"));
 const flag = v.boolean("true or false");
-const record = v.custom<Record<string, unknown>>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-  "an object",
-);
-const network = v.picklist(["allow", "deny"]);
 
 function list<const Item extends v.GenericSchema<unknown, string>>(
   item: Item,
@@ -42,11 +39,6 @@ const kMount = {
   label: v.optional(v.pipe(v.string("a string"), v.excludes("\0", "a string without NUL"))),
 };
 
-/** Without a prototype: the checker goes through inherited names too, and somebody may have added one. */
-function bare<Entries extends object>(entries: Entries): Entries {
-  return Object.assign(Object.create(null), entries);
-}
-
 /** What they may hide the runner says. */
 function mounts() {
   const mount = v.pipe(record, v.strictObject(bare(kMount)));
@@ -54,7 +46,6 @@ function mounts() {
 }
 
 function section<const Entries extends v.ObjectEntries>(entries: Entries) {
-  // strictObject takes an array for an object, so `record` looks first.
   return v.optional(v.pipe(record, v.strictObject(bare(entries))), () => bare({}));
 }
 
@@ -120,7 +111,7 @@ export type ConfigIssue = {
 
 function fieldsAt(section: string | undefined): string[] {
   if (/^\d+$/.test(section ?? "")) return Object.keys(kMount);
-  const sections: Record<string, object> = kSections;
+  const sections: Record<string, object> = { ...kSections, network: kByDomain };
   return Object.keys((section === undefined ? kEntries : sections[section]) ?? {});
 }
 

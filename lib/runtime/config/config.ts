@@ -1,6 +1,6 @@
 /** The configuration of the runtimes: its fields and their defaults. */
 
-import type { IsolationMode, NativeMount, NetworkMode } from "../../../types/public.js";
+import type { BubblewrapNetwork, IsolationMode, NativeMount } from "../../../types/public.js";
 import type { ShellAllowlistMode } from "../../shell-policy/policy.js";
 import type { ShellBlockRule } from "../../shell-policy/verdict.js";
 import type { RuntimeType } from "../names.js";
@@ -58,7 +58,7 @@ export type BubblewrapConfig = {
   /** Further walls inside the sandbox. Default none. */
   layers: "landlock"[];
   /** In place of the common `network`. Default: that one. */
-  network?: NetworkMode | undefined;
+  network?: BubblewrapNetwork | undefined;
 };
 
 /** The shell lists; see `checkShellCommand`. They are advice, the sandbox is the boundary. */
@@ -79,8 +79,11 @@ export type RuntimeConfig = {
   runtimeType: RuntimeType;
   /** Run unconfined, with a warning, where no other runtime works. Default false. */
   allowFallbackToNative: boolean;
-  /** Default "deny". */
-  network: NetworkMode;
+  /**
+   * Default "deny". Rules by domain are for the Bubblewrap runtime: the others don't work with them, and
+   * there is no fallback to one that confines nothing.
+   */
+  network: BubblewrapNetwork;
   /** Names of layers that must be in force. Default none. */
   required: string[];
   /** For the Landlock runtime. */

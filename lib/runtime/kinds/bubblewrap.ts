@@ -27,6 +27,8 @@ export const bubblewrapKind: RuntimeKind = {
   name: "bubblewrap",
   title: "Bubblewrap",
   program: "bubblewrap",
+  byDomain: true,
+  network: networkOf,
   policy: (config) => [config.bubblewrap, networkOf(config), config.required],
   grants: (config) => ({
     readable: [

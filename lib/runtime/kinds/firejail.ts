@@ -2,6 +2,7 @@ import { invalidValue } from "../../errors.js";
 import { FirejailNativeRunner, kDefaultFirejailReadDirs } from "../../runners/firejail.js";
 import { firejailFix } from "../diagnosis/firejail.js";
 import { hostPaths, type Mount, samePlace } from "../mounts.js";
+import { modeOf } from "../network.js";
 import { extended, unlessDefault } from "./default-list.js";
 import type { RuntimeKind } from "./kind.js";
 
@@ -17,6 +18,7 @@ export const firejailKind: RuntimeKind = {
   name: "firejail",
   title: "Firejail",
   program: "firejail",
+  network: (config) => config.network,
   policy: (config) => [config.firejail, config.network, config.required],
   grants: ({ firejail, network }) => ({
     readable: [...firejail.fsReadDirs, ...firejail.fsWriteDirs],
@@ -29,7 +31,12 @@ export const firejailKind: RuntimeKind = {
     }
     const { firejailPath, profile, fsReadDirs, fsWriteDirs, extraArgs } = config.firejail;
     const here = samePlace(mounts, "Firejail");
-    const common = { ...options, firejailPath, network: config.network, required: config.required };
+    const common = {
+      ...options,
+      firejailPath,
+      network: modeOf(config.network),
+      required: config.required,
+    };
     if (profile !== null) {
       return new FirejailNativeRunner({
         ...common,

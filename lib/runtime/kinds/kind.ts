@@ -1,6 +1,6 @@
 /** What the runtimes differ in: how a runner is made, and what its policy lets through. Pure. */
 
-import type { InTransaction, RunnerOptions } from "../../../types/public.js";
+import type { BubblewrapNetwork, InTransaction, RunnerOptions } from "../../../types/public.js";
 import type { RuntimeConfig } from "../config/config.js";
 import type { HostFacts } from "../diagnosis/facts.js";
 import type { Mount } from "../mounts.js";
@@ -24,6 +24,10 @@ export type RuntimeKind = {
   readonly title: string;
   /** The package that has its program; undefined where it needs none. */
   readonly program?: string;
+  /** Whether it can have a network by domain; without that such a configuration is refused. */
+  readonly byDomain?: true;
+  /** The network that it gives. */
+  network(config: RuntimeConfig): BubblewrapNetwork;
   /** The part of the configuration that decides how it works; equal policies are proved once. */
   policy(config: RuntimeConfig): unknown;
   /** Undefined for a runtime that confines nothing. */

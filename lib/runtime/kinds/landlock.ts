@@ -5,6 +5,7 @@ import {
 } from "../../runners/landlock.js";
 import { landlockFix } from "../diagnosis/landlock.js";
 import { hostPaths, samePlace } from "../mounts.js";
+import { modeOf } from "../network.js";
 import { extended } from "./default-list.js";
 import type { RuntimeKind } from "./kind.js";
 
@@ -12,6 +13,7 @@ import type { RuntimeKind } from "./kind.js";
 export const landlockKind: RuntimeKind = {
   name: "landlock",
   title: "Landlock",
+  network: (config) => config.network,
   policy: (config) => [config.landlock, config.network, config.required],
   grants: ({ landlock, network }) => ({
     readable: [...landlock.fsReadDirs, ...landlock.fsWriteDirs],
@@ -28,7 +30,7 @@ export const landlockKind: RuntimeKind = {
       fsWriteDirs: extended(fsWriteDirs, kDefaultWriteDirs, writable),
       allowReadWorkspace,
       allowWriteWorkspace,
-      network: config.network,
+      network: modeOf(config.network),
       required: config.required,
     });
   },

@@ -7,6 +7,9 @@ import type { RuntimeKind } from "./kind.js";
 export const nativeKind: RuntimeKind = {
   name: "native",
   title: "Native",
+  // The host's, whatever is configured; but rules are asked for by those who rely on them.
+  network: ({ network, bubblewrap }) =>
+    [network, bubblewrap.network].find((each) => typeof each === "object") ?? "allow",
   policy: () => [],
   grants: () => undefined,
   makeRunner: (_config, options, mounts) => {

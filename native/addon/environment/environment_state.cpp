@@ -115,6 +115,11 @@ void EnvironmentState::StopWait(std::uint64_t wait) {
   if (supervisor_ && !tearing_down_) supervisor_->StopWait(wait);
 }
 
+void EnvironmentState::Answer(std::uint64_t question, NetworkAnswer answer) {
+  askers_.Forget(question);
+  if (supervisor_ && !tearing_down_) supervisor_->Answer(question, answer);
+}
+
 void EnvironmentState::AbortAndWait(std::uint64_t run) {
   constexpr int kBoundMs = 2000;
   Abort(run);
@@ -151,6 +156,11 @@ void EnvironmentState::Deliver(news::Item item) {
         } else if constexpr (std::is_same_v<News, news::SessionOpen> ||
                              std::is_same_v<News, news::SessionGone>) {
           sessions_.Deliver(told);
+        } else if constexpr (std::is_same_v<News, news::Question>) {
+          const std::uint64_t question = told.question;
+          if (!askers_.Deliver(std::move(told))) Answer(question, NetworkAnswer::kNone);
+        } else if constexpr (std::is_same_v<News, news::QuestionGone>) {
+          askers_.Deliver(told);
         } else if constexpr (!std::is_same_v<News, news::Closed>) {
           runs_.Deliver(std::move(told));
         }
@@ -172,6 +182,7 @@ void EnvironmentState::BeginTeardown() {
   pool_requests_.Clear();
   port_waits_.Clear();
   sessions_.Clear();
+  askers_.Clear();
   context_.reset();
   mailbox_.KeepLoopAlive(true);
   if (supervisor_) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "addon/environment/mailbox.h"
+#include "addon/environment/network_askers.h"
 #include "addon/environment/pending_pool_requests.h"
 #include "addon/environment/pending_port_waits.h"
 #include "addon/environment/pending_runs.h"
@@ -81,12 +82,21 @@ class EnvironmentState {
   void CloseSession(std::uint64_t session);
   std::uint64_t NewSession() { return ++last_session_; }
 
+  // Who is asked about what a network's rules don't decide; see network_askers.h.
+  NetworkAskers& askers() { return askers_; }
+  void Answer(std::uint64_t question, NetworkAnswer answer);
+
   // Where this can be found by what may outlive it: nullptr as soon as it is being torn down.
   std::shared_ptr<EnvironmentState*> back_reference() const { return back_reference_; }
 
  private:
   explicit EnvironmentState(Napi::Env env)
-      : env_(env), runs_(env), pool_requests_(env), port_waits_(env), sessions_(env) {}
+      : env_(env),
+        runs_(env),
+        pool_requests_(env),
+        port_waits_(env),
+        sessions_(env),
+        askers_(env) {}
 
   bool StartSupervisor();
   void TakeNews();
@@ -105,6 +115,7 @@ class EnvironmentState {
   PendingPoolRequests pool_requests_;
   PendingPortWaits port_waits_;
   PendingSessions sessions_;
+  NetworkAskers askers_;
   std::uint64_t last_lane_ = 0;
   std::uint64_t last_pool_ = 0;
   std::uint64_t last_session_ = 0;

@@ -75,6 +75,14 @@ void Mailbox::OnSessionGone(std::uint64_t session, const std::string& reason) {
   Post(news::SessionGone{session, reason});
 }
 
+void Mailbox::OnNetworkQuestion(std::uint64_t question, std::uint64_t asker, NetworkQuestion what) {
+  Post(news::Question{question, asker, std::move(what)});
+}
+
+void Mailbox::OnNetworkQuestionGone(std::uint64_t question) {
+  Post(news::QuestionGone{question});
+}
+
 void Mailbox::OnClosed() {
   Post(news::Closed{});
 }

@@ -45,6 +45,9 @@ class Mailbox final : public RunListener {
   void OnPort(std::uint64_t wait, PortState state) override;
   void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override;
   void OnSessionGone(std::uint64_t session, const std::string& reason) override;
+  void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,
+                         NetworkQuestion what) override;
+  void OnNetworkQuestionGone(std::uint64_t question) override;
   void OnClosed() override;
 
  private:

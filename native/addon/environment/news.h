@@ -48,10 +48,20 @@ struct SessionGone {
   std::string reason;
 };
 
+struct Question {
+  std::uint64_t question;
+  std::uint64_t asker;
+  NetworkQuestion what;
+};
+
+struct QuestionGone {
+  std::uint64_t question;
+};
+
 // The last one.
 struct Closed {};
 
-using Item =
-    std::variant<Chunk, Event, Ended, PoolAnswer, PortAnswer, SessionOpen, SessionGone, Closed>;
+using Item = std::variant<Chunk, Event, Ended, PoolAnswer, PortAnswer, SessionOpen, SessionGone,
+                          Question, QuestionGone, Closed>;
 
 }  // namespace native_runner::news

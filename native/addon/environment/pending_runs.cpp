@@ -1,5 +1,6 @@
 #include "addon/environment/pending_runs.h"
 
+#include <array>
 #include <utility>
 
 #include "addon/values/js_error.h"
@@ -65,16 +66,8 @@ void PendingRuns::Deliver(news::Ended ended) {
 
 void PendingRuns::Call(ValueBuilder& builder, const Napi::FunctionReference& callback,
                        napi_value argument) {
-  napi_value receiver = builder.Null();
-  if (!builder.ok()) return;
-  const napi_status status =
-      napi_call_function(env_, receiver, callback.Value(), 1, &argument, nullptr);
-  napi_value thrown = nullptr;  // lib catches what callers throw: this would be a fault of ours
-  bool pending = false;
-  if (status != napi_ok && napi_is_exception_pending(env_, &pending) == napi_ok && pending &&
-      napi_get_and_clear_last_exception(env_, &thrown) == napi_ok) {
-    napi_fatal_exception(env_, thrown);
-  }
+  const std::array arguments = {argument};
+  builder.CallBack(callback.Value(), arguments);
 }
 
 }  // namespace native_runner

@@ -8,12 +8,18 @@ namespace native_runner {
 
 RunnerCore::RunnerCore(EnvironmentState* state, Options options)
     : state_(state),
+      back_reference_(state->back_reference()),
       runtime_(std::move(options.runtime)),
       rules_(options.rules),
       policy_text_(std::move(options.policy_text)),
-      pool_(state, runtime_, options.pool) {
+      pool_(state, runtime_, options.pool),
+      asker_(options.asker) {
   rules_.host = &host_environment_;
   if (options.max_concurrent) lane_ = state_->NewLane(*options.max_concurrent);
+}
+
+RunnerCore::~RunnerCore() {
+  if (*back_reference_ != nullptr) (*back_reference_)->askers().Remove(asker_);
 }
 
 Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {

@@ -24,10 +24,11 @@ class RunnerCore {
     std::string policy_text;
     std::optional<std::size_t> max_concurrent;  // none: the lane that runners share
     std::optional<PoolRule> pool;               // none: nothing is made ahead
+    std::uint64_t asker = 0;                    // of the policy's network; 0: none
   };
 
   RunnerCore(EnvironmentState* state, Options options);
-  virtual ~RunnerCore() = default;
+  virtual ~RunnerCore();
   RunnerCore(const RunnerCore&) = delete;
   RunnerCore& operator=(const RunnerCore&) = delete;
 
@@ -64,12 +65,14 @@ class RunnerCore {
   Napi::Value Submit(const Napi::CallbackInfo& info, Use use);
 
   EnvironmentState* state_;  // lives as long as the environment runs JavaScript
+  std::shared_ptr<EnvironmentState*> back_reference_;
   std::shared_ptr<const Runtime> runtime_;
   HostEnvironment host_environment_;
   InputRules rules_;
   std::string policy_text_;
   EnvironmentState::Lane lane_;
   RunnerPool pool_;
+  std::uint64_t asker_;
 };
 
 }  // namespace native_runner

@@ -1,10 +1,13 @@
 #include "addon/runners/runner_object.h"
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "addon/convert/options/network_options.h"
 #include "addon/convert/options/policy_options.h"
 #include "addon/convert/options/runner_options.h"
 #include "addon/convert/options/session_options.h"
@@ -44,6 +47,35 @@ std::shared_ptr<const RuntimeKind> MakeRuntime(Reader& reader, const Napi::Value
   return std::make_shared<const RuntimeKind>(std::move(policy));
 }
 
+// Whether a policy can have a network by domain.
+template <typename Policy>
+concept ByDomain = requires(Policy policy) {
+  policy.by_domain;
+};
+
+// Who is asked about what the rules of the policy's network don't decide.
+template <typename Policy>
+std::optional<Napi::Function> ReadAsked(Fields& options, const Policy& policy) {
+  if constexpr (ByDomain<Policy>) {
+    if (policy.by_domain && policy.by_domain->rules.asks) return ReadOnRequest(options);
+  }
+  return std::nullopt;
+}
+
+// Gives them, where there is somebody, the number that the network asks by; 0: nobody.
+template <typename Policy>
+std::uint64_t AddAsker(const Napi::CallbackInfo& info, const std::optional<Napi::Function>& asked,
+                       Policy& policy) {
+  if constexpr (ByDomain<Policy>) {
+    if (!asked) return 0;
+    NetworkPolicy asking = *policy.by_domain;
+    asking.asker = StateOf(info)->askers().Add(info.This().As<Napi::Object>(), *asked);
+    policy.by_domain = std::make_shared<const NetworkPolicy>(std::move(asking));
+    return policy.by_domain->asker;
+  }
+  return 0;
+}
+
 // Reads the options, and ties the runtime's own policy to the core.
 template <typename RuntimeKind, auto kRead>
 std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd_label,
@@ -51,17 +83,23 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   Reader reader(info.Env());
   RunnerCore::Options made;
   PolicyOf<kRead> policy;
+  std::optional<Napi::Function> asked;
   Fields::Of(reader, info[0], {"options", ""}, [&](Fields& options) {
     made.max_concurrent = ReadMaxConcurrent(options);
     policy = kRead(options);
     if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) {
       made.pool = ReadPrewarm(options, policy);
     }
+    asked = ReadAsked(options, policy);
   });
   if (reader.failed()) return nullptr;
   made.policy_text = PolicyText(policy);
+  made.asker = AddAsker(info, asked, policy);
   const auto runtime = MakeRuntime<RuntimeKind>(reader, info[1], std::move(policy));
-  if (reader.failed()) return nullptr;
+  if (reader.failed()) {
+    StateOf(info)->askers().Remove(made.asker);
+    return nullptr;
+  }
   made.rules = {&runtime->policy().environment, nullptr, cwd_label, in_workspace};
   made.runtime = runtime;
   return std::make_unique<RunnerCore>(StateOf(info), std::move(made));
@@ -73,10 +111,12 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   Reader reader(info.Env());
   RunnerCore::Options made;
   PolicyOf<kRead> policy;
+  std::optional<Napi::Function> asked;
   Fields::Of(reader, info[0], {"options", ""}, [&](Fields& options) {
     made.max_concurrent = ReadMaxConcurrent(options);
     policy = kRead(options);
     if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) ReadPrewarm(options, policy);
+    asked = ReadAsked(options, policy);
   });
   SessionRule rule;
   Fields::Of(reader, info[1], {"options", ""},
@@ -89,8 +129,12 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   }
   if (reader.failed()) return nullptr;
   made.policy_text = PolicyText(policy);
+  made.asker = AddAsker(info, asked, policy);
   const auto inner = MakeRuntime<RuntimeKind>(reader, info[2], std::move(policy));
-  if (reader.failed()) return nullptr;
+  if (reader.failed()) {
+    StateOf(info)->askers().Remove(made.asker);
+    return nullptr;
+  }
   made.rules = {&inner->policy().environment, nullptr, "NativeRunner.exec", in_workspace};
   return std::make_unique<SessionCore>(
       StateOf(info), std::make_shared<const SessionRuntime>(inner, rule), std::move(made));

@@ -4,12 +4,18 @@
 #include <cmath>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace native_runner {
 namespace {
 
 double Milliseconds(std::uint64_t microseconds) {
   return static_cast<double>(microseconds) / 1000.0;
+}
+
+// To a thousandth: a microsecond.
+double Rounded(double milliseconds) {
+  return std::round(milliseconds * 1000) / 1000;
 }
 
 napi_value MakeOutcome(ValueBuilder& builder, const Outcome& outcome) {
@@ -49,6 +55,30 @@ napi_value MakeShellState(ValueBuilder& builder, const ShellReport& report) {
   return made;
 }
 
+napi_value MakeConnection(ValueBuilder& builder, const ConnectionRecord& record) {
+  napi_value made = builder.Object();
+  builder.Set(made, "host", builder.String(record.host));
+  builder.Set(made, "port", builder.Number(record.port));
+  if (!record.address.empty()) builder.Set(made, "address", builder.String(record.address));
+  builder.Set(made, "verdict", builder.String(record.allowed ? "allowed" : "denied"));
+  if (!record.rule.empty()) builder.Set(made, "rule", builder.String(record.rule));
+  if (!record.reason.empty()) builder.Set(made, "reason", builder.String(record.reason));
+  builder.Set(made, "via", builder.String(ConnectionViaName(record.via)));
+  builder.Set(made, "bytesOut", builder.Number(static_cast<double>(record.bytes_out)));
+  builder.Set(made, "bytesIn", builder.Number(static_cast<double>(record.bytes_in)));
+  builder.Set(made, "durationMs", builder.Number(Rounded(record.duration_ms)));
+  builder.Set(made, "count", builder.Number(static_cast<double>(record.count)));
+  return made;
+}
+
+napi_value MakeConnections(ValueBuilder& builder, const ConnectionLog& log) {
+  std::vector<napi_value> connections;
+  connections.reserve(log.connections.size());
+  for (const ConnectionRecord& record : log.connections)
+    connections.push_back(MakeConnection(builder, record));
+  return builder.Array(connections);
+}
+
 }  // namespace
 
 napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
@@ -74,7 +104,7 @@ napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
       options_.Get(builder, argv.first(record.command_at)),
       builder.Strings(argv.subspan(record.command_at)),
       record.cwd ? builder.String(*record.cwd) : builder.Undefined(),
-      builder.Number(std::round(result.duration_ms * 1000) / 1000),
+      builder.Number(Rounded(result.duration_ms)),
       outcome.signal == 0 ? builder.Null() : builder.String(SignalName(outcome.signal)),
       builder.String(record.runtime),
       layers_.Get(builder, record.layers.Names()),
@@ -86,6 +116,8 @@ napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
       builder.Boolean(result.prewarmed),
       MakeKill(builder, result.kill),
       result.shell ? MakeShellState(builder, *result.shell) : builder.Undefined(),
+      result.connections ? MakeConnections(builder, *result.connections) : builder.Undefined(),
+      builder.Number(result.connections ? static_cast<double>(result.connections->omitted) : 0),
   };
   return builder.ok() ? builder.Call(make_.Value(), parts) : nullptr;
 }

@@ -77,6 +77,20 @@ napi_value ValueBuilder::Call(napi_value function, std::span<const napi_value> a
   return made;
 }
 
+bool ValueBuilder::CallBack(napi_value function, std::span<const napi_value> arguments) {
+  napi_value receiver = Null();
+  if (!ok_) return false;
+  const napi_status status =
+      napi_call_function(env_, receiver, function, arguments.size(), arguments.data(), nullptr);
+  napi_value thrown = nullptr;
+  bool pending = false;
+  if (status != napi_ok && napi_is_exception_pending(env_, &pending) == napi_ok && pending &&
+      napi_get_and_clear_last_exception(env_, &thrown) == napi_ok) {
+    napi_fatal_exception(env_, thrown);
+  }
+  return status == napi_ok;
+}
+
 napi_value ValueBuilder::View(napi_value buffer, std::size_t size) {
   napi_value made = nullptr;
   if (ok_) Check(napi_create_typedarray(env_, napi_uint8_array, size, buffer, 0, &made));

@@ -33,6 +33,9 @@ class ValueBuilder {
   napi_value Undefined();
   void Set(napi_value object, const char* key, napi_value value);
   napi_value Call(napi_value function, std::span<const napi_value> arguments);
+  // Of a callback: lib catches what callers throw, so an exception would be a fault of ours, and is
+  // an uncaught one. False where it could not be called to its end.
+  bool CallBack(napi_value function, std::span<const napi_value> arguments);
 
   // A Uint8Array over a copy, or over `bytes` itself where those are large.
   napi_value CopiedBytes(const std::uint8_t* data, std::size_t size);

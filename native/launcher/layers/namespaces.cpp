@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "launcher/kernel/calls.h"
+#include "launcher/kernel/socket_calls.h"
 #include "protocol/namespace_number.h"
 
 namespace native_runner {
@@ -13,6 +13,24 @@ std::uint64_t NumberOf(const char* link) {
   char text[64] = {};
   if (kernel::ReadLink(link, text, sizeof text - 1) <= 0) return 0;
   return NamespaceNumber(text);
+}
+
+// Of the network namespace that we are in, for where /proc does not show it. 0 when the kernel
+// does not tell.
+std::uint64_t NetworkCookie() {
+  const int socket = kernel::OpenSocket(AF_UNIX, SOCK_STREAM);
+  if (socket < 0) return 0;
+  std::uint64_t cookie = 0;
+  unsigned size = sizeof cookie;
+  const long result =
+      kernel::Call(SYS_getsockopt, socket, SOL_SOCKET, kNetworkCookieOption, &cookie, &size);
+  kernel::Close(socket);
+  return result == 0 && size == sizeof cookie ? cookie : 0;
+}
+
+bool IsOtherNetwork(const OrderHeader& order) {
+  const std::uint64_t ours = order.network_cookie == 0 ? 0 : NetworkCookie();
+  return ours != 0 && ours != order.network_cookie;
 }
 
 }  // namespace
@@ -33,6 +51,7 @@ bool CheckNamespaces(const OrderHeader& order, Refusal* refusal) {
     if ((order.flags & row.flag) == 0) continue;
     const std::uint64_t ours = NumberOf(row.link);
     if (ours != 0 && ours != row.hosts) continue;
+    if (ours == 0 && row.layer == Layer::kNetworkNamespace && IsOtherNetwork(order)) continue;
     return refusal->Because(row.layer, "the command would run in the host's own");
   }
   return true;

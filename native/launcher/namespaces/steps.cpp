@@ -5,9 +5,11 @@
 #include <cerrno>
 
 #include "launcher/kernel/calls.h"
-#include "launcher/kernel/user_map.h"
+#include "launcher/namespaces/listeners.h"
 #include "launcher/namespaces/named_directory.h"
+#include "launcher/namespaces/network.h"
 #include "launcher/namespaces/overlay.h"
+#include "launcher/namespaces/user.h"
 #include "protocol/decimal.h"
 #include "protocol/step.h"
 
@@ -47,6 +49,12 @@ class Steps {
         return CheckShown(text, refusal);
       case kStepLookAgain:
         return LookAgain(text, refusal);
+      case kStepNetworkNamespace:
+        return MakeNetworkNamespace(text, refusal);
+      case kStepLocalBlock:
+        return MakeBlockLocal(text, refusal);
+      case kStepListen:
+        return Listen(text, refusal);
       case kStepExecute:
         return Execute(text, refusal);
       default:
@@ -58,7 +66,7 @@ class Steps {
   // Closes it here. Of what is not open, the refusal says why already.
   bool HandOver(int descriptor, Refusal* refusal) {
     if (descriptor < 0) return false;
-    const bool is_sent = control_.SendMade(descriptor);
+    const bool is_sent = control_.SendMade(&descriptor, 1);
     kernel::Close(descriptor);
     return is_sent || refusal->Because("what was made can't be handed over", -EPIPE);
   }
@@ -69,12 +77,15 @@ class Steps {
   }
 
   bool MakeUserNamespace(Refusal* refusal) {
-    const long uid = kernel::Call(SYS_geteuid);
-    const long gid = kernel::Call(SYS_getegid);
-    const long result = kernel::Unshare(CLONE_NEWUSER);
-    if (result != 0) return refusal->Because(Layer::kUserNamespace, result);
-    if (!MapUser(uid, gid)) return refusal->Because(Layer::kUserNamespace, "its ids can't be set");
-    return HandOverNamespace("/proc/self/ns/user", refusal);
+    return EnterUserNamespace(0, Layer::kUserNamespace, refusal) &&
+           HandOverNamespace("/proc/self/ns/user", refusal);
+  }
+
+  bool Listen(const char* text, Refusal* refusal) {
+    BoundSockets bound;
+    return BindPorts(text, &bound, refusal) &&
+           (control_.SendMade(bound.at, bound.count) ||
+            refusal->Because("what was made can't be handed over", -EPIPE));
   }
 
   bool MakeMountNamespace(Refusal* refusal) {

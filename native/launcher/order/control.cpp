@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "launcher/kernel/calls.h"
+#include "protocol/step.h"
 
 namespace native_runner {
 namespace {
@@ -180,10 +181,25 @@ bool Control::SendTerminal(int master) const {
   return Send(report, master);
 }
 
-bool Control::SendMade(int descriptor) const {
+bool Control::SendMade(const int* descriptors, std::size_t count) const {
   Report report;
   report.kind = ReportKind::kMade;
-  return Send(report, descriptor);
+  union {
+    cmsghdr header;
+    char bytes[CMSG_SPACE(kMostMade * sizeof(int))];
+  } space{};
+  iovec part{&report, sizeof report};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = &space;
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(count * sizeof(int));
+  std::memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+  return kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL) > 0;
 }
 
 bool Control::SendReady(LayerSet enforced) {

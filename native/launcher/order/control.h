@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "launcher/order/received_order.h"
 #include "launcher/text/refusal.h"
 #include "protocol/report.h"
@@ -44,8 +46,8 @@ class Control {
   // Hands over the master side of the command's terminal; before SendReady.
   [[nodiscard]] bool SendTerminal(int master) const;
 
-  // Hands over what a step has made (step.h).
-  [[nodiscard]] bool SendMade(int descriptor) const;
+  // Hands over what a step has made (step.h); at most kMostMade.
+  [[nodiscard]] bool SendMade(const int* descriptors, std::size_t count) const;
 
   // The last word of a run.
   void SendRefused(const Refusal& refusal) const;

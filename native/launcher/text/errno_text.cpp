@@ -62,6 +62,12 @@ const char* ErrnoText(int error) {
       return "Socket operation on non-socket";
     case EOPNOTSUPP:
       return "Operation not supported";
+    case EADDRINUSE:
+      return "Address already in use";
+    case EAFNOSUPPORT:
+      return "Address family not supported by protocol";
+    case ENOBUFS:
+      return "No buffer space available";
     case EPROTO:
       return "Protocol error";
     case ESTALE:

@@ -81,6 +81,12 @@ void AddMount(Options& options, const Mount& mount) {
       options.push_back(std::to_string(mount.descriptor));
       options.push_back(mount.target);
       break;
+    case Mount::Kind::kText:
+      if (mount.is_for_all) Add(options, {"--perms", "0444"});
+      options.emplace_back("--ro-bind-data");
+      options.push_back(std::to_string(mount.descriptor));
+      options.push_back(mount.target);
+      break;
     case Mount::Kind::kWord:
       options.push_back(mount.source);
       break;
@@ -113,6 +119,11 @@ bool ShowsProc(const Mount& mount) {
 
 }  // namespace
 
+void PlanNetwork(Network network, Hardening* hardening) {
+  hardening->unshare_net = network == Network::kDeny;
+  hardening->net_by_domain = network == Network::kByDomain;
+}
+
 std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan) {
   Options options;
   options.reserve(16 + 3 * plan.mounts.size());
@@ -133,7 +144,10 @@ std::vector<Layer> BubblewrapLayers(const BubblewrapPlan& plan) {
                               Layer::kUtsNamespace, Layer::kCgroupNamespace})
       layers.push_back(layer);
   }
-  if (hardening.unshare_net) layers.push_back(Layer::kNetworkNamespace);
+  if (hardening.unshare_net || hardening.net_by_domain) {
+    layers.push_back(Layer::kNetworkNamespace);
+  }
+  if (hardening.net_by_domain) layers.push_back(Layer::kNetworkByDomain);
   if (hardening.isolate) layers.push_back(Layer::kNoCapabilities);
   if (hardening.disable_userns) layers.push_back(Layer::kUsernsDisabled);
   if (hardening.isolate && std::any_of(plan.mounts.begin(), plan.mounts.end(), MakesRootReadOnly) &&

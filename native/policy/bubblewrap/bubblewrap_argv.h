@@ -24,6 +24,7 @@ struct Mount {
     kDirectory,        // --dir target
     kRemountReadOnly,  // --remount-ro target
     kProgram,          // --perms 0555 --ro-bind-data descriptor target
+    kText,             // [--perms 0444] --ro-bind-data descriptor target
     kWord,             // source, as it is: one word of the caller's own
   };
   Kind kind = Kind::kReadOnlyBind;
@@ -31,6 +32,7 @@ struct Mount {
   std::string target;
   int descriptor = -1;
   std::uint64_t size_bytes = 0;            // kTmpfs: 0 = the kernel's default (half of memory)
+  bool is_for_all = false;                 // kText: with --perms, else its owner's alone
   std::optional<std::size_t> number = {};  // which of the policy's mounts it is; none: another
 };
 
@@ -39,6 +41,7 @@ struct Hardening {
   bool die_with_parent = true;
   bool new_session = true;
   bool unshare_net = false;
+  bool net_by_domain = false;   // bwrap is started in a network namespace that was made for it
   bool isolate = false;         // --unshare-user/-pid/-ipc/-uts/-cgroup, --cap-drop ALL
   bool disable_userns = false;  // --disable-userns: bwrap >= 0.8, needs isolate
   bool as_pid_1 = false;        // only when the command is our launcher, which reaps
@@ -49,6 +52,14 @@ struct BubblewrapPlan {
   std::vector<Mount> mounts;
   std::string chdir;            // empty: where bwrap was started, as far as that exists inside
   bool secrets_masked = false;  // the host's secrets were considered, even if none is mounted
+};
+
+// A file of a sandbox's own, by which programs find names (name_files.h).
+struct NameFile {
+  std::string path;  // where it is mounted, inside, behind all links
+  std::string text;
+  int descriptor = -1;
+  bool operator==(const NameFile&) const = default;
 };
 
 // What a runner may know of the host when it plans; all empty in the pure builder.
@@ -66,6 +77,8 @@ struct HostFacts {
   std::vector<std::string> mounts;   // real host paths of the policy's mounts, one for each
   std::vector<std::string> secret_files;        // masked with /dev/null
   std::vector<std::string> secret_directories;  // masked with an empty tmpfs
+  std::vector<NameFile> name_files;             // with a network by domain
+  std::vector<std::string> resolver_sockets;    // with one: of resolvers that are not ours; masked
   bool is_root = false;                         // effective uid 0: /proc/sys would be writable
   bool bwrap_disable_userns = false;
   bool bwrap_bind_fd = false;
@@ -90,6 +103,10 @@ BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::str
 // last.
 BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vector<Mount>& mounts,
                                   const std::string& cwd);
+
+// What of the hardening a network comes to. Only who makes the namespace for a network by domain
+// may plan so: the pure builders, which can't, plan one that is denied.
+void PlanNetwork(Network network, Hardening* hardening);
 
 // bwrap's options for a plan, without the final "--" and command; deterministic.
 std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan);

@@ -4,6 +4,7 @@
 
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "policy/bubblewrap/host_mounts.h"
+#include "policy/bubblewrap/name_files.h"
 #include "policy/bubblewrap/ro_binds.h"
 #include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
@@ -77,7 +78,7 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
   const std::uint64_t size_bytes = is_strict ? tmp_bytes : 0;  // document 1 has no --size
   BubblewrapPlan plan;
   plan.chdir = cwd;
-  plan.hardening.unshare_net = policy.network == Network::kDeny;
+  PlanNetwork(policy.network, &plan.hardening);
   plan.hardening.isolate = is_strict;
   plan.hardening.disable_userns = is_strict && facts.bwrap_disable_userns;
   plan.hardening.as_pid_1 = is_strict;
@@ -90,6 +91,14 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
       PlanHostMounts(policy, facts, facts.bwrap_bind_fd && descriptor >= 0 ? descriptor + 1 : -1);
   Append(plan.mounts, mounts.outside);
   if (plan.secrets_masked) Append(plan.mounts, PlanMasks(mounts.outside, facts));
+  if (plan.hardening.net_by_domain) {
+    HostFacts sockets;
+    sockets.links = facts.links;
+    sockets.secret_files = facts.resolver_sockets;
+    Append(plan.mounts, PlanMasks(binds, sockets));
+    Append(plan.mounts, PlanMasks(mounts.outside, sockets));
+    Append(plan.mounts, PlanNameFiles(facts.name_files, facts.bwrap_perms));
+  }
   for (const std::string& word : policy.extra_args)
     plan.mounts.push_back({.kind = Mount::Kind::kWord, .source = word, .target = ""});
   if (!policy.with_proc) {
@@ -117,7 +126,7 @@ BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vec
                                   const std::string& cwd) {
   BubblewrapPlan plan;
   plan.chdir = cwd;
-  plan.hardening.unshare_net = policy.network == Network::kDeny;
+  plan.hardening.unshare_net = policy.network != Network::kAllow;
   plan.hardening.isolate = policy.isolation == Isolation::kStrict;
   AddSystemMounts(plan.mounts, PlanRoBinds(policy, {}), policy, 0);
   if (plan.hardening.isolate) {
@@ -130,7 +139,7 @@ BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vec
 BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::string& cwd) {
   BubblewrapPlan plan;
   plan.chdir = cwd;
-  plan.hardening.unshare_net = policy.network == Network::kDeny;
+  plan.hardening.unshare_net = policy.network != Network::kAllow;
   plan.hardening.isolate = policy.isolation == Isolation::kStrict;
   AddPrivateMounts(plan.mounts, policy, 0);
   for (const std::string& path : RoBindsOf(policy)) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "policy/bubblewrap/name_files.h"
 #include "policy/options/validate.h"
 #include "policy/text/path.h"
 #include "policy/text/quote.h"
@@ -184,7 +185,7 @@ std::optional<Error> CheckPolicy(const ProjectPolicy& policy) {
 BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& facts,
                            int first_descriptor, std::uint64_t tmp_bytes) {
   BubblewrapPlan plan;
-  plan.hardening.unshare_net = policy.network == Network::kDeny;
+  PlanNetwork(policy.network, &plan.hardening);
   plan.hardening.isolate = true;
   plan.hardening.disable_userns = policy.disable_userns && facts.host.bwrap_disable_userns;
   plan.hardening.as_pid_1 = true;
@@ -207,6 +208,10 @@ BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& fact
   for (const ProjectMount& mount : SortedMounts(policy, facts, first_descriptor))
     placed.Add(mount);
 
+  if (plan.hardening.net_by_domain) {
+    for (Mount& file : PlanNameFiles(facts.host.name_files, facts.host.bwrap_perms))
+      mounts.push_back(std::move(file));
+  }
   // From here on only the folders and what is private can be written.
   for (const std::string& mask : placed.masks())
     mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, mask));

@@ -166,7 +166,7 @@ std::vector<std::string> FirejailOptions(const FirejailPolicy& policy, const Fir
       "--caps.drop=all", "--nonewprivs",
       "--ipc-namespace", "--deterministic-shutdown",
       "--keep-fd=3,5"};
-  if (policy.network == Network::kDeny) options.emplace_back("--net=none");
+  if (policy.network != Network::kAllow) options.emplace_back("--net=none");
   // First, since --noblacklist holds for what follows it.
   options.insert(options.end(), policy.extra_args.begin(), policy.extra_args.end());
   if (!policy.profile) {

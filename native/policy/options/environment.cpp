@@ -66,9 +66,14 @@ std::vector<std::string> PassedVariables(const EnvironmentPolicy& policy,
   std::vector<std::string> passed;
   passed.reserve(host.size());
   for (const Variable& variable : host) {
+    if (policy.own_proxy && NamesProxy(variable.first)) continue;
     if (LetsThrough(policy, listed, variable)) {
       passed.push_back(Assignment(variable.first, variable.second));
     }
+  }
+  if (policy.own_proxy) {
+    const auto& own = OwnProxyVariables();
+    passed.insert(passed.end(), own.begin(), own.end());
   }
   return passed;
 }

@@ -20,7 +20,16 @@ bool CarriesSecret(std::string_view name, std::string_view value);
 // node(1), bash(1), git(1)).
 bool SteersLoader(std::string_view name);
 
-// Those of the host's variables that the policy lets through, as "NAME=value", in their order.
+// A variable that says which proxy to ask, or whom to reach without one.
+bool NamesProxy(std::string_view name);
+
+// What tells programs in a sandbox whose network is by domain of the proxy there, as "NAME=value".
+// Most find their way without; those that resolve no names themselves ask a proxy only if told.
+const std::vector<std::string>& OwnProxyVariables();
+
+// Those of the host's variables that the policy lets through, as "NAME=value", in their order. With
+// policy.own_proxy, whichever the mode, OwnProxyVariables instead of what NamesProxy: the host's
+// proxies can't be reached.
 std::vector<std::string> PassedVariables(const EnvironmentPolicy& policy,
                                          const std::vector<Variable>& host);
 

@@ -124,6 +124,18 @@ std::optional<Error> CheckExtraArgs(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
+std::optional<Error> CheckKeepsNetwork(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size();) {
+    const std::string& word = words[i];
+    if (word == "--share-net" || word == "--unshare-net" || word == "--unshare-all") {
+      return Invalid(i, "an option that leaves a network by domain as it is", word);
+    }
+    const KnownOption* known = Find(word);
+    i += known == nullptr ? 1 : known->operands + 1;
+  }
+  return std::nullopt;
+}
+
 std::vector<ExtraArg> ExtraArgs(const std::vector<std::string>& words) {
   std::vector<ExtraArg> args;
   for (std::size_t i = 0; i < words.size();) {

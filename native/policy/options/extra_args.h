@@ -29,6 +29,10 @@ bool TouchesSystem(std::string_view path);
 // passed on (--args, and whatever takes a descriptor).
 std::optional<Error> CheckExtraArgs(const std::vector<std::string>& words);
 
+// The same for what would take a sandbox out of the network namespace that was made for it, as a
+// network by domain needs it. `words`: they were checked.
+std::optional<Error> CheckKeepsNetwork(const std::vector<std::string>& words);
+
 // What `words`, which were checked, do to the sandbox.
 std::vector<ExtraArg> ExtraArgs(const std::vector<std::string>& words);
 

@@ -18,6 +18,7 @@ struct EnvironmentPolicy {
   enum class Mode { kScrub, kInherit, kClean, kNames };
   Mode mode = Mode::kScrub;
   std::vector<std::string> names;  // only for kNames
+  bool own_proxy = false;          // the network is by domain: see OwnProxyVariables
 };
 
 // What a Bubblewrap runner was made with. Immutable once a runner exists.

@@ -172,6 +172,9 @@ std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
   if (auto error = CheckAbsolutePaths(policy.ro_binds, "roBinds")) return error;
   if (auto error = CheckHostMounts(policy.mounts)) return error;
   if (auto error = CheckExtraArgs(policy.extra_args)) return error;
+  if (policy.network == Network::kByDomain) {
+    if (auto error = CheckKeepsNetwork(policy.extra_args)) return error;
+  }
   if (auto error = CheckProc(policy)) return error;
   if (auto error = CheckRequired(policy.required)) return error;
   return CheckEnvironment(policy.environment);

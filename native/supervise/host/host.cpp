@@ -132,6 +132,7 @@ Result<HostFacts> Host::Look(const BubblewrapPolicy& policy, const BwrapFeatures
   Refresh();
   HostFacts facts;
   facts.bwrap_bind_fd = features.bind_fd;
+  facts.bwrap_perms = features.perms;
   facts.bwrap_disable_userns = features.disable_userns;
   for (const std::string& path : policy.ro_binds) {
     const PathFacts& bind = FactsOf(path);

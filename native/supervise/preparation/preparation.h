@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "policy/network/rules/network_policy.h"
 #include "protocol/order.h"
 #include "supervise/host/fingerprint.h"
 #include "supervise/os/child.h"
@@ -22,9 +23,10 @@ struct SpawnPlan {
   std::string options;           // what Runtime::AttachOptions turns into a descriptor
   Gate gate;                     // not valid: nothing is held back
   std::string workspace;         // as the command sees it
-  std::shared_ptr<const void> holds;  // lives until the end of the sandbox is proved
-  bool shows_proc = false;            // the launcher sees its own processes and mounts
-  bool own_pid_namespace = false;     // the end of its init is the end of all its processes
+  std::shared_ptr<const NetworkPolicy> network;  // by domain: `entry` has its listeners; or none
+  std::shared_ptr<const void> holds;             // lives until the end of the sandbox is proved
+  bool shows_proc = false;                       // the launcher sees its own processes and mounts
+  bool own_pid_namespace = false;  // the end of its init is the end of all its processes
   bool wants_cgroup = false;
   bool counts_processes = false;  // RLIMIT_NPROC counts those of the sandbox alone
   std::shared_ptr<const std::vector<std::string>> mount_points;  // see fingerprint.h; or none

@@ -29,6 +29,7 @@ struct RunRecord {
   std::optional<std::string> cwd;
   LayerRecord layers;
   std::size_t command_at = 0;  // where the command starts in argv; before it, the runtime's options
+  bool is_by_domain = false;   // its network: what it connected to is recorded
 };
 
 // Whether a command can have no socket at all (Landlock, network denied).

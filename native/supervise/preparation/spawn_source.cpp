@@ -15,6 +15,11 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
     if (!made) return made.error();
     cgroup = std::move(*made);
   }
+  std::unique_ptr<SandboxNetwork> network;
+  if (plan_.network) {
+    network = SandboxNetwork::Make(plan_.network, shared_.questions);
+    if (!network) return Error{ErrorCode::kSetup, "the network by domain can't be made", ""};
+  }
   if (auto failed = runtime_.AttachOptions(&plan_)) return *failed;
   if (input->valid()) {
     plan_.spawn.Give(std::move(*input), STDIN_FILENO);
@@ -27,6 +32,7 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
                                 .gate = std::move(plan_.gate),
                                 .entry = std::move(plan_.entry),
                                 .holds = std::move(plan_.holds),
+                                .network = std::move(network),
                                 .mounted = std::move(plan_.mounted),
                                 .host_mounts = &shared_.mount_table});
 }

@@ -82,8 +82,14 @@ bool Run::Begin(std::span<const std::byte> order) {
 }
 
 bool Run::HandOver(std::span<const std::byte> order) {
+  if (SandboxNetwork* const network = sandbox_->network())
+    connecting_ = network->Enter(request_.argv);
   return streams_.SendInput(shared_.loop, sandbox_.get()) &&
          sandbox_->SendOrder(order) != Control::Sent::kFailed;
+}
+
+void Run::LeaveNetwork() {
+  if (connecting_) connections_ = sandbox_->network()->Leave(*std::exchange(connecting_, {}));
 }
 
 // What the set-up of a prewarmed one has to say is nobody's business (see OnGone): then the pipes
@@ -152,6 +158,8 @@ void Run::OnGone() {
   request_.may_stand = false;
   if (shell_) lost_directory_ = shell_->lost_directory;
   streams_.Rewind();
+  LeaveNetwork();
+  connections_ = {};
   sandbox_.reset();
   Prepare();
 }
@@ -187,11 +195,13 @@ void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();
   streams_.Finish();
+  LeaveNetwork();
   RunResult result;
   result.outcome = FinalOutcome();
   result.usage = conclusion_.FinalUsage(sandbox_.get());
   streams_.Take(&result);
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
+  if (result.record.is_by_domain) result.connections = std::move(connections_);
   timestamps_.ended = uv_hrtime();
   result.duration_ms = timestamps_.started == 0
                            ? 0

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "policy/options/request.h"
@@ -53,6 +54,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   std::unique_ptr<SandboxSource> SourceOf(Preparation* preparation);
   bool Begin(std::span<const std::byte> order);
   bool HandOver(std::span<const std::byte> order);
+  void LeaveNetwork();
   bool Watch();
   bool StartStreams();
   void OnReport(const Report& report) override;
@@ -78,6 +80,8 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   std::shared_ptr<const ShellReport> shell_;  // in a shell session
   std::string lost_directory_;                // of its first try; see ShellReport
   std::unique_ptr<Sandbox> sandbox_;
+  std::optional<std::uint64_t> connecting_;  // its number in the sandbox's network
+  ConnectionLog connections_;
   Timer deadline_;
 
   RunConclusion conclusion_;

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "policy/bubblewrap/bubblewrap_argv.h"
+#include "policy/bubblewrap/ro_binds.h"
 #include "policy/options/extra_args.h"
 #include "policy/options/workspace_path.h"
+#include "supervise/host/name_places.h"
 #include "supervise/os/host_mount.h"
 #include "supervise/os/workspace.h"
 #include "supervise/project/mount_points.h"
@@ -62,13 +64,39 @@ std::optional<Error> CheckMounts(const KeptWorkspace& kept, const std::vector<Ho
   return std::nullopt;
 }
 
+// After the workspace and the policy's mounts, where those are bound by descriptor.
+void LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
+  const int first = facts->bwrap_bind_fd
+                        ? kFirstFolderDescriptor + 1 + static_cast<int>(policy.mounts.size())
+                        : kFirstFolderDescriptor;
+  std::vector<Mount> mounts = PlanRoBinds(policy, *facts);
+  for (Mount& mount : PlanHostMounts(policy, *facts, -1).outside)
+    mounts.push_back(std::move(mount));
+  FindNameFiles(policy.by_domain->rules, mounts, first, facts);
+}
+
+// What a standing sandbox with a network by domain has besides its mounts: listeners for its rules,
+// whom it asks, and texts.
+void AddNetwork(const NetworkPolicy& network, const std::vector<NameFile>& files,
+                FingerprintPlan* plan) {
+  plan->options += NetworkRulesText(network.rules);
+  plan->options += std::to_string(network.asker);
+  plan->options += '\0';
+  for (const NameFile& file : files) {
+    plan->options += file.text;
+    plan->options += '\0';
+  }
+}
+
 }  // namespace
 
 RunRecord BubblewrapRuntime::Unprepared(const ExecRequest& request) const {
   const auto relative = WorkspaceRelative(request.cwd, "");
   const std::string cwd = relative ? JoinPath(kWorkspace, relative.value()) : kWorkspace;
-  return RecordOf(policy_.bwrap_path, TextOf(PlanPureBubblewrap(policy_, kWorkspace)), cwd,
-                  request);
+  RunRecord record =
+      RecordOf(policy_.bwrap_path, TextOf(PlanPureBubblewrap(policy_, kWorkspace)), cwd, request);
+  record.is_by_domain = policy_.network == Network::kByDomain;
+  return record;
 }
 
 void BubblewrapRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
@@ -93,6 +121,7 @@ const BubblewrapRuntime::Drawing& BubblewrapRuntime::Draw(HostFacts facts,
   made.layers = BubblewrapLayers(plan);
   made.places = FindMountPoints(plan);
   made.fingerprint = PlanFingerprint(plan);
+  if (policy_.by_domain) AddNetwork(*policy_.by_domain, facts.name_files, &made.fingerprint);
   made.mount_points =
       std::make_shared<const std::vector<std::string>>(MountPointsOf(made.fingerprint));
   made.mounted = std::make_shared<const std::vector<std::string>>(PathsOf(made.fingerprint));
@@ -133,6 +162,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   }
   for (const OpenedMount& mount : *mounts)
     facts->mounts.push_back(mount.path);
+  if (policy_.network == Network::kByDomain && policy_.by_domain) LookForNames(policy_, &*facts);
   const bool is_root = facts->is_root;
 
   Preparation preparation;
@@ -196,12 +226,13 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
     for (OpenedMount& mount : *mounts)
       plan.spawn.Give(std::move(mount.file), number++);
   }
+  if (auto error = GiveNameFiles(drawing.facts.name_files, &plan.spawn)) return *error;
   if (auto error =
           OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &plan))
     return *error;
-  if (kept) {
-    if (auto error = EnterKept(kept, program, shared.launcher.get(), &plan)) return *error;
-  }
+  if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &plan))
+    return *error;
+  if (auto error = EnterKept(kept, program, shared.launcher.get(), &plan)) return *error;
   return preparation;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "policy/options/workspace_path.h"
+#include "supervise/network/own_network.h"
 
 namespace native_runner {
 namespace {
@@ -49,7 +50,8 @@ std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOptions
 PlanText TextOf(const BubblewrapPlan& plan) {
   BubblewrapPlan recorded = plan;
   std::erase_if(recorded.mounts, [](const Mount& mount) {
-    return mount.kind == Mount::Kind::kProgram;  // the launcher is not in the record
+    // Neither the launcher nor a text has a path of the host's to be recorded by.
+    return mount.kind == Mount::Kind::kProgram || mount.kind == Mount::Kind::kText;
   });
   for (Mount& mount : recorded.mounts)
     mount.descriptor = -1;  // the record names paths, not numbers
@@ -80,6 +82,24 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
   plan->options = text.options;
   return HandOverLauncher(with_proc, launcher, &spawn);
+}
+
+std::optional<Error> GiveNameFiles(const std::vector<NameFile>& files, SpawnOptions* spawn) {
+  for (const NameFile& file : files) {
+    auto made = MemoryFile("names", file.text.data(), file.text.size(), false);
+    if (!made) return made.error();
+    spawn->Give(std::move(*made), file.descriptor);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> OrderNetwork(Network network, std::shared_ptr<const NetworkPolicy> by_domain,
+                                  Preparation* preparation, SpawnPlan* plan) {
+  if (network != Network::kByDomain) return std::nullopt;
+  if (!by_domain) return Error{ErrorCode::kSetup, "a network by domain has no rules", ""};
+  plan->network = std::move(by_domain);
+  preparation->record.is_by_domain = true;
+  return OrderOwnNetwork(&preparation->order);
 }
 
 // A memory file is the quickest; where bwrap must be put into a cgroup before it has children, a

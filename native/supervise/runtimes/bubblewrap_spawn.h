@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,14 @@ RunRecord RecordOf(const std::string& bwrap_path, const PlanText& text, const st
 // the file that the plan makes. Its options are noted, for AttachBubblewrapOptions.
 std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, int launcher,
                                 bool with_proc, SpawnPlan* plan);
+
+// For a network by domain, nothing else: what is spawned is to have one of its own, with listeners
+// that are ours (EnterKept makes it), or to refuse. kUnavailable where that can't be proved.
+std::optional<Error> OrderNetwork(Network network, std::shared_ptr<const NetworkPolicy> by_domain,
+                                  Preparation* preparation, SpawnPlan* plan);
+
+// The texts of a plan's files of its own, each to be read once, as the descriptors that they have.
+std::optional<Error> GiveNameFiles(const std::vector<NameFile>& files, SpawnOptions* spawn);
 
 // Runtime::AttachOptions of these runtimes. Options travel over a descriptor: neither policy nor
 // paths show in the host's process list.

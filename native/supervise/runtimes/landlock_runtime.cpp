@@ -82,7 +82,7 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
   preparation.order.flags = kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderSeccomp |
                             kOrderDropCapabilities | kOrderNoCapabilities | kOrderMakeInit;
   auto& layers = preparation.record.layers;
-  if (policy_.network == Network::kDeny) {
+  if (policy_.network != Network::kAllow) {
     preparation.order.flags |= kOrderNoSockets;
     layers.Add(Layer::kNoSockets);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "supervise/host/fingerprint.h"
+#include "supervise/host/name_places.h"
 #include "supervise/project/project_scene.h"
 #include "supervise/runtimes/bubblewrap_runtime.h"
 #include "supervise/runtimes/bubblewrap_spawn.h"
@@ -35,7 +36,9 @@ Result<std::vector<Workspace>> OpenFolders(const std::vector<std::string>& folde
 
 RunRecord ProjectRuntime::Unprepared(const ExecRequest& request) const {
   const BubblewrapPlan plan = PlanProject(policy_, {}, -1, 0);
-  return RecordOf(policy_.bwrap_path, TextOf(plan), plan.chdir, request);
+  RunRecord record = RecordOf(policy_.bwrap_path, TextOf(plan), plan.chdir, request);
+  record.is_by_domain = policy_.network == Network::kByDomain;
+  return record;
 }
 
 void ProjectRuntime::Prepare(const ExecRequest& request, Shared& shared, Ready ready) const {
@@ -76,9 +79,15 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   }
   const LayerRecord limit_layers = std::move(preparation.record.layers);
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
-  const BubblewrapPlan plan =
-      PlanProject(policy_, scene->facts, program.features.bind_fd ? kFirstFolderDescriptor : -1,
-                  size_tmp ? *request.limits.memory_bytes : 0);
+  const int first = program.features.bind_fd ? kFirstFolderDescriptor : -1;
+  const std::uint64_t tmp_bytes = size_tmp ? *request.limits.memory_bytes : 0;
+  BubblewrapPlan plan = PlanProject(policy_, scene->facts, first, tmp_bytes);
+  if (policy_.network == Network::kByDomain && policy_.by_domain) {
+    const std::size_t bound = program.features.bind_fd ? folders->size() : 0;
+    FindNameFiles(policy_.by_domain->rules, plan.mounts,
+                  kFirstFolderDescriptor + static_cast<int>(bound), &scene->facts.host);
+    plan = PlanProject(policy_, scene->facts, first, tmp_bytes);
+  }
   const PlanText text = TextOf(plan);
   spawns.mounted = std::make_shared<const std::vector<std::string>>(PathsOf(PlanFingerprint(plan)));
   preparation.record = RecordOf(policy_.bwrap_path, text, plan.chdir, request);
@@ -102,11 +111,12 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
     for (Workspace& folder : *folders)
       spawns.spawn.Give(std::move(folder.directory), number++);
   }
+  if (auto error = GiveNameFiles(scene->facts.host.name_files, &spawns.spawn)) return *error;
   spawns.holds = std::make_shared<const ProjectScene>(std::move(*scene));
   if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &spawns)) return *error;
-  if (kept) {
-    if (auto error = EnterKept(kept, program, shared.launcher.get(), &spawns)) return *error;
-  }
+  if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &spawns))
+    return *error;
+  if (auto error = EnterKept(kept, program, shared.launcher.get(), &spawns)) return *error;
   return preparation;
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "protocol/order.h"
+#include "protocol/step.h"
 
 namespace native_runner {
 namespace {
@@ -24,6 +25,27 @@ union DescriptorSpace {
   cmsghdr header;
   char bytes[CMSG_SPACE(kCommandDescriptors * sizeof(int))];
 };
+
+union MadeSpace {
+  cmsghdr header;
+  char bytes[CMSG_SPACE(kMostMade * sizeof(int))];
+};
+
+// All that the kernel has put into our table of descriptors is owned from here on.
+void TakeDescriptors(const msghdr& message, Descriptor* first, std::vector<Descriptor>* more) {
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return;
+  const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (std::size_t at = 0; at < count; ++at) {
+    int number = -1;
+    std::memcpy(&number, CMSG_DATA(header) + at * sizeof number, sizeof number);
+    if (at == 0) {
+      *first = Descriptor(number);
+    } else if (more != nullptr) {
+      more->emplace_back(number);
+    }
+  }
+}
 
 }  // namespace
 
@@ -91,29 +113,27 @@ bool Control::RefuseReports() {
   return shutdown(socket_.get(), SHUT_RD) == 0;
 }
 
-Control::Received Control::Receive(Report* report, Descriptor* carried) {
+Control::Received Control::Receive(Report* report, Descriptor* carried,
+                                   std::vector<Descriptor>* more) {
   iovec part{report, sizeof *report};
-  DescriptorSpace space{};
+  MadeSpace space{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = &space;
-  message.msg_controllen = CMSG_LEN(sizeof(int));  // one descriptor, and no room for another
+  message.msg_controllen = more != nullptr ? sizeof space.bytes : CMSG_LEN(sizeof(int));
+  const std::size_t room = message.msg_controllen;
   ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   // A launcher that has ended without reading what we told it last, such as a kill: the kernel says
   // that once, ahead of the reports that still wait (unix(7), ECONNRESET).
   if (got < 0 && errno == ECONNRESET) {
+    message.msg_controllen = room;
     got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   }
   if (got < 0) {
     return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kClosed;
   }
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-    int descriptor = -1;
-    std::memcpy(&descriptor, CMSG_DATA(header), sizeof descriptor);
-    *carried = Descriptor(descriptor);
-  }
+  TakeDescriptors(message, carried, more);
   return got == static_cast<ssize_t>(sizeof *report) ? Received::kReport : Received::kClosed;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "policy/result.h"
 #include "protocol/report.h"
@@ -36,8 +37,9 @@ class Control {
 
   enum class Received { kReport, kNothing, kClosed };
   // `carried` is filled when the report carries a descriptor: the launcher's pidfd, or (kTerminal)
-  // a terminal.
-  Received Receive(Report* report, Descriptor* carried);
+  // a terminal; of several (kMade) it is the first, and the others come behind what is in `more`.
+  // Without `more` there is room for one.
+  Received Receive(Report* report, Descriptor* carried, std::vector<Descriptor>* more = nullptr);
 
   // From now on no report can be sent to us, and a launcher that can't say kReady does not start
   // its command. What was sent before is still received. False: it may have been closed before.

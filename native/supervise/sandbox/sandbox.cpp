@@ -10,7 +10,8 @@ void Sandbox::Receive() {
   while (!control_closed_) {
     Report report;
     Descriptor carried;
-    switch (control_.Receive(&report, &carried)) {
+    std::vector<Descriptor> made;
+    switch (control_.Receive(&report, &carried, AwaitsMade() ? &made : nullptr)) {
       case Control::Received::kNothing:
         return;
       case Control::Received::kClosed:
@@ -18,6 +19,11 @@ void Sandbox::Receive() {
         control_poll_.Stop();
         return;
       case Control::Received::kReport:
+        if (report.kind == ReportKind::kMade) {
+          made.insert(made.begin(), std::move(carried));
+          NoteMade(std::move(made));
+          break;
+        }
         if (carried.valid()) {
           (report.kind == ReportKind::kTerminal ? terminal_ : launcher_) = std::move(carried);
         }

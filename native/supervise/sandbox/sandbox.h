@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "protocol/report.h"
+#include "supervise/network/sandbox_network.h"
 #include "supervise/os/child.h"
 #include "supervise/os/handle.h"
 #include "supervise/sandbox/control.h"
@@ -77,6 +79,9 @@ class Sandbox {
   // Asks for the end of all processes, and sees to it: OnGone follows, possibly from in here.
   virtual void End() = 0;
 
+  // What commands reach by domain; nullptr: nothing is by domain. Of a session, all its commands'.
+  virtual SandboxNetwork* network() const { return nullptr; }
+
   // The launcher is pid 1 of a pid namespace that nothing else is in.
   bool own_init() const { return own_init_; }
   bool has_launcher() const { return has_launcher_; }
@@ -101,6 +106,11 @@ class Sandbox {
 
   // Before the user hears of it.
   virtual void NoteReport(const Report& report) = 0;
+
+  // Whether a message with several descriptors is awaited; what has come with one, of which the
+  // user hears nothing.
+  virtual bool AwaitsMade() const { return false; }
+  virtual void NoteMade(std::vector<Descriptor> /*made*/) {}
 
   uv_loop_t* loop_ = nullptr;
   User* user_ = nullptr;

@@ -32,9 +32,14 @@ SpawnedSandbox::SpawnedSandbox(Child child, Control control, Options options)
       cgroup_(std::move(options.cgroup)),
       gate_(std::move(options.gate)),
       holds_(std::move(options.holds)),
+      network_(std::move(options.network)),
       mounted_(std::move(options.mounted)),
       host_mounts_(options.host_mounts) {
   own_init_ = options.own_init;
+}
+
+SpawnedSandbox::~SpawnedSandbox() {
+  if (network_) network_->Close();
 }
 
 Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
@@ -71,7 +76,7 @@ bool SpawnedSandbox::Watch(uv_loop_t* loop, User* user, bool until_ready) {
   loop_ = loop;
   user_ = user;
   until_ready_ = until_ready;
-  const bool needs_control = !own_init_ || until_ready || keeps_messages_;
+  const bool needs_control = !own_init_ || until_ready || keeps_messages_ || AwaitsMade();
   return (!needs_control || control_poll_.active() || WatchControl()) &&
          (child_poll_.active() || WatchChild());
 }
@@ -120,11 +125,23 @@ std::optional<Error> SpawnedSandbox::CutOffMounts() {
   return std::nullopt;
 }
 
+// All of its listeners come at once, ahead of whatever the launcher inside has to say. A command
+// whose network is not there would not be told from one that is refused everything.
+void SpawnedSandbox::NoteMade(std::vector<Descriptor> made) {
+  for (Descriptor& listener : made) {
+    if (AwaitsMade() && listener.valid()) network_->Take(std::move(listener));
+  }
+  if (ending_ || !network_) return;
+  if (!network_->is_complete()) return Refuse(Layer::kNetworkByDomain, "a listener is missing");
+  if (!network_->Start(loop_)) return Refuse(Layer::kNetworkByDomain, "it can't be watched");
+  if (own_init_ && !until_ready_ && !keeps_messages_) control_poll_.Stop();
+}
+
 // As the launcher itself would, had it found that out.
-void SpawnedSandbox::Refuse(const Error& error) {
+void SpawnedSandbox::Refuse(Layer layer, const std::string& reason) {
   Report report;
   report.kind = ReportKind::kRefused;
-  const std::string text = std::string(LayerName(Layer::kMountNamespace)) + ": " + error.message;
+  const std::string text = std::string(LayerName(layer)) + ": " + reason;
   text.copy(report.text, sizeof report.text - 1);
   ending_ = true;
   control_.SendKill();
@@ -158,7 +175,8 @@ void SpawnedSandbox::NoteReport(const Report& report) {
     case ReportKind::kAwaitingOrder:
       has_launcher_ = true;
       if (keeps_messages_ && !ending_) {
-        if (const auto error = CutOffMounts()) return Refuse(*error);
+        if (const auto error = CutOffMounts())
+          return Refuse(Layer::kMountNamespace, error->message);
       }
       if (own_init_ && (!has_order_ || !until_ready_)) control_poll_.Stop();
       break;

@@ -33,10 +33,14 @@ class SpawnedSandbox final : public Sandbox {
     Gate gate = {};                            // that holds the child back until then
     std::vector<std::byte> entry = {};       // an order to the child itself, a maker of namespaces
     std::shared_ptr<const void> holds = {};  // let go when the end is proved, as the cgroup is
+    // That accepts what connects inside: its listeners come from the child's own order; or none.
+    std::unique_ptr<SandboxNetwork> network = nullptr;
     // What its set-up mounts, or mounts upon, on the host; or none.
     std::shared_ptr<const std::vector<std::string>> mounted = {};
     MountTable* host_mounts = nullptr;  // of the host; outlives it. null: nothing is asked of it
   };
+
+  ~SpawnedSandbox() override;
 
   // Nothing is watched yet, and a child that a gate holds back stays so until it has its order.
   static Result<std::unique_ptr<Sandbox>> Spawn(Options options);
@@ -49,6 +53,7 @@ class SpawnedSandbox final : public Sandbox {
   Control::Sent SendOrder(std::span<const std::byte> order) override;
   bool IsAlive() override;
   void End() override;
+  SandboxNetwork* network() const override { return network_.get(); }
   pid_t child_pid() const override { return child_.pid(); }
   std::optional<ExitStatus> child_status() const override { return child_status_; }
   bool MemoryKilled() const override { return cgroup_ && cgroup_->MemoryKilled(); }
@@ -62,7 +67,9 @@ class SpawnedSandbox final : public Sandbox {
 
   bool OpenGate();
   std::optional<Error> CutOffMounts();
-  void Refuse(const Error& error);
+  bool AwaitsMade() const override { return network_ && !network_->is_complete(); }
+  void NoteMade(std::vector<Descriptor> made) override;
+  void Refuse(Layer layer, const std::string& reason);
   bool WatchControl();
   bool WatchChild();
   void NoteReport(const Report& report) override;
@@ -76,6 +83,7 @@ class SpawnedSandbox final : public Sandbox {
   std::unique_ptr<Cgroup> cgroup_;
   Gate gate_;
   std::shared_ptr<const void> holds_;
+  std::unique_ptr<SandboxNetwork> network_;
   std::shared_ptr<const std::vector<std::string>> mounted_;
   timespec spawned_at_{};  // CLOCK_REALTIME
   MountTable* host_mounts_;

@@ -60,8 +60,14 @@ void Session::Spawn(Preparation preparation) {
   auto* plan = std::get_if<SpawnPlan>(&preparation.plan);
   if (plan == nullptr) return FailToOpen({ErrorCode::kSetup, "a session has no sessions", ""});
   plan->wants_cgroup = false;
-  preparation.order = {.flags = preparation.order.flags | kOrderSession,
-                       .required = preparation.order.required};
+  // Of what limits one command there is nothing.
+  const OrderHeader asked = preparation.order;
+  preparation.order = {.flags = asked.flags | kOrderSession,
+                       .required = asked.required,
+                       .mount_namespace = asked.mount_namespace,
+                       .pid_namespace = asked.pid_namespace,
+                       .network_namespace = asked.network_namespace,
+                       .network_cookie = asked.network_cookie};
   template_ = CommandTemplate(preparation);
   mount_points_ = plan->mount_points;
   if (mount_points_) mounted_upon_ = LookAtMountPoints(*mount_points_);

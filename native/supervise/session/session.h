@@ -57,6 +57,7 @@ class Session : public OwnedSession,
   void OnUnproved() override;
   void OnSlotLeft(SessionSlot* slot) override;
   bool end_is_proof() const override { return sandbox_ && sandbox_->end_is_proof(); }
+  SandboxNetwork* network() const override { return sandbox_ ? sandbox_->network() : nullptr; }
 
   // Of its own sandbox.
   void OnReport(const Report& report) override;

@@ -37,6 +37,8 @@ class SessionSlot final : public Sandbox {
     virtual void OnSlotLeft(SessionSlot* slot) = 0;
     // See Sandbox::end_is_proof; of all of the session.
     virtual bool end_is_proof() const = 0;
+    // That of the session's own sandbox.
+    virtual SandboxNetwork* network() const = 0;
   };
 
   // `control`: its launcher has the other end, or is going to.
@@ -53,6 +55,7 @@ class SessionSlot final : public Sandbox {
   bool IsAlive() override;
   void End() override;
   bool end_is_proof() const override;
+  SandboxNetwork* network() const override { return owner_ ? owner_->network() : nullptr; }
   int most_tries() const override { return is_directory_refused_ ? 2 : 1; }
 
   // The session's launcher is gone; `is_proof`: so are all its processes. Otherwise this is ended

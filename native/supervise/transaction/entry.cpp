@@ -1,6 +1,7 @@
 #include "supervise/transaction/entry.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +11,7 @@
 #include "policy/text/path.h"
 #include "protocol/report.h"
 #include "protocol/step.h"
+#include "supervise/network/network_steps.h"
 
 namespace native_runner {
 namespace {
@@ -35,25 +37,44 @@ void HoldKept(const std::shared_ptr<const KeptWorkspace>& kept, SpawnPlan* plan)
   NoteEntry(*kept);
 }
 
-// `image`: the number at which what is spawned finds what it is to become; the last one so far.
-void Enter(const std::shared_ptr<const KeptWorkspace>& kept, int image, int launcher,
-           SpawnPlan* plan) {
-  SpawnOptions& spawn = plan->spawn;
-  int number = image + 1;
-  std::vector<std::string> steps;
-  for (const Descriptor* joined : {&kept->user_namespace, &kept->mount_namespace}) {
-    if (!joined->valid()) continue;
-    spawn.inherited.push_back({joined->get(), number});
-    steps.push_back(Step(kStepJoin, number++));
+// The steps by which what is spawned enters what there is.
+class Entry {
+ public:
+  // `image`: the number at which what is spawned finds what it is to become; the last one so far.
+  Entry(int image, SpawnPlan* plan) : image_(image), number_(image + 1), plan_(plan) {}
+
+  void Join(const KeptWorkspace& kept) {
+    for (const Descriptor* joined : {&kept.user_namespace, &kept.mount_namespace}) {
+      if (!joined->valid()) continue;
+      plan_->spawn.inherited.push_back({joined->get(), number_});
+      steps_.push_back(Step(kStepJoin, number_++));
+    }
+    plan_->spawn.inherited.push_back({kept.root.get(), number_});
+    steps_.push_back(Step(kStepShown, number_++) + ":" + kept.path);
+    has_user_namespace_ = kept.user_namespace.valid();
   }
-  spawn.inherited.push_back({kept->root.get(), number});
-  steps.push_back(Step(kStepShown, number) + ":" + kept->path);
-  steps.push_back(Step(kStepExecute, image));
-  plan->entry = EncodeOrder({.flags = kOrderNamespaces}, "", spawn.argv, {}, steps);
-  spawn.path = "/proc/self/fd/" + std::to_string(launcher);
-  spawn.argv = {"native-runner-launcher", kNamespacesRole};
-  HoldKept(kept, plan);
-}
+
+  // Ports below 1024 are for who owns the namespace: bwrap could not bind them any more.
+  void MakeNetwork(const NetworkRules& rules) {
+    for (std::string& step : NetworkSteps(rules, !has_user_namespace_ && geteuid() != 0))
+      steps_.push_back(std::move(step));
+  }
+
+  void Order(int launcher) {
+    steps_.push_back(Step(kStepExecute, image_));
+    SpawnOptions& spawn = plan_->spawn;
+    plan_->entry = EncodeOrder({.flags = kOrderNamespaces}, "", spawn.argv, {}, steps_);
+    spawn.path = "/proc/self/fd/" + std::to_string(launcher);
+    spawn.argv = {"native-runner-launcher", kNamespacesRole};
+  }
+
+ private:
+  int image_;
+  int number_;
+  SpawnPlan* plan_;
+  std::vector<std::string> steps_;
+  bool has_user_namespace_ = false;
+};
 
 }  // namespace
 
@@ -64,10 +85,9 @@ void OrderRenames(const std::string& workspace, Preparation* preparation) {
 
 std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
                                const Program& program, int launcher, SpawnPlan* plan) {
-  if (!kept->copy.empty()) {
-    HoldKept(kept, plan);
-    return std::nullopt;
-  }
+  if (kept) HoldKept(kept, plan);
+  const bool joins = kept && kept->copy.empty();
+  if (!joins && !plan->network) return std::nullopt;
   SpawnOptions& spawn = plan->spawn;
   const int image = FreeNumber(spawn);
   if (program.image.valid()) {
@@ -77,7 +97,10 @@ std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
     if (!opened) return opened.error();
     spawn.Give(std::move(*opened), image);
   }
-  Enter(kept, image, launcher, plan);
+  Entry entry(image, plan);
+  if (joins) entry.Join(*kept);
+  if (plan->network) entry.MakeNetwork(plan->network->rules);
+  entry.Order(launcher);
   return std::nullopt;
 }
 
@@ -90,7 +113,10 @@ std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
   if (auto error = CheckUnmoved(*kept, workspace)) return error;
   const int image = FreeNumber(plan->spawn);
   plan->spawn.inherited.push_back({launcher, image});
-  Enter(kept, image, launcher, plan);
+  Entry entry(image, plan);
+  entry.Join(*kept);
+  entry.Order(launcher);
+  HoldKept(kept, plan);
   return std::nullopt;
 }
 

@@ -15,10 +15,12 @@
 
 namespace native_runner {
 
-// Has what `plan` spawns, which is `program`, begin in the namespaces of `kept`: a launcher is
-// spawned in its place, enters them, and executes the program. All else stays as the plan has it,
-// to which nothing is given by descriptor any more but the numbers 0 to 4. The plan keeps `kept`
-// until its end is proved. kSetup where the program can't be opened.
+// Has what `plan` spawns, which is `program`, begin in the namespaces of `kept`, unless that is
+// nullptr, and in a network namespace of its own where the plan's network is by domain: a launcher
+// is spawned in its place, enters the one, makes the other with its listeners, and executes the
+// program. All else stays as the plan has it, to which nothing is given by descriptor any more but
+// the numbers 0 to 4. The plan keeps `kept` until its end is proved. kSetup where the program can't
+// be opened.
 //
 // In a copy there is nothing to enter: the plan only keeps it.
 //

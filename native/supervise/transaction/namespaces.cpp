@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "protocol/order.h"
@@ -29,6 +30,7 @@ bool WaitFor(int descriptor) {
 // All that the launcher says, until nobody is left who could say more.
 struct Answer {
   std::vector<Descriptor> made;
+  std::size_t steps = 0;  // that have made something
   bool is_done = false;
   std::string refusal;
 };
@@ -38,11 +40,14 @@ Answer Listen(Control* control) {
   while (WaitFor(control->descriptor())) {
     Report report;
     Descriptor carried;
-    const auto received = control->Receive(&report, &carried);
+    std::vector<Descriptor> more;
+    const auto received = control->Receive(&report, &carried, &more);
     if (received == Control::Received::kClosed) break;
     if (received == Control::Received::kNothing) continue;
     if (report.kind == ReportKind::kMade && carried.valid()) {
+      ++answer.steps;
       answer.made.push_back(std::move(carried));
+      std::move(more.begin(), more.end(), std::back_inserter(answer.made));
     } else if (report.kind == ReportKind::kExited) {
       answer.is_done = true;
     } else if (report.kind == ReportKind::kRefused) {
@@ -84,7 +89,7 @@ Result<std::vector<Descriptor>> MakeNamespaces(const std::string& path,
   const auto wanted = static_cast<std::size_t>(std::count_if(
       steps.begin(), steps.end(),
       [](const std::string& step) { return !step.empty() && MakesSomething(step.front()); }));
-  if (answer.is_done && answer.made.size() == wanted) return std::move(answer.made);
+  if (answer.is_done && answer.steps == wanted) return std::move(answer.made);
   if (answer.refusal.empty()) answer.refusal = "its launcher ended without a word";
   return Error{ErrorCode::kUnavailable, std::move(answer.refusal), ""};
 }

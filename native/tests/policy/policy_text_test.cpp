@@ -152,5 +152,37 @@ TEST(DefaultRoBinds, AreTheContractsFive) {
   EXPECT_EQ(DefaultRoBinds(), (std::vector<std::string>{"/usr", "/bin", "/lib", "/lib64", "/etc"}));
 }
 
+TEST(PolicyText, ANetworkByDomainHasItsRules) {
+  const auto with = [](std::vector<std::string> allow) {
+    auto rules = ReadNetworkRules({std::move(allow), {}, {}, false});
+    EXPECT_TRUE(rules);
+    return std::make_shared<const NetworkPolicy>(NetworkPolicy{std::move(*rules), 0});
+  };
+  BubblewrapPolicy policy;
+  ProjectPolicy project;
+  const std::string denied = PolicyText(policy);
+  policy.network = Network::kByDomain;
+  project.network = Network::kByDomain;
+  policy.by_domain = with({"a.test"});
+  project.by_domain = policy.by_domain;
+  for (const std::string& text : {PolicyText(policy), PolicyText(project)}) {
+    EXPECT_NE(text.find("network by-domain\n" + NetworkRulesText(policy.by_domain->rules)),
+              std::string::npos)
+        << text;
+  }
+  const std::string one = PolicyText(policy);
+  EXPECT_NE(one, denied);
+  policy.by_domain = with({"A.test.", "a.test"});
+  EXPECT_EQ(PolicyText(policy), one);
+  policy.by_domain = with({"b.test"});
+  EXPECT_NE(PolicyText(policy), one);
+}
+
+TEST(PolicyText, OtherPoliciesTextsStayAsTheyWere) {
+  EXPECT_NE(PolicyText(BubblewrapPolicy()).find("native-runner-policy 1\nrunner bubblewrap\n"),
+            std::string::npos);
+  EXPECT_NE(PolicyText(BubblewrapPolicy()).find("\nnetwork deny\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace native_runner

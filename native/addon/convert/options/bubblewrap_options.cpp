@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "addon/convert/options/network_options.h"
 #include "addon/convert/options/policy_options.h"
 #include "addon/convert/options/shared_options.h"
 #include "policy/options/validate.h"
@@ -26,9 +27,17 @@ BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   ReadRoBinds(options, policy);
   options.Objects("mounts",
                   [&policy](Fields& mount) { policy.mounts.push_back(ReadMount(mount)); });
-  policy.network = ReadNetwork(options, Network::kDeny);
+  auto [network, by_domain] = ReadNetworkChoice(options);
+  policy.network = network;
+  policy.by_domain = std::move(by_domain);
   policy.isolation = ReadIsolation(options);
+  if (policy.network == Network::kByDomain && policy.isolation == Isolation::kCompat) {
+    options.reader().Fail(
+        {ErrorCode::kInvalidValue,
+         "Expected `isolation` to be \"strict\" with a `network` by domain, got \"compat\"", ""});
+  }
   policy.environment = ReadEnvironmentPolicy(options);
+  policy.environment.own_proxy = policy.network == Network::kByDomain;
   policy.required = ReadStrings(options, "required");
   policy.extra_args = ReadStrings(options, "extraArgs");
   policy.with_proc = options.Boolean("procBind").value_or(true);

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "addon/convert/options/network_options.h"
 #include "addon/convert/options/policy_options.h"
 #include "addon/convert/options/shared_options.h"
 
@@ -12,10 +13,13 @@ ProjectPolicy ReadProjectPolicy(Fields& options) {
   policy.projects = ReadStrings(options, "projects");
   policy.secrets = ReadStrings(options, "secrets");
   policy.read_only = ReadStrings(options, "readOnly");
-  policy.network = ReadNetwork(options, Network::kDeny);
+  auto [network, by_domain] = ReadNetworkChoice(options);
+  policy.network = network;
+  policy.by_domain = std::move(by_domain);
   policy.disable_userns = options.Boolean("disableUserns").value_or(true);
   policy.host_proc = options.Boolean("hostProc").value_or(false);
   policy.environment = ReadEnvironmentPolicy(options);
+  policy.environment.own_proxy = policy.network == Network::kByDomain;
   return Checked(options, std::move(policy));
 }
 

@@ -5,6 +5,14 @@
 namespace native_runner {
 
 Network ReadNetwork(Fields& options, Network fallback) {
+  const auto value = options.Value("network");
+  if (value && value->IsObject()) {  // never an open network, nor less than was asked for
+    options.Fail(
+        "network", ErrorCode::kInvalidValue,
+        R"("allow" or "deny" (by domain it is with BubblewrapNativeRunner and Bwrap only))",
+        *value);
+    return Network::kDeny;
+  }
   const auto chosen = options.OneOf("network", {"allow", "deny"});
   if (!chosen) return fallback;
   return *chosen == 0 ? Network::kAllow : Network::kDeny;

@@ -9,6 +9,7 @@
 namespace native_runner {
 
 // Options that several runners have. `fallback` and strict isolation are for what was not given.
+// ReadNetwork is for those that can't have a network by domain; see network_options.h.
 Network ReadNetwork(Fields& options, Network fallback);
 Isolation ReadIsolation(Fields& options);
 EnvironmentPolicy ReadEnvironmentPolicy(Fields& options);

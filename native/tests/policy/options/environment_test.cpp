@@ -83,5 +83,39 @@ TEST(BuildEnvironment, ValuesAndNamesAreDataOnly) {
             (Texts{"A B=x=y\nz", "Ü=grün", "-x=--bind", "PWD=/workspace", kDefaultPath}));
 }
 
+TEST(BuildEnvironment, ANetworkByDomainHasItsOwnProxyInPlaceOfTheHosts) {
+  const Variables proxies = {{"HTTP_PROXY", "h"},       {"http_proxy", "h"},
+                             {"ALL_PROXY", "h"},        {"all_proxy", "h"},
+                             {"FTP_PROXY", "h"},        {"No_Proxy", "h"},
+                             {"npm_config_proxy", "h"}, {"npm_config_noproxy", "h"},
+                             {"HTTPS_PROXY", "h"},      {"HOME", "/root"},
+                             {"PROXY", "kept"}};
+  Texts own = OwnProxyVariables();
+  EXPECT_EQ(own.size(), 7u);
+  for (const Mode mode : {Mode::kScrub, Mode::kInherit, Mode::kClean, Mode::kNames}) {
+    EnvironmentPolicy policy;
+    policy.mode = mode;
+    policy.names = {"ALL_PROXY", "HTTP_PROXY"};
+    const auto has = [](const Texts& list, const std::string& entry) {
+      return std::count(list.begin(), list.end(), entry);
+    };
+    policy.own_proxy = true;
+    const Texts got = Build(policy, proxies, {}, "/w");
+    for (const std::string& variable : own)
+      EXPECT_EQ(has(got, variable), 1) << variable;
+    for (const Variable& variable : proxies)
+      EXPECT_EQ(has(got, variable.first + "=h"), 0) << variable.first;
+    const Texts named = Build(policy, proxies, {{"HTTP_PROXY", "mine"}, {"ALL_PROXY", ""}}, "/w");
+    EXPECT_EQ(has(named, "HTTP_PROXY=mine"), 1);
+    EXPECT_EQ(has(named, "HTTP_PROXY=http://127.0.0.1:3128"), 0);
+    EXPECT_EQ(has(named, "ALL_PROXY="), 1);
+    policy.own_proxy = false;
+    const Texts control = Build(policy, proxies, {}, "/w");
+    for (const std::string& variable : own)
+      EXPECT_EQ(has(control, variable), 0) << variable;
+    EXPECT_EQ(has(control, "ALL_PROXY=h"), mode == Mode::kClean ? 0 : 1);
+  }
+}
+
 }  // namespace
 }  // namespace native_runner

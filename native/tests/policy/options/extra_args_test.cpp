@@ -59,5 +59,15 @@ TEST(ExtraArgs, LeavesHarmlessOnesAlone) {
   EXPECT_FALSE(ExtraArgs({"--dir", "/data"})[0].opens);
 }
 
+TEST(CheckKeepsNetwork, RefusesWhatLeavesTheNamespaceThatWasMade) {
+  for (const char* option : {"--share-net", "--unshare-net", "--unshare-all"}) {
+    const auto error = CheckKeepsNetwork({"--dir", "/x", option});
+    ASSERT_TRUE(error) << option;
+    EXPECT_EQ(error->code, ErrorCode::kInvalidValue);
+    EXPECT_NE(error->message.find("extraArgs[2]"), std::string::npos) << error->message;
+    EXPECT_FALSE(CheckKeepsNetwork({"--setenv", option, option, "--unshare-ipc"})) << option;
+  }
+}
+
 }  // namespace
 }  // namespace native_runner

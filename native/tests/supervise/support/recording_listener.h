@@ -70,6 +70,19 @@ class RecordingListener : public RunListener {
     news_.notify_all();
   }
 
+  void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,
+                         NetworkQuestion what) override {
+    const std::lock_guard lock(mutex_);
+    questions_.emplace(question, std::pair(asker, std::move(what)));
+    news_.notify_all();
+  }
+
+  void OnNetworkQuestionGone(std::uint64_t question) override {
+    const std::lock_guard lock(mutex_);
+    gone_questions_.push_back(question);
+    news_.notify_all();
+  }
+
   void OnClosed() override {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -166,6 +179,8 @@ class RecordingListener : public RunListener {
   std::map<std::uint64_t, Result<LayerRecord>> opened_;
   std::map<std::uint64_t, std::string> gone_;
   std::map<std::uint64_t, PortState> ports_;
+  std::map<std::uint64_t, std::pair<std::uint64_t, NetworkQuestion>> questions_;
+  std::vector<std::uint64_t> gone_questions_;
   bool closed_ = false;
   int late_chunks_ = 0;
   int late_ends_ = 0;
