@@ -32,7 +32,7 @@ std::optional<Error> OrderOwnNetwork(OrderHeader* order) {
   order->network_namespace = OwnNumber();
   order->network_cookie = OwnCookie();
   if (order->network_namespace != 0) return std::nullopt;
-  return Error{ErrorCode::kUnavailable,
+  return Error{ErrorCode::kSetup,
                "network-by-domain: /proc/self/ns/net, by which a sandbox is told from the host, "
                "can't be read",
                "mount a /proc, or set network to \"deny\""};

@@ -7,7 +7,7 @@
 
 namespace native_runner {
 
-// Has the launcher refuse to run a command in the network namespace that we are in. kUnavailable
+// Has the launcher refuse to run a command in the network namespace that we are in. kSetup
 // where we can't tell which that is.
 std::optional<Error> OrderOwnNetwork(OrderHeader* order);
 

@@ -36,7 +36,7 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
                                 bool with_proc, SpawnPlan* plan);
 
 // For a network by domain, nothing else: what is spawned is to have one of its own, with listeners
-// that are ours (EnterKept makes it), or to refuse. kUnavailable where that can't be proved.
+// that are ours (EnterKept makes it), or to refuse. kSetup where that can't be proved.
 std::optional<Error> OrderNetwork(Network network, std::shared_ptr<const NetworkPolicy> by_domain,
                                   Preparation* preparation, SpawnPlan* plan);
 

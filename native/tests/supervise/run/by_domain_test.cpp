@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "supervise/network/own_network.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"
@@ -94,6 +95,85 @@ TEST_P(ByDomainTest, ManyRunsLeaveNothingBehind) {
   for (int turn = 0; turn < 5; ++turn)
     EXPECT_EQ(host.Execute(runtime, ShellRequest("exit 3")).outcome.exit_code, 3);
   EXPECT_EQ(CountDescriptors(), before);
+}
+
+TEST_P(ByDomainTest, WithoutAProcThereIsAProofToo) {
+  if (GetParam() == Isolation::kCompat) GTEST_SKIP() << "it has a /proc";
+  policy_.with_proc = false;
+  const RunResult result = Shell("[ ! -e /proc/self ] && cat /etc/resolv.conf");
+  EXPECT_EQ(Out(result), "nameserver 127.0.0.1\noptions timeout:30 attempts:2\n");
+  EXPECT_TRUE(result.connections);
+}
+
+// Another runtime's sandboxes, which are to refuse the host's network.
+class Proving : public Runtime {
+ public:
+  explicit Proving(std::shared_ptr<const Runtime> inner) : inner_(std::move(inner)) {}
+  RunRecord Unprepared(const ExecRequest& request) const override {
+    return inner_->Unprepared(request);
+  }
+  void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override {
+    inner_->Prepare(request, shared, [ready = std::move(ready)](Result<Preparation> made) {
+      EXPECT_TRUE(made);
+      EXPECT_FALSE(OrderOwnNetwork(&made->order));
+      ready(std::move(made));
+    });
+  }
+  std::optional<Error> AttachOptions(SpawnPlan* plan) const override {
+    return inner_->AttachOptions(plan);
+  }
+
+ private:
+  std::shared_ptr<const Runtime> inner_;
+};
+
+TEST_P(ByDomainTest, TheLauncherInsideRefusesTheHostsNetwork) {
+  for (const bool with_proc : {true, false}) {
+    if (GetParam() == Isolation::kCompat && !with_proc) continue;
+    policy_.with_proc = with_proc;
+    const auto run = [this](Network network) {
+      policy_.network = network;
+      return RunHost().Execute(
+          std::make_shared<Proving>(std::make_shared<BubblewrapRuntime>(policy_)),
+          ShellRequest("touch /workspace/ran"));
+    };
+    const RunResult refused = run(Network::kAllow);
+    EXPECT_EQ(refused.outcome.kind, OutcomeKind::kSetupFailed);
+    EXPECT_NE(refused.outcome.reason.find("network-namespace: the command would run in the host's"),
+              std::string::npos)
+        << refused.outcome.reason;
+    EXPECT_FALSE(std::filesystem::exists(workspace_.Path("ran")));
+    EXPECT_EQ(run(Network::kDeny).outcome.kind, OutcomeKind::kExited) << "the control";
+    EXPECT_TRUE(std::filesystem::remove(workspace_.Path("ran")));
+  }
+}
+
+TEST_P(ByDomainTest, AStandingSandboxIsOfTheSameRulesAndAskerAlone) {
+  if (GetParam() == Isolation::kCompat) GTEST_SKIP() << "none stands";
+  const auto fingerprint = [this] {
+    RunHost host;
+    ExecRequest request = ShellRequest("true");
+    request.may_stand = true;
+    std::string seen;
+    bool is_done = false;
+    const BubblewrapRuntime runtime(policy_);
+    runtime.Prepare(request, host.shared, [&](Result<Preparation> made) {
+      EXPECT_TRUE(made);
+      seen = std::get_if<SpawnPlan>(&made->plan)->fingerprint.host;
+      is_done = true;
+    });
+    EXPECT_TRUE(host.loop().RunUntil([&] { return is_done; }));
+    return seen.substr(seen.find("--die-with-parent"));
+  };
+  const std::string one = fingerprint();
+  EXPECT_NE(one.find("allow a.test"), std::string::npos);
+  EXPECT_EQ(fingerprint(), one) << "the control";
+  policy_.by_domain = Allowing({"a.test"});
+  EXPECT_NE(fingerprint(), one);
+  auto asked = std::make_shared<NetworkPolicy>(*Allowing({"a.test", "b.test:2222"}));
+  asked->asker = 7;
+  policy_.by_domain = asked;
+  EXPECT_NE(fingerprint(), one);
 }
 
 // What programs inside read of the files by which they find names.
