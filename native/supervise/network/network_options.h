@@ -16,8 +16,10 @@ struct NetworkOptions {
   std::vector<std::uint16_t> tls_ports = {443};
   std::vector<std::uint16_t> http_ports = {80};
 
-  // At once, of one sandbox. What is over it waits in the kernel.
-  std::size_t most_connections = 4096;
+  // At once, of one sandbox; fewer where the host has few descriptors, so that a sandbox can't take
+  // them all (a connection takes two to four). What is over it waits in the kernel.
+  std::size_t most_connections = 2048;
+  // They are on libuv's threads, which Node's files use as well; libuv leaves half of those free.
   std::size_t most_resolving = 16;
 
   // From the first byte that is waited for to a whole head, hello or question: who is slower keeps

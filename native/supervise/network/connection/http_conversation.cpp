@@ -9,7 +9,7 @@
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kInputBytes = std::size_t{64} << 10U;
+constexpr std::size_t kInputBytes = std::size_t{16} << 10U;
 constexpr std::uint16_t kHttpPort = 80;
 constexpr std::uint16_t kProxyOwnPort = 3128;
 constexpr unsigned kBadRequest = 400;
@@ -35,6 +35,7 @@ HttpConversation::~HttpConversation() {
 
 void HttpConversation::Start() {
   ExpectHead();
+  ReadHead();
 }
 
 void HttpConversation::ExpectHead() {
@@ -48,7 +49,18 @@ void HttpConversation::ExpectHead() {
     host_.set_callback([this] { IdleHostSpoke(); });
     host_.Want(UV_READABLE);
   }
-  ReadHead();
+  client_.Want(UV_READABLE);
+}
+
+// What came behind a request is read in another turn of the loop: a host may answer at once any
+// number of requests that a client sends at once.
+void HttpConversation::ReadNextHead() {
+  ExpectHead();
+  if (client_.input.empty()) return;
+  turn_.Start(parts().loop, 0, 0, [this] {
+    turn_.Stop();
+    ReadHead();
+  });
 }
 
 // It has nothing to say now, so it has ended the connection.
@@ -136,6 +148,11 @@ void HttpConversation::BeginProxied() {
   }
   if (request_.form != HttpForm::kAbsolute) {
     return RefuseMalformed(kBadRequest, "this is a proxy: it needs a whole URL, or CONNECT");
+  }
+  // It is decided about already, and nobody is asked about every request of a connection.
+  const HostName* name = std::get_if<HostName>(&request_.host);
+  if (record_ != nullptr && name != nullptr && host_name_ == *name && host_port_ == AskedPort()) {
+    return Admitted(record_->record.rule);
   }
   Decide();
 }

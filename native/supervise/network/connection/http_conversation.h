@@ -12,6 +12,7 @@
 #include "supervise/network/connection/connection.h"
 #include "supervise/network/dial/dialer.h"
 #include "supervise/network/io/stream.h"
+#include "supervise/os/handle.h"
 
 namespace native_runner {
 
@@ -43,6 +44,7 @@ class HttpConversation : public Connection {
 
   // The request.
   void ExpectHead();
+  void ReadNextHead();
   void ReadHead();
   void Begin();
   void BeginFixed();
@@ -79,6 +81,7 @@ class HttpConversation : public Connection {
   Phase phase_ = Phase::kHead;
   HeadReader head_;
   bool has_begun_head_ = false;
+  Timer turn_;
   HttpRequest request_;
   std::uint64_t question_ = 0;
   std::uint64_t request_started_ns_ = 0;

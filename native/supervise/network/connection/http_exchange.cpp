@@ -9,7 +9,7 @@
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
+constexpr std::size_t kPieceBytes = std::size_t{16} << 10U;
 constexpr int kExchangeTurns = 16;
 constexpr unsigned kBadBody = 400;
 
@@ -125,7 +125,7 @@ bool HttpConversation::HasEnded() {
 void HttpConversation::AnswerEnded() {
   const bool goes_on = body_->state() == BodyState::kComplete && !request_.closes &&
                        response_->keeps() && host_.input.empty() && !is_host_deaf_;
-  if (goes_on) return ExpectHead();
+  if (goes_on) return ReadNextHead();
   SayFarewell();
 }
 

@@ -1,5 +1,6 @@
 #include "supervise/network/service/relay_network.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -28,6 +29,15 @@ std::vector<HostName> KnownNames(const NetworkRules& rules) {
 bool IsOwnLoopback(const IpAddress& address) {
   constexpr IpAddress::V6Bytes kV6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   return address == IpAddress::V4(0x7f000001) || address == IpAddress::V6(kV6);
+}
+
+// An eighth of what this process may have is for the connections of a sandbox.
+std::size_t MostByDescriptors() {
+  constexpr rlim_t kShare = 8;
+  constexpr std::size_t kFewest = 16;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
+  return std::max(kFewest, static_cast<std::size_t>(limit.rlim_cur / kShare));
 }
 
 bool IsOfIpv6(const Descriptor& socket) {
@@ -61,7 +71,9 @@ RelayNetwork::RelayNetwork(std::shared_ptr<const NetworkPolicy> policy, NetworkQ
       questions_(questions),
       options_(std::move(options)),
       wanted_(ListenersOf(policy_->rules)),
-      names_(KnownNames(policy_->rules)) {}
+      names_(KnownNames(policy_->rules)) {
+  options_.most_connections = std::min(options_.most_connections, MostByDescriptors());
+}
 
 void RelayNetwork::set_on_record(OnRecord on_record) {
   recorder_.set_on_record(std::move(on_record));

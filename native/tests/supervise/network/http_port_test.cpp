@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -97,6 +98,41 @@ TEST_P(HttpPort, ASecondRequestCantHideBehindTheFirst) {
     }
     EXPECT_EQ(got.find("/hidden"), std::string::npos) << body;
   }
+}
+
+TEST_P(HttpPort, ManyRequestsAtOnceWithAnswersThatAreThereAlready) {
+  // Each answer is as much as is read at once, so that all of them seem to come at the right time.
+  constexpr int kMany = 20'000;
+  const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 16000\r\n";
+  const std::string pad = "X: " + std::string(16'384 - 16'000 - head.size() - 7, 'x') + "\r\n\r\n";
+  const std::string answer = head + pad + std::string(16'000, 'y');
+  ASSERT_EQ(answer.size(), 16'384U);
+  TestServer server([&](Peer peer) {
+    std::thread reader([&peer] { static_cast<void>(peer.ReadAll()); });
+    for (int i = 0; i < kMany && peer.Send(answer); ++i) {
+    }
+    peer.ShutWrite();
+    reader.join();
+  });
+  NetworkHost network(Setup(server));
+  Peer client = Connected(&network, server.port());
+  std::thread sender([&] {
+    const std::string request = Get("/", At("a.test", server.port()));
+    for (int i = 0; i < kMany && client.Send(request); ++i) {
+    }
+    client.ShutWrite();
+  });
+  std::size_t size = 0;
+  while (true) {
+    const Received part = client.ReadSome(1 << 20);
+    EXPECT_FALSE(part.is_late);
+    if (part.bytes.empty()) break;
+    size += part.bytes.size();
+  }
+  sender.join();
+  client.Close();
+  EXPECT_GE(size, answer.size());
+  EXPECT_TRUE(network.WaitUntil([] { return true; }));
 }
 
 TEST_P(HttpPort, BodiesOfAnySizeAndFramingPass) {

@@ -128,7 +128,7 @@ TEST(Relay, AThousandConnectionsAtOnce) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = limit.rlim_max;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  if (limit.rlim_max < 5 * kMany) GTEST_SKIP() << "not as many descriptors may be had";
+  if (limit.rlim_max < 9 * kMany) GTEST_SKIP() << "not as many descriptors may be had";
   // One thread for all: what is tested is the relay.
   Descriptor listener = ListenAt("127.0.0.1", 0, kMany);
   NetworkHost network(Allowing({At("a.test", PortOf(listener))}));
