@@ -12,6 +12,9 @@ export type {
   WorkspaceWriteOptions,
 } from "../types/files.js";
 export type {
+  ConnectionMessage,
+  ConnectionMetrics,
+  NetworkMetrics,
   PhaseMetrics,
   PoolMessage,
   RunEndMessage,

@@ -2,7 +2,7 @@
  * What `runner.metrics()` tells, and what is published on the diagnostics channels. No code lives here.
  */
 
-import type { Outcome, PoolState, SandboxedAuditRecord } from "./public.js";
+import type { NetworkConnection, Outcome, PoolState, SandboxedAuditRecord } from "./public.js";
 import type { TransactionAudit } from "./transaction.js";
 
 /** How long one part of the runs took, in milliseconds. All 0 when no run came to it. */
@@ -57,6 +57,31 @@ export type TransactionMetrics = {
   bytes: number;
 };
 
+/** Connections that were alike in something. */
+export type ConnectionMetrics = {
+  /** How many. */
+  connections: number;
+  /** Bytes that commands sent over them. */
+  bytesOut: number;
+  /** Bytes that came back. */
+  bytesIn: number;
+};
+
+/** What a runner's commands connected to, with a network by domain. All 0 without. */
+export type NetworkMetrics = {
+  /** Connections that were allowed, also those that failed then. */
+  allowed: number;
+  /** Those that were refused. */
+  denied: number;
+  /** Those that audits had no place for. */
+  omitted: number;
+  /**
+   * The allowed ones by the rule that allowed them, "onRequest" for answers; of more than 100 rules those
+   * that came later are "other". Names of hosts are a command's to choose, rules are yours.
+   */
+  byRule: Record<string, ConnectionMetrics>;
+};
+
 /** What a runner has done since it was made. Survives `JSON.stringify`. */
 export type RunnerMetrics = {
   /** Calls of `exec`, `spawn` and the sessions' own, by what became of them. */
@@ -85,6 +110,8 @@ export type RunnerMetrics = {
   };
   /** What became of transactions. */
   transactions: TransactionMetrics;
+  /** What commands connected to. */
+  network: NetworkMetrics;
 };
 
 /** Published on `@openagentic/native-runner:run.start`, in the caller's async context. */
@@ -152,4 +179,19 @@ export type TransactionMessage = {
   runner: number;
   /** The record; of a commit, the report's own, not a copy: not to be changed. */
   audit: TransactionAudit;
+};
+
+/**
+ * Published on `@openagentic/native-runner:connection` for each entry of an audit's `connections`, before
+ * `run.end` of its run.
+ */
+export type ConnectionMessage = {
+  /** As in {@link RunStartMessage}. */
+  run: number;
+  /** As in {@link RunStartMessage}. */
+  runner: number;
+  /** As in the audit. */
+  policyHash: string;
+  /** The audit's own entry, not a copy: not to be changed. */
+  connection: NetworkConnection;
 };

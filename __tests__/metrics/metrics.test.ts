@@ -69,6 +69,7 @@ describe("metrics", () => {
         paths: 0,
         bytes: 0,
       },
+      network: { allowed: 0, denied: 0, omitted: 0, byRule: {} },
     } satisfies RunnerMetrics);
     expect(JSON.parse(JSON.stringify(metrics))).toEqual(metrics);
   });

@@ -33,6 +33,8 @@ export function instrumentNativeRunner() {
   const duration = meter.createHistogram("native_runner.run.duration", seconds);
   const phaseDuration = meter.createHistogram("native_runner.phase.duration", seconds);
   const output = meter.createCounter("native_runner.output", { unit: "By" });
+  const connections = meter.createCounter("native_runner.connections");
+  const network = meter.createCounter("native_runner.network.io", { unit: "By" });
   const kills = meter.createCounter("native_runner.kills");
   /** @type {Map<number, { span: import("@opentelemetry/api").Span, startMs: number }>} */
   const running = new Map();
@@ -76,6 +78,14 @@ export function instrumentNativeRunner() {
     for (const stream of /** @type {const} */ (["stdout", "stderr"])) {
       output.add(bytes[stream].kept, { stream, kept: true });
       output.add(bytes[stream].dropped, { stream, kept: false });
+    }
+    for (const { verdict, rule = "none", count, bytesOut, bytesIn } of audit.connections ?? []) {
+      // The rule, not the host: a command asks for names at will, and each would be a series.
+      const why = verdict === "allowed" ? { verdict, rule } : { verdict };
+      connections.add(count, why);
+      if (verdict === "denied") continue;
+      network.add(bytesOut, { rule, direction: "out" });
+      network.add(bytesIn, { rule, direction: "in" });
     }
     if (kill !== null) kills.add(1, { runtime, proved: kill === "proved" });
   };

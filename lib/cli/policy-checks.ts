@@ -21,9 +21,9 @@ export function checkApplicable(
   };
   if (options.mount !== undefined) refuse("--mount", "name --runtime bubblewrap");
   if (options.transaction) refuse("--transaction", "name --runtime bubblewrap");
+  if (runtime === "auto") return; // which takes none that can't keep rules
   if (options.allowHost !== undefined) refuse("--allow-host", "name --runtime bubblewrap");
   if (options.allowPreset !== undefined) refuse("--allow-preset", "name --runtime bubblewrap");
-  if (runtime === "auto") return;
   if (options.isolation !== undefined) refuse("--isolation");
   if (options.bwrap !== undefined) refuse("--bwrap");
   if (runtime === "native" && options.network === "deny") refuse("--network deny");

@@ -10,18 +10,20 @@ import { type Channel, channel } from "node:diagnostics_channel";
 
 import type { NativeRequest, NativeRun } from "../../types/addon.js";
 import type {
+  ConnectionMessage,
   PoolMessage,
   RunEndMessage,
   RunStartMessage,
   TransactionMessage,
 } from "../../types/metrics.js";
-import type { PoolState, SandboxedExecResult } from "../../types/public.js";
+import type { NetworkConnection, PoolState, SandboxedExecResult } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
 import { fromNative } from "../errors.js";
 import { bytesOf } from "./bytes.js";
 
 const kPackage = "@openagentic/native-runner";
 const kRunStart: Channel = channel(`${kPackage}:run.start`);
+const kConnection: Channel = channel(`${kPackage}:connection`);
 const kRunEnd: Channel = channel(`${kPackage}:run.end`);
 const kTransaction: Channel = channel(`${kPackage}:transaction`);
 const kPool: Channel = channel(`${kPackage}:pool`);
@@ -59,10 +61,19 @@ export class Channels {
 
   ended({ id }: NativeRun, result: SandboxedExecResult, policyHash: string): void {
     const [audit] = result.audits;
+    this.#connections(id, audit?.connections, policyHash);
     if (!kRunEnd.hasSubscribers || audit === undefined) return;
     const bytes = bytesOf(result);
     const message: RunEndMessage = { run: id, runner: this.#runner, policyHash, audit, bytes };
     kRunEnd.publish(message);
+  }
+
+  #connections(run: number, connections: NetworkConnection[] = [], policyHash: string): void {
+    if (!kConnection.hasSubscribers) return;
+    for (const connection of connections) {
+      const message: ConnectionMessage = { run, runner: this.#runner, policyHash, connection };
+      kConnection.publish(message);
+    }
   }
 
   failed({ id }: NativeRun, error: unknown, policyHash: string): void {

@@ -1,6 +1,7 @@
 import type { RunnerMetrics, TransactionMetrics } from "../../types/metrics.js";
 import type { Outcome, PoolState, SandboxedExecResult } from "../../types/public.js";
 import { bytesOf } from "./bytes.js";
+import { NetworkCounts } from "./network-metrics.js";
 import { PhaseTimes } from "./phase-times.js";
 
 const noOutcomes = (): Record<Outcome["kind"], number> => ({
@@ -29,6 +30,7 @@ export class RunMetrics {
     total: new PhaseTimes(),
   };
   readonly #bytes = { stdout: { kept: 0, dropped: 0 }, stderr: { kept: 0, dropped: 0 } };
+  readonly #network = new NetworkCounts();
   readonly #kills = { requested: 0, proved: 0 };
 
   /** `exec` was called, whatever becomes of it. */
@@ -62,6 +64,7 @@ export class RunMetrics {
     this.#phases.command.record(commandMs);
     this.#phases.teardown.record(teardownMs);
     this.#phases.total.record(queueMs + setupMs + commandMs + teardownMs);
+    this.#network.ended(audit);
     if (audit.prewarmed) this.#prewarmed += 1;
     if (audit.kill !== null) this.#kills.requested += 1;
     if (audit.kill === "proved") this.#kills.proved += 1;
@@ -93,6 +96,7 @@ export class RunMetrics {
       bytes: { stdout: { ...this.#bytes.stdout }, stderr: { ...this.#bytes.stderr } },
       kills: { ...this.#kills },
       transactions,
+      network: this.#network.snapshot(),
     };
   }
 }

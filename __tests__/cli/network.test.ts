@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+
+import { deniedConnections } from "../../lib/cli/denied-connections.js";
+import { rulesInWords } from "../../lib/cli/network-words.js";
+import { networkOf, type PolicyOptions, resolvePolicy } from "../../lib/cli/policy.js";
+import { host, preset } from "../../lib/cli/values/option-values.js";
+import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
+import type { NetworkConnection } from "../../types/public.js";
+
+const kHosts = "OPENAGENTIC_SANDBOX_ALLOW_HOSTS";
+
+type Case = { options?: PolicyOptions; file?: object; variables?: Record<string, string> };
+
+function network({ options = {}, file, variables = {} }: Case) {
+  const parsed = file === undefined ? undefined : parseRuntimeConfig(file);
+  return networkOf(resolvePolicy({ options, file: parsed, variables }).config, "bubblewrap");
+}
+
+describe("--allow-host and --allow-preset", () => {
+  const options: PolicyOptions = { allowHost: ["a.test", "b.test:22"], allowPreset: ["go"] };
+  const said = { allow: ["a.test", "b.test:22"], presets: ["go"] };
+
+  it("are rules in place of a mode", () => {
+    expect(network({ options })).toEqual(said);
+    for (const mode of ["allow", "deny"]) {
+      expect(network({ options, file: { network: mode } })).toEqual(said);
+      expect(network({ options, file: { bubblewrap: { network: mode } } })).toEqual(said);
+    }
+    expect(network({ options: { allowHost: ["a.test"] } })).toEqual({
+      allow: ["a.test"],
+      presets: [],
+    });
+    expect(network({ options: { allowPreset: ["npm"] } })).toEqual({ allow: [], presets: ["npm"] });
+  });
+
+  it("are added to the rules of a file", () => {
+    const rules = { allow: ["c.test"], deny: ["d.test"], presets: ["npm"] };
+    const both = { allow: ["c.test", ...said.allow], deny: ["d.test"], presets: ["npm", "go"] };
+    expect(network({ options, file: { network: rules } })).toEqual(both);
+    expect(network({ options, file: { bubblewrap: { network: rules } } })).toEqual(both);
+    expect(network({ options: { network: "deny" }, file: { network: rules } })).toBe("deny");
+  });
+
+  it.each<[PolicyOptions, string]>([
+    [{ allowHost: ["a.test", "c.test"] }, "--allow-host c.test"],
+    [{ allowPreset: ["npm"] }, "--allow-preset npm"],
+    [{ network: "allow" }, "--network allow"],
+  ])("%j is not more than the operator's hosts", (opened, what) => {
+    const variables = { [kHosts]: "a.test,b.test" };
+    expect(() => network({ options: opened, variables })).toThrow(
+      `${what}, but the operator set ${kHosts}`,
+    );
+    expect(network({ options: opened })).not.toBe("deny");
+  });
+
+  it("may name what the operator's list has, or nothing", () => {
+    const variables = { [kHosts]: "a.test,b.test" };
+    const allow = ["a.test", "b.test"];
+    expect(network({ variables })).toEqual({ allow });
+    expect(network({ options: { allowHost: ["a.test"] }, variables })).toMatchObject({
+      allow: [...allow, "a.test"],
+    });
+    expect(network({ options: { network: "deny" }, variables })).toBe("deny");
+  });
+
+  it.each<[PolicyOptions, string]>([
+    [{ allowHost: ["a.test"] }, "--allow-host"],
+    [{ allowPreset: ["npm"] }, "--allow-preset"],
+  ])("%j is allowed by nobody whose operator denies the network", (opened, option) => {
+    for (const variable of ["OPENAGENTIC_SANDBOX_NETWORK", "OPENAGENTIC_BWRAP_NETWORK"]) {
+      expect(() => network({ options: opened, variables: { [variable]: "deny" } })).toThrow(
+        `${option}, but the operator set ${variable}=deny`,
+      );
+    }
+  });
+
+  it.each(["landlock", "firejail", "native"] as const)("mean nothing to %s", (runtime) => {
+    expect(() => network({ options: { runtime, allowHost: ["a.test"] } })).toThrow(
+      `--allow-host means nothing to --runtime ${runtime}`,
+    );
+    expect(() => network({ options: { runtime, allowPreset: ["go"] } })).toThrow("--allow-preset");
+    expect(() => network({ options: { runtime } })).not.toThrow();
+    expect(() => network({ options: { runtime: "auto", allowHost: ["a.test"] } })).not.toThrow();
+  });
+
+  it("take what could be a host, and a preset that there is", () => {
+    expect(host("a.test:8443", ["b.test"])).toEqual(["b.test", "a.test:8443"]);
+    expect(host("*.bücher.test")).toEqual(["*.bücher.test"]);
+    expect(preset("npm", ["go"])).toEqual(["go", "npm"]);
+    for (const text of ["", "https://a.test", "a b", "a/b", "*"]) {
+      expect(() => host(text)).toThrow("Expected a host such as a.test");
+    }
+    expect(() => preset("nmp")).toThrow("Expected one of npm, pypi");
+  });
+});
+
+describe("what the network refused", () => {
+  const denied = (fields: Partial<NetworkConnection>): NetworkConnection => ({
+    host: "evil.test",
+    port: 443,
+    verdict: "denied",
+    reason: "no rule names it",
+    via: "transparent",
+    bytesOut: 0,
+    bytesIn: 0,
+    durationMs: 0,
+    count: 1,
+    ...fields,
+  });
+  const rows = (...connections: NetworkConnection[]) =>
+    deniedConnections({ audits: [{ connections }] } as never);
+
+  it("is a row for each host and port, with the option that would allow it", () => {
+    expect(
+      rows(
+        denied({}),
+        denied({ verdict: "allowed", host: "a.test" }),
+        denied({}),
+        denied({ port: 0 }),
+        denied({ host: "a.test", port: 8443, reason: "the port is not allowed" }),
+        denied({ host: "b.test", rule: "b.test", reason: "a rule denies it" }),
+        denied({ host: "1.2.3.4", reason: "asked for by address" }),
+        denied({ host: "c.test", address: "127.0.0.1", reason: "it leads to a private address" }),
+      ),
+    ).toEqual([
+      "evil.test:443  no rule names it               --allow-host evil.test",
+      "evil.test      no rule names it               --allow-host evil.test",
+      "a.test:8443    the port is not allowed        --allow-host a.test:8443",
+      "b.test:443     a rule denies it",
+      "1.2.3.4:443    asked for by address",
+      "c.test:443     it leads to a private address",
+    ]);
+  });
+
+  it("is nothing, or as much as one reads", () => {
+    expect(rows()).toEqual([]);
+    expect(deniedConnections({ audits: [{}] } as never)).toEqual([]);
+    const many = rows(...Array.from({ length: 25 }, (_, at) => denied({ host: `h${at}.test` })));
+    expect(many).toHaveLength(21);
+    expect(many.at(-1)).toBe("and 5 more: see `connections` of --json");
+  });
+
+  it("can't write to the terminal", () => {
+    expect(rows(denied({ host: "\u001b[2Jevil.test" }))[0]).toContain("^[[2Jevil.test");
+  });
+});
+
+describe("rules in words", () => {
+  it.each([
+    ["deny", "deny"],
+    [{ allow: [] }, "by domain: nothing"],
+    [
+      {
+        allow: ["a.test"],
+        presets: ["npm"],
+        deny: ["b.a.test"],
+        allowPrivate: ["10.0.0.0/8"],
+        onRequest: () => "deny",
+      },
+      "by domain: a.test, the preset npm; never b.a.test; private addresses of 10.0.0.0/8; somebody is asked about the rest",
+    ],
+  ] as const)("%j", (rules, words) => {
+    expect(rulesInWords(rules as never)).toBe(words);
+  });
+});
