@@ -13,7 +13,7 @@ export type NetworkVia = "transparent" | "connect" | "http" | "socks";
 export type NetworkRequest = {
   /** The name that is asked for, in lower case and ASCII. */
   host: string;
-  /** Its port; 0 where the name is to be resolved, for a connection to any port that `allow` names. */
+  /** Its port. */
   port: number;
   /** How it asked. */
   via: NetworkVia;

@@ -1,0 +1,210 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+
+import {
+  BubblewrapNativeRunner,
+  Bwrap,
+  createRuntime,
+  sandboxFromEnv,
+} from "../../../../dist/index.js";
+
+const kMain = fileURLToPath(new URL("../../../../dist/cli/main.js", import.meta.url));
+const never = () => new Promise(() => {});
+
+const kAnswers = {
+  allow: () => "allow",
+  "a promise of allow": async () => "allow",
+  deny: () => "deny",
+  "a promise of deny": async () => "deny",
+  throws: () => {
+    throw new Error("no");
+  },
+  rejects: () => Promise.reject(new Error("no")),
+  true: () => true,
+  nothing: () => {},
+};
+
+async function cli(args, env = {}) {
+  const child = spawn(process.execPath, [kMain, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
+  return { out, err, code };
+}
+
+export const scenarios = {
+  async answers({ shadowDir, rules, argv, told }) {
+    const said = {};
+    for (const [name, onRequest] of Object.entries(kAnswers)) {
+      const runner = new BubblewrapNativeRunner({ shadowDir, network: { ...rules, onRequest } });
+      const result = await runner.exec({ argv: argv("b.test") });
+      said[name] = [result.exitCode, result.stdoutText, ...told(result)];
+      await runner.close();
+    }
+    return said;
+  },
+
+  async asked({ shadowDir, rules, argv, told, port }) {
+    const asked = [];
+    const network = {
+      ...rules,
+      deny: ["c.test"],
+      onRequest({ host, port: at, via, command, signal }) {
+        const names = command.at(-1).match(/[abc]\.test(?=\/)/g);
+        asked.push([host, at === port, via, names, signal.aborted]);
+        return "allow";
+      },
+    };
+    const runner = new BubblewrapNativeRunner({ shadowDir, network });
+    const result = await runner.exec({ argv: argv("a.test", "b.test", "c.test") });
+    const { connections, layers } = result.audits[0];
+    const plain = await runner.exec({ argv: ["true"] });
+    await runner.close();
+    const [{ bytesOut, bytesIn, address }] = connections;
+    return {
+      asked,
+      out: result.stdoutText,
+      told: told(result),
+      layers,
+      bytesOut,
+      bytesIn,
+      address,
+      none: told(plain),
+    };
+  },
+
+  async kinds({ shadowDir, rules, argv, told }) {
+    const network = { ...rules, onRequest: ({ host }) => (host === "b.test" ? "allow" : "deny") };
+    const input = { argv: argv("a.test", "b.test", "c.test") };
+    const said = {};
+    for (const prewarm of [0, 1]) {
+      const runner = new BubblewrapNativeRunner({ shadowDir, network, prewarm });
+      if (prewarm) await runner.warm();
+      const result = await runner.exec(input);
+      said[result.audits[0].prewarmed ? "prewarmed" : "cold"] = told(result);
+      await runner.close();
+    }
+    const runner = new BubblewrapNativeRunner({ shadowDir, network });
+    const session = await runner.openSession();
+    const other = await session.exec({ argv: argv("c.test") });
+    said.session = told(await session.exec(input));
+    said.before = told(other);
+    await session.close();
+    said.batch = (await runner.execBatch([input])).flatMap(told);
+    const live = await runner.spawn(input);
+    said.live = told(await live.result);
+    const transaction = await runner.openTransaction({ directory: process.env.STATE });
+    said.transaction = told(await transaction.exec(input));
+    await transaction.discard();
+    await runner.close();
+    const bwrap = new Bwrap(shadowDir, [], false, { network });
+    const [, , script] = input.argv;
+    said.bwrap = await bwrap.exec(`bash -c '${script}'`);
+    return said;
+  },
+
+  // The run's end is the end of the question, and the process ends by itself.
+  async unanswered({ shadowDir, rules, argv, told }) {
+    const aborted = [];
+    const onRequest = ({ signal }) => {
+      signal.addEventListener("abort", () => aborted.push(true));
+      return never();
+    };
+    const runner = new BubblewrapNativeRunner({ shadowDir, network: { ...rules, onRequest } });
+    const result = await runner.exec({ argv: argv("b.test"), limits: { timeoutMs: 1500 } });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return { outcome: result.outcome.kind, told: told(result), aborted };
+  },
+
+  // A callback that holds its runner is no reason to keep either.
+  async collected({ shadowDir, rules, argv }) {
+    let gone = 0;
+    const registry = new FinalizationRegistry(() => {
+      gone += 1;
+    });
+    for (let i = 0; i < 4; i += 1) {
+      let runner;
+      const onRequest = () => (runner ? "allow" : "deny");
+      runner = new BubblewrapNativeRunner({
+        shadowDir,
+        network: { ...rules, onRequest },
+        prewarm: 0,
+      });
+      registry.register(runner, undefined);
+      if (i === 0) await runner.exec({ argv: argv("b.test") });
+    }
+    for (let turn = 0; turn < 100 && gone < 3; turn += 1) {
+      globalThis.gc();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return gone >= 3;
+  },
+
+  async cli({ shadowDir, port, argv }) {
+    const common = ["run", "-w", shadowDir, "--no-stdin"];
+    const command = ["--", ...argv("a.test", "b.test")];
+    const config = process.env.CONFIG;
+    return {
+      streams: await cli([
+        ...common,
+        "--allow-host",
+        `a.test:${port}`,
+        "--config",
+        config,
+        ...command,
+      ]),
+      json: await cli([
+        ...common,
+        "--allow-host",
+        `a.test:${port}`,
+        "--config",
+        config,
+        "--json",
+        ...command,
+      ]),
+      wrong: await cli([...common, "--allow-host", "127.0.0.1", ...command]),
+      operator: await cli([...common, "--config", config, ...command], {
+        OPENAGENTIC_SANDBOX_ALLOW_HOSTS: `b.test:${port}`,
+      }),
+      more: await cli([...common, "--allow-host", "c.test", ...command], {
+        OPENAGENTIC_SANDBOX_ALLOW_HOSTS: "b.test",
+      }),
+    };
+  },
+
+  async chosen({ shadowDir, port, rules, argv, told }) {
+    const runtime = await createRuntime({ network: rules }, { environment: {} });
+    const { layers, probes } = await runtime.isAvailable();
+    const run = async (made) =>
+      told(await made.runner({ shadowDir }).exec({ argv: argv("a.test", "b.test") }));
+    const sandbox = await sandboxFromEnv(
+      {
+        PATH: process.env.PATH,
+        OPENAGENTIC_SANDBOX_BACKEND: "bwrap",
+        OPENAGENTIC_SANDBOX_ALLOW_HOSTS: `b.test:${port}`,
+      },
+      { config: { network: rules } },
+    );
+    let wrap;
+    try {
+      sandbox.processSandbox.wrap({ cmd: "true", args: [], env: {} });
+    } catch (error) {
+      wrap = error.message;
+    }
+    return {
+      name: runtime.name,
+      byDomain: layers.includes("network-by-domain"),
+      probes: Object.fromEntries(probes.map(({ name, verdict }) => [name, verdict])),
+      runtime: await run(runtime),
+      environment: await run(sandbox),
+      wrap,
+    };
+  },
+};

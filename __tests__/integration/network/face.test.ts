@@ -1,0 +1,158 @@
+/** A network by domain as its users see it: onRequest, kinds of runs, the record, command line, variables. */
+
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+import { describeUnless, isRoot, plainEnvironment, whyNoBubblewrap } from "../support/gate.js";
+import { kNodeInside } from "../support/node.js";
+import { tempDirectory } from "../support/temp.js";
+
+const file = (name: string) => fileURLToPath(new URL(`../hosts/network/${name}`, import.meta.url));
+const folder = tempDirectory("names");
+const config = join(folder, "config.json");
+writeFileSync(
+  config,
+  JSON.stringify({
+    runtimeType: "bubblewrap",
+    network: { allow: [], allowPrivate: ["127.0.0.0/8"] },
+  }),
+);
+
+/** Runs a scenario of a host in a network of its own; what it says. */
+async function scenario<Said>(name: string): Promise<Said> {
+  const own = ["unshare", isRoot ? "-mn" : "-Urmn", "bash", file("names.sh")];
+  const hosts = join(folder, `hosts-${name}`);
+  const node = [...kNodeInside, "--expose-gc", file("main.mjs"), name];
+  const [command = "", ...args] = [...own, hosts, ...node];
+  const child = spawn(command, args, {
+    env: { ...plainEnvironment(), CONFIG: config, STATE: tempDirectory("state") },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const [out, err, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise((resolve) => child.on("close", resolve)),
+  ]);
+  expect({ err, code }).toEqual({ err: "", code: 0 });
+  return JSON.parse(out);
+}
+
+const kAllowed = "a.test allowed a.test:PORT transparent";
+
+/** Ports differ. */
+const plain = (told: readonly string[]) => told.map((each) => each.replace(/:\d+/, ":PORT"));
+
+describeUnless(whyNoBubblewrap, "a network by domain", () => {
+  test("onRequest decides what no rule does, and what is no answer is a denial", async () => {
+    const said = await scenario<Record<string, [number, string, ...string[]]>>("answers");
+    for (const [name, [code, out, ...told]] of Object.entries(said)) {
+      const isAllowed = name.endsWith("allow");
+      expect([name, code, out]).toEqual([
+        name,
+        isAllowed ? 0 : 9,
+        isAllowed ? "hello b.test\n" : "",
+      ]);
+      expect(told[0]).toMatch(isAllowed ? /^b.test allowed onRequest / : /^b.test denied /);
+    }
+    expect(Object.keys(said)).toHaveLength(8);
+  }, 60_000);
+
+  test("it is told who asks for what; the audit has what came of it", async () => {
+    const said = await scenario<{
+      asked: [host: string, isPort: boolean, via: string, names: string[], aborted: boolean][];
+      out: string;
+      told: string[];
+      none: string[];
+      layers: string[];
+      bytesOut: number;
+      bytesIn: number;
+      address: string;
+    }>("asked");
+    expect(said.asked.length).toBeGreaterThan(0);
+    for (const [host, , via, names, aborted] of said.asked) {
+      expect([host, via, names, aborted]).toEqual([
+        "b.test",
+        "transparent",
+        ["a.test", "b.test", "c.test"],
+        false,
+      ]);
+    }
+    expect(said.out).toBe("hello a.test\nhello b.test\n");
+    expect(plain(said.told)).toEqual([
+      kAllowed,
+      "b.test allowed onRequest transparent",
+      "c.test denied c.test transparent",
+    ]);
+    expect(said.none).toEqual([]);
+    expect(said.layers).toEqual(expect.arrayContaining(["network-namespace", "network-by-domain"]));
+    expect(said).toMatchObject({ bytesOut: 7, bytesIn: 13, address: "127.0.0.1" });
+  }, 60_000);
+
+  test("it works in every kind of run", async () => {
+    const { before, bwrap, ...kinds } = await scenario<Record<string, string[]>>("kinds");
+    const names = ["cold", "prewarmed", "session", "batch", "live", "transaction"];
+    expect(Object.keys(kinds).sort()).toEqual(names.sort());
+    for (const [name, told] of Object.entries(kinds)) {
+      expect([name, ...plain(told)]).toEqual([
+        name,
+        kAllowed,
+        "b.test allowed onRequest transparent",
+        expect.stringMatching(/^c\.test denied /),
+      ]);
+    }
+    expect(before).toEqual([expect.stringMatching(/^c\.test denied /)]);
+    expect(String(bwrap)).toContain("hello a.test\nhello b.test\n");
+    expect(String(bwrap)).toContain("Exit code: 9");
+  }, 120_000);
+
+  test("a question ends with its run, and keeps no process alive", async () => {
+    expect(await scenario("unanswered")).toEqual({
+      outcome: "timed-out",
+      told: [expect.stringMatching(/^b\.test denied /)],
+      aborted: [true],
+    });
+  }, 60_000);
+
+  test("a callback that holds its runner can be collected with it", async () => {
+    expect(await scenario("collected")).toBe(true);
+  }, 60_000);
+
+  test("the command line allows hosts, and tells what was refused", async () => {
+    type Run = { out: string; err: string; code: number };
+    const said =
+      await scenario<Record<"streams" | "json" | "wrong" | "operator" | "more", Run>>("cli");
+    expect(said.streams).toMatchObject({ out: "hello a.test\n", code: 9 });
+    const { connections } = JSON.parse(said.json.out).audits[0];
+    expect(connections).toMatchObject([
+      { host: "a.test", verdict: "allowed" },
+      { host: "b.test", verdict: "denied" },
+    ]);
+    expect(said.wrong.code).toBe(2);
+    expect(said.wrong.err).toContain("Expected --allow-host to be a host name");
+    expect(said.operator).toMatchObject({ out: "hello b.test\n", code: 0 });
+    expect(said.more.code).toBe(2);
+    expect(said.more.err).toContain("the operator set OPENAGENTIC_SANDBOX_ALLOW_HOSTS");
+  }, 120_000);
+
+  test("a runtime is proved with its rules, and a variable bounds them", async () => {
+    const said = await scenario<Record<string, unknown>>("chosen");
+    expect(said).toMatchObject({
+      name: "bubblewrap",
+      byDomain: true,
+      probes: { "reach-tcp": "refused", "reach-abstract": "refused" },
+      wrap: "bubblewrap can't wrap a process that the host starts itself with a network by domain",
+    });
+    expect(plain(said.runtime as string[])).toEqual([
+      kAllowed,
+      expect.stringMatching(/^b\.test denied /),
+    ]);
+    expect(plain(said.environment as string[])).toEqual([
+      expect.stringMatching(/^a\.test denied /),
+      "b.test allowed b.test:PORT transparent",
+    ]);
+  }, 120_000);
+});
