@@ -12,6 +12,7 @@ import { codeOf, Failure } from "./failure.js";
 import { serviceFailure } from "./model/conversation.js";
 import { createProgram } from "./program.js";
 import { Session } from "./session.js";
+import { askAtTerminal } from "./terminal/ask.js";
 import { Repl } from "./terminal/repl.js";
 
 /** @typedef {import("./program.js").DemoOptions} DemoOptions */
@@ -70,13 +71,17 @@ async function main(options) {
   }
   const { signal } = interrupt;
   const session = await Session.open(options, process.env, {
+    in: process.stdin,
     out: process.stdout,
     err: process.stderr,
   });
   try {
     const { once } = options;
     if (once === undefined) await new Repl(session, report).run(signal);
-    else await runOnce({ ...options, once }, session, signal);
+    else {
+      if (process.stdin.isTTY) session.askBy(askAtTerminal);
+      await runOnce({ ...options, once }, session, signal);
+    }
   } finally {
     if (signal.aborted) process.exitCode = kInterrupted;
     await session.close();

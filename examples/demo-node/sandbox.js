@@ -4,11 +4,13 @@ import { sandboxFromEnv } from "@openagentic/native-runner";
 
 /**
  * What commands run in, as the operator's variables say. Where that is nothing, a line says so.
- *
  * @param {NodeJS.ProcessEnv} env
+ * In Bubblewrap commands reach what `consent` allows, unless a variable says what they may reach.
+ *
  * @param {(line: string) => void} say
+ * @param {import("./network/consent.js").Consent} [consent]
  */
-export async function selectSandbox(env, say) {
+export async function selectSandbox(env, say, consent) {
   let isSaid = false;
   const sandbox = await sandboxFromEnv(env, {
     name: "demo-node",
@@ -21,7 +23,10 @@ export async function selectSandbox(env, say) {
   else if (!isSaid) {
     say("demo-node: commands run without a sandbox; OPENAGENTIC_PROCESS_SANDBOX=bwrap turns it on");
   }
-  return sandbox;
+  if (sandbox.name !== "bubblewrap" || consent === undefined) return sandbox;
+  // Only Bubblewrap can keep rules; where another sandbox or none was chosen they would be refused.
+  const network = { allow: [], onRequest: consent.onRequest };
+  return sandboxFromEnv(env, { name: "demo-node", warn: () => {}, config: { network } });
 }
 
 /**

@@ -1,6 +1,8 @@
 import { makeClient } from "./model/client.js";
 import { Conversation } from "./model/conversation.js";
 import { instructions } from "./model/instructions.js";
+import { Consent } from "./network/consent.js";
+import { Remembered, rememberedFile } from "./network/remembered.js";
 import { commandEnvironment, selectSandbox } from "./sandbox.js";
 import { changeList, matterList, patchText } from "./terminal/change-report.js";
 import { CommandView } from "./terminal/command-view.js";
@@ -10,7 +12,7 @@ import { notableChanges, pathsOf } from "./workspace/change.js";
 import { Project } from "./workspace/project.js";
 
 /**
- * @typedef {{ out: NodeJS.WriteStream, err: NodeJS.WriteStream }} Streams
+ * @typedef {{ in?: NodeJS.ReadStream, out: NodeJS.WriteStream, err: NodeJS.WriteStream }} Streams
  * @typedef {import("./program.js").DemoOptions} DemoOptions
  */
 
@@ -21,18 +23,28 @@ export class Session {
   #tool;
   #conversation;
   #streams;
+  #consent;
   #isKept = false;
 
   /**
    * @param {{ sandbox: import("./sandbox.js").Sandbox, project: Project, tool: BashTool,
-   *   conversation: Conversation, streams: Streams }} parts
+   *   conversation: Conversation, streams: Streams, consent: Consent }} parts
    */
-  constructor({ sandbox, project, tool, conversation, streams }) {
+  constructor({ sandbox, project, tool, conversation, streams, consent }) {
     this.#sandbox = sandbox;
     this.#project = project;
     this.#tool = tool;
     this.#conversation = conversation;
     this.#streams = streams;
+    this.#consent = consent;
+  }
+
+  /**
+   * Who is asked about the network from now on; nobody: all of that is denied.
+   * @param {import("./network/consent.js").Ask | undefined} ask
+   */
+  askBy(ask) {
+    this.#consent.ask = ask;
   }
 
   /**
@@ -43,7 +55,10 @@ export class Session {
   static async open(options, env, streams) {
     const client = makeClient(env);
     const say = (/** @type {string} */ line) => streams.err.write(`${line}\n`);
-    const sandbox = await selectSandbox(env, say);
+    const consent = new Consent(await Remembered.read(rememberedFile(env)));
+    // Where nobody could be asked and nothing is remembered, no network at all is the same and costs less.
+    const mayAsk = streams.in?.isTTY === true || consent.mayAllow;
+    const sandbox = await selectSandbox(env, say, mayAsk ? consent : undefined);
     const project = await Project.open(options.project, sandbox);
     const { directory, id } = project;
     say(`demo-node: working on ${plainLine(directory)} in transaction ${id}: it stays as it is`);
@@ -60,7 +75,7 @@ export class Session {
       instructions: instructions(sandbox.isConfined),
       onText: (delta) => streams.out.write(plainPiece(delta)),
     });
-    return new Session({ sandbox, project, tool, conversation, streams });
+    return new Session({ sandbox, project, tool, conversation, streams, consent });
   }
 
   /** @param {string} text */

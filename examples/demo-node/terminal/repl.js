@@ -1,6 +1,8 @@
 import { createInterface } from "node:readline";
 import pc from "picocolors";
 
+import { askIn } from "./ask.js";
+
 /** @typedef {import("../session.js").Session} Session */
 
 const kHelp = `/status  where things are, and what has changed
@@ -45,6 +47,7 @@ export class Repl {
     let turn;
     lines.on("SIGINT", () => (turn ? turn.abort() : lines.close()));
     signal.addEventListener("abort", () => turn?.abort());
+    if (isTerminal) this.#session.askBy(askIn(lines));
     let isOpen = isTerminal;
     let isDone = false;
     lines.once("close", () => {
@@ -63,6 +66,7 @@ export class Repl {
       if (isDone) break;
       if (isOpen) lines.prompt();
     }
+    this.#session.askBy(undefined);
     lines.close();
     const lost = await this.#session.uncommitted();
     if (isTerminal && !isDone) process.stdout.write("\n"); // Ctrl-D leaves the cursor at the prompt
