@@ -54,7 +54,7 @@ export interface ProcessSandbox {
 export type BubblewrapProcessSandboxOptions = {
   /** The bwrap program: a name, looked up by whoever starts it, or an absolute path. Default "bwrap". */
   bwrapPath?: string | undefined;
-  /** Default "allow": a WASM engine's own network policy decides. */
+  /** Default "allow": a WASM engine's own network policy decides. Rules by domain are refused. */
   network?: BubblewrapNetworkMode | undefined;
   /**
    * Absolute host paths to mount read-only at the same path, in order; each must exist when the

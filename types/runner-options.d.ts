@@ -7,11 +7,11 @@ import type { Transaction } from "./transaction.js";
 /** "deny": only a private loopback. "allow": the host's network. */
 export type NetworkMode = "allow" | "deny";
 
-/** {@link NetworkMode} by its older name. */
-export type BubblewrapNetworkMode = NetworkMode;
-
 /** The network of a sandbox: all of the host's, none, or what may be reached by name. */
 export type BubblewrapNetwork = NetworkMode | NetworkByDomain;
+
+/** {@link BubblewrapNetwork} by its older name, of when there were modes only. */
+export type BubblewrapNetworkMode = BubblewrapNetwork;
 
 /** "strict": all layers. "compat": only the classic Bubblewrap flags, for hosts that refuse the rest. */
 export type IsolationMode = "strict" | "compat";
@@ -181,7 +181,7 @@ export type BubblewrapArgvOptions = {
   commandArgv: readonly string[];
   /** As {@link NativeExecInput.cwd}. */
   cwd?: string | undefined;
-  /** "deny": `--unshare-net`. */
+  /** "deny": `--unshare-net`. Rules by domain are refused: they need more than a command line. */
   network: BubblewrapNetworkMode;
   /** Default /usr, /bin, /lib, /lib64, /etc. */
   roBinds?: readonly string[] | undefined;

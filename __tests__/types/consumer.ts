@@ -21,6 +21,8 @@ import {
   type NativeRunner,
   type NativeSession,
   type NativeSpawnInput,
+  type NetworkByDomain,
+  type NetworkConnection,
   type Outcome,
   type PoolMessage,
   type ProcessSandbox,
@@ -33,6 +35,7 @@ import {
   type RuntimeConfigInput,
   type SandboxAuditRecord,
   SandboxError,
+  type SandboxedExecResult,
   type SandboxFromEnv,
   type SandboxProcess,
   type SessionShare,
@@ -116,6 +119,19 @@ export const runner = new BubblewrapNativeRunner({
   roBinds: Object.freeze(["/usr"]),
   envPolicy: ["PATH"] as const,
 });
+
+// Rules by domain, as constants and with an answer that comes later.
+const network: NetworkByDomain = {
+  allow: ["a.test", "*.b.test:8443"] as const,
+  deny: undefined,
+  onRequest: async ({ port, command, signal }) =>
+    signal.aborted || command?.[port] === undefined ? "allow" : "deny",
+};
+export const byDomain = new BubblewrapNativeRunner({ shadowDir: "/w", network });
+// @ts-expect-error: no such preset, and no answer
+export const wrongRules: NetworkByDomain[] = [{ presets: ["nmp"] }, { onRequest: () => true }];
+export const connectionsOf = ({ audits }: SandboxedExecResult): NetworkConnection[] =>
+  audits.flatMap(({ connections = [] }) => connections);
 
 // A result of ours has every field; one of any NativeRunner may lack the new ones.
 export async function use(): Promise<string> {
