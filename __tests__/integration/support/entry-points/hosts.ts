@@ -151,6 +151,13 @@ export function projectPoints({ shadowDir }: Host): EntryPoint[] {
       call: (limits) => bwrap({ limits }),
     },
     {
+      title: "Bwrap network",
+      place: "network",
+      right: { allow: [] },
+      misspelled: ["allowed", "allow"],
+      call: (network) => bwrap({ network }),
+    },
+    {
       title: "Bwrap folders",
       place: "project",
       right: { path: shadowDir },

@@ -37,6 +37,15 @@ export function runnerPoints({ shadowDir }: Host): EntryPoint[] {
       "mounts[0]",
       (given) => ({ shadowDir, mounts: [given] }),
     ),
+    inside(
+      {
+        ...made(BubblewrapNativeRunner, ["onrequest", "onRequest"]),
+        title: "BubblewrapNativeRunner network",
+        right: { allow: ["a.test"], onRequest: () => "deny" },
+      },
+      "network",
+      (given) => ({ shadowDir, network: given }),
+    ),
     {
       title: "buildBubblewrapArgv",
       place: "options",
