@@ -37,7 +37,7 @@ HostEntry EntryAt(const std::string& path) {
 }
 
 // Empty where it can't be read, or is no such file.
-std::string TextOf(const std::string& path) {
+std::string ContentsOf(const std::string& path) {
   auto file = path.empty() ? Result<Descriptor>(Descriptor())
                            : OpenPath(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!file || !file->valid()) return "";
@@ -80,7 +80,7 @@ void FindNameFiles(const NetworkRules& rules, const std::vector<Mount>& mounts,
     auto inside = FollowInside(path, mounts, EntryAt);
     if (!inside || inside->is_writable) continue;
     if (!inside->host.empty() && !inside->is_there) continue;
-    std::optional<std::string> text = OwnText(path, TextOf(inside->host), rules);
+    std::optional<std::string> text = OwnText(path, ContentsOf(inside->host), rules);
     if (!text) continue;
     facts->name_files.push_back({.path = std::move(inside->path),
                                  .text = std::move(*text),

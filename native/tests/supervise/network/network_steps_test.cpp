@@ -41,21 +41,21 @@ std::uint64_t CookieOf(int socket) {
   return cookie;
 }
 
-int PortOf(const Descriptor& socket) {
+int BoundPort(const Descriptor& socket) {
   sockaddr_in6 address{};
   socklen_t size = sizeof address;
   EXPECT_EQ(getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
   return ntohs(address.sin6_port);  // where sockaddr_in has it too
 }
 
-Result<Sockets> Make(const Texts& steps) {
+Result<Sockets> MakeSockets(const Texts& steps) {
   return MakeNamespaces(NATIVE_RUNNER_LAUNCHER, steps);
 }
 
 class NetworkStepsTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto made = Make({Namespace()});
+    auto made = MakeSockets({Namespace()});
     if (!made) GTEST_SKIP() << "no network can be made here: " << made.error().message;
   }
 
@@ -65,7 +65,7 @@ class NetworkStepsTest : public testing::Test {
   }
 
   static std::string Refusal(const Texts& steps) {
-    auto made = Make(steps);
+    auto made = MakeSockets(steps);
     return made ? "nothing was refused" : made.error().message;
   }
 };
@@ -74,14 +74,14 @@ TEST_F(NetworkStepsTest, HandOverTheListenersInTheirOrder) {
   const int open_before = CountDescriptors();
   for (const Texts& allow : {Texts{}, Texts{"a.test"}, Texts{"a.test:22", "*.b.test:65535"}}) {
     const NetworkRules rules = RulesOf(allow);
-    auto made = Make(NetworkSteps(rules, with_user()));
+    auto made = MakeSockets(NetworkSteps(rules, with_user()));
     ASSERT_TRUE(made) << made.error().message;
     const auto wanted = ListenersOf(rules);
     ASSERT_EQ(made->size(), wanted.size());
     for (std::size_t at = 0; at < wanted.size(); ++at) {
       const Descriptor& socket = made->at(at);
       const bool is_tcp = wanted[at].kind == SandboxListener::Kind::kTcp;
-      EXPECT_EQ(PortOf(socket), wanted[at].port);
+      EXPECT_EQ(BoundPort(socket), wanted[at].port);
       EXPECT_EQ(OptionOf(socket, SOL_SOCKET, SO_TYPE), is_tcp ? SOCK_STREAM : SOCK_DGRAM);
       EXPECT_EQ(OptionOf(socket, SOL_SOCKET, SO_ACCEPTCONN), is_tcp ? 1 : 0);
       EXPECT_NE(fcntl(socket.get(), F_GETFL) & O_NONBLOCK, 0);
@@ -95,7 +95,7 @@ TEST_F(NetworkStepsTest, AsManyListenersAsThereMayBe) {
   Texts allow;
   for (std::size_t at = 0; at < kMostPorts; ++at)
     allow.push_back("a.test:" + std::to_string(1000 + at));
-  auto made = Make(NetworkSteps(RulesOf(allow), with_user()));
+  auto made = MakeSockets(NetworkSteps(RulesOf(allow), with_user()));
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->size(), kMostPorts + 3);
 }
@@ -104,8 +104,8 @@ TEST_F(NetworkStepsTest, TheNetworkIsNotOursAndNotTheNextOnes) {
   const Descriptor own(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (CookieOf(own.get()) == 0) GTEST_SKIP() << "this kernel numbers no networks";
   const Texts steps = NetworkSteps(RulesOf({"a.test"}), with_user());
-  auto one = Make(steps);
-  auto another = Make(steps);
+  auto one = MakeSockets(steps);
+  auto another = MakeSockets(steps);
   ASSERT_TRUE(one && another);
   for (const Descriptor& listener : *one) {
     EXPECT_EQ(CookieOf(listener.get()), CookieOf(one->front().get()));
@@ -116,7 +116,7 @@ TEST_F(NetworkStepsTest, TheNetworkIsNotOursAndNotTheNextOnes) {
 
 TEST_F(NetworkStepsTest, TcpListensForBothProtocolsWhereThereAreTwo) {
   const bool has_v6 = Descriptor(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)).valid();
-  auto made = Make(NetworkSteps(RulesOf({}), with_user()));
+  auto made = MakeSockets(NetworkSteps(RulesOf({}), with_user()));
   ASSERT_TRUE(made) << made.error().message;
   const Descriptor& listener = made->front();
   EXPECT_EQ(OptionOf(listener, SOL_SOCKET, SO_DOMAIN), has_v6 ? AF_INET6 : AF_INET);
