@@ -64,7 +64,7 @@ void Tunnel::WaitForOthers() {
 void Tunnel::Decided(Admission admission) {
   rule_ = std::move(admission.rule);
   if (!admission.allowed) {
-    return Refuse(false, std::move(admission.reason), DialState::kNotPermitted);
+    return Refuse(false, admission.reason, DialState::kNotPermitted);
   }
   is_admitted_ = true;
   if (parts().IsHttp(port_)) return SpeakHttp();
@@ -81,8 +81,7 @@ void Tunnel::Dial() {
 void Tunnel::DialEnded(Dialled dialled) {
   address_ = dialled.address;
   if (dialled.state != DialState::kConnected) {
-    return Refuse(dialled.state != DialState::kNotPermitted, std::move(dialled.fault),
-                  dialled.state);
+    return Refuse(dialled.state != DialState::kNotPermitted, dialled.fault, dialled.state);
   }
   host_stream_ = Stream(std::move(dialled.socket));
   if (!host_stream_.Open(parts().loop)) {
@@ -166,7 +165,7 @@ ConnectionRecord Tunnel::RecordOf(bool allowed, std::string reason) const {
   return record;
 }
 
-void Tunnel::Refuse(bool allowed, std::string reason, DialState state) {
+void Tunnel::Refuse(bool allowed, const std::string& reason, DialState state) {
   if (is_over_) return;
   is_over_ = true;
   if (is_admitted_ && !allowed) rule_.clear();  // it is not the rule that denies it
@@ -186,10 +185,10 @@ void Tunnel::Refuse(bool allowed, std::string reason, DialState state) {
 }
 
 // Nobody is there to be told.
-void Tunnel::Abandon(std::string reason) {
+void Tunnel::Abandon(const std::string& reason) {
   if (is_over_) return;
   has_replied_ = true;
-  Refuse(is_admitted_, std::move(reason), DialState::kFailed);
+  Refuse(is_admitted_, reason, DialState::kFailed);
 }
 
 void Tunnel::TimedOut() {

@@ -38,8 +38,8 @@ class Tunnel : public Connection {
   void SpeakHttp();
 
   ConnectionRecord RecordOf(bool allowed, std::string reason) const;
-  void Refuse(bool allowed, std::string reason, DialState state);
-  void Abandon(std::string reason);
+  void Refuse(bool allowed, const std::string& reason, DialState state);
+  void Abandon(const std::string& reason);
   bool is_transparent() const { return via_ == ConnectionVia::kTransparent; }
 
   Stream client_;

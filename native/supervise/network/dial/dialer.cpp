@@ -64,9 +64,9 @@ void Dialer::Dial(const NetworkRules& rules, const HostName& name, std::uint16_t
     dialled.fault = "it did not answer in time";
     End(std::move(dialled));
   });
-  question_ = resolver_->Ask(name, [this, &rules, name](Resolver::Found found) {
+  question_ = resolver_->Ask(name, [this, &rules, name](const Resolver::Found& found) {
     question_ = 0;
-    Resolved(rules, name, std::move(found));
+    Resolved(rules, name, found);
   });
 }
 
@@ -83,7 +83,8 @@ void Dialer::Stop() {
   on_dialled_ = nullptr;
 }
 
-void Dialer::Resolved(const NetworkRules& rules, const HostName& name, Resolver::Found found) {
+void Dialer::Resolved(const NetworkRules& rules, const HostName& name,
+                      const Resolver::Found& found) {
   Dialled dialled;
   std::vector<IpAddress> permitted;
   for (const IpAddress& address : found.addresses) {

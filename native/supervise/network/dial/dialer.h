@@ -63,7 +63,7 @@ class Dialer {
     Watch watch;
   };
 
-  void Resolved(const NetworkRules& rules, const HostName& name, Resolver::Found found);
+  void Resolved(const NetworkRules& rules, const HostName& name, const Resolver::Found& found);
   void Next();
   void Begin(const IpAddress& address);
   void Looked(Attempt* attempt);
