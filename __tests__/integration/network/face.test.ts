@@ -138,6 +138,14 @@ describeUnless(whyNoBubblewrap, "a network by domain", () => {
     expect(said.more.err).toContain("the operator set OPENAGENTIC_SANDBOX_ALLOW_HOSTS");
   }, 120_000);
 
+  test("at a terminal a table tells what was refused, and how to allow it", async () => {
+    const { out = "", exitCode } = await scenario<Record<string, string>>("terminal");
+    expect(exitCode).toBe(9);
+    expect(out).toMatch(/^hello a\.test\nnative-runner: the network refused:\n {2}b\.test/);
+    expect(out.match(/refused:\n(.*\n)*/)?.[0].split("\n")).toHaveLength(3);
+    expect(out).toContain("no rule names it  --allow-host b.test\n"); // which was not even resolved
+  }, 60_000);
+
   test("a runtime is proved with its rules, and a variable bounds them", async () => {
     const said = await scenario<Record<string, unknown>>("chosen");
     expect(said).toMatchObject({

@@ -7,6 +7,7 @@ import {
   BubblewrapNativeRunner,
   Bwrap,
   createRuntime,
+  LocalNativeRunner,
   sandboxFromEnv,
 } from "../../../../dist/index.js";
 
@@ -177,6 +178,19 @@ export const scenarios = {
         OPENAGENTIC_SANDBOX_ALLOW_HOSTS: "b.test",
       }),
     };
+  },
+
+  // What a person sees at the end.
+  async terminal({ shadowDir, port, argv }) {
+    const local = new LocalNativeRunner({ shadowDir });
+    const words = ["run", "-w", shadowDir, "--no-stdin", "--config", process.env.CONFIG];
+    const allowed = ["--allow-host", `a.test:${port}`];
+    const live = await local.spawn({
+      argv: [process.execPath, kMain, ...words, ...allowed, "--", ...argv("a.test", "b.test")],
+      pty: { cols: 200, rows: 40, term: "dumb" },
+    });
+    const [out, { exitCode }] = await Promise.all([text(live.stdout), live.result]);
+    return { out: out.replaceAll("\r", ""), exitCode };
   },
 
   async chosen({ shadowDir, port, rules, argv, told }) {
