@@ -1,0 +1,132 @@
+// Servers of a made-up internet, on every address of this network namespace: HTTP at 80, HTTPS and
+// HTTP/2 at 443, and one at 9000 that sends back what it gets. `hits` is what has reached them.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import http2 from "node:http2";
+import net from "node:net";
+import path from "node:path";
+
+const kBlock = Buffer.alloc(1 << 20, "x");
+
+async function send(response, bytes) {
+  for (let left = bytes; left > 0; left -= kBlock.length) {
+    const block = left < kBlock.length ? kBlock.subarray(0, left) : kBlock;
+    if (!response.write(block)) await once(response, "drain");
+  }
+  response.end();
+}
+
+/** What a CGI program says, as an answer. */
+async function cgi(program, env, request, response) {
+  const child = spawn(program, {
+    env: { ...process.env, ...env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  request.pipe(child.stdin);
+  child.stdin.on("error", () => {});
+  const parts = [];
+  for await (const part of child.stdout) parts.push(part);
+  const all = Buffer.concat(parts);
+  const end = all.indexOf("\r\n\r\n");
+  let status = 200;
+  for (const line of all.subarray(0, end).toString().split("\r\n")) {
+    const [name, value] = line.split(/: (.*)/);
+    if (name.toLowerCase() === "status") status = Number.parseInt(value, 10);
+    else response.setHeader(name, value);
+  }
+  response.statusCode = status;
+  response.end(all.subarray(end + 4));
+}
+
+/** Serves files of `directory`, and some paths that do more. */
+function answerFrom(directory, hits) {
+  return async (request, response) => {
+    const authority = request.headers.host ?? request.headers[":authority"];
+    const { pathname, search } = new URL(request.url, "http://x");
+    const isSecure = request.socket.encrypted === true;
+    hits.push({
+      at: isSecure ? 443 : 80,
+      host: authority,
+      url: request.url,
+      sni: request.socket.servername,
+    });
+    response.on("error", () => {});
+    if (pathname.startsWith("/git/")) {
+      const env = {
+        GIT_PROJECT_ROOT: path.join(directory, "git"),
+        GIT_HTTP_EXPORT_ALL: "1",
+        PATH_INFO: pathname.slice(4),
+        QUERY_STRING: search.slice(1),
+        REQUEST_METHOD: request.method,
+        CONTENT_TYPE: request.headers["content-type"] ?? "",
+        HTTP_CONTENT_ENCODING: request.headers["content-encoding"] ?? "",
+        GIT_PROTOCOL: request.headers["git-protocol"] ?? "",
+      };
+      return cgi("/usr/lib/git-core/git-http-backend", env, request, response);
+    }
+    if (pathname === "/large") return send(response, Number(search.slice(1)));
+    if (pathname === "/slow") return setTimeout(() => response.end("slow\n"), 3000);
+    if (pathname === "/upload") {
+      const hash = createHash("sha256");
+      let size = 0;
+      for await (const part of request) {
+        hash.update(part);
+        size += part.length;
+      }
+      return response.end(`${size} ${hash.digest("hex")}\n`);
+    }
+    try {
+      const name = pathname.endsWith("/") ? `${pathname}index.html` : pathname;
+      const file = readFileSync(path.join(directory, "files", authority.split(":")[0], name));
+      if (name.endsWith(".html")) response.setHeader("content-type", "text/html");
+      return response.end(file);
+    } catch {
+      return response.end(`hello from ${authority}\n`);
+    }
+  };
+}
+
+const listening = async (server, port) => {
+  server.listen(port, "::");
+  await once(server, "listening");
+};
+
+/** A WebSocket that sends back the payload of each short masked frame. */
+function upgrade(request, socket) {
+  const guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+  const accept = createHash("sha1")
+    .update(request.headers["sec-websocket-key"] + guid)
+    .digest("base64");
+  socket.on("error", () => {});
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  );
+  socket.on("data", (frame) => {
+    const length = frame[1] & 0x7f;
+    const mask = frame.subarray(2, 6);
+    const text = frame.subarray(6, 6 + length).map((byte, i) => byte ^ mask[i % 4]);
+    socket.write(Buffer.concat([Buffer.from([0x81, length]), text]));
+  });
+}
+
+/** Resolves to { hits, close() } when all listen. `key`, `cert`: files. */
+export async function openServers({ directory, key, cert }) {
+  const hits = [];
+  const answer = answerFrom(directory, hits);
+  const plain = http.createServer(answer).on("upgrade", upgrade);
+  const secure = http2.createSecureServer(
+    { key: readFileSync(key), cert: readFileSync(cert), allowHTTP1: true },
+    answer,
+  );
+  secure.on("tlsClientError", () => {});
+  const echo = net.createServer({ allowHalfOpen: true }, (socket) => {
+    hits.push({ at: 9000 });
+    socket.on("error", () => {});
+    socket.pipe(socket);
+  });
+  await Promise.all([listening(plain, 80), listening(secure, 443), listening(echo, 9000)]);
+  return { hits };
+}

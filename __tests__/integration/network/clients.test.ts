@@ -1,0 +1,268 @@
+/** Programs that people use reach what is allowed, without knowing of anything; and nothing else. */
+
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect } from "vitest";
+
+import { describeUnless, plainEnvironment, testUnless, whyNoBubblewrap } from "../support/gate.js";
+import { type End, type Job, kHere, makeWorld, type World, whyNoWorld } from "./world.js";
+
+type Client = {
+  name: string;
+  why?: string | undefined;
+  script: string;
+  out: string | RegExp;
+  /** What must have been connected to, among others. */
+  host?: string;
+  port?: number;
+};
+
+function lacks(...programs: string[]): string | undefined {
+  const missing = programs.filter(
+    (each) => spawnSync("sh", ["-c", `PATH=/usr/bin:/bin command -v ${each}`]).status !== 0,
+  );
+  return missing.length === 0 ? undefined : `there is no ${missing.join(", ")} in /usr/bin`;
+}
+
+const kPnpm = fileURLToPath(new URL("../../../node_modules/pnpm", import.meta.url));
+const kNode = process.execPath;
+const kNpm = `PATH=$PATH:${dirname(kNode)}`;
+const kDirect = "unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy NODE_USE_ENV_PROXY;";
+const kLarge = 64 << 20;
+const kUpload = createHash("sha256").update(Buffer.alloc(kLarge)).digest("hex");
+const node = (program: string) => `${kNode} --input-type=module -e '${program}'`;
+
+const kWebSocket = `import http from "node:http";
+  const headers = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" };
+  const request = http.get("http://a.test/socket", { headers });
+  request.on("upgrade", (response, socket) => {
+    const text = Buffer.from("ping");
+    const mask = Buffer.from([1, 2, 3, 4]);
+    socket.write(Buffer.concat([Buffer.from([0x81, 0x80 | text.length]), mask,
+      text.map((byte, i) => byte ^ mask[i % 4])]));
+    socket.on("data", (frame) => { console.log(frame.subarray(2).toString()); socket.destroy(); });
+  });`;
+
+const kHttp2 = `import http2 from "node:http2";
+  const session = http2.connect("https://a.test");
+  let left = 20;
+  for (let i = 0; i < 20; i++) {
+    const stream = session.request({ ":path": "/" + i });
+    stream.setEncoding("utf8"); let text = "";
+    stream.on("data", (part) => { text += part; });
+    stream.on("end", () => { if (--left === 0) { console.log(text.trim()); session.close(); } });
+  }`;
+
+const kJava = `import java.net.URI; import java.net.http.*;
+class Fetch { public static void main(String[] args) throws Exception {
+  var client = HttpClient.newHttpClient();
+  var answer = client.send(HttpRequest.newBuilder(URI.create("http://a.test/java")).build(),
+    HttpResponse.BodyHandlers.ofString());
+  System.out.print(answer.body()); } }`;
+
+const kPython = "/usr/bin/python3 -c";
+const kRaw = `import socket
+s = socket.create_connection(("a.test", 9000)); s.sendall(b"x" * 1000000)
+s.shutdown(socket.SHUT_WR); n = 0
+while True:
+  part = s.recv(65536)
+  if not part: break
+  n += len(part)
+print(n)`;
+
+const kClients: Client[] = [
+  {
+    name: "curl, https",
+    script: `${kDirect} curl -sS https://a.test/`,
+    out: "hello from a.test\n",
+  },
+  { name: "curl, by the proxy", script: "curl -sS https://a.test/", out: "hello from a.test\n" },
+  {
+    name: "curl, over HTTP/2",
+    script: `curl -sS --http2 https://a.test/`,
+    out: "hello from a.test\n",
+  },
+  {
+    name: "curl, by SOCKS",
+    script: "curl -sS -x socks5h://127.0.0.1:3128 https://a.test/",
+    out: "hello from a.test\n",
+  },
+  {
+    name: "wget",
+    why: lacks("wget"),
+    script: `wget -q -O- --ca-certificate=/workspace/ca.pem https://a.test/; ${kDirect} wget -q -O- http://a.test/`,
+    out: "hello from a.test\nhello from a.test\n",
+  },
+  {
+    name: "many requests on one connection",
+    script: `${kDirect} curl -sS http://a.test/1 http://a.test/2 http://a.test/3; curl -sS http://a.test/4 http://a.test/5`,
+    out: "hello from a.test\n".repeat(5),
+  },
+  {
+    name: "a large download",
+    script: `${kDirect} curl -sS 'https://a.test/large?${kLarge}' | wc -c; curl -sS 'http://a.test/large?${kLarge}' | wc -c`,
+    out: `${kLarge}\n${kLarge}\n`,
+  },
+  {
+    name: "a large upload",
+    script: `head -c ${kLarge} /dev/zero > /tmp/large; ${kDirect} curl -sS -T /tmp/large https://a.test/upload
+      curl -sS -H 'Expect:' -T /tmp/large http://a.test/upload`,
+    out: `${kLarge} ${kUpload}\n`.repeat(2),
+  },
+  { name: "long polling", script: `${kDirect} curl -sS http://a.test/slow`, out: "slow\n" },
+  {
+    name: "a socket of Python's, on a port of the rules, that closes its half first",
+    why: lacks("python3"),
+    script: `${kPython} '${kRaw}'`,
+    out: "1000000\n",
+    port: 9000,
+  },
+  {
+    name: "urllib",
+    why: lacks("python3"),
+    script: `for way in direct proxy; do [ $way = proxy ] || (${kDirect} ${kPython} 'import urllib.request as r; print(r.urlopen("https://a.test/").read().decode().strip())'); done
+      ${kPython} 'import urllib.request as r; print(r.urlopen("http://a.test/").read().decode().strip())'`,
+    out: "hello from a.test\nhello from a.test\n",
+  },
+  {
+    name: "Node's fetch",
+    script: node(
+      'for (const url of ["https://a.test/", "http://a.test/"]) process.stdout.write(await (await fetch(url)).text());',
+    ),
+    out: "hello from a.test\nhello from a.test\n",
+  },
+  {
+    name: "Node's https",
+    script: node(
+      'import https from "node:https"; https.get("https://a.test/", (answer) => answer.pipe(process.stdout));',
+    ),
+    out: "hello from a.test\n",
+  },
+  {
+    name: "HTTP/2, many streams at once",
+    script: node(kHttp2),
+    out: /^hello from a\.test(:443)?\n$/,
+  },
+  { name: "a WebSocket", script: node(kWebSocket), out: "ping\n" },
+  {
+    name: "Java",
+    why: lacks("java"),
+    script: `mkdir -p /tmp/j; cat > /tmp/j/Fetch.java << 'END'\n${kJava}\nEND\njava /tmp/j/Fetch.java`,
+    out: "hello from a.test\n",
+  },
+  {
+    name: "git over https",
+    why: lacks("git"),
+    script: `${kDirect} git clone -q https://git.test/git/one /tmp/one && cat /tmp/one/file
+      cd /tmp/one; unset nothing; git fetch -q && git log --format=%s`,
+    out: "content\nfirst\n",
+    host: "git.test",
+  },
+  {
+    name: "npm",
+    script: `${kNpm}; mkdir /tmp/p; cd /tmp/p; echo '{}' > package.json
+      npm install --registry http://registry.test --no-audit --no-fund --silent dep > /dev/null && cat node_modules/dep/index.js`,
+    out: "module.exports = 1;\n",
+    host: "registry.test",
+  },
+  {
+    name: "pnpm",
+    script: `${kNpm}; mkdir /tmp/p; cd /tmp/p; echo '{"dependencies":{"dep":"1.0.0"}}' > package.json
+      node $PNPM/bin/pnpm.cjs install --registry http://registry.test --silent --store-dir /tmp/store && cat node_modules/dep/index.js`,
+    out: "module.exports = 1;\n",
+    host: "registry.test",
+  },
+  {
+    name: "pip",
+    why:
+      lacks("python3") ??
+      (spawnSync("/usr/bin/python3", ["-m", "pip", "--version"]).status === 0
+        ? undefined
+        : "there is no pip for /usr/bin/python3"),
+    script: `unset PIP_NO_INDEX PIP_FIND_LINKS PIP_CONFIG_FILE; PIP_CONFIG_FILE=/dev/null /usr/bin/python3 -m pip -q --disable-pip-version-check install --index-url https://pypi.test/simple --target /tmp/t dep
+      PYTHONPATH=/tmp/t /usr/bin/python3 -c 'import dep; print(dep.one)'`,
+    out: "1\n",
+    host: "pypi.test",
+  },
+];
+
+function put(world: World, file: string, content: string | Buffer): void {
+  const path = join(world.directory, file);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+}
+
+function sh(script: string, cwd: string): Buffer {
+  const env = { ...plainEnvironment(), HOME: cwd, GIT_CONFIG_GLOBAL: "/dev/null" };
+  const done = spawnSync("sh", ["-ec", script], { cwd, env });
+  expect(done.status, `${script}: ${done.stderr}`).toBe(0);
+  return done.stdout;
+}
+
+/** A repository, a package for npm, and one for pip. */
+function fill(world: World): void {
+  mkdirSync(join(world.directory, "git"));
+  const git = "git -c user.name=A -c user.email=a@a.test -c init.defaultBranch=main";
+  sh(
+    `mkdir src; cd src; ${git} init -q; echo content > file; git add .; ${git} commit -qm first
+     git clone -q --bare . ../git/one; rm -r ../src`,
+    world.directory,
+  );
+  put(world, "package/package.json", '{"name":"dep","version":"1.0.0"}');
+  put(world, "package/index.js", "module.exports = 1;\n");
+  const tarball = sh("tar czf - package", world.directory);
+  put(world, "files/registry.test/dep-1.0.0.tgz", tarball);
+  const dist = {
+    tarball: "http://registry.test/dep-1.0.0.tgz",
+    integrity: `sha512-${createHash("sha512").update(tarball).digest("base64")}`,
+  };
+  const versions = { "1.0.0": { name: "dep", version: "1.0.0", dist } };
+  const about = { name: "dep", "dist-tags": { latest: "1.0.0" }, versions };
+  put(world, "files/registry.test/dep", JSON.stringify(about));
+  const wheel = "dep-1.0-py3-none-any.whl";
+  const zip = `import zipfile, sys
+z = zipfile.ZipFile("${wheel}", "w"); z.writestr("dep.py", "one = 1\\n")
+i = "dep-1.0.dist-info/"; z.writestr(i + "METADATA", "Metadata-Version: 2.1\\nName: dep\\nVersion: 1.0\\n")
+z.writestr(i + "WHEEL", "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+z.writestr(i + "RECORD", "dep.py,,\\n" + i + "METADATA,,\\n" + i + "WHEEL,,\\n" + i + "RECORD,,\\n"); z.close()`;
+  if (lacks("python3") === undefined) {
+    mkdirSync(join(world.directory, "files", "pypi.test", "simple", "dep"), { recursive: true });
+    sh(`/usr/bin/python3 -c '${zip}'`, join(world.directory, "files", "pypi.test"));
+  }
+  put(world, "files/pypi.test/simple/dep/index.html", `<a href="/${wheel}">${wheel}</a>`);
+}
+
+describeUnless(whyNoBubblewrap ?? whyNoWorld, "by name, reaches what is allowed", () => {
+  const ends = new Map<string, End>();
+  const present = kClients.filter(({ why }) => why === undefined);
+  beforeAll(async () => {
+    const world = makeWorld([kPnpm]);
+    fill(world);
+    const names = ["a.test", "a.test:9000", "registry.test", "pypi.test", "git.test"];
+    const network = { allow: names, ...kHere };
+    const jobs: Job[] = present.map(({ script }) => ({ network, script, env: { PNPM: kPnpm } }));
+    const done = await world.run(jobs);
+    for (const [at, { name }] of present.entries()) ends.set(name, done[at] as End);
+  }, 300_000);
+
+  for (const { name, why, out, host = "a.test", port } of kClients) {
+    testUnless(why, name, () => {
+      const end = ends.get(name) as End;
+      expect(end.error).toBeUndefined();
+      if (typeof out === "string") expect(end.out, end.err).toBe(out);
+      else expect(end.out, end.err).toMatch(out);
+      const to = end.connections.filter(({ verdict }) => verdict === "allowed");
+      expect(to.length).toBeGreaterThan(0);
+      for (const each of to) {
+        expect(each).toMatchObject({ host, address: "127.0.0.1" });
+        if (port !== undefined) expect(each.port).toBe(port);
+      }
+      const refused = end.connections.filter(({ verdict }) => verdict === "denied");
+      expect(refused.filter(({ host: asked }) => asked === host)).toEqual([]);
+    });
+  }
+});
