@@ -118,7 +118,12 @@ export const kVariants = {
   },
   networkRelay: { title: "our relay", kind: "ours", module: "network/relay.mjs" },
   networkSplice: { title: "C, splice", kind: "floor", module: "network/relay-splice.mjs" },
-  networkPipe: { title: "Node's pipe()", kind: "peer", module: "network/relay-pipe.mjs" },
+  networkPipe: {
+    title: "Node's pipe()",
+    kind: "peer",
+    startsNothing: true,
+    module: "network/relay-pipe.mjs",
+  },
   networkRequest: { title: "our request", kind: "ours", module: "network/request.mjs" },
   skillNode: { title: "bare engine process", kind: "same-bwrap", module: "skill-node.mjs" },
 };
