@@ -27,7 +27,8 @@ function lacks(...programs: string[]): string | undefined {
   return missing.length === 0 ? undefined : `there is no ${missing.join(", ")} in /usr/bin`;
 }
 
-const kPnpm = fileURLToPath(new URL("../../../node_modules/pnpm", import.meta.url));
+const kModules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
+const kHosts = fileURLToPath(new URL("../hosts/network", import.meta.url));
 const kNode = process.execPath;
 const kNpm = `PATH=$PATH:${dirname(kNode)}`;
 const kDirect = "unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy NODE_USE_ENV_PROXY;";
@@ -163,6 +164,22 @@ const kClients: Client[] = [
     host: "git.test",
   },
   {
+    name: "git over ssh",
+    why: lacks("git", "ssh", "ssh-keygen"),
+    script: `ssh-keygen -q -t ed25519 -N '' -f /tmp/key
+      export GIT_SSH_COMMAND='ssh -F none -i /tmp/key -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR'
+      git clone -q ssh://git@git.test/one /tmp/one && cat /tmp/one/file`,
+    out: "content\n",
+    host: "git.test",
+    port: 22,
+  },
+  {
+    name: "gRPC, a stream in both directions",
+    script: `${kNode} $HOSTS/grpc-client.mjs a.test:9001`,
+    out: "100\n",
+    port: 9001,
+  },
+  {
     name: "npm",
     script: `${kNpm}; mkdir /tmp/p; cd /tmp/p; echo '{}' > package.json
       npm install --registry http://registry.test --no-audit --no-fund --silent dep > /dev/null && cat node_modules/dep/index.js`,
@@ -240,11 +257,23 @@ describeUnless(whyNoBubblewrap ?? whyNoWorld, "by name, reaches what is allowed"
   const ends = new Map<string, End>();
   const present = kClients.filter(({ why }) => why === undefined);
   beforeAll(async () => {
-    const world = makeWorld([kPnpm]);
+    const world = makeWorld([kModules, kHosts]);
     fill(world);
-    const names = ["a.test", "a.test:9000", "registry.test", "pypi.test", "git.test"];
+    const names = [
+      "a.test",
+      "a.test:9000",
+      "a.test:9001",
+      "git.test:22",
+      "registry.test",
+      "pypi.test",
+      "git.test",
+    ];
     const network = { allow: names, ...kHere };
-    const jobs: Job[] = present.map(({ script }) => ({ network, script, env: { PNPM: kPnpm } }));
+    const jobs: Job[] = present.map(({ script }) => ({
+      network,
+      script,
+      env: { PNPM: join(kModules, "pnpm"), HOSTS: kHosts },
+    }));
     const done = await world.run(jobs);
     for (const [at, { name }] of present.entries()) ends.set(name, done[at] as End);
   }, 300_000);

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { bindsWithNode } from "../promises/scene.js";
 import { isRoot, plainEnvironment } from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
-import type { ExecutionOutcome, NetworkByDomain, NetworkConnection } from "../support/package.js";
+import type { NetworkByDomain, NetworkConnection, Outcome } from "../support/package.js";
 import { tempDirectory } from "../support/temp.js";
 
 /** All at 127.0.0.1 but these two. */
@@ -38,7 +38,7 @@ export type End = {
   error?: string;
   code?: string;
   exitCode: number;
-  outcome: ExecutionOutcome;
+  outcome: Outcome;
   prewarmed: boolean;
   out: string;
   err: string;

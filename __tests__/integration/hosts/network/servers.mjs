@@ -1,5 +1,6 @@
 // Servers of a made-up internet, on every address of this network namespace: HTTP at 80, HTTPS and
-// HTTP/2 at 443, and one at 9000 that sends back what it gets. `hits` is what has reached them.
+// HTTP/2 at 443, git over ssh at 22, one at 9000 that sends back what it gets, gRPC at 9001. `hits` is
+// what has reached them.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -8,6 +9,10 @@ import http from "node:http";
 import http2 from "node:http2";
 import net from "node:net";
 import path from "node:path";
+import { promisify } from "node:util";
+import grpc from "@grpc/grpc-js";
+import ssh2 from "ssh2";
+import { kEcho } from "./echo-service.mjs";
 
 const kBlock = Buffer.alloc(1 << 20, "x");
 
@@ -112,7 +117,42 @@ function upgrade(request, socket) {
   });
 }
 
-/** Resolves to { hits, close() } when all listen. `key`, `cert`: files. */
+/** git-upload-pack of what is in `directory`/git, for whoever has any key. */
+function gitOverSsh(directory, hits) {
+  const hostKeys = [ssh2.utils.generateKeyPairSync("ed25519").private];
+  return new ssh2.Server({ hostKeys }, (client) => {
+    client.on("error", () => {});
+    client.on("authentication", (context) => context.accept());
+    client.on("session", (accept) => {
+      accept().on("exec", (accepted, _rejected, { command }) => {
+        hits.push({ at: 22, url: command });
+        const stream = accepted();
+        const repository = /^git-upload-pack '\/?(\w+)'$/.exec(command)?.[1] ?? "none";
+        const git = spawn("git", ["upload-pack", path.join(directory, "git", repository)]);
+        stream.pipe(git.stdin).on("error", () => {});
+        git.stdout.pipe(stream, { end: false });
+        git.on("close", (code) => {
+          stream.exit(code ?? 1);
+          stream.end();
+        });
+      });
+    });
+  });
+}
+
+/** Says each message of a stream once more. */
+function grpcEcho(hits) {
+  const server = new grpc.Server();
+  const echo = (call) => {
+    hits.push({ at: 9001 });
+    call.on("data", (text) => call.write(text));
+    call.on("end", () => call.end());
+  };
+  server.addService(kEcho, { echo });
+  return server;
+}
+
+/** Resolves to { hits } when all listen. `key`, `cert`: files. */
 export async function openServers({ directory, key, cert }) {
   const hits = [];
   const answer = answerFrom(directory, hits);
@@ -127,6 +167,13 @@ export async function openServers({ directory, key, cert }) {
     socket.on("error", () => {});
     socket.pipe(socket);
   });
-  await Promise.all([listening(plain, 80), listening(secure, 443), listening(echo, 9000)]);
+  const calls = grpcEcho(hits);
+  await Promise.all([
+    listening(plain, 80),
+    listening(secure, 443),
+    listening(echo, 9000),
+    listening(gitOverSsh(directory, hits), 22),
+    promisify(calls.bindAsync.bind(calls))("[::]:9001", grpc.ServerCredentials.createInsecure()),
+  ]);
   return { hits };
 }
