@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect } from "vitest";
 
 import { describeUnless, plainEnvironment, testUnless, whyNoBubblewrap } from "../support/gate.js";
-import { type End, type Job, kHere, makeWorld, type World, whyNoWorld } from "./world.js";
+import { whyNoOwnNetwork } from "../support/own-network.js";
+import { type End, type Job, kHere, makeWorld, type World } from "./world.js";
 
 type Client = {
   name: string;
@@ -253,7 +254,7 @@ z.writestr(i + "RECORD", "dep.py,,\\n" + i + "METADATA,,\\n" + i + "WHEEL,,\\n" 
   put(world, "files/pypi.test/simple/dep/index.html", `<a href="/${wheel}">${wheel}</a>`);
 }
 
-describeUnless(whyNoBubblewrap ?? whyNoWorld, "by name, reaches what is allowed", () => {
+describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "by name, reaches what is allowed", () => {
   const ends = new Map<string, End>();
   const present = kClients.filter(({ why }) => why === undefined);
   beforeAll(async () => {

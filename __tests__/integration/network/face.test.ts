@@ -7,8 +7,9 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { describeUnless, isRoot, plainEnvironment, whyNoBubblewrap } from "../support/gate.js";
+import { describeUnless, plainEnvironment, whyNoBubblewrap } from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
+import { inOwnNetwork, whyNoOwnNetwork } from "../support/own-network.js";
 import { tempDirectory } from "../support/temp.js";
 
 const file = (name: string) => fileURLToPath(new URL(`../hosts/network/${name}`, import.meta.url));
@@ -24,10 +25,9 @@ writeFileSync(
 
 /** Runs a scenario of a host in a network of its own; what it says. */
 async function scenario<Said>(name: string): Promise<Said> {
-  const own = ["unshare", isRoot ? "-mn" : "-Urmn", "bash", file("names.sh")];
-  const hosts = join(folder, `hosts-${name}`);
+  const own = inOwnNetwork({ "127.0.0.1": ["a.test", "b.test", "c.test"] });
   const node = [...kNodeInside, "--expose-gc", file("main.mjs"), name];
-  const [command = "", ...args] = [...own, hosts, ...node];
+  const [command = "", ...args] = [...own, ...node];
   const child = spawn(command, args, {
     env: { ...plainEnvironment(), CONFIG: config, STATE: tempDirectory("state") },
     stdio: ["ignore", "pipe", "pipe"],
@@ -46,7 +46,7 @@ const kAllowed = "a.test allowed a.test:PORT transparent";
 /** Ports differ. */
 const plain = (told: readonly string[]) => told.map((each) => each.replace(/:\d+/, ":PORT"));
 
-describeUnless(whyNoBubblewrap, "a network by domain", () => {
+describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => {
   test("onRequest decides what no rule does, and what is no answer is a denial", async () => {
     const said = await scenario<Record<string, [number, string, ...string[]]>>("answers");
     for (const [name, [code, out, ...told]] of Object.entries(said)) {

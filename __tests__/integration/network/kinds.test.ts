@@ -4,13 +4,17 @@
  */
 
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 
-import { describeSandboxed, isRoot, plainEnvironment } from "../support/gate.js";
+import {
+  describeSandboxed,
+  describeUnless,
+  plainEnvironment,
+  whyNoBubblewrap,
+} from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
+import { inOwnNetwork, whyNoOwnNetwork } from "../support/own-network.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kPort = 8080;
@@ -62,7 +66,7 @@ const kOut = [
 
 /** Runs the host program with `before` in front of its command line. */
 async function endsOf(directory: string, before: string[]): Promise<Record<string, End>> {
-  const program = fileURLToPath(new URL("../hosts/network-kinds.mjs", import.meta.url));
+  const program = fileURLToPath(new URL("../hosts/network/kinds.mjs", import.meta.url));
   const network = { allow: [`a.test:${kPort}`], allowPrivate: ["127.0.0.0/8"] };
   const given = { script: kScript, network, directory, port: kPort };
   const [command = "", ...args] = [...before, ...kNodeInside, program, JSON.stringify(given)];
@@ -84,13 +88,8 @@ async function endsOf(directory: string, before: string[]): Promise<Record<strin
 }
 
 /** A host whose only network is a loopback, and which knows some names of its own. */
-function inOwnNetwork(names: readonly string[]): Promise<Record<string, End>> {
-  const directory = tempDirectory("network");
-  const hosts = join(directory, "hosts");
-  writeFileSync(hosts, ["localhost", ...names].map((name) => `127.0.0.1 ${name}\n`).join(""));
-  const outer = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--unshare-net"];
-  const capable = isRoot ? ["--cap-add", "ALL"] : [];
-  return endsOf(directory, [...outer, ...capable, "--ro-bind", hosts, "/etc/hosts", "--"]);
+function withNames(names: readonly string[]): Promise<Record<string, End>> {
+  return endsOf(tempDirectory("network"), inOwnNetwork({ "127.0.0.1": names }));
 }
 
 /** A host that may make no network namespace; user namespaces, as its own, it may. */
@@ -99,11 +98,11 @@ function withoutNetworks(): Promise<Record<string, End>> {
   return endsOf(tempDirectory("network"), ["unshare", "-Ur", "sh", "-c", script, "sh"]);
 }
 
-describeSandboxed("a network by domain", () => {
+describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => {
   let seen: Record<string, End> = {};
 
   beforeAll(async () => {
-    seen = await inOwnNetwork(["a.test", "b.test"]);
+    seen = await withNames(["a.test", "b.test"]);
   }, kBoundMs);
 
   test.each(kKinds)("%s: what is allowed is reached by its name, and nothing else", (kind) => {

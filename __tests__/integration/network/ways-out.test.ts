@@ -3,7 +3,8 @@
 import { beforeAll, expect, test } from "vitest";
 
 import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
-import { type End, type Job, kHere, kPrivate, kPublic, makeWorld, whyNoWorld } from "./world.js";
+import { whyNoOwnNetwork } from "../support/own-network.js";
+import { type End, type Job, kHere, kPrivate, kPublic, makeWorld } from "./world.js";
 
 type Way = {
   name: string;
@@ -287,7 +288,7 @@ s.sendto(b"\\x08\\x00\\xf7\\xff\\x00\\x00\\x00\\x00", ("${kPublic.address}", 0))
   },
 ];
 
-describeUnless(whyNoBubblewrap ?? whyNoWorld, "no way out by", () => {
+describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "no way out by", () => {
   const ends = new Map<string, { way: End; control: End }>();
   beforeAll(async () => {
     const world = makeWorld();

@@ -1,7 +1,6 @@
 /**
- * A made-up internet for the tests of networks by domain: a network namespace of the test's own, in
- * which the host program (../hosts/network/world.mjs) and its servers are. Names are in an /etc/hosts
- * of its mount namespace, so that nothing of the package has to know that it is tested.
+ * A made-up internet for the tests of networks by domain: a network of the test's own, in which the host
+ * program (../hosts/network/world.mjs) and its servers are.
  */
 
 import { spawn, spawnSync } from "node:child_process";
@@ -10,8 +9,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { bindsWithNode } from "../promises/scene.js";
-import { isRoot, plainEnvironment } from "../support/gate.js";
+import { plainEnvironment } from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
+import { inOwnNetwork } from "../support/own-network.js";
 import type { NetworkByDomain, NetworkConnection, Outcome } from "../support/package.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -51,39 +51,6 @@ export type End = {
   asked: { host: string; port: number; via: string }[];
 };
 
-/** Runs a program with root's rights over a network and a mount namespace, then as who we are. */
-const kSetUp = `set -e
-ip link set lo up
-ip address add ${kPublic.address}/32 dev lo
-ip address add ${kPrivate.address}/32 dev lo
-echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start
-mount --bind "$1" /etc/hosts
-shift
-exec "$@"`;
-
-function around(hosts: string): string[] {
-  const setUp = ["sh", "-c", kSetUp, "sh", hosts];
-  if (isRoot) return ["unshare", "--mount", "--net", ...setUp];
-  const uid = process.getuid?.() ?? 0;
-  const back = ["unshare", "--user", `--map-user=${uid}`, `--map-group=${process.getgid?.() ?? 0}`];
-  return ["unshare", "--user", "--map-root-user", "--mount", "--net", ...setUp, ...back];
-}
-
-function lacks(): string | undefined {
-  for (const program of ["unshare", "ip", "openssl", "curl"]) {
-    const found = spawnSync("sh", ["-c", `command -v ${program}`], { env: plainEnvironment() });
-    if (found.status !== 0) return `there is no ${program}`;
-  }
-  const hosts = join(tempDirectory("hosts"), "hosts");
-  writeFileSync(hosts, "");
-  const words = [...around(hosts), "true"];
-  const tried = spawnSync(words[0] as string, words.slice(1), { encoding: "utf8" });
-  return tried.status === 0 ? undefined : `no network namespace: ${tried.stderr.trim()}`;
-}
-
-/** Why there can be no such network here; undefined where it can. */
-export const whyNoWorld = lacks();
-
 /** A key of its own, and a certificate for all names, which a copy in the workspace lets clients trust. */
 function certificate(directory: string): { key: string; cert: string } {
   const [key, cert] = [join(directory, "key.pem"), join(directory, "cert.pem")];
@@ -117,13 +84,11 @@ export function makeWorld(shown: readonly string[] = []): World {
   chmodSync(key, 0o644);
   spawnSync("cp", [cert, join(workspace, "ca.pem")]);
   mkdirSync(join(directory, "state"));
-  const hosts = join(directory, "hosts");
-  const lines = [
-    `127.0.0.1 localhost ${kNames.join(" ")}`,
-    `${kPublic.address} ${kPublic.name}`,
-    `${kPrivate.address} ${kPrivate.name}`,
-  ];
-  writeFileSync(hosts, `${lines.join("\n")}\n`);
+  const network = inOwnNetwork({
+    "127.0.0.1": kNames,
+    [kPublic.address]: [kPublic.name],
+    [kPrivate.address]: [kPrivate.name],
+  });
   const program = fileURLToPath(new URL("../hosts/network/world.mjs", import.meta.url));
   const ca = "/workspace/ca.pem";
   const trusted = {
@@ -148,7 +113,7 @@ export function makeWorld(shown: readonly string[] = []): World {
       const options = { roBinds: [...bindsWithNode(), ...shown] };
       const own = jobs.map((job) => ({ ...job, env: { ...trusted, ...job.env } }));
       writeFileSync(file, JSON.stringify({ directory, key, cert, workspace, options, jobs: own }));
-      const words = [...around(hosts), ...kNodeInside, program, file];
+      const words = [...network, ...kNodeInside, program, file];
       const host = spawn(words[0] as string, words.slice(1), {
         env: plainEnvironment(),
         stdio: ["ignore", "pipe", "pipe"],

@@ -4,7 +4,7 @@
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { BubblewrapNativeRunner, Bwrap } from "../../../dist/index.js";
+import { BubblewrapNativeRunner, Bwrap } from "../../../../dist/index.js";
 
 const { script, network, directory, port } = JSON.parse(process.argv[2]);
 const server = createServer((request, response) => {
