@@ -26,7 +26,7 @@ constexpr std::array kSecretDirectories = {
 };
 constexpr const char* kHostKeys = "/etc/ssh/*_key";
 
-std::string RealPath(const std::string& path) {
+std::string RealPathOrItself(const std::string& path) {
   std::array<char, PATH_MAX> resolved{};
   return realpath(path.c_str(), resolved.data()) == nullptr ? path : resolved.data();
 }
@@ -77,7 +77,7 @@ const Host::PathFacts& Host::FactsOf(const std::string& path) {
   stamps_.AddAbove(path);
   PathFacts facts{KindOf(path), {}};
   if (facts.kind != Kind::kMissing) {
-    const std::string real = RealPath(path);
+    const std::string real = RealPathOrItself(path);
     if (real == path && facts.kind == Kind::kLink) {  // to nowhere, and who knows until when
       facts.kind = Kind::kMissing;
       stamps_.Invalidate();
@@ -96,7 +96,7 @@ void Host::AddSecret(const std::string& path) {
   std::string real = path;
   Kind kind = KindOf(real);
   if (kind == Kind::kLink) {
-    real = RealPath(real);
+    real = RealPathOrItself(real);
     stamps_.AddAbove(real);
     if (!LeadsStraight(path, real)) stamps_.Invalidate();
     kind = KindOf(real);

@@ -19,7 +19,7 @@ unsigned Width(const IpAddress& address) {
 std::uint8_t MaskAt(std::size_t byte, unsigned length) {
   const unsigned before = static_cast<unsigned>(8 * byte);
   if (length >= before + 8) return 0xff;
-  return length <= before ? 0 : static_cast<std::uint8_t>(0xff << (before + 8 - length));
+  return static_cast<std::uint8_t>(length <= before ? 0 : 0xff << (before + 8 - length));
 }
 
 std::optional<unsigned> Length(std::string_view text) {
