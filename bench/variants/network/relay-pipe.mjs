@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import net from "node:net";
 
-import { bursts } from "../timed.mjs";
+import { bursts } from "../../host/timed.mjs";
 import { fetchHere } from "./curl.mjs";
 import { kLargeBytes } from "./relay.mjs";
 import { openServers } from "./servers.mjs";

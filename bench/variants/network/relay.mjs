@@ -2,7 +2,7 @@
 
 import { BubblewrapNativeRunner } from "../../../dist/index.js";
 import { peakResidentBytes, resetPeak, residentBytes } from "../../host/memory.mjs";
-import { bursts } from "../timed.mjs";
+import { bursts } from "../../host/timed.mjs";
 import { fetchInside, onlyPort } from "./curl.mjs";
 import { openServers } from "./servers.mjs";
 

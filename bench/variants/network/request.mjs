@@ -2,7 +2,7 @@
 // what it takes more, as curl tells it. In a session, so that a sandbox's set-up is no part of it.
 
 import { BubblewrapNativeRunner } from "../../../dist/index.js";
-import { bursts } from "../timed.mjs";
+import { bursts } from "../../host/timed.mjs";
 import { fetchHere, fetchInside, onlyPort } from "./curl.mjs";
 import { openServers } from "./servers.mjs";
 

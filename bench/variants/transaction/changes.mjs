@@ -2,7 +2,7 @@
 
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { bursts, millisecondsOf } from "../timed.mjs";
+import { bursts, millisecondsOf } from "../../host/timed.mjs";
 import { change, fillFolders, placeOf, runnerOf } from "./place.mjs";
 
 export { missing } from "./place.mjs";

@@ -1,6 +1,6 @@
 // commit() of 1,000 files that a command has changed.
 
-import { bursts, millisecondsOf } from "../timed.mjs";
+import { bursts, millisecondsOf } from "../../host/timed.mjs";
 import { change, fillFolders, placeOf, runnerOf } from "./place.mjs";
 
 export { missing } from "./place.mjs";

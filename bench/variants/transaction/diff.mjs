@@ -1,6 +1,6 @@
 // diff() of 20,000 changed lines in 100 files.
 
-import { bursts, millisecondsOf } from "../timed.mjs";
+import { bursts, millisecondsOf } from "../../host/timed.mjs";
 import { change, fillFolders, placeOf, runnerOf } from "./place.mjs";
 
 export { missing } from "./place.mjs";

@@ -5,9 +5,8 @@ import { execFile } from "node:child_process";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-
+import { bursts, millisecondsOf } from "../../host/timed.mjs";
 import { hasProgram } from "../../programs.mjs";
-import { bursts, millisecondsOf } from "../timed.mjs";
 import { expectWhole, fill, kScript } from "./diff.mjs";
 import { placeOf } from "./place.mjs";
 

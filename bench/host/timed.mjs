@@ -3,7 +3,7 @@
 
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-import { residentBytes } from "../host/memory.mjs";
+import { residentBytes } from "./memory.mjs";
 
 /** What `work` takes, in ms. */
 export async function millisecondsOf(work) {
