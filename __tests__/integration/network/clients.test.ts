@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, expect } from "vitest";
 
 import { describeUnless, plainEnvironment, testUnless, whyNoBubblewrap } from "../support/gate.js";
-import { whyNoOwnNetwork } from "../support/own-network.js";
+import { whyNoOwnNetwork } from "./own-network.js";
 import { type End, type Job, kHere, makeWorld, type World } from "./world.js";
 
 type Client = {

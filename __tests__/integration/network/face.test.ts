@@ -9,8 +9,8 @@ import { expect, test } from "vitest";
 
 import { describeUnless, plainEnvironment, whyNoBubblewrap } from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
-import { inOwnNetwork, whyNoOwnNetwork } from "../support/own-network.js";
 import { tempDirectory } from "../support/temp.js";
+import { inOwnNetwork, whyNoOwnNetwork } from "./own-network.js";
 
 const file = (name: string) => fileURLToPath(new URL(`../hosts/network/${name}`, import.meta.url));
 const folder = tempDirectory("names");

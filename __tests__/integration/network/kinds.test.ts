@@ -14,8 +14,8 @@ import {
   whyNoBubblewrap,
 } from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
-import { inOwnNetwork, whyNoOwnNetwork } from "../support/own-network.js";
 import { tempDirectory } from "../support/temp.js";
+import { inOwnNetwork, whyNoOwnNetwork } from "./own-network.js";
 
 const kPort = 8080;
 const kBoundMs = 120_000;

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 
 import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
-import { whyNoOwnNetwork } from "../support/own-network.js";
+import { whyNoOwnNetwork } from "./own-network.js";
 import { type End, type Job, kHere, kPrivate, kPublic, makeWorld } from "./world.js";
 
 type Way = {

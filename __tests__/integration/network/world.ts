@@ -11,9 +11,9 @@ import { fileURLToPath } from "node:url";
 import { bindsWithNode } from "../promises/scene.js";
 import { plainEnvironment } from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
-import { inOwnNetwork } from "../support/own-network.js";
 import type { NetworkByDomain, NetworkConnection, Outcome } from "../support/package.js";
 import { tempDirectory } from "../support/temp.js";
+import { inOwnNetwork } from "./own-network.js";
 
 /** All at 127.0.0.1 but these two. */
 export const kNames = ["a.test", "b.test", "evil.test", "registry.test", "pypi.test", "git.test"];

@@ -7,8 +7,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { isRoot, plainEnvironment } from "./gate.js";
-import { tempDirectory } from "./temp.js";
+import { isRoot, plainEnvironment } from "../support/gate.js";
+import { tempDirectory } from "../support/temp.js";
 
 // With root's rights over both namespaces: $1 is the file with the names, $2 addresses for the loopback.
 const kSetUp = `set -e
