@@ -17,7 +17,7 @@ bool NamesProxy(std::string_view name) {
 }
 
 const std::vector<std::string>& OwnProxyVariables() {
-  static const std::vector<std::string> kVariables = [] {
+  static const std::vector<std::string> variables = [] {
     const std::string proxy = "http://127.0.0.1:3128";
     const std::string direct = "localhost,127.0.0.1,127.0.0.0/8,::1";
     return std::vector<std::string>{"HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy,
@@ -25,7 +25,7 @@ const std::vector<std::string>& OwnProxyVariables() {
                                     "NO_PROXY=" + direct,  "no_proxy=" + direct,
                                     "NODE_USE_ENV_PROXY=1"};
   }();
-  return kVariables;
+  return variables;
 }
 
 }  // namespace native_runner
