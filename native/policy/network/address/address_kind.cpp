@@ -23,11 +23,14 @@ struct V4Row {
 };
 
 // iana-ipv4-special-registry. What it calls globally reachable is left out; the first match counts.
+// 168.63.129.16 is in no registry: in machines of Azure the platform is there, which gives out what
+// 169.254.169.254 does elsewhere.
 constexpr std::array kV4Rows = {
     V4Row{Quad(0, 0, 0, 0), 8, Kind::kUnspecified},             // RFC 791 3.2, RFC 1122 3.2.1.3
     V4Row{Quad(10, 0, 0, 0), 8, Kind::kPrivate},                // RFC 1918
     V4Row{Quad(100, 64, 0, 0), 10, Kind::kShared},              // RFC 6598
     V4Row{Quad(127, 0, 0, 0), 8, Kind::kLoopback},              // RFC 1122 3.2.1.3
+    V4Row{Quad(168, 63, 129, 16), 32, Kind::kLinkLocal},        // see above
     V4Row{Quad(169, 254, 0, 0), 16, Kind::kLinkLocal},          // RFC 3927
     V4Row{Quad(172, 16, 0, 0), 12, Kind::kPrivate},             // RFC 1918
     V4Row{Quad(192, 0, 0, 0), 24, Kind::kProtocolAssignments},  // RFC 6890 2.1
