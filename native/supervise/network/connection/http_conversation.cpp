@@ -101,6 +101,7 @@ void HttpConversation::Begin() {
   phase_ = Phase::kWaiting;
   is_admitted_ = false;
   rule_.clear();
+  address_.reset();                     // that of a kept connection is in its record already
   TimeOutIn(parts().options->idle_ms);  // others have times of their own
   if (host_.valid()) request_started_ns_ = uv_hrtime();
   auto request = ParseHttpRequest(head_.head());

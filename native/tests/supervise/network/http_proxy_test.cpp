@@ -57,6 +57,7 @@ TEST(HttpProxy, DecidesAboutEachRequestAnew) {
   EXPECT_EQ(log.connections[1].host, "b.test");
   EXPECT_EQ(log.connections[2].host, "evil.test");
   EXPECT_FALSE(log.connections[2].allowed);
+  EXPECT_EQ(log.connections[2].address, "");  // not that of the host before
 }
 
 TEST(HttpProxy, RefusesWhatItIsNotFor) {
