@@ -42,9 +42,12 @@ bool Acceptor::Start(uv_loop_t* loop) {
   return true;
 }
 
-void Acceptor::AcceptSome() {
+bool Acceptor::AcceptSome() {
   for (int count = 0; count < kMostAccepted; ++count) {
-    if (!has_room_()) return watch_.Want(0);
+    if (!has_room_()) {
+      watch_.Want(0);
+      return true;
+    }
     Descriptor socket = Accept(listener_.get());
     if (socket.valid()) {
       on_accepted_(std::move(socket), true);
@@ -53,7 +56,7 @@ void Acceptor::AcceptSome() {
     if (IsOfOne(errno)) continue;
     if (!IsExhausted(errno)) {
       if (errno != EAGAIN && errno != EWOULDBLOCK) watch_.Want(0);  // it is no listener any more
-      return;
+      return false;
     }
     if (AcceptWithSpare()) continue;
     watch_.Want(0);
@@ -62,8 +65,9 @@ void Acceptor::AcceptSome() {
       if (!spare_.valid()) spare_ = SpareDescriptor();
       watch_.Want(UV_READABLE);
     });
-    return;
+    return false;
   }
+  return true;
 }
 
 // False: there is nothing to be had even so.

@@ -29,7 +29,8 @@ class Acceptor {
   std::uint16_t port() const { return port_; }
   // False: it can't be watched.
   [[nodiscard]] bool Start(uv_loop_t* loop);
-  void AcceptSome();
+  // True: more may wait.
+  bool AcceptSome();
   // There is room again.
   void Resume();
 

@@ -15,7 +15,8 @@
 namespace native_runner {
 namespace {
 
-constexpr int kLastTurns = 16;  // of questions that had come when the last command ended
+// Of what had come when the last command ended: more than the kernel keeps for one listener.
+constexpr int kLastTurns = 128;
 
 // Whole names of the rules: theirs are the first addresses, whatever else is asked for.
 std::vector<HostName> KnownNames(const NetworkRules& rules) {
@@ -159,9 +160,13 @@ ConnectionLog RelayNetwork::Leave(std::uint64_t command) {
     // What the command had asked for before it ended is in its record, though not yet looked at.
     for (int turn = 0; turn < kLastTurns && live_->dns && live_->dns->AnswerSome(); ++turn) {
     }
-    for (const auto& acceptor : live_->acceptors)
-      acceptor->AcceptSome();
-    live_->connections.Drain();
+    bool is_more = true;
+    for (int turn = 0; turn < kLastTurns && is_more; ++turn) {
+      is_more = false;
+      for (const auto& acceptor : live_->acceptors)
+        is_more = acceptor->AcceptSome() || is_more;
+      live_->connections.Drain();
+    }
   }
   return recorder_.Leave(command);
 }

@@ -167,5 +167,25 @@ TEST(Leave, WhatWasConnectedToJustBeforeIsInTheRecord) {
   EXPECT_EQ(network.Leave().connections.size(), 1U);
 }
 
+TEST(Leave, AllThatWaitInTheKernelAreInTheRecordAndInNoOther) {
+  constexpr std::uint64_t kClients = 1000;
+  TestServer server(Echo);
+  auto setup = Allowing({At("a.test", server.port())});
+  setup.transparent = "127.8.8.8";
+  NetworkHost network(std::move(setup));
+  std::vector<Peer> clients;
+  network.On([&] {
+    for (std::uint64_t i = 0; i < kClients; ++i)
+      clients.emplace_back("127.8.8.8", server.port());
+  });
+  const ConnectionLog log = network.Leave();
+  const std::uint64_t second = network.Enter({"second"});
+  ASSERT_EQ(log.connections.size(), 1U);
+  EXPECT_EQ(log.connections[0].count, kClients);
+  for (Peer& client : clients)
+    EXPECT_FALSE(client.ReadAll().is_late);
+  EXPECT_TRUE(network.Leave(second).connections.empty());
+}
+
 }  // namespace
 }  // namespace native_runner
