@@ -20,11 +20,13 @@ void DnsStream::Start() {
 void DnsStream::Step() {
   const Stream::ReadState read = client_.Read(kMostStreamInput);
   if (read == Stream::ReadState::kError) return Over();
+  bool is_more = true;
   for (int count = 0; count < kQuestions && client_.output.size() < kMostWaiting; ++count) {
     const std::span<const std::uint8_t> input(
         reinterpret_cast<const std::uint8_t*>(client_.input.data()), client_.input.size());
     const auto message = FirstDnsMessage(input);
-    if (!message) break;
+    is_more = message.has_value();
+    if (!is_more) break;
     const auto answer = responder_->Answer(*message, DnsTransport::kTcp);
     const std::size_t size = message->size() + 2;
     client_.input.erase(0, size);
@@ -32,9 +34,11 @@ void DnsStream::Step() {
     TimeOutIn(parts().options->head_ms);
   }
   if (!client_.Flush()) return Over();
-  if (read == Stream::ReadState::kEnd && client_.output.empty()) return Over();
+  if (read == Stream::ReadState::kEnd && client_.output.empty() && !is_more) return Over();
+  // Questions that have been read wait for no more bytes, but for their turn.
+  const bool writes = !client_.output.empty() || is_more;
   const bool reads = client_.output.size() < kMostWaiting && read != Stream::ReadState::kEnd;
-  client_.Want((reads ? UV_READABLE : 0) | (client_.output.empty() ? 0 : UV_WRITABLE));
+  client_.Want((reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0));
 }
 
 void DnsStream::Over() {

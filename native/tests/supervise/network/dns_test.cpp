@@ -130,6 +130,27 @@ TEST(Dns, MayBeAskedByTcpSeveralTimes) {
   EXPECT_EQ(client.ReadAll().bytes, "");
 }
 
+TEST(Dns, ManyQuestionsMayBeAskedByTcpAtOnce) {
+  constexpr int kQuestions = 500;
+  NetworkHost network(Rules());
+  Peer client("127.0.0.1", network.dns_port());
+  const Octets question = Asking("a.test", 1);
+  std::string all;
+  for (int i = 0; i < kQuestions; ++i) {
+    all += std::string{'\0', static_cast<char>(question.size())};
+    all.append(question.begin(), question.end());
+  }
+  client.Send(all);
+  client.ShutWrite();
+  int answers = 0;
+  for (std::string size = client.ReadExactly(2); size.size() == 2; size = client.ReadExactly(2)) {
+    const std::string rest = client.ReadExactly(static_cast<unsigned char>(size[1]));
+    EXPECT_EQ(CodeOf(Octets(rest.begin(), rest.end())), 0);
+    ++answers;
+  }
+  EXPECT_EQ(answers, kQuestions);
+}
+
 TEST(Dns, AHundredThousandQuestionsAreBounded) {
   NetworkHost network(Rules());
   const Descriptor socket = UdpAt("127.0.0.1", 0);
