@@ -1,11 +1,15 @@
 #include "supervise/network/decide/admissions.h"
 
+#include <cstddef>
 #include <utility>
 
 namespace native_runner {
 namespace {
 
 constexpr char kAsked[] = "onRequest";
+// Of one sandbox at once: its command could have all that a supervisor keeps open otherwise, and
+// those of others were denied.
+constexpr std::size_t kMostQuestions = 32;
 
 Admission AdmissionOf(NetworkAnswer answer) {
   switch (answer) {
@@ -38,6 +42,10 @@ std::uint64_t Admissions::Decide(const NamedHost& host, std::uint16_t port, Conn
     return 0;
   }
   const std::string key = HostText(host) + ":" + std::to_string(port);
+  if (open_.size() >= kMostQuestions && !open_.contains(key)) {
+    on_decided({.allowed = false, .rule = kAsked, .reason = "too many questions are open"});
+    return 0;
+  }
   const std::uint64_t number = ++next_;
   const auto [place, is_new] = open_.try_emplace(key);
   place->second.waiting.emplace(number, std::move(on_decided));

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/supervise/network/support/network_host.h"
 #include "tests/supervise/network/support/peers.h"
@@ -63,6 +64,26 @@ TEST(Questions, AreAskedOnceForThoseAlikeThatWait) {
   Peer later("127.0.0.1", network.proxy_port());
   later.Send(ConnectTo(a));
   EXPECT_TRUE(network.WaitUntil([&] { return network.questions().asked().size() == 3; }));
+}
+
+TEST(Questions, OfOneSandboxAreBounded) {
+  constexpr std::size_t kHosts = 40;
+  NetworkHost network(Asking());
+  std::vector<Peer> clients;
+  for (std::size_t i = 0; i < kHosts; ++i) {
+    clients.emplace_back("127.0.0.1", network.proxy_port());
+    clients.back().Send(ConnectTo("host" + std::to_string(i) + ".test:443"));
+    ASSERT_TRUE(network.WaitUntil(
+        [&] { return network.questions().asked().size() + network.events().size() == i + 1; }));
+  }
+  EXPECT_EQ(network.questions().open(), 32U);
+  EXPECT_TRUE(clients.back().ReadTo("\r\n\r\n").bytes.starts_with("HTTP/1.1 403 "));
+  network.On([&] { network.questions().Answer(NetworkAnswer::kDeny); });
+  const ConnectionLog log = network.Leave();
+  EXPECT_EQ(log.connections.size(), kHosts);
+  for (const ConnectionRecord& record : log.connections)
+    EXPECT_FALSE(record.allowed);
+  EXPECT_EQ(log.connections.front().reason, "too many questions are open");
 }
 
 TEST(Questions, AreWithdrawnWhenNobodyWaits) {
