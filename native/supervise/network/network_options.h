@@ -19,8 +19,9 @@ struct NetworkOptions {
   // At once, of one sandbox; fewer where the host has few descriptors, so that a sandbox can't take
   // them all (a connection takes two to four). What is over it waits in the kernel.
   std::size_t most_connections = 2048;
-  // They are on libuv's threads, which Node's files use as well; libuv leaves half of those free.
-  std::size_t most_resolving = 16;
+  // As many as libuv lets look up names at once of its four threads: more would only wait there,
+  // ahead of the look-ups of the host's own program, for as long as a slow server makes them.
+  std::size_t most_resolving = 2;
 
   // From the first byte that is waited for to a whole head, hello or question: who is slower keeps
   // a connection for nothing.

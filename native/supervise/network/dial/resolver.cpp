@@ -41,8 +41,12 @@ struct Resolver::Request {
 Resolver::Resolver(uv_loop_t* loop, const NetworkOptions* options)
     : loop_(loop), options_(options), self_(std::make_shared<Resolver*>(this)) {}
 
+// What no thread has begun with is given up, so that neither a loop that ends nor Node's own
+// look-ups wait for it: they are in one queue. The rest ends by itself.
 Resolver::~Resolver() {
   *self_ = nullptr;
+  for (const auto& [number, request] : requests_)
+    uv_cancel(reinterpret_cast<uv_req_t*>(&request->call));
 }
 
 std::uint64_t Resolver::Ask(const HostName& name, OnFound on_found) {
@@ -64,12 +68,14 @@ std::uint64_t Resolver::Ask(const HostName& name, OnFound on_found) {
 
 void Resolver::Forget(std::uint64_t question) {
   questions_.erase(question);
+  const auto begun = requests_.find(question);
+  if (begun != requests_.end()) uv_cancel(reinterpret_cast<uv_req_t*>(&begun->second->call));
   const auto found = std::find(waiting_.begin(), waiting_.end(), question);
   if (found != waiting_.end()) waiting_.erase(found);
 }
 
 void Resolver::Begin() {
-  while (running_ < options_->most_resolving && !waiting_.empty()) {
+  while (requests_.size() < options_->most_resolving && !waiting_.empty()) {
     const std::uint64_t number = waiting_.front();
     waiting_.erase(waiting_.begin());
     Begin(number, questions_[number].name);
@@ -90,14 +96,13 @@ void Resolver::Begin(std::uint64_t number, const std::string& name) {
     uv_freeaddrinfo(list);
     Resolver* resolver = *ended->resolver;
     if (resolver == nullptr) return;
-    --resolver->running_;
+    resolver->requests_.erase(ended->number);
     resolver->Begin();
     resolver->Answer(ended->number, std::move(found));
   };
   const int result = uv_getaddrinfo(loop_, &request->call, done, name.c_str(), nullptr, &hints);
   if (result == 0) {
-    ++running_;
-    static_cast<void>(request.release());  // `done` frees it
+    requests_.emplace(number, request.release());  // `done` frees it
     return;
   }
   Question& question = questions_[number];

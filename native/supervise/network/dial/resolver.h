@@ -55,8 +55,8 @@ class Resolver {
   std::map<std::uint64_t, Question> questions_;
   std::vector<std::uint64_t> waiting_;  // in the order in which they came
   std::uint64_t next_ = 0;
-  std::shared_ptr<Resolver*> self_;  // nullptr in it: gone
-  std::size_t running_ = 0;
+  std::shared_ptr<Resolver*> self_;             // nullptr in it: gone
+  std::map<std::uint64_t, Request*> requests_;  // that libuv has; each is freed when it ends
 };
 
 }  // namespace native_runner

@@ -1,8 +1,17 @@
 #include <gtest/gtest.h>
+#include <uv.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "policy/network/address/ip_parse.h"
+#include "supervise/network/dial/resolver.h"
 #include "tests/supervise/network/support/network_host.h"
 #include "tests/supervise/network/support/peers.h"
 
@@ -14,6 +23,83 @@ std::string StatusOf(NetworkHost* network, const std::string& whom) {
   Peer client("127.0.0.1", network->proxy_port());
   client.Send("CONNECT " + whom + " HTTP/1.1\r\n\r\n");
   return client.ReadTo("\r\n\r\n").bytes.substr(9, 3);
+}
+
+// Keeps all threads of libuv's busy until it goes.
+class BusyThreads {
+ public:
+  BusyThreads() {
+    EXPECT_EQ(uv_loop_init(&loop_), 0);
+    for (Work& work : works_) {
+      work.owner = this;
+      work.request.data = &work;
+      EXPECT_EQ(uv_queue_work(
+                    &loop_, &work.request,
+                    [](uv_work_t* request) {
+                      BusyThreads* owner = static_cast<Work*>(request->data)->owner;
+                      while (!owner->is_over_)
+                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                    },
+                    [](uv_work_t*, int) {}),
+                0);
+    }
+  }
+  ~BusyThreads() {
+    End();
+    uv_run(&loop_, UV_RUN_DEFAULT);
+    EXPECT_EQ(uv_loop_close(&loop_), 0);
+  }
+  BusyThreads(const BusyThreads&) = delete;
+  BusyThreads& operator=(const BusyThreads&) = delete;
+
+  void End() { is_over_ = true; }
+  bool is_over() const { return is_over_; }
+
+ private:
+  struct Work {
+    uv_work_t request{};
+    BusyThreads* owner = nullptr;
+  };
+
+  uv_loop_t loop_{};
+  std::array<Work, 64> works_;
+  std::atomic<bool> is_over_ = false;
+};
+
+TEST(Resolver, WhatHasNotBegunIsGivenUpWithWhoAsked) {
+  for (const bool is_forgotten : {false, true}) {
+    BusyThreads busy;
+    // What waits for a thread that does not come would wait for ever.
+    std::thread patience([&busy] {
+      for (int turn = 0; turn < 2000 && !busy.is_over(); ++turn)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      busy.End();
+    });
+    uv_loop_t loop{};
+    ASSERT_EQ(uv_loop_init(&loop), 0);
+    const NetworkOptions options;
+    auto resolver = std::make_unique<Resolver>(&loop, &options);
+    const auto ask = [&resolver] {
+      return resolver->Ask(*ParseHostName("localhost"),
+                           [](Resolver::Found) { ADD_FAILURE() << "nobody waits for it"; });
+    };
+    std::vector<std::uint64_t> asked;
+    for (int i = 0; i < 20; ++i)
+      asked.push_back(ask());
+    if (is_forgotten) {
+      for (const std::uint64_t question : asked)
+        resolver->Forget(question);
+    } else {
+      resolver.reset();
+    }
+    uv_run(&loop, UV_RUN_DEFAULT);
+    EXPECT_FALSE(busy.is_over()) << "it waited for a thread";
+    busy.End();
+    patience.join();
+    resolver.reset();
+    uv_run(&loop, UV_RUN_DEFAULT);
+    EXPECT_EQ(uv_loop_close(&loop), 0);
+  }
 }
 
 TEST(Dial, TriesTheOtherAddressesAtOnceWhenOneRefuses) {
