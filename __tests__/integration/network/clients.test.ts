@@ -76,6 +76,13 @@ while True:
   n += len(part)
 print(n)`;
 
+const kMany = `import resource, socket
+_, hard = resource.getrlimit(resource.RLIMIT_NOFILE); resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+all = [socket.create_connection(("a.test", 9000), 60) for _ in range(1000)]
+for i, each in enumerate(all): each.sendall(b"%04d" % i)
+for i, each in enumerate(all): assert each.recv(4, socket.MSG_WAITALL) == b"%04d" % i
+print(len(all))`;
+
 const kClients: Client[] = [
   {
     name: "curl, https",
@@ -121,6 +128,13 @@ const kClients: Client[] = [
     why: lacks("python3"),
     script: `${kPython} '${kRaw}'`,
     out: "1000000\n",
+    port: 9000,
+  },
+  {
+    name: "1,000 connections at once",
+    why: lacks("python3"),
+    script: `${kPython} '${kMany}'`,
+    out: "1000\n",
     port: 9000,
   },
   {
