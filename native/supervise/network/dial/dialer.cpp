@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "policy/network/rules/decision.h"
+#include "supervise/network/io/descriptors_left.h"
 #include "supervise/network/io/endpoint.h"
 
 namespace native_runner {
@@ -127,6 +128,7 @@ void Dialer::Begin(const IpAddress& address) {
   const int family = address.is_v4() ? AF_INET : AF_INET6;
   attempt->socket = Descriptor(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!attempt->socket.valid()) return Failed(attempt.get(), errno);
+  if (!LeavesDescriptors(attempt->socket.get())) return Failed(attempt.get(), EMFILE);
   SetNoDelay(attempt->socket.get());
   SetKeepAlive(attempt->socket.get());
   const SocketAddress target({.address = address, .port = port_});

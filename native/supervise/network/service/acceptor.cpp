@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "supervise/network/io/descriptors_left.h"
+
 namespace native_runner {
 namespace {
 
@@ -50,7 +52,8 @@ bool Acceptor::AcceptSome() {
     }
     Descriptor socket = Accept(listener_.get());
     if (socket.valid()) {
-      on_accepted_(std::move(socket), true);
+      const bool may_serve = LeavesDescriptors(socket.get());
+      on_accepted_(std::move(socket), may_serve);
       continue;
     }
     if (IsOfOne(errno)) continue;

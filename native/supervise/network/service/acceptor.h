@@ -11,9 +11,9 @@
 
 namespace native_runner {
 
-// Accepts on one listener, a batch a wake-up. Where the host has no descriptors left it accepts
-// with a spare one, so that the client is refused instead of waiting, and rests for a while.
-// Supervisor thread only.
+// Accepts on one listener, a batch a wake-up. Where the host has few descriptors left
+// clients are refused; where it has none, one is accepted with a spare, so that it is refused
+// instead of waiting, and then there is a rest. Supervisor thread only.
 class Acceptor {
  public:
   // `may_serve`: false for a client that can only be refused.

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -124,6 +125,39 @@ TEST(Limits, WithoutDescriptorsAClientIsRefusedAndLaterOnesAreServed) {
   Peer later("127.1.0.1", server.port());
   later.Send("x");
   EXPECT_EQ(later.ReadExactly(1), "x");
+}
+
+TEST(Limits, CommandsLeaveTheProgramDescriptors) {
+  TestServer server(Echo);
+  NetworkHost network(Allowing({At("a.test", server.port())}));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Descriptor last(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(last.get()) + 80;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<Peer> clients;
+  bool is_refused = false;
+  // Each of these takes four in this one process, which is also the sandbox and the host.
+  for (int i = 0; i < 80 && !is_refused; ++i) {
+    clients.emplace_back("127.1.0.1", server.port());
+    if (!clients.back().connected()) break;
+    clients.back().Send("x");
+    is_refused = clients.back().ReadExactly(1).empty();
+  }
+  std::vector<Descriptor> own;
+  for (int i = 0; i < 10; ++i)
+    own.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(own.back().valid());
+  EXPECT_TRUE(is_refused);
+  EXPECT_GT(clients.size(), 5U);
+  bool is_said = false;
+  for (const ConnectionRecord& record : network.Leave().connections) {
+    is_said = is_said || record.reason == "the host has no descriptors left" ||
+              record.reason.ends_with("Too many open files");
+  }
+  EXPECT_TRUE(is_said);
 }
 
 }  // namespace
