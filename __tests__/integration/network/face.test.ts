@@ -25,7 +25,7 @@ writeFileSync(
 
 /** Runs a scenario of a host in a network of its own; what it says. */
 async function scenario<Said>(name: string): Promise<Said> {
-  const own = inOwnNetwork({ "127.0.0.1": ["a.test", "b.test", "c.test"] });
+  const own = inOwnNetwork({ here: { "127.0.0.1": ["a.test", "b.test", "c.test"] } });
   const node = [...kNodeInside, "--expose-gc", file("main.mjs"), name];
   const [command = "", ...args] = [...own, ...node];
   const child = spawn(command, args, {

@@ -89,7 +89,7 @@ async function endsOf(directory: string, before: string[]): Promise<Record<strin
 
 /** A host whose only network is a loopback, and which knows some names of its own. */
 function withNames(names: readonly string[]): Promise<Record<string, End>> {
-  return endsOf(tempDirectory("network"), inOwnNetwork({ "127.0.0.1": names }));
+  return endsOf(tempDirectory("network"), inOwnNetwork({ here: { "127.0.0.1": names } }));
 }
 
 /** A host that may make no network namespace; user namespaces, as its own, it may. */

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 
 import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
 import { whyNoOwnNetwork } from "./own-network.js";
-import { type End, type Job, kHere, kPrivate, kPublic, makeWorld } from "./world.js";
+import { type End, type Job, kHere, kOwn, kPrivate, kPublic, makeWorld } from "./world.js";
 
 type Way = {
   name: string;
@@ -155,6 +155,14 @@ if s.recv(5) == b"hello": print("yes")`),
     control: curl(`http://${kPublic.name}/`),
     controlNetwork: { allow: [kPublic.name] },
     record: { ...denied("a.test", 80), address: "127.0.0.1" },
+  },
+  {
+    name: "an allowed name that leads to the host's own public address",
+    network: { allow: [kOwn.name] },
+    script: curl(`http://${kOwn.name}/`),
+    control: curl(`http://${kOwn.name}/`),
+    controlNetwork: { allow: [kOwn.name], allowPrivate: [kOwn.address] },
+    record: { ...denied(kOwn.name, 80), address: kOwn.address, reason: "it leads to this machine" },
   },
   {
     name: "what is denied, though a wildcard allows it",

@@ -15,10 +15,11 @@ import type { NetworkByDomain, NetworkConnection, Outcome } from "../support/pac
 import { tempDirectory } from "../support/temp.js";
 import { inOwnNetwork } from "./own-network.js";
 
-/** All at 127.0.0.1 but these two. */
+/** All at 127.0.0.1; the others are not. */
 export const kNames = ["a.test", "b.test", "evil.test", "registry.test", "pypi.test", "git.test"];
-/** A public address of this network's loopback, and one that is not public. */
+/** A public address of another machine, one of the host's own, and one that is not public. */
 export const kPublic = { name: "public.test", address: "11.22.33.44" };
+export const kOwn = { name: "own.test", address: "11.22.44.55" };
 export const kPrivate = { name: "private.test", address: "10.9.8.7" };
 
 /** Names of the tests may lead to this machine. */
@@ -85,9 +86,12 @@ export function makeWorld(shown: readonly string[] = []): World {
   spawnSync("cp", [cert, join(workspace, "ca.pem")]);
   mkdirSync(join(directory, "state"));
   const network = inOwnNetwork({
-    "127.0.0.1": kNames,
-    [kPublic.address]: [kPublic.name],
-    [kPrivate.address]: [kPrivate.name],
+    here: {
+      "127.0.0.1": kNames,
+      [kOwn.address]: [kOwn.name],
+      [kPrivate.address]: [kPrivate.name],
+    },
+    elsewhere: { address: kPublic.address, names: [kPublic.name] },
   });
   const program = fileURLToPath(new URL("../hosts/network/world.mjs", import.meta.url));
   const ca = "/workspace/ca.pem";

@@ -25,9 +25,9 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
 
 // By which the C library and its modules ask others than the servers of resolv.conf.
-constexpr std::array kSockets = {"/run/systemd/resolve/io.systemd.Resolve",
-                                 "/run/systemd/resolve/io.systemd.Resolve.Monitor",
-                                 "/run/nscd/socket", "/run/avahi-daemon/socket"};
+constexpr std::array kSockets = {
+    "/run/systemd/resolve/io.systemd.Resolve", "/run/systemd/resolve/io.systemd.Resolve.Monitor",
+    "/run/nscd/socket", "/run/avahi-daemon/socket", "/run/dbus/system_bus_socket"};
 
 HostEntry EntryAt(const std::string& path) {
   std::array<char, PATH_MAX> text{};

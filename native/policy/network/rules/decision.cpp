@@ -41,6 +41,8 @@ const char* VerdictReasonText(VerdictReason reason) {
       return "it is an address, not a name";
     case VerdictReason::kNotPublic:
       return "it leads to an address that is not public";
+    case VerdictReason::kThisMachine:
+      return "it leads to this machine";
     case VerdictReason::kPublic:
       return "it leads to a public address";
     case VerdictReason::kPrivateRule:
@@ -79,12 +81,14 @@ Decision DecideConnection(const NetworkRules& rules, const NamedHost& host, std:
   return Undecided(is_named ? VerdictReason::kPort : VerdictReason::kNoRule);
 }
 
-Decision DecideAddress(const NetworkRules& rules, const HostName& name, const IpAddress& address) {
-  if (KindOf(address) == AddressKind::kPublic) return Allowed(VerdictReason::kPublic);
+Decision DecideAddress(const NetworkRules& rules, const HostName& name, const IpAddress& address,
+                       bool is_own) {
+  const bool is_public = KindOf(address) == AddressKind::kPublic;
+  if (is_public && !is_own) return Allowed(VerdictReason::kPublic);
   for (const PrivateRule& rule : rules.allow_private) {
     if (rule.Permits(name, address)) return Allowed(VerdictReason::kPrivateRule, rule.text());
   }
-  return Denied(VerdictReason::kNotPublic);
+  return Denied(is_public ? VerdictReason::kThisMachine : VerdictReason::kNotPublic);
 }
 
 }  // namespace native_runner

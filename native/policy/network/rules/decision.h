@@ -17,12 +17,13 @@ enum class Verdict {
 enum class VerdictReason {
   kAllowRule,
   kDenyRule,
-  kNoRule,      // no rule names the host
-  kPort,        // a rule allows the host, on other ports
-  kAddress,     // asked for by address: no rule can name it
-  kNotPublic,   // the name leads to an address that is not public
-  kPublic,      // the name leads to a public address
-  kPrivateRule  // `allowPrivate` names where it leads
+  kNoRule,       // no rule names the host
+  kPort,         // a rule allows the host, on other ports
+  kAddress,      // asked for by address: no rule can name it
+  kNotPublic,    // the name leads to an address that is not public
+  kThisMachine,  // the name leads to a public address of the host's own
+  kPublic,       // the name leads to a public address
+  kPrivateRule   // `allowPrivate` names where it leads
 };
 
 struct Decision {
@@ -41,7 +42,9 @@ Decision DecideName(const NetworkRules& rules, const HostName& name);
 Decision DecideConnection(const NetworkRules& rules, const NamedHost& host, std::uint16_t port);
 
 // Whether the allowed name `name` may lead to `address`, which is the one that will be connected
-// to. Never kUndecided: nobody is asked about addresses.
-Decision DecideAddress(const NetworkRules& rules, const HostName& name, const IpAddress& address);
+// to. Never kUndecided: nobody is asked about addresses. `is_own`: it is the host's own, which is
+// as one that is not public.
+Decision DecideAddress(const NetworkRules& rules, const HostName& name, const IpAddress& address,
+                       bool is_own = false);
 
 }  // namespace native_runner

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "policy/network/rules/decision.h"
+#include "supervise/network/dial/own_address.h"
 #include "supervise/network/io/descriptors_left.h"
 #include "supervise/network/io/endpoint.h"
 
@@ -89,7 +90,7 @@ void Dialer::Resolved(const NetworkRules& rules, const HostName& name,
   Dialled dialled;
   std::vector<IpAddress> permitted;
   for (const IpAddress& address : found.addresses) {
-    const Decision decision = DecideAddress(rules, name, address);
+    const Decision decision = DecideAddress(rules, name, address, LeadsToThisMachine(address));
     if (decision.verdict == Verdict::kAllowed) {
       permitted.push_back(address);
     } else if (!dialled.address) {

@@ -36,8 +36,9 @@ std::string Name(std::string_view name) {
   return Said(DecideName(kRules, ParseHostName(name).value()));
 }
 
-std::string Address(std::string_view name, std::string_view address) {
-  return Said(DecideAddress(kRules, ParseHostName(name).value(), ParseIpAddress(address).value()));
+std::string Address(std::string_view name, std::string_view address, bool is_own = false) {
+  const IpAddress led_to = ParseIpAddress(address).value();
+  return Said(DecideAddress(kRules, ParseHostName(name).value(), led_to, is_own));
 }
 
 TEST(Decision, AllowsWhatARuleNames) {
@@ -90,6 +91,13 @@ TEST(Decision, NamesLeadToPublicAddresses) {
     EXPECT_EQ(Address("b.test", address), "denied: it leads to an address that is not public")
         << address;
   }
+}
+
+TEST(Decision, TheHostsOwnAddressesAreNotPublic) {
+  EXPECT_EQ(Address("b.test", "1.1.1.1", true), "denied: it leads to this machine");
+  EXPECT_EQ(Address("b.test", "2606:4700::1", true), "denied: it leads to this machine");
+  EXPECT_EQ(Address("a.test", "1.1.1.1", true),
+            "allowed: a rule allows the address that it leads to (a.test)");
 }
 
 TEST(Decision, OrWhereAPrivateRuleSays) {
