@@ -12,6 +12,7 @@ export type {
   WorkspaceWriteOptions,
 } from "../types/files.js";
 export type {
+  ConnectionEvent,
   ConnectionMessage,
   ConnectionMetrics,
   NetworkMetrics,

@@ -15,6 +15,7 @@ import type {
   WorkspaceStat,
   WorkspaceWriteOptions,
 } from "./files.js";
+import type { ConnectionEvent } from "./metrics.js";
 import type { BubblewrapProcessSandboxOptions, ProcessSandboxCommand } from "./process-sandbox.js";
 import type {
   BubblewrapArgvOptions,
@@ -75,6 +76,8 @@ export type LiveCallbacks = {
 export type NativeContext = {
   /** Goes into the audit as it is. */
   policyHash: string;
+  /** Told of each connection as it opens, is refused, or ends; must not throw. Absent: nobody listens. */
+  onConnection?: (run: number, event: ConnectionEvent, connection: NetworkConnection) => void;
   /** The call's signal was aborted before it came: nothing is started. */
   isAborted?: boolean;
   /** The host's variables, in a worker thread; absent on the main thread, where environ is read. */

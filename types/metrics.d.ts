@@ -181,9 +181,13 @@ export type TransactionMessage = {
   audit: TransactionAudit;
 };
 
+/** "refused" is all that came to no connection, also where one was allowed and failed. */
+export type ConnectionEvent = "opened" | "refused" | "ended";
+
 /**
- * Published on `@openagentic/native-runner:connection` for each entry of an audit's `connections`, before
- * `run.end` of its run.
+ * Published on `@openagentic/native-runner:connection` as a connection opens or is refused, and as it ends,
+ * while the command runs: of runs that began when somebody had subscribed. Once for denials that are one
+ * entry of the audit's `connections`, and never for what is only counted there; before `run.end`.
  */
 export type ConnectionMessage = {
   /** As in {@link RunStartMessage}. */
@@ -192,6 +196,8 @@ export type ConnectionMessage = {
   runner: number;
   /** As in the audit. */
   policyHash: string;
-  /** The audit's own entry, not a copy: not to be changed. */
+  /** What became of it. */
+  event: ConnectionEvent;
+  /** As the audit has it, or, while it is open, as far as it has come. */
   connection: NetworkConnection;
 };

@@ -64,28 +64,23 @@ test("what a command chooses does not grow the counts", () => {
   expect(byRule.other).toMatchObject({ connections: 51, bytesOut: 153 });
 });
 
-test("each connection is told before its run's end, as the audit has it", () => {
+test("each connection is told as it comes, to whoever listened when its run began", () => {
+  const channels = new Channels();
+  const name = "@openagentic/native-runner:connection";
   const told: unknown[] = [];
-  const on = (message: unknown, name: string | symbol) => void told.push([name, message]);
-  const names = ["connection", "run.end"].map((name) => `@openagentic/native-runner:${name}`);
-  for (const name of names) diagnostics.subscribe(name, on);
+  const on = (message: unknown) => void told.push(message);
+  expect(channels.onConnection("hash")).toBeUndefined();
+  diagnostics.subscribe(name, on);
   try {
-    const both = [connection(), connection({ verdict: "denied" })];
-    const result = {
-      stdout: new Uint8Array(),
-      stderr: new Uint8Array(),
-      stdoutBytes: 0,
-      stderrBytes: 0,
-      audits: [audit(both)],
-    };
-    new Channels().ended({ id: 7, done: Promise.resolve() } as never, result as never, "hash");
+    const tell = channels.onConnection("hash");
+    tell?.(7, "opened", connection());
+    tell?.(7, "refused", connection({ verdict: "denied" }));
     const common = { run: 7, runner: expect.any(Number), policyHash: "hash" };
     expect(told).toEqual([
-      [names[0], { ...common, connection: both[0] }],
-      [names[0], { ...common, connection: both[1] }],
-      [names[1], expect.objectContaining(common)],
+      { ...common, event: "opened", connection: connection() },
+      { ...common, event: "refused", connection: connection({ verdict: "denied" }) },
     ]);
   } finally {
-    for (const name of names) diagnostics.unsubscribe(name, on);
+    diagnostics.unsubscribe(name, on);
   }
 });

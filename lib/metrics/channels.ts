@@ -8,7 +8,7 @@
 
 import { type Channel, channel } from "node:diagnostics_channel";
 
-import type { NativeRequest, NativeRun } from "../../types/addon.js";
+import type { NativeContext, NativeRequest, NativeRun } from "../../types/addon.js";
 import type {
   ConnectionMessage,
   PoolMessage,
@@ -16,7 +16,7 @@ import type {
   RunStartMessage,
   TransactionMessage,
 } from "../../types/metrics.js";
-import type { NetworkConnection, PoolState, SandboxedExecResult } from "../../types/public.js";
+import type { PoolState, SandboxedExecResult } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
 import { fromNative } from "../errors.js";
 import { bytesOf } from "./bytes.js";
@@ -61,19 +61,25 @@ export class Channels {
 
   ended({ id }: NativeRun, result: SandboxedExecResult, policyHash: string): void {
     const [audit] = result.audits;
-    this.#connections(id, audit?.connections, policyHash);
     if (!kRunEnd.hasSubscribers || audit === undefined) return;
     const bytes = bytesOf(result);
     const message: RunEndMessage = { run: id, runner: this.#runner, policyHash, audit, bytes };
     kRunEnd.publish(message);
   }
 
-  #connections(run: number, connections: NetworkConnection[] = [], policyHash: string): void {
-    if (!kConnection.hasSubscribers) return;
-    for (const connection of connections) {
-      const message: ConnectionMessage = { run, runner: this.#runner, policyHash, connection };
+  /** What the addon is to call for each connection of a run; undefined: nobody listens. */
+  onConnection(policyHash: string): NativeContext["onConnection"] {
+    if (!kConnection.hasSubscribers) return undefined;
+    return (run, event, connection) => {
+      const message: ConnectionMessage = {
+        run,
+        runner: this.#runner,
+        policyHash,
+        event,
+        connection,
+      };
       kConnection.publish(message);
-    }
+    };
   }
 
   failed({ id }: NativeRun, error: unknown, policyHash: string): void {

@@ -1,4 +1,4 @@
-import type { NativeRequest, NativeRun } from "../../types/addon.js";
+import type { NativeContext, NativeRequest, NativeRun } from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type { PoolState, SandboxedExecResult } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
@@ -27,6 +27,11 @@ export class RunMeter {
   /** `onEnd` is called after each run from now on, whatever became of it. It must not throw. */
   watch(onEnd: () => void): void {
     this.#onEnd = onEnd;
+  }
+
+  /** For the context of a run that is about to begin; undefined: nobody listens. */
+  onConnection(policyHash: string): NativeContext["onConnection"] {
+    return this.#channels.onConnection(policyHash);
   }
 
   /** Settles as the run does, once it has been counted. */

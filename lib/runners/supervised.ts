@@ -232,7 +232,9 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
 
   #context(): NativeContext {
     this.#policyHash ??= createHash("sha256").update(this.handle.policyText()).digest("hex");
-    return { policyHash: this.#policyHash, ...hostEnvironment() };
+    const onConnection = this.meter.onConnection(this.#policyHash);
+    const told = onConnection && { onConnection };
+    return { policyHash: this.#policyHash, ...hostEnvironment(), ...told };
   }
 
   async #run(input: NativeExecInput): Promise<SandboxedExecResult> {

@@ -136,6 +136,12 @@ void Supervisor::Begin(Job job) {
   if (is_live) {
     listener.on_event = [this, id](LiveEvent event) { listener_->OnEvent(id, event); };
   }
+  if (job.request.tells_connections) {
+    listener.on_connection = [this, id](SandboxNetwork::RecordEvent event,
+                                        const ConnectionRecord& record) {
+      listener_->OnConnection(id, event, record);
+    };
+  }
   const PoolReference reference =
       job.request.plan_only || is_live ? PoolReference() : std::move(job.pool);
   const std::uint64_t pool = reference.number;

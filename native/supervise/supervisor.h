@@ -30,6 +30,9 @@ class RunListener {
   virtual void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) = 0;
   virtual void OnEvent(std::uint64_t run, LiveEvent event) = 0;  // of a live process
   virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
+  // A connection of a run that asks to hear of them (ExecRequest::tells_connections).
+  virtual void OnConnection(std::uint64_t run, SandboxNetwork::RecordEvent event,
+                            ConnectionRecord record) = 0;
   // The answer to FillPool or ClosePool: how many sandboxes stand.
   virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
   // How a wait for a port ended.

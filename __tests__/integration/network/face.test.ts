@@ -61,6 +61,22 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => 
     expect(Object.keys(said)).toHaveLength(8);
   }, 60_000);
 
+  test("connections are told while the command runs, and denials that are alike once", async () => {
+    const said = await scenario<Record<string, unknown>>("events");
+    expect(said).toEqual({
+      told: [
+        [expect.any(String), "opened", "a.test"],
+        [expect.any(String), "ended", "a.test"],
+        [expect.any(String), "refused", "q0.test"],
+      ],
+      out: "hello x\non\n",
+      exitCode: 0,
+      count: expect.any(Number),
+      quiet: 0,
+    });
+    expect(said.count).toBeGreaterThanOrEqual(50);
+  }, 60_000);
+
   test("it is told who asks for what; the audit has what came of it", async () => {
     const said = await scenario<{
       asked: [host: string, isPort: boolean, via: string, names: string[], aborted: boolean][];

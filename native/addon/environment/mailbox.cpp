@@ -55,6 +55,11 @@ void Mailbox::OnEvent(std::uint64_t run, LiveEvent event) {
   Post(news::Event{run, event});
 }
 
+void Mailbox::OnConnection(std::uint64_t run, SandboxNetwork::RecordEvent event,
+                           ConnectionRecord record) {
+  Post(news::Connection{run, event, std::move(record)});
+}
+
 void Mailbox::OnEnd(std::uint64_t run, RunResult result) {
   Post(news::Ended{run, std::move(result)});
 }

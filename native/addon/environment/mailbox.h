@@ -40,6 +40,8 @@ class Mailbox final : public RunListener {
 
   void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
   void OnEvent(std::uint64_t run, LiveEvent event) override;
+  void OnConnection(std::uint64_t run, SandboxNetwork::RecordEvent event,
+                    ConnectionRecord record) override;
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
   void OnPort(std::uint64_t wait, PortState state) override;

@@ -23,6 +23,12 @@ struct Event {
   LiveEvent event;
 };
 
+struct Connection {
+  std::uint64_t run;
+  SandboxNetwork::RecordEvent event;
+  ConnectionRecord record;
+};
+
 struct Ended {
   std::uint64_t run;
   RunResult result;
@@ -61,7 +67,7 @@ struct QuestionGone {
 // The last one.
 struct Closed {};
 
-using Item = std::variant<Chunk, Event, Ended, PoolAnswer, PortAnswer, SessionOpen, SessionGone,
-                          Question, QuestionGone, Closed>;
+using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswer, SessionOpen,
+                          SessionGone, Question, QuestionGone, Closed>;
 
 }  // namespace native_runner::news

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "addon/values/connection_value.h"
 #include "addon/values/js_error.h"
 
 namespace native_runner {
@@ -17,6 +18,18 @@ const char* LiveEventName(LiveEvent event) {
       return "input-taken";
     case LiveEvent::kInputClosed:
       return "input-closed";
+  }
+  return "";
+}
+
+const char* RecordEventName(SandboxNetwork::RecordEvent event) {
+  switch (event) {
+    case SandboxNetwork::RecordEvent::kOpened:
+      return "opened";
+    case SandboxNetwork::RecordEvent::kEnded:
+      return "ended";
+    case SandboxNetwork::RecordEvent::kDenied:
+      return "refused";
   }
   return "";
 }
@@ -46,6 +59,17 @@ void PendingRuns::Deliver(const news::Event& event) {
   const Napi::HandleScope handles(env_);
   ValueBuilder builder(env_);
   Call(builder, found->second.on_event, builder.String(LiveEventName(event.event)));
+}
+
+void PendingRuns::Deliver(const news::Connection& connection) {
+  const auto found = runs_.find(connection.run);
+  if (found == runs_.end() || found->second.on_connection.IsEmpty()) return;
+  const Napi::HandleScope handles(env_);
+  ValueBuilder builder(env_);
+  const std::array arguments = {builder.Number(static_cast<double>(connection.run)),
+                                builder.String(RecordEventName(connection.event)),
+                                MakeConnection(builder, connection.record)};
+  builder.CallBack(found->second.on_connection.Value(), arguments);
 }
 
 void PendingRuns::Deliver(news::Ended ended) {

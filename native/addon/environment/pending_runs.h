@@ -17,6 +17,7 @@ struct PendingRun {
   Napi::FunctionReference on_stdout;
   Napi::FunctionReference on_stderr;
   Napi::FunctionReference on_event;  // of a live process
+  Napi::FunctionReference on_connection;
   std::string policy_hash;
 };
 
@@ -37,6 +38,7 @@ class PendingRuns {
 
   void Deliver(const news::Chunk& chunk);
   void Deliver(const news::Event& event);
+  void Deliver(const news::Connection& connection);
   void Deliver(news::Ended ended);
 
  private:

@@ -41,6 +41,10 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
   pending.policy_hash = std::move(context.policy_hash);
   if (input.on_stdout) pending.on_stdout = Napi::Persistent(*input.on_stdout);
   if (input.on_stderr) pending.on_stderr = Napi::Persistent(*input.on_stderr);
+  if (context.on_connection) {
+    pending.on_connection = Napi::Persistent(*context.on_connection);
+    input.request.tells_connections = true;
+  }
   if (input.on_event) pending.on_event = Napi::Persistent(*input.on_event);
   napi_value done = nullptr;
   if (napi_create_promise(env, &pending.deferred, &done) != napi_ok) return env.Undefined();

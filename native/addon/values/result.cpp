@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "addon/values/connection_value.h"
+
 namespace native_runner {
 namespace {
 
@@ -52,22 +54,6 @@ napi_value MakeShellState(ValueBuilder& builder, const ShellReport& report) {
   if (!report.lost_directory.empty()) {
     builder.Set(made, "lostDirectory", builder.String(report.lost_directory));
   }
-  return made;
-}
-
-napi_value MakeConnection(ValueBuilder& builder, const ConnectionRecord& record) {
-  napi_value made = builder.Object();
-  builder.Set(made, "host", builder.String(record.host));
-  builder.Set(made, "port", builder.Number(record.port));
-  if (!record.address.empty()) builder.Set(made, "address", builder.String(record.address));
-  builder.Set(made, "verdict", builder.String(record.allowed ? "allowed" : "denied"));
-  if (!record.rule.empty()) builder.Set(made, "rule", builder.String(record.rule));
-  if (!record.reason.empty()) builder.Set(made, "reason", builder.String(record.reason));
-  builder.Set(made, "via", builder.String(ConnectionViaName(record.via)));
-  builder.Set(made, "bytesOut", builder.Number(static_cast<double>(record.bytes_out)));
-  builder.Set(made, "bytesIn", builder.Number(static_cast<double>(record.bytes_in)));
-  builder.Set(made, "durationMs", builder.Number(Rounded(record.duration_ms)));
-  builder.Set(made, "count", builder.Number(static_cast<double>(record.count)));
   return made;
 }
 

@@ -25,10 +25,11 @@ struct ExecRequest {
   Limits limits;
   bool stream_stdout = false;
   bool stream_stderr = false;
-  bool merge_stderr = false;   // stderr goes where stdout does; not with a terminal
-  bool is_aborted = false;     // before it began: it is not to start
-  bool opens_session = false;  // what is asked for is the sandbox of a session
-  bool plan_only = false;      // explain: decide everything, start nothing
+  bool merge_stderr = false;       // stderr goes where stdout does; not with a terminal
+  bool is_aborted = false;         // before it began: it is not to start
+  bool opens_session = false;      // what is asked for is the sandbox of a session
+  bool tells_connections = false;  // somebody wants to hear of each as it opens and ends
+  bool plan_only = false;          // explain: decide everything, start nothing
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
   std::uint64_t submitted_ns = 0;  // when it was; 0: it waits for nothing

@@ -41,20 +41,17 @@ class SandboxNetwork {
   enum class RecordEvent {
     kOpened,  // allowed, and connected to the host
     kEnded,   // closed; of a record that came as kOpened
-    kDenied,  // refused or failed; one for each, also where their records are merged
+    kDenied,  // refused or failed; once for those whose records are merged
   };
-  // `command`: the number of Enter; called for each command in whose record it is.
-  using OnRecord = std::function<void(std::uint64_t command, RecordEvent, const ConnectionRecord&)>;
+  // Told of each entry of a command's record, but for those that are only counted; from within
+  // whatever this does, so it must not call back into this.
+  using OnRecord = std::function<void(RecordEvent, const ConnectionRecord&)>;
 
   // `questions` outlives it; nullptr: nobody can be asked.
   static std::unique_ptr<SandboxNetwork> Make(std::shared_ptr<const NetworkPolicy> policy,
                                               NetworkQuestions* questions);
 
   virtual ~SandboxNetwork() = default;
-
-  // Called for each event from then on, from within whatever this does; it must not call back into
-  // this.
-  virtual void set_on_record(OnRecord on_record) = 0;
 
   // The next of ListenersOf, in that order. Before Start: nothing is accepted yet, and connections
   // wait in the kernel.
@@ -66,7 +63,7 @@ class SandboxNetwork {
 
   // A command begins: connections that begin from now until Leave are its own, also of a command
   // that runs beside it in the same session. Returns its number here.
-  virtual std::uint64_t Enter(std::vector<std::string> argv) = 0;
+  virtual std::uint64_t Enter(std::vector<std::string> argv, OnRecord on_record = {}) = 0;
   // The command has ended: what it had sent is handed on as far as the host's network takes it
   // without waiting; then, if no other command is left, its connections are closed. Gives the
   // record.

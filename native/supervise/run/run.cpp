@@ -83,7 +83,7 @@ bool Run::Begin(std::span<const std::byte> order) {
 
 bool Run::HandOver(std::span<const std::byte> order) {
   if (SandboxNetwork* const network = sandbox_->network())
-    connecting_ = network->Enter(request_.argv);
+    connecting_ = network->Enter(request_.argv, listener_.on_connection);
   return streams_.SendInput(shared_.loop, sandbox_.get()) &&
          sandbox_->SendOrder(order) != Control::Sent::kFailed;
 }

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "policy/options/request.h"
+#include "supervise/network/sandbox_network.h"
 #include "supervise/os/handle.h"
 #include "supervise/preparation/run_result.h"
 #include "supervise/preparation/runtime.h"
@@ -25,6 +26,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   struct Listener {
     std::function<void(Stream, const std::uint8_t*, std::size_t)> on_chunk;
     std::function<void(LiveEvent)> on_event;  // of spawn
+    SandboxNetwork::OnRecord on_connection;   // or none
     std::function<void(RunResult)> on_end;    // once, last
     // A sandbox that stands and is as the fingerprint says, or none. For requests that may have
     // one.

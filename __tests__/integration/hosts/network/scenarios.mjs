@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -41,6 +42,31 @@ async function cli(args, env = {}) {
 }
 
 export const scenarios = {
+  // The command goes on when the host has heard of what it has done so far.
+  async events({ shadowDir, rules, port }) {
+    const told = [];
+    const name = "@openagentic/native-runner:connection";
+    const runner = new BubblewrapNativeRunner({ shadowDir, network: rules });
+    const quiet = await runner.exec({ argv: ["bash", "-c", `: > /dev/tcp/a.test/${port}`] });
+    let live;
+    const on = ({ run, event, connection }) => {
+      told.push([run === live?.id ? "live" : typeof run, event, connection.host]);
+      if (event === "opened" || connection.host === "q0.test") live.stdin.write("on\n");
+    };
+    subscribe(name, on);
+    try {
+      const questions = "for i in $(seq 0 49); do (: > /dev/tcp/q0.test/80) 2> /dev/null; done";
+      const script = `exec 3<> /dev/tcp/a.test/${port}; read line; echo x >&3; cat <&3; exec 3>&-; ${questions}; read line; echo "$line"`;
+      live = await runner.spawn({ argv: ["bash", "-c", script], limits: { timeoutMs: 30_000 } });
+      const [out, { exitCode, audits }] = await Promise.all([text(live.stdout), live.result]);
+      const [{ count }] = audits[0].connections.filter(({ verdict }) => verdict === "denied");
+      return { told, out, exitCode, count, quiet: quiet.exitCode };
+    } finally {
+      unsubscribe(name, on);
+      await runner.close();
+    }
+  },
+
   async answers({ shadowDir, rules, argv, told }) {
     const said = {};
     for (const [name, onRequest] of Object.entries(kAnswers)) {

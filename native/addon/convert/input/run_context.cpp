@@ -7,6 +7,7 @@ RunContext ReadRunContext(Fields& context) {
       .policy_hash = context.String("policyHash").value_or(""),
       .is_aborted = context.Boolean("isAborted").value_or(false),
       .environment = context.Variables("environment"),
+      .on_connection = context.Function("onConnection"),
   };
 }
 

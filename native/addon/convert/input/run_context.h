@@ -14,6 +14,7 @@ struct RunContext {
   bool is_aborted = false;
   std::optional<std::vector<Variable>>
       environment;  // the host's, where it is not environ (workers)
+  std::optional<Napi::Function> on_connection;
 };
 
 RunContext ReadRunContext(Fields& context);

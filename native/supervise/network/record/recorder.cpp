@@ -24,9 +24,10 @@ void OpenRecord::End() {
   if (recorder_ != nullptr) std::exchange(recorder_, nullptr)->Ended(this);
 }
 
-std::uint64_t Recorder::Enter(std::vector<std::string> argv) {
+std::uint64_t Recorder::Enter(std::vector<std::string> argv, SandboxNetwork::OnRecord on_record) {
   Command command;
   command.argv = std::move(argv);
+  command.on_record = std::move(on_record);
   commands_.emplace(++next_, std::move(command));
   return next_;
 }
@@ -50,7 +51,7 @@ std::vector<std::string> Recorder::argv() const {
 }
 
 void Recorder::Refused(const ConnectionRecord& record) {
-  for (auto& [number, command] : commands_) {
+  for (auto& [_, command] : commands_) {
     auto& connections = command.log.connections;
     const std::string key = KeyOf(record);
     const auto alike = command.refused.find(key);
@@ -59,10 +60,10 @@ void Recorder::Refused(const ConnectionRecord& record) {
     } else if (connections.size() < kMostConnectionRecords) {
       command.refused.emplace(key, connections.size());
       connections.push_back(record);
+      Tell(command, SandboxNetwork::RecordEvent::kDenied, record);
     } else {
       ++command.log.omitted;
     }
-    Tell(number, SandboxNetwork::RecordEvent::kDenied, record);
   }
 }
 
@@ -74,28 +75,27 @@ std::unique_ptr<OpenRecord> Recorder::Opened(ConnectionRecord record, std::uint6
     open->places_.emplace(number, has_place ? connections.size() : kNowhere);
     if (has_place) {
       connections.push_back(open->record);
+      Tell(command, SandboxNetwork::RecordEvent::kOpened, open->record);
     } else {
       ++command.log.omitted;
     }
-    Tell(number, SandboxNetwork::RecordEvent::kOpened, open->record);
   }
   open_.insert(open.get());
   return open;
 }
 
-void Recorder::Tell(std::uint64_t command, SandboxNetwork::RecordEvent event,
-                    const ConnectionRecord& record) const {
-  if (on_record_) on_record_(command, event, record);
+void Recorder::Tell(const Command& command, SandboxNetwork::RecordEvent event,
+                    const ConnectionRecord& record) {
+  if (command.on_record) command.on_record(event, record);
 }
 
 void Recorder::Write(const OpenRecord& open, std::uint64_t command, std::size_t place) {
   ConnectionRecord record = open.record;
   record.duration_ms = static_cast<double>(uv_hrtime() - open.started_ns_) / kNsInMs;
-  Tell(command, SandboxNetwork::RecordEvent::kEnded, record);
   const auto found = commands_.find(command);
-  if (found != commands_.end() && place != kNowhere) {
-    found->second.log.connections[place] = std::move(record);
-  }
+  if (found == commands_.end() || place == kNowhere) return;
+  Tell(found->second, SandboxNetwork::RecordEvent::kEnded, record);
+  found->second.log.connections[place] = std::move(record);
 }
 
 void Recorder::Ended(OpenRecord* open) {

@@ -42,9 +42,8 @@ class OpenRecord {
 // kMostConnectionRecords a command. Supervisor thread only.
 class Recorder {
  public:
-  void set_on_record(SandboxNetwork::OnRecord on_record) { on_record_ = std::move(on_record); }
-
-  std::uint64_t Enter(std::vector<std::string> argv);
+  // `on_record`: see SandboxNetwork; or none.
+  std::uint64_t Enter(std::vector<std::string> argv, SandboxNetwork::OnRecord on_record);
   ConnectionLog Leave(std::uint64_t command);
 
   // Whether a command runs: what can't be recorded is refused.
@@ -64,16 +63,16 @@ class Recorder {
   friend class OpenRecord;
   struct Command {
     std::vector<std::string> argv;
+    SandboxNetwork::OnRecord on_record;
     ConnectionLog log;
     std::map<std::string, std::size_t> refused;  // by what they have in common, in the log
   };
 
-  void Tell(std::uint64_t command, SandboxNetwork::RecordEvent event,
-            const ConnectionRecord& record) const;
+  static void Tell(const Command& command, SandboxNetwork::RecordEvent event,
+                   const ConnectionRecord& record);
   void Write(const OpenRecord& open, std::uint64_t command, std::size_t place);
   void Ended(OpenRecord* open);
 
-  SandboxNetwork::OnRecord on_record_;
   std::map<std::uint64_t, Command> commands_;
   std::set<OpenRecord*> open_;
   std::uint64_t next_ = 0;

@@ -76,10 +76,6 @@ RelayNetwork::RelayNetwork(std::shared_ptr<const NetworkPolicy> policy, NetworkQ
   options_.most_connections = std::min(options_.most_connections, MostByDescriptors());
 }
 
-void RelayNetwork::set_on_record(OnRecord on_record) {
-  recorder_.set_on_record(std::move(on_record));
-}
-
 bool RelayNetwork::Start(uv_loop_t* loop) {
   if (!is_complete() || live_) return false;
   loop_ = loop;
@@ -151,8 +147,8 @@ void RelayNetwork::Refuse(const std::string& host, std::uint16_t port, const std
   ResetConnection(std::move(socket));
 }
 
-std::uint64_t RelayNetwork::Enter(std::vector<std::string> argv) {
-  return recorder_.Enter(std::move(argv));
+std::uint64_t RelayNetwork::Enter(std::vector<std::string> argv, OnRecord on_record) {
+  return recorder_.Enter(std::move(argv), std::move(on_record));
 }
 
 ConnectionLog RelayNetwork::Leave(std::uint64_t command) {

@@ -25,11 +25,10 @@ class RelayNetwork : public SandboxNetwork {
   RelayNetwork(const RelayNetwork&) = delete;
   RelayNetwork& operator=(const RelayNetwork&) = delete;
 
-  void set_on_record(OnRecord on_record) override;
   void Take(Descriptor listener) override { taken_.push_back(std::move(listener)); }
   bool is_complete() const override { return taken_.size() == wanted_.size(); }
   bool Start(uv_loop_t* loop) override;
-  std::uint64_t Enter(std::vector<std::string> argv) override;
+  std::uint64_t Enter(std::vector<std::string> argv, OnRecord on_record) override;
   ConnectionLog Leave(std::uint64_t command) override;
   void Close() override;
 

@@ -70,6 +70,8 @@ class RecordingListener : public RunListener {
     news_.notify_all();
   }
 
+  void OnConnection(std::uint64_t /*run*/, SandboxNetwork::RecordEvent /*event*/,
+                    ConnectionRecord /*record*/) override {}
   void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,
                          NetworkQuestion what) override {
     const std::lock_guard lock(mutex_);

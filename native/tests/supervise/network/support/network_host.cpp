@@ -87,11 +87,6 @@ NetworkHost::NetworkHost(Setup setup) {
     network_->Take(std::move(socket));
   }
   EXPECT_TRUE(network_->is_complete());
-  network_->set_on_record(
-      [this](std::uint64_t, SandboxNetwork::RecordEvent event, const ConnectionRecord& record) {
-        const std::lock_guard lock(mutex_);
-        events_.emplace_back(event, record);
-      });
   thread_ = std::thread([this] { Run(); });
   On([this] { EXPECT_TRUE(network_->Start(&loop_)); });
   if (setup.enters) command_ = Enter({"prog", "arg"});
@@ -128,7 +123,13 @@ void NetworkHost::On(const std::function<void()>& what) {
 
 std::uint64_t NetworkHost::Enter(std::vector<std::string> argv) {
   std::uint64_t command = 0;
-  On([&] { command = network_->Enter(std::move(argv)); });
+  On([&] {
+    command = network_->Enter(
+        std::move(argv), [this](SandboxNetwork::RecordEvent event, const ConnectionRecord& record) {
+          const std::lock_guard lock(mutex_);
+          events_.emplace_back(event, record);
+        });
+  });
   return command;
 }
 
