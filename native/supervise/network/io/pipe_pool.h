@@ -13,7 +13,7 @@ namespace native_runner {
 class PipePool {
  public:
   static constexpr std::size_t kMostKept = 8;
-  static constexpr int kPipeBytes = 256 << 10;
+  static constexpr int kPipeBytes = 1 << 20;
 
   // nullopt: the host has no descriptors left.
   std::optional<PipeEnds> Take();
