@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import diagnostics from "node:diagnostics_channel";
 import { expect, test } from "vitest";
 
@@ -80,6 +81,26 @@ test("each connection is told as it comes, to whoever listened when its run bega
       { ...common, event: "opened", connection: connection() },
       { ...common, event: "refused", connection: connection({ verdict: "denied" }) },
     ]);
+  } finally {
+    diagnostics.unsubscribe(name, on);
+  }
+});
+
+test("a connection is told in the async context in which its run began", () => {
+  const store = new AsyncLocalStorage<string>();
+  const name = "@openagentic/native-runner:connection";
+  const told: unknown[] = [];
+  const on = () => void told.push(store.getStore());
+  diagnostics.subscribe(name, on);
+  try {
+    const channels = new Channels();
+    const [first, second] = ["first", "second"].map((each) =>
+      store.run(each, () => channels.onConnection("hash")),
+    );
+    first?.(1, "opened", connection());
+    second?.(2, "refused", connection({ verdict: "denied" }));
+    first?.(1, "ended", connection());
+    expect(told).toEqual(["first", "second", "first"]);
   } finally {
     diagnostics.unsubscribe(name, on);
   }

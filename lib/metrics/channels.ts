@@ -6,6 +6,7 @@
  * Never published: output, input, and the environment.
  */
 
+import { AsyncResource } from "node:async_hooks";
 import { type Channel, channel } from "node:diagnostics_channel";
 
 import type { NativeContext, NativeRequest, NativeRun } from "../../types/addon.js";
@@ -70,16 +71,12 @@ export class Channels {
   /** What the addon is to call for each connection of a run; undefined: nobody listens. */
   onConnection(policyHash: string): NativeContext["onConnection"] {
     if (!kConnection.hasSubscribers) return undefined;
-    return (run, event, connection) => {
-      const message: ConnectionMessage = {
-        run,
-        runner: this.#runner,
-        policyHash,
-        event,
-        connection,
-      };
+    const publish: NonNullable<NativeContext["onConnection"]> = (run, event, connection) => {
+      const runner = this.#runner;
+      const message: ConnectionMessage = { run, runner, policyHash, event, connection };
       kConnection.publish(message);
     };
+    return AsyncResource.bind(publish); // the addon calls from outside of the run's async context
   }
 
   failed({ id }: NativeRun, error: unknown, policyHash: string): void {
