@@ -1,46 +1,11 @@
 /** A network by domain as its users see it: onRequest, kinds of runs, the record, command line, variables. */
 
-import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 import { isSanitized } from "../../support/sanitized.js";
-import { describeUnless, plainEnvironment, testUnless, whyNoBubblewrap } from "../support/gate.js";
-import { kNodeInside } from "../support/node.js";
-import { tempDirectory } from "../support/temp.js";
-import { inOwnNetwork, whyNoOwnNetwork } from "./own-network.js";
-
-const file = (name: string) => fileURLToPath(new URL(`../hosts/network/${name}`, import.meta.url));
-const folder = tempDirectory("names");
-const config = join(folder, "config.json");
-writeFileSync(
-  config,
-  JSON.stringify({
-    runtimeType: "bubblewrap",
-    network: { allow: [], allowPrivate: ["127.0.0.0/8"] },
-  }),
-);
-
-/** Runs a scenario of a host in a network of its own; what it says. */
-async function scenario<Said>(name: string): Promise<Said> {
-  const own = inOwnNetwork({ here: { "127.0.0.1": ["a.test", "b.test", "c.test"] } });
-  const node = [...kNodeInside, "--expose-gc", file("main.mjs"), name];
-  const [command = "", ...args] = [...own, ...node];
-  const child = spawn(command, args, {
-    env: { ...plainEnvironment(), CONFIG: config, STATE: tempDirectory("state") },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const [out, err, code] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    new Promise((resolve) => child.on("close", resolve)),
-  ]);
-  expect({ err, code }).toEqual({ err: "", code: 0 });
-  return JSON.parse(out);
-}
+import { describeUnless, testUnless, whyNoBubblewrap } from "../support/gate.js";
+import { whyNoOwnNetwork } from "./own-network.js";
+import { scenario } from "./scenario.js";
 
 const kAllowed = "a.test allowed a.test:PORT transparent";
 

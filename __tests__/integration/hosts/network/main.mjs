@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { eventScenarios } from "./events.mjs";
 import { scenarios } from "./scenarios.mjs";
 
 const shadowDir = mkdtempSync(path.join(tmpdir(), "native-runner-network-"));
@@ -29,7 +30,14 @@ const told = ({ audits: [audit] }) =>
 
 try {
   const rules = { allow: [`a.test:${port}`], allowPrivate: ["127.0.0.0/8"] };
-  const said = await scenarios[process.argv[2]]({ shadowDir, port, rules, reach, argv, told });
+  const said = await { ...scenarios, ...eventScenarios }[process.argv[2]]({
+    shadowDir,
+    port,
+    rules,
+    reach,
+    argv,
+    told,
+  });
   process.stdout.write(`${JSON.stringify(said)}\n`);
 } finally {
   server.close();
