@@ -48,16 +48,18 @@ export const scenarios = {
     const name = "@openagentic/native-runner:connection";
     const runner = new BubblewrapNativeRunner({ shadowDir, network: rules });
     const quiet = await runner.exec({ argv: ["bash", "-c", `: > /dev/tcp/a.test/${port}`] });
-    let live;
+    let started; // events may come with its news, before we have the process
     const on = ({ run, event, connection }) => {
-      told.push([run === live?.id ? "live" : typeof run, event, connection.host]);
-      if (event === "opened" || connection.host === "q0.test") live.stdin.write("on\n");
+      told.push([run, event, connection.host]);
+      if (event === "opened" || connection.host === "q0.test")
+        started.then((live) => live.stdin.write("on\n"));
     };
     subscribe(name, on);
     try {
       const questions = "for i in $(seq 0 49); do (: > /dev/tcp/q0.test/80) 2> /dev/null; done";
       const script = `exec 3<> /dev/tcp/a.test/${port}; read line; echo x >&3; cat <&3; exec 3>&-; ${questions}; read line; echo "$line"`;
-      live = await runner.spawn({ argv: ["bash", "-c", script], limits: { timeoutMs: 30_000 } });
+      started = runner.spawn({ argv: ["bash", "-c", script], limits: { timeoutMs: 30_000 } });
+      const live = await started;
       const [out, { exitCode, audits }] = await Promise.all([text(live.stdout), live.result]);
       const [{ count }] = audits[0].connections.filter(({ verdict }) => verdict === "denied");
       return { told, out, exitCode, count, quiet: quiet.exitCode };
