@@ -12,6 +12,18 @@ const { directory, key, cert, workspace, options, jobs } = JSON.parse(
 const limits = { timeoutMs: 120_000, maxStdoutBytes: 1 << 20, maxStderrBytes: 1 << 20 };
 const text = (bytes) => Buffer.from(bytes).toString();
 
+// A client that goes in the middle of something is no matter of the servers'.
+const kGone = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ERR_HTTP2_STREAM_ERROR",
+  "ERR_STREAM_PREMATURE_CLOSE",
+]);
+process.on("uncaughtException", (error) => {
+  if (kGone.has(error.code)) return;
+  process.stderr.write(`${error.stack}\n`, () => process.exit(1));
+});
+
 const { hits } = await openServers({ directory, key, cert });
 
 const answers = {
