@@ -1,7 +1,7 @@
 import type { ConnectionMetrics, NetworkMetrics } from "../../types/metrics.js";
 import type { NetworkConnection, SandboxedAuditRecord } from "../../types/public.js";
 
-/** As many rules as `byRule` tells apart, of a runner that has any number of them. */
+/** How many rules `byRule` tells apart; what came by others is added up as "other". */
 export const kMostRules = 100;
 const kOther = "other";
 

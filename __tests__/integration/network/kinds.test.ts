@@ -3,16 +3,11 @@
  * proxy and without one, and nothing else.
  */
 
-import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 
-import {
-  describeSandboxed,
-  describeUnless,
-  plainEnvironment,
-  whyNoBubblewrap,
-} from "../support/gate.js";
+import { describeSandboxed, describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { jsonOfHost } from "../support/host.js";
 import { kNodeInside } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 import { inOwnNetwork, whyNoOwnNetwork } from "./own-network.js";
@@ -69,22 +64,7 @@ async function endsOf(directory: string, before: string[]): Promise<Record<strin
   const program = fileURLToPath(new URL("../hosts/network/kinds.mjs", import.meta.url));
   const network = { allow: [`a.test:${kPort}`], allowPrivate: ["127.0.0.0/8"] };
   const given = { script: kScript, network, directory, port: kPort };
-  const [command = "", ...args] = [...before, ...kNodeInside, program, JSON.stringify(given)];
-  const host = spawn(command, args, {
-    env: plainEnvironment(),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let out = "";
-  let err = "";
-  host.stdout.on("data", (chunk) => {
-    out += String(chunk);
-  });
-  host.stderr.on("data", (chunk) => {
-    err += String(chunk);
-  });
-  await new Promise((resolve, reject) => host.on("error", reject).on("close", resolve));
-  if (out === "") throw new Error(`the host said nothing: ${err}`);
-  return JSON.parse(out) as Record<string, End>;
+  return jsonOfHost([...before, ...kNodeInside, program, JSON.stringify(given)]);
 }
 
 /** A host whose only network is a loopback, and which knows some names of its own. */

@@ -3,13 +3,13 @@
  * program (../hosts/network/world.mjs) and its servers are.
  */
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { bindsWithNode } from "../promises/scene.js";
-import { plainEnvironment } from "../support/gate.js";
+import { jsonOfHost } from "../support/host.js";
 import { kNodeInside } from "../support/node.js";
 import type { NetworkByDomain, NetworkConnection, Outcome } from "../support/package.js";
 import { tempDirectory } from "../support/temp.js";
@@ -117,22 +117,7 @@ export function makeWorld(shown: readonly string[] = []): World {
       const options = { roBinds: [...bindsWithNode(), ...shown] };
       const own = jobs.map((job) => ({ ...job, env: { ...trusted, ...job.env } }));
       writeFileSync(file, JSON.stringify({ directory, key, cert, workspace, options, jobs: own }));
-      const words = [...network, ...kNodeInside, program, file];
-      const host = spawn(words[0] as string, words.slice(1), {
-        env: plainEnvironment(),
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      let out = "";
-      let err = "";
-      host.stdout.on("data", (chunk) => {
-        out += String(chunk);
-      });
-      host.stderr.on("data", (chunk) => {
-        err += String(chunk);
-      });
-      await new Promise((resolve, reject) => host.on("error", reject).on("close", resolve));
-      if (out === "") throw new Error(`the host said nothing: ${err}`);
-      return JSON.parse(out) as End[];
+      return jsonOfHost([...network, ...kNodeInside, program, file]);
     },
   };
 }

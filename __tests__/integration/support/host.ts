@@ -4,6 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
 import { plainEnvironment } from "./gate.js";
@@ -61,4 +62,19 @@ export function startHost(probe: string, name: string, options: HostOptions = {}
 /** Runs hosts/NAME to its end. */
 export function runHost(probe: string, name: string, options: HostOptions = {}): Promise<HostEnd> {
   return startHost(probe, name, options).ended;
+}
+
+/** What a host program says on stdout, as one JSON value, given the whole command line that starts it. */
+export async function jsonOfHost<Said>(
+  [command = "", ...args]: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Said> {
+  const host = spawn(command, args, {
+    env: { ...plainEnvironment(), ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise((resolve, reject) => host.on("error", reject).on("close", resolve));
+  const [out, err] = await Promise.all([text(host.stdout), text(host.stderr), ended]);
+  if (out === "") throw new Error(`the host said nothing: ${err}`);
+  return JSON.parse(out) as Said;
 }

@@ -1,9 +1,8 @@
 /** Runs commands with Bwrap in a host of its own, in the open or in an outer bwrap. */
 
-import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-import { plainEnvironment } from "./gate.js";
+import { jsonOfHost } from "./host.js";
 import { kNodeInside } from "./node.js";
 import type { BwrapOptions } from "./package.js";
 
@@ -31,20 +30,5 @@ export async function runProjectHost(
   { before = [], env = {} }: { before?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): Promise<ProjectHost> {
   const program = fileURLToPath(new URL("../hosts/project.mjs", import.meta.url));
-  const line = [...before, ...kNodeInside, program, JSON.stringify({ runs })];
-  const host = spawn(line[0] ?? "", line.slice(1), {
-    env: { ...plainEnvironment(), ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let out = "";
-  let err = "";
-  host.stdout.on("data", (chunk) => {
-    out += String(chunk);
-  });
-  host.stderr.on("data", (chunk) => {
-    err += String(chunk);
-  });
-  await new Promise((resolve, reject) => host.on("error", reject).on("close", resolve));
-  if (out === "") throw new Error(`the host said nothing: ${err}`);
-  return JSON.parse(out) as ProjectHost;
+  return jsonOfHost([...before, ...kNodeInside, program, JSON.stringify({ runs })], env);
 }
