@@ -1,7 +1,7 @@
 /** Many runs at once: 500 in flight, 1,000 waiting in line, floods under a deadline. */
 
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync, readdirSync, readlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readlinkSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
@@ -33,6 +33,7 @@ function startedPrograms(): number[] {
 
 const kMany = 500;
 const kLine = 1000;
+const kWidth = 8;
 
 const makers = {
   strict: (shadowDir: string, maxConcurrent?: number) =>
@@ -55,12 +56,21 @@ for (const [label, makeRunner] of Object.entries(makers)) {
       const runs = Array.from({ length: kMany }, (_, i) =>
         run(runner, ["sh", "-c", script, "sh", String(i)], { env: { [kMarker]: mark } }),
       );
-      const up = () => readdirSync(workspace).filter((name) => name.startsWith("up.")).length;
-      for (let last = -1; up() > last && up() < kMany; ) {
-        last = up();
-        await eventually("more are up", () => up() > last);
+      // None ends before its byte: one that does would be waited for in vain, and says why it ended.
+      const early: unknown[] = [];
+      let isOpen = false;
+      for (const started of runs) {
+        void started.then((seen) => {
+          if (!isOpen) early.push(seen);
+        });
       }
+      const up = () => readdirSync(workspace).filter((name) => name.startsWith("up.")).length;
+      for (let seen = up(); seen < kMany && early.length === 0; seen = up()) {
+        await eventually(`more than ${seen} are up`, () => up() > seen || early.length > 0);
+      }
+      expect(early).toEqual([]);
       expect(up()).toBe(kMany);
+      isOpen = true;
       const writer = openSync(gate, "r+"); // opens at once, and stays until the last has read
       writeSync(writer, "x".repeat(kMany));
       const seen = await Promise.all(runs);
@@ -74,23 +84,33 @@ for (const [label, makeRunner] of Object.entries(makers)) {
 
     test("1,000 calls at once wait their turn", async () => {
       const workspace = tempDirectory();
-      const runner = makeRunner(workspace, 8);
+      const gate = join(workspace, "gate");
+      execFileSync("mkfifo", [gate]);
+      const runner = makeRunner(workspace, kWidth);
       let settled = 0;
-      let most = 0;
+      // Each of them waits for the gate until it was opened once, so the first are seen for sure.
+      const script = '[ -e open ] || { > "up.$1"; read -r _ < gate; }; echo "$1"';
       const runs = Array.from({ length: kLine }, (_, i) =>
-        run(runner, ["sh", "-c", 'echo "$1"', "sh", String(i)]).finally(() => {
+        run(runner, ["sh", "-c", script, "sh", String(i)]).finally(() => {
           settled += 1;
         }),
       );
+      const up = () => readdirSync(workspace).filter((name) => name.startsWith("up.")).length;
+      await eventually("the lane is full", () => up() === kWidth || settled > 0);
+      expect(startedPrograms().length).toBe(kWidth);
+      let most = 0;
       const watching = setInterval(() => {
         most = Math.max(most, startedPrograms().length);
       }, 50);
+      writeFileSync(join(workspace, "open"), "");
+      const writer = openSync(gate, "r+");
+      writeSync(writer, "\n".repeat(kWidth));
       const seen = await Promise.all(runs);
       clearInterval(watching);
+      closeSync(writer);
       expect(seen.map(({ out }) => out)).toEqual(runs.map((_, i) => String(i)));
       expect(settled).toBe(kLine);
-      expect(most).toBeGreaterThan(0);
-      expect(most).toBeLessThanOrEqual(8);
+      expect(most).toBeLessThanOrEqual(kWidth);
     });
   });
 }
