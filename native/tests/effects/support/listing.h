@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -34,6 +35,21 @@ inline std::string AttributesText(const std::string& path) {
   return text.str();
 }
 
+// How many bytes of a file are not holes. (st_blocks is no measure of it: while the kernel writes
+// a new file back, ext4 may count neither the blocks that it reserved nor those that it took.)
+inline off_t DataBytes(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  off_t bytes = 0;
+  off_t data = lseek(file, 0, SEEK_DATA);
+  while (data >= 0) {
+    const off_t hole = lseek(file, data, SEEK_HOLE);
+    bytes += hole - data;
+    data = lseek(file, hole, SEEK_DATA);
+  }
+  if (file >= 0) close(file);
+  return bytes;
+}
+
 // All that is known of each file of a tree, by path; "." is its top. Directories and files that
 // keep their owner out are opened on the way, and stay open: the last thing that is looked at.
 inline std::map<std::string, std::string> ListingOf(const std::string& directory) {
@@ -63,7 +79,7 @@ inline std::map<std::string, std::string> ListingOf(const std::string& directory
       text << " -> " << fs::read_symlink(full).string();
     } else if (S_ISREG(status.st_mode)) {
       if ((status.st_mode & S_IRUSR) == 0 && geteuid() != 0) chmod(full.c_str(), 0600);
-      text << ' ' << status.st_blocks << AttributesText(full) << ' '
+      text << ' ' << DataBytes(full) << AttributesText(full) << ' '
            << std::hash<std::string>()(std::string(
                   std::istreambuf_iterator<char>(std::ifstream(full, std::ios::binary).rdbuf()),
                   {}));
