@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,9 +60,9 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
 inline int CountMarked(const std::string& mark) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "cmdline", std::ios::binary);
-    const std::string cmdline(std::istreambuf_iterator<char>(file), {});
-    if (cmdline.find(mark) != std::string::npos) ++count;
+    std::ostringstream cmdline;  // empty for a process that ends while it is read
+    cmdline << std::ifstream(entry.path() / "cmdline", std::ios::binary).rdbuf();
+    if (cmdline.str().find(mark) != std::string::npos) ++count;
   }
   return count;
 }
