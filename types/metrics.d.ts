@@ -92,6 +92,8 @@ export type RunnerMetrics = {
     rejected: number;
     /** Runs in a sandbox that was made before. */
     prewarmed: number;
+    /** Runs in a sandbox that was cloned from a template for them. */
+    cloned: number;
     /** Settled runs by `outcome.kind`; every kind is there. */
     outcomes: Record<Outcome["kind"], number>;
   };

@@ -124,6 +124,13 @@ export type Usage = {
   peakMemoryBytes: number;
 };
 
+/**
+ * Where a run's sandbox came from. "cold": it was made for the run, or the run had none. "cloned": it was
+ * cloned for the run from a template, a sandbox of the runner's policy that runs no command. "prewarmed":
+ * it was made, or at least begun, before the command was known, in either way. "session": it is a session's.
+ */
+export type SandboxStart = "cold" | "cloned" | "prewarmed" | "session";
+
 /** The record of one run. Survives `JSON.stringify`. */
 export type NativeAuditRecord = {
   /** Tells the record from others. */
@@ -156,6 +163,10 @@ export type NativeAuditRecord = {
   usage?: Usage | undefined;
   /** Where its time went. */
   timing?: RunTiming | undefined;
+  /** Where the sandbox came from. */
+  start?: SandboxStart | undefined;
+  /** Why a run that might have been cloned was cold. */
+  coldReason?: string | undefined;
   /** Whether the sandbox was made, or at least begun, before the command was known. */
   prewarmed?: boolean | undefined;
   /** Null when nothing had to be killed. */
@@ -248,7 +259,11 @@ export type SandboxedAuditRecord = {
   usage: Usage;
   /** Where its time went. */
   timing: RunTiming;
-  /** Whether the sandbox was made, or at least begun, before the command was known. */
+  /** Where the sandbox came from; "cold" for runners that neither clone nor prewarm. */
+  start: SandboxStart;
+  /** Why a run of a runner that clones (`clone: "auto"`) was cold, as a clause; absent otherwise. */
+  coldReason?: string;
+  /** Whether `start` is "prewarmed". */
   prewarmed: boolean;
   /** Whether processes had to be killed, and are known to be gone; null when none had to be. */
   kill: KillProof | null;

@@ -22,6 +22,12 @@ export type IsolationMode = "strict" | "compat";
  */
 export type EnvironmentPolicy = "scrub" | "inherit" | "clean" | readonly string[];
 
+/**
+ * Whether runs get sandboxes that are cloned from a template. "auto": where they can be, else new ones.
+ * "never": only new ones, or those that `prewarm` keeps.
+ */
+export type CloneMode = "auto" | "never";
+
 /** What every runner of this package takes. */
 export type RunnerOptions = {
   /** The workspace on the host. Must be a directory when a run starts; need not exist before. */
@@ -40,7 +46,7 @@ export type InTransaction = {
   /**
    * An open transaction of `shadowDir`, by whomever it was opened: at the workspace's path commands find
    * what the transaction has of it, and what they change there is one of its changes. All else is as
-   * without it, but that no sandboxes are prewarmed. What runs is ended when it is committed, closed
+   * without it, but that no sandboxes are prewarmed or cloned. What runs is ended when it is committed, closed
    * or discarded. Default: none, and commands change the workspace itself.
    */
   transaction?: Transaction | undefined;
@@ -108,8 +114,17 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
      * `extraArgs`; at most 64 stand in one Node environment.
      */
     prewarm?: number | undefined;
-    /** Milliseconds without a run after which the standing sandboxes go away, >= 1. Default 60 000. */
+    /**
+     * Milliseconds without a run after which the standing sandboxes, and the template of clones, go away,
+     * >= 1. Default 60 000.
+     */
     prewarmIdleMs?: number | undefined;
+    /**
+     * Whether runs get sandboxes that are cloned from a template, which is made behind the first runs and
+     * takes a fraction of the time of a new one. Only with isolation "strict", with `procBind` and without
+     * `extraArgs`; elsewhere "auto" is as "never". Audits tell of each run by `start`. Default "auto".
+     */
+    clone?: CloneMode | undefined;
   };
 
 /** What a runner's standing sandboxes are doing; counts since the runner was made. */

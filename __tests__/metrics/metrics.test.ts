@@ -40,6 +40,7 @@ describe("metrics", () => {
         pending: 0,
         rejected: 0,
         prewarmed: 0,
+        cloned: 0,
         outcomes: {
           exited: 0,
           signaled: 0,
@@ -96,12 +97,12 @@ describe("metrics", () => {
     const timing = { queueMs: 1, setupMs: 4, commandMs: 10, teardownMs: 2 };
     const aborted = { queueMs: 3, setupMs: 0, commandMs: 0, teardownMs: 0 };
     const output = { stdout: new Uint8Array(10), stdoutBytes: 15, stderrBytes: 3 };
-    fake.run(0).resolve(resultWith({ timing, kill: "proved", prewarmed: true }, output));
-    fake.run(1).resolve(resultWith({ timing, kill: "unproved" }, output));
+    fake.run(0).resolve(resultWith({ timing, kill: "proved", start: "prewarmed" }, output));
+    fake.run(1).resolve(resultWith({ timing, kill: "unproved", start: "cloned" }, output));
     fake.run(2).resolve(resultWith({ timing: aborted }, { outcome: { kind: "aborted" } }));
     await Promise.all(runs);
     const { runs: counts, phases, bytes, kills } = runner.metrics();
-    expect(counts.prewarmed).toBe(1);
+    expect(counts).toMatchObject({ prewarmed: 1, cloned: 1 });
     expect(kills).toEqual({ requested: 2, proved: 1 });
     expect(bytes).toEqual({ stdout: { kept: 20, dropped: 10 }, stderr: { kept: 0, dropped: 6 } });
     expect(phases).toMatchObject({

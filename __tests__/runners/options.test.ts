@@ -44,6 +44,7 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       required: [],
       prewarm: undefined,
       prewarmIdleMs: 60_000,
+      clone: "auto",
     });
     expect({ ...new LandlockNativeRunner({ shadowDir: "/w" }) }).toEqual({
       shadowDir: "/w",
@@ -89,6 +90,7 @@ describe.each(["with", "without"])("%s an addon", (which) => {
       required: ["seccomp"],
       prewarm: 0,
       prewarmIdleMs: 5,
+      clone: "never",
     };
     expect({ ...new BubblewrapNativeRunner(options) }).toEqual(options);
     const landlock: LandlockNativeRunnerOptions = {

@@ -1,11 +1,16 @@
 import { expect, test } from "vitest";
 
 import { makeResult, withReason } from "../../lib/runners/result.js";
-import type { Outcome } from "../../types/public.js";
+import type { Outcome, SandboxStart } from "../../types/public.js";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-function make(stdout: Uint8Array, stderr: Uint8Array, outcome: Outcome = { kind: "exited" }) {
+function make(
+  stdout: Uint8Array,
+  stderr: Uint8Array,
+  outcome: Outcome = { kind: "exited" },
+  from: [start: SandboxStart, coldReason: string | undefined] = ["cold", undefined],
+) {
   const usage = [1, 1, 1] as const;
   const times = [0, 0, 0, 0] as const;
   const flags = [false, false] as const;
@@ -21,7 +26,7 @@ function make(stdout: Uint8Array, stderr: Uint8Array, outcome: Outcome = { kind:
     ...usage,
     ...command,
     ...times,
-    false,
+    ...from,
     null,
     undefined,
     undefined,
@@ -64,4 +69,18 @@ test("a run that was not aborted has none", () => {
   const closed = make(bytes(""), bytes(""), { kind: "aborted" });
   expect(withReason(closed, undefined).outcome).not.toHaveProperty("reason");
   expect(withReason(closed, new AbortController().signal).outcome).not.toHaveProperty("reason");
+});
+
+test.each([
+  ["cold", undefined],
+  ["cold", "the template has ended"],
+  ["cloned", undefined],
+  ["prewarmed", undefined],
+  ["session", undefined],
+] as const)("the record says where the sandbox came from: %s, %s", (start, coldReason) => {
+  const empty = new Uint8Array();
+  const [audit] = make(empty, empty, { kind: "exited" }, [start, coldReason]).audits;
+  expect(audit).toMatchObject({ start, prewarmed: start === "prewarmed" });
+  expect(audit?.coldReason).toBe(coldReason);
+  expect(Object.hasOwn(audit ?? {}, "coldReason")).toBe(coldReason !== undefined);
 });

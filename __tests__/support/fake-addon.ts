@@ -54,6 +54,7 @@ const kAudit: SandboxedAuditRecord = {
   outcome: "exited",
   usage: kUsage,
   timing: { queueMs: 0.1, setupMs: 5, commandMs: 1, teardownMs: 0.5 },
+  start: "cold",
   prewarmed: false,
   kill: null,
 };

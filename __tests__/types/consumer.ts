@@ -8,6 +8,7 @@ import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
   type BubblewrapNetworkMode,
+  type CloneMode,
   Bwrap,
   buildBubblewrapArgv,
   createBubblewrapProcessSandbox,
@@ -118,7 +119,17 @@ export const runner = new BubblewrapNativeRunner({
   network: mode,
   roBinds: Object.freeze(["/usr"]),
   envPolicy: ["PATH"] as const,
+  clone: undefined,
 });
+
+// Where a sandbox came from is always told, why it was cold only where there is a why.
+const clone: CloneMode = "never";
+export const uncloned = new BubblewrapNativeRunner({ shadowDir: "/w", clone });
+// @ts-expect-error: no third way
+export const always = new BubblewrapNativeRunner({ shadowDir: "/w", clone: "always" });
+export const startOf = ({ audits: [audit] }: SandboxedExecResult): SandboxStart | undefined => audit?.start;
+export const whyCold = ({ audits: [audit] }: SandboxedExecResult): string =>
+  audit?.start === "cold" ? (audit.coldReason ?? "it could not have been a clone") : "";
 
 // Rules by domain, as constants and with an answer that comes later.
 const network: NetworkByDomain = {

@@ -60,8 +60,8 @@ export function instrumentNativeRunner() {
       started?.span.end();
       return;
     }
-    const { outcome, runtime, timing, prewarmed, kill } = audit;
-    const labels = { outcome, runtime, prewarmed };
+    const { outcome, runtime, timing, start, kill } = audit;
+    const labels = { outcome, runtime, start };
     if (started) {
       started.span.setAttributes({ ...labels, "native_runner.layers": audit.layers });
       if (outcome !== "exited")
@@ -71,8 +71,7 @@ export function instrumentNativeRunner() {
     let totalMs = 0;
     for (const [phase, field] of phases) {
       totalMs += timing[field];
-      if (timing[field] > 0)
-        phaseDuration.record(timing[field] / 1000, { phase, runtime, prewarmed });
+      if (timing[field] > 0) phaseDuration.record(timing[field] / 1000, { phase, runtime, start });
     }
     duration.record(totalMs / 1000, labels);
     for (const stream of /** @type {const} */ (["stdout", "stderr"])) {

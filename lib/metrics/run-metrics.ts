@@ -21,6 +21,7 @@ export class RunMetrics {
   #pending = 0;
   #settled = 0;
   #prewarmed = 0;
+  #cloned = 0;
   readonly #outcomes = noOutcomes();
   readonly #phases = {
     queue: new PhaseTimes(),
@@ -65,7 +66,8 @@ export class RunMetrics {
     this.#phases.teardown.record(teardownMs);
     this.#phases.total.record(queueMs + setupMs + commandMs + teardownMs);
     this.#network.ended(audit);
-    if (audit.prewarmed) this.#prewarmed += 1;
+    if (audit.start === "prewarmed") this.#prewarmed += 1;
+    if (audit.start === "cloned") this.#cloned += 1;
     if (audit.kill !== null) this.#kills.requested += 1;
     if (audit.kill === "proved") this.#kills.proved += 1;
   }
@@ -83,6 +85,7 @@ export class RunMetrics {
         pending: this.#pending,
         rejected: this.#calls - this.#pending - this.#settled,
         prewarmed: this.#prewarmed,
+        cloned: this.#cloned,
         outcomes: { ...this.#outcomes },
       },
       phases: {

@@ -1,6 +1,7 @@
 import type {
   BubblewrapNativeRunnerOptions,
   BubblewrapNetwork,
+  CloneMode,
   EnvironmentPolicy,
   IsolationMode,
   NativeMount,
@@ -71,8 +72,10 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly required: readonly string[];
   /** Sandboxes to keep standing; undefined: a few, as runs come. */
   readonly prewarm: number | undefined;
-  /** Milliseconds without a run after which they go away. Default 60 000. */
+  /** Milliseconds without a run after which they go away, and the template. Default 60 000. */
   readonly prewarmIdleMs: number;
+  /** Whether sandboxes are cloned from a template. Default "auto". */
+  readonly clone: CloneMode;
 
   readonly #supervised: Supervised;
   readonly #transactions: Transactions;
@@ -81,7 +84,10 @@ export class BubblewrapNativeRunner extends SessionRunner {
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
     const taken = takePart(own);
-    if (taken !== undefined) own.prewarm = 0;
+    if (taken !== undefined) {
+      own.prewarm = 0; // a commit ends what stands in the transaction's own pool alone
+      own.clone = "never";
+    }
     const asked = networkOption(own.network);
     const natively = withNetwork(own, asked.native);
     if (own.network !== undefined) own.network = asked.own;
@@ -117,6 +123,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     this.required = required;
     this.prewarm = own.prewarm;
     this.prewarmIdleMs = own.prewarmIdleMs ?? 60_000;
+    this.clone = own.clone ?? "auto";
   }
 
   /**

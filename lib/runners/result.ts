@@ -98,7 +98,8 @@ export const makeResult: MakeResult = (
   setupMs,
   commandMs,
   teardownMs,
-  prewarmed,
+  start,
+  coldReason,
   kill,
   shellState,
   connections,
@@ -121,9 +122,11 @@ export const makeResult: MakeResult = (
     outcome: outcome.kind,
     usage: { userCpuMs, systemCpuMs, peakMemoryBytes },
     timing: { queueMs, setupMs, commandMs, teardownMs },
-    prewarmed,
+    start,
+    prewarmed: start === "prewarmed",
     kill,
   };
+  if (coldReason !== undefined) audit.coldReason = coldReason;
   if (cwd !== undefined) audit.cwd = cwd;
   if (connections !== undefined) audit.connections = connections;
   if (connectionsOmitted > 0) audit.connectionsOmitted = connectionsOmitted;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "launcher/clone/template.h"
 #include "launcher/command/run_command.h"
 #include "launcher/kernel/calls.h"
 #include "launcher/kernel/descriptors.h"
@@ -42,8 +43,7 @@ bool CheckRequired(LayerSet required, LayerSet enforced, Refusal* refusal) {
 }
 
 // From the order on: in the process that will be the command's parent.
-int EnterLayersAndRun(MappedOrder& order) {
-  Control control;
+int EnterLayersAndRun(Control& control, MappedOrder& order) {
   Refusal refusal;
   Landlock landlock;
   OverlayRenames overlay;
@@ -92,6 +92,28 @@ int RunSteps() {
   return 0;
 }
 
+int RefuseRole(const Control& control, const char* what) {
+  Refusal refusal;
+  refusal.Because(what, -EPROTO);
+  control.SendRefused(refusal);
+  return 0;
+}
+
+int RunInClone(Control& control) {
+  MappedOrder order;
+  ReceivedOrder received;
+  if (!TakeOrder(control, &received, &order)) return 0;
+  if ((order.header.flags & (kOrderNamespaces | kOrderTemplate)) != 0)
+    return RefuseRole(control, "another role's order came to a clone's launcher");
+  return EnterLayersAndRun(control, order);
+}
+
+// As process 1 of a pid namespace that was made for it: a new voice, whose pidfd the host has not.
+int RunAsInit(MappedOrder& order) {
+  Control control;
+  return EnterLayersAndRun(control, order);
+}
+
 int RunOrder() {
   MakeUndumpable();
   PrepareSignals();
@@ -101,14 +123,14 @@ int RunOrder() {
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
-  if ((order.header.flags & kOrderNamespaces) != 0) {
-    Refusal refusal;
-    refusal.Because("a maker of namespaces' order came to a command's launcher", -EPROTO);
-    control.SendRefused(refusal);
+  if ((order.header.flags & kOrderNamespaces) != 0)
+    return RefuseRole(control, "a maker of namespaces' order came to a command's launcher");
+  if ((order.header.flags & kOrderTemplate) != 0) {
+    ServeTemplate(control, order, RunInClone);
     return 0;
   }
   const bool makes_init = (order.header.flags & kOrderMakeInit) != 0;
-  return makes_init && RunInPidNamespace(order, EnterLayersAndRun) ? 0 : EnterLayersAndRun(order);
+  return makes_init && RunInPidNamespace(order, RunAsInit) ? 0 : RunAsInit(order);
 }
 
 }  // namespace

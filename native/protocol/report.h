@@ -25,9 +25,16 @@ inline constexpr char kKillMessage = 'k';
 inline constexpr char kSignalMessage = 's';
 inline constexpr char kCommandMessage = 'c';
 inline constexpr char kStateMessage = 'h';
+inline constexpr char kCloneMessage = 'n';
 
 inline constexpr std::size_t kCommandDescriptors = 4;
 inline constexpr int kStateDescriptor = 83;  // one that no script is likely to use
+
+// How one clone differs from the others of its template.
+struct CloneRequest {
+  std::uint64_t tmp_bytes =
+      0;  // the size of each of its tmpfs (kStepTmpfs); 0: the kernel's default
+};
 
 // The descriptors that a launcher is started with besides 0, 1 and 2.
 inline constexpr int kControlDescriptor = 3;
@@ -57,6 +64,7 @@ struct Report {
   std::uint32_t not_found = 0;      // kFailed: 1 = the command does not exist (127), 0 = 126
   std::uint32_t no_directory = 0;   // kRefused: 1 = the order's directory can't be entered
   std::uint32_t shared_mounts = 0;  // kRefused: 1 = kOrderOwnMounts does not hold
+  std::uint32_t no_clone = 0;       // kRefused: 1 = a clone could not be made; no order was read
   std::uint32_t killed = 0;         // kExited: 1 = a process of the tree had to be killed
   std::uint64_t at_ns = 0;          // CLOCK_MONOTONIC: the command's own end (kExited), else now
   std::uint64_t user_cpu_us = 0;

@@ -61,6 +61,23 @@ inline constexpr std::size_t kMostMade = 96;  // of one step; Linux takes 253 in
 // last step. Who has none of this kind ends with kExited.
 inline constexpr char kStepExecute = 'x';
 
+// The steps of a template (kOrderTemplate), which each of its clones takes once it has a user, pid,
+// mount, IPC, UTS and cgroup namespace of its own. Of those above they may have
+// kStepNetworkNamespace (without "u"; else the clone stays in the template's), kStepLocalBlock and
+// kStepListen. PATH is where a file system of the clone's own is mounted.
+
+// PATH: proc(5), not in the state of the template's; "r" ahead of the path: read-only.
+inline constexpr char kStepProc = 'P';
+// PATH: a tmpfs of the size that the clone's request says, mode 0755.
+inline constexpr char kStepTmpfs = 't';
+// PATH: devpts, another instance than any other (Documentation/filesystems/devpts.rst).
+inline constexpr char kStepTerminals = 'd';
+
+// UID:GID: who commands are. The clone enters a further user namespace, in which nobody has these
+// mounts in his power, and leaves all capabilities. "-" behind it: nobody in it can make another
+// one (user_namespaces(7), /proc/sys/user). The last step, and no template's order is without.
+inline constexpr char kStepLeave = 'i';
+
 // Whether a step makes something: the launcher then hands it over with a report of its own, kMade.
 constexpr bool MakesSomething(char kind) {
   return kind == kStepUserNamespace || kind == kStepMountNamespace || kind == kStepOverlay ||

@@ -35,6 +35,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   made->shared_.cgroups = CgroupParent::Detect();
   made->questions_.set_loop(&made->loop_);
   made->shared_.questions = &made->questions_;
+  made->shared_.templates = &made->pools_;
   failed = uv_thread_create(&made->thread_, Main, made.get());
   if (failed != 0) {
     made->queue_.Close();
@@ -142,15 +143,17 @@ void Supervisor::Begin(Job job) {
       listener_->OnConnection(id, event, record);
     };
   }
-  const PoolReference reference =
-      job.request.plan_only || is_live ? PoolReference() : std::move(job.pool);
-  const std::uint64_t pool = reference.number;
+  const PoolReference reference = job.request.plan_only ? PoolReference() : job.pool;
+  const std::uint64_t pool = is_live ? 0 : reference.number;
   const auto lane = is_live ? std::nullopt : std::optional(job.lane);
   listener.on_end = [this, id, lane, pool](RunResult result) {
     OnRunEnd(id, lane, pool, std::move(result));
   };
   listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
-  job.request.may_stand = pools_.RunStarts(reference, job.runtime);
+  const SandboxPools::Offer offer = pools_.RunStarts(reference, job.runtime, is_live);
+  job.request.may_stand = offer.standing;
+  // What is only explained asks for none, so none is made for it.
+  job.request.may_clone = offer.clone || (job.request.plan_only && job.pool.rule.clones);
   auto run = std::make_shared<Run>(shared_, std::move(job.runtime), std::move(job.request),
                                    std::move(listener));
   runs_.emplace(id, run);

@@ -6,7 +6,7 @@
 const policy = "protocol policy/text policy/result policy/options";
 const network = "policy/text policy/result policy/network/address policy/network/name";
 const host = "protocol policy/ supervise/os supervise/streams supervise/host";
-const prepared = `${host} supervise/network supervise/sandbox supervise/preparation`;
+const prepared = `${host} supervise/network supervise/sandbox supervise/clone supervise/preparation`;
 const values = "protocol policy/ supervise/ effects/ addon/values/";
 const launcher = "protocol launcher/text launcher/kernel launcher/order";
 const command = `${launcher} launcher/layers launcher/seccomp launcher/renames launcher/tree`;
@@ -52,7 +52,8 @@ export const includes = {
   "supervise/network/connection": "policy/ supervise/os supervise/network supervise/network/",
   "supervise/network/service": "policy/ supervise/os supervise/network supervise/network/",
   "supervise/sandbox": `${host} supervise/proc supervise/network`,
-  "supervise/preparation": `${host} supervise/network supervise/sandbox`,
+  "supervise/clone": `${host} supervise/network supervise/sandbox`,
+  "supervise/preparation": `${host} supervise/network supervise/sandbox supervise/clone`,
   "supervise/project": prepared,
   "supervise/transaction": prepared,
   "supervise/runtimes": `${prepared} supervise/project supervise/transaction`,
@@ -92,7 +93,8 @@ export const includes = {
   "launcher/tree": launcher,
   "launcher/command": command,
   "launcher/session": `${command} launcher/command`,
-  "launcher/main": `${command} launcher/command launcher/session launcher/namespaces`,
+  "launcher/clone": `${launcher} launcher/layers launcher/namespaces`,
+  "launcher/main": `${command} launcher/command launcher/session launcher/namespaces launcher/clone`,
 
   "tests/": "protocol policy/ supervise/ effects/ launcher/",
 };

@@ -111,7 +111,7 @@ describe("the instrumentation", () => {
     stop();
     await runner.exec({ argv: ["echo", "not seen"] });
     const all = await measured();
-    const local = { runtime: "local", prewarmed: false };
+    const local = { runtime: "local", start: "cold" };
     expect(all).toContainEqual([
       "native_runner.run.duration",
       { outcome: "exited", ...local },

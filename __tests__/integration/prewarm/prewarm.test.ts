@@ -48,12 +48,14 @@ describePromises(
 /** A result without what is measured. */
 function comparable(result: SandboxedExecResult): unknown {
   const { usage, stdout, stderr, audits, ...rest } = result;
-  const records = audits.map(({ durationMs, usage: used, timing, prewarmed, ...record }) => {
+  const records = audits.map((audit) => {
+    const { durationMs, usage: used, timing, start, coldReason, prewarmed, ...record } = audit;
     expect(durationMs).toBeGreaterThan(0);
     expect(used).toEqual(usage);
     const { setupMs, commandMs, teardownMs } = timing;
     expect(setupMs + commandMs + teardownMs).toBeCloseTo(durationMs, 2);
-    expect(typeof prewarmed).toBe("boolean");
+    expect(prewarmed).toBe(start === "prewarmed");
+    expect(coldReason === undefined || start === "cold").toBe(true);
     return { ...record, parts: Object.values(timing).map((part) => part > 0) };
   });
   return { ...rest, stdout: text(stdout), stderr: text(stderr), audits: records };
@@ -83,7 +85,7 @@ describeSandboxed("a prewarmed run", () => {
     mayStand = true,
   ): Promise<void> {
     const shadowDir = prepared();
-    const cold = new BubblewrapNativeRunner({ shadowDir, ...policy, prewarm: 0 });
+    const cold = new BubblewrapNativeRunner({ shadowDir, ...policy, prewarm: 0, clone: "never" });
     const warm = new BubblewrapNativeRunner({ shadowDir, ...policy, prewarm: 1 });
     if (mayStand) expect(await warm.warm()).toBe(1);
     const expected = comparable(await cold.exec(input));

@@ -171,10 +171,10 @@ describeSandboxed("standing sandboxes", () => {
     const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory(), prewarm: 1 });
     const { pools } = await heardWhile(async () => {
       const miss = await run(runner, "true");
-      expect(miss.result.audits[0]?.prewarmed).toBe(false);
+      expect(miss.result.audits[0]).toMatchObject({ start: "cold", prewarmed: false });
       expect(await runner.warm()).toBe(1);
       const hit = await run(runner, kNap);
-      expect(hit.result.audits[0]?.prewarmed).toBe(true);
+      expect(hit.result.audits[0]).toMatchObject({ start: "prewarmed", prewarmed: true });
       const { runs, pool } = runner.metrics();
       expect(runs.prewarmed).toBe(1);
       expect(pool).toMatchObject({ taken: 1, missed: 1, discarded: 0 });
@@ -195,7 +195,7 @@ describeSandboxed("a session", () => {
     const { starts, ends, pools } = await heardWhile(async () => {
       const slept = (await run(session, kNap)).result.audits[0];
       expect(slept?.timing.commandMs).toBeGreaterThanOrEqual(kNapMs);
-      expect(slept).toMatchObject({ prewarmed: false, kill: null });
+      expect(slept).toMatchObject({ start: "session", prewarmed: false, kill: null });
       const left = (await run(session, "sleep 1000 & exit 3")).result.audits[0];
       expect(left).toMatchObject({ outcome: "exited", kill: "proved" });
       await run(session, ["sleep", "1000"], { limits: { timeoutMs: 100 } });

@@ -24,6 +24,7 @@ const kFields = [
   "outcome",
   "usage",
   "timing",
+  "start",
   "prewarmed",
   "kill",
 ];
@@ -31,7 +32,7 @@ const kFields = [
 describeSandboxed("9: the record", () => {
   test("of a sandboxed run", async () => {
     const shadowDir = tempDirectory();
-    const runner = new BubblewrapNativeRunner({ shadowDir });
+    const runner = new BubblewrapNativeRunner({ shadowDir, clone: "never" });
     const { result } = await run(runner, ["sh", "-c", "exit 3", "--", "-x"], {
       env: { SECRET: "hush" },
     });

@@ -210,6 +210,9 @@ export const kBubblewrapOptions: Wrong[] = [
   ["prewarmIdleMs", { prewarmIdleMs: null }, kType],
   ["prewarmIdleMs", { prewarmIdleMs: 0 }, kRange],
   ["prewarmIdleMs", { prewarmIdleMs: Number.POSITIVE_INFINITY }, kRange],
+  ["clone", { clone: "always" }, kValue],
+  ["clone", { clone: true }, kValue],
+  ["clone", { clone: null }, kValue],
 ];
 
 export const kLandlockOptions: Wrong[] = [

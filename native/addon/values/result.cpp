@@ -65,6 +65,20 @@ napi_value MakeConnections(ValueBuilder& builder, const ConnectionLog& log) {
   return builder.Array(connections);
 }
 
+const char* NameOf(SandboxStart start) {
+  switch (start) {
+    case SandboxStart::kCold:
+      return "cold";
+    case SandboxStart::kCloned:
+      return "cloned";
+    case SandboxStart::kPrewarmed:
+      return "prewarmed";
+    case SandboxStart::kSession:
+      break;
+  }
+  return "session";
+}
+
 }  // namespace
 
 napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
@@ -99,7 +113,8 @@ napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
       builder.Number(Milliseconds(timing.setup_us)),
       builder.Number(Milliseconds(timing.command_us)),
       builder.Number(Milliseconds(timing.teardown_us)),
-      builder.Boolean(result.prewarmed),
+      builder.String(NameOf(result.start)),
+      result.cold_reason.empty() ? builder.Undefined() : builder.String(result.cold_reason),
       MakeKill(builder, result.kill),
       result.shell ? MakeShellState(builder, *result.shell) : builder.Undefined(),
       result.connections ? MakeConnections(builder, *result.connections) : builder.Undefined(),

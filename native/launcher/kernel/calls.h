@@ -27,6 +27,9 @@
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
+#ifndef SYS_open_tree
+#define SYS_open_tree 428
+#endif
 #ifndef SYS_fsconfig
 #define SYS_fsconfig 431
 #endif
@@ -35,6 +38,9 @@
 #endif
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
+#endif
+#ifndef SYS_clone3
+#define SYS_clone3 435
 #endif
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -75,6 +81,9 @@ constexpr SignalSet SignalBit(int signal) {
 // Files.
 inline int Open(const char* path, int flags) {
   return static_cast<int>(Call(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC));
+}
+inline int OpenIn(int directory, const char* path, int flags) {
+  return static_cast<int>(Call(SYS_openat, directory, path, flags | O_CLOEXEC));
 }
 inline void Close(int fd) {
   Call(SYS_close, fd);
@@ -125,6 +134,11 @@ inline long Mount(const char* source, const char* target, const char* type, unsi
                   const char* options = nullptr) {
   return Call(SYS_mount, source, target, type, flags, options);
 }
+// A mount of what is mounted at the path, to which no path leads (open_tree(2)).
+inline int CloneMount(const char* path) {
+  constexpr unsigned kClone = 1;  // OPEN_TREE_CLONE; close-on-exec is O_CLOEXEC's bit
+  return static_cast<int>(Call(SYS_open_tree, AT_FDCWD, path, kClone | O_CLOEXEC));
+}
 // The file system that is mounted where this root is, to be reconfigured (fspick(2)); as it is.
 inline long PickMounted(int root) {
   constexpr int kCloseOnExec = 1;  // FSPICK_CLOEXEC
@@ -170,6 +184,27 @@ inline pid_t ProcessId() {
 inline long Clone(unsigned long flags, void* stack_end, int (*function)(void*), void* argument) {
   return CloneInto(SYS_clone, flags, stack_end, function, argument, SYS_exit_group);
 }
+// As fork(2), with namespaces of these kinds, and into the cgroup that a directory is, or -1
+// (clone3(2), Linux 5.3; cgroups from 5.7 on): 0 in the new process. The kernel's struct of version
+// 2, which older headers lack.
+inline long Fork(std::uint64_t kinds, int cgroup) {
+  constexpr std::uint64_t kIntoCgroup = 0x200000000;  // CLONE_INTO_CGROUP
+  struct {
+    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
+        set_tid_size, cgroup;
+  } arguments{};
+  arguments.flags = kinds;
+  arguments.exit_signal = SIGCHLD;
+  if (cgroup >= 0) {
+    arguments.flags |= kIntoCgroup;
+    arguments.cgroup = static_cast<std::uint64_t>(cgroup);
+  }
+  return Call(SYS_clone3, &arguments, sizeof arguments);
+}
+[[noreturn]] inline void Exit(int code) {
+  for (;;)
+    Call(SYS_exit_group, code);
+}
 inline long Execute(const char* path, char** argv, char** environment) {
   return Call(SYS_execve, path, argv, environment);
 }
@@ -206,6 +241,11 @@ inline void SetDefaultAction(int signal) {
   constexpr std::uint64_t kDefault[4] =
       {};  // a struct sigaction of the kernel's: SIG_DFL, no flags
   Call(SYS_rt_sigaction, signal, kDefault, nullptr, sizeof(SignalSet));
+}
+// What ends below us leaves nothing to be waited for (sigaction(2), SIGCHLD).
+inline void LeaveNoZombies() {
+  constexpr std::uint64_t kIgnore[4] = {1};  // SIG_IGN, no flags
+  Call(SYS_rt_sigaction, SIGCHLD, kIgnore, nullptr, sizeof(SignalSet));
 }
 inline int OpenSignals(SignalSet set, int flags) {
   return static_cast<int>(Call(SYS_signalfd4, -1, &set, sizeof set, flags));

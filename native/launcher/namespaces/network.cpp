@@ -30,17 +30,6 @@ struct RouteMessage {
 static_assert(sizeof(RouteMessage) ==
               NLMSG_LENGTH(sizeof(rtmsg)) + RTA_LENGTH(kAddressBytes) + RTA_LENGTH(sizeof(int)));
 
-bool BringUpLoopback(Refusal* refusal) {
-  const int socket = kernel::OpenSocket(AF_INET, SOCK_DGRAM);
-  if (socket < 0) return refusal->Because(kLayer, "socket", socket);
-  ifreq request{};
-  std::memcpy(request.ifr_name, "lo", sizeof "lo");
-  request.ifr_flags = IFF_UP | IFF_RUNNING;
-  const long result = kernel::DeviceControl(socket, SIOCSIFFLAGS, &request);
-  kernel::Close(socket);
-  return result == 0 || refusal->Because(kLayer, "its loopback can't be brought up", result);
-}
-
 // -1: it is no hexadecimal digit.
 int DigitOf(char text) {
   if (text >= '0' && text <= '9') return text - '0';
@@ -59,6 +48,17 @@ bool ReadAddress(const char* text, unsigned char* address) {
 }
 
 }  // namespace
+
+bool BringUpLoopback(Refusal* refusal) {
+  const int socket = kernel::OpenSocket(AF_INET, SOCK_DGRAM);
+  if (socket < 0) return refusal->Because(kLayer, "socket", socket);
+  ifreq request{};
+  std::memcpy(request.ifr_name, "lo", sizeof "lo");
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  const long result = kernel::DeviceControl(socket, SIOCSIFFLAGS, &request);
+  kernel::Close(socket);
+  return result == 0 || refusal->Because(kLayer, "its loopback can't be brought up", result);
+}
 
 bool MakeNetworkNamespace(const char* text, Refusal* refusal) {
   const bool with_user = text[0] == 'u';

@@ -71,6 +71,7 @@ Report ReportOf(const Refusal& refusal) {
   report.error = refusal.error;
   report.no_directory = refusal.no_directory ? 1 : 0;
   report.shared_mounts = refusal.shared_mounts ? 1 : 0;
+  report.no_clone = refusal.no_clone ? 1 : 0;
   report.at_ns = kernel::Now();
   std::memcpy(report.text, refusal.text.c_str(), refusal.text.size());
   return report;
@@ -110,10 +111,10 @@ bool Control::Announce(ReportKind kind, LayerSet enforced) {
   report.enforced = enforced;
   report.at_ns = kernel::Now();
   const int pidfd = has_sent_pidfd_ ? -1 : kernel::OpenPidfd(kernel::ProcessId());
-  if (pidfd < 0) return Send(report, -1);
+  if (pidfd < 0) return (has_sent_pidfd_ || !is_alone_) && Send(report, -1);
   has_sent_pidfd_ = Send(report, pidfd);
   kernel::Close(pidfd);
-  return has_sent_pidfd_ || Send(report, -1);
+  return has_sent_pidfd_ || (!is_alone_ && Send(report, -1));
 }
 
 Control::SessionMessage Control::ReceiveCommand(CommandDescriptors* descriptors) const {
@@ -138,6 +139,13 @@ Control::SessionMessage Control::ReceiveCommand(CommandDescriptors* descriptors)
 
 void RefuseCommand(int socket, const char* what, long result) {
   Refusal refusal;
+  refusal.Because(what, result);
+  SendLastReport(ReportOf(refusal), socket);
+}
+
+void RefuseClone(int socket, const char* what, long result) {
+  Refusal refusal;
+  refusal.no_clone = true;
   refusal.Because(what, result);
   SendLastReport(ReportOf(refusal), socket);
 }

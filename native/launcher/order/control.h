@@ -15,6 +15,8 @@ struct CommandDescriptors {
 
 // Says on a command's socket that it can't be run.
 void RefuseCommand(int socket, const char* what, long result);
+// Or that there is no sandbox to run it in.
+void RefuseClone(int socket, const char* what, long result);
 
 // The launcher's end of the control socket, our descriptor 3. Blocking; never raises SIGPIPE. A
 // host that is gone is no error of ours: sends to it are dropped, and the next wait sees end of
@@ -25,6 +27,10 @@ class Control {
   // for kEnd, as is the host's end.
   enum class SessionMessage { kNothing, kCommand, kEnd };
   SessionMessage ReceiveCommand(CommandDescriptors* descriptors) const;
+
+  Control() = default;
+  // `is_alone`: the host has no other process whose end is ours. Then it must have our pidfd.
+  explicit Control(bool is_alone) : is_alone_(is_alone) {}
 
   enum class Received { kOrder, kHostGone, kInvalid };
   // Waits for the order. Says so when it has not come yet, and puts what is sent as input or state
@@ -57,6 +63,7 @@ class Control {
   bool Announce(ReportKind kind, LayerSet enforced);
 
   bool has_sent_pidfd_ = false;
+  bool is_alone_ = false;
 };
 
 }  // namespace native_runner

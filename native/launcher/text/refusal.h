@@ -12,6 +12,7 @@ struct Refusal {
   int error = 0;               // errno, 0 where no system call failed
   bool no_directory = false;   // the order's directory can't be entered
   bool shared_mounts = false;  // kOrderOwnMounts does not hold
+  bool no_clone = false;       // a template's clone could not be made
   FixedText<128> text;
 
   // Always false, so that checks can end with `return refusal->Because(...)`.

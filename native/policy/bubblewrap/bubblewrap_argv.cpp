@@ -19,7 +19,11 @@ void AddHardening(Options& options, const Hardening& hardening) {
   if (hardening.die_with_parent) Add(options, {"--die-with-parent"});
   if (hardening.new_session) Add(options, {"--new-session"});
   if (hardening.unshare_net) Add(options, {"--unshare-net"});
-  if (hardening.isolate) {
+  if (hardening.isolate && hardening.is_template) {
+    // Without --unshare-cgroup, which would keep clones from being born into a cgroup.
+    Add(options,
+        {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--cap-add", "ALL"});
+  } else if (hardening.isolate) {
     Add(options, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
                   "--unshare-cgroup", "--cap-drop", "ALL"});
   }

@@ -45,6 +45,7 @@ struct Hardening {
   bool isolate = false;         // --unshare-user/-pid/-ipc/-uts/-cgroup, --cap-drop ALL
   bool disable_userns = false;  // --disable-userns: bwrap >= 0.8, needs isolate
   bool as_pid_1 = false;        // only when the command is our launcher, which reaps
+  bool is_template = false;     // with isolate: what is left out is each clone's to have
 };
 
 struct BubblewrapPlan {

@@ -32,6 +32,8 @@ struct ExecRequest {
   bool plan_only = false;          // explain: decide everything, start nothing
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
+  bool may_clone = false;          // a clone will do
+  bool makes_template = false;     // what is asked for is the template of such
   std::uint64_t submitted_ns = 0;  // when it was; 0: it waits for nothing
 };
 

@@ -1,6 +1,8 @@
 #include "supervise/host/host_watch.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,6 +23,22 @@ bool IsInherited(std::string_view line) {
   return false;
 }
 
+// Of the thread that asks; a few hundred nanoseconds in all.
+void AddLimits(std::string* state) {
+  for (int kind = 0; kind < RLIMIT_NLIMITS; ++kind) {
+    rlimit64 limit{};
+    prlimit64(0, static_cast<__rlimit_resource>(kind), nullptr, &limit);
+    *state += std::to_string(limit.rlim_cur) + " " + std::to_string(limit.rlim_max) + " ";
+  }
+  *state += std::to_string(getpriority(PRIO_PROCESS, 0)) + "\n";
+}
+
+void AddName(std::string* state) {
+  utsname name{};
+  uname(&name);
+  *state += std::string(name.nodename) + "\n" + name.domainname + "\n";
+}
+
 bool OpenOnce(const char* path, Descriptor* into) {
   if (into->valid()) return true;
   auto opened = OpenPath(path, O_RDONLY);
@@ -28,7 +46,24 @@ bool OpenOnce(const char* path, Descriptor* into) {
   return into->valid();
 }
 
+// A file that a kernel without the facility does not have adds nothing. False: too long to tell.
+bool Append(const char* path, Descriptor* file, std::string* state) {
+  if (!OpenOnce(path, file)) return true;
+  std::array<char, 4096> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): read into
+  const ssize_t size = pread(file->get(), text.data(), text.size(), 0);
+  if (size < 0 || static_cast<std::size_t>(size) == text.size()) return false;
+  state->append(text.data(), static_cast<std::size_t>(size));
+  return true;
+}
+
 }  // namespace
+
+bool HostWatch::AddInherited(std::string* state) {
+  AddLimits(state);
+  AddName(state);
+  return Append("/proc/thread-self/oom_score_adj", &oom_score_, state) &&
+         Append("/proc/thread-self/cgroup", &cgroups_, state);
+}
 
 std::optional<std::string> HostWatch::State() {
   if (!OpenOnce("/proc/thread-self/status", &status_)) return std::nullopt;
@@ -45,6 +80,7 @@ std::optional<std::string> HostWatch::State() {
     if (IsInherited(rest)) state += rest.substr(0, end);
     rest.remove_prefix(end);
   }
+  if (!AddInherited(&state)) return std::nullopt;
   return state;
 }
 

@@ -118,6 +118,10 @@ bool Cgroup::Add(pid_t pid) const {
   return WriteSmall(directory_ + "/cgroup.procs", std::to_string(pid));
 }
 
+Result<Descriptor> Cgroup::OpenDirectory() const {
+  return OpenPath(directory_.c_str(), O_RDONLY | O_DIRECTORY);
+}
+
 bool Cgroup::MemoryKilled() const {
   const std::string events = ReadSmall(directory_ + "/memory.events");
   constexpr std::string_view kField = "oom_kill ";

@@ -9,6 +9,7 @@
 
 #include "policy/options/limits.h"
 #include "policy/result.h"
+#include "supervise/os/descriptor.h"
 
 namespace native_runner {
 
@@ -22,6 +23,9 @@ class Cgroup {
 
   // To be done before the process has children: those are born into its group.
   bool Add(pid_t pid) const;
+
+  // The group's directory, for a process that is to be born into it (CLONE_INTO_CGROUP).
+  Result<Descriptor> OpenDirectory() const;
 
   // The kernel has ended a process of this group for want of memory (memory.events, oom_kill).
   bool MemoryKilled() const;

@@ -32,7 +32,7 @@ class PrewarmedSandbox final : public SandboxSource, private Sandbox::User {
 
   // What is left here is empty, and will not call back.
   Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
-  bool is_prewarmed() const override { return true; }
+  SandboxStart start() const override { return SandboxStart::kPrewarmed; }
 
  private:
   PrewarmedSandbox(std::unique_ptr<Sandbox> sandbox, Fingerprint fingerprint, Listener listener)

@@ -41,7 +41,11 @@ SandboxPool::SandboxPool(Shared& shared, PoolTraffic& traffic,
       traffic_(traffic),
       runtime_(std::move(runtime)),
       rule_(rule),
-      counters_(std::move(counters)) {}
+      counters_(std::move(counters)),
+      keeper_(shared, traffic.templates, runtime_, [this] {
+        const auto self = shared_from_this();
+        CloseIfEmpty();
+      }) {}
 
 std::size_t SandboxPool::Target() const {
   if (rule_.size) return *rule_.size;
@@ -97,6 +101,14 @@ std::unique_ptr<SandboxSource> SandboxPool::Take(const Fingerprint& wanted) {
   return taken;
 }
 
+std::shared_ptr<SandboxTemplate> SandboxPool::FindTemplate(const Fingerprint& wanted,
+                                                           std::string* why) {
+  if (is_closing_ || !rule_.clones) return nullptr;
+  used_ns_ = uv_hrtime();
+  WatchIdleness();
+  return keeper_.Find(wanted, why);
+}
+
 // Sandboxes for other limits than those of the last run give way one by one.
 void SandboxPool::MakeRoomFor(const Fingerprint& wanted) {
   if (Count(IsGood) < Target()) return;
@@ -123,7 +135,12 @@ void SandboxPool::Fill(Filled filled) {
   runs_ = std::max(runs_, kFewRuns);
   used_ns_ = uv_hrtime();
   filled_.push_back(std::move(filled));
-  Refill();
+  if (!rule_.clones) return Refill();
+  WatchIdleness();
+  keeper_.Warm([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->is_closing_) self->Refill();
+  });
 }
 
 bool SandboxPool::IsWanting() const {
@@ -149,6 +166,7 @@ void SandboxPool::Refill() {
   const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
   request->argv = {"/"};
   request->may_stand = true;
+  request->may_clone = rule_.clones;
   if (tmp_bytes_ > 0) request->limits.memory_bytes = tmp_bytes_;
   runtime_->Prepare(*request, shared_,
                     [weak = weak_from_this(), request](Result<Preparation> prepared) {
@@ -161,7 +179,7 @@ void SandboxPool::Make(Result<Preparation> prepared) {
   is_preparing_ = false;
   if (!prepared) return Answer(prepared.error());
   auto* plan = std::get_if<SpawnPlan>(&prepared->plan);
-  if (plan == nullptr || !plan->fingerprint.valid()) return Answer(CannotStand());
+  if (plan == nullptr || !plan->may_stand) return Answer(CannotStand());
   // The listener needs to know whom it speaks of before that is made.
   auto place = std::make_shared<PrewarmedSandbox*>(nullptr);
   auto made = PrewarmedSandbox::Make(
@@ -229,6 +247,7 @@ void SandboxPool::OnIdle() {
   refill_.Stop();
   runs_ = 0;
   most_in_flight_ = in_flight_;
+  keeper_.Retire("it was idle");
   Discard(Good());
 }
 
@@ -240,12 +259,13 @@ void SandboxPool::Close(std::function<void()> closed) {
   refill_.Stop();
   idle_.Stop();
   Answer(Error{ErrorCode::kClosed, "the runner was closed", ""});
+  keeper_.Close();
   Discard(Good());
   CloseIfEmpty();
 }
 
 void SandboxPool::CloseIfEmpty() {
-  if (!is_closing_ || !sandboxes_.empty()) return;
+  if (!is_closing_ || !sandboxes_.empty() || !keeper_.empty()) return;
   for (const auto& closed : std::exchange(closed_, {}))
     closed();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "supervise/pool/prewarmed_sandbox.h"
+#include "supervise/pool/template_keeper.h"
 
 namespace native_runner {
 
@@ -17,6 +18,7 @@ struct PoolRule {
   std::optional<std::size_t>
       size;  // nullopt: from the third run on as many as ran at once, up to 4
   std::uint64_t idle_ms = 60'000;
+  bool clones = false;  // sandboxes are cloned from a template, once there is one
 };
 
 // What a pool has and has done. Written on the supervisor thread, read on any.
@@ -33,12 +35,13 @@ struct PoolTraffic {
   std::size_t standing = 0;  // sandboxes of all pools, in set-up or ending too
   std::size_t in_flight = 0;
   std::size_t processors = 1;
+  TemplateTraffic templates;
 };
 
 // The sandboxes that stand ready for the runs of one runner. Each serves one run; another is made
 // behind it, one at a time, once the processors have nothing better to do. None is made by itself:
-// runs, or Fill(), ask for it; so a pool that nobody uses goes away and stays away. Supervisor
-// thread only; owned by SandboxPools.
+// runs, or Fill(), ask for it; so a pool that nobody uses goes away and stays away. It keeps the
+// template of the runner's clones as well. Supervisor thread only; owned by SandboxPools.
 class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
  public:
   using Filled = std::function<void(Result<std::size_t>)>;
@@ -53,6 +56,11 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   // One that was made as `wanted` says and is alive, or none. Those that are dead, or that would be
   // made differently now, are ended and never used.
   std::unique_ptr<SandboxSource> Take(const Fingerprint& wanted);
+
+  // See Templates::Find.
+  std::shared_ptr<SandboxTemplate> FindTemplate(const Fingerprint& wanted, std::string* why);
+  bool makes_clones() const { return rule_.clones; }
+  bool IsOf(const Runtime& runtime) const { return runtime_.get() == &runtime; }
 
   // Makes what is missing now; answers how many stand then, or why none can be made.
   void Fill(Filled filled);
@@ -97,6 +105,7 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   Timer refill_;
   Timer idle_;
   std::vector<Filled> filled_;
+  TemplateKeeper keeper_;
   bool is_closing_ = false;
   std::vector<std::function<void()>> closed_;
 };

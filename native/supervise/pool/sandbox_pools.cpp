@@ -20,11 +20,21 @@ SandboxPool& SandboxPools::Get(const PoolReference& reference,
   return *pool;
 }
 
-bool SandboxPools::RunStarts(const PoolReference& reference,
-                             const std::shared_ptr<const Runtime>& runtime) {
+SandboxPools::Offer SandboxPools::RunStarts(const PoolReference& reference,
+                                            const std::shared_ptr<const Runtime>& runtime,
+                                            bool is_live) {
   ++traffic_.in_flight;
-  if (reference.number == 0 || reference.counters->closed) return false;
-  return Get(reference, runtime).RunStarts();
+  if (reference.number == 0 || reference.counters->closed) return {};
+  SandboxPool& pool = Get(reference, runtime);
+  return {!is_live && pool.RunStarts(), pool.makes_clones()};
+}
+
+std::shared_ptr<SandboxTemplate> SandboxPools::Find(const Runtime& runtime,
+                                                    const Fingerprint& wanted, std::string* why) {
+  for (const auto& [number, pool] : pools_) {
+    if (pool->IsOf(runtime)) return pool->FindTemplate(wanted, why);
+  }
+  return nullptr;
 }
 
 void SandboxPools::RunEnds(std::uint64_t number) {

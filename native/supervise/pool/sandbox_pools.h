@@ -17,15 +17,24 @@ struct PoolReference {
 };
 
 // The pools of one supervisor, by the number of their runner. Supervisor thread only.
-class SandboxPools {
+class SandboxPools final : public Templates {
  public:
   // `emptied` is called when the last sandbox of the last pool is gone after Close.
   SandboxPools(Shared& shared, std::function<void()> emptied);
 
-  // To be told of every run. RunStarts: whether it may ask for a sandbox.
-  bool RunStarts(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime);
+  // To be told of every run. RunStarts: what it may ask for.
+  struct Offer {
+    bool standing = false;
+    bool clone = false;
+  };
+  // `is_live`: of spawn, for which none stands; its RunEnds is of number 0.
+  Offer RunStarts(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime,
+                  bool is_live);
   void RunEnds(std::uint64_t number);
   std::unique_ptr<SandboxSource> Take(std::uint64_t number, const Fingerprint& wanted);
+
+  std::shared_ptr<SandboxTemplate> Find(const Runtime& runtime, const Fingerprint& wanted,
+                                        std::string* why) override;
 
   void Fill(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime,
             SandboxPool::Filled filled);

@@ -31,7 +31,11 @@ struct SpawnPlan {
   bool counts_processes = false;  // RLIMIT_NPROC counts those of the sandbox alone
   std::shared_ptr<const std::vector<std::string>> mount_points;  // see fingerprint.h; or none
   std::shared_ptr<const std::vector<std::string>> mounted;  // those, and what is mounted; or none
-  Fingerprint fingerprint;  // valid: a sandbox that stands and has the same will do
+  // Of a sandbox that would be made for the plan: equal ones are alike.
+  Fingerprint fingerprint;
+  bool may_stand = false;   // one that stands and has the same will do
+  bool may_clone = false;   // a clone of a template that has the same will do
+  std::string cold_reason;  // why not, where that was asked for: a clause
 };
 
 // A place in a session that is open.

@@ -11,6 +11,7 @@
 #include "policy/outcome/timing.h"
 #include "policy/result.h"
 #include "supervise/preparation/layer_record.h"
+#include "supervise/sandbox/sandbox_start.h"
 #include "supervise/streams/output_buffer.h"
 
 namespace native_runner {
@@ -62,7 +63,8 @@ struct RunResult {
   Usage usage;
   double duration_ms = 0;
   Timing timing;
-  bool prewarmed = false;  // the sandbox was made before
+  SandboxStart start = SandboxStart::kCold;
+  std::string cold_reason;  // kCold, where it could have been a clone but for this; else empty
   Kill kill = Kill::kNone;
   RunRecord record;
   std::optional<ShellReport> shell;          // in a shell session

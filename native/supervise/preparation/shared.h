@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "supervise/clone/templates.h"
 #include "supervise/host/host.h"
 #include "supervise/host/host_watch.h"
 #include "supervise/host/program.h"
@@ -23,6 +24,7 @@ struct Shared {
   Host host;
   HostWatch host_watch;
   MountTable mount_table;
+  Templates* templates = nullptr;         // outlives it; nullptr: there are none
   NetworkQuestions* questions = nullptr;  // outlives it; nullptr: nobody can be asked
 };
 

@@ -20,6 +20,12 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
     network = SandboxNetwork::Make(plan_.network, shared_.questions);
     if (!network) return Error{ErrorCode::kSetup, "the network by domain can't be made", ""};
   }
+  FindTemplate();
+  if (template_) {
+    auto cloned = Clone(&cgroup, &network, input);
+    if (cloned) return cloned;
+    plan_.cold_reason = cloned.error().message;
+  }
   if (auto failed = runtime_.AttachOptions(&plan_)) return *failed;
   if (input->valid()) {
     plan_.spawn.Give(std::move(*input), STDIN_FILENO);
@@ -37,7 +43,34 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
                                 .host_mounts = &shared_.mount_table});
 }
 
+void SpawnSource::FindTemplate() {
+  if (!plan_.may_clone || shared_.templates == nullptr) return;
+  if (!template_)
+    template_ = shared_.templates->Find(runtime_, plan_.fingerprint, &plan_.cold_reason);
+  plan_.may_clone = false;
+}
+
+// What could not be cloned is spawned: what is given away here is only given if it can be.
+Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(std::unique_ptr<Cgroup>* cgroup,
+                                                    std::unique_ptr<SandboxNetwork>* network,
+                                                    Descriptor* input) {
+  CloneAsk ask;
+  ask.request.tmp_bytes = plan_.fingerprint.tmp_bytes;
+  ask.input = input->valid() ? input->get() : shared_.null_device.get();
+  ask.cgroup = cgroup;
+  ask.network = network;
+  ask.holds = &plan_.holds;
+  auto cloned = template_->Clone(ask);
+  if (!cloned) return cloned;
+  *input = Descriptor();
+  start_ = SandboxStart::kCloned;
+  return cloned;
+}
+
+// A clone's template has mounts of its own already.
 void SpawnSource::Complete(OrderHeader* order) {
+  FindTemplate();
+  if (template_) return;
   SpawnOptions& spawn = plan_.spawn;
   if (!spawn.makes_mounts || !plan_.shows_proc || shared_.mount_table.AreShared()) return;
   spawn.makes_mounts = false;

@@ -42,6 +42,10 @@ void Run::Prepare() {
 void Run::Launch(Preparation preparation) {
   record_ = std::move(preparation.record);
   if (request_.plan_only) {
+    if (const auto* plan = std::get_if<SpawnPlan>(&preparation.plan)) {
+      if (plan->may_clone) start_ = SandboxStart::kCloned;
+      cold_reason_ = plan->cold_reason;
+    }
     conclusion_.SetCause({OutcomeKind::kExited, 0, 0, {}, {}, {}});
     return Finish();
   }
@@ -60,7 +64,9 @@ void Run::Launch(Preparation preparation) {
   auto acquired = source->Acquire(streams_.input());
   if (!acquired) return FinishWithout(acquired.error());
   sandbox_ = std::move(*acquired);
-  is_prewarmed_ = source->is_prewarmed();
+  start_ = source->start();
+  is_prewarmed_ = start_ == SandboxStart::kPrewarmed;
+  if (cold_reason_.empty()) cold_reason_ = source->cold_reason();
   phase_ = Phase::kRunning;
   if (!Begin(order)) End(SetupFailed("cannot hand the order to the launcher"));
 }
@@ -68,7 +74,7 @@ void Run::Launch(Preparation preparation) {
 std::unique_ptr<SandboxSource> Run::SourceOf(Preparation* preparation) {
   if (auto* session = std::get_if<SessionPlan>(&preparation->plan)) return std::move(session->slot);
   SpawnPlan plan = std::move(*std::get_if<SpawnPlan>(&preparation->plan));
-  if (plan.fingerprint.valid()) {
+  if (plan.may_stand) {
     if (auto standing = listener_.take(plan.fingerprint)) return standing;
   }
   return std::make_unique<SpawnSource>(shared_, *runtime_, request_.limits, std::move(plan));
@@ -108,7 +114,10 @@ bool Run::StartStreams() {
 void Run::OnReport(const Report& report) {
   if (report.kind == ReportKind::kAwaitingOrder || report.kind == ReportKind::kTerminal) return;
   if (report.kind == ReportKind::kReady) return OnReady(report);
-  if (HasMetChance()) return;  // it is on its way out, and the deadline goes on: see OnGone
+  if (HasMetChance()) {  // it is on its way out, and the deadline goes on: see OnGone
+    if (start_ == SandboxStart::kCloned) cold_reason_ = report.text;
+    return;
+  }
   timestamps_.command_ended = report.at_ns;
   if (report.kind == ReportKind::kExited && report.error != 0) {
     record_.layers.Add(Layer::kTreeKillIncomplete);  // a process could not be signalled
@@ -155,7 +164,10 @@ void Run::OnGone() {
   if (!MayTryAgain()) return Finish();
   if (!is_prewarmed_) ++tries_;
   is_prewarmed_ = false;
+  if (start_ == SandboxStart::kCloned && cold_reason_.empty())
+    cold_reason_ = "its clone ended before the command began";
   request_.may_stand = false;
+  request_.may_clone = false;
   if (shell_) lost_directory_ = shell_->lost_directory;
   streams_.Rewind();
   LeaveNetwork();
@@ -207,7 +219,8 @@ void Run::Finish() {
                            ? 0
                            : static_cast<double>(timestamps_.ended - timestamps_.started) / 1e6;
   result.timing = TimingOf(timestamps_);
-  result.prewarmed = is_prewarmed_;
+  result.start = start_;
+  if (start_ == SandboxStart::kCold) result.cold_reason = std::move(cold_reason_);
   result.kill = conclusion_.FinalKill(sandbox_.get(), timestamps_.kill_asked != 0);
   if (shell_) {
     result.shell = *shell_;

@@ -88,6 +88,8 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
 
   RunConclusion conclusion_;
   bool is_prewarmed_ = false;  // the sandbox was made before
+  SandboxStart start_ = SandboxStart::kCold;
+  std::string cold_reason_;
   bool waits_for_set_up_ = false;
   int tries_ = 1;  // nothing of those before this one has run
 };

@@ -1,14 +1,18 @@
 #include "supervise/runtimes/bubblewrap_runtime.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "policy/bubblewrap/ro_binds.h"
+#include "policy/bubblewrap/template_plan.h"
 #include "policy/options/extra_args.h"
 #include "policy/options/workspace_path.h"
 #include "supervise/host/name_places.h"
+#include "supervise/network/network_steps.h"
 #include "supervise/os/host_mount.h"
 #include "supervise/os/workspace.h"
 #include "supervise/project/mount_points.h"
@@ -125,10 +129,23 @@ const BubblewrapRuntime::Drawing& BubblewrapRuntime::Draw(HostFacts facts,
   made.mount_points =
       std::make_shared<const std::vector<std::string>>(MountPointsOf(made.fingerprint));
   made.mounted = std::make_shared<const std::vector<std::string>>(PathsOf(made.fingerprint));
+  DrawTemplate(plan, &made);
   made.facts = std::move(facts);
   made.workspace = workspace;
   made.tmp_bytes = tmp_bytes;
   return drawing_.emplace(std::move(made));
+}
+
+void BubblewrapRuntime::DrawTemplate(const BubblewrapPlan& plan, Drawing* drawing) const {
+  CloneFacts facts{geteuid(), getegid(), {}};
+  if (policy_.by_domain) facts.network_steps = NetworkSteps(policy_.by_domain->rules, false);
+  auto made = PlanTemplate(plan, facts);
+  if (!made) {
+    drawing->cold_reason = made.error().message;
+    return;
+  }
+  drawing->template_options = TextOf(made->plan).options;
+  drawing->template_steps = std::move(made->steps);
 }
 
 Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Program& program,
@@ -212,13 +229,19 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (request.opens_session) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 
-  const bool may_stand =
-      request.may_stand && CanStand(policy_) && program.features.bind_fd && !plan.wants_cgroup;
-  if (may_stand) {
+  const bool can_stand = CanStand(policy_) && program.features.bind_fd;
+  plan.may_stand = request.may_stand && can_stand && !plan.wants_cgroup;
+  plan.may_clone = request.may_clone && can_stand && drawing.cold_reason.empty();
+  if (request.may_clone && !plan.may_clone) {
+    plan.cold_reason = can_stand ? drawing.cold_reason : "this bwrap has no --bind-fd";
+  }
+  if (plan.may_stand || plan.may_clone || request.makes_template) {
     std::vector<int> bound = {workspace->directory.get()};
     for (const OpenedMount& mount : *mounts)
       bound.push_back(mount.file.get());
     plan.fingerprint = FingerprintOf(drawing.fingerprint, bound, &shared.host_watch);
+    plan.may_stand = plan.may_stand && plan.fingerprint.valid();
+    plan.may_clone = plan.may_clone && plan.fingerprint.valid();
   }
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;
@@ -230,8 +253,13 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (auto error =
           OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &plan))
     return *error;
-  if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &plan))
+  if (request.makes_template) {
+    if (!can_stand || !drawing.cold_reason.empty() || !plan.fingerprint.valid())
+      return Error{ErrorCode::kUnavailable, drawing.cold_reason, ""};
+    OrderTemplate(drawing.template_options, drawing.template_steps, &preparation);
+  } else if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &plan)) {
     return *error;
+  }
   if (auto error = EnterKept(kept, program, shared.launcher.get(), &plan)) return *error;
   return preparation;
 }

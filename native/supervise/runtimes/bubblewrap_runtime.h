@@ -54,8 +54,12 @@ class BubblewrapRuntime : public Runtime {
     FingerprintPlan fingerprint;
     std::shared_ptr<const std::vector<std::string>> mount_points;
     std::shared_ptr<const std::vector<std::string>> mounted;
+    std::string template_options;             // bwrap's, for a template of it, as PlanText's
+    std::vector<std::string> template_steps;  // of its clones
+    std::string cold_reason;                  // why there can be none; else empty
   };
   const Drawing& Draw(HostFacts facts, const std::string& workspace, std::uint64_t tmp_bytes) const;
+  void DrawTemplate(const BubblewrapPlan& plan, Drawing* drawing) const;
 
   BubblewrapPolicy policy_;
   std::shared_ptr<const CurrentWorkspace> transaction_;  // nullptr: none

@@ -102,6 +102,16 @@ std::optional<Error> OrderNetwork(Network network, std::shared_ptr<const Network
   return OrderOwnNetwork(&preparation->order);
 }
 
+void OrderTemplate(const std::string& options, const std::vector<std::string>& steps,
+                   Preparation* preparation) {
+  preparation->order = {.flags = kOrderTemplate};
+  preparation->cwd.clear();
+  preparation->rules = steps;
+  auto& plan = std::get<SpawnPlan>(preparation->plan);
+  plan.options = options;
+  plan.wants_cgroup = false;
+}
+
 // A memory file is the quickest; where bwrap must be put into a cgroup before it has children, a
 // pipe that is filled later holds it back.
 std::optional<Error> AttachBubblewrapOptions(SpawnPlan* plan) {

@@ -40,6 +40,11 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
 std::optional<Error> OrderNetwork(Network network, std::shared_ptr<const NetworkPolicy> by_domain,
                                   Preparation* preparation, SpawnPlan* plan);
 
+// What is spawned becomes a template in place of a sandbox: its network by domain, cgroup and
+// limits are its clones' own.
+void OrderTemplate(const std::string& options, const std::vector<std::string>& steps,
+                   Preparation* preparation);
+
 // The texts of a plan's files of its own, each to be read once, as the descriptors that they have.
 std::optional<Error> GiveNameFiles(const std::vector<NameFile>& files, SpawnOptions* spawn);
 

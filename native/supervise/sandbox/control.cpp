@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -23,7 +25,7 @@ ino_t InodeOf(int descriptor) {
 
 union DescriptorSpace {
   cmsghdr header;
-  char bytes[CMSG_SPACE(kCommandDescriptors * sizeof(int))];
+  char bytes[CMSG_SPACE((kCommandDescriptors + 1) * sizeof(int))];  // with a clone's cgroup
 };
 
 union MadeSpace {
@@ -77,6 +79,16 @@ Control::Sent Control::SendState(int descriptor) {
 
 Control::Sent Control::SendCommand(std::span<const int, kCommandDescriptors> descriptors) {
   return Send(kCommandMessage, {}, descriptors);
+}
+
+Control::Sent Control::SendClone(const CloneRequest& request,
+                                 std::span<const int, kCommandDescriptors> descriptors,
+                                 int cgroup) {
+  std::array<int, kCommandDescriptors + 1> all{};
+  std::copy(descriptors.begin(), descriptors.end(), all.begin());
+  all.back() = cgroup;
+  const std::size_t count = cgroup < 0 ? kCommandDescriptors : all.size();
+  return Send(kCloneMessage, std::as_bytes(std::span(&request, 1)), {all.data(), count});
 }
 
 Control::Sent Control::Send(char kind, std::span<const std::byte> bytes,

@@ -33,6 +33,9 @@ class Control {
   void SendKill();
   // To a session: the descriptors of a command (report.h). Not kept.
   Sent SendCommand(std::span<const int, kCommandDescriptors> descriptors);
+  // To a template: the same, and the directory of a cgroup or -1. Not kept.
+  Sent SendClone(const CloneRequest& request, std::span<const int, kCommandDescriptors> descriptors,
+                 int cgroup);
   void SendSignal(int signal);  // to the command; see kSignalMessage
 
   enum class Received { kReport, kNothing, kClosed };

@@ -1,5 +1,6 @@
 #include "supervise/sandbox/sandbox.h"
 
+#include <csignal>
 #include <utility>
 
 #include "supervise/proc/net_table.h"
@@ -38,6 +39,12 @@ PortState Sandbox::LookForPort(std::uint16_t port) const {
   const auto listens = ListensInNetworkOf(launcher_.get(), port);
   if (!listens) return PortState::kUnreadable;
   return listens.value() ? PortState::kListening : PortState::kSilent;
+}
+
+bool Sandbox::WakeIfSilent(EndWatch* watch) const {
+  if (!launcher_.valid() || watch->Look(launcher_.get()) != EndWatch::Seen::kSilent) return false;
+  SignalPidfd(launcher_.get(), SIGCONT);
+  return true;
 }
 
 bool Sandbox::LauncherIsGone() const {

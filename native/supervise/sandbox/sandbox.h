@@ -11,6 +11,7 @@
 #include "supervise/os/child.h"
 #include "supervise/os/handle.h"
 #include "supervise/sandbox/control.h"
+#include "supervise/sandbox/end_watch.h"
 #include "supervise/sandbox/port_waits.h"
 
 namespace native_runner {
@@ -64,6 +65,12 @@ class Sandbox {
     return control_.SendCommand(descriptors);
   }
 
+  // Where the order made it a template: a clone, as kCloneMessage says.
+  Control::Sent SendClone(const CloneRequest& request,
+                          std::span<const int, kCommandDescriptors> descriptors, int cgroup) {
+    return control_.SendClone(request, descriptors, cgroup);
+  }
+
   // To the command's process group, if it has one of its own; from kReady on.
   void SendSignal(int signal) { control_.SendSignal(signal); }
 
@@ -75,6 +82,9 @@ class Sandbox {
 
   // Whether all of it is alive, as far as can be told now. Hands over reports, as Receive does.
   virtual bool IsAlive() = 0;
+
+  // Whether its launcher does nothing, as far as `watch` has seen; then it is sent SIGCONT.
+  bool WakeIfSilent(EndWatch* watch) const;
 
   // Asks for the end of all processes, and sees to it: OnGone follows, possibly from in here.
   virtual void End() = 0;

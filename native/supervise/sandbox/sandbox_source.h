@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "policy/result.h"
 #include "protocol/order.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/sandbox/sandbox.h"
+#include "supervise/sandbox/sandbox_start.h"
 
 namespace native_runner {
 
@@ -26,9 +28,12 @@ class SandboxSource {
   // then makes a sandbox for that order.
   virtual void Complete(OrderHeader* /*order*/) {}
 
-  // It was made before its run, and may have died, or may yet fail its set-up, for reasons that are
-  // not the run's.
-  virtual bool is_prewarmed() const { return false; }
+  // Where the sandbox of Acquire came from. kPrewarmed: it was made before its run, and may have
+  // died, or may yet fail its set-up, for reasons that are not the run's.
+  virtual SandboxStart start() const { return SandboxStart::kCold; }
+
+  // Why it is cold, where it might have been a clone; else empty.
+  virtual std::string cold_reason() const { return {}; }
 };
 
 }  // namespace native_runner

@@ -11,6 +11,7 @@
 #include "supervise/host/replaced.h"
 #include "supervise/os/private_mounts.h"
 #include "supervise/sandbox/channels.h"
+#include "supervise/sandbox/listeners.h"
 #include "supervise/sandbox/socket_holders.h"
 
 namespace native_runner {
@@ -125,15 +126,10 @@ std::optional<Error> SpawnedSandbox::CutOffMounts() {
   return std::nullopt;
 }
 
-// All of its listeners come at once, ahead of whatever the launcher inside has to say. A command
-// whose network is not there would not be told from one that is refused everything.
 void SpawnedSandbox::NoteMade(std::vector<Descriptor> made) {
-  for (Descriptor& listener : made) {
-    if (AwaitsMade() && listener.valid()) network_->Take(std::move(listener));
-  }
   if (ending_ || !network_) return;
-  if (!network_->is_complete()) return Refuse(Layer::kNetworkByDomain, "a listener is missing");
-  if (!network_->Start(loop_)) return Refuse(Layer::kNetworkByDomain, "it can't be watched");
+  if (const char* const why = TakeListeners(std::move(made), network_.get(), loop_))
+    return Refuse(Layer::kNetworkByDomain, why);
   if (own_init_ && !until_ready_ && !keeps_messages_) control_poll_.Stop();
 }
 

@@ -15,6 +15,7 @@ class SlotSource final : public SandboxSource {
   Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* /*input*/) override {
     return session_->Enter(std::move(shell_));
   }
+  SandboxStart start() const override { return SandboxStart::kSession; }
 
  private:
   std::shared_ptr<Session> session_;

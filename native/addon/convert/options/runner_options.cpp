@@ -8,6 +8,7 @@ std::optional<std::size_t> ReadMaxConcurrent(Fields& options) {
 
 std::optional<PoolRule> ReadPrewarm(Fields& options, const BubblewrapPolicy& policy) {
   constexpr std::uint64_t kMost = 64;
+  constexpr std::size_t kNever = 1;  // of clone's words
   PoolRule rule;
   if (const auto size = options.Integer("prewarm", 0, kMost)) {
     if (*size > 0 && !CanStand(policy)) {
@@ -18,7 +19,10 @@ std::optional<PoolRule> ReadPrewarm(Fields& options, const BubblewrapPolicy& pol
     rule.size = static_cast<std::size_t>(*size);
   }
   rule.idle_ms = options.Integer("prewarmIdleMs", 1).value_or(rule.idle_ms);
-  const bool is_off = rule.size == std::size_t{0} || !CanStand(policy);
+  const bool never_clones = options.OneOf("clone", {"auto", "never"}) == kNever;
+  // Without a /proc of the sandbox's, the template's would show (supervise/clone).
+  rule.clones = !never_clones && policy.with_proc && CanStand(policy);
+  const bool is_off = !CanStand(policy) || (rule.size == std::size_t{0} && !rule.clones);
   return is_off ? std::nullopt : std::optional(rule);
 }
 

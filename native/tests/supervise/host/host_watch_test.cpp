@@ -1,6 +1,7 @@
 #include "supervise/host/host_watch.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "tests/supervise/support/run_host.h"
@@ -31,6 +32,21 @@ TEST(HostWatchTest, NoticesWhatACommandWouldInherit) {
   const mode_t mask = umask(0077);
   const auto during = watch.State();
   umask(mask);
+  EXPECT_NE(during, before);
+  EXPECT_EQ(watch.State(), before);
+}
+
+TEST(HostWatchTest, NoticesALimitThatACommandWouldInherit) {
+  HostWatch watch;
+  const auto before = watch.State();
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_CORE, &limit), 0);
+  rlimit other = limit;
+  other.rlim_cur = limit.rlim_cur == 0 && limit.rlim_max > 0 ? 4096 : 0;
+  if (other.rlim_cur == limit.rlim_cur) GTEST_SKIP() << "no limit that could be changed and back";
+  ASSERT_EQ(setrlimit(RLIMIT_CORE, &other), 0);
+  const auto during = watch.State();
+  ASSERT_EQ(setrlimit(RLIMIT_CORE, &limit), 0);
   EXPECT_NE(during, before);
   EXPECT_EQ(watch.State(), before);
 }

@@ -50,7 +50,7 @@ TEST_F(RunTimingTest, TheCommandsTimeIsItsOwn) {
   EXPECT_GE(result.timing.command_us, kNapUs);
   EXPECT_GT(result.timing.teardown_us, 0u);
   EXPECT_EQ(result.kill, Kill::kNone);
-  EXPECT_FALSE(result.prewarmed);
+  EXPECT_EQ(result.start, SandboxStart::kCold);
 }
 
 TEST_F(RunTimingTest, InASandboxToo) {

@@ -1,0 +1,136 @@
+#include "supervise/pool/template_keeper.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "supervise/preparation/spawn_source.h"
+
+namespace native_runner {
+namespace {
+
+// Of all runners of one supervisor. Each is two processes; who uses more policies than this within
+// the same minute has cold runs for the rest.
+constexpr std::size_t kMostTemplates = 16;
+// A template that has made as many clones was worth it.
+constexpr std::uint64_t kWorthIt = 8;
+constexpr std::uint64_t kLongestWait = 1024;
+// What its launcher is started with in place of a command's.
+constexpr const char* kTemplateName = "template";
+
+}  // namespace
+
+TemplateKeeper::TemplateKeeper(Shared& shared, TemplateTraffic& traffic,
+                               std::shared_ptr<const Runtime> runtime,
+                               std::function<void()> on_gone)
+    : shared_(shared),
+      traffic_(traffic),
+      runtime_(std::move(runtime)),
+      on_gone_(std::move(on_gone)) {}
+
+TemplateKeeper::~TemplateKeeper() {
+  *is_there_ = false;
+}
+
+std::shared_ptr<SandboxTemplate> TemplateKeeper::Find(const Fingerprint& wanted, std::string* why) {
+  if (is_closed_) return nullptr;
+  ++asked_;
+  if (template_ && template_->fingerprint().host != wanted.host)
+    Retire("the host is not as it was when the last one was made");
+  if (template_ && template_->is_ready()) return template_;
+  if (template_ && template_->is_retired()) Retire(template_->reason());
+  *why = template_ || is_making_ ? "its template is being made"
+         : reason_.empty()       ? "no template was made yet"
+                                 : "there is no template: " + reason_;
+  if (!template_ && MayMake()) Make();
+  return nullptr;
+}
+
+void TemplateKeeper::Warm(std::function<void()> done) {
+  waiting_.push_back(std::move(done));
+  if (!template_ && !is_making_ && !is_closed_ && traffic_.standing < kMostTemplates) Make();
+  TellIfSettled();
+}
+
+void TemplateKeeper::TellIfSettled() {
+  if (is_making_ || (template_ && !template_->is_ready())) return;
+  for (const auto& done : std::exchange(waiting_, {}))
+    done();
+}
+
+bool TemplateKeeper::MayMake() const {
+  return !is_making_ && asked_ >= next_at_ && traffic_.standing < kMostTemplates;
+}
+
+void TemplateKeeper::WaitLonger(const std::string& reason) {
+  reason_ = reason;
+  next_at_ = asked_ + wait_;
+  wait_ = std::min(wait_ * 2, kLongestWait);
+}
+
+void TemplateKeeper::Retire(const std::string& reason) {
+  if (!template_) return;
+  const auto retired = std::exchange(template_, nullptr);
+  if (retired->served() >= kWorthIt) wait_ = 1;
+  WaitLonger(reason);
+  retired->Retire(reason);
+  TellIfSettled();
+}
+
+void TemplateKeeper::Close() {
+  is_closed_ = true;
+  Retire("the runner was closed");
+}
+
+void TemplateKeeper::Make() {
+  is_making_ = true;
+  const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
+  request->argv = {kTemplateName};
+  request->makes_template = true;
+  runtime_->Prepare(*request, shared_,
+                    [this, there = is_there_, request](Result<Preparation> prepared) {
+                      if (!*there) return;
+                      is_making_ = false;
+                      if (!is_closed_) Spawn(std::move(prepared));
+                      TellIfSettled();
+                    });
+}
+
+void TemplateKeeper::Spawn(Result<Preparation> prepared) {
+  if (!prepared) return WaitLonger(prepared.error().message);
+  auto* const plan = std::get_if<SpawnPlan>(&prepared->plan);
+  if (plan == nullptr) return WaitLonger("a session has none");
+  Fingerprint fingerprint = plan->fingerprint;
+  Descriptor no_input;
+  auto made = SpawnSource(shared_, *runtime_, {}, std::move(*plan)).Acquire(&no_input);
+  if (!made) return WaitLonger(made.error().message);
+  const std::array<std::string, 1> argv = {kTemplateName};
+  const auto order = EncodeOrder(prepared->order, prepared->cwd, argv, {}, prepared->rules);
+  // The listener needs to know whom it speaks of before that is made.
+  auto place = std::make_shared<const SandboxTemplate*>(nullptr);
+  SandboxTemplate::Listener listener;
+  listener.on_ready = [this, there = is_there_] {
+    if (*there) TellIfSettled();
+  };
+  listener.on_gone = [this, there = is_there_, place, &traffic = traffic_] {
+    --traffic.standing;
+    if (*there) OnGone(*place);
+  };
+  template_ = std::make_shared<SandboxTemplate>(std::move(*made), std::move(fingerprint),
+                                                std::move(listener));
+  *place = template_.get();
+  ++living_;
+  ++traffic_.standing;
+  if (!template_->Start(shared_.loop, shared_.null_device.get(), order))
+    Retire("it can't be watched");
+}
+
+void TemplateKeeper::OnGone(const SandboxTemplate* gone) {
+  --living_;
+  if (template_.get() == gone) Retire(gone->reason());
+  const auto on_gone = on_gone_;
+  on_gone();
+}
+
+}  // namespace native_runner
