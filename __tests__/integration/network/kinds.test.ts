@@ -15,7 +15,17 @@ import { inOwnNetwork, whyNoOwnNetwork } from "./own-network.js";
 const kPort = 8080;
 const kBoundMs = 120_000;
 
-const kKinds = ["cold", "prewarmed", "session", "live", "batch", "overlay", "copy", "project"];
+const kKinds = [
+  "cold",
+  "cloned",
+  "prewarmed",
+  "session",
+  "live",
+  "batch",
+  "overlay",
+  "copy",
+  "project",
+];
 
 type Connection = {
   host: string;
@@ -32,7 +42,7 @@ type End = {
   error?: string;
   outcome: { kind: string; reason?: string };
   layers: string[];
-  prewarmed?: boolean;
+  start?: string;
   connections: Connection[];
   other?: End;
   quiet?: End;
@@ -110,7 +120,14 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => 
   });
 
   test("a prewarmed run has the network that was made with its sandbox", () => {
-    expect(seen.prewarmed?.prewarmed).toBe(true);
+    expect(seen.prewarmed?.start).toBe("prewarmed");
+  });
+
+  test("clones have a network each, and a record", () => {
+    const { start, other, connections } = seen.cloned ?? {};
+    expect([start, other?.start]).toEqual(["cloned", "cloned"]);
+    expect(other?.out).toBe(kOut);
+    expect(other?.connections.length).toBe(connections?.length);
   });
 
   test("in a session each command has a record of its own time", () => {

@@ -93,6 +93,8 @@ int main(int argc, char** argv) {
       {"with-fd", WithDescriptor},
       {"linger", Linger},
       {"meddle", Meddle},
+      {"queue", UseQueue},
+      {"listen", Listen},
   };
   if (argc < 2) return 98;
   for (unsigned i = 0; i < sizeof kTries / sizeof *kTries; ++i) {

@@ -16,3 +16,4 @@ Try ShowRights, ShowLandlockAbi, Signal;
 Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
 Try Reap, WithDescriptor, Linger, Meddle;
 Try FillMemory;
+Try UseQueue, Listen;

@@ -4,6 +4,7 @@
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { BubblewrapNativeRunner, Bwrap } from "../../../../dist/index.js";
 
 const { script, network, directory, port } = JSON.parse(process.argv[2]);
@@ -25,7 +26,7 @@ const seen = (result) => ({
   out: kDecoder.decode(result.stdout) + kDecoder.decode(result.stderr),
   outcome: result.outcome,
   layers: result.audits[0].layers,
-  prewarmed: result.audits[0].prewarmed,
+  start: result.audits[0].start,
   connections: result.audits[0].connections,
 });
 
@@ -44,6 +45,16 @@ const kinds = {
     const result = seen(await warmed.exec(input));
     await warmed.close();
     return result;
+  },
+  cloned: async () => {
+    const cloning = runner();
+    for (let left = 500; left > 0; left -= 1) {
+      if (seen(await cloning.exec({ argv: ["true"] })).start === "cloned") break;
+      await delay(20);
+    }
+    const [result, other] = (await Promise.all([cloning.exec(input), cloning.exec(input)])).map(seen);
+    await cloning.close();
+    return { ...result, other };
   },
   session: async () => {
     const session = await runner().openSession();
