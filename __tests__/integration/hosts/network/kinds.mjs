@@ -49,7 +49,8 @@ const kinds = {
   cloned: async () => {
     const cloning = runner();
     for (let left = 500; left > 0; left -= 1) {
-      if (seen(await cloning.exec({ argv: ["true"] })).start === "cloned") break;
+      const { start, outcome } = seen(await cloning.exec({ argv: ["true"] }));
+      if (start === "cloned" || outcome.kind !== "exited") break;
       await delay(20);
     }
     const [result, other] = (await Promise.all([cloning.exec(input), cloning.exec(input)])).map(seen);
