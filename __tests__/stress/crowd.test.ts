@@ -37,7 +37,7 @@ const kWidth = 8;
 
 const makers = {
   strict: (shadowDir: string, maxConcurrent?: number) =>
-    new BubblewrapNativeRunner({ shadowDir, maxConcurrent, prewarm: 0 }),
+    new BubblewrapNativeRunner({ shadowDir, maxConcurrent, prewarm: 0, clone: "never" }),
   local: (shadowDir: string, maxConcurrent?: number) =>
     new LocalNativeRunner({ shadowDir, maxConcurrent }),
 };

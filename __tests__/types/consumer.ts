@@ -8,9 +8,9 @@ import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
   type BubblewrapNetworkMode,
-  type CloneMode,
   Bwrap,
   buildBubblewrapArgv,
+  type CloneMode,
   createBubblewrapProcessSandbox,
   createRuntime,
   LocalNativeRunner,
@@ -127,7 +127,8 @@ const clone: CloneMode = "never";
 export const uncloned = new BubblewrapNativeRunner({ shadowDir: "/w", clone });
 // @ts-expect-error: no third way
 export const always = new BubblewrapNativeRunner({ shadowDir: "/w", clone: "always" });
-export const startOf = ({ audits: [audit] }: SandboxedExecResult): SandboxStart | undefined => audit?.start;
+export const startOf = ({ audits: [audit] }: SandboxedExecResult): SandboxStart | undefined =>
+  audit?.start;
 export const whyCold = ({ audits: [audit] }: SandboxedExecResult): string =>
   audit?.start === "cold" ? (audit.coldReason ?? "it could not have been a clone") : "";
 

@@ -8,7 +8,14 @@ import { BubblewrapNativeRunner, type SandboxedExecResult } from "../support/pac
 import { childrenOf, eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
-import { cloning, kill, startOf, type TemplateProcess, theTemplate, untilCloned } from "./cloned.js";
+import {
+  cloning,
+  kill,
+  startOf,
+  type TemplateProcess,
+  theTemplate,
+  untilCloned,
+} from "./cloned.js";
 
 const kWhich = ["launcher", "bwrap"] as const satisfies (keyof TemplateProcess)[];
 

@@ -2,8 +2,8 @@
 
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
-
 import { bindsWith } from "../promises/scene.js";
 import { describeSandboxed, describeUnless, isRoot, whyNoBubblewrap } from "../support/gate.js";
 import { jsonOfHost } from "../support/host.js";
@@ -14,7 +14,6 @@ import { childrenOf, eventually } from "../support/processes.js";
 import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 import { cloning, startOf, templates, untilCloned } from "./cloned.js";
-import { fileURLToPath } from "node:url";
 
 afterEach(() => expect(childrenOf(process.pid)).toEqual([]));
 

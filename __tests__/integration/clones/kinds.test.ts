@@ -44,10 +44,9 @@ describeSandboxed("in a clone", () => {
 
   test("a terminal is the first of its own, and has a size and signals", async () => {
     const pty = { cols: 91, rows: 23 };
-    const script = "tty; stty size; ls /dev/pts; trap 'echo hung; exit 5' INT; while :; do sleep 0.05; done";
-    const live = await Promise.all(
-      [1, 2, 3].map(() => spawn(runner, script, { pty, env: env() })),
-    );
+    const script =
+      "tty; stty size; ls /dev/pts; trap 'echo hung; exit 5' INT; while :; do sleep 0.05; done";
+    const live = await Promise.all([1, 2, 3].map(() => spawn(runner, script, { pty, env: env() })));
     for (const each of live) {
       const screen = new Screen(each.stdout);
       expect(await screen.until("ptmx")).toMatch(/\/dev\/pts\/0\r\n23 91\r\n0\r\nptmx$/);
@@ -167,7 +166,10 @@ describeSandboxed("in a clone", () => {
     await using session = await runner.openSession({ shell: true });
     await run(session, "cd /tmp; X=kept");
     expect((await run(session, "pwd; echo $X")).out).toBe("/tmp\nkept");
-    const batch = await runner.execBatch([["sh", "-c", "echo one > /tmp/f"], ["cat", "/tmp/f"]]);
+    const batch = await runner.execBatch([
+      ["sh", "-c", "echo one > /tmp/f"],
+      ["cat", "/tmp/f"],
+    ]);
     expect(batch[1]?.stdoutText).toBe("one\n");
     const seen = await run(runner, "ls /tmp");
     expect(seen.out).toBe("");

@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 
 import { describeSandboxed, isRoot } from "../support/gate.js";
 import { type HostEnd, runHost, startHost } from "../support/host.js";
+import { kPlace } from "../support/mounts.js";
 import { buildProbe } from "../support/probe.js";
 import { childrenOf, eventually } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
@@ -14,7 +15,7 @@ describeSandboxed("a template leaves nothing", () => {
     probe = buildProbe(tempDirectory("tools"));
   });
   const end = (how: string, before: string[] = []): Promise<HostEnd> =>
-    runHost(probe, "clones/end.mjs", { args: [how, tempDirectory()], before });
+    runHost(probe, "clones/end.mjs", { args: [how, tempDirectory("work", kPlace)], before });
   const clean = { code: 0, left: [], err: "" };
 
   test("when the host exits", async () => {

@@ -9,15 +9,14 @@ export {
 import { BubblewrapNativeRunner, LocalNativeRunner } from "../../../dist/index.js";
 
 /**
- * A runner by the name that tests know it by: "strict" without standing sandboxes and
- * templates, which would be found among what runs leave; "warm" with some.
+ * A runner by the name that tests know it by: "strict" without standing sandboxes, which would
+ * be found among what runs leave; "warm" with some. Templates, too: hosts/clones has its own.
  */
 export function makeRunner(kind, shadowDir, options = {}) {
   if (kind === "local") return new LocalNativeRunner({ shadowDir, ...options });
   const prewarm = kind === "warm" ? 3 : 0;
-  const clone = kind === "warm" ? "auto" : "never";
   const isolation = kind === "compat" ? "compat" : "strict";
-  return new BubblewrapNativeRunner({ shadowDir, isolation, prewarm, clone, ...options });
+  return new BubblewrapNativeRunner({ shadowDir, isolation, prewarm, clone: "never", ...options });
 }
 
 export const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -40,7 +40,7 @@ exec bwrap "$@"
   chmodSync(path, 0o755);
   const roBinds = [...bindsWith(folder), mounted];
   const options = { shadowDir: tempDirectory(), bwrapPath: path, roBinds, prewarm: 0 };
-  const runner = new BubblewrapNativeRunner(options);
+  const runner = new BubblewrapNativeRunner({ ...options, clone: "never" });
   const projectOf = () =>
     new Bwrap(folder, [], false, { bwrapPath: path, readOnly: ["file"], secrets: [] });
   return { runner, mounted, projectOf, count: () => readFileSync(tries, "utf8").length / 2 };

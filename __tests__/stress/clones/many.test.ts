@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 
-import { cloning, kill, templates } from "../../integration/clones/cloned.js";
+import { cloning, kill, startOf, templates } from "../../integration/clones/cloned.js";
 import { describeSandboxed } from "../../integration/support/gate.js";
 import type {
   BubblewrapNativeRunner,
@@ -115,7 +115,8 @@ async function expectNothingLeft(runner: BubblewrapNativeRunner, mark: string): 
 describeSandboxed("many runs in clones", () => {
   const random = new Random();
   afterEach((context) => {
-    if (context.task.result?.state === "fail") process.stderr.write(`NATIVE_RUNNER_SEED=${random.seed}\n`);
+    if (context.task.result?.state === "fail")
+      process.stderr.write(`NATIVE_RUNNER_SEED=${random.seed}\n`);
   });
 
   test(`${kRuns}, ended at random moments, have one outcome each and leave nothing`, async () => {
@@ -130,6 +131,21 @@ describeSandboxed("many runs in clones", () => {
     expect(runs.cloned - before.cloned).toBe(tally.starts.get("cloned"));
     await eventually("only the template stands", () => templates().length === 1);
     await expectNothingLeft(runner, mark);
+  });
+
+  test("500 at once are each what they are", async () => {
+    const runner = await cloning({ shadowDir: tempDirectory(), maxConcurrent: 500 });
+    const all = await Promise.all(
+      Array.from({ length: 500 }, (_, i) =>
+        runner.exec({ argv: ["sh", "-c", 'echo "$1"; exit $(($1 % 200))', "sh", String(i)] }),
+      ),
+    );
+    for (const [i, result] of all.entries()) {
+      expect([result.stdoutText, result.exitCode]).toEqual([`${i}\n`, i % 200]);
+      expect(startOf(result)).toBe("cloned");
+    }
+    await runner.close();
+    expect(childrenOf(process.pid)).toEqual([]);
   });
 
   test(`${kKilledRuns}, with templates that are killed at random moments`, async () => {

@@ -70,7 +70,11 @@ export async function withTransaction<Value>(
     const fix = "close it there first, or wait for that to end";
     throw new CliError(`transaction ${listed.id} is open in another process`, kInUse, fix);
   }
-  const runner = new BubblewrapNativeRunner({ shadowDir: listed.workspace, prewarm: 0, clone: "never" });
+  const runner = new BubblewrapNativeRunner({
+    shadowDir: listed.workspace,
+    prewarm: 0,
+    clone: "never",
+  });
   try {
     const transaction = await runner.resumeTransaction(listed.id, directoryOption(options));
     if (transaction.recovered) printError(`warning: ${kDone[transaction.recovered]}`);

@@ -20,12 +20,14 @@ const told = ({ stdoutText, audits: [{ start, coldReason }] }) => ({
 });
 
 async function untilCloned(runner) {
+  let why;
   for (let left = 500; left > 0; left -= 1) {
-    const { start } = told(await runner.exec({ argv: ["true"] }));
+    const { start, coldReason } = told(await runner.exec({ argv: ["true"] }));
     if (start === "cloned") return;
+    why = coldReason;
     await delay(20);
   }
-  throw new Error("no run was cloned");
+  throw new Error(`no run was cloned: ${why}`);
 }
 
 async function cloning(options) {
@@ -129,9 +131,7 @@ const kEnds = {
     mkdirSync(`${bind}/sub`, { recursive: true });
     const roBinds = ["/usr", "/bin", "/lib", "/lib64", bind];
     const runner = await cloning({ roBinds });
-    const look = sh(
-      `ls ${bind}/sub; echo x 2> /dev/null > ${bind}/sub/file && echo written; true`,
-    );
+    const look = sh(`ls ${bind}/sub; echo x 2> /dev/null > ${bind}/sub/file && echo written; true`);
     const before = told(await runner.exec(look));
     execFileSync("mount", ["-t", "tmpfs", "none", `${bind}/sub`]);
     writeFileSync(`${bind}/sub/new`, "");

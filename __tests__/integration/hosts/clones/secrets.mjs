@@ -9,7 +9,8 @@ const [how, workspace] = process.argv.slice(2);
 const etc = "/mnt";
 execFileSync("mount", ["-t", "tmpfs", "none", etc]);
 execFileSync("cp", ["-a", "/etc/.", etc]);
-if (how === "made") for (const name of ["shadow", "gshadow"]) rmSync(`${etc}/${name}`, { force: true });
+if (how === "made")
+  for (const name of ["shadow", "gshadow"]) rmSync(`${etc}/${name}`, { force: true });
 execFileSync("mount", ["--bind", etc, "/etc"]);
 if (how !== "made" && !existsSync("/etc/shadow")) throw new Error("there is no /etc/shadow");
 

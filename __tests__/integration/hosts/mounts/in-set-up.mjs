@@ -13,7 +13,13 @@ const calls = join(shadowDir, "calls");
 const mounts = join(shadowDir, "mounts");
 
 const roBinds = ["/usr", "/bin", "/lib", "/lib64", "/etc", directory];
-const runner = new BubblewrapNativeRunner({ shadowDir, bwrapPath, prewarm: 0, roBinds });
+const runner = new BubblewrapNativeRunner({
+  shadowDir,
+  bwrapPath,
+  prewarm: 0,
+  clone: "never",
+  roBinds,
+});
 const project = new Bwrap(shadowDir, [], false, { bwrapPath });
 await project.exec("true"); // its proof that a sandbox can be had
 
@@ -53,7 +59,13 @@ for (const times of [0, 1, 3, 100]) {
 writeFileSync(calls, "");
 const wait = join(shadowDir, "wait");
 writeFileSync(wait, "");
-const ahead = new BubblewrapNativeRunner({ shadowDir, bwrapPath, prewarm: 1, roBinds });
+const ahead = new BubblewrapNativeRunner({
+  shadowDir,
+  bwrapPath,
+  prewarm: 1,
+  clone: "never",
+  roBinds,
+});
 const warm = ahead.warm();
 while (readFileSync(calls, "utf8") === "") await delay(10);
 const running = ahead.exec({ argv: ["sleep", "1000"], limits: { timeoutMs: 2000 } });

@@ -10,7 +10,13 @@ import { BubblewrapNativeRunner, say } from "../common.mjs";
 const [bwrapPath, shadowDir, directory] = process.argv.slice(2);
 const calls = join(shadowDir, "calls");
 const roBinds = ["/usr", "/bin", "/lib", "/lib64", "/etc", directory];
-const runner = new BubblewrapNativeRunner({ shadowDir, bwrapPath, prewarm: 0, roBinds });
+const runner = new BubblewrapNativeRunner({
+  shadowDir,
+  bwrapPath,
+  prewarm: 0,
+  clone: "never",
+  roBinds,
+});
 
 function mount(...args) {
   const { status, stderr } = spawnSync("mount", args, { encoding: "utf8" });

@@ -53,7 +53,9 @@ const kinds = {
       if (start === "cloned" || outcome.kind !== "exited") break;
       await delay(20);
     }
-    const [result, other] = (await Promise.all([cloning.exec(input), cloning.exec(input)])).map(seen);
+    const [result, other] = (await Promise.all([cloning.exec(input), cloning.exec(input)])).map(
+      seen,
+    );
     await cloning.close();
     return { ...result, other };
   },
