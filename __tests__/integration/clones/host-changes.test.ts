@@ -66,7 +66,7 @@ describeSandboxed("a template is not used any more", () => {
   });
 
   test("for another directory at a bind's path", async () => {
-    const parent = tempDirectory();
+    const parent = tempDirectory("binds", kPlace);
     const tools = join(parent, "tools");
     mkdirSync(tools);
     const change = () => {

@@ -20,9 +20,10 @@ describeSandboxed("in a clone", () => {
   });
   afterAll(() => runner?.close());
   afterEach(() => {
-    expect(marked(mark)).toEqual([]);
-    expect(templates()).toHaveLength(1);
+    const last = mark;
     mark = newMark();
+    expect(marked(last)).toEqual([]);
+    expect(templates()).toHaveLength(1);
   });
   const env = () => ({ [kMarker]: mark });
   const expectCloned = (result: SandboxedExecResult) => expect(startOf(result)).toBe("cloned");
@@ -45,7 +46,7 @@ describeSandboxed("in a clone", () => {
   test("a terminal is the first of its own, and has a size and signals", async () => {
     const pty = { cols: 91, rows: 23 };
     const script =
-      "tty; stty size; ls /dev/pts; trap 'echo hung; exit 5' INT; while :; do sleep 0.05; done";
+      "trap 'echo hung; exit 5' INT; tty; stty size; ls -1 /dev/pts; while :; do sleep 0.05; done";
     const live = await Promise.all([1, 2, 3].map(() => spawn(runner, script, { pty, env: env() })));
     for (const each of live) {
       const screen = new Screen(each.stdout);
@@ -131,10 +132,10 @@ describeSandboxed("in a clone", () => {
 
   test.each([
     [{ cpuSeconds: 1 }, "while :; do :; done", "limit-exceeded"],
-    [{ maxFileBytes: 5000 }, "yes > file", "limit-exceeded"],
+    [{ maxFileBytes: 5000 }, "exec yes > file", "limit-exceeded"],
     [{ maxOpenFiles: 17 }, 'test "$(ulimit -n)" = 17', "exited"],
   ] as const)("limits are each run's own: %j", async (limits, script, kind) => {
-    const seen = await run(runner, ["bash", "-c", `exec ${"sh -c"} '${script}'`], { limits });
+    const seen = await run(runner, script, { limits });
     expect(seen.kind).toBe(kind);
     expectCloned(seen.result);
     const after = await run(runner, "ulimit -n; ulimit -t; ulimit -f");
