@@ -75,7 +75,7 @@ async function tryNative(): Promise<RuntimeAvailability> {
 }
 
 /** The canary has a workspace of its own, which may lack the directories for mounts in it. */
-function outsideOfWorkspace(config: RuntimeConfig): RuntimeConfig {
+export function outsideOfWorkspace(config: RuntimeConfig): RuntimeConfig {
   const mounts = config.bubblewrap.mounts.filter(
     ({ hostPath, guestPath = hostPath }) => !normalize(guestPath).startsWith("/workspace/"),
   );

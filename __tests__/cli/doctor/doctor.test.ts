@@ -88,6 +88,21 @@ describe("doctorText", () => {
     );
   });
 
+  it("tells whether clones are used", () => {
+    const said = (clones: NonNullable<DoctorReport["runtimes"][number]["clones"]>) =>
+      doctorText(
+        { ...kReport, runtimes: kReport.runtimes.map((runtime) => ({ ...runtime, clones })) },
+        false,
+      );
+    expect(said({ state: "proved", probes: [] })).toContain(
+      "\n  clones: used; in one, the same was refused\n",
+    );
+    expect(said({ state: "unused", reason: "it has no /proc", probes: [] })).toContain(
+      "\n  clones: not used: it has no /proc\n",
+    );
+    expect(text).not.toContain("clones");
+  });
+
   it("has colours only where they are wanted, and no line beyond 105 columns", () => {
     expect(text).not.toContain("\x1b");
     expect(doctorText(kReport, true)).toContain("\x1b[");

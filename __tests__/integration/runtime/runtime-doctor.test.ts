@@ -16,7 +16,14 @@ const kTimeout = 60_000;
 
 type Report = {
   chosen: string | null;
-  runtimes: { name: string; state: string; reason?: string; fix?: string; emptyRunMs?: number }[];
+  runtimes: {
+    name: string;
+    state: string;
+    reason?: string;
+    fix?: string;
+    emptyRunMs?: number;
+    clones?: { state: string; reason?: string; probes: { verdict: string }[] };
+  }[];
 };
 
 function command(words: readonly string[], env: NodeJS.ProcessEnv = {}) {
@@ -57,6 +64,19 @@ describeUnless(whyNoCommand, "doctor", () => {
     expect(report.chosen).toBe("bubblewrap");
     expect(runtimeOf(report, "bubblewrap")).toMatchObject({ state: "available" });
     expect(runtimeOf(report, "bubblewrap").emptyRunMs).toBeGreaterThan(0);
+    const { clones } = runtimeOf(report, "bubblewrap");
+    expect(clones).toMatchObject({ state: "proved" });
+    expect(clones?.probes.map(({ verdict }) => verdict)).not.toContain("reached");
+    expect(clones?.probes).toHaveLength(5);
+  });
+
+  testUnless(whyNo("bubblewrap"), "says why clones are not used", () => {
+    const config = join(tempDirectory("configuration"), "config.json");
+    writeFileSync(config, JSON.stringify({ bubblewrap: { procBind: false } }));
+    const { stdout } = cli(["doctor", "--json", "--config", config]);
+    const { state, clones } = runtimeOf(JSON.parse(stdout) as Report, "bubblewrap");
+    expect(state).toBe("available");
+    expect(clones).toEqual({ state: "unused", reason: "it has no /proc", probes: [] });
   });
 
   test("is a table without colours where there is no terminal", () => {

@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks";
 
 import type { BubblewrapNetwork } from "../../../types/public.js";
 import { loadAddon } from "../../native.js";
+import { type ClonesProof, proveClones } from "../../runtime/clones-proof.js";
 import type { RuntimeConfig } from "../../runtime/config/config.js";
 import { ConfiguredRuntime } from "../../runtime/configured-runtime.js";
 import { type HostFacts, readHostFacts } from "../../runtime/diagnosis/facts.js";
@@ -22,6 +23,8 @@ export type DoctorRuntime = RuntimeAvailability & {
   name: RuntimeName;
   /** Median of ten runs of `true`, one after the other, in milliseconds. */
   emptyRunMs?: number;
+  /** Of Bubblewrap, where it is available: whether its sandboxes are cloned. */
+  clones?: ClonesProof;
 };
 
 /** What `native-runner run` would use under the same variables, --runtime and --config. */
@@ -102,15 +105,33 @@ function runOf(
   return { runtime, chosenBy: chosenBy ?? null, network, bwrapPath };
 }
 
+/** Most runs are in clones: one that does not confine is a runtime that does not. */
+function brokenBy(
+  found: RuntimeAvailability,
+  { reason, probes }: ClonesProof,
+): RuntimeAvailability {
+  const why = `in a clone, ${reason ?? "a test command got out"}`;
+  const fix = 'set `clone` to "never", and tell us';
+  return { ...found, available: false, state: "broken", reason: why, fix, probes };
+}
+
 /** Looks at every runtime, one after the other, so that the measured times are right. */
 export async function examine(version: string, policy: Policy): Promise<DoctorReport> {
   const { config, required, warnings } = policy;
   const runtimes: DoctorRuntime[] = [];
   for (const name of kRuntimeNames) {
     const runtime = new ConfiguredRuntime(kKinds[name], config);
-    const found = await runtime.isAvailable({ refresh: true });
+    const proved = await runtime.isAvailable({ refresh: true });
+    const clones =
+      name === "bubblewrap" && proved.available ? await proveClones(config) : undefined;
+    const found = clones?.state === "broken" ? brokenBy(proved, clones) : proved;
     const emptyRunMs = found.available ? await measure(runtime) : undefined;
-    runtimes.push({ name, ...found, ...(emptyRunMs === undefined ? {} : { emptyRunMs }) });
+    runtimes.push({
+      name,
+      ...found,
+      ...(emptyRunMs === undefined ? {} : { emptyRunMs }),
+      ...(clones === undefined ? {} : { clones }),
+    });
   }
   const names = runtimes.filter(({ available }) => available).map(({ name }) => name);
   const available = new Set(names);

@@ -40,6 +40,12 @@ function probesText(probes: readonly CanaryProbe[]): string[] {
   });
 }
 
+function clonesText({ clones }: DoctorRuntime): string[] {
+  if (clones === undefined) return [];
+  if (clones.state === "proved") return ["  clones: used; in one, the same was refused"];
+  return [`  clones: not used: ${indent(clones.reason ?? "")}`];
+}
+
 function indent(text: string): string {
   return text.split("\n").join("\n       ");
 }
@@ -51,6 +57,7 @@ function details(runtime: DoctorRuntime, colors: Colors): string[] {
   if (!available && reason) lines.push(`  why: ${indent(reason)}`);
   if (fix) lines.push(`  fix: ${indent(fix)}`);
   if (probes.length > 0) lines.push("  proof: what a test command tried", ...probesText(probes));
+  lines.push(...clonesText(runtime));
   return lines;
 }
 

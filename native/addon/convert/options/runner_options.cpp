@@ -20,8 +20,7 @@ std::optional<PoolRule> ReadPrewarm(Fields& options, const BubblewrapPolicy& pol
   }
   rule.idle_ms = options.Integer("prewarmIdleMs", 1).value_or(rule.idle_ms);
   const bool never_clones = options.OneOf("clone", {"auto", "never"}) == kNever;
-  // Without a /proc of the sandbox's, the template's would show (supervise/clone).
-  rule.clones = !never_clones && policy.with_proc && CanStand(policy);
+  rule.clones = !never_clones;  // where that can't be, each run says why
   const bool is_off = !CanStand(policy) || (rule.size == std::size_t{0} && !rule.clones);
   return is_off ? std::nullopt : std::optional(rule);
 }
