@@ -39,6 +39,7 @@ import {
   type SandboxedExecResult,
   type SandboxFromEnv,
   type SandboxProcess,
+  type SandboxStart,
   type SessionShare,
   sandboxFromEnv,
   WaitForPortError,
@@ -123,14 +124,9 @@ export const runner = new BubblewrapNativeRunner({
 });
 
 // Where a sandbox came from is always told, why it was cold only where there is a why.
-const clone: CloneMode = "never";
-export const uncloned = new BubblewrapNativeRunner({ shadowDir: "/w", clone });
-// @ts-expect-error: no third way
-export const always = new BubblewrapNativeRunner({ shadowDir: "/w", clone: "always" });
+export const clone: CloneMode = new BubblewrapNativeRunner({ shadowDir: "/w" }).clone;
 export const startOf = ({ audits: [audit] }: SandboxedExecResult): SandboxStart | undefined =>
   audit?.start;
-export const whyCold = ({ audits: [audit] }: SandboxedExecResult): string =>
-  audit?.start === "cold" ? (audit.coldReason ?? "it could not have been a clone") : "";
 
 // Rules by domain, as constants and with an answer that comes later.
 const network: NetworkByDomain = {

@@ -42,6 +42,7 @@ async function inSetUp(prewarm: 0 | 1, input: NativeExecInput): Promise<Sandboxe
     shadowDir: tempDirectory(),
     bwrapPath: path,
     prewarm,
+    clone: "never", // warm() would have its template made first
   });
   const isBegun = () => existsSync(begun);
   const warm = prewarm === 1 ? runner.warm() : undefined;
