@@ -91,6 +91,10 @@ const kViews: [name: string, script: string][] = [
     "echo x > /dev/null; head -c 3 /dev/zero | wc -c; head -c 3 /dev/urandom | wc -c; exec 3<> /dev/ptmx && ls /dev/pts; stat -c %t:%T /dev/pts/ptmx",
   ],
   [
+    "which settings of the kernel are its own",
+    "find /proc/sys /proc/irq /proc/bus -writable -type f 2> /dev/null | sort",
+  ],
+  [
     "what may be set",
     "for f in /proc/sys/kernel/hostname /proc/sys/net/ipv4/ip_forward /proc/self/oom_score_adj /proc/self/uid_map; do [ -w $f ] && echo $f; done; true",
   ],
