@@ -41,7 +41,6 @@ describeSandboxed("where a sandbox came from", () => {
     ['with clone: "never"', { clone: "never" }],
     ["with isolation compat", { isolation: "compat" }],
     ["with options of bwrap's own", { extraArgs: ["--hostname", "x"] }],
-    ["without a /proc", { procBind: false }],
   ];
   test.each(kNever)("cold for good %s", async (_, options) => {
     const runner = new BubblewrapNativeRunner({

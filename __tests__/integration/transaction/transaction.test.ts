@@ -128,7 +128,17 @@ describeBackends("a transaction", (openTransaction, backend) => {
       stdout: text(stdout).replace(/Seccomp_filters.*/, ""), // renames have one of their own
       stderr: text(stderr),
       audits: audits.map(
-        ({ durationMs, usage, timing, layers, argv, transaction: _in, ...record }) => ({
+        ({
+          durationMs,
+          usage,
+          timing,
+          layers,
+          argv,
+          start,
+          coldReason,
+          transaction: _in,
+          ...record
+        }) => ({
           ...record,
           argv: argv.map((word) => (word === copy ? workspace : word)),
           layers: layers.filter((layer) => !ofTransactions.includes(layer)),

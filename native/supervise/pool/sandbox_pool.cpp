@@ -135,11 +135,12 @@ void SandboxPool::Fill(Filled filled) {
   runs_ = std::max(runs_, kFewRuns);
   used_ns_ = uv_hrtime();
   filled_.push_back(std::move(filled));
-  if (!rule_.clones) return Refill();
+  if (!rule_.clones || Target() > 0) Refill();
+  if (!rule_.clones || is_closing_) return;
   WatchIdleness();
   keeper_.Warm([weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (self && !self->is_closing_) self->Refill();
+    if (self && !self->is_closing_ && self->Target() == 0) self->Refill();  // which answers
   });
 }
 

@@ -148,6 +148,16 @@ void BubblewrapRuntime::DrawTemplate(const BubblewrapPlan& plan, Drawing* drawin
   drawing->template_steps = std::move(made->steps);
 }
 
+// What a mount needs a place for in the workspace is made there, and would be seen there for as long
+// as the template stands.
+std::string BubblewrapRuntime::ColdReason(const Drawing& drawing, const Program& program,
+                                          bool makes_places) const {
+  if (!program.features.bind_fd) return "this bwrap has no --bind-fd";
+  if (!CanStand(policy_)) return "isolation is not strict, or there are extraArgs";
+  if (makes_places) return "a place for one of its mounts has to be made in the workspace";
+  return drawing.cold_reason;
+}
+
 Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Program& program,
                                             Shared& shared) const {
   const bool strict = policy_.isolation == Isolation::kStrict;
@@ -231,10 +241,9 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
 
   const bool can_stand = CanStand(policy_) && program.features.bind_fd;
   plan.may_stand = request.may_stand && can_stand && !plan.wants_cgroup;
-  plan.may_clone = request.may_clone && can_stand && drawing.cold_reason.empty();
-  if (request.may_clone && !plan.may_clone) {
-    plan.cold_reason = can_stand ? drawing.cold_reason : "this bwrap has no --bind-fd";
-  }
+  const std::string cold_reason = ColdReason(drawing, program, plan.holds != nullptr);
+  plan.may_clone = request.may_clone && cold_reason.empty();
+  if (request.may_clone) plan.cold_reason = cold_reason;
   if (plan.may_stand || plan.may_clone || request.makes_template) {
     std::vector<int> bound = {workspace->directory.get()};
     for (const OpenedMount& mount : *mounts)
@@ -254,8 +263,8 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
           OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &plan))
     return *error;
   if (request.makes_template) {
-    if (!can_stand || !drawing.cold_reason.empty() || !plan.fingerprint.valid())
-      return Error{ErrorCode::kUnavailable, drawing.cold_reason, ""};
+    if (!cold_reason.empty()) return Error{ErrorCode::kUnavailable, cold_reason, ""};
+    if (!plan.fingerprint.valid()) return Error{ErrorCode::kUnavailable, "/proc can't be read", ""};
     OrderTemplate(drawing.template_options, drawing.template_steps, &preparation);
   } else if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &plan)) {
     return *error;

@@ -60,6 +60,7 @@ class BubblewrapRuntime : public Runtime {
   };
   const Drawing& Draw(HostFacts facts, const std::string& workspace, std::uint64_t tmp_bytes) const;
   void DrawTemplate(const BubblewrapPlan& plan, Drawing* drawing) const;
+  std::string ColdReason(const Drawing& drawing, const Program& program, bool makes_places) const;
 
   BubblewrapPolicy policy_;
   std::shared_ptr<const CurrentWorkspace> transaction_;  // nullptr: none
