@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Host } from "./host/host.mjs";
+import { idleShare, withMachineCpu } from "./host/machine-cpu.mjs";
 import { openFloor } from "./variants/floor.mjs";
 import { kVariants } from "./variants/index.mjs";
 
@@ -46,12 +47,18 @@ async function measureStanding(scenario, { rounds, runs }, setup, progress) {
   for (const name of scenario.variants) {
     hosts.set(name, await openVariant(name, setup, scenario.holdBytes));
   }
+  let idle = 0;
   const burst = async (name, amount) => {
     await sleep(kSettleMs);
-    return hosts.get(name).burst(requestFor(name, scenario, amount));
+    const one = () => hosts.get(name).burst(requestFor(name, scenario, amount));
+    return scenario.machineCpu ? withMachineCpu(one, kSettleMs, idle) : one();
   };
   for (const name of scenario.variants) await burst(name, Math.ceil(runs / 4));
   for (let round = 0; round < rounds; round++) {
+    if (scenario.machineCpu) {
+      await sleep(kSettleMs);
+      idle = await idleShare();
+    }
     for (const name of rotated(scenario.variants, round)) {
       results.get(name).push(await burst(name, runs));
     }

@@ -9,7 +9,12 @@ const kProbe = "/bin/true";
 
 /** Resolves to { cmd, options, layers }; rejects when the sandbox does not work here. */
 export async function strictSandbox(workspace) {
-  const runner = new BubblewrapNativeRunner({ shadowDir: workspace, network: "deny", prewarm: 0 });
+  const runner = new BubblewrapNativeRunner({
+    shadowDir: workspace,
+    network: "deny",
+    prewarm: 0,
+    clone: "never",
+  });
   const { outcome, audits } = await runner.exec({ argv: [kProbe] });
   if (outcome.kind !== "exited") {
     throw new Error(`the sandbox does not work here: ${outcome.reason ?? outcome.kind}`);

@@ -1,4 +1,4 @@
-import { hostCpu, runTime, throughput } from "./measures.mjs";
+import { hostCpu, machineCpu, runTime, throughput } from "./measures.mjs";
 
 export const concurrency = {
   name: "concurrency",
@@ -6,12 +6,12 @@ export const concurrency = {
     "/bin/true, more and more runs in flight; nothing is waited for, so sandboxes that are kept " +
     "standing soon are all taken",
   variants: [
-    ...["ours", "prewarmed", "session", "landlock", "landlockSession"],
+    ...["ours", "cloned", "prewarmed", "session", "landlock", "landlockSession"],
     ...["floor", "childProcess", "execa", "firejail", "sandboxRuntime"],
   ],
   axis: {
     name: "runs in flight",
-    at: [1, 2, 4, 8, 16],
+    at: [1, 2, 4, 8, 16, 64],
     quick: [1, 8],
     barsAt: 8,
     of(at, size) {
@@ -21,11 +21,14 @@ export const concurrency = {
   },
   sizes: { full: { rounds: 3, runs: 100 }, quick: { rounds: 3, runs: 40 } },
   request: { argv: ["/bin/true"] },
+  machineCpu: true,
   measures: [
     { ...throughput, bars: { floor: { atLeast: 0.9, aim: 1 } } },
+    { ...throughput, of: "cloned", bars: { floor: { atLeast: 3, aim: 4.5 } } },
     { ...throughput, of: "prewarmed", bars: { ours: { atLeast: 1, aim: 1.2 } } },
     { ...throughput, of: "session", bars: { ours: { atLeast: 5, aim: 8 } } },
     { ...hostCpu, bars: { childProcess: { atMost: 0.4, aim: 0.25 } } },
+    { ...machineCpu, of: "cloned", bars: { floor: { atMost: 0.5, aim: 0.4 } } },
     runTime,
   ],
 };

@@ -1,5 +1,6 @@
 // The suite, in the order in which it is measured and reported.
 
+import { clones } from "./clones.mjs";
 import { concurrency } from "./concurrency.mjs";
 import { droppedOutput } from "./dropped-output.mjs";
 import { keptOutput } from "./kept-output.mjs";
@@ -14,6 +15,7 @@ import { transactions } from "./transactions.mjs";
 
 export const kScenarios = [
   ...[oneRun, concurrency, poolSize, largeHost],
+  ...clones,
   ...[keptOutput, droppedOutput],
   ...[sandboxMemory, shellLists, skill],
   ...transactions,

@@ -20,6 +20,13 @@ export const hostCpu = {
   sample: (burst) => burst.cpuMs / burst.runMs.length,
 };
 
+// All that the machine did for it: of the host, the sandbox, the command and the kernel's threads.
+export const machineCpu = {
+  name: "CPU of the machine per run",
+  unit: "ms",
+  sample: (burst) => burst.machineMs / burst.runMs.length,
+};
+
 export const wall = {
   name: "wall",
   unit: "ms",

@@ -9,6 +9,9 @@
 const kPrewarmed = 8;
 const kPoolSizes = [2, 4, 8, 16];
 
+const kCold = { prewarm: 0, clone: "never" };
+const kCloned = { prewarm: 0, clone: "auto" };
+
 const kTransaction = { kind: "ours", module: "transaction/run.mjs" };
 
 const kOneName = { allow: ["a.test"] };
@@ -16,17 +19,48 @@ const kOneName = { allow: ["a.test"] };
 const pools = Object.fromEntries(
   kPoolSizes.map((prewarm) => [
     `pool${prewarm}`,
-    { title: `pool of ${prewarm}`, kind: "ours", module: "ours.mjs", options: { prewarm } },
+    {
+      title: `pool of ${prewarm}`,
+      kind: "ours",
+      module: "ours.mjs",
+      options: { prewarm, clone: "auto" },
+    },
   ]),
 );
 
 export const kVariants = {
-  ours: { title: "ours, cold", kind: "ours", module: "ours.mjs", options: { prewarm: 0 } },
+  ours: { title: "ours, cold", kind: "ours", module: "ours.mjs", options: kCold },
+  cloned: { title: "ours, cloned", kind: "ours", module: "ours.mjs", options: kCloned },
   prewarmed: {
     title: "ours, prewarmed",
     kind: "ours",
     module: "ours.mjs",
-    options: { prewarm: kPrewarmed },
+    options: { prewarm: kPrewarmed, clone: "auto" },
+  },
+  crowdCold: {
+    title: "ours, cold, 64 at once",
+    kind: "ours",
+    module: "ours.mjs",
+    options: { ...kCold, maxConcurrent: 64 },
+  },
+  crowdCloned: {
+    title: "ours, cloned, 64 at once",
+    kind: "ours",
+    module: "ours.mjs",
+    options: { ...kCloned, maxConcurrent: 64 },
+  },
+  cloneRates: { title: "ours, cloned, at all rates", kind: "ours", module: "clone-rates.mjs" },
+  firstRun: {
+    title: "a runner's first run",
+    kind: "ours",
+    module: "first-run.mjs",
+    options: { options: {} },
+  },
+  firstColdRun: {
+    title: "the same, cold",
+    kind: "ours",
+    module: "first-run.mjs",
+    options: { options: kCold },
   },
   session: {
     title: "ours, session",
@@ -108,13 +142,13 @@ export const kVariants = {
     title: "ours, network by domain",
     kind: "ours",
     module: "ours.mjs",
-    options: { prewarm: 0, network: kOneName },
+    options: { ...kCold, network: kOneName },
   },
   byDomainPrewarmed: {
     title: "ours, prewarmed, network by domain",
     kind: "ours",
     module: "ours.mjs",
-    options: { prewarm: kPrewarmed, network: kOneName },
+    options: { prewarm: kPrewarmed, clone: "auto", network: kOneName },
   },
   networkRelay: { title: "our relay", kind: "ours", module: "network/relay.mjs" },
   networkSplice: { title: "C, splice", kind: "floor", module: "network/relay-splice.mjs" },
