@@ -29,6 +29,22 @@ export function seriesOf(measured, measureName, value = "p50") {
   }));
 }
 
+/**
+ * One row for each of `names` that was measured at one value of a scenario's axis, the most first, of a
+ * measure whose higher values are the better: its tails are the low ones.
+ */
+export function ratesOf(measured, measureName, at, names) {
+  const measure = measureOf(measured, measureName);
+  const point = measured.points.find((each) => each.at === at);
+  return names
+    .filter((name) => point?.results.has(name))
+    .map((name) => {
+      const { p50, p5, p1 } = summaryOf(measure, point.results.get(name));
+      return { name, title: kVariants[name].title, p50, p95: p5, p99: p1 };
+    })
+    .sort((a, b) => b.p50 - a.p50);
+}
+
 /** One row for each variant of a scenario without an axis, the quickest first. */
 export function rangesOf(measured, measureName) {
   const measure = measureOf(measured, measureName);

@@ -1,7 +1,7 @@
 // The plots in docs/benchmarks. Each is { file, draw(report) }; `draw` gives the SVG, or undefined
 // where the report lacks what it shows.
 
-import { rangesOf, scenarioOf, seriesOf } from "./data.mjs";
+import { rangesOf, ratesOf, scenarioOf, seriesOf } from "./data.mjs";
 import { legend, linesPanel } from "./lines.mjs";
 import { rangesHeight, rangesPanel } from "./ranges.mjs";
 import { svgDocument } from "./svg.mjs";
@@ -11,20 +11,44 @@ const kWidth = 860;
 const kTop = 96;
 const kPanelHeight = 230;
 
+/** Rows under a title, each with its name on the left. */
+function rowsPlot(head, panel) {
+  const bottom = 66 + rangesHeight(panel.rows);
+  const style = styleFor(panel.rows.map(({ name }) => name));
+  const box = { left: 210, right: kWidth - 100, top: 66, bottom };
+  return svgDocument(
+    { ...head, width: kWidth, height: bottom + 52, style },
+    rangesPanel(box, panel),
+  );
+}
+
 function latency(report) {
   const measured = scenarioOf(report, "one-run");
   if (measured === undefined) return undefined;
-  const rows = rangesOf(measured, "one run");
-  const bottom = 66 + rangesHeight(rows);
   const head = {
-    width: kWidth,
-    height: bottom + 52,
     title: "Latency by tool",
     description: "/bin/true, one at a time. Dot: median; bar: to p95; tick: p99. Logarithmic.",
-    style: styleFor(rows.map(({ name }) => name)),
   };
-  const box = { left: 210, right: kWidth - 100, top: 66, bottom };
-  return svgDocument(head, rangesPanel(box, { xName: "ms", unit: "ms", rows }));
+  return rowsPlot(head, { xName: "ms", unit: "ms", rows: rangesOf(measured, "one run") });
+}
+
+// Each run of these has a sandbox that no run had before.
+const kFresh = [
+  ...["cloned", "ours", "prewarmed", "floor"],
+  ...["childProcess", "execa", "firejail", "sandboxRuntime"],
+];
+const kFreshAt = 8;
+
+function freshSandboxes(report) {
+  const measured = scenarioOf(report, "concurrency");
+  if (measured === undefined) return undefined;
+  const rows = ratesOf(measured, "throughput", kFreshAt, kFresh);
+  if (rows.length === 0) return undefined;
+  const head = {
+    title: "Fresh sandboxes a second by tool",
+    description: `/bin/true, ${kFreshAt} at once. Dot: median of rounds; bar: to p5; tick: p1. Logarithmic.`,
+  };
+  return rowsPlot(head, { xName: "runs per second", unit: "/s", rows });
 }
 
 /** One panel whose lines bear their names at the end. */
@@ -109,6 +133,7 @@ function poolSize(report) {
 
 export const kPlots = [
   { file: "latency.svg", draw: latency },
+  { file: "fresh-sandboxes.svg", draw: freshSandboxes },
   { file: "concurrency.svg", draw: concurrency },
   { file: "host-memory.svg", draw: hostMemory },
   { file: "output-size.svg", draw: outputSize },

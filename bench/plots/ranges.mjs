@@ -1,5 +1,5 @@
 // Rows of one dot each on a logarithmic scale: the median, a bar from there to the 95th percentile
-// and a tick at the 99th.
+// and a tick at the 99th; where more is better, to the 5th and at the 1st.
 
 import { figure } from "../figure.mjs";
 import { bottomAxis, logScale } from "./axes.mjs";
@@ -17,6 +17,7 @@ export function rangesPanel(box, { xName, unit, rows }) {
   return [
     bottomAxis(across, { ...box, name: xName, grid: true }),
     rows.map(({ name, title, p50, p95, p99 }, i) => {
+      const end = scale(Math.max(p50, p99));
       const y = box.top + (i + 0.5) * kRowHeight;
       return group(
         { class: `s-${name}` },
@@ -25,7 +26,7 @@ export function rangesPanel(box, { xName, unit, rows }) {
         line(scale(p95), y, scale(p99), y, "tail"),
         line(scale(p99), y - 5, scale(p99), y + 5, "tail"),
         element("circle", { cx: scale(p50), cy: y, r: 5 }),
-        text(scale(p99) + 10, y + 4, `${figure(p50)} ${unit}`, { class: "value" }),
+        text(end + 10, y + 4, `${figure(p50)} ${unit}`, { class: "value" }),
       );
     }),
   ].flat();

@@ -3,6 +3,7 @@
 
 const kSeries = {
   ours: ["#0969da", "#58a6ff"],
+  cloned: ["#0550ae", "#a5d6ff"],
   prewarmed: ["#1a7f37", "#3fb950"],
   session: ["#8250df", "#bc8cff"],
   landlock: ["#0969da", "#58a6ff", "5 3"],

@@ -1,0 +1,66 @@
+// node bench/ablation/main.mjs [ROUNDS [RUNS]]: what each step of a clone costs, as a Markdown table.
+// The C program beside this runs in the sandbox that bwrap makes for a template and makes clones with
+// a step left out; what is left out costs the median of the rounds' differences. Needs a built package, and a
+// machine that does nothing else.
+
+import { execFileSync } from "node:child_process";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { compiled } from "../compiled.mjs";
+import { markdownTable } from "../docs/markdown.mjs";
+import { strictSandbox } from "../sandbox.mjs";
+import { summarize } from "../summary.mjs";
+
+const kProgram = "/clone-steps";
+const kAtOnce = [1, 8];
+
+/** A strict sandbox's options as a template's; see PlanTemplate. */
+function templateOptions(options) {
+  const kept = [];
+  for (let i = 0; i < options.length; i++) {
+    const option = options[i];
+    if (option === "--cap-drop") {
+      kept.push("--cap-add", options[++i]);
+    } else if (option === "--remount-ro" && options[i + 1] === "/proc") {
+      i += 1;
+    } else if (option !== "--disable-userns" && option !== "--unshare-cgroup") {
+      kept.push(option);
+    }
+  }
+  return kept;
+}
+
+function costsOf(text) {
+  const [[first, whole], ...others] = Object.entries(JSON.parse(text));
+  const less = others.map(([name, rounds]) => [
+    name,
+    summarize(rounds.map((took, round) => whole[round] - took)).p50,
+  ]);
+  return [[first, summarize(whole).p50], ...less];
+}
+
+const [rounds = 20, runs = 60] = process.argv.slice(2).map(Number);
+const workspace = await realpath(await mkdtemp(join(tmpdir(), "native-runner-bench-")));
+try {
+  const { cmd, options } = await strictSandbox(workspace);
+  const program = await compiled(new URL("./clone-steps.c", import.meta.url));
+  // Ahead of what makes the root read-only.
+  const before = templateOptions(options);
+  const place = before.indexOf("--ro-bind");
+  before.splice(place, 0, "--ro-bind", program, kProgram);
+  const columns = kAtOnce.map((atOnce) => {
+    const words = [rounds, runs, atOnce, process.getuid(), process.getgid()].map(String);
+    const all = [...before, "--as-pid-1", "--", kProgram, ...words];
+    return costsOf(execFileSync(cmd, all, { encoding: "utf8" }));
+  });
+  const head = ["left out", ...kAtOnce.map((atOnce) => `µs less, ${atOnce} at once`)];
+  const lines = columns[0].map(([name], i) => [
+    name,
+    ...columns.map((column) => column[i][1].toFixed(0)),
+  ]);
+  console.log(markdownTable({ head, lines }));
+} finally {
+  await rm(workspace, { recursive: true, force: true });
+}
