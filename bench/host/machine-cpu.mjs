@@ -7,6 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 const kAccount = "/sys/fs/cgroup/cpuacct/cpuacct.usage";
 const kTickMs = 10; // USER_HZ is 100 wherever Linux runs
 const kIdleMs = 400;
+// Where others have more than this share of a processor, what they would have had can't be told.
+const kMostIdle = 0.3;
 // A container may have an account of its own, which then lacks the kernel's threads.
 const kWholeShare = 0.9;
 
@@ -42,9 +44,11 @@ export async function idleShare() {
 
 /**
  * Resolves to what `work` resolves to, with what the machine's processors did meanwhile and in
- * `settleMs` behind it, less what they do anyway (`idle`, of idleShare()), as `machineMs`.
+ * `settleMs` behind it, less what they do anyway (`idle`, of idleShare()), as `machineMs`; without it
+ * where the machine is too busy to tell.
  */
 export async function withMachineCpu(work, settleMs, idle) {
+  if (idle > kMostIdle) return work();
   const [busy, wall] = [machineMs(), performance.now()];
   const measured = await work();
   await sleep(settleMs);
