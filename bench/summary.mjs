@@ -10,6 +10,12 @@ export function percentile(ascending, q) {
 
 const ascending = (samples) => Float64Array.from(samples).sort();
 
+/** How far values fall at worst behind their highest, in per cent of it. */
+export function fallAfterPeak(values) {
+  const peak = values.indexOf(Math.max(...values));
+  return 100 * (1 - Math.min(...values.slice(peak)) / values[peak]);
+}
+
 export function summarize(samples) {
   const sorted = ascending(samples);
   const at = (q) => percentile(sorted, q);

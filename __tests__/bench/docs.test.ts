@@ -50,7 +50,7 @@ const kFacts = {
 
 describe("results", () => {
   const burst = {
-    ...{ wallMs: 10, runMs: [4, 5, 6], cpuMs: 3 },
+    ...{ wallMs: 10, runMs: [4, 5, 6], cpuMs: 3, machineMs: 6 },
     ...{ residentBytes: 5e7, peakGrowthBytes: 2e6, loopP50Ms: 1, loopP99Ms: 2 },
   };
   const rowless = kScenarios
@@ -86,7 +86,7 @@ describe("results", () => {
 
   it("make every plot, well formed, in light and dark", async () => {
     const report = await written();
-    expect(kPlots.map(({ file }) => file)).toHaveLength(5);
+    expect(kPlots.map(({ file }) => file)).toHaveLength(6);
     for (const { draw } of kPlots) {
       const svg = draw(report) ?? "";
       expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]*>/);
@@ -115,6 +115,24 @@ describe("results", () => {
 });
 
 describe("scenarios", () => {
+  it("hold clones to bwrap and to a bare start of the command", () => {
+    const barsOf = (scenario: string, subject: string) =>
+      kScenarios
+        .find(({ name }) => name === scenario)
+        ?.measures.filter(({ of }) => of === subject)
+        .map(({ name, bars }) => ({ name, bars }));
+    expect(barsOf("one-run", "cloned")).toEqual([
+      { name: "one run", bars: { floor: { atMost: 0.55, aim: 0.35 } } },
+    ]);
+    expect(barsOf("concurrency", "cloned")).toEqual([
+      { name: "throughput", bars: { floor: { atLeast: 3, aim: 4.5 } } },
+      { name: "CPU of the machine per run", bars: { floor: { atMost: 0.5, aim: 0.4 } } },
+    ]);
+    expect(barsOf("one-run", "prewarmed")?.[0]?.bars).toMatchObject({
+      bare: { atMost: 2.5, aim: 2 },
+    });
+  });
+
   it("hold sessions to a bare start of the command, and to cold runs", () => {
     const barsOf = (scenario: string) =>
       kScenarios

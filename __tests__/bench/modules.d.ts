@@ -3,6 +3,7 @@
 declare module "*/bench/summary.mjs" {
   export function percentile(ascending: ArrayLike<number>, q: number): number;
   export function summarize(samples: readonly number[]): Record<string, number>;
+  export function fallAfterPeak(values: readonly number[]): number;
   export function compare(
     ours: readonly number[][],
     others: readonly number[][],

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { pointRows } from "../../bench/rows.mjs";
-import { compare, percentile, summarize } from "../../bench/summary.mjs";
+import { compare, fallAfterPeak, percentile, summarize } from "../../bench/summary.mjs";
+
+describe("the fall after the peak", () => {
+  it("is that of the lowest value behind it", () => {
+    expect(fallAfterPeak([1, 4, 10, 8, 9])).toBeCloseTo(20);
+    expect(fallAfterPeak([1, 4, 10])).toBe(0);
+  });
+});
 
 describe("percentiles", () => {
   it("interpolates between neighbours", () => {

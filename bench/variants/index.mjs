@@ -49,17 +49,17 @@ export const kVariants = {
     module: "ours.mjs",
     options: { ...kCloned, maxConcurrent: 64 },
   },
-  cloneRates: { title: "ours, cloned, at all rates", kind: "ours", module: "clone-rates.mjs" },
+  cloneRates: { title: "ours, cloned, at all rates", kind: "ours", module: "clones/rates.mjs" },
   firstRun: {
     title: "a runner's first run",
     kind: "ours",
-    module: "first-run.mjs",
+    module: "clones/first-run.mjs",
     options: { options: {} },
   },
   firstColdRun: {
     title: "the same, cold",
     kind: "ours",
-    module: "first-run.mjs",
+    module: "clones/first-run.mjs",
     options: { options: kCold },
   },
   session: {

@@ -1,7 +1,7 @@
 // The first run of each runner: what it does for later ones (its template) must not delay it.
 
-import { BubblewrapNativeRunner } from "../../dist/index.js";
-import { bursts, millisecondsOf } from "../host/timed.mjs";
+import { BubblewrapNativeRunner } from "../../../dist/index.js";
+import { bursts, millisecondsOf } from "../../host/timed.mjs";
 
 export function open({ workspace, options }) {
   return {

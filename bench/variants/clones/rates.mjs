@@ -1,18 +1,12 @@
 // The rate of cloned runs by how many are in flight, all within one burst, so that the machine is the
 // same for each.
 
-import { burst } from "../host/burst.mjs";
-import { summarize } from "../summary.mjs";
-import { open as openRunner } from "./ours.mjs";
+import { burst } from "../../host/burst.mjs";
+import { fallAfterPeak, summarize } from "../../summary.mjs";
+import { open as openRunner } from "../ours.mjs";
 
 const kAtOnce = [1, 2, 4, 8, 16, 64];
 const kTurns = 3;
-
-/** How much less than the peak is reached where more are in flight, at worst, in per cent. */
-export function fallAfterPeak(rates) {
-  const peak = rates.indexOf(Math.max(...rates));
-  return 100 * (1 - Math.min(...rates.slice(peak)) / rates[peak]);
-}
 
 export async function open({ workspace }) {
   const variant = await openRunner({ workspace, clone: "auto", maxConcurrent: 64 });
