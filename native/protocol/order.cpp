@@ -41,7 +41,8 @@ const char* CheckHeader(const OrderHeader& header, std::size_t size) {
       has_terminal != (header.terminal_rows != 0)) {
     return "the order has a terminal without a size, or a size without a terminal";
   }
-  if ((header.flags & kOrderNamespaces) != 0 && header.flags != kOrderNamespaces) {
+  const std::uint32_t steps = header.flags & (kOrderNamespaces | kOrderTemplate);
+  if (steps != 0 && header.flags != kOrderNamespaces && header.flags != kOrderTemplate) {
     return "the order has steps and a command's flags";
   }
   if (header.argc == 0) return "the order has no command";

@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "protocol/step.h"
+
 namespace native_runner {
 namespace {
 
@@ -22,6 +24,27 @@ std::vector<std::string> LauncherCommand(Mode mode) {
     // The limit is that user namespace's own (user_namespaces(7)).
     const char* const script = "echo 0 > /proc/sys/user/max_pid_namespaces && exec \"$0\"";
     return {"unshare", "--user", "--map-root-user", "sh", "-c", script, LauncherPath()};
+  }
+  if (mode == Mode::kTemplate) {
+    return {"bwrap",
+            "--unshare-user",
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--unshare-net",
+            "--as-pid-1",
+            "--die-with-parent",
+            "--cap-add",
+            "ALL",
+            "--ro-bind",
+            "/",
+            "/",
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            "--",
+            LauncherPath()};
   }
   return {"bwrap",
           "--unshare-user",
@@ -72,20 +95,56 @@ std::string ReadAll(int fd) {
 
 }  // namespace
 
-LauncherHost::LauncherHost(Mode mode, int leaked) : mode_(mode) {
+// Each with our end first.
+struct LauncherHost::Pipes {
   int control[2];
   int out[2];
   int err[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) std::abort();
-  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) std::abort();
+
+  Pipes() {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) std::abort();
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) std::abort();
+  }
+  ~Pipes() {
+    for (const int fd : {control[1], out[1], err[1]})
+      close(fd);
+  }
+  Pipes(const Pipes&) = delete;
+  Pipes& operator=(const Pipes&) = delete;
+};
+
+LauncherHost::LauncherHost(Mode mode, const Pipes& pipes)
+    : mode_(mode), control_(pipes.control[0]), out_(pipes.out[0]), err_(pipes.err[0]) {}
+
+LauncherHost::LauncherHost(Mode mode, int leaked) : mode_(mode) {
+  const Pipes pipes;
   const auto command = LauncherCommand(mode);
   pid_ = fork();
-  if (pid_ == 0) ExecAsChild(command, control[1], out[1], err[1], leaked);
-  for (const int fd : {control[1], out[1], err[1]})
-    close(fd);
-  control_ = control[0];
-  out_ = out[0];
-  err_ = err[0];
+  if (pid_ == 0) ExecAsChild(command, pipes.control[1], pipes.out[1], pipes.err[1], leaked);
+  control_ = pipes.control[0];
+  out_ = pipes.out[0];
+  err_ = pipes.err[0];
+}
+
+std::unique_ptr<LauncherHost> LauncherHost::Clone(const CloneRequest& request, int cgroup) {
+  const Pipes pipes;
+  const int null_device = open("/dev/null", O_RDWR | O_CLOEXEC);
+  std::vector<int> descriptors = {pipes.control[1], null_device, pipes.out[1], pipes.err[1]};
+  if (cgroup >= 0) descriptors.push_back(cgroup);
+  SendDescriptors(kCloneMessage, descriptors, std::as_bytes(std::span(&request, 1)));
+  close(null_device);
+  return std::unique_ptr<LauncherHost>(new LauncherHost(Mode::kInit, pipes));
+}
+
+bool LauncherHost::Ends(int timeout_ms) const {
+  for (int turn = 0; turn < timeout_ms; ++turn) {
+    siginfo_t ended{};
+    const int asked = WEXITED | WNOHANG | WNOWAIT;
+    if (waitid(P_PID, static_cast<id_t>(pid_), &ended, asked) == 0 && ended.si_pid == pid_)
+      return true;
+    usleep(1'000);
+  }
+  return false;
 }
 
 LauncherHost::~LauncherHost() {
@@ -94,6 +153,8 @@ LauncherHost::~LauncherHost() {
     // The launcher ends its tree by itself; a kill would only hide that it hangs.
     waitpid(pid_, nullptr, 0);
   }
+  for (const int fd : made_)
+    close(fd);
   for (const int fd : {out_, err_, pidfd_, terminal_}) {
     if (fd >= 0) close(fd);
   }
@@ -122,20 +183,23 @@ void LauncherHost::SendInput(int descriptor) {
   SendDescriptors(kInputMessage, {&descriptor, 1});
 }
 
-void LauncherHost::SendDescriptors(char kind, std::span<const int> descriptors) {
+void LauncherHost::SendDescriptors(char kind, std::span<const int> descriptors,
+                                   std::span<const std::byte> bytes) {
   constexpr std::size_t kMost = 8;
-  iovec part{&kind, 1};
+  iovec parts[] = {{&kind, 1}, {const_cast<std::byte*>(bytes.data()), bytes.size()}};
   alignas(cmsghdr) char space[CMSG_SPACE(kMost * sizeof(int))] = {};
   msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  if (!descriptors.empty()) {
+    message.msg_control = space;
+    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  }
   sendmsg(control_, &message, MSG_NOSIGNAL);
 }
 
@@ -172,7 +236,7 @@ std::optional<Report> LauncherHost::ReceiveAny(int timeout_ms) {
   if (poll(&ready, 1, timeout_ms) != 1) return std::nullopt;
   Report report;
   iovec part{&report, sizeof report};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char space[CMSG_SPACE(kMostMade * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -181,7 +245,11 @@ std::optional<Report> LauncherHost::ReceiveAny(int timeout_ms) {
   const ssize_t got = recvmsg(control_, &message, MSG_CMSG_CLOEXEC);
   if (got != static_cast<ssize_t>(sizeof report)) return std::nullopt;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header != nullptr) {
+  if (header != nullptr && report.kind == ReportKind::kMade) {
+    const std::size_t before = made_.size();
+    made_.resize(before + (header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    std::memcpy(made_.data() + before, CMSG_DATA(header), (made_.size() - before) * sizeof(int));
+  } else if (header != nullptr) {
     int& place = report.kind == ReportKind::kTerminal ? terminal_ : pidfd_;
     if (place >= 0) close(place);
     std::memcpy(&place, CMSG_DATA(header), sizeof place);
@@ -217,7 +285,7 @@ RunResult LauncherHost::Finish() {
   CloseControl();
   result.out = out_text_ + ReadAll(out_);
   result.err = ReadAll(err_);
-  waitpid(pid_, &result.launcher_status, 0);
+  if (pid_ > 0) waitpid(pid_, &result.launcher_status, 0);
   pid_ = -1;
   if (result.reports.empty()) result.reports.emplace_back();  // so that last() is always there
   return result;

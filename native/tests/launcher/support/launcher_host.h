@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,8 +15,9 @@
 namespace native_runner {
 
 // How a test starts the launcher: as the subreaper of an ordinary process tree, by bwrap as process
-// 1 of a pid namespace, or as a subreaper where no further pid namespace may be made.
-enum class Mode { kSubreaper, kInit, kNoNamespaces };
+// 1 of a pid namespace, as a subreaper where no further pid namespace may be made, or by bwrap as a
+// template, which is process 1 with all capabilities in its user namespace.
+enum class Mode { kSubreaper, kInit, kNoNamespaces, kTemplate };
 
 struct OrderSpec {
   std::vector<std::string> argv;
@@ -52,7 +54,9 @@ class LauncherHost {
   void SendSignal(int signal);
   void SendText(const std::string& message);
   void SendMessage(char kind);
-  void SendDescriptors(char kind, std::span<const int> descriptors);
+  // `bytes`: what follows the kind in the message.
+  void SendDescriptors(char kind, std::span<const int> descriptors,
+                       std::span<const std::byte> bytes = {});
   void CloseControl();
 
   // The next report; empty at end of file, or when none came in time. kAwaitingOrder, which comes
@@ -66,6 +70,11 @@ class LauncherHost {
   int terminal() const { return terminal_; }  // its master side, from kTerminal on
   pid_t pid() const { return pid_; }          // the process that was started
 
+  // A template's: asks for a clone, and is that one's host. `cgroup`: not kept; -1: none.
+  std::unique_ptr<LauncherHost> Clone(const CloneRequest& request = {}, int cgroup = -1);
+  // Whether the process that was started ends in time.
+  bool Ends(int timeout_ms = 10'000) const;
+
   // What was written to the command's stdout so far, waiting until it has `bytes` bytes.
   std::string ReadOut(std::size_t bytes);
   // True when no process holds the command's stdout any more.
@@ -74,6 +83,8 @@ class LauncherHost {
   RunResult Finish();
 
  private:
+  struct Pipes;
+  LauncherHost(Mode mode, const Pipes& pipes);
   std::optional<Report> ReceiveAny(int timeout_ms);
 
   Mode mode_;
@@ -83,6 +94,7 @@ class LauncherHost {
   int err_ = -1;
   int pidfd_ = -1;
   int terminal_ = -1;
+  std::vector<int> made_;  // what came with kMade: kept, as a host would
   std::string out_text_;
 };
 
