@@ -56,8 +56,12 @@ void ClonedSandbox::NoteMade(std::vector<Descriptor> made) {
   report.kind = ReportKind::kRefused;
   const std::string text = std::string(LayerName(Layer::kNetworkByDomain)) + ": " + why;
   text.copy(report.text, sizeof report.text - 1);
+  // No more than told to end: that its end is seen too may be its last moment, and this is told in
+  // the midst of Receive().
+  ending_ = true;
+  control_.SendKill();
+  InsistAfter(kInsistAfterMs);
   if (user_ != nullptr) user_->OnReport(report);
-  End();
 }
 
 void ClonedSandbox::NoteReport(const Report& report) {

@@ -72,8 +72,10 @@ void SandboxTemplate::OnReport(const Report& report) {
     setup_stderr_.reset();
     return listener_.on_ready();
   }
-  const auto self = shared_from_this();
-  Retire(report.kind == ReportKind::kRefused ? report.text : "it has ended");
+  // It goes by itself now. Not ended here: this is told in the midst of its Receive(), and ours may
+  // be the last reference.
+  if (!is_retired_) reason_ = report.kind == ReportKind::kRefused ? report.text : "it has ended";
+  is_retired_ = true;
 }
 
 // bwrap's own words, where it has said something.

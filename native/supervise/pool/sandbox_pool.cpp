@@ -103,7 +103,8 @@ std::unique_ptr<SandboxSource> SandboxPool::Take(const Fingerprint& wanted) {
 
 std::shared_ptr<SandboxTemplate> SandboxPool::FindTemplate(const Fingerprint& wanted,
                                                            std::string* why) {
-  if (is_closing_ || !rule_.clones) return nullptr;
+  if (!rule_.clones) return nullptr;
+  if (is_closing_) return keeper_.Find(wanted, why);  // which says so
   used_ns_ = uv_hrtime();
   WatchIdleness();
   return keeper_.Find(wanted, why);

@@ -60,7 +60,7 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   // See Templates::Find.
   std::shared_ptr<SandboxTemplate> FindTemplate(const Fingerprint& wanted, std::string* why);
   bool makes_clones() const { return rule_.clones; }
-  bool IsOf(const Runtime& runtime) const { return runtime_.get() == &runtime; }
+  const Runtime& runtime() const { return *runtime_; }
 
   // Makes what is missing now; answers how many stand then, or why none can be made.
   void Fill(Filled filled);

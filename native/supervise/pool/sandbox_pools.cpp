@@ -16,6 +16,7 @@ SandboxPool& SandboxPools::Get(const PoolReference& reference,
   if (!pool) {
     pool = std::make_shared<SandboxPool>(shared_, traffic_, runtime, reference.rule,
                                          reference.counters);
+    by_runtime_.insert_or_assign(runtime.get(), pool.get());
   }
   return *pool;
 }
@@ -31,9 +32,9 @@ SandboxPools::Offer SandboxPools::RunStarts(const PoolReference& reference,
 
 std::shared_ptr<SandboxTemplate> SandboxPools::Find(const Runtime& runtime,
                                                     const Fingerprint& wanted, std::string* why) {
-  for (const auto& [number, pool] : pools_) {
-    if (pool->IsOf(runtime)) return pool->FindTemplate(wanted, why);
-  }
+  const auto found = by_runtime_.find(&runtime);
+  if (found != by_runtime_.end()) return found->second->FindTemplate(wanted, why);
+  *why = "its runner has no templates";
   return nullptr;
 }
 
@@ -58,7 +59,9 @@ void SandboxPools::Close(std::uint64_t number, std::function<void()> closed) {
   const auto found = pools_.find(number);
   if (found == pools_.end()) return closed();
   const std::shared_ptr<SandboxPool> pool = found->second;
-  pool->Close([this, number, closed = std::move(closed)] {
+  pool->Close([this, number, ours = pool.get(), closed = std::move(closed)] {
+    const auto named = by_runtime_.find(&ours->runtime());
+    if (named != by_runtime_.end() && named->second == ours) by_runtime_.erase(named);
     pools_.erase(number);
     closed();
   });

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <unordered_map>
 
 #include "supervise/pool/sandbox_pool.h"
 
@@ -50,6 +51,7 @@ class SandboxPools final : public Templates {
   std::function<void()> emptied_;
   PoolTraffic traffic_;
   std::map<std::uint64_t, std::shared_ptr<SandboxPool>> pools_;
+  std::unordered_map<const Runtime*, SandboxPool*> by_runtime_;  // the newest of each
 };
 
 }  // namespace native_runner

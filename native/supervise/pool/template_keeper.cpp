@@ -18,6 +18,7 @@ constexpr std::uint64_t kWorthIt = 8;
 constexpr std::uint64_t kLongestWait = 1024;
 // What its launcher is started with in place of a command's.
 constexpr const char* kTemplateName = "template";
+constexpr const char* kClosed = "the runner was closed";
 
 }  // namespace
 
@@ -34,13 +35,17 @@ TemplateKeeper::~TemplateKeeper() {
 }
 
 std::shared_ptr<SandboxTemplate> TemplateKeeper::Find(const Fingerprint& wanted, std::string* why) {
-  if (is_closed_) return nullptr;
+  if (is_closed_) {
+    *why = kClosed;
+    return nullptr;
+  }
   ++asked_;
   if (template_ && template_->fingerprint().host != wanted.host)
     Retire("the host is not as it was when the last one was made");
   if (template_ && template_->is_ready()) return template_;
   if (template_ && template_->is_retired()) Retire(template_->reason());
   *why = template_ || is_making_ ? "its template is being made"
+         : IsFull()              ? "as many templates as may be stand for other runners"
          : reason_.empty()       ? "no template was made yet"
                                  : "there is no template: " + reason_;
   if (!template_ && MayMake()) Make();
@@ -49,7 +54,7 @@ std::shared_ptr<SandboxTemplate> TemplateKeeper::Find(const Fingerprint& wanted,
 
 void TemplateKeeper::Warm(std::function<void()> done) {
   waiting_.push_back(std::move(done));
-  if (!template_ && !is_making_ && !is_closed_ && traffic_.standing < kMostTemplates) Make();
+  if (!template_ && !is_making_ && !is_closed_ && !IsFull()) Make();
   TellIfSettled();
 }
 
@@ -60,7 +65,11 @@ void TemplateKeeper::TellIfSettled() {
 }
 
 bool TemplateKeeper::MayMake() const {
-  return !is_making_ && asked_ >= next_at_ && traffic_.standing < kMostTemplates;
+  return !is_making_ && asked_ >= next_at_ && !IsFull();
+}
+
+bool TemplateKeeper::IsFull() const {
+  return traffic_.standing >= kMostTemplates;
 }
 
 void TemplateKeeper::WaitLonger(const std::string& reason) {
@@ -80,7 +89,7 @@ void TemplateKeeper::Retire(const std::string& reason) {
 
 void TemplateKeeper::Close() {
   is_closed_ = true;
-  Retire("the runner was closed");
+  Retire(kClosed);
 }
 
 void TemplateKeeper::Make() {

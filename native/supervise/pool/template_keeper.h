@@ -45,6 +45,7 @@ class TemplateKeeper {
 
  private:
   bool MayMake() const;
+  bool IsFull() const;
   void Make();
   void Spawn(Result<Preparation> prepared);
   void OnGone(const SandboxTemplate* gone);

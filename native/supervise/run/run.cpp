@@ -166,6 +166,7 @@ void Run::OnGone() {
   is_prewarmed_ = false;
   if (start_ == SandboxStart::kCloned && cold_reason_.empty())
     cold_reason_ = "its clone ended before the command began";
+  start_ = SandboxStart::kCold;
   request_.may_stand = false;
   request_.may_clone = false;
   if (shell_) lost_directory_ = shell_->lost_directory;
