@@ -146,7 +146,9 @@ TEST_F(CloneStepsTest, ProcIsReadOnlyWhereItSaysSo) {
   const std::string options =
       "awk '$2 == \"/proc\" { print substr($4, 1, 2) }' /proc/mounts | tail -1";
   if (geteuid() != 0) {
+    // Nothing covers a user's, which says nothing of itself; no policy of his has the other.
     EXPECT_EQ(Out(*Start({"P/proc", "n", Leave()}), options), "rw\n");
+    return;
   }
   const auto made = Start({"Pr/proc", "n", Leave()});
   EXPECT_EQ(Out(*made, options), "ro\n");
