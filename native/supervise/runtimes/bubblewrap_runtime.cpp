@@ -148,8 +148,8 @@ void BubblewrapRuntime::DrawTemplate(const BubblewrapPlan& plan, Drawing* drawin
   drawing->template_steps = std::move(made->steps);
 }
 
-// What a mount needs a place for in the workspace is made there, and would be seen there for as long
-// as the template stands.
+// What a mount needs a place for in the workspace is made there, and would be seen there for as
+// long as the template stands.
 std::string BubblewrapRuntime::ColdReason(const Drawing& drawing, const Program& program,
                                           bool makes_places) const {
   if (!program.features.bind_fd) return "this bwrap has no --bind-fd";
