@@ -9,7 +9,7 @@ namespace native_runner {
 Result<std::unique_ptr<PrewarmedSandbox>> PrewarmedSandbox::Make(const Runtime& runtime,
                                                                  Shared& shared, SpawnPlan plan,
                                                                  Listener listener) {
-  Fingerprint fingerprint = std::move(plan.fingerprint);
+  Fingerprint fingerprint = plan.fingerprint;  // by the plan's own a template is found
   Descriptor no_input;
   auto sandbox = SpawnSource(shared, runtime, {}, std::move(plan)).Acquire(&no_input);
   if (!sandbox) return sandbox.error();
