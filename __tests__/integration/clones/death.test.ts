@@ -91,6 +91,19 @@ describeSandboxed("a template that is killed", () => {
       await Promise.all([runner.close(), apart.close()]);
     });
 
+    test("while clones of it stand: those are not used", async () => {
+      const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory(), prewarm: 2 });
+      expect(await runner.warm()).toBe(2);
+      const template = await theTemplate();
+      expect(childrenOf(template.launcher)).toHaveLength(2);
+      kill(template[which]);
+      await expectGone(template);
+      const seen = await run(runner, "echo whole");
+      expect(seen).toMatchObject({ kind: "exited", out: "whole" });
+      expect(startOf(seen.result)).not.toBe("session");
+      await runner.close();
+    });
+
     test("while the runner is closed", async () => {
       const runner = await cloning({ shadowDir: tempDirectory() });
       const template = await theTemplate();

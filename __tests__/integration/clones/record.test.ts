@@ -37,12 +37,13 @@ describeSandboxed("where a sandbox came from", () => {
     expect(runner.metrics().runs.cloned).toBe(2);
   });
 
-  const kNever: [string, Partial<BubblewrapNativeRunnerOptions>][] = [
+  const kNever: [string, Partial<BubblewrapNativeRunnerOptions>, coldReason?: string][] = [
     ['with clone: "never"', { clone: "never" }],
     ["with isolation compat", { isolation: "compat" }],
     ["with options of bwrap's own", { extraArgs: ["--hostname", "x"] }],
+    ["without a /proc", { procBind: false }, "it has no /proc"],
   ];
-  test.each(kNever)("cold for good %s", async (_, options) => {
+  test.each(kNever)("cold for good %s", async (_, options, coldReason) => {
     const runner = new BubblewrapNativeRunner({
       shadowDir: tempDirectory(),
       prewarm: 0,
@@ -51,7 +52,7 @@ describeSandboxed("where a sandbox came from", () => {
     for (let i = 0; i < kRuns; i += 1) {
       const [audit] = (await runner.exec(kTrue)).audits;
       expect(audit).toMatchObject({ start: "cold", outcome: "exited" });
-      expect(audit).not.toHaveProperty("coldReason");
+      expect(audit?.coldReason).toBe(coldReason);
     }
     expect(childrenOf(process.pid)).toEqual([]);
     expect(runner.metrics().runs.cloned).toBe(0);

@@ -14,8 +14,7 @@ import { describeUnless, isRoot, plainEnvironment, whyNoBubblewrap } from "../su
 import { kNodeInside } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 
-const hostFile = (name: string) =>
-  fileURLToPath(new URL(`../hosts/mounts/${name}`, import.meta.url));
+const hostFile = (name: string) => fileURLToPath(new URL(`../hosts/${name}`, import.meta.url));
 const kApart = isRoot ? ["unshare", "-m"] : ["unshare", "-U", "-r", "-m"];
 const kRefused = "mount-namespace: the host's mounts changed while it was made";
 const kMostTries = 8;
@@ -70,7 +69,7 @@ const kKinds = ["run", "live", "session", "project"];
 
 describeUnless(whyNot(), "a filesystem that the host mounts while a sandbox is made", () => {
   test("has the sandbox made once more, in time, and is told where that goes on and on", () => {
-    const lines = linesOf("in-set-up.mjs", "shared");
+    const lines = linesOf("mounts/in-set-up.mjs", "shared");
     const handedOver = JSON.parse(lines.pop() ?? "{}");
     expect(handedOver).toMatchObject({ end: "timed-out", prewarmed: false });
     expect(handedOver.calls).toBeGreaterThanOrEqual(2); // the pool may have begun a third
@@ -87,7 +86,7 @@ describeUnless(whyNot(), "a filesystem that the host mounts while a sandbox is m
   });
 
   test("is there from the beginning, or is not, where the host's mounts are its own", () => {
-    const lines = linesOf("in-set-up.mjs", "private");
+    const lines = linesOf("mounts/in-set-up.mjs", "private");
     const seen = lines.slice(0, -1).map((line) => JSON.parse(line) as Seen);
     const runs = seen.filter(({ kind, times }) => kind === "run" && times > 0);
     expect(runs).toHaveLength(3);
@@ -97,8 +96,20 @@ describeUnless(whyNot(), "a filesystem that the host mounts while a sandbox is m
     }
   });
 
+  test.each(["shared", "private"] as const)("is in no clone too few or too many: %s", (how) => {
+    type Run = { start: string; seen: number | string; before: number; after: number };
+    const runs = linesOf("clones/in-set-up.mjs", how).map((line) => JSON.parse(line) as Run);
+    for (const each of runs) {
+      expect(each.seen, JSON.stringify(each)).toBeGreaterThanOrEqual(each.before);
+      expect(each.seen, JSON.stringify(each)).toBeLessThanOrEqual(each.after);
+    }
+    const clones = runs.filter(({ start }) => start === "cloned");
+    expect(new Set(clones.map(({ seen }) => seen)).size).toBeGreaterThan(1);
+    expect(runs.at(-1)?.after).toBeGreaterThan(1);
+  });
+
   test("does not show inside where the host's mounts are made shared without a word", () => {
-    expect(linesOf("made-shared.mjs", "private").map((line) => JSON.parse(line))).toEqual([
+    expect(linesOf("mounts/made-shared.mjs", "private").map((line) => JSON.parse(line))).toEqual([
       { when: "own", end: "in", calls: 1 },
       { when: "own again", end: "in", calls: 1 },
       { when: "shared", end: "in", calls: 2 },

@@ -66,7 +66,10 @@ const kInputs: [string, NativeExecInput][] = [
   ["what is running", sh("cat /proc/[0-9]*/comm; echo $$ $PPID; ulimit -a; umask; id")],
   [
     "what is mounted",
-    sh("cut -d' ' -f3- /proc/self/mounts; stat -c '%A %U %G %N' / /* /dev/* *; hostname"),
+    // A clone's mounts lie over its template's: what is seen is the last one at a place.
+    sh(
+      "awk '{top[$2] = $3 $4} END {for (at in top) print at, top[at]}' /proc/self/mounts | sort; stat -c '%A %U %G %N' / /* /dev/* *; hostname",
+    ),
   ],
 ];
 

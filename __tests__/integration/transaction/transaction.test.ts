@@ -123,6 +123,7 @@ describeBackends("a transaction", (openTransaction, backend) => {
     const workspace = prepared();
     const { transaction, runner, state } = await openTransaction(workspace);
     const copy = join(state, transaction.id, "tree");
+    /** Without what is measured, and where its sandbox came from. */
     const comparable = ({ usage: _, audits, stdout, stderr, ...rest }: SandboxedExecResult) => ({
       ...rest,
       stdout: text(stdout).replace(/Seccomp_filters.*/, ""), // renames have one of their own
@@ -140,6 +141,9 @@ describeBackends("a transaction", (openTransaction, backend) => {
           ...record
         }) => ({
           ...record,
+          start: undefined,
+          coldReason: undefined,
+          prewarmed: undefined,
           argv: argv.map((word) => (word === copy ? workspace : word)),
           layers: layers.filter((layer) => !ofTransactions.includes(layer)),
         }),
