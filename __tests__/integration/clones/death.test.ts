@@ -13,6 +13,7 @@ import {
   kill,
   startOf,
   type TemplateProcess,
+  templates,
   theTemplate,
   untilCloned,
 } from "./cloned.js";
@@ -93,7 +94,13 @@ describeSandboxed("a template that is killed", () => {
 
     test("while clones of it stand: those are not used", async () => {
       const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory(), prewarm: 2 });
-      expect(await runner.warm()).toBe(2);
+      // The first that stand may have been made beside the template: runs take those.
+      const areClones = () =>
+        templates().length === 1 && childrenOf(templates()[0]?.launcher ?? 0).length === 2;
+      for (let tries = 0; tries < 100 && !areClones(); tries += 1) {
+        await run(runner, "true");
+        expect(await runner.warm()).toBe(2);
+      }
       const template = await theTemplate();
       expect(childrenOf(template.launcher)).toHaveLength(2);
       kill(template[which]);
