@@ -1,4 +1,5 @@
-// What stands below a host: each child of it is the top of one run's or one standing sandbox's tree.
+// What stands below a host: each child of it is the top of one run's or one standing sandbox's tree, or of a
+// template's, below whose launcher each clone is a tree of its own.
 import { readFileSync } from "node:fs";
 
 import { isDead, wordsOf } from "./process-tree.mjs";
@@ -28,13 +29,33 @@ function roleOf(process, words, top, parents) {
 }
 
 /**
+ * { top, processes } of each sandbox in a child of the host's. Those of a template alone are of no one
+ * call: its end is that of all its clones.
+ */
+function treesOf(tree, top) {
+  const whole = { top, processes: [top, ...tree.descendantsOf(top.pid)] };
+  for (const launcher of tree.childrenOf(top.pid)) {
+    const depth = depthOf(launcher.pid);
+    const clones = tree.childrenOf(launcher.pid).filter(({ pid }) => depthOf(pid) > depth);
+    if (depth === 0 || clones.length === 0) continue;
+    const ofClones = clones.map((clone) => ({
+      top: launcher,
+      processes: [clone, ...tree.descendantsOf(clone.pid)],
+    }));
+    return [{ top, processes: [top, launcher] }, ...ofClones];
+  }
+  return [whole];
+}
+
+/**
  * { process, role, isContained, call? } of all that a host has below it. `isContained`: the kernel
  * ends the tree with its pid namespace. The call is known from the token in the command's argv, and
  * unknown before there is a command.
  */
 export function membersBelow(tree, hostPid, mark) {
-  return tree.childrenOf(hostPid).flatMap((top) => {
-    const members = [top, ...tree.descendantsOf(top.pid)]
+  const trees = tree.childrenOf(hostPid).flatMap((top) => treesOf(tree, top));
+  return trees.flatMap(({ top, processes }) => {
+    const members = processes
       .filter((process) => !isDead(process))
       .map((process) => ({ process, words: wordsOf(process) }));
     const parents = new Map(members.map(({ process }) => [process.pid, process.parent]));
