@@ -173,6 +173,8 @@ export interface RunnerHandle {
   abort(id: number): void;
   /** Makes what is missing in the runner's pool; resolves with how many sandboxes stand then. */
   warm(): Promise<number>;
+  /** By which the runner's sessions find its template; 0: it has none. */
+  poolNumber(): number;
   /** Ends all in the pool, for good; resolves when that is proved. */
   close(): Promise<number>;
   /** What the pool has and has done. */
@@ -296,6 +298,8 @@ export interface NativeAddon {
     options: NativeBubblewrapOptions,
     session: SessionOptions,
     transaction?: TransactionHandle,
+    /** Of the runner whose session it is: it may be cloned from that one's template. */
+    poolNumber?: number,
   ) => SessionHandle;
   Transaction: new () => TransactionHandle;
   /** Those on disk, the oldest first; on another thread, and nothing is changed. Throws on misuse. */

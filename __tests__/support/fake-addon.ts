@@ -198,6 +198,9 @@ export class FakeAddon {
       pool() {
         return fake.poolState;
       }
+      poolNumber() {
+        return 0;
+      }
       abortAndWait(id: number) {
         fake.aborted.push(id);
       }

@@ -97,7 +97,8 @@ export class BubblewrapNativeRunner extends SessionRunner {
     super(
       supervised,
       { shadowDir: own.shadowDir, write: own.allowWriteWorkspace },
-      (addon, session) => new addon.BubblewrapSession(natively, session, taken?.handle),
+      (addon, session, poolNumber) =>
+        new addon.BubblewrapSession(natively, session, taken?.handle, poolNumber),
       taken?.handle,
     );
     this.takePart(taken);

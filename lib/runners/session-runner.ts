@@ -21,8 +21,10 @@ export abstract class SessionRunner extends SupervisedRunner {
   ) {
     super(supervised, workspace, transaction);
     this.#supervised = supervised;
-    this.#sessions = new Sessions(makeSession, supervised.meter, (hasWaited) =>
-      supervised.ready(hasWaited),
+    this.#sessions = new Sessions(
+      (addon, options) => makeSession(addon, options, supervised.poolNumber()),
+      supervised.meter,
+      (hasWaited) => supervised.ready(hasWaited),
     );
   }
 

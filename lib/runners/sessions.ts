@@ -12,7 +12,11 @@ import { Session } from "./session.js";
 import { type Ready, Supervised } from "./supervised.js";
 
 /** Makes the native session of a runner's options, which it holds, and the session's own. */
-export type MakeSession = (addon: NativeAddon, options: SessionOptions) => SessionHandle;
+export type MakeSession = (
+  addon: NativeAddon,
+  options: SessionOptions,
+  poolNumber: number,
+) => SessionHandle;
 
 const kBatchOptions: FieldsOf<BatchOptions> = {
   stopOnError: true,
@@ -39,7 +43,7 @@ const runnerClosed = () =>
   new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
 
 export class Sessions {
-  readonly #make: MakeSession;
+  readonly #make: (addon: NativeAddon, options: SessionOptions) => SessionHandle;
   readonly #meter: RunMeter;
   readonly #opening = new Map<Supervised<SessionHandle>, Promise<Session>>();
   /** Does not keep those that their users have dropped. */
@@ -48,7 +52,11 @@ export class Sessions {
   #isClosed = false;
 
   /** @param meter the runner's; as is `ready`. */
-  constructor(make: MakeSession, meter: RunMeter, ready: Ready) {
+  constructor(
+    make: (addon: NativeAddon, options: SessionOptions) => SessionHandle,
+    meter: RunMeter,
+    ready: Ready,
+  ) {
     this.#make = make;
     this.#meter = meter;
     this.#ready = ready;

@@ -85,6 +85,11 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     }
   }
 
+  /** See the addon's; 0 where the addon is missing. */
+  poolNumber(): number {
+    return "failure" in this.#state ? 0 : this.#state.handle.poolNumber();
+  }
+
   /** The whole way of one call; only rejects, never throws. */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     this.meter.called();

@@ -153,7 +153,8 @@ void Supervisor::Begin(Job job) {
   const SandboxPools::Offer offer = pools_.RunStarts(reference, job.runtime, is_live);
   job.request.may_stand = offer.standing;
   // What is only explained asks for none, so none is made for it.
-  job.request.may_clone = offer.clone || (job.request.plan_only && job.pool.rule.clones);
+  const bool may_clone = offer.clone || (job.request.plan_only && job.pool.rule.clones);
+  job.request.clones_of = may_clone ? job.pool.number : 0;
   auto run = std::make_shared<Run>(shared_, std::move(job.runtime), std::move(job.request),
                                    std::move(listener));
   runs_.emplace(id, run);

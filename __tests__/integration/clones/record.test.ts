@@ -72,7 +72,11 @@ describeSandboxed("where a sandbox came from", () => {
 
   test("a session's, also with a template beside it", async () => {
     const runner = await cloning({ shadowDir: tempDirectory() });
+    const [template] = templates();
     const session = await runner.openSession();
+    // It is a clone itself, beside no other sandbox of ours.
+    expect(templates()).toEqual([template]);
+    expect(childrenOf(template?.launcher ?? 0)).toHaveLength(1);
     const inSession = [await session.exec(kTrue), await session.exec(kTrue)];
     const inBatch = await runner.execBatch([["true"], ["true"]]);
     expect([...inSession, ...inBatch].map(startOf)).toEqual(Array(4).fill("session"));

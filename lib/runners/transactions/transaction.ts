@@ -111,7 +111,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     super(
       supervised,
       { shadowDir: runner.shadowDir, write: runner.allowWriteWorkspace },
-      (addon, session) => new addon.BubblewrapSession(natively, session, handle),
+      (addon, session, poolNumber) =>
+        new addon.BubblewrapSession(natively, session, handle, poolNumber),
       handle,
     );
     supervised.meter.watch(() => void this.#look());

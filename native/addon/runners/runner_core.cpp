@@ -71,6 +71,10 @@ void RunnerCore::AbortAndWait(const Napi::CallbackInfo& info) {
   }
 }
 
+Napi::Value RunnerCore::PoolNumber(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(pool_.reference().number));
+}
+
 Napi::Value RunnerCore::PolicyText(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), policy_text_);
 }

@@ -40,6 +40,8 @@ class RunnerCore {
   Napi::Value PolicyText(const Napi::CallbackInfo& info);
   Napi::Value Warm(const Napi::CallbackInfo& info) { return pool_.Warm(info.Env()); }
   Napi::Value Pool(const Napi::CallbackInfo& info) { return pool_.State(info.Env()); }
+  // By which a session of the runner's finds its templates; 0: there are none.
+  Napi::Value PoolNumber(const Napi::CallbackInfo& info);
   // A promise, settled once nothing is left that was made ahead.
   virtual Napi::Value Close(const Napi::CallbackInfo& info) { return pool_.Close(info.Env()); }
 

@@ -121,6 +121,9 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   SessionRule rule;
   Fields::Of(reader, info[1], {"options", ""},
              [&rule](Fields& options) { rule = ReadSessionRule(options); });
+  if (info[3].IsNumber()) {  // of lib's own: the runner's poolNumber()
+    rule.clones_of = static_cast<std::uint64_t>(info[3].As<Napi::Number>().Int64Value());
+  }
   if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) {
     if (policy.isolation != Isolation::kStrict) {
       reader.Fail({ErrorCode::kInvalidValue,
@@ -197,7 +200,8 @@ class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
         Method<&Core::PolicyText>("policyText"),
         Method<&Core::Warm>("warm"),
         Method<&Core::Close>("close"),
-        Method<&Core::Pool>("pool")};
+        Method<&Core::Pool>("pool"),
+        Method<&Core::PoolNumber>("poolNumber")};
     if constexpr (kIsSession) methods.push_back(Method<&Core::Open>("open"));
     return Base::DefineClass(env, name, methods, state);
   }

@@ -32,7 +32,7 @@ struct ExecRequest {
   bool plan_only = false;          // explain: decide everything, start nothing
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
-  bool may_clone = false;          // a clone will do
+  std::uint64_t clones_of = 0;     // a clone of this pool's template will do; 0: of none
   bool makes_template = false;     // what is asked for is the template of such
   std::uint64_t submitted_ns = 0;  // when it was; 0: it waits for nothing
 };

@@ -127,6 +127,8 @@ void ClonedSandbox::Settle() {
   control_poll_.Stop();
   cgroup_.reset();
   holds_.reset();
+  // Whoever keeps what is left of us keeps no template.
+  if (const auto origin = std::exchange(origin_, nullptr)) origin->OnCloneGone();
   std::exchange(user_, nullptr)->OnGone();
 }
 

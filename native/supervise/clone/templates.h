@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -7,7 +8,6 @@
 
 namespace native_runner {
 
-class Runtime;
 class SandboxTemplate;
 
 // Where sandboxes are cloned from. Supervisor thread only.
@@ -18,9 +18,9 @@ class Templates {
   Templates(const Templates&) = delete;
   Templates& operator=(const Templates&) = delete;
 
-  // The runtime's template, if it is as a sandbox that would be made now; else nullptr, and `why`
-  // is a clause that says so. Asking is what has one made.
-  virtual std::shared_ptr<SandboxTemplate> Find(const Runtime& runtime, const Fingerprint& wanted,
+  // The template of a pool, by its number, if it is as a sandbox that would be made now; else
+  // nullptr, and `why` is a clause that says so. Asking is what has one made.
+  virtual std::shared_ptr<SandboxTemplate> Find(std::uint64_t pool, const Fingerprint& wanted,
                                                 std::string* why) = 0;
 };
 

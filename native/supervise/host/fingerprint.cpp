@@ -84,6 +84,7 @@ Fingerprint FingerprintOf(const FingerprintPlan& plan, std::span<const int> boun
   auto state = watch->State();
   if (!state) return made;
   made.tmp_bytes = plan.tmp_bytes;
+  made.asker = plan.asker;
   std::string& text = made.host;
   text = std::move(*state);
   text += plan.options;

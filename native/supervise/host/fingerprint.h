@@ -16,8 +16,13 @@ struct Fingerprint {
   // state of this process. Empty: it can't be told, so nothing may stand.
   std::string host;
   std::uint64_t tmp_bytes = 0;  // the private tmpfs's size, which a run's limits set; 0 = no limit
+  std::uint64_t asker = 0;      // whom its network by domain asks; 0: nobody
 
   bool valid() const { return !host.empty(); }
+  // Whether what is made for one does for the other, but for the size of its tmpfs.
+  bool IsLike(const Fingerprint& other) const {
+    return host == other.host && asker == other.asker;
+  }
 };
 
 // What of a plan goes into its fingerprints, worked out once. Pure.
@@ -28,6 +33,7 @@ struct FingerprintPlan {
   };
   std::string options;
   std::uint64_t tmp_bytes = 0;
+  std::uint64_t asker = 0;
   std::vector<WatchedPath> paths;
 };
 FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan);

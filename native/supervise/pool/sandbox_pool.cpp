@@ -35,13 +35,14 @@ Error CannotStand() {
 }  // namespace
 
 SandboxPool::SandboxPool(Shared& shared, PoolTraffic& traffic,
-                         std::shared_ptr<const Runtime> runtime, PoolRule rule,
-                         std::shared_ptr<PoolCounters> counters)
+                         std::shared_ptr<const Runtime> runtime,
+                         const PoolReference& reference)
     : shared_(shared),
       traffic_(traffic),
       runtime_(std::move(runtime)),
-      rule_(rule),
-      counters_(std::move(counters)),
+      number_(reference.number),
+      rule_(reference.rule),
+      counters_(reference.counters),
       keeper_(shared, traffic.templates, runtime_, [this] {
         const auto self = shared_from_this();
         CloseIfEmpty();
@@ -86,7 +87,7 @@ std::unique_ptr<SandboxSource> SandboxPool::Take(const Fingerprint& wanted) {
   std::unique_ptr<SandboxSource> taken;
   std::vector<PrewarmedSandbox*> useless;
   for (PrewarmedSandbox* each : Good()) {  // a copy: what is heard of one may add another
-    if (each->fingerprint().host != wanted.host || !each->IsAlive()) {
+    if (!each->fingerprint().IsLike(wanted) || !each->IsAlive()) {
       useless.push_back(each);
     } else if (each->fingerprint().tmp_bytes == wanted.tmp_bytes) {
       taken = Forget(each);
@@ -168,7 +169,7 @@ void SandboxPool::Refill() {
   const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
   request->argv = {"/"};
   request->may_stand = true;
-  request->may_clone = rule_.clones;
+  request->clones_of = rule_.clones ? number_ : 0;
   if (tmp_bytes_ > 0) request->limits.memory_bytes = tmp_bytes_;
   runtime_->Prepare(*request, shared_,
                     [weak = weak_from_this(), request](Result<Preparation> prepared) {

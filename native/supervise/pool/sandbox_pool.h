@@ -30,6 +30,13 @@ struct PoolCounters {
   std::atomic<bool> closed = false;          // set by the runner: no run may use the pool any more
 };
 
+// Which pool, and how to make it where it does not exist yet. `number` 0: none is wanted.
+struct PoolReference {
+  std::uint64_t number = 0;
+  PoolRule rule;
+  std::shared_ptr<PoolCounters> counters;
+};
+
 // What all pools of a supervisor have to share.
 struct PoolTraffic {
   std::size_t standing = 0;  // sandboxes of all pools, in set-up or ending too
@@ -47,7 +54,7 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   using Filled = std::function<void(Result<std::size_t>)>;
 
   SandboxPool(Shared& shared, PoolTraffic& traffic, std::shared_ptr<const Runtime> runtime,
-              PoolRule rule, std::shared_ptr<PoolCounters> counters);
+              const PoolReference& reference);
 
   // A run starts. True: it may ask for a sandbox, with Take.
   bool RunStarts();
@@ -60,7 +67,6 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   // See Templates::Find.
   std::shared_ptr<SandboxTemplate> FindTemplate(const Fingerprint& wanted, std::string* why);
   bool makes_clones() const { return rule_.clones; }
-  const Runtime& runtime() const { return *runtime_; }
 
   // Makes what is missing now; answers how many stand then, or why none can be made.
   void Fill(Filled filled);
@@ -90,6 +96,7 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   Shared& shared_;
   PoolTraffic& traffic_;
   std::shared_ptr<const Runtime> runtime_;
+  std::uint64_t number_;
   PoolRule rule_;
   std::shared_ptr<PoolCounters> counters_;
 

@@ -14,9 +14,7 @@ SandboxPool& SandboxPools::Get(const PoolReference& reference,
                                const std::shared_ptr<const Runtime>& runtime) {
   auto& pool = pools_[reference.number];
   if (!pool) {
-    pool = std::make_shared<SandboxPool>(shared_, traffic_, runtime, reference.rule,
-                                         reference.counters);
-    by_runtime_.insert_or_assign(runtime.get(), pool.get());
+    pool = std::make_shared<SandboxPool>(shared_, traffic_, runtime, reference);
   }
   return *pool;
 }
@@ -30,10 +28,10 @@ SandboxPools::Offer SandboxPools::RunStarts(const PoolReference& reference,
   return {!is_live && pool.RunStarts(), pool.makes_clones()};
 }
 
-std::shared_ptr<SandboxTemplate> SandboxPools::Find(const Runtime& runtime,
+std::shared_ptr<SandboxTemplate> SandboxPools::Find(std::uint64_t number,
                                                     const Fingerprint& wanted, std::string* why) {
-  const auto found = by_runtime_.find(&runtime);
-  if (found != by_runtime_.end()) return found->second->FindTemplate(wanted, why);
+  const auto found = pools_.find(number);
+  if (found != pools_.end()) return found->second->FindTemplate(wanted, why);
   *why = "its runner has no templates";
   return nullptr;
 }
@@ -59,9 +57,7 @@ void SandboxPools::Close(std::uint64_t number, std::function<void()> closed) {
   const auto found = pools_.find(number);
   if (found == pools_.end()) return closed();
   const std::shared_ptr<SandboxPool> pool = found->second;
-  pool->Close([this, number, ours = pool.get(), closed = std::move(closed)] {
-    const auto named = by_runtime_.find(&ours->runtime());
-    if (named != by_runtime_.end() && named->second == ours) by_runtime_.erase(named);
+  pool->Close([this, number, closed = std::move(closed)] {
     pools_.erase(number);
     closed();
   });

@@ -4,18 +4,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <unordered_map>
 
 #include "supervise/pool/sandbox_pool.h"
 
 namespace native_runner {
-
-// Which pool, and how to make it where it does not exist yet. `number` 0: none is wanted.
-struct PoolReference {
-  std::uint64_t number = 0;
-  PoolRule rule;
-  std::shared_ptr<PoolCounters> counters;
-};
 
 // The pools of one supervisor, by the number of their runner. Supervisor thread only.
 class SandboxPools final : public Templates {
@@ -34,7 +26,7 @@ class SandboxPools final : public Templates {
   void RunEnds(std::uint64_t number);
   std::unique_ptr<SandboxSource> Take(std::uint64_t number, const Fingerprint& wanted);
 
-  std::shared_ptr<SandboxTemplate> Find(const Runtime& runtime, const Fingerprint& wanted,
+  std::shared_ptr<SandboxTemplate> Find(std::uint64_t number, const Fingerprint& wanted,
                                         std::string* why) override;
 
   void Fill(const PoolReference& reference, const std::shared_ptr<const Runtime>& runtime,
@@ -51,7 +43,6 @@ class SandboxPools final : public Templates {
   std::function<void()> emptied_;
   PoolTraffic traffic_;
   std::map<std::uint64_t, std::shared_ptr<SandboxPool>> pools_;
-  std::unordered_map<const Runtime*, SandboxPool*> by_runtime_;  // the newest of each
 };
 
 }  // namespace native_runner

@@ -44,10 +44,10 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
 }
 
 void SpawnSource::FindTemplate() {
-  if (!plan_.may_clone || shared_.templates == nullptr) return;
+  if (plan_.clones_of == 0 || shared_.templates == nullptr) return;
   if (!template_)
-    template_ = shared_.templates->Find(runtime_, plan_.fingerprint, &plan_.cold_reason);
-  plan_.may_clone = false;
+    template_ = shared_.templates->Find(plan_.clones_of, plan_.fingerprint, &plan_.cold_reason);
+  plan_.clones_of = 0;
 }
 
 // What could not be cloned is spawned: what is given away here is only given if it can be.

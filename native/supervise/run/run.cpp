@@ -43,7 +43,7 @@ void Run::Launch(Preparation preparation) {
   record_ = std::move(preparation.record);
   if (request_.plan_only) {
     if (const auto* plan = std::get_if<SpawnPlan>(&preparation.plan)) {
-      if (plan->may_clone) start_ = SandboxStart::kCloned;
+      if (plan->clones_of != 0) start_ = SandboxStart::kCloned;
       cold_reason_ = plan->cold_reason;
     }
     conclusion_.SetCause({OutcomeKind::kExited, 0, 0, {}, {}, {}});
@@ -168,7 +168,7 @@ void Run::OnGone() {
     cold_reason_ = "its clone ended before the command began";
   start_ = SandboxStart::kCold;
   request_.may_stand = false;
-  request_.may_clone = false;
+  request_.clones_of = 0;
   if (shell_) lost_directory_ = shell_->lost_directory;
   streams_.Rewind();
   LeaveNetwork();

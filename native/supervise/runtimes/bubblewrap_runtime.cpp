@@ -84,7 +84,7 @@ void LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
 void AddNetwork(const NetworkPolicy& network, const std::vector<NameFile>& files,
                 FingerprintPlan* plan) {
   plan->options += NetworkRulesText(network.rules);
-  plan->options += std::to_string(network.asker);
+  plan->asker = network.asker;
   plan->options += '\0';
   for (const NameFile& file : files) {
     plan->options += file.text;
@@ -242,15 +242,15 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   const bool can_stand = CanStand(policy_) && program.features.bind_fd;
   plan.may_stand = request.may_stand && can_stand && !plan.wants_cgroup;
   const std::string cold_reason = ColdReason(drawing, program, plan.holds != nullptr);
-  plan.may_clone = request.may_clone && cold_reason.empty();
-  if (request.may_clone) plan.cold_reason = cold_reason;
-  if (plan.may_stand || plan.may_clone || request.makes_template) {
+  plan.clones_of = cold_reason.empty() ? request.clones_of : 0;
+  if (request.clones_of != 0) plan.cold_reason = cold_reason;
+  if (plan.may_stand || plan.clones_of != 0 || request.makes_template) {
     std::vector<int> bound = {workspace->directory.get()};
     for (const OpenedMount& mount : *mounts)
       bound.push_back(mount.file.get());
     plan.fingerprint = FingerprintOf(drawing.fingerprint, bound, &shared.host_watch);
     plan.may_stand = plan.may_stand && plan.fingerprint.valid();
-    plan.may_clone = plan.may_clone && plan.fingerprint.valid();
+    if (!plan.fingerprint.valid()) plan.clones_of = 0;
   }
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;

@@ -44,7 +44,7 @@ void Session::Prepare() {
   const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
   request->argv = {kSessionName};
   request->opens_session = true;
-  request->may_clone = tries_ == 1;  // where its runner has a template
+  if (tries_ == 1) request->clones_of = rule_.clones_of;
   if (rule_.tmp_bytes > 0) request->limits.memory_bytes = rule_.tmp_bytes;
   runtime_->Prepare(*request, shared_,
                     [self = shared_from_this(), request](Result<Preparation> prepared) {

@@ -159,7 +159,8 @@ TEST_P(ByDomainTest, AStandingSandboxIsOfTheSameRulesAndAskerAlone) {
     const BubblewrapRuntime runtime(policy_);
     runtime.Prepare(request, host.shared, [&](Result<Preparation> made) {
       EXPECT_TRUE(made);
-      seen = std::get_if<SpawnPlan>(&made->plan)->fingerprint.host;
+      const Fingerprint& all = std::get_if<SpawnPlan>(&made->plan)->fingerprint;
+      seen = all.host + std::to_string(all.asker);
       is_done = true;
     });
     EXPECT_TRUE(host.loop().RunUntil([&] { return is_done; }));
