@@ -20,9 +20,7 @@ struct Fingerprint {
 
   bool valid() const { return !host.empty(); }
   // Whether what is made for one does for the other, but for the size of its tmpfs.
-  bool IsLike(const Fingerprint& other) const {
-    return host == other.host && asker == other.asker;
-  }
+  bool IsLike(const Fingerprint& other) const { return host == other.host && asker == other.asker; }
 };
 
 // What of a plan goes into its fingerprints, worked out once. Pure.

@@ -35,8 +35,7 @@ Error CannotStand() {
 }  // namespace
 
 SandboxPool::SandboxPool(Shared& shared, PoolTraffic& traffic,
-                         std::shared_ptr<const Runtime> runtime,
-                         const PoolReference& reference)
+                         std::shared_ptr<const Runtime> runtime, const PoolReference& reference)
     : shared_(shared),
       traffic_(traffic),
       runtime_(std::move(runtime)),

@@ -28,8 +28,8 @@ SandboxPools::Offer SandboxPools::RunStarts(const PoolReference& reference,
   return {!is_live && pool.RunStarts(), pool.makes_clones()};
 }
 
-std::shared_ptr<SandboxTemplate> SandboxPools::Find(std::uint64_t number,
-                                                    const Fingerprint& wanted, std::string* why) {
+std::shared_ptr<SandboxTemplate> SandboxPools::Find(std::uint64_t number, const Fingerprint& wanted,
+                                                    std::string* why) {
   const auto found = pools_.find(number);
   if (found != pools_.end()) return found->second->FindTemplate(wanted, why);
   *why = "its runner has no templates";

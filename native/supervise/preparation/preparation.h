@@ -33,8 +33,9 @@ struct SpawnPlan {
   std::shared_ptr<const std::vector<std::string>> mounted;  // those, and what is mounted; or none
   // Of a sandbox that would be made for the plan: equal ones are alike.
   Fingerprint fingerprint;
-  bool may_stand = false;   // one that stands and has the same will do
-  std::uint64_t clones_of = 0;  // a clone of this pool's template that has the same will do; 0: none
+  bool may_stand = false;  // one that stands and has the same will do
+  std::uint64_t clones_of =
+      0;                    // a clone of this pool's template that has the same will do; 0: none
   std::string cold_reason;  // why not, where that was asked for: a clause
 };
 

@@ -63,7 +63,7 @@ class TemplatePlanTest : public testing::TestWithParam<bool> {
   CloneFacts clone_{1000, 100, {}};
 };
 
-bool Has(const Texts& options, const Texts& part) {
+bool HasInOrder(const Texts& options, const Texts& part) {
   return std::search(options.begin(), options.end(), part.begin(), part.end()) != options.end();
 }
 
@@ -107,7 +107,7 @@ TEST_P(TemplatePlanTest, BwrapMakesTheRestOnce) {
 
 // Else each limit of memory had a template of its own.
 TEST_P(TemplatePlanTest, TheSizeOfTmpIsNoneOfItsMatter) {
-  EXPECT_TRUE(Has(BubblewrapOptions(Sandbox(65536)), {"--size", "65536"})) << "the control";
+  EXPECT_TRUE(HasInOrder(BubblewrapOptions(Sandbox(65536)), {"--size", "65536"})) << "the control";
   EXPECT_EQ(Options(65536), Options());
 }
 
@@ -117,10 +117,10 @@ TEST_P(TemplatePlanTest, TheNetworkIsEachClonesOrTheHosts) {
     return std::count(steps.begin(), steps.end(), "n") == 1;
   };
   EXPECT_TRUE(has_own());
-  EXPECT_TRUE(Has(Options(), {"--unshare-net"}));
+  EXPECT_TRUE(HasInOrder(Options(), {"--unshare-net"}));
   policy_.network = Network::kAllow;
   EXPECT_FALSE(has_own());
-  EXPECT_FALSE(Has(Options(), {"--unshare-net"}));
+  EXPECT_FALSE(HasInOrder(Options(), {"--unshare-net"}));
   policy_.network = Network::kByDomain;
   clone_.network_steps = {"n", "p53,u53"};
   EXPECT_EQ(BubblewrapOptions(Sandbox()), BubblewrapOptions([this] {
@@ -130,13 +130,13 @@ TEST_P(TemplatePlanTest, TheNetworkIsEachClonesOrTheHosts) {
             }()))
       << "bwrap itself makes none: it is started in one";
   const Texts steps = Steps();
-  EXPECT_TRUE(Has(steps, {"t/dev/shm", "n", "p53,u53", "i1000:100-"}));
-  EXPECT_TRUE(Has(Options(), {"--unshare-net"})) << "the template is in nobody's";
+  EXPECT_TRUE(HasInOrder(steps, {"t/dev/shm", "n", "p53,u53", "i1000:100-"}));
+  EXPECT_TRUE(HasInOrder(Options(), {"--unshare-net"})) << "the template is in nobody's";
 }
 
 TEST_P(TemplatePlanTest, FurtherUserNamespacesAsTheSandboxHasThem) {
   EXPECT_EQ(Steps().back(), "i1000:100-");
-  EXPECT_FALSE(Has(Options(), {"--disable-userns"})) << "its clones could be in none";
+  EXPECT_FALSE(HasInOrder(Options(), {"--disable-userns"})) << "its clones could be in none";
   facts_.bwrap_disable_userns = false;
   EXPECT_EQ(Steps().back(), "i1000:100");
 }
@@ -146,16 +146,16 @@ TEST_P(TemplatePlanTest, MasksStay) {
   facts_.secret_directories = {"/usr/private"};
   const Texts masks = {"--tmpfs",   "/usr/private", "--remount-ro", "/usr/private",
                        "--ro-bind", "/dev/null",    "/usr/secret"};
-  EXPECT_EQ(Has(BubblewrapOptions(Sandbox()), masks), is_root()) << "the control";
-  EXPECT_EQ(Has(Options(), masks), is_root());
+  EXPECT_EQ(HasInOrder(BubblewrapOptions(Sandbox()), masks), is_root()) << "the control";
+  EXPECT_EQ(HasInOrder(Options(), masks), is_root());
   for (const std::string& step : Steps())
     EXPECT_EQ(step.find("private"), std::string::npos) << step;
 }
 
 // Only root's is remounted, and then each clone's own is.
 TEST_P(TemplatePlanTest, NothingIsRemountedThatClonesMount) {
-  EXPECT_EQ(Has(BubblewrapOptions(Sandbox()), {"--remount-ro", "/proc"}), is_root());
-  EXPECT_FALSE(Has(Options(), {"--remount-ro", "/proc"}));
+  EXPECT_EQ(HasInOrder(BubblewrapOptions(Sandbox()), {"--remount-ro", "/proc"}), is_root());
+  EXPECT_FALSE(HasInOrder(Options(), {"--remount-ro", "/proc"}));
 }
 
 TEST_P(TemplatePlanTest, MountsOfThePolicyElsewhereAreTheTemplates) {
@@ -164,7 +164,7 @@ TEST_P(TemplatePlanTest, MountsOfThePolicyElsewhereAreTheTemplates) {
       Mount(guest, writable);
       EXPECT_EQ(Refusal(), "") << guest;
       const char* bind = writable ? "--bind-fd" : "--ro-bind-fd";
-      EXPECT_TRUE(Has(Options(), {bind, "7", guest})) << guest;
+      EXPECT_TRUE(HasInOrder(Options(), {bind, "7", guest})) << guest;
     }
   }
 }
@@ -193,7 +193,7 @@ TEST_P(TemplatePlanTest, WhatIsNotItsToCloneIsRefused) {
 
 TEST_P(TemplatePlanTest, TheWorkspaceMayBeReadOnly) {
   policy_.write_workspace = false;
-  EXPECT_TRUE(Has(Options(), {"--remount-ro", kWorkspace}));
+  EXPECT_TRUE(HasInOrder(Options(), {"--remount-ro", kWorkspace}));
 }
 
 TEST_P(TemplatePlanTest, NobodyIsWhoTheClonesCommandsAreNot) {

@@ -77,7 +77,8 @@ TEST_F(CloneTest, ManyAtOnceAndInARowLeaveNothing) {
       EXPECT_EQ(result.start, SandboxStart::kCloned) << result.cold_reason;
     }
   }
-  EXPECT_TRUE(Eventually([before] { return CountDescriptors() == before; }));
+  // What was there before may have been on its way out.
+  EXPECT_TRUE(Eventually([before] { return CountDescriptors() <= before; }));
   EXPECT_EQ(Template(), made);
   EXPECT_NE(made, 0);
 }
