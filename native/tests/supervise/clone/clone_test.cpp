@@ -144,7 +144,9 @@ TEST_F(CloneTest, ASessionIsAClone) {
   Warm();
   const pid_t made = Template();
   ASSERT_NE(made, 0);
-  auto session = std::make_shared<const SessionRuntime>(runtime_, SessionRule());
+  SessionRule rule;
+  rule.clones_of = place_.number;
+  auto session = std::make_shared<const SessionRuntime>(runtime_, rule);
   supervisor_->OpenSession(1, session);
   const auto* opened = listener_->WaitOpen(1);
   ASSERT_TRUE(opened != nullptr && opened->ok());
