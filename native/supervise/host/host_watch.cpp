@@ -12,9 +12,10 @@ namespace native_runner {
 namespace {
 
 // Those lines of proc_pid_status(5) that a child inherits and a command can tell.
-constexpr std::array<std::string_view, 9> kInherited = {
-    "Umask:",      "Uid:",     "Gid:",          "Groups:",      "Cap",
-    "NoNewPrivs:", "Seccomp:", "Cpus_allowed:", "Mems_allowed:"};
+constexpr std::array<std::string_view, 10> kInherited = {
+    "Umask:",        "Uid:",         "Gid:",     "Groups:",
+    "Cap",           "NoNewPrivs:",  "Seccomp:", "Seccomp_filters:",
+    "Cpus_allowed:", "Mems_allowed:"};
 
 bool IsInherited(std::string_view line) {
   for (const std::string_view name : kInherited) {

@@ -1,8 +1,13 @@
 #include "supervise/host/host_watch.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+
+#include <thread>
 
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"
@@ -49,6 +54,30 @@ TEST(HostWatchTest, NoticesALimitThatACommandWouldInherit) {
   ASSERT_EQ(setrlimit(RLIMIT_CORE, &limit), 0);
   EXPECT_NE(during, before);
   EXPECT_EQ(watch.State(), before);
+}
+
+// For the calling thread: allows everything.
+bool AddSeccompFilter() {
+  sock_filter allow[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
+  const sock_fprog program{1, allow};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+// As where a container has put us under one: a host may put one more upon all its threads
+// (SECCOMP_FILTER_FLAG_TSYNC).
+TEST(HostWatchTest, NoticesAFurtherSeccompFilter) {
+  std::thread([] {
+    ASSERT_TRUE(AddSeccompFilter());
+    HostWatch watch;
+    const auto before = watch.State();
+    ASSERT_TRUE(before.has_value());
+    if (before->find("Seccomp_filters:") == std::string::npos)
+      GTEST_SKIP() << "this kernel doesn't count them (before Linux 5.9)";
+    EXPECT_EQ(watch.State(), before);
+    ASSERT_TRUE(AddSeccompFilter());
+    EXPECT_NE(watch.State(), before);
+  }).join();
 }
 
 }  // namespace
