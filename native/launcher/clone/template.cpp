@@ -12,19 +12,26 @@
 namespace native_runner {
 namespace {
 
+constexpr unsigned long kProcMountFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+// The topmost mount there, not its file system.
+long MakeReadOnly(const char* proc) {
+  return kernel::Mount(nullptr, proc, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kProcMountFlags);
+}
+
 // A proc(5) that can be written: for the ids and the limits of user namespaces. For the kernel to
 // let a clone mount one of its own, some proc of which nothing is covered has to be in sight
 // (mount_too_revealing() in fs/namespace.c). bwrap covers parts of it for root, who has commands
-// write to none: the one that can be written has no path then. -errno: it can't be had.
+// write to none: bwrap's and ours are made read-only, and the one that can be written has no path.
+// -errno: it can't be had.
 int PrepareProc(const CloneSteps& steps) {
-  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   if (!steps.is_proc_read_only) return kernel::Open(steps.proc, O_PATH | O_DIRECTORY);
-  if (const long result = kernel::Mount("proc", steps.proc, "proc", kFlags); result != 0)
+  if (const long result = MakeReadOnly(steps.proc); result != 0) return static_cast<int>(result);
+  if (const long result = kernel::Mount("proc", steps.proc, "proc", kProcMountFlags); result != 0)
     return static_cast<int>(result);
   const int proc = kernel::CloneMount(steps.proc);
   if (proc < 0) return proc;
-  const long result =
-      kernel::Mount(nullptr, steps.proc, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kFlags);
+  const long result = MakeReadOnly(steps.proc);
   return result == 0 ? proc : static_cast<int>(result);
 }
 
