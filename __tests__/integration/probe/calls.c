@@ -37,6 +37,7 @@ int CallByName(int argc, char** argv) {
       {"clone", SYS_clone},
       {"clone3", SYS_clone3},
       {"delete_module", SYS_delete_module},
+      {"fcntl", SYS_fcntl},
       {"fsopen", SYS_fsopen},
       {"init_module", SYS_init_module},
       {"io_uring_enter", SYS_io_uring_enter},

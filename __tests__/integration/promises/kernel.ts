@@ -18,6 +18,7 @@ const kHarmless: readonly (readonly string[])[] = [
   ["io_uring_enter", "-1"],
   ["setns", "-1", "0"],
   ["open_tree", "-1", "0", "-1"],
+  ["fcntl", "-1", "1024", "1"], // F_SETLEASE, F_WRLCK
 ];
 
 // The kernel asks for a capability first: told apart in a namespace that has it.

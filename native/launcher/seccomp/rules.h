@@ -1,5 +1,6 @@
 #pragma once
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/tty.h>
 #include <sched.h>
@@ -50,6 +51,8 @@ constexpr SeccompRule NoFamily(const char* call, scmp_compare compare, std::uint
 }
 
 constexpr std::uint64_t kLow32 = 0xffffffff;
+// F_SETDELEG, a lease of a directory, which Linux has since 6.19 and most headers have not.
+constexpr std::uint64_t kSetDelegation = 1040;
 
 constexpr SeccompRule kSeccompRules[] = {
     // Keyrings are shared by all processes of a user: no namespace keeps the caller's keys apart.
@@ -99,6 +102,13 @@ constexpr SeccompRule kSeccompRules[] = {
     // request (CVE-2019-10063).
     Masked("ioctl", 1, kLow32, TIOCSTI),
     Masked("ioctl", 1, kLow32, TIOCLINUX),
+
+    // A lease keeps whoever opens the file waiting for as long as the kernel gives its holder (45
+    // s,
+    // fs.lease-break-time). It needs no right to write, only to own the file: root's commands could
+    // hold up programs of the host's, and clones one another by a file of their template's.
+    Masked("fcntl", 1, kLow32, F_SETLEASE),
+    Masked("fcntl", 1, kLow32, kSetDelegation),
 
     // Device nodes reach the hardware and the host's disks. Files, fifos and sockets may be made.
     Masked("mknod", 1, S_IFMT, S_IFCHR),

@@ -1,6 +1,7 @@
 // The built program itself, run by a small interpreter over every system call: what the table does
 // not name must be allowed, and what it names must not.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
@@ -177,6 +178,20 @@ TEST(SeccompProgramTest, IoctlSeesTheLowHalfOfTheRequest) {
     EXPECT_EQ(Call(SYS_ioctl, request, request + 1), kAllow);
   }
   EXPECT_EQ(Call(SYS_ioctl, 0, TCGETS), kAllow);
+}
+
+TEST(SeccompProgramTest, FilesMayNotBeLeased) {
+  constexpr std::uint64_t kHigh = 0xdeadbeef00000000;
+  constexpr std::uint64_t kSetDelegation = 1040;
+  for (const std::uint64_t what : {std::uint64_t{F_SETLEASE}, kSetDelegation}) {
+    for (const std::uint64_t kind : {F_RDLCK, F_WRLCK}) {
+      EXPECT_EQ(Call(SYS_fcntl, 0, what, kind), Refuse(EPERM));
+      EXPECT_EQ(Call(SYS_fcntl, 0, what | kHigh, kind), Refuse(EPERM));
+    }
+  }
+  for (const std::uint64_t what :
+       {F_SETFL, F_SETFD, F_SETLK, F_OFD_SETLK, F_GETLEASE, F_DUPFD_CLOEXEC})
+    EXPECT_EQ(Call(SYS_fcntl, 0, what, F_WRLCK), kAllow) << what;
 }
 
 TEST(SeccompProgramTest, OnlyFourSocketFamilies) {
