@@ -2,9 +2,10 @@
 // ../../network/world.ts): starts servers, runs jobs one after the other, and prints one line of JSON.
 //   node world.mjs FILE, which holds { directory, key, cert, workspace, options, jobs }
 // A job is { kind, network, script, node, atOnce }: `node` is a program for Node in place of a script.
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { Worker } from "node:worker_threads";
 import { BubblewrapNativeRunner } from "../../../../dist/index.js";
-import { openServers } from "./servers.mjs";
 
 const { directory, key, cert, workspace, options, jobs } = JSON.parse(
   readFileSync(process.argv[2], "utf8"),
@@ -12,19 +13,16 @@ const { directory, key, cert, workspace, options, jobs } = JSON.parse(
 const limits = { timeoutMs: 120_000, maxStdoutBytes: 1 << 20, maxStderrBytes: 1 << 20 };
 const text = (bytes) => Buffer.from(bytes).toString();
 
-// A client that goes in the middle of something is no matter of the servers'.
-const kGone = new Set([
-  "ECONNRESET",
-  "EPIPE",
-  "ERR_HTTP2_STREAM_ERROR",
-  "ERR_STREAM_PREMATURE_CLOSE",
-]);
-process.on("uncaughtException", (error) => {
-  if (kGone.has(error.code)) return;
-  process.stderr.write(`${error.stack}\n`, () => process.exit(1));
+const servers = new Worker(new URL("./servers-thread.mjs", import.meta.url), {
+  workerData: { directory, key, cert },
 });
-
-const { hits } = await openServers({ directory, key, cert });
+await once(servers, "message");
+/** All that has reached the servers so far. */
+async function hitsSoFar() {
+  servers.postMessage("hits");
+  const [hits] = await once(servers, "message");
+  return hits;
+}
 
 const answers = {
   allow: () => "allow",
@@ -81,7 +79,7 @@ const kinds = {
 const ends = [];
 for (const job of jobs) {
   const { kind = "cold", script, argv, env = {}, atOnce = 1 } = job;
-  const from = hits.length;
+  const from = (await hitsSoFar()).length;
   asked.length = 0;
   try {
     const prewarm = kind === "prewarmed" ? 1 : 0;
@@ -103,11 +101,11 @@ for (const job of jobs) {
       policyHash: audit?.policyHash,
       connections: audit?.connections,
       omitted: audit?.connectionsOmitted,
-      hits: hits.slice(from),
+      hits: (await hitsSoFar()).slice(from),
       asked: [...asked],
     });
   } catch (error) {
-    ends.push({ error: error.message, code: error.code, hits: hits.slice(from) });
+    ends.push({ error: error.message, code: error.code, hits: (await hitsSoFar()).slice(from) });
   }
 }
 process.stdout.write(`${JSON.stringify(ends)}\n`, () => process.exit());
