@@ -117,7 +117,7 @@ export const kVariants = {
   skillSandboxed: { title: "our sandboxed skill", kind: "ours", module: "skill-sandboxed.mjs" },
   skillProcess: { title: "our skill process", kind: "ours", module: "skill-process.mjs" },
   skillWorker: { title: "our skill worker", kind: "ours", module: "skill-worker.mjs" },
-  transacted: { ...kTransaction, title: "ours, in a transaction", options: { prewarm: 0 } },
+  transacted: { ...kTransaction, title: "ours, in a transaction", options: kCold },
   transactedPrewarmed: {
     ...kTransaction,
     title: "ours, prewarmed in a transaction",

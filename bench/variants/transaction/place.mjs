@@ -35,8 +35,8 @@ export async function fillFolders(project, folders, files, text, nameOf = String
   }
 }
 
-export const runnerOf = ({ project }, prewarm = 0) =>
-  new BubblewrapNativeRunner({ shadowDir: project, network: "deny", prewarm });
+export const runnerOf = ({ project }, prewarm = 0, clone = "auto") =>
+  new BubblewrapNativeRunner({ shadowDir: project, network: "deny", prewarm, clone });
 
 /** Runs a script of the shell's in a transaction. */
 export async function change(transaction, script) {

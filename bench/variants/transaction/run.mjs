@@ -4,9 +4,9 @@ import { placeOf, runnerOf } from "./place.mjs";
 
 export { missing } from "./place.mjs";
 
-export async function open({ workspace, prewarm }) {
+export async function open({ workspace, prewarm, clone }) {
   const place = await placeOf(workspace, "run");
-  const runner = runnerOf(place, prewarm);
+  const runner = runnerOf(place, prewarm, clone);
   const transaction = await runner.openTransaction({ directory: place.state });
   const cold = {
     exec: (input) => transaction.exec(input),
