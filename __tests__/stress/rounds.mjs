@@ -1,3 +1,19 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { openDescriptors, threads } from "../integration/hosts/common.mjs";
+
+/** What this process has, once what can be collected is; needs --expose-gc. */
+export async function measureProcess() {
+  for (let turn = 0; turn < 5; turn += 1) {
+    globalThis.gc();
+    await delay(50);
+  }
+  return {
+    descriptors: openDescriptors(),
+    threads: threads(),
+    residentBytes: process.memoryUsage.rss(),
+  };
+}
+
 /**
  * Runs a warm-up and then rounds of `runs`; `measure` is asked before and after each. Of memory only
  * what every round adds is growth: what V8 widens its heap by, once, is in one of them.

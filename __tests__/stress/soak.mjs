@@ -4,9 +4,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
-import { makeRunner, openDescriptors, threads } from "../integration/hosts/common.mjs";
-import { measureRounds } from "./rounds.mjs";
+import { makeRunner } from "../integration/hosts/common.mjs";
+import { measureProcess, measureRounds } from "./rounds.mjs";
 
 const say = (text) => process.stdout.write(`${text}\n`);
 
@@ -54,15 +53,7 @@ async function repeat(count, use) {
 /** The runners are closed first, so that none of their sandboxes counts. */
 async function measure() {
   await Promise.all(runners.map((runner) => runner.close()));
-  for (let turn = 0; turn < 5; turn += 1) {
-    globalThis.gc();
-    await delay(50);
-  }
-  return {
-    descriptors: openDescriptors(),
-    threads: threads(),
-    residentBytes: process.memoryUsage.rss(),
-  };
+  return measureProcess();
 }
 
 const anyRun = (number) => check(runners[number % runners.length], number);

@@ -3,10 +3,10 @@
 import { beforeAll, expect, test } from "vitest";
 
 import { describeSandboxed, isRoot } from "../support/gate.js";
-import { type HostEnd, runHost, startHost } from "../support/host.js";
+import { type HostEnd, killHost, runHost, startHost } from "../support/host.js";
 import { kPlace } from "../support/mounts.js";
 import { buildProbe } from "../support/probe.js";
-import { childrenOf, eventually } from "../support/processes.js";
+import { eventually } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
 
 describeSandboxed("a template leaves nothing", () => {
@@ -29,9 +29,7 @@ describeSandboxed("a template leaves nothing", () => {
   test.each(["wait", "running"])("when the host is killed: %s", async (how) => {
     const host = startHost(probe, "clones/end.mjs", { args: [how, tempDirectory()] });
     await eventually("the host is ready", () => host.said().includes("ready"));
-    const [pid] = childrenOf(host.reaper.pid ?? 0);
-    expect(pid).toBeDefined();
-    if (pid !== undefined) process.kill(pid, "SIGKILL");
+    killHost(host);
     expect(await host.ended).toMatchObject({ code: 128 + 9, left: [] });
   });
 

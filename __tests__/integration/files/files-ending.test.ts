@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 
-import { runHost, startHost } from "../support/host.js";
+import { killHost, runHost, startHost } from "../support/host.js";
 import { buildProbe } from "../support/probe.js";
-import { childrenOf, eventually } from "../support/processes.js";
+import { eventually } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
 
 let probe = "";
@@ -23,9 +23,7 @@ test("a host that is killed leaves the one content or the other", async () => {
     const host = startHost(probe, "files.mjs", { args: ["write", workspace] });
     await eventually("it writes", () => host.said().includes("writing"));
     await delay(7 * round);
-    const [pid] = childrenOf(host.reaper.pid ?? 0);
-    expect(pid).toBeDefined();
-    process.kill(pid ?? 0, "SIGKILL");
+    killHost(host);
     await host.ended;
     expect(kContents).toContain(readFileSync(join(workspace, "file"), "utf8"));
     const others = readdirSync(workspace).filter((name) => name !== "file");

@@ -6,26 +6,13 @@
 //   shrink: nothing is run for a while; says what they cost until then.
 //   mounted: a mount appears on the host (in a mount namespace of the test's).
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { BubblewrapNativeRunner, leftovers, makeRunner, say } from "./common.mjs";
+import { costUntilGone, waitUntilGone } from "./standing.mjs";
 
 const [how, workspace] = process.argv.slice(2);
 const text = (bytes) => Buffer.from(bytes).toString();
-
-async function waitUntilGone() {
-  for (let left = 1000; left > 0 && leftovers().length > 0; left -= 1) {
-    globalThis.gc();
-    await delay(10);
-  }
-  return leftovers();
-}
-
-/** Clock ticks that this process has used. */
-function ticksOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
-  return Number(fields[11]) + Number(fields[12]);
-}
 
 const kEnds = {
   exit: async (runner) => {
@@ -72,12 +59,8 @@ const kEnds = {
   shrink: async () => {
     const runner = makeRunner("warm", workspace, { prewarmIdleMs: 1500 });
     await runner.warm();
-    const standing = leftovers().map((stat) => Number.parseInt(stat, 10));
-    const before = standing.map(ticksOf);
-    await delay(500);
-    const after = standing.map(ticksOf);
-    const left = await waitUntilGone();
-    say({ standing: standing.length, used: after.map((ticks, i) => ticks - before[i]), left });
+    const cost = await costUntilGone();
+    say(cost);
   },
   mounted: async () => {
     const bind = `${workspace}/bind`;

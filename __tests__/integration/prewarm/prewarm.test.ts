@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { describePromises } from "../promises/promises.js";
 import { bindsWith } from "../promises/scene.js";
 import { describeSandboxed } from "../support/gate.js";
-import { type HostEnd, runHost, startHost } from "../support/host.js";
+import { type HostEnd, killHost, runHost, startHost } from "../support/host.js";
 import { kKindsOfRuns, prepared, sh } from "../support/kinds-of-runs.js";
 import {
   BubblewrapNativeRunner,
@@ -17,7 +17,7 @@ import {
   type SandboxedExecResult,
 } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
-import { childrenOf, eventually } from "../support/processes.js";
+import { eventually } from "../support/processes.js";
 import { type RunnerChoice, run, text } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -206,9 +206,7 @@ describeSandboxed("standing sandboxes leave nothing", () => {
   test("when the host is killed", async () => {
     const host = startHost(probe, "warm.mjs", { args: ["wait", tempDirectory()] });
     await eventually("the host is ready", () => host.said().includes("ready"));
-    const [pid] = childrenOf(host.reaper.pid ?? 0);
-    expect(pid).toBeDefined();
-    if (pid !== undefined) process.kill(pid, "SIGKILL");
+    killHost(host);
     expect(await host.ended).toMatchObject({ code: 128 + 9, left: [] });
   });
 

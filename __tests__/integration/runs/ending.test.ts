@@ -5,9 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 
 import { describeSandboxed } from "../support/gate.js";
-import { runHost, startHost } from "../support/host.js";
+import { killHost, runHost, startHost } from "../support/host.js";
 import { buildProbe } from "../support/probe.js";
-import { childrenOf, eventually } from "../support/processes.js";
+import { eventually } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kMoments = 21;
@@ -54,9 +54,7 @@ describeSandboxed("5: a host that ends in mid-run", () => {
       const host = startHost(probe, "endless.mjs", { args: [tempDirectory()] });
       await eventually("the host is ready", () => host.said().includes("ready"));
       await delay(randomInt(0, 80));
-      const [pid] = childrenOf(host.reaper.pid ?? 0);
-      expect(pid).toBeDefined();
-      if (pid !== undefined) process.kill(pid, "SIGKILL");
+      killHost(host);
       expect(await host.ended).toMatchObject({ code: 128 + 9, left: [] });
     }
   });

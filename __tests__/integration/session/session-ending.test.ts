@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
-import { runHost, startHost } from "../support/host.js";
+import { killHost, runHost, startHost } from "../support/host.js";
 import type { NativeSession } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
 import { childrenOf, eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
@@ -225,10 +225,8 @@ describeSandboxed("sessions leave nothing", () => {
   test("when the host is killed", async () => {
     const host = startHost(probe, "session.mjs", { args: ["wait", tempDirectory()], env });
     await eventually("the host is ready", () => host.said().includes("ready"));
-    const [pid] = childrenOf(host.reaper.pid ?? 0);
-    expect(pid).toBeDefined();
     await delay(50);
-    if (pid !== undefined) process.kill(pid, "SIGKILL");
+    killHost(host);
     expect(await host.ended).toMatchObject({ code: 128 + 9, left: [] });
   });
 });

@@ -5,9 +5,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 
 import { describeSandboxed } from "../support/gate.js";
-import { type HostEnd, runHost, startHost } from "../support/host.js";
+import { type HostEnd, killHost, runHost, startHost } from "../support/host.js";
 import { buildProbe } from "../support/probe.js";
-import { childrenOf, eventually } from "../support/processes.js";
+import { eventually } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kKills = 6;
@@ -28,9 +28,7 @@ describeSandboxed("5: live processes leave nothing", () => {
       const isEarly = round % 2 === 0;
       if (isEarly) await delay(randomInt(100, 600));
       else await eventually("the host is ready", () => host.said().includes("ready"));
-      const [pid] = childrenOf(host.reaper.pid ?? 0);
-      expect(pid).toBeDefined();
-      if (pid !== undefined) process.kill(pid, "SIGKILL");
+      killHost(host);
       expect(await host.ended).toMatchObject({ code: 128 + 9, left: [] });
     }
   });

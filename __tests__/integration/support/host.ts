@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { plainEnvironment } from "./gate.js";
 import { kNodeInside } from "./node.js";
+import { childrenOf } from "./processes.js";
 
 const kBoundMs = 10_000;
 const kLeft = 97;
@@ -57,6 +58,13 @@ export function startHost(probe: string, name: string, options: HostOptions = {}
     });
   });
   return { reaper, said: () => out, ended };
+}
+
+/** Kills the host's own process, not the reaper. */
+export function killHost({ reaper }: Host): void {
+  const [pid] = childrenOf(reaper.pid ?? 0);
+  if (pid === undefined) throw new Error("the host has no process");
+  process.kill(pid, "SIGKILL");
 }
 
 /** Runs hosts/NAME to its end. */

@@ -5,10 +5,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 
-import { makeRunner, openDescriptors, threads } from "../../integration/hosts/common.mjs";
-import { measureRounds } from "../rounds.mjs";
+import { makeRunner } from "../../integration/hosts/common.mjs";
+import { measureProcess, measureRounds } from "../rounds.mjs";
 
 const say = (text) => process.stdout.write(`${text}\n`);
 
@@ -152,20 +151,13 @@ async function runAll(parts) {
   say(`${parts} % in ${((performance.now() - start) / 1000).toFixed(0)} s`);
 }
 
-async function measure() {
-  for (let turn = 0; turn < 5; turn += 1) {
-    globalThis.gc();
-    await delay(50);
-  }
-  return {
-    descriptors: openDescriptors(),
-    threads: threads(),
-    residentBytes: process.memoryUsage.rss(),
-  };
-}
-
 say(`${runs} runs, ${kAtOnce} at once, in three rounds after a warm-up`);
-const { before, after, grownBytes } = await measureRounds({ warmUp: 4, runs: 32, runAll, measure });
+const { before, after, grownBytes } = await measureRounds({
+  warmUp: 4,
+  runs: 32,
+  runAll,
+  measure: measureProcess,
+});
 rmSync(workspace, { recursive: true });
 
 const told = (map) => [...map].map(([key, value]) => `${key} ${value}`).join(", ");

@@ -5,9 +5,10 @@
 //   shrink: nothing is run for a while; says what the template costs until then.
 //   mounted: a mount appears on the host (in a mount namespace of the test's).
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { BubblewrapNativeRunner, leftovers, say } from "../common.mjs";
+import { costUntilGone, waitUntilGone } from "../standing.mjs";
 
 const [how, workspace] = process.argv.slice(2);
 const make = (options) =>
@@ -34,20 +35,6 @@ async function cloning(options) {
   const runner = make(options);
   await untilCloned(runner);
   return runner;
-}
-
-async function waitUntilGone() {
-  for (let left = 1000; left > 0 && leftovers().length > 0; left -= 1) {
-    globalThis.gc();
-    await delay(10);
-  }
-  return leftovers();
-}
-
-/** Clock ticks that this process has used. */
-function ticksOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
-  return Number(fields[11]) + Number(fields[12]);
 }
 
 /** Six that would go on for long, all of them up. */
@@ -110,18 +97,12 @@ const kEnds = {
   },
   shrink: async () => {
     const runner = await cloning({ prewarmIdleMs: 1500 });
-    const standing = leftovers().map((stat) => Number.parseInt(stat, 10));
-    const before = standing.map(ticksOf);
-    await delay(500);
-    const after = standing.map(ticksOf);
-    const left = await waitUntilGone();
+    const cost = await costUntilGone();
     const next = told(await runner.exec({ argv: ["true"] }));
     await untilCloned(runner);
     await runner.close();
     say({
-      standing: standing.length,
-      used: after.map((ticks, i) => ticks - before[i]),
-      left,
+      ...cost,
       next,
       closed: leftovers(),
     });

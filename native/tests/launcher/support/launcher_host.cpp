@@ -25,43 +25,15 @@ std::vector<std::string> LauncherCommand(Mode mode) {
     const char* const script = "echo 0 > /proc/sys/user/max_pid_namespaces && exec \"$0\"";
     return {"unshare", "--user", "--map-root-user", "sh", "-c", script, LauncherPath()};
   }
-  if (mode == Mode::kTemplate) {
-    return {"bwrap",
-            "--unshare-user",
-            "--unshare-pid",
-            "--unshare-ipc",
-            "--unshare-uts",
-            "--unshare-net",
-            "--as-pid-1",
-            "--die-with-parent",
-            "--cap-add",
-            "ALL",
-            "--ro-bind",
-            "/",
-            "/",
-            "--proc",
-            "/proc",
-            "--dev",
-            "/dev",
-            "--",
-            LauncherPath()};
-  }
-  return {"bwrap",
-          "--unshare-user",
-          "--unshare-pid",
-          "--as-pid-1",
-          "--die-with-parent",
-          "--cap-drop",
-          "ALL",
-          "--ro-bind",
-          "/",
-          "/",
-          "--proc",
-          "/proc",
-          "--dev",
-          "/dev",
-          "--",
-          LauncherPath()};
+  const bool is_template = mode == Mode::kTemplate;
+  std::vector<std::string> command{"bwrap", "--unshare-user", "--unshare-pid"};
+  if (is_template)
+    command.insert(command.end(), {"--unshare-ipc", "--unshare-uts", "--unshare-net"});
+  const char* const capabilities = is_template ? "--cap-add" : "--cap-drop";
+  command.insert(command.end(), {"--as-pid-1", "--die-with-parent", capabilities, "ALL"});
+  command.insert(command.end(), {"--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"});
+  command.insert(command.end(), {"--", LauncherPath()});
+  return command;
 }
 
 [[noreturn]] void ExecAsChild(const std::vector<std::string>& command, int control, int out,
