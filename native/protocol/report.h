@@ -49,6 +49,7 @@ enum class ReportKind : std::uint32_t {
       5,          // set-up is over, no order has come yet, or an end in its place; has our pidfd
   kTerminal = 6,  // before kReady: carries the master side of the command's terminal
   kMade = 7,      // carries what a step has made (step.h), in the order of the steps
+  kObserved = 8,  // from kReady on: what the command was refused follows it (observation.h)
 };
 
 // Whether it is the last word of a run.
@@ -70,6 +71,7 @@ struct Report {
   std::uint64_t user_cpu_us = 0;
   std::uint64_t system_cpu_us = 0;
   std::uint64_t peak_memory_bytes = 0;  // largest resident set of any one process of the tree
+  std::uint64_t omitted = 0;            // kObserved: how many more there were until now
   char text[128] = {};                  // kRefused: what, NUL-terminated
 };
 

@@ -6,10 +6,10 @@
 const policy = "protocol policy/text policy/result policy/options";
 const network = "policy/text policy/result policy/network/address policy/network/name";
 const host = "protocol policy/ supervise/os supervise/streams supervise/host";
-const prepared = `${host} supervise/network supervise/sandbox supervise/clone supervise/preparation`;
+const prepared = `${host} supervise/denials supervise/network supervise/sandbox supervise/clone supervise/preparation`;
 const values = "protocol policy/ supervise/ effects/ addon/values/";
 const launcher = "protocol launcher/text launcher/kernel launcher/order";
-const command = `${launcher} launcher/layers launcher/seccomp launcher/renames launcher/tree`;
+const command = `${launcher} launcher/layers launcher/seccomp launcher/renames launcher/trace launcher/tree`;
 
 /** native/: includes in quotes. */
 export const includes = {
@@ -20,6 +20,7 @@ export const includes = {
   "policy/options": "protocol policy/text policy/result policy/network/rules",
   "policy/bubblewrap": policy,
   "policy/changes": policy,
+  "policy/denials": `${policy} policy/network/address`,
   "policy/diff": policy,
   "policy/firejail": policy,
   "policy/git": policy,
@@ -42,6 +43,7 @@ export const includes = {
   "supervise/proc": "protocol policy/ supervise/os",
   "supervise/streams": "protocol policy/ supervise/os",
   "supervise/host": "protocol policy/ supervise/os supervise/streams",
+  "supervise/denials": "protocol policy/",
   "supervise/network": "protocol policy/ supervise/os",
   "supervise/network/io": "policy/ supervise/os",
   "supervise/network/record": "policy/ supervise/network",
@@ -90,7 +92,8 @@ export const includes = {
   "launcher/namespaces": launcher,
   "launcher/seccomp": launcher,
   "launcher/renames": `${launcher} launcher/layers launcher/seccomp`,
-  "launcher/tree": launcher,
+  "launcher/trace": launcher,
+  "launcher/tree": `${launcher} launcher/trace`,
   "launcher/command": command,
   "launcher/session": `${command} launcher/command`,
   "launcher/clone": `${launcher} launcher/layers launcher/namespaces`,

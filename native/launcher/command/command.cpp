@@ -1,7 +1,10 @@
 #include "launcher/command/command.h"
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "launcher/command/exec.h"
@@ -10,6 +13,8 @@
 #include "launcher/layers/limits.h"
 #include "launcher/seccomp/rename_listener.h"
 #include "launcher/seccomp/seccomp.h"
+#include "launcher/trace/trace_filter.h"
+#include "launcher/trace/traced_start.h"
 
 namespace native_runner {
 namespace {
@@ -21,8 +26,10 @@ struct Start {
   const MappedOrder* order = nullptr;
   const Landlock* landlock = nullptr;
   bool is_listened_to = false;
-  StartFailure* failure = nullptr;
+  bool is_traced = false;
+  StartFailure failure;
   long listener = -1;
+  TracedStart traced;
 };
 
 constexpr int kFailed = 127;
@@ -38,8 +45,9 @@ int Fail(StartFailure* failure, StartFailure::Step step, long result) {
 int ExecuteCommand(void* argument) {
   Start& start = *static_cast<Start*>(argument);
   const OrderHeader& header = start.order->header;
-  StartFailure* failure = start.failure;
+  StartFailure* failure = &start.failure;
 
+  if (start.is_traced) start.traced.WaitForTracer();
   kernel::SetSignalMask(kernel::kNoSignals);
   // Without a pid namespace, a launcher that is killed takes at least the command along.
   if ((header.flags & kOrderIsInit) == 0) kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -58,32 +66,71 @@ int ExecuteCommand(void* argument) {
     start.listener = ListenToRenames();
     if (start.listener < 0) return Fail(failure, StartFailure::Step::kRenames, start.listener);
   }
+  if (start.is_traced) result = InstallTraceFilter();
+  if (result != 0) return Fail(failure, StartFailure::Step::kTrace, result);
   const ExecFailure exec = Exec(start.order->argv, start.order->environment);
   *failure = {StartFailure::Step::kExec, exec.error, nullptr, exec.not_found};
   return kFailed;
 }
 
+// In memory of its own, so that we are not kept waiting until it has executed its program: the
+// calls up to there are traced too.
+long CloneTraced(Start* start, unsigned long shared, char* stack_end, Tracer* tracer) {
+  const long pid = kernel::Clone(SIGCHLD | shared, stack_end, ExecuteCommand, start);
+  if (pid < 0) return pid;
+  const long result = start->traced.Attach(static_cast<pid_t>(pid));
+  if (result != 0) {
+    Fail(&start->failure, StartFailure::Step::kTrace, result);
+    kernel::Kill(static_cast<pid_t>(pid), SIGKILL);
+  } else {
+    TracedStart::Follow(static_cast<pid_t>(pid), tracer);
+  }
+  return pid;
+}
+
+// Where both see it.
+Start* SharedStart() {
+  const long page =
+      kernel::Map(sizeof(Start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
+  if (page < 0) return nullptr;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): a call's result
+  auto* const start = reinterpret_cast<Start*>(page);
+  *start = Start();
+  return start;
+}
+
 }  // namespace
 
 pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* renames,
-                   StartFailure* failure) {
+                   Tracer* tracer, StartFailure* failure) {
   alignas(16) char stack[kStackBytes];  // NOLINT(cppcoreguidelines-pro-type-member-init): untouched
-  Start start{&order, &landlock, renames != nullptr, failure};
+  Start own;
+  Start* const start = tracer == nullptr ? &own : SharedStart();
+  if (start == nullptr) {
+    Fail(failure, StartFailure::Step::kTrace, -ENOMEM);
+    return -1;
+  }
+  start->order = &order;
+  start->landlock = &landlock;
+  start->is_listened_to = renames != nullptr;
+  start->is_traced = tracer != nullptr;
   // The descriptor by which it is listened to is ours too, until execve(2) gives it a table of its
   // own, and closes it there.
   const unsigned long shared = renames == nullptr ? 0 : CLONE_FILES;
-  const long pid = kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD | shared, stack + sizeof stack,
-                                 ExecuteCommand, &start);
+  const long pid = tracer == nullptr ? kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD | shared,
+                                                     stack + sizeof stack, ExecuteCommand, start)
+                                     : CloneTraced(start, shared, stack + sizeof stack, tracer);
   if (pid < 0) {
     Fail(failure, StartFailure::Step::kProcess, pid);
     return -1;
   }
+  *failure = start->failure;
   if (failure->step == StartFailure::Step::kNone) {
-    if (renames != nullptr) renames->Listen(static_cast<int>(start.listener));
+    if (renames != nullptr) renames->Listen(static_cast<int>(start->listener));
     return static_cast<pid_t>(pid);
   }
-  if (start.listener >= 0) kernel::Close(static_cast<int>(start.listener));
-  kernel::Wait(static_cast<pid_t>(pid), nullptr, 0);
+  if (start->listener >= 0) kernel::Close(static_cast<int>(start->listener));
+  kernel::Wait(static_cast<pid_t>(pid), nullptr, __WALL);
   return -1;
 }
 

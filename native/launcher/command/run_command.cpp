@@ -9,6 +9,8 @@
 #include "launcher/command/terminal.h"
 #include "launcher/kernel/calls.h"
 #include "launcher/renames/renames.h"
+#include "launcher/trace/observations.h"
+#include "launcher/trace/tracer.h"
 #include "launcher/tree/children.h"
 #include "launcher/tree/tree.h"
 #include "launcher/tree/usage.h"
@@ -21,8 +23,8 @@ namespace {
 void Watch(const Control& control, pid_t group, Children* children, Renames* renames) {
   while (!children->command_ended()) {
     int signal = 0;
-    const Control::Wake wake =
-        control.Wait(children->signal_descriptor(), renames->descriptor(), &signal);
+    const Control::Wake wake = control.Wait(children->signal_descriptor(), renames->descriptor(),
+                                            children->has_more(), &signal);
     children->Reap();
     renames->Look();
     if (wake == Control::Wake::kEnd || (wake == Control::Wake::kSignal && group == 0)) return;
@@ -42,18 +44,25 @@ void CloseInput(const OrderHeader& order) {
 
 void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock,
                 const OverlayRenames& overlay) {
+  static constinit Observations observations;  // large, and most often untouched
+  static constinit Tracer tracer(&observations);
+  const bool is_traced = (order.header.flags & kOrderExplain) != 0;
   StartFailure failure;
   Renames renames(overlay, landlock);
-  const pid_t command =
-      StartCommand(order, landlock, overlay.is_there() ? &renames : nullptr, &failure);
-  if (command < 0) return ReportStartFailure(control, order.argv[0], failure);
+  const pid_t command = StartCommand(order, landlock, overlay.is_there() ? &renames : nullptr,
+                                     is_traced ? &tracer : nullptr, &failure);
+  if (command < 0) {
+    observations.Send(control);
+    return ReportStartFailure(control, order.argv[0], failure);
+  }
 
   CloseInput(order.header);
-  Children children(command);
+  Children children(command, is_traced ? &tracer : nullptr);
   Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children, &renames);
   const bool is_init = (order.header.flags & kOrderIsInit) != 0;
   const bool all_gone = KillTree(is_init, &children);
   renames.PutBack();
+  observations.Send(control);
 
   Report report;
   report.kind = ReportKind::kExited;

@@ -51,6 +51,9 @@ void ReportStartFailure(const Control& control, const char* command, const Start
     case StartFailure::Step::kSeccomp:
       refusal.Because(Layer::kSeccomp, -failure.error);
       break;
+    case StartFailure::Step::kTrace:
+      refusal.Because("explain: cannot trace the command", -failure.error);
+      break;
     case StartFailure::Step::kRenames:
       refusal.Because(Layer::kRenameDirectories, -failure.error);
       break;

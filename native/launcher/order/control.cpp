@@ -169,12 +169,12 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   return is_order ? Received::kOrder : Received::kInvalid;
 }
 
-Control::Wake Control::Wait(int child_signal, int other, int* signal) const {
+Control::Wake Control::Wait(int child_signal, int other, bool only_look, int* signal) const {
   pollfd descriptors[] = {
       {kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}, {other, POLLIN, 0}};
   // Without a descriptor for the signal we have to look for ourselves now and then.
-  const timespec moment{0, 10'000'000};
-  kernel::Poll(descriptors, 3, child_signal < 0 ? &moment : nullptr);
+  const timespec moment{0, only_look ? 0 : 10'000'000};
+  kernel::Poll(descriptors, 3, child_signal < 0 || only_look ? &moment : nullptr);
   if (descriptors[0].revents == 0) return Wake::kChild;
   char message[3] = {};  // one more than the longest: a message that is cut is not taken for it
   const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);
@@ -208,6 +208,17 @@ bool Control::SendMade(const int* descriptors, std::size_t count) const {
   header->cmsg_len = CMSG_LEN(count * sizeof(int));
   std::memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
   return kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL) > 0;
+}
+
+void Control::SendObserved(const void* records, std::size_t size, std::uint64_t omitted) const {
+  Report report;
+  report.kind = ReportKind::kObserved;
+  report.omitted = omitted;
+  iovec parts[] = {{&report, sizeof report}, {const_cast<void*>(records), size}};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL);
 }
 
 bool Control::SendReady(LayerSet enforced) {

@@ -42,7 +42,8 @@ class Control {
   // Waits until the host wants an end or is gone (kEnd), wants `signal` sent to the command
   // (kSignal), or something may have happened to a child, or to `other` unless that is -1 (kChild).
   // Any other message is taken for a kill.
-  Wake Wait(int child_signal, int other, int* signal) const;
+  // `only_look`: does not wait.
+  Wake Wait(int child_signal, int other, bool only_look, int* signal) const;
 
   // Says that all checks passed and which of kLayersOfLauncher are in force, and hands over our
   // pidfd where the kernel has such and the host has it not. False: it could not be said, so
@@ -54,6 +55,9 @@ class Control {
 
   // Hands over what a step has made (step.h); at most kMostMade.
   [[nodiscard]] bool SendMade(const int* descriptors, std::size_t count) const;
+
+  // What the command was refused: whole records (observation.h). `omitted`: so many more until now.
+  void SendObserved(const void* records, std::size_t size, std::uint64_t omitted) const;
 
   // The last word of a run.
   void SendRefused(const Refusal& refusal) const;

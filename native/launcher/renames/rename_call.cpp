@@ -1,28 +1,14 @@
 #include "launcher/renames/rename_call.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "launcher/kernel/file_calls.h"
+#include "launcher/kernel/process_memory.h"
 #include "launcher/text/fixed_text.h"
 
 namespace native_runner {
 namespace {
-
-// False: it can't be read, or is too long for the kernel too.
-bool ReadText(pid_t process, std::uint64_t address, char* text) {
-  constexpr std::size_t kPage = 4096;  // the smallest there is: one that is read may be the last
-  for (std::size_t filled = 0; filled < PATH_MAX;) {
-    const std::size_t rest = kPage - ((address + filled) % kPage);
-    const std::size_t wanted = std::min<std::size_t>(rest, PATH_MAX - filled);
-    const long got = kernel::ReadMemory(process, address + filled, text + filled, wanted);
-    if (got <= 0) return false;
-    if (std::memchr(text + filled, 0, static_cast<std::size_t>(got)) != nullptr) return true;
-    filled += static_cast<std::size_t>(got);
-  }
-  return false;
-}
 
 bool IsName(const char* name) {
   const std::size_t size = std::strlen(name);
@@ -58,7 +44,7 @@ RenameCall::RenameCall(const seccomp_notif& call) : caller_(static_cast<pid_t>(c
 
 long RenameCall::Find(const Argument& argument, FoundPlace* found, Lookup lookup) const {
   char path[PATH_MAX];  // NOLINT(cppcoreguidelines-pro-type-member-init): filled to its end
-  if (!ReadText(caller_, argument.path, path) || path[0] == '\0') return -EINVAL;
+  if (!ReadText(caller_, argument.path, path, sizeof path) || path[0] == '\0') return -EINVAL;
   const char* const name = TakeName(path);
   if (!IsName(name)) return -EINVAL;
   std::memcpy(found->name, name, std::strlen(name) + 1);

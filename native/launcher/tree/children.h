@@ -4,12 +4,14 @@
 
 #include <cstdint>
 
+#include "launcher/trace/tracer.h"
+
 namespace native_runner {
 
 // The launcher's children: the command, and every orphan of its tree that the kernel hands to us.
 class Children {
  public:
-  explicit Children(pid_t command);
+  explicit Children(pid_t command, Tracer* tracer = nullptr);
   ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
@@ -17,8 +19,11 @@ class Children {
   // Readable when something happened to a child since the last Reap(); -1 if there is none.
   int signal_descriptor() const { return signals_; }
 
-  // Collects those that have ended, without waiting. True while any child is left.
+  // Collects those that have ended, and lets those go on that have stopped for the tracer, without
+  // waiting; a bounded number at once. True while any child is left.
   bool Reap();
+  // The last Reap() has left some to the next.
+  bool has_more() const { return has_more_; }
   // Waits until none is left.
   void ReapAll();
 
@@ -34,6 +39,8 @@ class Children {
   pid_t ReapOne(int flags);
 
   pid_t command_;
+  Tracer* tracer_;  // or none
+  bool has_more_ = false;
   int signals_;
   bool ended_ = false;
   int status_ = 0;

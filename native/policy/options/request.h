@@ -29,7 +29,8 @@ struct ExecRequest {
   bool is_aborted = false;         // before it began: it is not to start
   bool opens_session = false;      // what is asked for is the sandbox of a session
   bool tells_connections = false;  // somebody wants to hear of each as it opens and ends
-  bool plan_only = false;          // explain: decide everything, start nothing
+  bool plan_only = false;          // decide everything, start nothing
+  bool explain = false;            // tell which of its system calls were refused
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
   std::uint64_t clones_of = 0;     // a clone of this pool's template will do; 0: of none

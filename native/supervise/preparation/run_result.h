@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/denials/observation.h"
 #include "policy/network/record/connection_record.h"
 #include "policy/outcome/outcome.h"
 #include "policy/outcome/timing.h"
@@ -69,6 +70,8 @@ struct RunResult {
   RunRecord record;
   std::optional<ShellReport> shell;          // in a shell session
   std::optional<ConnectionLog> connections;  // with a network by domain
+  std::vector<Observation> observations;     // what its system calls were refused, in order
+  std::uint64_t observations_omitted = 0;    // how many more there were
 };
 
 }  // namespace native_runner

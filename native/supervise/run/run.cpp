@@ -49,6 +49,7 @@ void Run::Launch(Preparation preparation) {
     conclusion_.SetCause({OutcomeKind::kExited, 0, 0, {}, {}, {}});
     return Finish();
   }
+  if (request_.explain) preparation.order.flags |= kOrderExplain;
   if (request_.merge_stderr) preparation.order.flags |= kOrderMergeStderr;
   if (streams_.live() != nullptr) streams_.live()->Complete(&preparation.order);
   const auto* session = std::get_if<SessionPlan>(&preparation.plan);
@@ -125,6 +126,10 @@ void Run::OnReport(const Report& report) {
   deadline_.Stop();
   const bool asks_memory = !conclusion_.has_cause() && report.kind == ReportKind::kExited;
   conclusion_.NoteEnd(report, request_.limits, asks_memory && sandbox_->MemoryKilled());
+}
+
+void Run::OnObserved(std::span<const std::byte> records, std::uint64_t omitted) {
+  observed_.Take(records, omitted);
 }
 
 void Run::OnReady(const Report& report) {
@@ -215,6 +220,8 @@ void Run::Finish() {
   streams_.Take(&result);
   result.record = record_.runtime.empty() ? runtime_->Unprepared(request_) : std::move(record_);
   if (result.record.is_by_domain) result.connections = std::move(connections_);
+  result.observations_omitted = observed_.omitted();
+  result.observations = observed_.TakeAll();
   timestamps_.ended = uv_hrtime();
   result.duration_ms = timestamps_.started == 0
                            ? 0

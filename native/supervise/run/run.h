@@ -8,6 +8,7 @@
 #include <span>
 
 #include "policy/options/request.h"
+#include "supervise/denials/collected_observations.h"
 #include "supervise/network/sandbox_network.h"
 #include "supervise/os/handle.h"
 #include "supervise/preparation/run_result.h"
@@ -60,6 +61,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   bool Watch();
   bool StartStreams();
   void OnReport(const Report& report) override;
+  void OnObserved(std::span<const std::byte> records, std::uint64_t omitted) override;
   void OnReady(const Report& report);
   bool HasMetChance() const;
   bool MayTryAgain() const;
@@ -84,6 +86,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   std::unique_ptr<Sandbox> sandbox_;
   std::optional<std::uint64_t> connecting_;  // its number in the sandbox's network
   ConnectionLog connections_;
+  CollectedObservations observed_;
   Timer deadline_;
 
   RunConclusion conclusion_;

@@ -126,12 +126,13 @@ bool Control::RefuseReports() {
 }
 
 Control::Received Control::Receive(Report* report, Descriptor* carried,
-                                   std::vector<Descriptor>* more) {
-  iovec part{report, sizeof *report};
+                                   std::vector<Descriptor>* more, Records* records) {
+  iovec parts[] = {{report, sizeof *report}, {nullptr, 0}};
+  if (records != nullptr) parts[1] = {records->bytes, sizeof records->bytes};
   MadeSpace space{};
   msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
   message.msg_control = &space;
   message.msg_controllen = more != nullptr ? sizeof space.bytes : CMSG_LEN(sizeof(int));
   const std::size_t room = message.msg_controllen;
@@ -146,7 +147,12 @@ Control::Received Control::Receive(Report* report, Descriptor* carried,
     return errno == EAGAIN || errno == EINTR ? Received::kNothing : Received::kClosed;
   }
   TakeDescriptors(message, carried, more);
-  return got == static_cast<ssize_t>(sizeof *report) ? Received::kReport : Received::kClosed;
+  constexpr auto kReport = static_cast<ssize_t>(sizeof *report);
+  const bool has_more = got > kReport || (message.msg_flags & MSG_TRUNC) != 0;
+  if (got < kReport || (has_more && report->kind != ReportKind::kObserved))
+    return Received::kClosed;
+  if (records != nullptr) records->size = static_cast<std::size_t>(got - kReport);
+  return Received::kReport;
 }
 
 }  // namespace native_runner

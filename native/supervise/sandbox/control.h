@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policy/result.h"
+#include "protocol/observation.h"
 #include "protocol/report.h"
 #include "supervise/os/descriptor.h"
 
@@ -38,11 +39,20 @@ class Control {
                  int cgroup);
   void SendSignal(int signal);  // to the command; see kSignalMessage
 
+  // What follows a report of kind kObserved.
+  struct Records {  // NOLINT(cppcoreguidelines-pro-type-member-init): `size` of them are filled
+    std::span<const std::byte> view() const { return {bytes, size}; }
+
+    std::size_t size = 0;
+    std::byte bytes[kMostInObserved];
+  };
+
   enum class Received { kReport, kNothing, kClosed };
   // `carried` is filled when the report carries a descriptor: the launcher's pidfd, or (kTerminal)
   // a terminal; of several (kMade) it is the first, and the others come behind what is in `more`.
   // Without `more` there is room for one.
-  Received Receive(Report* report, Descriptor* carried, std::vector<Descriptor>* more = nullptr);
+  Received Receive(Report* report, Descriptor* carried, std::vector<Descriptor>* more = nullptr,
+                   Records* records = nullptr);
 
   // From now on no report can be sent to us, and a launcher that can't say kReady does not start
   // its command. What was sent before is still received. False: it may have been closed before.

@@ -12,7 +12,8 @@ void Sandbox::Receive() {
     Report report;
     Descriptor carried;
     std::vector<Descriptor> made;
-    switch (control_.Receive(&report, &carried, AwaitsMade() ? &made : nullptr)) {
+    Control::Records records;
+    switch (control_.Receive(&report, &carried, AwaitsMade() ? &made : nullptr, &records)) {
       case Control::Received::kNothing:
         return;
       case Control::Received::kClosed:
@@ -23,6 +24,10 @@ void Sandbox::Receive() {
         if (report.kind == ReportKind::kMade) {
           made.insert(made.begin(), std::move(carried));
           NoteMade(std::move(made));
+          break;
+        }
+        if (report.kind == ReportKind::kObserved) {
+          if (user_ != nullptr) user_->OnObserved(records.view(), report.omitted);
           break;
         }
         if (carried.valid()) {

@@ -32,6 +32,8 @@ class Sandbox {
     // kAwaitingOrder if it had to wait for its order, kTerminal if it was to make one, kReady, and
     // one of the others.
     virtual void OnReport(const Report& report) = 0;
+    // What the command was refused: the records of a kObserved, of which OnReport is not called.
+    virtual void OnObserved(std::span<const std::byte> /*records*/, std::uint64_t /*omitted*/) {}
     // Once, and last; the sandbox may be destroyed in it.
     virtual void OnGone() = 0;
   };

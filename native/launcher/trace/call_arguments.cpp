@@ -1,0 +1,126 @@
+#include "launcher/trace/call_arguments.h"
+
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "launcher/kernel/file_calls.h"
+#include "launcher/kernel/process_memory.h"
+#include "launcher/text/fixed_text.h"
+
+namespace native_runner {
+namespace {
+
+using ObservedPath = FixedText<kMostObservedPath + 1>;
+
+constexpr int kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+
+// What a link of /proc says; false where there is none, or it leads to no path.
+bool AddLink(const char* link, ObservedPath* path) {
+  static char target[kMostObservedPath];
+  const long size = kernel::ReadLink(link, target, sizeof target);
+  if (size <= 0 || target[0] != '/') return false;
+  path->Add(target, static_cast<std::size_t>(size));
+  return true;
+}
+
+bool AddDirectory(pid_t process, int directory, ObservedPath* path) {
+  FixedText<64> link;
+  link.Add("/proc/").AddNumber(process);
+  if (directory == AT_FDCWD) {
+    link.Add("/cwd");
+  } else {
+    link.Add("/fd/").AddNumber(directory);
+  }
+  return AddLink(link.c_str(), path);
+}
+
+void AddRelative(pid_t process, int directory, const char* name, ObservedPath* path) {
+  if (name[0] != '/') {
+    const bool is_found = AddDirectory(process, directory, path);
+    if (is_found && name[0] != '\0' && path->c_str()[path->size() - 1] != '/') path->Add("/");
+  }
+  path->Add(name);
+}
+
+void FindPath(pid_t process, int directory, std::uint64_t address, ObservedPath* path) {
+  static char name[kMostObservedPath];
+  name[0] = '\0';
+  if (address != 0 && !ReadText(process, address, name, sizeof name)) return;
+  AddRelative(process, directory, name, path);
+}
+
+int DirectoryOf(std::int8_t index, const std::uint64_t (&arguments)[6]) {
+  return index < 0 ? AT_FDCWD : static_cast<int>(arguments[index]);
+}
+
+// A socket's path is told as one, all other addresses as they are.
+void FindAddress(pid_t process, std::uint64_t address, std::uint64_t size, Observations::Text* told,
+                 ObservedPath* path) {
+  static char bytes[kMostObservedAddress + 1];
+  const auto wanted = std::min<std::uint64_t>(size, kMostObservedAddress);
+  const long got = kernel::ReadMemory(process, address, bytes, wanted);
+  if (got < static_cast<long>(sizeof(sa_family_t))) return;
+  sa_family_t family = 0;
+  std::memcpy(&family, bytes, sizeof family);
+  constexpr std::size_t kPath = offsetof(sockaddr_un, sun_path);
+  bytes[got] = '\0';
+  if (family == AF_UNIX && got > static_cast<long>(kPath) && bytes[kPath] != '\0') {
+    AddRelative(process, AT_FDCWD, bytes + kPath, path);
+  } else {
+    *told = {bytes, static_cast<std::size_t>(got)};
+  }
+}
+
+std::size_t ReadProgram(pid_t process, char* name, std::size_t size) {
+  FixedText<64> path;
+  path.Add("/proc/").AddNumber(process).Add("/comm");
+  const int file = kernel::Open(path.c_str(), O_RDONLY);
+  if (file < 0) return 0;
+  long got = kernel::Read(file, name, size);
+  kernel::Close(file);
+  if (got > 0 && name[got - 1] == '\n') --got;
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
+}  // namespace
+
+void ObserveCall(pid_t process, const TracedCall& call, const std::uint64_t (&arguments)[6],
+                 int error, Observations* observations) {
+  using Form = TracedCall::Form;
+  static ObservedPath path;
+  static ObservedPath second;
+  path.Clear();
+  second.Clear();
+  char program[kMostProgramName];
+  Observations::Seen seen;
+  seen.kind = call.kind;
+  seen.error = error;
+  seen.call = call.name;
+  if (call.argument >= 0) seen.argument = arguments[call.argument];
+  if (call.form == Form::kOpenHow) {
+    const std::uint64_t how = seen.argument;
+    seen.argument = 0;
+    kernel::ReadMemory(process, how, &seen.argument, sizeof seen.argument);
+  }
+  if ((call.form == Form::kOpen || call.form == Form::kOpenHow) && (seen.argument & kWrites) != 0)
+    seen.kind = ObservationKind::kWrite;
+  if (call.form == Form::kAddress) {
+    FindAddress(process, arguments[1], arguments[2], &seen.address, &path);
+  } else if (call.form == Form::kFile) {
+    AddDirectory(process, static_cast<int>(arguments[0]), &path);
+  } else if (call.path >= 0) {
+    FindPath(process, DirectoryOf(call.directory, arguments), arguments[call.path], &path);
+  }
+  if (call.second_path >= 0) {
+    FindPath(process, DirectoryOf(call.second_directory, arguments), arguments[call.second_path],
+             &second);
+  }
+  seen.path = {path.c_str(), path.size()};
+  seen.second_path = {second.c_str(), second.size()};
+  seen.program = {program, ReadProgram(process, program, sizeof program)};
+  observations->Add(seen);
+}
+
+}  // namespace native_runner

@@ -1,0 +1,54 @@
+#include "launcher/trace/trace_filter.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+#include <array>
+
+#include "launcher/kernel/calls.h"
+#include "launcher/trace/traced_calls.h"
+
+namespace native_runner {
+namespace {
+
+#if defined(__x86_64__)
+constexpr unsigned kTracedArchitecture = AUDIT_ARCH_X86_64;
+#else
+constexpr unsigned kTracedArchitecture = AUDIT_ARCH_AARCH64;
+#endif
+
+constexpr std::size_t kHead = 3;
+constexpr std::size_t kSize = kHead + 2 * kTracedCallCount + 1;
+
+// Two rows for each: the kernel knows of calls that no row asks about that they pass, and does not
+// run this for them (since Linux 5.11).
+constexpr std::array<sock_filter, kSize> MakeProgram() {
+  std::array<sock_filter, kSize> rows{};
+  std::size_t next = 0;
+  rows[next++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch));
+  // Another's are refused by the filter of rules.h.
+  rows[next++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kTracedArchitecture, 0, 1);
+  rows[next++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
+  for (unsigned index = 0; index < kTracedCallCount; ++index) {
+    const auto number = static_cast<unsigned>(kTracedCalls[index].number);
+    rows[next++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+    rows[next++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE | index);
+  }
+  rows[next++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  return rows;
+}
+
+constexpr auto kTraceProgram = MakeProgram();
+
+}  // namespace
+
+long InstallTraceFilter() {
+  const sock_fprog filter{static_cast<unsigned short>(kTraceProgram.size()),
+                          const_cast<sock_filter*>(kTraceProgram.data())};
+  return kernel::Prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER,
+                       reinterpret_cast<unsigned long>(&filter));
+}
+
+}  // namespace native_runner

@@ -1,0 +1,98 @@
+#include "launcher/trace/tracer.h"
+
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "launcher/kernel/trace_calls.h"
+#include "launcher/trace/call_arguments.h"
+#include "launcher/trace/traced_calls.h"
+
+namespace native_runner {
+namespace {
+
+constexpr unsigned long kOptions = PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP |
+                                   PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
+                                   PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+constexpr int kCallStop = SIGTRAP | 0x80;
+
+// Whether it can be what somebody was refused; else it is an ordinary error.
+bool TellsOfRefusal(std::int64_t error) {
+  switch (error) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENOENT:
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENODEV:
+    case ENXIO:
+    case EADDRNOTAVAIL:
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsStopSignal(int signal) {
+  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+}  // namespace
+
+long Tracer::Seize(pid_t process) {
+  return kernel::Trace(PTRACE_SEIZE, process, 0, kOptions | PTRACE_O_TRACEEXEC);
+}
+
+void Tracer::NoteStarted(pid_t process) {
+  kernel::Trace(PTRACE_SETOPTIONS, process, 0, kOptions);
+}
+
+// Whoever was killed meanwhile (ESRCH) is seen again as an end.
+bool Tracer::OnStop(pid_t process, int status) {
+  const int signal = WSTOPSIG(status);
+  const int event = status >> 16;
+  if (event == PTRACE_EVENT_SECCOMP) {
+    OnCall(process);
+    kernel::Trace(PTRACE_SYSCALL, process);
+  } else if (signal == kCallStop) {
+    OnReturn(process);
+    kernel::Trace(PTRACE_CONT, process);
+  } else if (event == PTRACE_EVENT_STOP && IsStopSignal(signal)) {
+    kernel::Trace(PTRACE_LISTEN, process);
+  } else if (event == PTRACE_EVENT_EXEC) {
+    return true;
+  } else {
+    const int delivered = event == 0 ? signal : 0;
+    kernel::Trace(PTRACE_CONT, process, 0, static_cast<unsigned long>(delivered));
+  }
+  return false;
+}
+
+void Tracer::OnCall(pid_t process) {
+  kernel::CallInfo info;
+  if (!kernel::GetCallInfo(process, &info) || info.op != kernel::CallInfo::kSeccomp) return;
+  Pending& pending = *PendingOf(process);
+  pending.process = process;
+  pending.call = info.seccomp.data;
+  std::memcpy(pending.arguments, info.seccomp.arguments, sizeof pending.arguments);
+}
+
+void Tracer::OnReturn(pid_t process) {
+  kernel::CallInfo info;
+  if (!kernel::GetCallInfo(process, &info) || info.op != kernel::CallInfo::kExit) return;
+  Pending& pending = *PendingOf(process);
+  if (info.exit.is_error == 0 || !TellsOfRefusal(-info.exit.result)) return;
+  if (pending.process != process || pending.call >= kTracedCallCount) return;
+  ObserveCall(process, kTracedCalls[pending.call], pending.arguments,
+              static_cast<int>(-info.exit.result), observations_);
+}
+
+}  // namespace native_runner
