@@ -24,7 +24,7 @@ void Watch(const Control& control, pid_t group, Children* children, Renames* ren
   while (!children->command_ended()) {
     int signal = 0;
     const Control::Wake wake = control.Wait(children->signal_descriptor(), renames->descriptor(),
-                                            children->has_more(), &signal);
+                                            children->patience_ns(), &signal);
     children->Reap();
     renames->Look();
     if (wake == Control::Wake::kEnd || (wake == Control::Wake::kSignal && group == 0)) return;

@@ -169,12 +169,14 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   return is_order ? Received::kOrder : Received::kInvalid;
 }
 
-Control::Wake Control::Wait(int child_signal, int other, bool only_look, int* signal) const {
+Control::Wake Control::Wait(int child_signal, int other, long most_ns, int* signal) const {
   pollfd descriptors[] = {
       {kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}, {other, POLLIN, 0}};
   // Without a descriptor for the signal we have to look for ourselves now and then.
-  const timespec moment{0, only_look ? 0 : 10'000'000};
-  kernel::Poll(descriptors, 3, child_signal < 0 || only_look ? &moment : nullptr);
+  constexpr long kNowAndThen = 10'000'000;
+  if (child_signal < 0 && (most_ns < 0 || most_ns > kNowAndThen)) most_ns = kNowAndThen;
+  const timespec moment{0, most_ns};
+  kernel::Poll(descriptors, 3, most_ns >= 0 ? &moment : nullptr);
   if (descriptors[0].revents == 0) return Wake::kChild;
   char message[3] = {};  // one more than the longest: a message that is cut is not taken for it
   const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);

@@ -42,8 +42,8 @@ class Control {
   // Waits until the host wants an end or is gone (kEnd), wants `signal` sent to the command
   // (kSignal), or something may have happened to a child, or to `other` unless that is -1 (kChild).
   // Any other message is taken for a kill.
-  // `only_look`: does not wait.
-  Wake Wait(int child_signal, int other, bool only_look, int* signal) const;
+  // `most_ns`: so long at most, which is told as kChild too; -1: as long as it takes.
+  Wake Wait(int child_signal, int other, long most_ns, int* signal) const;
 
   // Says that all checks passed and which of kLayersOfLauncher are in force, and hands over our
   // pidfd where the kernel has such and the host has it not. False: it could not be said, so

@@ -73,6 +73,8 @@ void FindAddress(pid_t process, std::uint64_t address, std::uint64_t size, Obser
   }
 }
 
+}  // namespace
+
 std::size_t ReadProgram(pid_t process, char* name, std::size_t size) {
   FixedText<64> path;
   path.Add("/proc/").AddNumber(process).Add("/comm");
@@ -84,16 +86,13 @@ std::size_t ReadProgram(pid_t process, char* name, std::size_t size) {
   return got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
-}  // namespace
-
 void ObserveCall(pid_t process, const TracedCall& call, const std::uint64_t (&arguments)[6],
-                 int error, Observations* observations) {
+                 Observations::Text program, int error, Observations* observations) {
   using Form = TracedCall::Form;
   static ObservedPath path;
   static ObservedPath second;
   path.Clear();
   second.Clear();
-  char program[kMostProgramName];
   Observations::Seen seen;
   seen.kind = call.kind;
   seen.error = error;
@@ -119,7 +118,7 @@ void ObserveCall(pid_t process, const TracedCall& call, const std::uint64_t (&ar
   }
   seen.path = {path.c_str(), path.size()};
   seen.second_path = {second.c_str(), second.size()};
-  seen.program = {program, ReadProgram(process, program, sizeof program)};
+  seen.program = program;
   observations->Add(seen);
 }
 

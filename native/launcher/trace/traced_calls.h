@@ -32,6 +32,7 @@ struct TracedCall {
     kFile,     // a descriptor
     kAddress,  // a socket address and its length behind a descriptor
     kOther,
+    kProcessors,  // not told: what processors a process may run on, which OneProcessor has changed
   };
   static constexpr std::int8_t kNone = -1;
 
@@ -122,6 +123,8 @@ inline constexpr TracedCall kTracedCalls[] = {
     traced::Other(SYS_tkill, "tkill", 1),
     traced::Other(SYS_pidfd_send_signal, "pidfd_send_signal", 1),
     traced::Other(SYS_ptrace, "ptrace", 0),
+    {SYS_sched_getaffinity, "sched_getaffinity", traced::Kind::kOther, traced::Form::kProcessors},
+    {SYS_sched_setaffinity, "sched_setaffinity", traced::Kind::kOther, traced::Form::kProcessors},
 };
 inline constexpr unsigned kTracedCallCount = sizeof kTracedCalls / sizeof *kTracedCalls;
 

@@ -60,8 +60,7 @@ bool Tracer::OnStop(pid_t process, int status) {
   const int signal = WSTOPSIG(status);
   const int event = status >> 16;
   if (event == PTRACE_EVENT_SECCOMP) {
-    OnCall(process);
-    kernel::Trace(PTRACE_SYSCALL, process);
+    kernel::Trace(OnCall(process) ? PTRACE_SYSCALL : PTRACE_CONT, process);
   } else if (signal == kCallStop) {
     OnReturn(process);
     kernel::Trace(PTRACE_CONT, process);
@@ -70,29 +69,58 @@ bool Tracer::OnStop(pid_t process, int status) {
   } else if (event == PTRACE_EVENT_EXEC) {
     return true;
   } else {
+    if (event == PTRACE_EVENT_STOP) processor_.KeepChild(process);
     const int delivered = event == 0 ? signal : 0;
     kernel::Trace(PTRACE_CONT, process, 0, static_cast<unsigned long>(delivered));
   }
   return false;
 }
 
-void Tracer::OnCall(pid_t process) {
+// Whether its return is worth a look.
+bool Tracer::OnCall(pid_t process) {
   kernel::CallInfo info;
-  if (!kernel::GetCallInfo(process, &info) || info.op != kernel::CallInfo::kSeccomp) return;
+  if (!kernel::GetCallInfo(process, &info) || info.op != kernel::CallInfo::kSeccomp ||
+      info.seccomp.data >= kTracedCallCount) {
+    return false;
+  }
+  const TracedCall& call = kTracedCalls[info.seccomp.data];
+  if (call.form == TracedCall::Form::kProcessors) {
+    LetGo(process, call.number, info.seccomp.arguments[0]);
+    return false;
+  }
+  processor_.Keep(process);
   Pending& pending = *PendingOf(process);
+  if (pending.process != process || call.kind == ObservationKind::kExec) pending.program_size = 0;
   pending.process = process;
   pending.call = info.seccomp.data;
   std::memcpy(pending.arguments, info.seccomp.arguments, sizeof pending.arguments);
+  return true;
+}
+
+// What it sees, or sets, is to be as if nobody traced it.
+void Tracer::LetGo(pid_t process, int call, std::uint64_t of) {
+  if (call == SYS_sched_setaffinity) {
+    processor_.StopKeeping();
+  } else if (of == 0) {
+    processor_.LetGo(process);
+  } else {
+    processor_.LetAllGo();
+  }
 }
 
 void Tracer::OnReturn(pid_t process) {
   kernel::CallInfo info;
   if (!kernel::GetCallInfo(process, &info) || info.op != kernel::CallInfo::kExit) return;
-  Pending& pending = *PendingOf(process);
   if (info.exit.is_error == 0 || !TellsOfRefusal(-info.exit.result)) return;
-  if (pending.process != process || pending.call >= kTracedCallCount) return;
+  Pending& pending = *PendingOf(process);
+  if (pending.process != process) return;
+  if (pending.program_size == 0) {
+    pending.program_size =
+        static_cast<std::uint32_t>(ReadProgram(process, pending.program, sizeof pending.program));
+  }
   ObserveCall(process, kTracedCalls[pending.call], pending.arguments,
-              static_cast<int>(-info.exit.result), observations_);
+              {pending.program, pending.program_size}, static_cast<int>(-info.exit.result),
+              observations_);
 }
 
 }  // namespace native_runner

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "launcher/trace/observations.h"
+#include "launcher/trace/one_processor.h"
 
 namespace native_runner {
 
@@ -23,10 +24,19 @@ class Tracer {
 
   // The command's process has executed it.
   static void NoteStarted(pid_t process);
+  // It has ended.
+  void OnEnd(pid_t process) { processor_.Forget(process); }
+  // None has stopped for as long as `patience_ns`.
+  void OnPause() { processor_.LetAllGo(); }
+  // How long a pause is to be waited for; -1: none has to be seen.
+  long patience_ns() const { return processor_.keeps_any() ? kPatienceNs : -1; }
 
  private:
+  static constexpr long kPatienceNs = 300'000;
   struct Pending {
     pid_t process = 0;
+    std::uint32_t program_size = 0;  // 0: not known
+    char program[kMostProgramName] = {};
     std::uint32_t call = 0;
     std::uint64_t arguments[6] = {};
   };
@@ -35,10 +45,12 @@ class Tracer {
   Pending* PendingOf(pid_t process) {
     return &pending_[static_cast<std::size_t>(process) % kPending];
   }
-  void OnCall(pid_t process);
+  bool OnCall(pid_t process);
   void OnReturn(pid_t process);
+  void LetGo(pid_t process, int call, std::uint64_t of);
 
   Observations* observations_;
+  OneProcessor processor_;
   Pending pending_[kPending] = {};
 };
 

@@ -26,6 +26,7 @@ pid_t Children::ReapOne(int flags) {
     if (tracer_ != nullptr) tracer_->OnStop(pid, status);
     return pid;
   }
+  if (pid > 0 && tracer_ != nullptr) tracer_->OnEnd(pid);
   if (pid == command_ && !ended_) {
     ended_ = true;
     status_ = status;
@@ -35,15 +36,37 @@ pid_t Children::ReapOne(int flags) {
   return pid;
 }
 
+// Whoever has just been let go on most often stops again at once: that is not waited for by way of
+// the descriptor, which would take longer.
 bool Children::Reap() {
-  signalfd_siginfo happened{};
-  if (signals_ >= 0) kernel::Read(signals_, &happened, sizeof happened);
   constexpr int kMostAtOnce = 256;  // who is traced may stop faster than we look
-  pid_t pid = 1;
-  for (int round = 0; round < kMostAtOnce && pid > 0; ++round)
+  constexpr int kMostYields = 4;
+  bool is_signalled = TakeSignal();
+  int yields = 0;
+  int found = 0;
+  pid_t pid = 0;
+  while (found < kMostAtOnce) {
     pid = ReapOne(WNOHANG);
+    if (pid < 0) break;
+    if (pid > 0) {
+      ++found;
+      yields = 0;
+    } else if (tracer_ == nullptr || found == 0 || yields > kMostYields) {
+      break;
+    } else if (++yields <= kMostYields) {
+      kernel::Call(SYS_sched_yield);
+    } else {
+      is_signalled = TakeSignal();  // what it was for is found now, at the latest
+    }
+  }
   has_more_ = pid > 0;
+  if (tracer_ != nullptr && found == 0 && !is_signalled) tracer_->OnPause();
   return pid >= 0;
+}
+
+bool Children::TakeSignal() {
+  signalfd_siginfo happened{};
+  return signals_ >= 0 && kernel::Read(signals_, &happened, sizeof happened) > 0;
 }
 
 void Children::ReapAll() {

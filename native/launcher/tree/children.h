@@ -22,8 +22,11 @@ class Children {
   // Collects those that have ended, and lets those go on that have stopped for the tracer, without
   // waiting; a bounded number at once. True while any child is left.
   bool Reap();
-  // The last Reap() has left some to the next.
-  bool has_more() const { return has_more_; }
+  // How long the next Reap() may be put off for want of a signal; -1: for ever.
+  long patience_ns() const {
+    if (has_more_) return 0;
+    return tracer_ == nullptr ? -1 : tracer_->patience_ns();
+  }
   // Waits until none is left.
   void ReapAll();
 
@@ -37,6 +40,7 @@ class Children {
 
  private:
   pid_t ReapOne(int flags);
+  bool TakeSignal();
 
   pid_t command_;
   Tracer* tracer_;  // or none
