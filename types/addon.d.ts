@@ -21,8 +21,10 @@ import type {
   BubblewrapArgvOptions,
   BubblewrapCommand,
   BubblewrapNativeRunnerOptions,
+  Denial,
   EnvironmentPolicy,
   FirejailNativeRunnerOptions,
+  Grant,
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
   NativeExecInput,
@@ -73,6 +75,19 @@ export type LiveCallbacks = {
   onEvent: (event: LiveEvent) => void;
 };
 
+/** What of the host's no grant of a denial is to open. */
+export type AdviceLists = {
+  /** Home directories of this user, as real paths. */
+  homes: readonly string[];
+  /** Absolute paths that hold keys, passwords or tokens. */
+  secrets: readonly string[];
+  /** Names of what the host runs by itself, wherever it lies. */
+  protectedNames: readonly string[];
+};
+
+/** A denial as the addon tells it: how the command line says its grant is lib's. */
+export type NativeDenial = Omit<Denial, "grant"> & { grant?: Omit<Grant, "cli"> };
+
 /** What only JavaScript knows of a run. */
 export type NativeContext = {
   /** Goes into the audit as it is. */
@@ -81,6 +96,8 @@ export type NativeContext = {
   onConnection?: (run: number, event: ConnectionEvent, connection: NetworkConnection) => void;
   /** The call's signal was aborted before it came: nothing is started. */
   isAborted?: boolean;
+  /** With `explain`: what no grant is to open. */
+  advice?: AdviceLists;
   /** The host's variables, in a worker thread; absent on the main thread, where environ is read. */
   environment?: Record<string, string>;
 };
@@ -120,6 +137,8 @@ export type MakeResult = (
   shellState: ShellStateReport | undefined,
   connections: NetworkConnection[] | undefined,
   connectionsOmitted: number,
+  denials: NativeDenial[] | undefined,
+  denialsOmitted: number,
 ) => SandboxedExecResult;
 
 /** A run that was accepted. */

@@ -37,6 +37,8 @@ export type NativeSpawnInput = {
    * whether it has one. Default: none, its streams are pipes.
    */
   pty?: TerminalOptions | undefined;
+  /** As {@link NativeExecInput.explain}. */
+  explain?: boolean | undefined;
   /** As {@link NativeExecInput.stderr}; not with `pty`, where there is one stream. */
   stderr?: StderrMode | undefined;
 };

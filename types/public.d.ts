@@ -5,6 +5,7 @@
  * can hand on what they do not have.
  */
 
+export * from "./denials.js";
 export * from "./live-process.js";
 export * from "./network.js";
 export * from "./run.js";

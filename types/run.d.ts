@@ -7,6 +7,7 @@
  * every field is always there.
  */
 
+import type { Denial } from "./denials.js";
 import type { NetworkConnection } from "./network.js";
 import type { KillProof, RunTiming } from "./run-timing.js";
 
@@ -55,6 +56,12 @@ export type NativeExecInput = {
   stderr?: StderrMode | undefined;
   /** What the run may use. */
   limits?: NativeLimits | undefined;
+  /**
+   * Also tells which files, programs and addresses the sandbox has refused: see {@link Denial}. The command is
+   * traced (ptrace(2)), so a debugger does not work in it, and system calls that fail take a few times as long.
+   * Default false.
+   */
+  explain?: boolean | undefined;
   /**
    * Aborting it ends the run and all its processes; the outcome is then "aborted". Where it was aborted
    * before the call, nothing is started.
@@ -175,6 +182,10 @@ export type NativeAuditRecord = {
   connections?: NetworkConnection[] | undefined;
   /** Connections that are not listed. */
   connectionsOmitted?: number | undefined;
+  /** What the sandbox has refused. */
+  denials?: Denial[] | undefined;
+  /** Denials that are not listed. */
+  denialsOmitted?: number | undefined;
 };
 
 /** What any {@link NativeRunner} returns. */
@@ -205,6 +216,10 @@ export type NativeExecResult = {
   readonly stderrText?: string | undefined;
   /** In a shell session only; new. */
   shellState?: ShellStateReport | undefined;
+  /** As in {@link SandboxedExecResult}; new. */
+  denials?: Denial[] | undefined;
+  /** As in {@link SandboxedExecResult}; new. */
+  denialsOmitted?: number | undefined;
 };
 
 /**
@@ -276,6 +291,10 @@ export type SandboxedAuditRecord = {
   connections?: NetworkConnection[];
   /** Connections beyond those that are listed; not there where none is missing. */
   connectionsOmitted?: number;
+  /** What the sandbox has refused; not there where that is nothing. */
+  denials?: Denial[];
+  /** Denials beyond those that are listed; not there where none is missing. */
+  denialsOmitted?: number;
 };
 
 /** What this package's runners return: a {@link NativeExecResult} in which nothing is missing. */
@@ -300,6 +319,13 @@ export type SandboxedExecResult = {
   usage: Usage;
   /** One record. */
   audits: SandboxedAuditRecord[];
+  /**
+   * What the sandbox has refused, in the order in which it first did, each once; at most 256. Without
+   * `explain`: connections of a network by domain, limits, and system calls that the filter refused.
+   */
+  denials: Denial[];
+  /** How many more there were. */
+  denialsOmitted: number;
   /**
    * `stdout` as UTF-8, U+FFFD for bytes that are none. Decoded when it is read; not enumerable, so that
    * a clone or a spread copy of the result has none.

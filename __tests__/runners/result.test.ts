@@ -31,6 +31,8 @@ function make(
     undefined,
     undefined,
     0,
+    undefined,
+    0,
   );
 }
 

@@ -71,6 +71,8 @@ export function result(changes: Partial<SandboxedExecResult> = {}): SandboxedExe
     stderrBytes: 0,
     usage: kUsage,
     audits: [{ ...kAudit }],
+    denials: [],
+    denialsOmitted: 0,
     stdoutText: "",
     stderrText: "",
     ...changes,

@@ -1,7 +1,7 @@
 import type { SecurityConfig } from "../runtime/config/config.js";
 import { checkAgainstLists } from "../runtime/shell-check.js";
+import { shellQuote } from "../shell-quote.js";
 import { printError } from "./terminal.js";
-import { shellQuote } from "./values/shell-quote.js";
 
 /**
  * Holds a command to the shell lists of the configuration, where it has any; what they only warn of

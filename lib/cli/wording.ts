@@ -1,13 +1,11 @@
 /** Messages of the library in the words of the command line. */
 
+import { kRunLimitOptions } from "../denials/limit-options.js";
+
 /** The options that set a limit, by the limit's name. */
 export const kLimitOptions: Readonly<Record<string, string>> = {
   timeoutMs: "--timeout",
-  memoryBytes: "--memory",
-  cpuSeconds: "--cpu",
-  maxProcesses: "--max-processes",
-  maxOpenFiles: "--max-open-files",
-  maxFileBytes: "--max-file",
+  ...kRunLimitOptions,
   maxStdoutBytes: "--max-output",
   maxStderrBytes: "--max-output",
   maxFuel: "--fuel",

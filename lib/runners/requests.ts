@@ -27,6 +27,7 @@ export function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeR
     stdin: input.stdin,
     stderr: input.stderr,
     limits: input.limits,
+    explain: input.explain,
     onStdout: callbacks.wrap(input.onStdout, "onStdout"),
     onStderr: callbacks.wrap(input.onStderr, "onStderr"),
   };
@@ -40,7 +41,16 @@ const kNotForSpawn: readonly [string, string][] = [
   ["onStderr", "read the process' stderr"],
 ];
 const kNoLimitOfSpawn: readonly string[] = ["maxStdoutBytes", "maxStderrBytes", "keep"];
-const kSpawnFields: readonly string[] = ["argv", "cwd", "env", "limits", "pty", "stderr", "signal"];
+const kSpawnFields: readonly string[] = [
+  "argv",
+  "cwd",
+  "env",
+  "limits",
+  "explain",
+  "pty",
+  "stderr",
+  "signal",
+];
 
 /** For `spawn`. @throws TypeError for what only exec has. */
 export function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
@@ -52,7 +62,7 @@ export function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
   }
   // What the addon would take for ours.
   if (given.onEvent !== undefined) throw unknownField("onEvent", "input", kSpawnFields);
-  const { argv, cwd, env, limits, pty, stderr } = input;
+  const { argv, cwd, env, limits, explain, pty, stderr } = input;
   const limitsGiven = Object(limits) as Record<string, unknown>;
   for (const field of kNoLimitOfSpawn) {
     if (limitsGiven[field] !== undefined) {
@@ -60,5 +70,5 @@ export function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
       throw invalidValue(`Expected \`limits.${field}\` to be left out with spawn: ${why}`);
     }
   }
-  return withUnknown({ argv, cwd, env, limits, pty, stderr }, input);
+  return withUnknown({ argv, cwd, env, limits, explain, pty, stderr }, input);
 }

@@ -6,12 +6,14 @@
 
 import type { MakeResult } from "../../types/addon.js";
 import type {
+  Denial,
   Outcome,
   SandboxedAuditRecord,
   SandboxedExecResult,
   ShellStateReport,
   Usage,
 } from "../../types/public.js";
+import { withCli } from "../denials/grant-cli.js";
 
 const kDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
@@ -27,6 +29,8 @@ class RunResult implements SandboxedExecResult {
   stderrBytes: number;
   usage: Usage;
   audits: SandboxedAuditRecord[];
+  denials: Denial[];
+  denialsOmitted: number;
   declare shellState?: ShellStateReport;
 
   constructor(
@@ -40,6 +44,8 @@ class RunResult implements SandboxedExecResult {
     stderrBytes: number,
     usage: Usage,
     audits: SandboxedAuditRecord[],
+    denials: Denial[],
+    denialsOmitted: number,
   ) {
     this.exitCode = exitCode;
     this.stdout = stdout;
@@ -51,6 +57,8 @@ class RunResult implements SandboxedExecResult {
     this.stderrBytes = stderrBytes;
     this.usage = usage;
     this.audits = audits;
+    this.denials = denials;
+    this.denialsOmitted = denialsOmitted;
   }
 
   get stdoutText(): string {
@@ -104,6 +112,8 @@ export const makeResult: MakeResult = (
   shellState,
   connections,
   connectionsOmitted,
+  denials,
+  denialsOmitted,
 ) => {
   const timedOut = outcome.kind === "timed-out";
   const usage = { userCpuMs, systemCpuMs, peakMemoryBytes };
@@ -130,6 +140,9 @@ export const makeResult: MakeResult = (
   if (cwd !== undefined) audit.cwd = cwd;
   if (connections !== undefined) audit.connections = connections;
   if (connectionsOmitted > 0) audit.connectionsOmitted = connectionsOmitted;
+  const told = denials === undefined ? [] : denials.map(withCli);
+  if (denials !== undefined) audit.denials = denials.map(withCli);
+  if (denialsOmitted > 0) audit.denialsOmitted = denialsOmitted;
   const result = new RunResult(
     exitCode,
     stdout,
@@ -141,6 +154,8 @@ export const makeResult: MakeResult = (
     stderrBytes,
     usage,
     [audit],
+    told,
+    denialsOmitted,
   );
   if (shellState !== undefined) result.shellState = shellState;
   return result;

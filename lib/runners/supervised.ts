@@ -16,6 +16,7 @@ import type {
   SandboxedExecResult,
   SandboxProcess,
 } from "../../types/public.js";
+import { adviceLists } from "../denials/advice-lists.js";
 import { fromNative, invalidType, SandboxError } from "../errors.js";
 import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
@@ -112,6 +113,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
         throw invalidType("input", "an object", input);
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
+      if (request.explain === true) context.advice = adviceLists();
       // Told after the call, it would come too late for what starts at once.
       if (signal?.aborted) context.isAborted = true;
       const live = new LiveProcess(handle, request, context, async (run) =>
@@ -252,6 +254,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     const callbacks = new Callbacks();
     if (signal?.aborted) context.isAborted = true;
     const request = requestOf(input, callbacks);
+    if (request.explain === true) context.advice = adviceLists();
     const run = handle.exec(request, context);
     this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);

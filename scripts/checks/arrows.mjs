@@ -20,7 +20,8 @@ export const includes = {
   "policy/options": "protocol policy/text policy/result policy/network/rules",
   "policy/bubblewrap": policy,
   "policy/changes": policy,
-  "policy/denials": `${policy} policy/network/address`,
+  "policy/denials": `${policy} policy/network/address policy/network/record policy/bubblewrap policy/changes policy/outcome policy/denials/grants`,
+  "policy/denials/grants": `${policy} policy/changes policy/denials`,
   "policy/diff": policy,
   "policy/firejail": policy,
   "policy/git": policy,
@@ -130,16 +131,19 @@ export const imports = {
   "lib/files/": `types/ ${native}`,
   "lib/network/": `types/ ${native}`,
   "lib/metrics/": "types/ lib/errors",
-  "lib/runners/result": "types/ lib/errors",
+  "lib/runners/result": "types/ lib/errors lib/denials/",
   "lib/protected-names": "",
-  "lib/runners/": `types/ ${native} lib/protected-names lib/files/ lib/metrics/ lib/network/ lib/runners/`,
+  "lib/home-lists": "",
+  "lib/shell-quote": "",
+  "lib/denials/": "types/ lib/home-lists lib/protected-names lib/shell-quote",
+  "lib/runners/": `types/ ${native} lib/denials/ lib/protected-names lib/files/ lib/metrics/ lib/network/ lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/network/ lib/runners/ lib/shell-policy/ valibot leven`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
-  "lib/project/": `types/ ${native} lib/network/ lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
+  "lib/project/": `types/ ${native} lib/network/ lib/home-lists lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
   "lib/skills/guest/": "",
   "lib/skills/": `types/ ${native} lib/runners/ lib/runtime/ lib/skills/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/network/ lib/runners/ lib/runtime/ lib/project/ lib/skills/ ` +
+    `types/ ${native} lib/denials/ lib/network/ lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/skills/ ` +
     "commander picocolors cli-table3",
 };

@@ -1,10 +1,10 @@
+import { shellLines } from "../../shell-quote.js";
 import { chooseRunner } from "../choose-runner.js";
 import { type CliOptions, execInput } from "../options.js";
 import { networkOf } from "../policy.js";
 import { checkCommand } from "../shell-lists.js";
 import { watchOutput } from "../terminal.js";
 import { openFor } from "../transactions/open.js";
-import { shellLines } from "../values/shell-quote.js";
 import { checkMounts, checkWorkspace } from "../workspace.js";
 import { accessOf } from "./access.js";
 import { policyText } from "./policy-text.js";

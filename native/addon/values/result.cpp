@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "addon/values/connection_value.h"
+#include "addon/values/denial_value.h"
 
 namespace native_runner {
 namespace {
@@ -119,6 +120,8 @@ napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
       result.shell ? MakeShellState(builder, *result.shell) : builder.Undefined(),
       result.connections ? MakeConnections(builder, *result.connections) : builder.Undefined(),
       builder.Number(result.connections ? static_cast<double>(result.connections->omitted) : 0),
+      MakeDenials(builder, result.denials.denials),
+      builder.Number(static_cast<double>(result.denials.omitted)),
   };
   return builder.ok() ? builder.Call(make_.Value(), parts) : nullptr;
 }

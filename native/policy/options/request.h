@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,13 @@
 #include "policy/options/terminal_size.h"
 
 namespace native_runner {
+
+// Of the host, for who explains what a command was denied: what no grant is to open.
+struct AdviceLists {
+  std::vector<std::string> homes;            // of this user, real paths
+  std::vector<std::string> secrets;          // absolute
+  std::vector<std::string> protected_names;  // what the host runs by itself (protected_path.h)
+};
 
 // What only a process that is spoken with while it runs has (spawn).
 struct LiveRequest {
@@ -25,12 +33,13 @@ struct ExecRequest {
   Limits limits;
   bool stream_stdout = false;
   bool stream_stderr = false;
-  bool merge_stderr = false;       // stderr goes where stdout does; not with a terminal
-  bool is_aborted = false;         // before it began: it is not to start
-  bool opens_session = false;      // what is asked for is the sandbox of a session
-  bool tells_connections = false;  // somebody wants to hear of each as it opens and ends
-  bool plan_only = false;          // decide everything, start nothing
-  bool explain = false;            // tell which of its system calls were refused
+  bool merge_stderr = false;                  // stderr goes where stdout does; not with a terminal
+  bool is_aborted = false;                    // before it began: it is not to start
+  bool opens_session = false;                 // what is asked for is the sandbox of a session
+  bool tells_connections = false;             // somebody wants to hear of each as it opens and ends
+  bool plan_only = false;                     // decide everything, start nothing
+  bool explain = false;                       // tell which of its system calls were refused
+  std::shared_ptr<const AdviceLists> advice;  // with explain; or none
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
   std::uint64_t clones_of = 0;     // a clone of this pool's template will do; 0: of none

@@ -9,22 +9,13 @@
 #include <climits>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "policy/denials/grants/secret_paths.h"
 
 namespace native_runner {
 namespace {
-
-// Readable by root alone on common distributions; what the command, which is uid 0 too when we are,
-// would otherwise read through a bound /etc.
-constexpr std::array kSecretFiles = {
-    "/etc/shadow",  "/etc/shadow-",     "/etc/gshadow",          "/etc/gshadow-",
-    "/etc/sudoers", "/etc/krb5.keytab", "/etc/security/opasswd",
-};
-constexpr std::array kSecretDirectories = {
-    "/etc/sudoers.d", "/etc/ssl/private",         "/etc/NetworkManager/system-connections",
-    "/etc/wireguard", "/etc/letsencrypt/archive", "/etc/letsencrypt/accounts",
-};
-constexpr const char* kHostKeys = "/etc/ssh/*_key";
 
 std::string RealPathOrItself(const std::string& path) {
   std::array<char, PATH_MAX> resolved{};
@@ -109,10 +100,10 @@ const Secrets& Host::SecretsNow() {
   if (secrets_) return *secrets_;
   secrets_.emplace();
   if (euid_ != 0) return *secrets_;
-  for (const char* path : kSecretFiles)
-    AddSecret(path);
-  for (const char* path : kSecretDirectories)
-    AddSecret(path);
+  for (const std::string_view path : kSecretFiles)
+    AddSecret(std::string(path));
+  for (const std::string_view path : kSecretDirectories)
+    AddSecret(std::string(path));
   stamps_.AddAbove(kHostKeys);
   glob_t keys{};
   if (glob(kHostKeys, GLOB_NOSORT, nullptr, &keys) == 0) {

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "policy/denials/scene.h"
 #include "policy/network/rules/network_policy.h"
 #include "protocol/order.h"
 #include "supervise/host/fingerprint.h"
@@ -53,7 +54,8 @@ struct Preparation {
   OrderHeader order;  // flags and limits
   std::string cwd;    // for the launcher; empty: where the runtime put it
   RunRecord record;
-  std::vector<std::string> rules;  // see protocol/order.h
+  std::vector<std::string> rules;            // see protocol/order.h
+  std::shared_ptr<const DenialScene> scene;  // what explains refusals; none: there are no walls
   std::variant<SpawnPlan, SessionPlan> plan;
 };
 

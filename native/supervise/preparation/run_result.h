@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/denials/denial.h"
 #include "policy/denials/observation.h"
 #include "policy/network/record/connection_record.h"
 #include "policy/outcome/outcome.h"
@@ -72,6 +73,7 @@ struct RunResult {
   std::optional<ConnectionLog> connections;  // with a network by domain
   std::vector<Observation> observations;     // what its system calls were refused, in order
   std::uint64_t observations_omitted = 0;    // how many more there were
+  DenialLog denials;                         // what of that, and of the rest, its walls refused
 };
 
 }  // namespace native_runner

@@ -1,10 +1,14 @@
 #include "supervise/run/run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <variant>
 
+#include "policy/denials/tell_denials.h"
+#include "supervise/denials/tell_later.h"
 #include "supervise/preparation/spawn_source.h"
 
 namespace native_runner {
@@ -41,6 +45,7 @@ void Run::Prepare() {
 
 void Run::Launch(Preparation preparation) {
   record_ = std::move(preparation.record);
+  scene_ = std::move(preparation.scene);
   if (request_.plan_only) {
     if (const auto* plan = std::get_if<SpawnPlan>(&preparation.plan)) {
       if (plan->clones_of != 0) start_ = SandboxStart::kCloned;
@@ -235,7 +240,33 @@ void Run::Finish() {
     if (!lost_directory_.empty()) result.shell->lost_directory = lost_directory_;
   }
   phase_ = Phase::kDone;
-  listener_.on_end(std::move(result));
+  Settle(std::move(result));
+}
+
+// What was refused is told of the run as it was; with `explain` that looks at the host's files,
+// which may take as long as those do.
+void Run::Settle(RunResult result) {
+  auto told = std::make_shared<RunResult>(std::move(result));
+  DeniedRun denied{.scene = std::move(scene_),
+                   .argv = request_.argv,
+                   .environment = request_.environment,
+                   .limits = request_.limits,
+                   .explain = request_.explain && request_.advice != nullptr,
+                   .advice = request_.advice,
+                   .is_root = geteuid() == 0,
+                   .outcome = told->outcome,
+                   .observations = std::move(told->observations),
+                   .observations_omitted = told->observations_omitted,
+                   .connections = told->connections ? &*told->connections : nullptr};
+  if (!denied.explain) {
+    told->denials = TellDenials(denied, nullptr);
+    return listener_.on_end(std::move(*told));
+  }
+  TellDenialsLater(shared_.loop, std::move(denied),
+                   [self = shared_from_this(), told](DenialLog denials) {
+                     told->denials = std::move(denials);
+                     self->listener_.on_end(std::move(*told));
+                   });
 }
 
 void Run::FinishWithout(const Error& error) {

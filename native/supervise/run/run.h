@@ -69,6 +69,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void RecordEnforced(LayerSet enforced);
   void End(Outcome cause);
   void Finish();
+  void Settle(RunResult result);
   void FinishWithout(const Error& error);
   Outcome FinalOutcome();
 
@@ -80,6 +81,7 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   RunTimestamps timestamps_;
 
   RunRecord record_;
+  std::shared_ptr<const DenialScene> scene_;
   RunStreams streams_;
   std::shared_ptr<const ShellReport> shell_;  // in a shell session
   std::string lost_directory_;                // of its first try; see ShellReport

@@ -79,6 +79,18 @@ void LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
   FindNameFiles(policy.by_domain->rules, mounts, first, facts);
 }
 
+std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
+                                           const BubblewrapPlan& plan,
+                                           const std::string& workspace) {
+  DenialScene scene{.wall = DenialScene::Wall::kBubblewrap,
+                    .mounts = plan.mounts,
+                    .workspace = workspace,
+                    .may_write_workspace = policy.write_workspace,
+                    .network = policy.network};
+  if (policy.with_landlock) scene.rules = LandlockRulesInside(policy);
+  return std::make_shared<const DenialScene>(std::move(scene));
+}
+
 // What a standing sandbox with a network by domain has besides its mounts: listeners for its rules,
 // whom it asks, and texts.
 void AddNetwork(const NetworkPolicy& network, const std::vector<NameFile>& files,
@@ -123,6 +135,7 @@ const BubblewrapRuntime::Drawing& BubblewrapRuntime::Draw(HostFacts facts,
                      kWorkspace, tmp_bytes, kLauncherDescriptor);
   made.text = TextOf(plan);
   made.layers = BubblewrapLayers(plan);
+  made.scene = SceneOf(policy_, plan, workspace);
   made.places = FindMountPoints(plan);
   made.fingerprint = PlanFingerprint(plan);
   if (policy_.by_domain) AddNetwork(*policy_.by_domain, facts.name_files, &made.fingerprint);
@@ -211,6 +224,7 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
   if (!held->empty()) {
     plan.holds = std::make_shared<const std::vector<Placeholder>>(std::move(*held));
   }
+  preparation.scene = drawing.scene;
   plan.workspace = kWorkspace;
   plan.mount_points = drawing.mount_points;
   plan.mounted = drawing.mounted;

@@ -50,6 +50,7 @@ class BubblewrapRuntime : public Runtime {
     std::uint64_t tmp_bytes = 0;
     PlanText text;
     std::vector<Layer> layers;
+    std::shared_ptr<const DenialScene> scene;
     std::vector<MountPoint> places;  // of the policy's mounts
     FingerprintPlan fingerprint;
     std::shared_ptr<const std::vector<std::string>> mount_points;

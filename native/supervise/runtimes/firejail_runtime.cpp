@@ -114,6 +114,10 @@ Result<Preparation> FirejailRuntime::Plan(const ExecRequest& request, Shared& sh
 
   Preparation preparation;
   SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();
+  preparation.scene =
+      std::make_shared<const DenialScene>(DenialScene{.wall = DenialScene::Wall::kFirejail,
+                                                      .workspace = workspace->path,
+                                                      .network = policy_.network});
   preparation.cwd = JoinPath(workspace->path, *relative);
   preparation.record = Record(request, options);
   preparation.record.cwd = preparation.cwd;

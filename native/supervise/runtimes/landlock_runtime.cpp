@@ -73,6 +73,12 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
   preparation.rules = std::move(*rules);
   plan.workspace = workspace->path;
+  preparation.scene = std::make_shared<const DenialScene>(
+      DenialScene{.wall = DenialScene::Wall::kLandlock,
+                  .rules = preparation.rules,
+                  .workspace = workspace->path,
+                  .may_write_workspace = policy_.write_workspace,
+                  .network = policy_.network});
   preparation.cwd = JoinPath(workspace->path, *relative);
   preparation.record = {"landlock",
                         request.argv[0],

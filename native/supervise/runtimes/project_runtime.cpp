@@ -90,6 +90,8 @@ Result<Preparation> ProjectRuntime::Plan(const ExecRequest& request, const Progr
   }
   const PlanText text = TextOf(plan);
   spawns.mounted = std::make_shared<const std::vector<std::string>>(PathsOf(PlanFingerprint(plan)));
+  preparation.scene = std::make_shared<const DenialScene>(DenialScene{
+      .wall = DenialScene::Wall::kProject, .mounts = plan.mounts, .network = policy_.network});
   preparation.record = RecordOf(policy_.bwrap_path, text, plan.chdir, request);
   auto& layers = preparation.record.layers;
   layers.Add(BubblewrapLayers(plan));

@@ -17,7 +17,9 @@ constexpr std::uint32_t kOfCommands =
 }  // namespace
 
 CommandTemplate::CommandTemplate(const Preparation& of_session)
-    : flags_(of_session.order.flags & kOfCommands), record_(of_session.record) {
+    : flags_(of_session.order.flags & kOfCommands),
+      record_(of_session.record),
+      scene_(of_session.scene) {
   if (const auto* plan = std::get_if<SpawnPlan>(&of_session.plan)) {
     workspace_ = plan->workspace;
     counts_processes_ = plan->counts_processes;
@@ -39,6 +41,7 @@ Result<Preparation> CommandTemplate::Make(const ExecRequest& request, std::strin
   made.plan.emplace<SessionPlan>();
   made.order.flags = flags_;
   made.record = record_;
+  made.scene = scene_;
   made.cwd = std::move(cwd);
   if (auto error = ApplyLimits(request.limits, {}, counts_processes_, &made)) return *error;
   if (made.order.processes != kNoLimit) made.order.processes += others;

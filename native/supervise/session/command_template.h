@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ class CommandTemplate {
   std::uint32_t flags_ = 0;
   RunRecord record_;
   std::string workspace_;
+  std::shared_ptr<const DenialScene> scene_;
   bool counts_processes_ = false;
 };
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "addon/convert/fields.h"
+#include "policy/options/request.h"
 
 namespace native_runner {
 
@@ -15,6 +17,7 @@ struct RunContext {
   std::optional<std::vector<Variable>>
       environment;  // the host's, where it is not environ (workers)
   std::optional<Napi::Function> on_connection;
+  std::shared_ptr<const AdviceLists> advice;  // or none
 };
 
 RunContext ReadRunContext(Fields& context);

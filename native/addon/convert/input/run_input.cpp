@@ -24,6 +24,7 @@ RunInput ReadCommand(Fields& input, std::optional<std::uint64_t> deadline) {
   read.on_stdout = input.Function("onStdout");
   read.on_stderr = input.Function("onStderr");
   input.Know("signal");  // lib's
+  request.explain = input.Boolean("explain").value_or(false);
   request.stream_stdout = read.on_stdout.has_value();
   request.stream_stderr = read.on_stderr.has_value();
   return read;
@@ -54,6 +55,7 @@ void Complete(Fields& input, ExecRequest& request, const std::vector<Variable>& 
   for (const Variable& variable : named)
     request.named_environment.push_back(variable.first + "=" + variable.second);
   request.is_aborted = context.is_aborted;
+  request.advice = context.advice;
   request.environment =
       context.environment
           ? BuildEnvironment(PassedVariables(*rules.environment, *context.environment), named, pwd)

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 
-import { shellLines, shellQuote } from "../../../lib/cli/values/shell-quote.js";
+import { shellLines, shellQuote } from "../lib/shell-quote.js";
 
 const kWords = [
   "",

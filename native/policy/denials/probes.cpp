@@ -1,0 +1,120 @@
+#include "policy/denials/probes.h"
+
+#include <algorithm>
+#include <array>
+
+#include "policy/text/path.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::string_view kHomeVariable = "HOME=";
+
+// Of the machine and of its services: looked at by the C library and by many programs.
+constexpr std::array<std::string_view, 5> kSystemPlaces = {"/proc", "/sys", "/run", "/var/run",
+                                                           "/etc"};
+constexpr std::array<std::string_view, 3> kCaches = {"/var/cache", "/var/lib/apt/lists",
+                                                     "/var/log"};
+// Where a program that is told of no directory looks upwards for a project's files.
+constexpr std::array<std::string_view, 8> kLibraryEnds = {".so",  ".h",  ".hpp", ".py",
+                                                          ".pyc", ".pm", ".a",   ".mo"};
+
+bool IsBelowAny(const auto& places, const std::string& path) {
+  return std::any_of(places.begin(), places.end(),
+                     [&path](std::string_view place) { return PathCovers(place, path); });
+}
+
+}  // namespace
+
+std::string_view NameIn(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/'))
+    path.remove_suffix(1);
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string ParentOf(std::string_view path) {
+  const std::string normal = NormalPath(path);
+  const std::size_t slash = normal.rfind('/');
+  return slash == 0 ? "/" : normal.substr(0, slash);
+}
+
+Probes::Probes(const DeniedRun& run) : run_(run) {
+  for (const std::string& word : run.argv)
+    words_.append(1, '\n').append(word);
+  words_.push_back('\n');
+  if (run.advice) homes_ = run.advice->homes;
+  for (const std::string& variable : run.environment) {
+    if (variable.starts_with(kHomeVariable) && variable.size() > kHomeVariable.size() + 1) {
+      homes_.push_back(variable.substr(kHomeVariable.size()));
+    }
+  }
+}
+
+bool Probes::IsNamed(std::string_view path) const {
+  const std::string_view name = NameIn(path);
+  if (name.size() < 2) return false;
+  const std::string_view all = words_;
+  const auto is_end = [&all](std::size_t at) {
+    constexpr std::string_view kOfNames = "_-.";
+    const char letter = at < all.size() ? all[at] : '\n';
+    const bool is_letter = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+                           (letter >= 'A' && letter <= 'Z');
+    return !is_letter && kOfNames.find(letter) == std::string_view::npos;
+  };
+  for (std::size_t at = all.find(name); at != std::string_view::npos; at = all.find(name, at + 1)) {
+    // As a whole word, and not only as what a shell would look up: "git" names no /opt/git.
+    const bool is_path = at > 0 && (all[at - 1] == '/' || name.starts_with('.'));
+    if (is_path && is_end(at + name.size())) return true;
+  }
+  return false;
+}
+
+bool Probes::IsInHome(std::string_view path) const {
+  return std::any_of(homes_.begin(), homes_.end(),
+                     [path](const std::string& home) { return PathCovers(home, path); });
+}
+
+// Below a home's dot files and directories, or a home and what is above it.
+bool Probes::IsSettings(const std::string& path) const {
+  return std::any_of(homes_.begin(), homes_.end(), [&path](const std::string& home) {
+    if (PathCovers(path, home)) return true;
+    if (!PathCovers(home, path)) return false;
+    const std::size_t skip = NormalPath(home).size() + 1;
+    const std::string rest = NormalPath(path);
+    return rest.size() > skip && rest[skip] == '.';
+  });
+}
+
+// The same name in several directories, by one program.
+bool Probes::IsSearch(const Observation& observation, const std::string& path) const {
+  const std::string_view name = NameIn(path);
+  const std::string parent = ParentOf(path);
+  return std::any_of(
+      run_.observations.begin(), run_.observations.end(), [&](const Observation& other) {
+        return other.error == observation.error && other.program == observation.program &&
+               NameIn(other.path) == name && ParentOf(other.path) != parent;
+      });
+}
+
+bool Probes::IsProbe(const Observation& observation, const std::string& path) const {
+  if (IsNamed(path)) return false;
+  if (IsBelowAny(kSystemPlaces, path) || IsBelowAny(kCaches, path) || IsSettings(path)) return true;
+  const std::string_view name = NameIn(path);
+  const bool is_library =
+      std::any_of(kLibraryEnds.begin(), kLibraryEnds.end(),
+                  [name](std::string_view end) { return name.ends_with(end); }) ||
+      name.find(".so.") != std::string_view::npos;
+  return is_library || IsSearch(observation, path);
+}
+
+bool Probes::IsSideEffect(const std::string& path) const {
+  if (IsNamed(path)) return false;
+  const std::string_view name = NameIn(path);
+  const bool is_compiled = path.find("/__pycache__") != std::string::npos || name.ends_with(".pyc");
+  const bool is_machine = PathCovers("/proc", path) || PathCovers("/sys", path) ||
+                          PathCovers("/run", path) || PathCovers("/var/run", path) ||
+                          PathCovers("/dev", path);
+  return is_compiled || is_machine || IsBelowAny(kCaches, path) || IsSettings(path);
+}
+
+}  // namespace native_runner
