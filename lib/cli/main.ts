@@ -16,6 +16,7 @@ import { runSkill } from "./skill.js";
 import { CliError, printError } from "./terminal.js";
 import { txCommit, txDiff, txDiscard, txList, txShow, txUndo } from "./transactions/tx.js";
 import { packageVersion } from "./version.js";
+import { why } from "./why/why.js";
 import { inCliWords } from "./wording.js";
 
 /** Codes of the TypeErrors and RangeErrors that the library throws for wrong values. */
@@ -45,7 +46,7 @@ function report(error: unknown): number {
 }
 
 const tx = { txList, txShow, txDiff, txCommit, txUndo, txDiscard };
-const program = createProgram(packageVersion(), { run, explain, doctor, runSkill, ...tx });
+const program = createProgram(packageVersion(), { run, explain, why, doctor, runSkill, ...tx });
 try {
   await program.parseAsync();
 } catch (error) {

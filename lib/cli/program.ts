@@ -30,11 +30,13 @@ import {
   variable,
 } from "./values/option-values.js";
 import { formatSize } from "./values/size.js";
+import type { WhyOptions } from "./why/why.js";
 
 /** What the commands do. */
 export type Actions = TxActions & {
   run(command: string[], options: CliOptions): Promise<void>;
   explain(command: string[], options: CliOptions): Promise<void>;
+  why(command: string[], options: WhyOptions): Promise<void>;
   doctor(options: DoctorOptions): Promise<void>;
   runSkill(path: string, options: SkillCliOptions): Promise<void>;
 };
@@ -90,7 +92,12 @@ function withTransactionOptions(command: Command): Command {
 
 /** Options that `run` and `explain` share, in the order of --help. */
 function withSharedOptions(command: Command): Command {
-  return withTransactionOptions(command)
+  return withPolicyOptions(withTransactionOptions(command));
+}
+
+/** Those of them that are no transaction's: `why` has them too. */
+function withPolicyOptions(command: Command): Command {
+  return command
     .argument("<command...>", "the program and its arguments, best after --")
     .option(
       "-w, --workspace <dir>",
@@ -166,7 +173,7 @@ export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
-    .usage("run|explain|doctor|tx|skill [options] -- COMMAND...")
+    .usage("run|explain|why|doctor|tx|skill [options] -- COMMAND...")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
@@ -187,6 +194,7 @@ Examples:
   $ native-runner run --runtime auto -- npm test
   $ native-runner run --allow-preset npm -- npm ci
   $ native-runner run --transaction -- npm install
+  $ native-runner why -- make install
   $ native-runner explain --network allow -- curl https://example.org`,
     );
   withSharedOptions(
@@ -201,6 +209,20 @@ Examples:
       .usage("[options] -- COMMAND...")
       .description("print the command line and the policy that run would have, and do not run it"),
   ).action(actions.explain);
+  withPolicyOptions(
+    program
+      .command("why")
+      .usage("[options] -- COMMAND...")
+      .description("run a command, and print what the sandbox denied it and the smallest grants")
+      .option("--apply", "then ask, and run it again with the grants")
+      .option("--yes", "with --apply: do not ask"),
+  )
+    .hook("preAction", (command) => {
+      const { apply, yes } = command.opts<WhyOptions>();
+      if (yes && !apply) command.error("error: --yes means nothing without --apply");
+    })
+    .configureOutput({ outputError: (text, write) => write(misuse(text, "why")) })
+    .action(actions.why);
   program
     .command("doctor")
     .usage("[options]")

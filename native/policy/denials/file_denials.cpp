@@ -99,7 +99,9 @@ bool FileDenials::IsLetBe(const Place& place, bool is_write) const {
   if (rules.empty()) return is_bubblewrap;
   const std::string& path = is_bubblewrap ? place.path : place.host;
   return std::any_of(rules.begin(), rules.end(), [&](const std::string& rule) {
-    const bool allows = rule.front() == kRuleWrite || (!is_write && rule.front() == kRuleRead);
+    const char kind = rule.front();
+    const bool allows = kind == kRuleWrite || kind == kRuleDevice ||
+                        (!is_write && (kind == kRuleRead || kind == kRuleReadEntry));
     return allows && PathCovers(std::string_view(rule).substr(1), path);
   });
 }

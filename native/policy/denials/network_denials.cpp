@@ -1,7 +1,6 @@
 #include "policy/denials/network_denials.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <string_view>
 
@@ -10,6 +9,8 @@
 namespace native_runner {
 namespace {
 
+constexpr std::string_view kOfAuthorities =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:@";
 constexpr std::uint16_t kDnsPort = 53;
 constexpr std::uint16_t kHttpPort = 80;
 constexpr std::uint16_t kHttpsPort = 443;
@@ -44,7 +45,7 @@ NamedHost HostInWords(const std::vector<std::string>& argv) {
     const std::size_t at = word.find("://");
     if (at == std::string::npos || at == 0) continue;
     std::string_view rest = std::string_view(word).substr(at + 3);
-    rest = rest.substr(0, rest.find_first_of("/?#'\" \n\t)"));
+    rest = rest.substr(0, rest.find_first_not_of(kOfAuthorities));
     rest.remove_prefix(rest.find('@') == std::string_view::npos ? 0 : rest.find('@') + 1);
     const std::size_t colon = rest.find(':');
     NamedHost named{std::string(rest.substr(0, colon)), 0};
