@@ -60,9 +60,12 @@ int ExecuteCommand(void* argument) {
   if (failure->limit != nullptr) return Fail(failure, StartFailure::Step::kLimits, result);
   result = start.landlock->Enter();
   if (result != 0) return Fail(failure, StartFailure::Step::kLandlock, result);
-  if ((header.flags & kOrderSeccomp) != 0) result = InstallSeccomp(header.flags);
+  if ((header.flags & kOrderSeccomp) != 0) {
+    start.listener = InstallTold(header.flags, start.is_listened_to);
+    if (start.listener < 0) result = InstallSeccomp(header.flags);
+  }
   if (result != 0) return Fail(failure, StartFailure::Step::kSeccomp, result);
-  if (start.is_listened_to) {
+  if (start.is_listened_to && start.listener < 0) {
     start.listener = ListenToRenames();
     if (start.listener < 0) return Fail(failure, StartFailure::Step::kRenames, start.listener);
   }
@@ -102,7 +105,7 @@ Start* SharedStart() {
 }  // namespace
 
 pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* renames,
-                   Tracer* tracer, StartFailure* failure) {
+                   Refusals* refusals, Tracer* tracer, StartFailure* failure) {
   alignas(16) char stack[kStackBytes];  // NOLINT(cppcoreguidelines-pro-type-member-init): untouched
   Start own;
   Start* const start = tracer == nullptr ? &own : SharedStart();
@@ -116,7 +119,8 @@ pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* 
   start->is_traced = tracer != nullptr;
   // The descriptor by which it is listened to is ours too, until execve(2) gives it a table of its
   // own, and closes it there.
-  const unsigned long shared = renames == nullptr ? 0 : CLONE_FILES;
+  const bool is_filtered = (order.header.flags & kOrderSeccomp) != 0;
+  const unsigned long shared = renames != nullptr || is_filtered ? CLONE_FILES : 0;
   const long pid = tracer == nullptr ? kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD | shared,
                                                      stack + sizeof stack, ExecuteCommand, start)
                                      : CloneTraced(start, shared, stack + sizeof stack, tracer);
@@ -126,7 +130,12 @@ pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* 
   }
   *failure = start->failure;
   if (failure->step == StartFailure::Step::kNone) {
-    if (renames != nullptr) renames->Listen(static_cast<int>(start->listener));
+    const auto listener = static_cast<int>(start->listener);
+    if (renames != nullptr) {
+      renames->Listen(listener);
+    } else if (listener >= 0) {
+      refusals->Listen(listener);
+    }
     return static_cast<pid_t>(pid);
   }
   if (start->listener >= 0) kernel::Close(static_cast<int>(start->listener));

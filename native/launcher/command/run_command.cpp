@@ -10,6 +10,7 @@
 #include "launcher/kernel/calls.h"
 #include "launcher/renames/renames.h"
 #include "launcher/trace/observations.h"
+#include "launcher/trace/refusals.h"
 #include "launcher/trace/tracer.h"
 #include "launcher/tree/children.h"
 #include "launcher/tree/tree.h"
@@ -20,13 +21,18 @@ namespace {
 
 // Returns when the command has ended, or when the host wants an end or is gone itself. `group`: the
 // command's own process group, which signals are for; 0: it has none.
-void Watch(const Control& control, pid_t group, Children* children, Renames* renames) {
+void Watch(const Control& control, pid_t group, Children* children, Renames* renames,
+           Refusals* refusals) {
   while (!children->command_ended()) {
+    // At most one of them listens.
+    const int listener =
+        renames->descriptor() >= 0 ? renames->descriptor() : refusals->descriptor();
     int signal = 0;
-    const Control::Wake wake = control.Wait(children->signal_descriptor(), renames->descriptor(),
-                                            children->patience_ns(), &signal);
+    const Control::Wake wake =
+        control.Wait(children->signal_descriptor(), listener, children->patience_ns(), &signal);
     children->Reap();
     renames->Look();
+    refusals->Look();
     if (wake == Control::Wake::kEnd || (wake == Control::Wake::kSignal && group == 0)) return;
     // While its leader is not reaped, no other process can have its number.
     if (wake == Control::Wake::kSignal && !children->command_ended()) kernel::Kill(-group, signal);
@@ -48,9 +54,10 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
   static constinit Tracer tracer(&observations);
   const bool is_traced = (order.header.flags & kOrderExplain) != 0;
   StartFailure failure;
-  Renames renames(overlay, landlock);
+  Refusals refusals(&observations);
+  Renames renames(overlay, landlock, &refusals);
   const pid_t command = StartCommand(order, landlock, overlay.is_there() ? &renames : nullptr,
-                                     is_traced ? &tracer : nullptr, &failure);
+                                     &refusals, is_traced ? &tracer : nullptr, &failure);
   if (command < 0) {
     observations.Send(control);
     return ReportStartFailure(control, order.argv[0], failure);
@@ -58,7 +65,8 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
 
   CloseInput(order.header);
   Children children(command, is_traced ? &tracer : nullptr);
-  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children, &renames);
+  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children, &renames,
+        &refusals);
   const bool is_init = (order.header.flags & kOrderIsInit) != 0;
   const bool all_gone = KillTree(is_init, &children);
   renames.PutBack();

@@ -169,6 +169,7 @@ void Renames::Forget(Move* move) const {
 void Renames::Take() {
   seccomp_notif call{};
   if (kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0) return;
+  if (refusals_->Answer(listener_, call)) return;
   if (call.data.nr == kConfineCall) leaves_all_ = true;
   Move found;
   found.call = call.id;

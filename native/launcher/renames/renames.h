@@ -8,6 +8,7 @@
 #include "launcher/order/mapped_order.h"
 #include "launcher/renames/rename_call.h"
 #include "launcher/text/refusal.h"
+#include "launcher/trace/refusals.h"
 
 namespace native_runner {
 
@@ -42,10 +43,11 @@ class OverlayRenames {
 // is put back by PutBack.
 class Renames {
  public:
-  Renames(const OverlayRenames& overlay, const Landlock& landlock)
-      : overlay_(overlay), landlock_(landlock) {}
+  Renames(const OverlayRenames& overlay, const Landlock& landlock, Refusals* refusals)
+      : overlay_(overlay), landlock_(landlock), refusals_(refusals) {}
 
-  // Takes what ListenToRenames returned, ours from here on; -1 where nobody listens.
+  // Takes what ListenToRenames returned, ours from here on; -1 where nobody listens. As no process
+  // has two listeners, it may also be asked what `refusals` answers (InstallTold).
   void Listen(int listener);
 
   // Readable when Look has something to do; -1 as long as it could do nothing.
@@ -100,6 +102,7 @@ class Renames {
 
   const OverlayRenames& overlay_;
   const Landlock& landlock_;
+  Refusals* refusals_;
   int listener_ = -1;
   bool leaves_all_ = false;  // to the kernel, from here on
   int killed_look_ups_ = 0;

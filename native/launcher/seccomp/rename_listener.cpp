@@ -1,6 +1,5 @@
 #include "launcher/seccomp/rename_listener.h"
 
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -9,6 +8,7 @@
 #include <csignal>
 
 #include "launcher/kernel/calls.h"
+#include "launcher/seccomp/rename_rows.h"
 
 // Linux 5.19.
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
@@ -18,25 +18,8 @@
 namespace native_runner {
 namespace {
 
-#if defined(__x86_64__)
-constexpr unsigned kArchitecture = AUDIT_ARCH_X86_64;
-constexpr unsigned kRename = SYS_rename;
-#else
-constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
-constexpr unsigned kRename = SYS_renameat;  // there is no other
-#endif
-
-constexpr sock_filter kProgram[] = {
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 0, 5),
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kRename, 4, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat, 3, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 2, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kConfineCall, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-};
+constexpr sock_filter kAllow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+constexpr auto kProgram = WithRenames(kAllow);
 
 constexpr unsigned long kFlags =
     SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
@@ -66,9 +49,15 @@ bool CanListenToRenames() {
   return result == -EFAULT && HasNoListener();
 }
 
+long ListenTo(std::span<const sock_filter> program, bool waits_killable) {
+  const sock_fprog filter{static_cast<unsigned short>(program.size()),
+                          const_cast<sock_filter*>(program.data())};
+  return kernel::Call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                      waits_killable ? kFlags : SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+}
+
 long ListenToRenames() {
-  const sock_fprog filter{sizeof kProgram / sizeof *kProgram, const_cast<sock_filter*>(kProgram)};
-  return kernel::Call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &filter);
+  return ListenTo(kProgram, true);
 }
 
 }  // namespace native_runner

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <linux/filter.h>
+
+#include <span>
+
 namespace native_runner {
 
 // Whether a process of ours can be listened to as ListenToRenames does: from Linux 5.19 on, and
@@ -8,6 +12,11 @@ bool CanListenToRenames();
 
 // landlock_restrict_self(2).
 inline constexpr int kConfineCall = 446;
+
+// Puts a program on the calling process, for good, as a filter with a listener: its descriptor,
+// close-on-exec, or -errno. `waits_killable`: once a call was received, only the caller's death
+// ends its wait.
+long ListenTo(std::span<const sock_filter> program, bool waits_killable);
 
 // Puts a filter on the calling process, for good, by which each of its calls that rename, or put it
 // into a Landlock domain, waits for an answer of whoever has the descriptor that this returns,

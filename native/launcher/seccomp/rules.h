@@ -34,7 +34,13 @@ struct SeccompRule {
   scmp_compare compare = SCMP_CMP_EQ;
   std::uint64_t value = 0;
   std::uint64_t mask = 0;  // SCMP_CMP_MASKED_EQ: argument & mask == value
+  bool is_quiet = false;   // ordinary programs try it and fall back: nobody is told
 };
+
+constexpr SeccompRule Quiet(SeccompRule rule) {
+  rule.is_quiet = true;
+  return rule;
+}
 
 // Argument `index`, of which the kernel looks only at the bits of `mask`, has this value there.
 constexpr SeccompRule Masked(const char* call, int index, std::uint64_t mask, std::uint64_t value) {
@@ -66,9 +72,10 @@ constexpr SeccompRule kSeccompRules[] = {
     {"userfaultfd"},
     {"fanotify_init"},
     {"lookup_dcookie"},
-    {"io_uring_setup"},  // also: what it does on a process's behalf passes by this filter
-    {"io_uring_enter"},
-    {"io_uring_register"},
+    // Also: what it does on a process's behalf passes by this filter.
+    Quiet({"io_uring_setup"}),
+    Quiet({"io_uring_enter"}),
+    Quiet({"io_uring_register"}),
 
     // Mounts are the sandbox's walls.
     {"mount"},
@@ -89,7 +96,7 @@ constexpr SeccompRule kSeccompRules[] = {
     // clone3 hides its flags in memory; told that it does not exist, C libraries use clone.
     {"setns"},
     {"unshare"},
-    {"clone3", ENOSYS},
+    Quiet({"clone3", ENOSYS}),
     Flag("clone", 0, CLONE_NEWNS),
     Flag("clone", 0, CLONE_NEWUSER),
     Flag("clone", 0, CLONE_NEWPID),

@@ -4,6 +4,8 @@
 #include <sys/prctl.h>
 
 #include "launcher/kernel/calls.h"
+#include "launcher/seccomp/rename_listener.h"
+#include "launcher/seccomp/rename_rows.h"
 #include "protocol/order.h"
 
 namespace native_runner {
@@ -20,6 +22,17 @@ constexpr sock_filter kNoSocketsProgram[] = {
 constexpr sock_filter kOwnProcessProgram[] = {
 #include "launcher/seccomp/own_process_program.inc"
 };
+
+constexpr sock_filter kToldProgram[] = {
+#include "launcher/seccomp/told_program.inc"
+};
+
+constexpr sock_filter kOwnProcessToldProgram[] = {
+#include "launcher/seccomp/own_process_told_program.inc"
+};
+
+constexpr auto kToldWithRenames = WithRenames(kToldProgram);
+constexpr auto kOwnProcessToldWithRenames = WithRenames(kOwnProcessToldProgram);
 
 // Commands of a session see each other and the launchers; one that is confined by Landlock without
 // a pid namespace sees the host's processes.
@@ -39,6 +52,22 @@ long Install(std::span<const sock_filter> program) {
 
 std::span<const sock_filter> SeccompProgram() {
   return kProgram;
+}
+
+long InstallTold(std::uint32_t flags, bool with_renames) {
+  const bool sees_others = SeesOthers(flags);
+  std::span<const sock_filter> program = kToldProgram;
+  if (sees_others) program = kOwnProcessToldProgram;
+  if (with_renames) {
+    program = sees_others ? std::span<const sock_filter>(kOwnProcessToldWithRenames)
+                          : std::span<const sock_filter>(kToldWithRenames);
+  }
+  const long listener = ListenTo(program, with_renames);
+  if (listener < 0 || (flags & kOrderNoSockets) == 0) return listener;
+  const long result = Install(kNoSocketsProgram);
+  if (result == 0) return listener;
+  kernel::Close(static_cast<int>(listener));
+  return result;
 }
 
 long InstallSeccomp(std::uint32_t flags) {

@@ -16,4 +16,10 @@ std::span<const sock_filter> SeccompProgram();
 // it. Needs no_new_privs (or CAP_SYS_ADMIN). Returns 0 or -errno.
 long InstallSeccomp(std::uint32_t flags);
 
+// The same, but that what is refused, unless it is quiet, waits for an answer of whoever has the
+// descriptor that this returns, close-on-exec (seccomp_unotify(2)); with `with_renames`, also what
+// ListenToRenames is for. -errno: nothing was installed, for want of a listener (an older kernel,
+// or somebody listens already), or not all of it.
+long InstallTold(std::uint32_t flags, bool with_renames);
+
 }  // namespace native_runner

@@ -67,7 +67,8 @@ void Observations::Add(const Seen& seen) {
   }
   const bool is_missing = seen.error == ENOENT;
   if (count_ == kMost || size > kMostBytes - bytes_used_ ||
-      (is_missing && missing_bytes_ + size > kMostMissingBytes)) {
+      (is_missing && missing_bytes_ + size > kMostMissingBytes) ||
+      (seen.by_filter && filtered_ == kMostFiltered)) {
     ++omitted_;
     return;
   }
@@ -78,6 +79,7 @@ void Observations::Add(const Seen& seen) {
   places_[count_++] = static_cast<std::uint32_t>(bytes_used_);
   bytes_used_ += size;
   if (is_missing) missing_bytes_ += size;
+  if (seen.by_filter) ++filtered_;
 }
 
 void Observations::Send(const Control& control) {

@@ -37,12 +37,15 @@ class Observations {
   static constexpr std::size_t kMostBytes = 96 * 1024;
   static constexpr std::size_t kMostMissingBytes = 64 * 1024;
   static constexpr std::size_t kMost = 1024;
+  // Arguments are anything.
+  static constexpr std::size_t kMostFiltered = 64;
 
   std::size_t Encode(const Seen& seen, std::byte* bytes) const;
 
   std::size_t count_ = 0;
   std::size_t bytes_used_ = 0;
   std::size_t missing_bytes_ = 0;
+  std::size_t filtered_ = 0;
   std::uint64_t omitted_ = 0;
   std::uint32_t hashes_[kMost] = {};
   std::uint32_t places_[kMost] = {};

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "policy/denials/observation_reader.h"
 #include "protocol/step.h"
 
 namespace native_runner {
@@ -195,6 +196,8 @@ void LauncherHost::CloseControl() {
 
 std::optional<Report> LauncherHost::Receive(int timeout_ms) {
   auto report = ReceiveAny(timeout_ms);
+  while (report && report->kind == ReportKind::kObserved)
+    report = ReceiveAny(timeout_ms);
   return report && report->kind == ReportKind::kAwaitingOrder ? ReceiveAny(timeout_ms) : report;
 }
 
@@ -207,15 +210,21 @@ std::optional<Report> LauncherHost::ReceiveAny(int timeout_ms) {
   pollfd ready{control_, POLLIN, 0};
   if (poll(&ready, 1, timeout_ms) != 1) return std::nullopt;
   Report report;
-  iovec part{&report, sizeof report};
+  std::vector<std::byte> records(kMostInObserved);
+  iovec parts[] = {{&report, sizeof report}, {records.data(), records.size()}};
   alignas(cmsghdr) char space[CMSG_SPACE(kMostMade * sizeof(int))] = {};
   msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
   message.msg_control = space;
   message.msg_controllen = sizeof space;
   const ssize_t got = recvmsg(control_, &message, MSG_CMSG_CLOEXEC);
-  if (got != static_cast<ssize_t>(sizeof report)) return std::nullopt;
+  if (got < static_cast<ssize_t>(sizeof report)) return std::nullopt;
+  records.resize(static_cast<std::size_t>(got) - sizeof report);
+  if (records.empty() != (report.kind != ReportKind::kObserved)) return std::nullopt;
+  for (Observation& each : ReadObservations(records))
+    observations_.push_back(std::move(each));
+  if (report.kind == ReportKind::kObserved) omitted_ = report.omitted;
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && report.kind == ReportKind::kMade) {
     const std::size_t before = made_.size();
@@ -254,6 +263,8 @@ RunResult LauncherHost::Finish() {
   RunResult result;
   while (auto report = Receive())
     result.reports.push_back(*report);
+  result.observations = std::move(observations_);
+  result.observations_omitted = omitted_;
   CloseControl();
   result.out = out_text_ + ReadAll(out_);
   result.err = ReadAll(err_);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/denials/observation.h"
 #include "protocol/order.h"
 #include "protocol/report.h"
 
@@ -33,6 +34,8 @@ struct RunResult {
   std::string out;
   std::string err;
   int launcher_status = -1;
+  std::vector<Observation> observations;
+  std::uint64_t observations_omitted = 0;
 
   const Report& last() const { return reports.back(); }
 };
@@ -59,8 +62,8 @@ class LauncherHost {
                        std::span<const std::byte> bytes = {});
   void CloseControl();
 
-  // The next report; empty at end of file, or when none came in time. kAwaitingOrder, which comes
-  // or not depending on who is quicker, is passed over.
+  // The next report, but for kObserved, whose records are kept; empty at end of file, or when none
+  // came in time. kAwaitingOrder, which comes or not depending on who is quicker, is passed over.
   std::optional<Report> Receive(int timeout_ms = 10'000);
   // Waits until the launcher has said kAwaitingOrder.
   bool WaitStanding(int timeout_ms = 10'000);
@@ -94,6 +97,8 @@ class LauncherHost {
   int err_ = -1;
   int pidfd_ = -1;
   int terminal_ = -1;
+  std::vector<Observation> observations_;
+  std::uint64_t omitted_ = 0;
   std::vector<int> made_;  // what came with kMade: kept, as a host would
   std::string out_text_;
 };

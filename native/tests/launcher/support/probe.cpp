@@ -21,6 +21,7 @@
 #include <ctime>
 
 #include "tests/launcher/support/probe_others.h"
+#include "tests/launcher/support/probe_refused.h"
 
 namespace {
 
@@ -211,6 +212,7 @@ int main(int argc, char** argv) {
     Linger("main");
   }
   if (is("call") && argc > 2) return Call(argv[2]);
+  if (is("refused") && argc > 2) return AskRefused(argv[2]);
   if (is("pairs")) return ListPairs();
   if (is("send") && argc > 3) return SendElsewhere(std::atoi(argv[2]), argv[3]);
   if (is("set") && argc > 3) return SetOf(argv[2], argv[3]);
@@ -219,7 +221,8 @@ int main(int argc, char** argv) {
   if (is("burn") && argc > 2) return Burn(std::atoi(argv[2]));
   if (is("touch") && argc > 2) return Touch(static_cast<std::size_t>(std::atoi(argv[2])));
   std::fputs(
-      "usage: probe fds|signals|tree|comets|call|pairs|send|set|limit|truncate|burn|touch ...\n",
+      "usage: probe fds|signals|tree|comets|call|refused|pairs|send|set|limit|truncate|burn|touch "
+      "...\n",
       stderr);
   return 2;
 }
