@@ -54,7 +54,9 @@ void Run::Launch(Preparation preparation) {
     conclusion_.SetCause({OutcomeKind::kExited, 0, 0, {}, {}, {}});
     return Finish();
   }
-  if (request_.explain) preparation.order.flags |= kOrderExplain;
+  // Where nothing confines it, nothing is refused.
+  const bool is_confined = (preparation.order.flags & kOrderNoNewPrivs) != 0;
+  if (request_.explain && is_confined) preparation.order.flags |= kOrderExplain;
   if (request_.merge_stderr) preparation.order.flags |= kOrderMergeStderr;
   if (streams_.live() != nullptr) streams_.live()->Complete(&preparation.order);
   const auto* session = std::get_if<SessionPlan>(&preparation.plan);

@@ -49,8 +49,6 @@ constexpr const char* kScripts[] = {
     "sleep 60 & p=$!; kill -STOP $p; until grep -q '^State:.[Tt]' /proc/$p/status; do :; done; "
     "kill -CONT $p; until grep -q '^State:.S' /proc/$p/status; do :; done; echo runs; kill $p; "
     "wait $p; echo $?",
-    "sleep 60 & p=$!; kill -TSTP $p; until grep -q '^State:.[Tt]' /proc/$p/status; do :; done; "
-    "kill -KILL $p; wait $p; echo $?",
     "trap '' TERM; sh -c 'kill -TERM $PPID'; echo deaf",
     "sleep 0.2 & kill -CHLD $$; wait; echo waited",
     "timeout 0.1 sleep 10; echo $?",
@@ -66,6 +64,23 @@ TEST_P(TraceTreeTest, DoesAsUntraced) {
     EXPECT_EQ(traced.last().killed, untraced.last().killed) << script;
     EXPECT_EQ(traced.out, untraced.out) << script;
     EXPECT_GT(traced.last().user_cpu_us + traced.last().system_cpu_us, 0u) << script;
+  }
+}
+
+// In a terminal's session, where a group that stops has somebody to be told.
+TEST_P(TraceTreeTest, StopsAndGoesOnByATerminalsSignals) {
+  if (GetParam() == Mode::kInit) GTEST_SKIP() << "its bwrap has no terminals";
+  for (const bool is_traced : {false, true}) {
+    OrderSpec spec = TracedShell(
+        "set -m; sleep 60 & p=$!; kill -TSTP $p; "
+        "until grep -q '^State:.[Tt]' /proc/$p/status; do sleep 0.01; done; "
+        "kill -CONT $p; until grep -q '^State:.S' /proc/$p/status; do sleep 0.01; done; "
+        "kill $p; wait $p; exit 42",
+        is_traced);
+    spec.header.flags |= kOrderOwnSession | kOrderTerminal;
+    spec.header.terminal_columns = 80;
+    spec.header.terminal_rows = 24;
+    ExpectExited(Run(spec), 42);
   }
 }
 
