@@ -72,10 +72,11 @@ TEST_P(TraceTreeTest, StopsAndGoesOnByATerminalsSignals) {
   if (GetParam() == Mode::kInit) GTEST_SKIP() << "its bwrap has no terminals";
   for (const bool is_traced : {false, true}) {
     OrderSpec spec = TracedShell(
-        "set -m; sleep 60 & p=$!; kill -TSTP $p; "
+        "set -m; sleep 60 & p=$!; until grep -q sleep /proc/$p/comm; do sleep 0.01; done; "
+        "kill -TSTP $p; "
         "until grep -q '^State:.[Tt]' /proc/$p/status; do sleep 0.01; done; "
         "kill -CONT $p; until grep -q '^State:.S' /proc/$p/status; do sleep 0.01; done; "
-        "kill $p; wait $p; exit 42",
+        "kill -KILL $p; exec sh -c 'exit 42'",
         is_traced);
     spec.header.flags |= kOrderOwnSession | kOrderTerminal;
     spec.header.terminal_columns = 80;
