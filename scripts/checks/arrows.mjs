@@ -138,7 +138,7 @@ export const imports = {
   "lib/denials/": "types/ lib/home-lists lib/protected-names lib/shell-quote",
   "lib/runners/": `types/ ${native} lib/denials/ lib/protected-names lib/files/ lib/metrics/ lib/network/ lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
-  "lib/runtime/": `types/ ${native} lib/network/ lib/runners/ lib/shell-policy/ valibot leven`,
+  "lib/runtime/": `types/ ${native} lib/network/ lib/runners/ lib/shell-policy/ valibot leven strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
   "lib/project/": `types/ ${native} lib/network/ lib/home-lists lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
   "lib/skills/guest/": "",
