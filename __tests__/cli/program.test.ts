@@ -11,6 +11,7 @@ async function parse(...words: string[]): Promise<Call> {
   const program = createProgram("1.2.3", {
     run: async (command, options) => void calls.push({ action: "run", command, options }),
     explain: async (command, options) => void calls.push({ action: "explain", command, options }),
+    learn: async (command, options) => void calls.push({ action: "learn", command, options }),
     why: async (command, options) => void calls.push({ action: "why", command, options }),
     doctor: async (options) => void calls.push({ action: "doctor", command: [], options }),
     runSkill: async (path, options) =>

@@ -10,6 +10,7 @@ import { CommanderError } from "commander";
 import { SandboxError } from "../errors.js";
 import { doctor } from "./doctor/doctor.js";
 import { explain } from "./explain/explain.js";
+import { learn } from "./learn/learn.js";
 import { createProgram } from "./program.js";
 import { run } from "./run.js";
 import { runSkill } from "./skill.js";
@@ -46,7 +47,15 @@ function report(error: unknown): number {
 }
 
 const tx = { txList, txShow, txDiff, txCommit, txUndo, txDiscard };
-const program = createProgram(packageVersion(), { run, explain, why, doctor, runSkill, ...tx });
+const program = createProgram(packageVersion(), {
+  run,
+  explain,
+  why,
+  learn,
+  doctor,
+  runSkill,
+  ...tx,
+});
 try {
   await program.parseAsync();
 } catch (error) {

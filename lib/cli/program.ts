@@ -5,6 +5,8 @@ import { Command, Option } from "commander";
 import { kPresetNames } from "../network/presets.js";
 import { kRuntimeTypes } from "../runtime/names.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
+import type { LearnOptions } from "./learn/learn.js";
+import { addLearnCommand } from "./learn/learn-command.js";
 import type { CliOptions } from "./options.js";
 import type { SkillCliOptions } from "./skill.js";
 import { addSkillCommand } from "./skill-command.js";
@@ -37,6 +39,7 @@ export type Actions = TxActions & {
   run(command: string[], options: CliOptions): Promise<void>;
   explain(command: string[], options: CliOptions): Promise<void>;
   why(command: string[], options: WhyOptions): Promise<void>;
+  learn(command: string[], options: LearnOptions): Promise<void>;
   doctor(options: DoctorOptions): Promise<void>;
   runSkill(path: string, options: SkillCliOptions): Promise<void>;
 };
@@ -173,7 +176,7 @@ export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
-    .usage("run|explain|why|doctor|tx|skill [options] -- COMMAND...")
+    .usage("run|explain|why|learn|doctor|tx|skill [options] -- COMMAND...")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
@@ -195,6 +198,7 @@ Examples:
   $ native-runner run --allow-preset npm -- npm ci
   $ native-runner run --transaction -- npm install
   $ native-runner why -- make install
+  $ native-runner learn --into policy.json -- make install
   $ native-runner explain --network allow -- curl https://example.org`,
     );
   withSharedOptions(
@@ -223,6 +227,9 @@ Examples:
     })
     .configureOutput({ outputError: (text, write) => write(misuse(text, "why")) })
     .action(actions.why);
+  addLearnCommand(withPolicyOptions(program.command("learn")), actions.learn).configureOutput({
+    outputError: (text, write) => write(misuse(text, "learn")),
+  });
   program
     .command("doctor")
     .usage("[options]")

@@ -6,7 +6,10 @@ import type { CliOptions } from "../options.js";
 const kMillisecondsPerSecond = 1000;
 
 /** What holds another comes before it: a later mount would hide it. */
-function withMounts(mounts: readonly NativeMount[], added: readonly NativeMount[]): NativeMount[] {
+export function withMounts(
+  mounts: readonly NativeMount[],
+  added: readonly NativeMount[],
+): NativeMount[] {
   const placeOf = ({ guestPath, hostPath }: NativeMount) => guestPath ?? hostPath;
   const places = new Set(added.map(placeOf));
   const all = [...mounts.filter((mount) => !places.has(placeOf(mount))), ...added];

@@ -5,13 +5,24 @@ import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
 import type { RuntimeConfig } from "./config.js";
 import { parseRuntimeConfig } from "./parse-config.js";
 
+function naming(path: string, cause: unknown): TypeError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return invalidValue(`${path}: ${reason}`, cause);
+}
+
 /**
- * The value of JSON that may have comments (`//` to the end of the line, and between a slash with a star
- * and a star with a slash); nothing else is more than JSON allows.
- * @throws SyntaxError, with the place in `text`.
+ * The configuration in a file's text: JSON, and comments as JavaScript has them. Nothing else is more than
+ * JSON allows.
+ *
+ * @throws TypeError with code ERR_INVALID_ARG_VALUE that names `path` and what is wrong.
  */
-export function parseCommentedJson(text: string): unknown {
-  return JSON.parse(stripJsonComments(text)); // which leaves spaces, so that places are right
+export function parseConfigText(text: string, path: string): RuntimeConfig {
+  try {
+    // It leaves spaces for comments, so that the parser's places are right.
+    return parseRuntimeConfig(JSON.parse(stripJsonComments(text)));
+  } catch (cause) {
+    throw naming(path, cause);
+  }
 }
 
 /**
@@ -22,11 +33,8 @@ export function parseCommentedJson(text: string): unknown {
  * with it, and what the file system says in `cause`.
  */
 export async function loadRuntimeConfig(path: string): Promise<RuntimeConfig> {
-  try {
-    const text = await readRegularFile(path, kMaxConfigBytes);
-    return parseRuntimeConfig(parseCommentedJson(text.toString("utf8")));
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw invalidValue(`${path}: ${reason}`, cause);
-  }
+  const bytes = await readRegularFile(path, kMaxConfigBytes).catch((cause) => {
+    throw naming(path, cause);
+  });
+  return parseConfigText(bytes.toString("utf8"), path);
 }
