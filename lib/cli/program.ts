@@ -55,7 +55,7 @@ const kOfTransactions = [
 ] as const;
 
 function checkTogether(command: Command): void {
-  const { json, maxOutput, transaction, ...rest } = command.opts<CliOptions>();
+  const { json, maxOutput, ...rest } = command.opts<CliOptions>();
   if (json && maxOutput > kMaxJsonOutput) {
     command.error(`error: with --json, --max-output is at most ${formatSize(kMaxJsonOutput)}`);
   }
@@ -64,9 +64,15 @@ function checkTogether(command: Command): void {
     const option = rest.allowHost ? "--allow-host" : "--allow-preset";
     command.error(`error: ${option} or --network, not both`);
   }
-  if (rest.commit && rest.discard) command.error("error: --commit or --discard, not both");
-  const lone = kOfTransactions.find(([field]) => rest[field] !== undefined);
-  if (!transaction && lone) command.error(`error: ${lone[1]} means nothing without --transaction`);
+}
+
+function checkTransaction(command: Command): void {
+  const options = command.opts<CliOptions>();
+  if (options.commit && options.discard) command.error("error: --commit or --discard, not both");
+  const lone = kOfTransactions.find(([field]) => options[field] !== undefined);
+  if (!options.transaction && lone) {
+    command.error(`error: ${lone[1]} means nothing without --transaction`);
+  }
 }
 
 /** The parser's message in the form of all others. */
@@ -90,7 +96,7 @@ function withTransactionOptions(command: Command): Command {
     )
     .option("--commit", "with --transaction: commit the changes if the command exits with 0")
     .option("--discard", "with --transaction: discard them, whatever comes of it");
-  return withStateDirectory(withAllowProtected(command));
+  return withStateDirectory(withAllowProtected(command)).hook("preAction", checkTransaction);
 }
 
 /** Options that `run` and `explain` share, in the order of --help. */

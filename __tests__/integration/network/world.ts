@@ -69,12 +69,17 @@ function certificate(directory: string): { key: string; cert: string } {
   return { key, cert };
 }
 
+export type CommandLine = { argv: readonly string[]; cwd: string; env: Record<string, string> };
+export type CommandEnd = { code: number | null; out: string; err: string };
+
 export type World = {
   /** What the servers have, by the host's name: `files/a.test/index.html`. */
   readonly directory: string;
   readonly workspace: string;
   /** Runs them one after the other. */
   run(jobs: readonly Job[]): Promise<End[]>;
+  /** Runs command lines in it, one after the other. */
+  command(commands: readonly CommandLine[]): Promise<CommandEnd[]>;
 };
 
 /** Makes one; nothing runs yet. `shown`: what commands see of the host besides. */
@@ -109,9 +114,15 @@ export function makeWorld(shown: readonly string[] = []): World {
     npm_config_update_notifier: "false",
   };
   let runs = 0;
+  const commandHost = fileURLToPath(new URL("../hosts/learn.mjs", import.meta.url));
   return {
     directory,
     workspace,
+    async command(commands) {
+      const file = join(directory, `commands-${++runs}.json`);
+      writeFileSync(file, JSON.stringify({ directory, key, cert, commands }));
+      return jsonOfHost([...network, ...kNodeInside, commandHost, file]);
+    },
     async run(jobs) {
       const file = join(directory, `jobs-${++runs}.json`);
       const options = { roBinds: [...bindsWithNode(), ...shown] };
