@@ -67,7 +67,10 @@ function cBuild(): Job {
 }
 
 function pythonTests(): Job {
-  const packages = directoryWith("python", { "tool/__init__.py": "", "tool/value.py": "ONE = 1\n" });
+  const packages = directoryWith("python", {
+    "tool/__init__.py": "",
+    "tool/value.py": "ONE = 1\n",
+  });
   return {
     name: "a Python test run with a package outside",
     workspace: directoryWith("tests", {

@@ -2,12 +2,11 @@
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect } from "vitest";
 
-import { describeUnless, plainEnvironment, testUnless, whyNoBubblewrap } from "../support/gate.js";
+import { describeUnless, testUnless, whyNoBubblewrap } from "../support/gate.js";
 import { whyNoOwnNetwork } from "./own-network.js";
 import { type End, type Job, kHere, makeWorld } from "./world.js";
 import { fillWorld } from "./world-files.js";

@@ -72,14 +72,14 @@ DeniedBy FileDenials::Wall() const {
 std::optional<FileDenials::Place> FileDenials::PlaceOf(const std::string& path) const {
   Place place;
   if (!IsBubblewrap(*run_.scene)) {
-    const HostPath host = look_(path);
+    const HostLookup host = look_(path);
     place.path = NormalPath(path);
     place.host = place.path;
     place.is_shown = place.is_there = host.is_there();
     return place;
   }
   const auto inside = FollowInside(path, run_.scene->mounts, [this](const std::string& at) {
-    const HostPath host = look_(at);
+    const HostLookup host = look_(at);
     return HostEntry{.is_there = host.is_there() || !host.link.empty(), .link = host.link};
   });
   if (!inside) return std::nullopt;  // links in circles: an error of the host's too
@@ -108,11 +108,11 @@ bool FileDenials::IsLetBe(const Place& place, bool is_write) const {
 
 bool FileDenials::HostAllows(const Observation& observation, const std::string& host,
                              bool makes) const {
-  const HostPath at = look_(host);
+  const HostLookup at = look_(host);
   if (observation.kind == Observation::Kind::kWrite) {
     if (ChangesDirectory(observation) || (makes && !at.is_there())) {
-      const HostPath above = look_(ParentOf(host));
-      return above.type == HostPath::Type::kDirectory && above.writable;
+      const HostLookup above = look_(ParentOf(host));
+      return above.type == HostLookup::Type::kDirectory && above.writable;
     }
     return at.is_there() && at.writable;
   }
@@ -233,8 +233,8 @@ std::optional<Denial> FileDenials::TellProgram(const std::string& program) const
       if (more) rest.remove_prefix(colon + 1);
       if (!directory.starts_with('/')) continue;
       observation.path = JoinPath(directory, program);
-      const HostPath host = look_(observation.path);
-      if (host.type != HostPath::Type::kFile || !host.executable) continue;
+      const HostLookup host = look_(observation.path);
+      if (host.type != HostLookup::Type::kFile || !host.executable) continue;
       if (auto told = Tell(observation)) return told;
     }
   }
@@ -245,7 +245,7 @@ std::optional<Denial> FileDenials::TellProgram(const std::string& program) const
 void FileDenials::AddGrant(const Observation& observation, const Place& place, bool makes,
                            Denial* denial) const {
   const bool is_write = observation.kind == Observation::Kind::kWrite;
-  HostPath at = look_(place.host);
+  HostLookup at = look_(place.host);
   const bool wants_directory =
       is_write && (ChangesDirectory(observation) || (makes && !at.is_there()));
   std::string host = wants_directory ? ParentOf(place.host) : place.host;
@@ -255,14 +255,14 @@ void FileDenials::AddGrant(const Observation& observation, const Place& place, b
     guest = ParentOf(guest);
     at = look_(host);
   }
-  const bool is_directory = at.type == HostPath::Type::kDirectory;
+  const bool is_directory = at.type == HostLookup::Type::kDirectory;
   // What is to be made there may be what the host runs by itself.
   if (wants_directory) denial->not_advised = WhyNotGrant(place.host, is_write, false, *run_.advice);
   if (denial->not_advised.empty()) {
     denial->not_advised =
         WhyNotGrant(at.real.empty() ? host : at.real, is_write, is_directory, *run_.advice);
   }
-  if (denial->not_advised.empty() && at.type == HostPath::Type::kOther &&
+  if (denial->not_advised.empty() && at.type == HostLookup::Type::kOther &&
       observation.kind != Observation::Kind::kConnect) {
     denial->not_advised = "it is no file and no directory, and can't be mounted";
   }

@@ -1,6 +1,7 @@
 #include "policy/denials/network_denials.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string_view>
 
@@ -62,6 +63,31 @@ NamedHost HostInWords(const std::vector<std::string>& argv) {
   return {};
 }
 
+bool HasWord(const std::vector<std::string>& argv, std::string_view word) {
+  constexpr std::string_view kBetween = " \t\n;&|'\"()";
+  return std::any_of(argv.begin(), argv.end(), [word, kBetween](std::string_view text) {
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1)) {
+      const std::size_t end = at + word.size();
+      const bool begins = at == 0 || kBetween.find(text[at - 1]) != std::string_view::npos;
+      if (begins && (end == text.size() || kBetween.find(text[end]) != std::string_view::npos))
+        return true;
+    }
+    return false;
+  });
+}
+
+// Whatever npm is told to do, it looks for a newer npm, and does without the answer; and the C
+// library asks the host's servers for "localhost" too.
+bool IsNewsOrLocal(const std::string& program, const std::vector<std::string>& argv) {
+  const auto has = [&argv](std::string_view word) { return HasWord(argv, word); };
+  if (has("localhost")) return true;
+  constexpr std::array<std::string_view, 14> kFetching = {
+      "install", "ci",   "i",    "add",     "update", "upgrade", "exec",
+      "audit",   "view", "info", "publish", "search", "ping",    "outdated"};
+  return program.starts_with("npm") && std::none_of(kFetching.begin(), kFetching.end(), has);
+}
+
 Denial ModeDenied(const Observation& observation, DeniedBy by) {
   Denial denial;
   denial.kind = "connect";
@@ -118,6 +144,7 @@ std::optional<Denial> DenialOfSocket(const Observation& observation, const Denie
   denial.host = observation.address;
   denial.port = observation.port;
   const bool asks_name = observation.port == kDnsPort;
+  if (asks_name && IsNewsOrLocal(observation.program, run.argv)) return std::nullopt;
   if (asks_name) denial.kind = "resolve";
   const NamedHost named = HostInWords(run.argv);
   const bool can_name = run.scene->wall != DenialScene::Wall::kFirejail && !named.host.empty();

@@ -15,13 +15,32 @@ constexpr std::array<std::string_view, 5> kSystemPlaces = {"/proc", "/sys", "/ru
                                                            "/etc"};
 constexpr std::array<std::string_view, 3> kCaches = {"/var/cache", "/var/lib/apt/lists",
                                                      "/var/log"};
-// Where a program that is told of no directory looks upwards for a project's files.
 constexpr std::array<std::string_view, 8> kLibraryEnds = {".so",  ".h",  ".hpp", ".py",
                                                           ".pyc", ".pm", ".a",   ".mo"};
 
 bool IsBelowAny(const auto& places, const std::string& path) {
   return std::any_of(places.begin(), places.end(),
                      [&path](std::string_view place) { return PathCovers(place, path); });
+}
+
+// Whether a list as PATH is has it.
+bool HasDirectory(std::string_view list, std::string_view directory) {
+  for (;;) {
+    const std::size_t colon = list.find(':');
+    if (list.substr(0, colon) == directory) return true;
+    if (colon == std::string_view::npos) return false;
+    list.remove_prefix(colon + 1);
+  }
+}
+
+// What runtimes leave of each other's in directories for what is temporary.
+bool IsTraceOfOthers(const std::string& path) {
+  for (const std::string_view place : {"/tmp/", "/var/tmp/", "/dev/shm/"}) {
+    if (!path.starts_with(place)) continue;
+    const std::string_view rest = std::string_view(path).substr(place.size());
+    return rest.starts_with('.') || rest.starts_with("hsperfdata_");
+  }
+  return false;
 }
 
 }  // namespace
@@ -96,9 +115,20 @@ bool Probes::IsSearch(const Observation& observation, const std::string& path) c
       });
 }
 
+// A directory that is looked through for programs.
+bool Probes::IsOnSearchPath(const std::string& path) const {
+  constexpr std::string_view kPath = "PATH=";
+  return std::any_of(run_.environment.begin(), run_.environment.end(),
+                     [&](const std::string& each) {
+                       return each.starts_with(kPath) &&
+                              HasDirectory(std::string_view(each).substr(kPath.size()), path);
+                     });
+}
+
 bool Probes::IsProbe(const Observation& observation, const std::string& path) const {
   if (IsNamed(path)) return false;
   if (IsBelowAny(kSystemPlaces, path) || IsBelowAny(kCaches, path) || IsSettings(path)) return true;
+  if (IsOnSearchPath(path) || IsTraceOfOthers(path)) return true;
   const std::string_view name = NameIn(path);
   const bool is_library =
       std::any_of(kLibraryEnds.begin(), kLibraryEnds.end(),

@@ -31,6 +31,7 @@ class Probes {
  private:
   bool IsSearch(const Observation& observation, const std::string& path) const;
   bool IsSettings(const std::string& path) const;
+  bool IsOnSearchPath(const std::string& path) const;
 
   const DeniedRun& run_;
   std::string words_;               // of the command line, each between line feeds

@@ -26,7 +26,7 @@ struct DenialScene {
 };
 
 // What the host has at a path, for the user that the command ran as; links are followed.
-struct HostPath {
+struct HostLookup {
   enum class Type { kNone, kFile, kDirectory, kOther };
   Type type = Type::kNone;
   std::string link;  // the text of a link that it is; empty: it is none
@@ -38,7 +38,7 @@ struct HostPath {
   bool is_there() const { return type != Type::kNone; }
 };
 // May look at a bounded number of paths; of those beyond nothing is there.
-using LookAtHostPath = std::function<HostPath(const std::string& path)>;
+using LookAtHostPath = std::function<HostLookup(const std::string& path)>;
 
 // One run, with what it was refused.
 struct DeniedRun {

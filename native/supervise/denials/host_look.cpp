@@ -20,8 +20,8 @@ bool May(const std::string& path, int mode) {
   return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
 }
 
-HostPath LookAt(const std::string& path) {
-  HostPath at;
+HostLookup LookAt(const std::string& path) {
+  HostLookup at;
   struct statx status {};
   if (!Stat(path, AT_SYMLINK_NOFOLLOW, &status)) return at;
   std::array<char, PATH_MAX> text{};
@@ -31,9 +31,9 @@ HostPath LookAt(const std::string& path) {
     if (!Stat(path, 0, &status)) return at;
   }
   const unsigned type = status.stx_mode & S_IFMT;
-  at.type = type == S_IFREG   ? HostPath::Type::kFile
-            : type == S_IFDIR ? HostPath::Type::kDirectory
-                              : HostPath::Type::kOther;
+  at.type = type == S_IFREG   ? HostLookup::Type::kFile
+            : type == S_IFDIR ? HostLookup::Type::kDirectory
+                              : HostLookup::Type::kOther;
   if (realpath(path.c_str(), text.data()) != nullptr) at.real = text.data();
   at.readable = May(path, R_OK);
   at.writable = May(path, W_OK);
@@ -43,7 +43,7 @@ HostPath LookAt(const std::string& path) {
 
 }  // namespace
 
-HostPath HostLook::At(const std::string& path) {
+HostLookup HostLook::At(const std::string& path) {
   if (const auto known = known_.find(path); known != known_.end()) return known->second;
   if (known_.size() >= kMostLooks) return {};
   return known_.emplace(path, LookAt(path)).first->second;

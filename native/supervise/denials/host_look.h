@@ -13,12 +13,12 @@ namespace native_runner {
 // thread, one at a time.
 class HostLook {
  public:
-  HostPath At(const std::string& path);
+  HostLookup At(const std::string& path);
 
  private:
   static constexpr std::size_t kMostLooks = 16'384;
 
-  std::unordered_map<std::string, HostPath> known_;
+  std::unordered_map<std::string, HostLookup> known_;
 };
 
 }  // namespace native_runner

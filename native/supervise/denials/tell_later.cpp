@@ -37,7 +37,7 @@ void TellDenialsLater(uv_loop_t* loop, DeniedRun run, std::function<void(DenialL
     static_cast<void>(work.release());  // Finish has it
     return;
   }
-  work->done(TellDenials(work->run, [](const std::string&) { return HostPath(); }));
+  work->done(TellDenials(work->run, [](const std::string&) { return HostLookup(); }));
 }
 
 }  // namespace native_runner

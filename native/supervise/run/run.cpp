@@ -248,6 +248,9 @@ void Run::Finish() {
 // What was refused is told of the run as it was; with `explain` that looks at the host's files,
 // which may take as long as those do.
 void Run::Settle(RunResult result) {
+  const bool is_refused = !result.observations.empty() || result.connections.has_value() ||
+                          result.outcome.kind == OutcomeKind::kLimitExceeded;
+  if (!request_.explain && !is_refused) return listener_.on_end(std::move(result));
   auto told = std::make_shared<RunResult>(std::move(result));
   DeniedRun denied{.scene = std::move(scene_),
                    .argv = request_.argv,
@@ -257,7 +260,7 @@ void Run::Settle(RunResult result) {
                    .advice = request_.advice,
                    .is_root = geteuid() == 0,
                    .outcome = told->outcome,
-                   .observations = std::move(told->observations),
+                   .observations = told->observations,
                    .observations_omitted = told->observations_omitted,
                    .connections = told->connections ? &*told->connections : nullptr};
   if (!denied.explain) {

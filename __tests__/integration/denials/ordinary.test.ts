@@ -1,0 +1,49 @@
+/** What succeeds or fails by itself is called no denial: as root, and as an ordinary user. */
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, test } from "vitest";
+import { describeSandboxed } from "../support/gate.js";
+import { BubblewrapNativeRunner } from "../support/package.js";
+import { tempDirectory } from "../support/temp.js";
+
+const commands = readFileSync(
+  fileURLToPath(new URL("ordinary-commands.txt", import.meta.url)),
+  "utf8",
+)
+  .split("\n")
+  .filter((line) => line !== "" && !line.startsWith("#"));
+
+describeSandboxed("ordinary commands are not denied", () => {
+  let runner: BubblewrapNativeRunner;
+  beforeAll(() => {
+    const shadowDir = tempDirectory("ordinary");
+    runner = new BubblewrapNativeRunner({ shadowDir });
+    return () => runner.close();
+  });
+
+  test("there are two hundred of them", () => {
+    expect(new Set(commands).size).toBeGreaterThanOrEqual(200);
+  });
+
+  test.each(commands)("%s", async (command) => {
+    const { outcome, denials } = await runner.exec({
+      argv: ["bash", "-c", command],
+      explain: true,
+    });
+    expect(["exited", "not-found"]).toContain(outcome.kind);
+    expect(denials).toEqual([]);
+  });
+
+  test("but what the sandbox refuses is", async () => {
+    const { denials } = await runner.exec({
+      argv: ["bash", "-c", "ls; echo x > /etc/native-runner-probe; true"],
+      explain: true,
+    });
+    expect(denials).toMatchObject(
+      process.getuid?.() === 0
+        ? [{ kind: "write", path: "/etc/native-runner-probe", errno: "EROFS", by: "bubblewrap" }]
+        : [],
+    );
+  });
+});
