@@ -249,8 +249,7 @@ void FileDenials::AddGrant(const Observation& observation, const Place& place, b
   const bool wants_directory =
       is_write && (ChangesDirectory(observation) || (makes && !at.is_there()));
   std::string host = wants_directory ? ParentOf(place.host) : place.host;
-  // Asked for by its own name, it is found under that.
-  std::string guest = place.is_shown ? place.path : NormalPath(denial->path);
+  std::string guest = place.path;  // no mount can be put on a link that shows there
   if (wants_directory) {
     guest = ParentOf(guest);
     at = look_(host);
