@@ -38,7 +38,9 @@ class LongestFirst extends BaseSequencer {
 const kNotNative = [
   "cli/**",
   "demo-node/**",
+  "denials/ordinary.test.ts",
   "docs/**",
+  "learn/**",
   "opentelemetry/**",
   "promises/**",
   "skills/**",
