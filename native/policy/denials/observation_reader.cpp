@@ -35,9 +35,9 @@ std::string TakeText(const std::byte** at, std::size_t size) {
 
 // From `at` on, as the kernel has them: a socket address of Linux (ip(7), ipv6(7), unix(7)). Its
 // headers are for rooms that call it.
-constexpr std::uint16_t kUnix = 1;
-constexpr std::uint16_t kIpv4 = 2;
-constexpr std::uint16_t kIpv6 = 10;
+constexpr std::uint16_t kFamilyUnix = 1;
+constexpr std::uint16_t kFamilyIpv4 = 2;
+constexpr std::uint16_t kFamilyIpv6 = 10;
 constexpr std::size_t kIpv4Size = 8;
 constexpr std::size_t kIpv6Size = 24;
 
@@ -50,8 +50,8 @@ void ReadAddress(std::string_view bytes, Observation* made) {
   std::uint16_t family = 0;
   if (bytes.size() < sizeof family) return;
   std::memcpy(&family, bytes.data(), sizeof family);
-  const bool is_v4 = family == kIpv4 && bytes.size() >= kIpv4Size;
-  const bool is_v6 = family == kIpv6 && bytes.size() >= kIpv6Size;
+  const bool is_v4 = family == kFamilyIpv4 && bytes.size() >= kIpv4Size;
+  const bool is_v6 = family == kFamilyIpv6 && bytes.size() >= kIpv6Size;
   if (is_v4 || is_v6) made->port = static_cast<std::uint16_t>(at(2) << 8U | at(3));
   if (is_v4) {
     const std::uint32_t high = std::uint32_t{at(4)} << 24U | std::uint32_t{at(5)} << 16U;
@@ -60,7 +60,7 @@ void ReadAddress(std::string_view bytes, Observation* made) {
     IpAddress::V6Bytes number{};
     std::memcpy(number.data(), bytes.data() + 8, number.size());
     made->address = IpText(IpAddress::V6(number));
-  } else if (family == kUnix) {
+  } else if (family == kFamilyUnix) {
     // Abstract: a name that may have any bytes, a NUL ahead of it.
     made->address = "unix:@";
     if (bytes.size() > 3) made->address += bytes.substr(3);

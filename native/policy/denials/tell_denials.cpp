@@ -82,17 +82,17 @@ std::optional<Denial> DenialOfBind(const Observation& observation, const DeniedR
   return denial;
 }
 
-constexpr std::string_view kUnix = "unix:";
+constexpr std::string_view kUnixPrefix = "unix:";
 
 std::optional<Denial> DenialOf(const Observation& observation, const DeniedRun& run,
                                const FileDenials& files) {
   if (observation.by_filter) return DenialOfFilter(observation, run);
   if (auto limit = DenialOfLimit(observation, run.limits)) return limit;
   if (!run.explain) return std::nullopt;
-  const bool is_unix = observation.address.starts_with(kUnix);
+  const bool is_unix = observation.address.starts_with(kUnixPrefix);
   if (observation.kind == Observation::Kind::kConnect && is_unix) {
     Observation at = observation;
-    at.path = observation.address.substr(kUnix.size());
+    at.path = observation.address.substr(kUnixPrefix.size());
     return files.Tell(at);
   }
   if (observation.kind == Observation::Kind::kConnect) return DenialOfSocket(observation, run);
