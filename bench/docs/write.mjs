@@ -16,6 +16,7 @@ export const kPages = [
   `${kDirectory}load.md`,
   `${kDirectory}transactions.md`,
   `${kDirectory}network.md`,
+  `${kDirectory}denials.md`,
 ];
 
 /** Resolves to the files that were written. */

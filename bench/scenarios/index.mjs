@@ -3,6 +3,7 @@
 import { clones } from "./clones.mjs";
 import { concurrency } from "./concurrency.mjs";
 import { droppedOutput } from "./dropped-output.mjs";
+import { explain } from "./explain.mjs";
 import { keptOutput } from "./kept-output.mjs";
 import { largeHost } from "./large-host.mjs";
 import { network } from "./network.mjs";
@@ -20,4 +21,5 @@ export const kScenarios = [
   ...[sandboxMemory, shellLists, skill],
   ...transactions,
   ...network,
+  ...explain,
 ];

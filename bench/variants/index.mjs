@@ -28,6 +28,29 @@ const pools = Object.fromEntries(
   ]),
 );
 
+const explained = Object.fromEntries(
+  ["status", "many", "build"].flatMap((work) => [
+    [
+      `${work}Explained`,
+      {
+        title: "explained",
+        kind: "ours",
+        module: "explain/work.mjs",
+        options: { work, explain: true },
+      },
+    ],
+    [
+      `${work}Plain`,
+      {
+        title: "not explained",
+        kind: "floor",
+        module: "explain/work.mjs",
+        options: { work, explain: false },
+      },
+    ],
+  ]),
+);
+
 export const kVariants = {
   ours: { title: "ours, cold", kind: "ours", module: "ours.mjs", options: kCold },
   cloned: { title: "ours, cloned", kind: "ours", module: "ours.mjs", options: kCloned },
@@ -160,6 +183,7 @@ export const kVariants = {
   },
   networkRequest: { title: "our request", kind: "ours", module: "network/request.mjs" },
   skillNode: { title: "bare engine process", kind: "same-bwrap", module: "skill-node.mjs" },
+  ...explained,
 };
 
 /** Ours without standing sandboxes, and with more and more of them. */
