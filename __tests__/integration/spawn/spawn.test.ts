@@ -149,8 +149,9 @@ for (const [name, reason, makeRunner] of kLiveRunners) {
 
     test("a signal reaches the whole group, and can be caught", async () => {
       const script =
+        "trap 'echo outer; wait; exit 9' TERM; " +
         "sh -c 'trap \"echo inner\" TERM; echo up; while :; do sleep 0.05; done' & " +
-        "trap 'echo outer; wait; exit 9' TERM; while :; do sleep 0.05; done";
+        "while :; do sleep 0.05; done";
       const process = await spawn(makeRunner(tempDirectory()), script);
       const out = new Screen(process.stdout);
       await out.until("up\n");
