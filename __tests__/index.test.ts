@@ -5,6 +5,8 @@ import * as exports from "../lib/index.js";
 describe("the package", () => {
   it("exports these values and no others", () => {
     expect(Object.keys(exports).sort()).toEqual([
+      "AuditLog",
+      "AuditLogError",
       "BubblewrapNativeRunner",
       "Bwrap",
       "FirejailNativeRunner",

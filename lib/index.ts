@@ -1,4 +1,12 @@
 export type {
+  AuditEntry,
+  AuditEvents,
+  AuditGrant,
+  AuditKind,
+  AuditLogOptions,
+  AuditLogTarget,
+} from "../types/audit-log.js";
+export type {
   WorkspaceEntry,
   WorkspaceEntryType,
   WorkspaceFiles,
@@ -108,6 +116,8 @@ export type {
   TransactionOptions,
 } from "../types/transaction-options.js";
 export { buildBubblewrapArgv } from "./argv.js";
+export { AuditLog } from "./audit-log/audit-log.js";
+export { AuditLogError, type AuditLogErrorCode } from "./audit-log/audit-log-error.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
 export {
   type AppliedProcessSandbox,

@@ -340,6 +340,11 @@ export interface NativeAddon {
   answerNetworkQuestion(question: number, answer: "allow" | "deny" | "none"): void;
   /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
   landlockAbi(): number;
+  /**
+   * Locks an open file for this descriptor alone, without waiting, until it is closed or the process ends
+   * (flock(2)). False: it is locked by another process, or by another descriptor. Throws as Node's fs does.
+   */
+  lockFile(descriptor: number): boolean;
   /** The path of a program on the host's own PATH, or on the given one; null when there is none. */
   findProgram(name: string, searchPath?: string): string | null;
 }

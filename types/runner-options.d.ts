@@ -1,5 +1,6 @@
 /** The public types of what runners take and tell of themselves; shipped and re-exported as public.d.ts is. */
 
+import type { AuditLogTarget } from "./audit-log.js";
 import type { NetworkByDomain } from "./network.js";
 import type { NativeExecInput } from "./run.js";
 import type { Transaction } from "./transaction.js";
@@ -39,6 +40,11 @@ export type RunnerOptions = {
    * lane of its own; the others share one per Node environment of max(8, 4 x CPUs).
    */
   maxConcurrent?: number | undefined;
+  /**
+   * An `AuditLog`, where all runs are recorded, the sessions that are opened, and what is done with
+   * transactions that the runner opens. Default none.
+   */
+  auditLog?: AuditLogTarget | undefined;
 };
 
 /** A transaction that a runner's commands work in. */

@@ -289,6 +289,7 @@ export class FakeAddon {
       }
     }
     return {
+      lockFile: () => true,
       configure: ({ launcherPath }) => void fake.configured.push(launcherPath),
       buildBubblewrapArgv: ({ bwrapPath, commandArgv }) => {
         fake.#refuse();

@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 
+import type { AuditLog } from "../audit-log/audit-log.js";
 import { loadRuntimeConfig } from "../runtime/config/config-file.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
 import { createRuntime } from "../runtime/create.js";
@@ -36,26 +37,33 @@ export async function readPolicy(
 }
 
 /** Chosen by something, it is proved to work; the default is not, which would cost two runs. */
-async function runtimeFor({ config, chosenBy, required }: Policy): Promise<Runtime> {
-  if (chosenBy === undefined) return new ConfiguredRuntime(kKinds[kDefaultRuntime], config);
+async function runtimeFor(
+  { config, chosenBy, required }: Policy,
+  auditLog: AuditLog | undefined,
+): Promise<Runtime> {
+  if (chosenBy === undefined) {
+    return new ConfiguredRuntime(kKinds[kDefaultRuntime], config, { auditLog });
+  }
   // The variables are in the configuration already.
   const environment = { OPENAGENTIC_SANDBOX_REQUIRED: required ? "1" : "0" };
-  return createRuntime(config, { environment });
+  return createRuntime(config, { environment, auditLog });
 }
 
 /**
  * The runner for the options: Bubblewrap where nothing chooses, else the runtime that --runtime, the
  * variables or --config name, proved to work.
  *
+ * @param auditLog where it records its runs; undefined: nowhere.
  * @throws (rejects) as {@link readPolicy}; SandboxError where no such runtime works here.
  */
 export async function chooseRunner(
   options: CliOptions,
   host: Variables = process.env,
+  auditLog?: AuditLog,
 ): Promise<ChosenRunner> {
   const policy = await readPolicy(options, host);
   for (const warning of policy.warnings) printError(`warning: ${warning}`);
-  const runtime = await runtimeFor(policy);
+  const runtime = await runtimeFor(policy, auditLog);
   const { layers } = policy.chosenBy === undefined ? { layers: [] } : await runtime.isAvailable();
   const { workspace, envPolicy } = options;
   const runner = runtime.runner({ shadowDir: resolve(workspace), envPolicy });

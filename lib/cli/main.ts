@@ -7,7 +7,9 @@
 
 import { CommanderError } from "commander";
 
+import { AuditLogError } from "../audit-log/audit-log-error.js";
 import { SandboxError } from "../errors.js";
+import { packageVersion } from "../package-version.js";
 import { doctor } from "./doctor/doctor.js";
 import { explain } from "./explain/explain.js";
 import { learn } from "./learn/learn.js";
@@ -16,7 +18,6 @@ import { run } from "./run.js";
 import { runSkill } from "./skill.js";
 import { CliError, printError } from "./terminal.js";
 import { txCommit, txDiff, txDiscard, txList, txShow, txUndo } from "./transactions/tx.js";
-import { packageVersion } from "./version.js";
 import { why } from "./why/why.js";
 import { inCliWords } from "./wording.js";
 
@@ -32,6 +33,10 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has written already
   if (error instanceof SandboxError) {
     printError(inCliWords(error.message), error.fix && inCliWords(error.fix));
+    return 125;
+  }
+  if (error instanceof AuditLogError) {
+    printError(error.message);
     return 125;
   }
   if (error instanceof CliError) {

@@ -10,12 +10,13 @@ import type {
   NetworkPreset,
 } from "../../types/public.js";
 import type { RuntimeType } from "../runtime/names.js";
+import type { AuditOption } from "./audit/audit-option.js";
 
 /**
  * As commander hands them over, parsed. What says something of the policy has no default here: see
  * policy.ts.
  */
-export type CliOptions = {
+export type CliOptions = AuditOption & {
   workspace: string;
   /** Consent to a workspace that is the host's root. */
   workspaceIsRoot?: boolean;

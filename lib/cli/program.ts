@@ -4,6 +4,7 @@ import { Command, Option } from "commander";
 
 import { kPresetNames } from "../network/presets.js";
 import { kRuntimeTypes } from "../runtime/names.js";
+import { withAuditOption } from "./audit/audit-option.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
 import type { LearnOptions } from "./learn/learn.js";
 import { addLearnCommand } from "./learn/learn-command.js";
@@ -207,11 +208,13 @@ Examples:
   $ native-runner learn --into policy.json -- make install
   $ native-runner explain --network allow -- curl https://example.org`,
     );
-  withSharedOptions(
-    program
-      .command("run")
-      .usage("[options] -- COMMAND...")
-      .description("run a command and exit as it does; output streams through"),
+  withAuditOption(
+    withSharedOptions(
+      program
+        .command("run")
+        .usage("[options] -- COMMAND...")
+        .description("run a command and exit as it does; output streams through"),
+    ),
   ).action(actions.run);
   withSharedOptions(
     program
@@ -219,13 +222,15 @@ Examples:
       .usage("[options] -- COMMAND...")
       .description("print the command line and the policy that run would have, and do not run it"),
   ).action(actions.explain);
-  withPolicyOptions(
-    program
-      .command("why")
-      .usage("[options] -- COMMAND...")
-      .description("run a command, and print what the sandbox denied it and the smallest grants")
-      .option("--apply", "then ask, and run it again with the grants")
-      .option("--yes", "with --apply: do not ask"),
+  withAuditOption(
+    withPolicyOptions(
+      program
+        .command("why")
+        .usage("[options] -- COMMAND...")
+        .description("run a command, and print what the sandbox denied it and the smallest grants")
+        .option("--apply", "then ask, and run it again with the grants")
+        .option("--yes", "with --apply: do not ask"),
+    ),
   )
     .hook("preAction", (command) => {
       const { apply, yes } = command.opts<WhyOptions>();

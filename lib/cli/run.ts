@@ -1,4 +1,6 @@
 import type { Transaction } from "../../types/transaction.js";
+import type { AuditLog } from "../audit-log/audit-log.js";
+import { recorded } from "./audit/audit-option.js";
 import { chooseRunner } from "./choose-runner.js";
 import { deniedConnections } from "./denied-connections.js";
 import { type CliOptions, execInput } from "./options.js";
@@ -19,6 +21,14 @@ const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  * away, abort the run. With --transaction, what it has changed is then settled.
  */
 export async function run(command: string[], options: CliOptions): Promise<void> {
+  await recorded(options, (auditLog) => runRecorded(command, options, auditLog));
+}
+
+async function runRecorded(
+  command: string[],
+  options: CliOptions,
+  auditLog: AuditLog | undefined,
+): Promise<void> {
   const interrupt = new AbortController();
   let transaction: Transaction | undefined;
   let outputLost = false;
@@ -32,7 +42,7 @@ export async function run(command: string[], options: CliOptions): Promise<void>
   try {
     checkWorkspace(options);
     checkMounts(options);
-    const chosen = await chooseRunner(options);
+    const chosen = await chooseRunner(options, process.env, auditLog);
     checkCommand(command, chosen.policy.config.security);
     const stdin = options.stdin ? await readStdin(interrupt.signal) : undefined;
     const stderr = new SetupLine((chunk) => process.stderr.write(chunk));

@@ -2,6 +2,8 @@ import type { NativeContext, NativeRequest, NativeRun } from "../../types/addon.
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type { PoolState, SandboxedExecResult } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
+import { RunRecorder } from "../audit-log/run-recorder.js";
+import type { AuditSink } from "../audit-log/sink.js";
 import { Channels } from "./channels.js";
 import { RunMetrics } from "./run-metrics.js";
 import { TransactionCounts } from "./transaction-metrics.js";
@@ -17,6 +19,7 @@ export class RunMeter {
   readonly transactions = new TransactionCounts();
   /** The id of the transaction that all runs are in; undefined: they are in none. */
   transaction: string | undefined;
+  #recorder: RunRecorder | undefined;
   #onEnd: () => void = () => {};
 
   /** `exec` was called, whatever becomes of it. */
@@ -27,6 +30,11 @@ export class RunMeter {
   /** `onEnd` is called after each run from now on, whatever became of it. It must not throw. */
   watch(onEnd: () => void): void {
     this.#onEnd = onEnd;
+  }
+
+  /** All that is told from now on is recorded there too; undefined: nowhere. */
+  recordTo(sink: AuditSink | undefined): void {
+    this.#recorder = sink && new RunRecorder(sink);
   }
 
   /** For the context of a run that is about to begin; undefined: nobody listens. */
@@ -48,6 +56,7 @@ export class RunMeter {
         for (const audit of result.audits) audit.transaction = this.transaction;
       }
       this.#metrics.ended(result);
+      for (const audit of result.audits) this.#recorder?.ran(audit);
       this.#channels.ended(run, result, policyHash);
       return result;
     } catch (error) {
@@ -66,7 +75,13 @@ export class RunMeter {
 
   /** Something was done with the transaction. */
   transactionSettled(audit: TransactionAudit): void {
+    this.#recorder?.transaction(audit);
     this.#channels.transaction(audit);
+  }
+
+  /** A session was opened. */
+  sessionOpened(policyHash: string): void {
+    this.#recorder?.sessionOpened(policyHash);
   }
 
   /** The runner's pool may have changed; `look` tells what it has and has done now. */

@@ -1,7 +1,9 @@
 import type { ProjectRunnerOptions } from "../../types/addon.js";
+import type { AuditLogTarget } from "../../types/audit-log.js";
 import type { BubblewrapNetwork, EnvironmentPolicy, NativeLimits } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { TransactionOptions } from "../../types/transaction-options.js";
+import { type AuditSink, takeAuditLog } from "../audit-log/sink.js";
 import { invalidState, invalidType, invalidValue, SandboxError } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { defaultSecrets } from "../home-lists.js";
@@ -52,6 +54,8 @@ export type BwrapOptions = {
    * changed at once. Default false.
    */
   transaction?: boolean | TransactionOptions | undefined;
+  /** Where all runs, and what is done with a transaction, are recorded. Default nowhere. */
+  auditLog?: AuditLogTarget | undefined;
   /** Milliseconds until a command is ended, > 0. Default 60 000; `Infinity` = no deadline. */
   timeoutMs?: number | undefined;
 };
@@ -70,6 +74,7 @@ const kOptions: FieldsOf<BwrapOptions> = {
   network: true,
   limits: true,
   transaction: true,
+  auditLog: true,
   timeoutMs: true,
 };
 const kLimits: FieldsOf<NonNullable<BwrapOptions["limits"]>> = {
@@ -132,6 +137,7 @@ export class Bwrap {
   readonly #limits: NativeLimits;
   readonly #timeoutMs: number;
   readonly #transaction: ProjectTransaction | undefined;
+  readonly #sink: AuditSink | undefined;
   #runner: Promise<Supervised> | undefined;
 
   /**
@@ -151,6 +157,7 @@ export class Bwrap {
   ) {
     expectFields(options, "options", kOptions);
     const own = copyOptions(options);
+    this.#sink = takeAuditLog(own);
     if (own.limits !== undefined) expectFields(own.limits, "limits", kLimits);
     const additional = additionalFolders ?? [];
     if (!Array.isArray(additional)) {
@@ -178,7 +185,7 @@ export class Bwrap {
       );
     }
     this.#transaction =
-      transaction && new ProjectTransaction(this.#native, network.own, transaction);
+      transaction && new ProjectTransaction(this.#native, network.own, transaction, this.#sink);
     this.#timeoutMs = own.timeoutMs ?? kTimeoutMs;
     this.#limits = {
       maxStdoutBytes: kOutputBytes,
@@ -234,10 +241,16 @@ export class Bwrap {
   }
 
   #ownRunner(): Promise<Supervised> {
-    this.#runner ??= workingRunner(this.#native).catch((error) => {
+    this.#runner ??= this.#makeRunner().catch((error) => {
       this.#runner = undefined; // bwrap may be installed by the next time
       throw error;
     });
     return this.#runner;
+  }
+
+  async #makeRunner(): Promise<Supervised> {
+    const runner = await workingRunner(this.#native);
+    runner.meter.recordTo(this.#sink);
+    return runner;
   }
 }

@@ -4,6 +4,7 @@ import type { ProjectRunnerOptions } from "../../types/addon.js";
 import type { BubblewrapNetwork } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { TransactionOptions } from "../../types/transaction-options.js";
+import type { AuditSink } from "../audit-log/sink.js";
 import { SandboxError } from "../errors.js";
 import type { Supervised } from "../runners/supervised.js";
 import { membershipOf } from "../runners/transactions/membership.js";
@@ -20,6 +21,7 @@ function plainName(path: string): string {
 export class ProjectTransaction {
   readonly #native: ProjectRunnerOptions;
   readonly #options: TransactionOptions;
+  readonly #sink: AuditSink | undefined;
   readonly #transactions: Transactions;
   #current: Promise<Transaction | undefined> = Promise.resolve(undefined);
   #made: { transaction: Transaction; runner: Promise<Supervised> } | undefined;
@@ -27,18 +29,24 @@ export class ProjectTransaction {
   /**
    * @param native of one folder; what it protects is what a commit refuses to change.
    * @param network as it was given.
+   * @param sink where all is recorded; undefined: nowhere.
    */
   constructor(
     native: ProjectRunnerOptions,
     network: BubblewrapNetwork,
     options: TransactionOptions,
+    sink?: AuditSink,
   ) {
     const { bwrapPath, envPolicy, readOnly, projects } = native;
     const [shadowDir = ""] = projects;
     this.#native = { ...native, readOnly: [] }; // in there, nothing is protected from being changed
     this.#options = options;
     const runner = { shadowDir, bwrapPath, network, envPolicy };
-    this.#transactions = new Transactions(runner, readOnly.map(plainName));
+    this.#sink = sink;
+    this.#transactions = new Transactions(runner, {
+      protectedNames: readOnly.map(plainName),
+      sink,
+    });
   }
 
   /** The one that there is; else another one. @throws (rejects) as `openTransaction`. */
@@ -76,6 +84,7 @@ export class ProjectTransaction {
       });
     }
     const runner = await workingRunner(this.#native, handle);
+    runner.meter.recordTo(this.#sink);
     runner.ready = ready;
     join(runner);
     return runner;

@@ -14,6 +14,7 @@ import type {
   ResumeOptions,
   TransactionOptions,
 } from "../../types/transaction-options.js";
+import { takeAuditLog } from "../audit-log/sink.js";
 import { networkOption, withNetwork } from "../network/network-option.js";
 import { copyOptions } from "./options.js";
 import { SessionRunner } from "./session-runner.js";
@@ -83,6 +84,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
+    const sink = takeAuditLog(own);
     const taken = takePart(own);
     if (taken !== undefined) {
       own.prewarm = 0; // a commit ends what stands in the transaction's own pool alone
@@ -94,6 +96,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     const supervised = new Supervised(
       (addon) => new addon.BubblewrapNativeRunner(natively, taken?.handle),
     );
+    supervised.meter.recordTo(sink);
     super(
       supervised,
       { shadowDir: own.shadowDir, write: own.allowWriteWorkspace },
@@ -103,7 +106,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
     );
     this.takePart(taken);
     this.#supervised = supervised;
-    this.#transactions = new Transactions(own, undefined, supervised.meter.transactions);
+    this.#transactions = new Transactions(own, { counts: supervised.meter.transactions, sink });
     this.shadowDir = own.shadowDir;
     const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, mounts = kNone } = own;
     const { network = "deny" } = own;

@@ -3,6 +3,7 @@ import type {
   FirejailNativeRunnerOptions,
   NetworkMode,
 } from "../../types/public.js";
+import { takeAuditLog } from "../audit-log/sink.js";
 import { copyOptions } from "./options.js";
 import { Supervised } from "./supervised.js";
 import { SupervisedRunner } from "./supervised-runner.js";
@@ -47,9 +48,10 @@ export class FirejailNativeRunner extends SupervisedRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: FirejailNativeRunnerOptions) {
     const own = copyOptions(options);
-    super(new Supervised((addon) => new addon.FirejailNativeRunner(own)), {
-      shadowDir: own.shadowDir,
-    });
+    const sink = takeAuditLog(own);
+    const supervised = new Supervised((addon) => new addon.FirejailNativeRunner(own));
+    supervised.meter.recordTo(sink);
+    super(supervised, { shadowDir: own.shadowDir });
     this.shadowDir = own.shadowDir;
     const { firejailPath = "firejail", profile, extraArgs = Object.freeze([]) } = own;
     const { fsReadDirs = kDefaultFirejailReadDirs, fsWriteDirs = Object.freeze([]) } = own;

@@ -3,6 +3,7 @@ import type {
   LandlockNativeRunnerOptions,
   NetworkMode,
 } from "../../types/public.js";
+import { takeAuditLog } from "../audit-log/sink.js";
 import { copyOptions } from "./options.js";
 import { SessionRunner } from "./session-runner.js";
 import { Supervised } from "./supervised.js";
@@ -50,10 +51,12 @@ export class LandlockNativeRunner extends SessionRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: LandlockNativeRunnerOptions) {
     const own = copyOptions(options);
+    const sink = takeAuditLog(own);
     const taken = takePart(own);
     const supervised = new Supervised(
       (addon) => new addon.LandlockNativeRunner(own, taken?.handle),
     );
+    supervised.meter.recordTo(sink);
     super(
       supervised,
       {

@@ -1,4 +1,5 @@
 import type { EnvironmentPolicy, LocalNativeRunnerOptions } from "../../types/public.js";
+import { takeAuditLog } from "../audit-log/sink.js";
 import { copyOptions } from "./options.js";
 import { Supervised } from "./supervised.js";
 import { SupervisedRunner } from "./supervised-runner.js";
@@ -18,8 +19,10 @@ export class LocalNativeRunner extends SupervisedRunner {
   /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
   constructor(options: LocalNativeRunnerOptions) {
     const own = copyOptions(options);
+    const sink = takeAuditLog(own);
     const taken = takePart(own);
     const supervised = new Supervised((addon) => new addon.LocalNativeRunner(own, taken?.handle));
+    supervised.meter.recordTo(sink);
     super(supervised, { shadowDir: own.shadowDir }, taken?.handle);
     if (taken) supervised.ready = taken.ready;
     taken?.join(supervised);

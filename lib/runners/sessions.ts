@@ -77,6 +77,7 @@ export class Sessions {
     this.#opening.set(supervised, opening);
     try {
       const session = await opening;
+      this.#meter.sessionOpened(supervised.policyHash());
       if (this.#isClosed) {
         await session.close(); // it came up while the runner was being closed
         throw runnerClosed();

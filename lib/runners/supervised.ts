@@ -237,11 +237,17 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return this.#state.handle;
   }
 
-  #context(): NativeContext {
+  /** SHA-256 (hex) of the policy's canonical text. @throws as {@link handle}. */
+  policyHash(): string {
     this.#policyHash ??= createHash("sha256").update(this.handle.policyText()).digest("hex");
-    const onConnection = this.meter.onConnection(this.#policyHash);
+    return this.#policyHash;
+  }
+
+  #context(): NativeContext {
+    const policyHash = this.policyHash();
+    const onConnection = this.meter.onConnection(policyHash);
     const told = onConnection && { onConnection };
-    return { policyHash: this.#policyHash, ...hostEnvironment(), ...told };
+    return { policyHash, ...hostEnvironment(), ...told };
   }
 
   async #run(input: NativeExecInput): Promise<SandboxedExecResult> {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 
+import type { AuditLogTarget } from "../../types/audit-log.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { availabilityOf } from "./availability-cache.js";
@@ -31,6 +32,7 @@ const kRunnerOptions: FieldsOf<RuntimeRunnerOptions> = {
   maxConcurrent: true,
   mounts: true,
   transaction: true,
+  auditLog: true,
 };
 
 function timeoutMs(seconds: number | undefined): number | undefined {
@@ -57,12 +59,19 @@ export class ConfiguredRuntime implements Runtime {
   readonly steps: readonly RuntimeStep[];
   readonly #kind: RuntimeKind;
   readonly #config: RuntimeConfig;
+  readonly #auditLog: AuditLogTarget | undefined;
   readonly #runners = new Map<string, RuntimeRunner>(); // the one used last is last
 
-  constructor(kind: RuntimeKind, config: RuntimeConfig, steps: readonly RuntimeStep[] = []) {
+  /** @param its `auditLog`: where its runners record their runs, unless they are told. */
+  constructor(
+    kind: RuntimeKind,
+    config: RuntimeConfig,
+    its: { steps?: readonly RuntimeStep[]; auditLog?: AuditLogTarget | undefined } = {},
+  ) {
     this.#kind = kind;
     this.#config = config;
-    this.steps = steps;
+    this.steps = its.steps ?? [];
+    this.#auditLog = its.auditLog;
   }
 
   get name(): RuntimeName {
@@ -104,7 +113,8 @@ export class ConfiguredRuntime implements Runtime {
   #makeRunner(options: Parameters<RuntimeKind["makeRunner"]>[1], mounts: readonly Mount[]) {
     const unable = unableToConfine(this.#kind, this.#config);
     if (unable !== undefined) throw unable;
-    return this.#kind.makeRunner(this.#config, options, mounts);
+    const auditLog = options.auditLog ?? this.#auditLog;
+    return this.#kind.makeRunner(this.#config, { ...options, auditLog }, mounts);
   }
 
   /** One that is forgotten ends its sandboxes when it is collected. */

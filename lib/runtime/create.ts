@@ -50,6 +50,7 @@ export async function createRuntime(
   const settings = runtimeSettings(input, options);
   const { config, required, warnings } = settings;
   const { runtimeType } = config;
+  const { auditLog } = options;
   if (runtimeType === "native") refuseNative(settings);
   for (const warning of warnings) warnOnce(warning, "OPENAGENTIC_RUNTIME_CONFIG", options.warn);
 
@@ -57,7 +58,9 @@ export async function createRuntime(
   const look = async (name: RuntimeName): Promise<Runtime | undefined> => {
     const found = await new ConfiguredRuntime(kKinds[name], config).isAvailable();
     steps.push(stepOf(name, found));
-    return found.available ? new ConfiguredRuntime(kKinds[name], config, [...steps]) : undefined;
+    return found.available
+      ? new ConfiguredRuntime(kKinds[name], config, { steps: [...steps], auditLog })
+      : undefined;
   };
 
   for (const name of runtimeType === "auto" ? kConfiningNames : [runtimeType]) {

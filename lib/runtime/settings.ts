@@ -1,5 +1,7 @@
 /** The configuration as the operator's variables leave it. */
 
+import type { AuditLogTarget } from "../../types/audit-log.js";
+import { expectAuditLog } from "../audit-log/sink.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import type { RuntimeConfig, RuntimeConfigInput } from "./config/config.js";
 import { parseRuntimeConfig } from "./config/parse-config.js";
@@ -13,9 +15,15 @@ export type CreateRuntimeOptions = {
   environment?: Variables | undefined;
   /** Told of every warning; each is given as a process warning as well, once. */
   warn?: ((message: string) => void) | undefined;
+  /** An `AuditLog`, where the runtime's runners record their runs. Default none. */
+  auditLog?: AuditLogTarget | undefined;
 };
 
-const kOptions: FieldsOf<CreateRuntimeOptions> = { environment: true, warn: true };
+const kOptions: FieldsOf<CreateRuntimeOptions> = {
+  environment: true,
+  warn: true,
+  auditLog: true,
+};
 
 /** What holds for this process. */
 export type RuntimeSettings = {
@@ -32,6 +40,7 @@ export function runtimeSettings(
   options: CreateRuntimeOptions,
 ): RuntimeSettings {
   expectFields(options, "options", kOptions);
+  expectAuditLog(options.auditLog);
   const said = readRuntimeEnvironment(options.environment ?? process.env);
   const configured = parseRuntimeConfig(input);
   const config = parseRuntimeConfig(withEnvironment(configured, said));

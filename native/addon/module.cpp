@@ -7,7 +7,9 @@
 #include "addon/runners/runner_object.h"
 #include "addon/transactions/transaction_list_value.h"
 #include "addon/transactions/transaction_object.h"
+#include "addon/values/file_values.h"
 #include "addon/values/value_builder.h"
+#include "effects/files/lock_file.h"
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "supervise/host/program.h"
 #include "supervise/runtimes/landlock_runtime.h"
@@ -75,6 +77,20 @@ Napi::Value FindProgramOf(const Napi::CallbackInfo& info) {
   return found ? Napi::Value(Napi::String::New(env, found.value())) : env.Null();
 }
 
+// Whether the open file could be locked for this descriptor alone.
+Napi::Value LockFileOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (!info[0].IsNumber()) {
+    Reader(env).Fail({ErrorCode::kInvalidType, "Expected a file descriptor", ""});
+    return env.Undefined();
+  }
+  const auto locked = LockFile(info[0].As<Napi::Number>().Int32Value());
+  if (locked) return Napi::Boolean::New(env, locked.value());
+  napi_value error = MakeFileError(env, locked.error(), {});
+  if (error != nullptr) napi_throw(env, error);
+  return env.Undefined();
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   EnvironmentState* state = EnvironmentState::Create(env);
   if (state == nullptr) return exports;
@@ -85,6 +101,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
               Napi::Function::New(env, AnswerNetworkQuestion, "answerNetworkQuestion", state));
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
+  exports.Set("lockFile", Napi::Function::New(env, LockFileOf, "lockFile"));
   DefineProcessSandbox(env, exports);
   DefineWorkspaceFiles(env, exports);
   DefineTransaction(env, exports, state);

@@ -128,22 +128,24 @@ export const imports = {
   "lib/native": "types/ lib/errors lib/runners/result",
   "lib/index": "types/ lib/",
 
+  "lib/package-version": "",
+  "lib/audit-log/": `types/ ${native} lib/package-version`,
   "lib/files/": `types/ ${native}`,
   "lib/network/": `types/ ${native}`,
-  "lib/metrics/": "types/ lib/errors",
+  "lib/metrics/": "types/ lib/errors lib/audit-log/",
   "lib/runners/result": "types/ lib/errors lib/denials/",
   "lib/protected-names": "",
   "lib/home-lists": "",
   "lib/shell-quote": "",
   "lib/denials/": "types/ lib/home-lists lib/protected-names lib/shell-quote",
-  "lib/runners/": `types/ ${native} lib/denials/ lib/protected-names lib/files/ lib/metrics/ lib/network/ lib/runners/`,
+  "lib/runners/": `types/ ${native} lib/audit-log/ lib/denials/ lib/protected-names lib/files/ lib/metrics/ lib/network/ lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
-  "lib/runtime/": `types/ ${native} lib/network/ lib/runners/ lib/shell-policy/ valibot leven strip-json-comments`,
+  "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network/ lib/runners/ lib/shell-policy/ valibot leven strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
-  "lib/project/": `types/ ${native} lib/network/ lib/home-lists lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
+  "lib/project/": `types/ ${native} lib/audit-log/ lib/network/ lib/home-lists lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
   "lib/skills/guest/": "",
   "lib/skills/": `types/ ${native} lib/runners/ lib/runtime/ lib/skills/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/denials/ lib/network/ lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/skills/ ` +
+    `types/ ${native} lib/audit-log/ lib/denials/ lib/network/ lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/skills/ ` +
     "commander picocolors cli-table3",
 };

@@ -1,7 +1,7 @@
+import { packageVersion } from "../../package-version.js";
 import type { RuntimeType } from "../../runtime/names.js";
 import { readPolicy } from "../choose-runner.js";
 import { wantsColors, watchOutput } from "../terminal.js";
-import { packageVersion } from "../version.js";
 import { type DoctorReport, examine } from "./doctor-report.js";
 import { doctorText } from "./doctor-text.js";
 

@@ -6,11 +6,12 @@ import type { Transaction } from "../../../types/transaction.js";
 import type { ListedTransaction } from "../../../types/transaction-options.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
 import { listTransactions } from "../../runners/transactions/transactions.js";
+import { type AuditOption, recorded } from "../audit/audit-option.js";
 import { CliError, printError } from "../terminal.js";
 import { kInUse, kNoTransaction } from "./exit-codes.js";
 
 /** Options that every command about transactions has. */
-export type PlaceOptions = {
+export type PlaceOptions = AuditOption & {
   /** As in `openTransaction`; also relative. */
   stateDirectory?: string;
 };
@@ -70,16 +71,15 @@ export async function withTransaction<Value>(
     const fix = "close it there first, or wait for that to end";
     throw new CliError(`transaction ${listed.id} is open in another process`, kInUse, fix);
   }
-  const runner = new BubblewrapNativeRunner({
-    shadowDir: listed.workspace,
-    prewarm: 0,
-    clone: "never",
-  });
-  try {
+  return recorded(options, async (auditLog) => {
+    await using runner = new BubblewrapNativeRunner({
+      shadowDir: listed.workspace,
+      prewarm: 0,
+      clone: "never",
+      auditLog,
+    });
     const transaction = await runner.resumeTransaction(listed.id, directoryOption(options));
     if (transaction.recovered) printError(`warning: ${kDone[transaction.recovered]}`);
     return await use(transaction, listed);
-  } finally {
-    await runner.close(); // and what it has open
-  }
+  });
 }

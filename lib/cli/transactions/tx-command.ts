@@ -2,6 +2,7 @@
 
 import type { Command, OutputConfiguration } from "commander";
 
+import { withAuditOption } from "../audit/audit-option.js";
 import { directory, path } from "../values/option-values.js";
 import type { TxCommitOptions, TxOptions, TxPathOptions } from "./tx.js";
 
@@ -78,13 +79,11 @@ Examples:
       kId,
     ),
   ).action(actions.txDiff);
+  const addDeed = (name: string, description: string) =>
+    withAuditOption(add(name, description).argument("<id>", kId));
   withAllowProtected(
-    withPaths(
-      add("commit", "bring the changes to the workspace, all or none").argument("<id>", kId),
-    ),
+    withPaths(addDeed("commit", "bring the changes to the workspace, all or none")),
   ).action(actions.txCommit);
-  add("undo", "take the last commit back").argument("<id>", kId).action(actions.txUndo);
-  add("discard", "remove it; the workspace stays as it is")
-    .argument("<id>", kId)
-    .action(actions.txDiscard);
+  addDeed("undo", "take the last commit back").action(actions.txUndo);
+  addDeed("discard", "remove it; the workspace stays as it is").action(actions.txDiscard);
 }

@@ -1,4 +1,6 @@
-import type { SandboxedExecResult } from "../../../types/public.js";
+import type { Denial, Grant, SandboxedExecResult } from "../../../types/public.js";
+import type { AuditLog } from "../../audit-log/audit-log.js";
+import { recorded } from "../audit/audit-option.js";
 import { chooseRunner } from "../choose-runner.js";
 import { type CliOptions, execInput } from "../options.js";
 import { endReason } from "../reason.js";
@@ -26,9 +28,10 @@ async function tryOut(
   options: CliOptions,
   stdin: Uint8Array | undefined,
   signal: AbortSignal,
+  auditLog: AuditLog | undefined,
 ): Promise<SandboxedExecResult> {
   checkMounts(options);
-  const chosen = await chooseRunner(options);
+  const chosen = await chooseRunner(options, process.env, auditLog);
   checkCommand(command, chosen.policy.config.security);
   const stderr = new SetupLine((chunk) => process.stderr.write(chunk));
   const result = await chosen.runner.exec({
@@ -57,12 +60,35 @@ function tell(result: SandboxedExecResult, options: CliOptions): void {
   process.stdout.write(`${whyText(denials, denialsOmitted, colors, process.stdout.columns)}\n`);
 }
 
+/** Each once, however many denials it answers. */
+function recordGrants(
+  auditLog: AuditLog | undefined,
+  denials: readonly Denial[],
+  argv: readonly string[],
+  yes: boolean,
+): void {
+  const approvedBy = yes ? "--yes" : "the person at the terminal";
+  const byOption = new Map<string, Grant>();
+  for (const { grant } of denials) if (grant?.cli) byOption.set(grant.cli, grant);
+  for (const { option, value } of byOption.values()) {
+    auditLog?.grant({ option, value, approvedBy, scope: "run", argv });
+  }
+}
+
 /**
  * `native-runner why`: runs a command as `run` does, and prints what the sandbox refused it, by which of
  * its walls, and the smallest grant for each. The exit code is the command's; with --apply that of the
  * second time, where there is one.
  */
 export async function why(command: string[], options: WhyOptions): Promise<void> {
+  await recorded(options, (auditLog) => whyRecorded(command, options, auditLog));
+}
+
+async function whyRecorded(
+  command: string[],
+  options: WhyOptions,
+  auditLog: AuditLog | undefined,
+): Promise<void> {
   const { apply = false, yes = false, ...rest } = options;
   const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true && !options.json;
   if (apply && !yes && !canAsk) {
@@ -79,7 +105,7 @@ export async function why(command: string[], options: WhyOptions): Promise<void>
   try {
     checkWorkspace(rest);
     const stdin = rest.stdin ? await readStdin(interrupt.signal) : undefined;
-    const first = await tryOut(command, rest, stdin, interrupt.signal);
+    const first = await tryOut(command, rest, stdin, interrupt.signal, auditLog);
     if (!rest.json) tell(first, rest);
     process.exitCode ??= first.exitCode;
     const grants = optionsOf(first.denials);
@@ -88,7 +114,8 @@ export async function why(command: string[], options: WhyOptions): Promise<void>
       yes || (await askYes("Run it again with these options?", interrupt.signal));
     if (apply && grants.length > 0 && !interrupt.signal.aborted && (await agrees())) {
       const granted = withGrants(rest, first.denials);
-      again = await tryOut(command, granted, stdin, interrupt.signal);
+      recordGrants(auditLog, first.denials, command, yes);
+      again = await tryOut(command, granted, stdin, interrupt.signal, auditLog);
       if (!rest.json) tell(again, granted);
       process.exitCode = again.exitCode;
     }

@@ -14,6 +14,7 @@ import type {
   DiffOptions,
   Transaction,
 } from "../../../types/transaction.js";
+import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidType, invalidValue } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
 import type { TransactionCounts } from "../../metrics/transaction-metrics.js";
@@ -75,6 +76,8 @@ export type TransactionPolicy = {
   runner: Omit<BubblewrapNativeRunnerOptions, "transaction">;
   /** What a commit refuses to change; see `CommitRequest`. */
   protectedNames: readonly string[];
+  /** Where it is recorded; undefined: nowhere. */
+  sink: AuditSink | undefined;
 };
 
 /** One transaction that is open; made by `Transactions`. */
@@ -98,7 +101,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   /** @param counts the runner's. */
   constructor(
     handle: TransactionHandle,
-    { runner, protectedNames }: TransactionPolicy,
+    { runner, protectedNames, sink }: TransactionPolicy,
     { id, backend, backendReason, recovered }: OpenedTransaction,
     counts: TransactionCounts,
   ) {
@@ -117,8 +120,9 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     );
     supervised.meter.watch(() => void this.#look());
     supervised.ready = (hasWaited = false) => this.#ready(hasWaited);
-    supervised.meter.transaction = id;
     const { meter } = supervised;
+    meter.transaction = id;
+    meter.recordTo(sink);
     this.#records = new TransactionRecords(id, meter, [meter.transactions, counts]);
     this.#records.opened();
     this.id = id;

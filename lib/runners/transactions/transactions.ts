@@ -8,6 +8,7 @@ import type {
   ResumeOptions,
   TransactionOptions,
 } from "../../../types/transaction-options.js";
+import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidType, SandboxError } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
 import { TransactionCounts } from "../../metrics/transaction-metrics.js";
@@ -58,23 +59,26 @@ export async function listTransactions(
   }
 }
 
+/** What a runner's transactions have of it. */
+export type TransactionsOf = {
+  /** What a commit refuses to change. Default {@link kProtectedNames}. */
+  protectedNames?: readonly string[];
+  /** Where they are counted. */
+  counts?: TransactionCounts;
+  /** Where they are recorded. Default nowhere. */
+  sink?: AuditSink | undefined;
+};
+
 export class Transactions {
   readonly #policy: TransactionPolicy;
   readonly #counts: TransactionCounts;
   readonly #open = new Set<WeakRef<WorkspaceTransaction>>();
   #isClosed = false;
 
-  /**
-   * @param runner the runner's own copy of its options.
-   * @param protectedNames what a commit refuses to change.
-   * @param counts where they are counted.
-   */
-  constructor(
-    runner: TransactionPolicy["runner"],
-    protectedNames: readonly string[] = kProtectedNames,
-    counts: TransactionCounts = new TransactionCounts(),
-  ) {
-    this.#policy = { runner, protectedNames };
+  /** @param runner the runner's own copy of its options. */
+  constructor(runner: TransactionPolicy["runner"], its: TransactionsOf = {}) {
+    const { protectedNames = kProtectedNames, counts = new TransactionCounts(), sink } = its;
+    this.#policy = { runner, protectedNames, sink };
     this.#counts = counts;
   }
 

@@ -1,0 +1,21 @@
+/** Why there is no audit log, or none can be written. */
+export type AuditLogErrorCode =
+  /** Another process, or another `AuditLog`, writes it. */
+  | "ERR_AUDIT_LOG_LOCKED"
+  /** What is in the file is no log, or its end is not as it was written. */
+  | "ERR_AUDIT_LOG_DAMAGED"
+  /** The file can't be opened or written. */
+  | "ERR_AUDIT_LOG_UNWRITABLE"
+  /** It was closed. */
+  | "ERR_AUDIT_LOG_CLOSED";
+
+/** An audit log that can't be had; `code` is stable. */
+export class AuditLogError extends Error {
+  readonly code: AuditLogErrorCode;
+
+  constructor(message: string, code: AuditLogErrorCode, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "AuditLogError";
+    this.code = code;
+  }
+}

@@ -1,0 +1,172 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+
+import type {
+  AuditEvents,
+  AuditGrant,
+  AuditKind,
+  AuditLogOptions,
+  AuditLogTarget,
+} from "../../types/audit-log.js";
+import { invalidType, invalidValue } from "../errors.js";
+import { expectFields, type FieldsOf } from "../fields.js";
+import { packageVersion } from "../package-version.js";
+import { AuditLogError } from "./audit-log-error.js";
+import { fingerprintOf } from "./keys.js";
+import { LogFile } from "./log-file.js";
+import { checkedOptions } from "./options.js";
+import { RecordWriter } from "./record-writer.js";
+import { enrolLog } from "./sink.js";
+
+const kGrant: FieldsOf<AuditGrant> = {
+  option: true,
+  value: true,
+  approvedBy: true,
+  scope: true,
+  argv: true,
+};
+
+/** After the first lost record, each so many more are told. */
+const kToldEach = 10_000;
+
+/** Those that are open in this environment: what waits is written before it ends. */
+const open = new Set<RecordWriter>();
+const writeAllNow = () => {
+  for (const writer of open) writer.writeNow();
+};
+
+function checkedPath(path: unknown): string {
+  if (typeof path !== "string" || path === "") throw invalidType("path", "a path", path);
+  if (path.includes("\0")) throw invalidValue("Expected `path` to be without NUL bytes");
+  return path;
+}
+
+/** @throws TypeError that names the field. */
+function checkedGrant(grant: AuditGrant): string {
+  expectFields(grant, "grant", kGrant);
+  const { option, value, approvedBy, scope, argv } = grant;
+  if (typeof option !== "string") throw invalidType("grant.option", "a string", option);
+  for (const [field, text] of Object.entries({ approvedBy, scope })) {
+    if (text !== undefined && typeof text !== "string") {
+      throw invalidType(`grant.${field}`, "a string", text);
+    }
+  }
+  if (argv !== undefined && !argv.every((word) => typeof word === "string")) {
+    throw invalidType("grant.argv", "strings", argv);
+  }
+  try {
+    if (JSON.stringify(value) !== undefined) return JSON.stringify(grant);
+  } catch (cause) {
+    throw invalidValue("Expected `grant.value` to be something that JSON has", cause);
+  }
+  throw invalidType("grant.value", "something that JSON has", value);
+}
+
+/**
+ * A record of all runs that no edit leaves as it was: one line of JSON for each, chained by a hash over
+ * the bytes of the one before. Given as `auditLog` to any number of runners and runtimes.
+ *
+ * Recording never waits for the disk and never throws: records are written in the background, in order.
+ * When they can't be, they wait, 100 000 or 64 MiB of them; what comes then is lost, is counted, and is told
+ * in the log itself once it can be written again. What is written is the kernel's; it is made to last a loss
+ * of power when a file is put aside and by `close`.
+ *
+ * A chain alone proves nothing against who can write the whole file anew, nor that its end was not cut
+ * off: see `docs/observability/audit-log.md`.
+ *
+ * @example
+ * const auditLog = new AuditLog("/var/log/agent/audit.jsonl");
+ * const runner = new BubblewrapNativeRunner({ shadowDir: "/srv/work/42", auditLog });
+ */
+export class AuditLog implements AuditLogTarget {
+  readonly path: string;
+  readonly #onError: (error: Error) => void;
+  readonly #writer: RecordWriter;
+  #lost = 0;
+  #closed: Promise<void> | undefined;
+
+  /**
+   * Opens the file, or makes it with mode 0600, and locks it (`PATH.lock`); goes on with what is in it.
+   *
+   * @throws TypeError or RangeError on a wrong option; {@link AuditLogError}: ERR_AUDIT_LOG_LOCKED where
+   * another one writes it, ERR_AUDIT_LOG_DAMAGED where its last line is no record,
+   * ERR_AUDIT_LOG_UNWRITABLE; {@link SandboxError} where the native addon is missing.
+   */
+  constructor(path: string, options: AuditLogOptions = {}) {
+    this.path = checkedPath(path);
+    const checked = checkedOptions(options);
+    const { key, signEvery, onError } = checked;
+    this.#onError = onError;
+    const file = new LogFile(resolve(path));
+    this.#writer = new RecordWriter(file, checked);
+    if (open.size === 0) process.on("exit", writeAllNow);
+    open.add(this.#writer);
+    enrolLog(this, { add: (kind, event) => this.#add(kind, event) });
+    const { torn } = file.tail;
+    if (torn !== undefined) this.#add("recovered", torn);
+    this.#add("open", {
+      pid: process.pid,
+      host: hostname(),
+      version: packageVersion(),
+      signEvery,
+      publicKey: key === undefined ? null : fingerprintOf(key),
+    });
+  }
+
+  get head(): string {
+    return this.#writer.head;
+  }
+
+  get lost(): number {
+    return this.#lost;
+  }
+
+  grant(grant: AuditGrant): void {
+    if (this.#closed !== undefined) {
+      throw new AuditLogError(`the audit log ${this.path} was closed`, "ERR_AUDIT_LOG_CLOSED");
+    }
+    this.#addText("grant", checkedGrant(grant));
+  }
+
+  async flush(): Promise<void> {
+    await this.#writer.flush();
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** `await using`: {@link close}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #close(): Promise<void> {
+    const event: AuditEvents["close"] = { lost: this.#lost };
+    this.#addText("close", JSON.stringify(event));
+    try {
+      await this.#writer.close();
+    } finally {
+      open.delete(this.#writer);
+      if (open.size === 0) process.off("exit", writeAllNow);
+    }
+  }
+
+  #add<Kind extends AuditKind>(kind: Kind, event: AuditEvents[Kind]): void {
+    if (this.#closed === undefined) this.#addText(kind, JSON.stringify(event));
+    else this.#lose("it was closed");
+  }
+
+  #addText(kind: AuditKind, event: string): void {
+    if (!this.#writer.add(kind, event)) this.#lose("more came than could be written");
+  }
+
+  #lose(reason: string): void {
+    this.#lost += 1;
+    if (this.#lost % kToldEach !== 1) return;
+    const records = this.#lost === 1 ? "a record" : `${this.#lost} records`;
+    const message = `the audit log ${this.path} has lost ${records}: ${reason}`;
+    this.#onError(new AuditLogError(message, "ERR_AUDIT_LOG_UNWRITABLE"));
+  }
+}

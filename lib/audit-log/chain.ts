@@ -1,0 +1,83 @@
+/**
+ * The form of a record: one line of JSON whose last fields are the hash of the bytes before them and, of
+ * some, a signature of that hash. Over bytes as they are: no two writers need to agree on how to write
+ * JSON. Pure.
+ */
+
+import { createHash, type KeyObject, sign, verify } from "node:crypto";
+
+import type { AuditKind } from "../../types/audit-log.js";
+
+/** What the first record of a log has for the hash of the one before. */
+export const kGenesis = "0".repeat(64);
+
+const kDomain = "native-runner/audit/1\n";
+const kSignatureDomain = "native-runner/audit/1/signature\n";
+const kHashBegin = ',"hash":"';
+const kHashBytes = kHashBegin.length + 64 + 2; // with `"}`
+const kSignatureBegin = '","sig":"';
+const kSignatureBytes = kSignatureBegin.length + 88; // 64 bytes in base64
+
+export const hashOf = (body: string | Buffer): string =>
+  createHash("sha256").update(kDomain).update(body).digest("hex");
+
+const signedBytes = (hash: string) => Buffer.from(kSignatureDomain + hash);
+
+/** A record that is about to be one. */
+export type Unsealed = {
+  seq: number;
+  prev: string;
+  at: string;
+  kind: AuditKind;
+  /** JSON. */
+  event: string;
+};
+
+/** The line without its end, and its hash. */
+export function seal(
+  { seq, prev, at, kind, event }: Unsealed,
+  key?: KeyObject,
+): { line: string; hash: string } {
+  const body = `{"v":1,"seq":${seq},"prev":"${prev}","at":"${at}","kind":"${kind}","event":${event}`;
+  const hash = hashOf(`${body}}`);
+  const sealed = `${body}${kHashBegin}${hash}`;
+  if (key === undefined) return { line: `${sealed}"}`, hash };
+  const signature = sign(null, signedBytes(hash), key).toString("base64");
+  return { line: `${sealed}${kSignatureBegin}${signature}"}`, hash };
+}
+
+/** What a line says of itself; its hash is what it should have, which may differ from what it has. */
+export type Link = {
+  seq: number;
+  prev: string;
+  at: string;
+  kind: AuditKind;
+  hash: string;
+  sig: string | undefined;
+  /** The hash is that of its bytes. */
+  isWhole: boolean;
+};
+
+const kHead =
+  /^\{"v":1,"seq":(\d{1,15}),"prev":"([0-9a-f]{64})","at":"([^"\\]{20,30})","kind":"([a-z]{1,20})","event":/;
+const kTail = /,"hash":"([0-9a-f]{64})"(?:,"sig":"([A-Za-z0-9+/]{86}==)")?\}$/;
+const kMostHead = 256;
+const kClosing = Buffer.from("}");
+
+/** The link that a line is, without its line feed; undefined for what is none. */
+export function linkOf(line: Buffer): Link | undefined {
+  const head = kHead.exec(line.toString("latin1", 0, kMostHead));
+  const from = Math.max(0, line.length - kHashBytes - kSignatureBytes);
+  const tail = kTail.exec(line.toString("latin1", from));
+  if (head === null || tail === null) return undefined;
+  const [, seq, prev, at, kind] = head as unknown as [string, string, string, string, AuditKind];
+  const [ending, hash, sig] = tail as unknown as [string, string, string | undefined];
+  const body = line.subarray(0, line.length - ending.length);
+  const own = createHash("sha256").update(kDomain).update(body).update(kClosing).digest("hex");
+  return { seq: Number(seq), prev, at, kind, hash, sig, isWhole: own === hash };
+}
+
+export function isSigned(link: Link, key: KeyObject): boolean {
+  if (link.sig === undefined) return false;
+  return verify(null, signedBytes(link.hash), key, Buffer.from(link.sig, "base64"));
+}

@@ -1,0 +1,94 @@
+/** The end of a log that is opened again: its last record, and what a death in mid-write has left. */
+
+import { createHash } from "node:crypto";
+import { fstatSync, ftruncateSync, readSync } from "node:fs";
+
+import type { AuditEvents } from "../../types/audit-log.js";
+import { AuditLogError } from "./audit-log-error.js";
+import { type Link, linkOf } from "./chain.js";
+
+const kLineFeed = 10;
+const kBlockBytes = 64 * 1024;
+/** Longer than any record. */
+const kMostLineBytes = 64 * 1024 * 1024;
+const kMostTextBytes = 16 * 1024;
+const kBegin = Buffer.from('{"v":1,"seq":');
+
+const damaged = (what: string) => new AuditLogError(what, "ERR_AUDIT_LOG_DAMAGED");
+
+/** The file's bytes from `from` on, to its end. */
+function readFrom(descriptor: number, from: number, size: number): Buffer {
+  const bytes = Buffer.alloc(size - from);
+  let got = 0;
+  while (got < bytes.length) {
+    const count = readSync(descriptor, bytes, got, bytes.length - got, from + got);
+    if (count === 0) return bytes.subarray(0, got);
+    got += count;
+  }
+  return bytes;
+}
+
+/** Its last line with what follows it, and where that begins. */
+function readEnd(descriptor: number, size: number): { bytes: Buffer; from: number } {
+  for (let want = kBlockBytes; ; want *= 4) {
+    const from = Math.max(0, size - want);
+    const bytes = readFrom(descriptor, from, size);
+    const last = bytes.lastIndexOf(kLineFeed);
+    const before = last > 0 ? bytes.lastIndexOf(kLineFeed, last - 1) : -1;
+    if (from === 0 || before >= 0) return { bytes, from };
+    if (want > kMostLineBytes) {
+      throw damaged("its last line has no end");
+    }
+  }
+}
+
+/** Of lines without the last one's end. */
+function lastLink(lines: Buffer): Link {
+  const link = linkOf(lines.subarray(lines.lastIndexOf(kLineFeed) + 1));
+  if (link?.isWhole) return link;
+  throw damaged("its last line is no record, or was changed since");
+}
+
+/** Whether it may be what there is of a first record. */
+const isBegin = (torn: Buffer) =>
+  kBegin.subarray(0, torn.length).equals(torn.subarray(0, kBegin.length));
+
+function recoveredOf(torn: Buffer): AuditEvents["recovered"] {
+  return {
+    bytes: torn.length,
+    sha256: createHash("sha256").update(torn).digest("hex"),
+    text: torn.subarray(0, kMostTextBytes).toString("base64"),
+  };
+}
+
+/** The last record, if there is one, and what was cut off behind it, if anything was. */
+export type Tail = {
+  last: Link | undefined;
+  torn: AuditEvents["recovered"] | undefined;
+  size: number;
+};
+
+/**
+ * Looks at the end of a file. `torn` of the result is what has no line's end: a record that its writer did not
+ * live to finish; `size` is without it.
+ * @throws AuditLogError ERR_AUDIT_LOG_DAMAGED where the last whole line is no record, or was changed, and
+ * where it is another file than a log.
+ */
+export function readTail(descriptor: number): Tail {
+  const { size } = fstatSync(descriptor);
+  if (size === 0) return { last: undefined, torn: undefined, size };
+  const { bytes, from } = readEnd(descriptor, size);
+  const end = bytes.lastIndexOf(kLineFeed);
+  const torn = bytes.subarray(end + 1);
+  const last = end < 0 ? undefined : lastLink(bytes.subarray(0, end));
+  if (last === undefined && !isBegin(torn)) throw damaged("it is another file than a log");
+  if (torn.length === 0) return { last, torn: undefined, size };
+  return { last, torn: recoveredOf(torn), size: from + end + 1 };
+}
+
+/** {@link readTail}, and cuts off what is torn. */
+export function recoverTail(descriptor: number): Tail {
+  const tail = readTail(descriptor);
+  if (tail.torn !== undefined) ftruncateSync(descriptor, tail.size);
+  return tail;
+}

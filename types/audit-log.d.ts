@@ -1,0 +1,103 @@
+/** What an audit log is told and has in it. No code lives here. */
+
+import type { KeyObject } from "node:crypto";
+
+import type { SandboxedAuditRecord } from "./public.js";
+import type { TransactionAudit } from "./transaction.js";
+
+/** How a log is written. */
+export type AuditLogOptions = {
+  /**
+   * An Ed25519 private key, by which records are signed: a KeyObject, or PEM text. Default: none are.
+   * Whoever can read it can write a log of his own; keep it where commands can't.
+   */
+  key?: KeyObject | string | undefined;
+  /** Records from one signature to the next, >= 1. Default 64. What closes or begins a file is signed too. */
+  signEvery?: number | undefined;
+  /**
+   * Bytes after which a file is put aside, as PATH.1, PATH.2 and so on, and another one is begun; >= 4096.
+   * Default: it grows without end. Nothing is ever removed.
+   */
+  maxBytes?: number | undefined;
+  /** Is told each time that records can't be written, or were lost. It must not throw. Default: a warning. */
+  onError?: ((error: Error) => void) | undefined;
+};
+
+/** Something that was granted beyond a runner's policy, and by whom. */
+export type AuditGrant = {
+  /** The option that was widened, such as "mounts" or "network.allow". */
+  option: string;
+  /** What was added to it; anything that JSON has. */
+  value: unknown;
+  /** Who has agreed, in the host's words. */
+  approvedBy?: string | undefined;
+  /** For how long: "run", "session", or what else the host calls it. */
+  scope?: string | undefined;
+  /** The command that asked for it. */
+  argv?: readonly string[] | undefined;
+};
+
+/** What the events of each kind of record are. */
+export type AuditEvents = {
+  /** A process has opened the log. */
+  open: { pid: number; host: string; version: string; signEvery: number; publicKey: string | null };
+  /** It has closed it. */
+  close: { lost: number };
+  /** A file begins where another one ended. */
+  file: { previous: string; head: string };
+  /** The last line of a process that died in mid-write was cut off. */
+  recovered: { bytes: number; sha256: string; text: string };
+  /** Records could not be written: as many as `lost` are missing here. */
+  gap: { lost: number; reason: string };
+  /** One run. */
+  run: SandboxedAuditRecord;
+  /** What was done with a transaction. */
+  transaction: TransactionAudit;
+  /** See {@link AuditGrant}. */
+  grant: AuditGrant;
+  /** A session was opened. */
+  session: { policyHash: string };
+  /** The first run in a clone of a template of this policy. */
+  template: { runtime: string; policyHash: string; layers: readonly string[] };
+  /** A runner's first run, or its first under another policy. */
+  policy: { runtime: string; policyHash: string; previous: string | null };
+};
+
+/** The kinds of records. */
+export type AuditKind = keyof AuditEvents;
+
+/** One line of a log, as `JSON.parse` gives it. */
+export type AuditEntry<Kind extends AuditKind = AuditKind> = {
+  [Each in Kind]: {
+    /** The format. */
+    v: 1;
+    /** Its number, from 0 on, across files. */
+    seq: number;
+    /** The hash of the record before; 64 zeros of the first. */
+    prev: string;
+    /** When it was made, in ISO 8601 by the host's clock, which may be put back. */
+    at: string;
+    kind: Each;
+    event: AuditEvents[Each];
+    /** SHA-256, in hexadecimal digits, of "native-runner/audit/1\n" and the line's bytes up to its own field, with a closing brace. */
+    hash: string;
+    /** Ed25519, in base64, over "native-runner/audit/1/signature\n" and `hash`. */
+    sig?: string;
+  };
+}[Kind];
+
+/** A log as runners know it: an `AuditLog` of this package, and nothing else. */
+export interface AuditLogTarget {
+  /** The file, as it was given. */
+  readonly path: string;
+  /** The hash of the last record that is in the file. */
+  readonly head: string;
+  /** Records that were lost so far. */
+  readonly lost: number;
+  /** Records what a person or the host has granted. @throws TypeError for anything else. */
+  grant(grant: AuditGrant): void;
+  /** Resolves when all that was recorded until now is in the file. @throws (rejects) where it can't be written. */
+  flush(): Promise<void>;
+  /** Writes what is left and a last record, and lets go of the file. @throws (rejects) as `flush`. */
+  close(): Promise<void>;
+}
