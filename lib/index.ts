@@ -5,6 +5,9 @@ export type {
   AuditKind,
   AuditLogOptions,
   AuditLogTarget,
+  AuditProblem,
+  AuditVerification,
+  VerifyOptions,
 } from "../types/audit-log.js";
 export type {
   WorkspaceEntry,
@@ -118,6 +121,8 @@ export type {
 export { buildBubblewrapArgv } from "./argv.js";
 export { AuditLog } from "./audit-log/audit-log.js";
 export { AuditLogError, type AuditLogErrorCode } from "./audit-log/audit-log-error.js";
+export { readAuditLog } from "./audit-log/read/entries.js";
+export { verifyAuditLog } from "./audit-log/read/verify.js";
 export { SandboxError, type SandboxErrorOptions } from "./errors.js";
 export {
   type AppliedProcessSandbox,

@@ -12,7 +12,10 @@ export type AuditLogOptions = {
    * Whoever can read it can write a log of his own; keep it where commands can't.
    */
   key?: KeyObject | string | undefined;
-  /** Records from one signature to the next, >= 1. Default 64. What closes or begins a file is signed too. */
+  /**
+   * Records from one signature to the next, >= 1. Default 64. Signed as well is each record of the log itself:
+   * open, close, file, gap and recovered.
+   */
   signEvery?: number | undefined;
   /**
    * Bytes after which a file is put aside, as PATH.1, PATH.2 and so on, and another one is begun; >= 4096.
@@ -49,8 +52,8 @@ export type AuditEvents = {
   recovered: { bytes: number; sha256: string; text: string };
   /** Records could not be written: as many as `lost` are missing here. */
   gap: { lost: number; reason: string };
-  /** One run. */
-  run: SandboxedAuditRecord;
+  /** One run, with the exit code of its result. */
+  run: SandboxedAuditRecord & { exitCode: number };
   /** What was done with a transaction. */
   transaction: TransactionAudit;
   /** See {@link AuditGrant}. */
@@ -101,3 +104,66 @@ export interface AuditLogTarget {
   /** Writes what is left and a last record, and lets go of the file. @throws (rejects) as `flush`. */
   close(): Promise<void>;
 }
+
+/** How `verifyAuditLog` looks at a log. */
+export type VerifyOptions = {
+  /** A `head` that was kept elsewhere: it has to be the hash of one of the records. Default: not asked. */
+  expectHead?: string | undefined;
+  /** The public half of the key, as a KeyObject or PEM text. Default: signatures are not looked at. */
+  publicKey?: KeyObject | string | undefined;
+};
+
+/** What is not as it was written. */
+export type AuditProblem = {
+  /**
+   * "changed": the line's bytes do not give its hash. "damaged": it is no record. "inserted": no writer wrote it
+   * there. "deleted": records are missing before it. "moved": it stood elsewhere. "rewritten": the line before it
+   * is not the record that it was chained to. "torn": the end of the last line is missing. "missing-file": a
+   * file that was put aside is not there. "signature": it is not by this key. "unsigned": a signature is
+   * missing where one was due. "truncated": the expected head is not there.
+   */
+  kind:
+    | "changed"
+    | "damaged"
+    | "inserted"
+    | "deleted"
+    | "moved"
+    | "rewritten"
+    | "torn"
+    | "missing-file"
+    | "signature"
+    | "unsigned"
+    | "truncated";
+  /** Where it shows. */
+  file: string;
+  /** Of the file, from 1 on. */
+  line: number;
+  /** As a sentence without its full stop. */
+  message: string;
+};
+
+/** What `verifyAuditLog` found. */
+export type AuditVerification = {
+  /** Nothing is amiss; see `problems`. */
+  ok: boolean;
+  /** Those that were read, the oldest first. */
+  files: string[];
+  /** Lines that are records. */
+  records: number;
+  /** The hash of the last record; null where there is none. */
+  head: string | null;
+  /** How many records come after the expected head; null where none was expected, or it is not there. */
+  afterExpectedHead: number | null;
+  /** Records with a signature that is by the key; null: none was given. */
+  signed: number | null;
+  /** Records behind the last such signature, which it says nothing of; null: no key was given. */
+  unsignedAtEnd: number | null;
+  /** Records that the writer could not write, as it told itself. */
+  lost: number;
+  /** Torn lines that were cut off when the log was opened again. */
+  recovered: number;
+  /** The first 100. */
+  problems: AuditProblem[];
+  /** Further ones. */
+  problemsOmitted: number;
+};

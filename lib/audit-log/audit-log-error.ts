@@ -6,6 +6,8 @@ export type AuditLogErrorCode =
   | "ERR_AUDIT_LOG_DAMAGED"
   /** The file can't be opened or written. */
   | "ERR_AUDIT_LOG_UNWRITABLE"
+  /** There is none, where one is to be read. */
+  | "ERR_AUDIT_LOG_MISSING"
   /** It was closed. */
   | "ERR_AUDIT_LOG_CLOSED";
 

@@ -23,6 +23,12 @@ export const hashOf = (body: string | Buffer): string =>
 
 const signedBytes = (hash: string) => Buffer.from(kSignatureDomain + hash);
 
+const kSignedKinds: ReadonlySet<AuditKind> = new Set(["open", "close", "file", "gap", "recovered"]);
+
+/** Whether a record has a signature where there is a key; see `AuditLogOptions.signEvery`. */
+export const isSignatureDue = (kind: AuditKind, seq: number, signEvery: number): boolean =>
+  kSignedKinds.has(kind) || (seq + 1) % signEvery === 0;
+
 /** A record that is about to be one. */
 export type Unsealed = {
   seq: number;

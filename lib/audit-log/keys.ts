@@ -28,13 +28,19 @@ export function privateKeyOf(key: unknown): KeyObject {
   return expectEd25519(read, "key");
 }
 
-/** The public key of PEM text; of a private one, its public half. @throws TypeError for what is none. */
-export function publicKeyOf(pem: string, field: string): KeyObject {
+/** The public half of what is given. @throws TypeError, naming the field, for what is none of Ed25519. */
+export function publicKeyOf(given: unknown, field: string): KeyObject {
+  if (given instanceof KeyObject) {
+    const half = given.type === "private" ? createPublicKey(given) : given;
+    return expectEd25519(half, field);
+  }
+  const asked = "an Ed25519 public key, as a KeyObject or PEM text";
+  if (typeof given !== "string") throw invalidType(field, asked, given);
   let read: KeyObject;
   try {
-    read = createPublicKey(pem);
+    read = createPublicKey(given);
   } catch (cause) {
-    throw invalidValue(`Expected \`${field}\` to have an Ed25519 public key in PEM`, cause);
+    throw invalidValue(`Expected \`${field}\` to be ${asked}: this text is none`, cause);
   }
   return expectEd25519(read, field);
 }

@@ -3,7 +3,7 @@
 import type { KeyObject } from "node:crypto";
 
 import type { AuditEvents, AuditKind } from "../../types/audit-log.js";
-import { kGenesis, seal } from "./chain.js";
+import { isSignatureDue, kGenesis, seal } from "./chain.js";
 import type { LogFile } from "./log-file.js";
 import { RecordQueue, type Waiting } from "./queue.js";
 
@@ -11,7 +11,6 @@ const kMostAtOnce = 64; // records: the thread that seals them is the host's own
 const kMostBatchBytes = 256 * 1024;
 const kEnvelopeBytes = 400; // of a record besides its event, signed
 const kRetryMs = [100, 500, 2000, 5000];
-const kSignedKinds: ReadonlySet<AuditKind> = new Set(["close", "file", "gap", "recovered"]);
 
 /** How records are written; see `AuditLogOptions`. */
 export type WriterOptions = {
@@ -178,7 +177,7 @@ export class RecordWriter {
     const lines: string[] = [];
     const add = ({ kind, at, event }: Waiting) => {
       const { key, signEvery } = this.#options;
-      const isSigned = kSignedKinds.has(kind) || (place.seq + 1) % signEvery === 0;
+      const isSigned = isSignatureDue(kind, place.seq, signEvery);
       const record = { seq: place.seq, prev: place.head, at, kind, event };
       const { line, hash } = seal(record, isSigned ? key : undefined);
       lines.push(line, "\n");

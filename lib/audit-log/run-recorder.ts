@@ -16,7 +16,7 @@ export class RunRecorder {
   }
 
   /** One run has ended; its policy and its template are told before the first one that has them. */
-  ran(audit: SandboxedAuditRecord): void {
+  ran(audit: SandboxedAuditRecord, exitCode: number): void {
     const { runtime, policyHash, layers } = audit;
     if (!this.#policies.has(policyHash)) {
       const previous = [...this.#policies].at(-1) ?? null;
@@ -27,7 +27,7 @@ export class RunRecorder {
       this.#templates.add(policyHash);
       this.#sink.add("template", { runtime, policyHash, layers });
     }
-    this.#sink.add("run", audit);
+    this.#sink.add("run", { ...audit, exitCode });
   }
 
   /** Something was done with a transaction. */

@@ -56,7 +56,7 @@ export class RunMeter {
         for (const audit of result.audits) audit.transaction = this.transaction;
       }
       this.#metrics.ended(result);
-      for (const audit of result.audits) this.#recorder?.ran(audit);
+      for (const audit of result.audits) this.#recorder?.ran(audit, result.exitCode);
       this.#channels.ended(run, result, policyHash);
       return result;
     } catch (error) {
