@@ -24,6 +24,14 @@ async function parse(...words: string[]): Promise<Call> {
     txUndo: async (id, options) => void calls.push({ action: "txUndo", command: [id], options }),
     txDiscard: async (id, options) =>
       void calls.push({ action: "txDiscard", command: [id], options }),
+    auditVerify: async (path, options) =>
+      void calls.push({ action: "auditVerify", command: [path], options }),
+    auditHead: async (path, options) =>
+      void calls.push({ action: "auditHead", command: [path], options }),
+    auditShow: async (path, options) =>
+      void calls.push({ action: "auditShow", command: [path], options }),
+    auditExport: async (path, options) =>
+      void calls.push({ action: "auditExport", command: [path], options }),
   });
   await program.parseAsync(words, { from: "user" });
   const [call] = calls;

@@ -10,6 +10,7 @@ import { CommanderError } from "commander";
 import { AuditLogError } from "../audit-log/audit-log-error.js";
 import { SandboxError } from "../errors.js";
 import { packageVersion } from "../package-version.js";
+import { auditExport, auditHead, auditShow, auditVerify } from "./audit/audit.js";
 import { doctor } from "./doctor/doctor.js";
 import { explain } from "./explain/explain.js";
 import { learn } from "./learn/learn.js";
@@ -51,6 +52,7 @@ function report(error: unknown): number {
   return 70; // EX_SOFTWARE, sysexits(3)
 }
 
+const audit = { auditVerify, auditHead, auditShow, auditExport };
 const tx = { txList, txShow, txDiff, txCommit, txUndo, txDiscard };
 const program = createProgram(packageVersion(), {
   run,
@@ -60,6 +62,7 @@ const program = createProgram(packageVersion(), {
   doctor,
   runSkill,
   ...tx,
+  ...audit,
 });
 try {
   await program.parseAsync();

@@ -1,9 +1,10 @@
 /** The grammar of the command line. Parsing only: what a command does is the caller's. */
 
-import { Command, Option } from "commander";
+import { Command, Option, type OutputConfiguration } from "commander";
 
 import { kPresetNames } from "../network/presets.js";
 import { kRuntimeTypes } from "../runtime/names.js";
+import { type AuditActions, addAuditCommand } from "./audit/audit-command.js";
 import { withAuditOption } from "./audit/audit-option.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
 import type { LearnOptions } from "./learn/learn.js";
@@ -36,14 +37,15 @@ import { formatSize } from "./values/size.js";
 import type { WhyOptions } from "./why/why.js";
 
 /** What the commands do. */
-export type Actions = TxActions & {
-  run(command: string[], options: CliOptions): Promise<void>;
-  explain(command: string[], options: CliOptions): Promise<void>;
-  why(command: string[], options: WhyOptions): Promise<void>;
-  learn(command: string[], options: LearnOptions): Promise<void>;
-  doctor(options: DoctorOptions): Promise<void>;
-  runSkill(path: string, options: SkillCliOptions): Promise<void>;
-};
+export type Actions = TxActions &
+  AuditActions & {
+    run(command: string[], options: CliOptions): Promise<void>;
+    explain(command: string[], options: CliOptions): Promise<void>;
+    why(command: string[], options: WhyOptions): Promise<void>;
+    learn(command: string[], options: LearnOptions): Promise<void>;
+    doctor(options: DoctorOptions): Promise<void>;
+    runSkill(path: string, options: SkillCliOptions): Promise<void>;
+  };
 
 /** A JSON string may take seven characters for a byte, and V8 ends at 2^29 of them. */
 const kMaxJsonOutput = 32 * 1024 ** 2;
@@ -183,7 +185,7 @@ export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
-    .usage("run|explain|why|learn|doctor|tx|skill [options] -- COMMAND...")
+    .usage("run|explain|why|learn|doctor|tx|audit|skill [options] -- COMMAND...")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
@@ -249,9 +251,11 @@ Examples:
     .option("--config <file>", "the runtimes' configuration, a JSON file", file)
     .option("--json", "print one JSON object instead")
     .action((options: DoctorOptions) => actions.doctor(options));
-  addTxCommand(program, actions, (name) => ({
+  const say = (name: string): OutputConfiguration => ({
     outputError: (text, write) => write(misuse(text, name)),
-  }));
+  });
+  addTxCommand(program, actions, say);
+  addAuditCommand(program, actions, say);
   addSkillCommand(program, { finiteDuration, size, count }, actions.runSkill).configureOutput({
     outputError: (text, write) => write(misuse(text, "skill run")),
   });
