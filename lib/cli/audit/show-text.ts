@@ -9,7 +9,7 @@ import { endText, entryText } from "./entry-text.js";
 
 const kNarrowest = 60;
 const kWidest = 160;
-const kOfOthers = [8, 21, 13, 14] as const; // number, time, kind, end
+const kOfOthers = [8, 22, 13, 13] as const; // number, time, kind, end
 const kLines = 5; // columns have six edges
 
 const isBad = (entry: AuditEntry) =>
@@ -41,6 +41,7 @@ export function showText(
     head: ["No.", "Time", "Kind", "What", "End"].map((text) => colors.bold(text)),
     colWidths: [number, at, kind, Math.max(what, 12), end],
     style: { head: [], border: [] },
+    chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" }, // a line for each, and no more
   });
   for (const entry of entries) {
     const told = cut(visibleLine(entryText(entry)), Math.max(what, 12) - 2);
