@@ -1,5 +1,6 @@
 // The suite, in the order in which it is measured and reported.
 
+import { auditLog } from "./audit-log.mjs";
 import { clones } from "./clones.mjs";
 import { concurrency } from "./concurrency.mjs";
 import { droppedOutput } from "./dropped-output.mjs";
@@ -22,4 +23,5 @@ export const kScenarios = [
   ...transactions,
   ...network,
   ...explain,
+  ...auditLog,
 ];

@@ -184,6 +184,37 @@ export const kVariants = {
   networkRequest: { title: "our request", kind: "ours", module: "network/request.mjs" },
   skillNode: { title: "bare engine process", kind: "same-bwrap", module: "skill-node.mjs" },
   ...explained,
+  auditChained: {
+    title: "chained",
+    kind: "ours",
+    module: "audit/record.mjs",
+    options: { how: "chained" },
+  },
+  auditSigned: {
+    title: "chained and signed",
+    kind: "ours",
+    module: "audit/record.mjs",
+    options: { how: "signed" },
+  },
+  auditPlain: {
+    title: "plain lines",
+    kind: "floor",
+    module: "audit/record.mjs",
+    options: { how: "plain" },
+  },
+  auditRate: { title: "chained, at a rate", kind: "ours", module: "audit/rate.mjs" },
+  auditVerify: {
+    title: "the chain",
+    kind: "ours",
+    module: "audit/verify.mjs",
+    options: { isSigned: false },
+  },
+  auditVerifySigned: {
+    title: "the chain and signatures",
+    kind: "ours",
+    module: "audit/verify.mjs",
+    options: { isSigned: true },
+  },
 };
 
 /** Ours without standing sandboxes, and with more and more of them. */
