@@ -17,6 +17,7 @@ export const kPages = [
   `${kDirectory}transactions.md`,
   `${kDirectory}network.md`,
   `${kDirectory}denials.md`,
+  `${kDirectory}audit-log.md`,
 ];
 
 /** Resolves to the files that were written. */

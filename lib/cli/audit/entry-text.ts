@@ -2,10 +2,9 @@
 
 import type { AuditEntry, AuditEvents } from "../../../types/audit-log.js";
 import { shellQuote } from "../../shell-quote.js";
+import { counted } from "../transactions/change-text.js";
 
 type Run = AuditEvents["run"];
-
-const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** The command itself: of a sandbox's arguments, what stands behind the last of its own. */
 export function commandOf({ cmd, argv, runtime }: Run): string[] {

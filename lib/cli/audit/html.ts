@@ -1,6 +1,7 @@
 /** Records as one page: no script, nothing from elsewhere, and every text escaped. Pure. */
 
 import type { AuditEntry, AuditVerification } from "../../../types/audit-log.js";
+import { counted } from "../transactions/change-text.js";
 import { visibleText } from "../transactions/visible-text.js";
 import { endText, entryText } from "./entry-text.js";
 
@@ -28,7 +29,8 @@ summary { cursor: pointer; display: flex; flex-wrap: wrap; gap: .25rem .75rem; p
 summary:focus-visible { outline: 2px solid Highlight; outline-offset: -2px }
 summary::before { content: "▸"; width: 1em } details[open] > summary::before { content: "▾" }
 summary .what { flex: 1 1 20rem } time { white-space: nowrap; color: var(--dim) }
-.kind { font-weight: 600; min-width: 6.5rem }
+.kind { font-weight: 600; min-width: 6.5rem } .seq { min-width: 4ch; text-align: right }
+.seq, time { font-variant-numeric: tabular-nums }
 pre { margin: 0 0 .75rem 1.75rem; padding: .75rem; background: #8881; overflow-x: auto; border-radius: .25rem }
 `;
 
@@ -36,7 +38,7 @@ pre { margin: 0 0 .75rem 1.75rem; padding: .75rem; background: #8881; overflow-x
 export function htmlHead(path: string, found: AuditVerification): string {
   const told = found.ok
     ? '<p class="good">The chain of hashes is whole.</p>'
-    : `<p class="bad">The log was changed: ${found.problems.length + found.problemsOmitted} problems.</p>`;
+    : `<p class="bad">The log was changed: ${counted(found.problems.length + found.problemsOmitted, "problem")}.</p>`;
   const problems = found.problems
     .map(
       ({ kind, file, line, message }) =>
@@ -55,7 +57,7 @@ export function htmlHead(path: string, found: AuditVerification): string {
 <body>
 <main>
 <h1>Audit log <code>${escaped(path)}</code></h1>
-<p>${found.records} records in ${found.files.length} files; head <code>${found.head ?? "none"}</code></p>
+<p>${counted(found.records, "record")} in ${counted(found.files.length, "file")}; head <code>${found.head ?? "none"}</code></p>
 ${told}
 <p class="dim">This page is a copy. What proves something is the log itself: <code>native-runner audit verify</code>.</p>
 ${problems === "" ? "" : `<ul>${problems}</ul>`}
@@ -68,7 +70,7 @@ export function htmlEntry(entry: AuditEntry): string {
   const end = endText(entry);
   const isBad = entry.kind === "run" ? end !== "exited 0" : end !== "" && end !== "done";
   const ended = end === "" ? "" : `<span class="${isBad ? "bad" : "good"}">${escaped(end)}</span>`;
-  return `<li><details><summary><span class="dim">${entry.seq}</span>
+  return `<li><details><summary><span class="seq dim">${entry.seq}</span>
 <time datetime="${escaped(entry.at)}">${escaped(entry.at.replace("T", " ").replace(/\.\d+Z$/, "Z"))}</time>
 <span class="kind">${escaped(entry.kind)}</span> <span class="what">${escaped(entryText(entry))}</span> ${ended}</summary>
 <pre tabindex="0">${escaped(JSON.stringify(entry, null, 2))}</pre></details></li>

@@ -3,8 +3,7 @@
 import pc from "picocolors";
 
 import type { AuditVerification } from "../../../types/audit-log.js";
-
-const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
+import { counted } from "../transactions/change-text.js";
 
 const kUnproved =
   "A chain alone shows neither that its end was cut off nor that all of it was written anew:\n" +
