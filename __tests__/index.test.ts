@@ -29,9 +29,11 @@ describe("the package", () => {
       "isNested",
       "loadRuntimeConfig",
       "parseRuntimeConfig",
+      "readAuditLog",
       "runSandboxed",
       "sandboxFromEnv",
       "shouldUseOsSandbox",
+      "verifyAuditLog",
     ]);
   });
 });
