@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 
+import type { InTransaction, NetworkByDomain } from "../../types/public.js";
 import type { AuditLog } from "../audit-log/audit-log.js";
 import { loadRuntimeConfig } from "../runtime/config/config-file.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
@@ -36,6 +37,29 @@ export async function readPolicy(
   return resolvePolicy({ options, file, variables });
 }
 
+/** What a runner has besides what the command line says. */
+export type Besides = InTransaction &
+  Pick<NetworkByDomain, "onRequest"> & {
+    /** Where it records its runs. Default nowhere. */
+    auditLog?: AuditLog | undefined;
+  };
+
+/** Rules by domain with somebody who is asked about the rest; a mode has no rest. */
+function withAsker(policy: Policy, onRequest: NetworkByDomain["onRequest"]): Policy {
+  const asking = <Network>(network: Network): Network =>
+    typeof network === "object" && network !== null ? { ...network, onRequest } : network;
+  const { config } = policy;
+  const { bubblewrap } = config;
+  return {
+    ...policy,
+    config: {
+      ...config,
+      network: asking(config.network),
+      bubblewrap: { ...bubblewrap, network: asking(bubblewrap.network) },
+    },
+  };
+}
+
 /** Chosen by something, it is proved to work; the default is not, which would cost two runs. */
 async function runtimeFor(
   { config, chosenBy, required }: Policy,
@@ -53,19 +77,19 @@ async function runtimeFor(
  * The runner for the options: Bubblewrap where nothing chooses, else the runtime that --runtime, the
  * variables or --config name, proved to work.
  *
- * @param auditLog where it records its runs; undefined: nowhere.
  * @throws (rejects) as {@link readPolicy}; SandboxError where no such runtime works here.
  */
 export async function chooseRunner(
   options: CliOptions,
   host: Variables = process.env,
-  auditLog?: AuditLog,
+  { onRequest, transaction, auditLog }: Besides = {},
 ): Promise<ChosenRunner> {
-  const policy = await readPolicy(options, host);
+  const said = await readPolicy(options, host);
+  const policy = onRequest === undefined ? said : withAsker(said, onRequest);
   for (const warning of policy.warnings) printError(`warning: ${warning}`);
   const runtime = await runtimeFor(policy, auditLog);
   const { layers } = policy.chosenBy === undefined ? { layers: [] } : await runtime.isAvailable();
   const { workspace, envPolicy } = options;
-  const runner = runtime.runner({ shadowDir: resolve(workspace), envPolicy });
+  const runner = runtime.runner({ shadowDir: resolve(workspace), envPolicy, transaction });
   return { policy, name: runtime.name, runner, provedLayers: layers };
 }

@@ -60,6 +60,8 @@ const program = createProgram(packageVersion(), {
   why,
   learn,
   doctor,
+  // What it is made of is no other command's to load.
+  mcp: async (options) => (await import("./mcp/mcp.js")).mcp(options),
   runSkill,
   ...tx,
   ...audit,

@@ -9,6 +9,8 @@ import { withAuditOption } from "./audit/audit-option.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
 import type { LearnOptions } from "./learn/learn.js";
 import { addLearnCommand } from "./learn/learn-command.js";
+import type { McpOptions } from "./mcp/mcp.js";
+import { addMcpCommand } from "./mcp/mcp-command.js";
 import type { CliOptions } from "./options.js";
 import type { SkillCliOptions } from "./skill.js";
 import { addSkillCommand } from "./skill-command.js";
@@ -44,6 +46,7 @@ export type Actions = TxActions &
     why(command: string[], options: WhyOptions): Promise<void>;
     learn(command: string[], options: LearnOptions): Promise<void>;
     doctor(options: DoctorOptions): Promise<void>;
+    mcp(options: McpOptions): Promise<void>;
     runSkill(path: string, options: SkillCliOptions): Promise<void>;
   };
 
@@ -109,8 +112,17 @@ function withSharedOptions(command: Command): Command {
 
 /** Those of them that are no transaction's: `why` has them too. */
 function withPolicyOptions(command: Command): Command {
+  return withConfinement(
+    command.argument("<command...>", "the program and its arguments, best after --"),
+  )
+    .option("--no-stdin", "do not pass standard input (a terminal's is never passed)")
+    .option("--json", "print one JSON object instead")
+    .passThroughOptions();
+}
+
+/** What says how commands are confined: `mcp` has it too, which is given commands by others. */
+function withConfinement(command: Command): Command {
   return command
-    .argument("<command...>", "the program and its arguments, best after --")
     .option(
       "-w, --workspace <dir>",
       "the only directory that can be written, at /workspace",
@@ -174,9 +186,6 @@ function withPolicyOptions(command: Command): Command {
       ).choices(["strict", "compat"]),
     )
     .option("--bwrap <path>", "the bwrap program; default: bwrap on PATH", file)
-    .option("--no-stdin", "do not pass standard input (a terminal's is never passed)")
-    .option("--json", "print one JSON object instead")
-    .passThroughOptions()
     .hook("preAction", checkTogether);
 }
 
@@ -185,7 +194,7 @@ export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
-    .usage("run|explain|why|learn|doctor|tx|audit|skill [options] -- COMMAND...")
+    .usage("run|explain|why|learn|doctor|tx|audit|mcp|skill [options] -- COMMAND...")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
@@ -256,6 +265,10 @@ Examples:
   });
   addTxCommand(program, actions, say);
   addAuditCommand(program, actions, say);
+  addMcpCommand(
+    withAllowProtected(withStateDirectory(withConfinement(program.command("mcp")))),
+    actions.mcp,
+  ).configureOutput({ outputError: (text, write) => write(misuse(text, "mcp")) });
   addSkillCommand(program, { finiteDuration, size, count }, actions.runSkill).configureOutput({
     outputError: (text, write) => write(misuse(text, "skill run")),
   });

@@ -42,7 +42,7 @@ async function runRecorded(
   try {
     checkWorkspace(options);
     checkMounts(options);
-    const chosen = await chooseRunner(options, process.env, auditLog);
+    const chosen = await chooseRunner(options, process.env, { auditLog });
     checkCommand(command, chosen.policy.config.security);
     const stdin = options.stdin ? await readStdin(interrupt.signal) : undefined;
     const stderr = new SetupLine((chunk) => process.stderr.write(chunk));

@@ -31,7 +31,7 @@ async function tryOut(
   auditLog: AuditLog | undefined,
 ): Promise<SandboxedExecResult> {
   checkMounts(options);
-  const chosen = await chooseRunner(options, process.env, auditLog);
+  const chosen = await chooseRunner(options, process.env, { auditLog });
   checkCommand(command, chosen.policy.config.security);
   const stderr = new SetupLine((chunk) => process.stderr.write(chunk));
   const result = await chosen.runner.exec({

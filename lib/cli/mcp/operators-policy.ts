@@ -1,0 +1,49 @@
+/** What the command line of `native-runner mcp` lets a model do. */
+
+import type { Denial } from "../../../types/denials.js";
+import type { Commands, SandboxPolicy } from "../../mcp/sandbox.js";
+import { checkAgainstLists } from "../../runtime/shell-check.js";
+import { chooseRunner } from "../choose-runner.js";
+import { limits } from "../options.js";
+import { withGrants } from "../why/with-grants.js";
+import { checkMounts, checkWorkspace } from "../workspace.js";
+import type { McpOptions } from "./mcp.js";
+import { expectTransactions, openTransaction } from "./open-transaction.js";
+
+/** The policy, and what ends the runners behind it. */
+export type OperatorsPolicy = { sandbox: SandboxPolicy; close(): Promise<void> };
+
+/** @throws (rejects) as `run` does for the same options. */
+export async function operatorsPolicy(options: McpOptions): Promise<OperatorsPolicy> {
+  const own = { ...options, stdin: false };
+  const workspace = checkWorkspace(own);
+  checkMounts(own);
+  const { runner: chosen, policy } = await chooseRunner(own);
+  const runner = expectTransactions(chosen);
+  let isFirst = true;
+  let granted = own;
+  const sandbox: SandboxPolicy = {
+    workspace,
+    limits: limits(own),
+    cwd: own.cwd,
+    env: Object.fromEntries(own.env ?? []),
+    allowProtected: own.allowProtected,
+    open: async () => {
+      const { resume, ...place } = options;
+      const transaction = await openTransaction(runner, workspace, isFirst ? options : place);
+      isFirst = false;
+      return transaction;
+    },
+    check: (line) => {
+      checkAgainstLists(line, policy.config.security);
+    },
+    grant: async (transaction, denials: readonly Denial[]): Promise<Commands> => {
+      const wider = withGrants(granted, denials);
+      checkMounts(wider);
+      const made = await chooseRunner(wider, process.env, { transaction });
+      granted = wider;
+      return expectTransactions(made.runner);
+    },
+  };
+  return { sandbox, close: () => runner.close() };
+}

@@ -1,0 +1,122 @@
+/** Commands that go on after the call that started them, and what they have written since. */
+
+import type { SandboxedExecResult, SandboxProcess } from "../../types/public.js";
+import { ToolError } from "./tool.js";
+
+const kMostAlive = 32;
+const kMostKnown = 128;
+const kMostUnread = 1024 ** 2;
+
+/** What was written since the last look. */
+export type Unread = { output: Uint8Array; droppedBytes: number };
+
+export class LiveProcess {
+  readonly id: string;
+  readonly #process: SandboxProcess;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #dropped = 0;
+  #ended: SandboxedExecResult | undefined;
+  #wake = () => {};
+
+  /** @param onEnd called when all its processes are gone. */
+  constructor(id: string, process: SandboxProcess, onEnd: () => void) {
+    this.id = id;
+    this.#process = process;
+    process.stdout.on("data", (chunk: Uint8Array) => this.#add(chunk));
+    process.stdout.on("error", () => {}); // the result says how it ended
+    process.result
+      .then((result) => {
+        this.#ended = result;
+      })
+      .catch(() => {})
+      .finally(() => {
+        onEnd();
+        this.#wake();
+      });
+  }
+
+  /** How it ended; undefined while it runs. */
+  get ended(): SandboxedExecResult | undefined {
+    return this.#ended;
+  }
+
+  /** What was not read yet, the last of it where that is more than a mebibyte. */
+  take(): Unread {
+    const unread = { output: Buffer.concat(this.#chunks), droppedBytes: this.#dropped };
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#dropped = 0;
+    return unread;
+  }
+
+  /** Until there is output, it has ended, the time is over, or nobody waits any more. */
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#bytes > 0 || this.#ended !== undefined || ms === 0 || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => this.#wake(), ms);
+      signal.addEventListener("abort", () => this.#wake(), { once: true });
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = () => {};
+        resolve();
+      };
+    });
+  }
+
+  async stop(): Promise<SandboxedExecResult> {
+    return this.#process.stop();
+  }
+
+  #add(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    while (this.#bytes > kMostUnread && this.#chunks.length > 1) {
+      const gone = this.#chunks.shift()?.length ?? 0;
+      this.#bytes -= gone;
+      this.#dropped += gone;
+    }
+    this.#wake();
+  }
+}
+
+export class Processes {
+  readonly #known = new Map<string, LiveProcess>(); // the oldest first
+  #last = 0;
+
+  /** Those that run. */
+  alive(): LiveProcess[] {
+    return [...this.#known.values()].filter(({ ended }) => ended === undefined);
+  }
+
+  /** @throws ToolError where as many run as may. */
+  expectRoom(): void {
+    if (this.alive().length < kMostAlive) return;
+    throw new ToolError(`${kMostAlive} processes run already: stop some of them first`);
+  }
+
+  add(process: SandboxProcess, onEnd: () => void): string {
+    this.#last += 1;
+    const id = `p${this.#last}`;
+    this.#known.set(id, new LiveProcess(id, process, onEnd));
+    for (const [key, { ended }] of this.#known) {
+      if (this.#known.size <= kMostKnown) break;
+      if (ended !== undefined) this.#known.delete(key);
+    }
+    return id;
+  }
+
+  /** @throws ToolError where there is none. */
+  find(id: string): LiveProcess {
+    const found = this.#known.get(id);
+    if (found !== undefined) return found;
+    const known = [...this.#known.keys()].join(", ") || "none";
+    throw new ToolError(
+      `there is no process ${JSON.stringify(id.slice(0, 100))}; there are: ${known}`,
+    );
+  }
+
+  forget(): void {
+    for (const [id, { ended }] of this.#known) if (ended !== undefined) this.#known.delete(id);
+  }
+}

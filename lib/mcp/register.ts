@@ -1,0 +1,139 @@
+/** Tools as the SDK's server has them: what the protocol says, and what a tool knows, in each other's words. */
+
+import type { CallToolResult, McpServer, ServerContext } from "@modelcontextprotocol/server";
+
+import { kHeartbeatMs, startHeartbeat } from "./heartbeat.js";
+import { Questions } from "./questions.js";
+import { type Narrowing, narrowingOf } from "./roots.js";
+import type { ToolSandbox } from "./sandbox.js";
+import type { McpSdk } from "./sdk.js";
+import { standardOf, type Tool, type ToolContext, ToolError } from "./tool.js";
+import { kTools } from "./tools/all.js";
+
+/** What all servers of one sandbox share. */
+export type Serving = {
+  sdk: McpSdk;
+  sandbox: ToolSandbox;
+  questions: Questions;
+  /** Milliseconds between two signs of life in a call. */
+  heartbeatMs: number;
+};
+
+export function servingOf(sdk: McpSdk, sandbox: ToolSandbox, heartbeatMs = kHeartbeatMs): Serving {
+  return { sdk, sandbox, questions: new Questions(), heartbeatMs };
+}
+
+type Capabilities = { elicitation?: { form?: unknown; url?: unknown }; roots?: unknown };
+
+const envelopeOf = ({ mcpReq }: ServerContext) =>
+  (mcpReq.envelope ?? {}) as Readonly<Record<string, unknown>>;
+
+/** What the client says that it can do: with each request, or once at the beginning. */
+function capabilitiesOf(server: McpServer, ctx: ServerContext, sdk: McpSdk): Capabilities {
+  const own = envelopeOf(ctx)[sdk.CLIENT_CAPABILITIES_META_KEY];
+  return (own ?? server.server.getClientCapabilities() ?? {}) as Capabilities;
+}
+
+function clientOf(server: McpServer, ctx: ServerContext, sdk: McpSdk): string {
+  const own = envelopeOf(ctx)[sdk.CLIENT_INFO_META_KEY] as { name?: unknown } | undefined;
+  return String(own?.name ?? server.server.getClientVersion()?.name ?? "a client").slice(0, 100);
+}
+
+/** A client that can ask by URL alone can't be asked by us. */
+const canAsk = ({ elicitation }: Capabilities) =>
+  elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+
+function failure(error: unknown): CallToolResult {
+  const { message, code, fix } = error as { message?: unknown; code?: unknown; fix?: unknown };
+  const named = typeof code === "string" && !(error instanceof ToolError) ? ` (${code})` : "";
+  const help = typeof fix === "string" ? `\nfix: ${fix}` : "";
+  return { content: [{ type: "text", text: `${message ?? error}${named}${help}` }], isError: true };
+}
+
+/** Registers the tools with one server, which serves one connection, or one request. */
+export function registerTools(server: McpServer, serving: Serving): void {
+  const { sdk, sandbox, questions } = serving;
+  const { inputRequired, inputResponse } = sdk;
+  let known: { narrowing: Narrowing } | undefined; // of a connection that tells when its roots change
+  server.server.setNotificationHandler("notifications/roots/list_changed", () => {
+    known = undefined;
+  });
+
+  async function call(tool: Tool, input: Record<string, unknown>, ctx: ServerContext) {
+    const { mcpReq } = ctx;
+    const capabilities = capabilitiesOf(server, ctx, sdk);
+    const key = mcpReq.requestState<string>();
+    const pending = questions.take(key, tool.name);
+    if (key !== undefined && pending === undefined) {
+      throw new ToolError("this was answered before, or too late: call the tool again");
+    }
+    let narrowing = pending?.narrowing ?? known?.narrowing;
+    if (pending === undefined && known === undefined && capabilities.roots !== undefined) {
+      const response = inputResponse(mcpReq.inputResponses, "roots");
+      if (response.kind !== "roots") {
+        return inputRequired({ inputRequests: { roots: inputRequired.listRoots() } });
+      }
+      narrowing = narrowingOf(sandbox.policy.workspace, response.roots);
+      if (mcpReq.envelope === undefined) known = { narrowing };
+    }
+    const heartbeat = startHeartbeat(mcpReq, serving.heartbeatMs);
+    const context: ToolContext = {
+      sandbox,
+      signal: mcpReq.signal,
+      progress: heartbeat.tell,
+      canAsk: canAsk(capabilities),
+      approval: pending && { approved: isYes(mcpReq.inputResponses, sdk), about: pending.about },
+      narrowing,
+      client: clientOf(server, ctx, sdk),
+    };
+    try {
+      const answer = await tool.call(input, context);
+      if (!("question" in answer)) {
+        const links = (answer.links ?? []).map((link) => ({
+          type: "resource_link" as const,
+          ...link,
+        }));
+        return {
+          content: [{ type: "text" as const, text: answer.text }, ...links],
+          structuredContent: answer.structured,
+        };
+      }
+      const { question, label, about } = answer;
+      return inputRequired({
+        requestState: questions.put({ tool: tool.name, about, narrowing }),
+        inputRequests: {
+          answer: inputRequired.elicit({
+            message: question,
+            requestedSchema: {
+              type: "object",
+              properties: { approve: { type: "boolean", title: label } },
+              required: ["approve"],
+            },
+          }),
+        },
+      });
+    } finally {
+      heartbeat.stop();
+    }
+  }
+
+  for (const tool of kTools) {
+    server.registerTool(
+      tool.name,
+      {
+        title: tool.title,
+        description: tool.description,
+        inputSchema: standardOf(tool.input),
+        outputSchema: standardOf(tool.output),
+        annotations: tool.annotations,
+      },
+      async (input, ctx) => call(tool, input, ctx).catch(failure),
+    );
+  }
+}
+
+/** Nothing but an explicit yes is one. */
+function isYes(responses: Record<string, unknown> | undefined, sdk: McpSdk): boolean {
+  const content = sdk.acceptedContent(responses, "answer");
+  return content?.approve === true;
+}

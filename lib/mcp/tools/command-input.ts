@@ -1,0 +1,141 @@
+/** What `run` and `start` are asked, and what both make of it. */
+
+import { posix } from "node:path";
+import * as v from "valibot";
+
+import type { Denial } from "../../../types/denials.js";
+import { visibleText } from "../../cli/transactions/visible-text.js";
+import { wantedInWords } from "../denial-words.js";
+import { isWithin } from "../roots.js";
+import type { CommandInput } from "../sandbox.js";
+import { type Question, type ToolContext, ToolError } from "../tool.js";
+
+const kMostLine = 1024 ** 2;
+const kMostWords = 10_000;
+const kMostShown = 400;
+
+const text = v.pipe(v.string(), v.maxLength(kMostLine));
+
+export const kCommandFields = {
+  command: v.optional(
+    v.pipe(text, v.description("A line for the shell (bash where there is one). This or argv.")),
+  ),
+  argv: v.optional(
+    v.pipe(
+      v.array(text),
+      v.minLength(1),
+      v.maxLength(kMostWords),
+      v.description("A program and its arguments, without a shell. This or command."),
+    ),
+  ),
+  cwd: v.optional(
+    v.pipe(
+      v.string(),
+      v.description("Where to start, relative to the workspace. Default: its root."),
+    ),
+  ),
+  env: v.optional(v.pipe(v.record(v.string(), v.string()), v.description("Variables to set."))),
+  timeoutMs: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(1),
+      v.description("Milliseconds until it is ended. The operator's limit is the most."),
+    ),
+  ),
+  grants: v.optional(
+    v.pipe(
+      v.array(v.pipe(v.string(), v.maxLength(32))),
+      v.maxLength(16),
+      v.description(
+        'Ids such as "g1" that an earlier answer has named: a person is asked to grant them first.',
+      ),
+    ),
+  ),
+};
+
+type Common = CommandInput & {
+  cwd?: string | undefined;
+  env?: Record<string, string> | undefined;
+  timeoutMs?: number | undefined;
+  grants?: string[] | undefined;
+};
+
+/** The directory, no further up than the roots leave it. */
+function directoryOf(
+  cwd: string | undefined,
+  { narrowing, sandbox }: ToolContext,
+): string | undefined {
+  const asked = cwd ?? sandbox.policy.cwd;
+  if (narrowing === undefined) return asked;
+  if (asked === undefined) return narrowing[0];
+  const path = posix.normalize(asked.replace(/^\/?(workspace(\/|$))?/, "")).replace(/\/$/, "");
+  if (isWithin(narrowing, path)) return path;
+  throw new ToolError(`cwd is outside of the client's roots, which are: ${narrowing.join(", ")}`);
+}
+
+/** The smaller of what the operator allows and what is asked for. */
+function timeoutOf(asked: number | undefined, most: number | undefined): number | undefined {
+  if (asked === undefined || most === undefined) return asked ?? most;
+  return Math.min(asked, most);
+}
+
+/** The call for `exec` and `spawn`. */
+export function commandOf(input: Common, context: ToolContext) {
+  const { policy } = context.sandbox;
+  return {
+    argv: context.sandbox.argvOf(input),
+    cwd: directoryOf(input.cwd, context),
+    env: { ...policy.env, ...input.env },
+    explain: true,
+    limits: { ...policy.limits, timeoutMs: timeoutOf(input.timeoutMs, policy.limits?.timeoutMs) },
+  };
+}
+
+function shown({ command, argv = [] }: CommandInput): string {
+  const line = visibleText(command ?? argv.join(" "));
+  return line.length > kMostShown ? `${line.slice(0, kMostShown)} …` : line;
+}
+
+function question(input: Common, denials: readonly Denial[]): Question {
+  const wanted = denials.map(
+    (denial) => `  ${wantedInWords(denial)} — this is the option ${denial.grant?.cli}`,
+  );
+  return {
+    question: [
+      "A command in the sandbox asks for more than it may. It wants to:",
+      ...wanted,
+      "All further commands of this server could do it, too. The command is:",
+      `  ${shown(input)}`,
+    ].join("\n"),
+    label: "Grant this until the server ends",
+    about: denials,
+  };
+}
+
+/** Sees to the grants that a call asks for: a question for a person, or undefined once they are given. */
+export async function grantsOf(input: Common, context: ToolContext): Promise<Question | undefined> {
+  const { sandbox, approval, canAsk } = context;
+  if (input.grants === undefined || input.grants.length === 0) return undefined;
+  const denials = input.grants.map((id) => {
+    const found = sandbox.offers.find(id);
+    if (found === undefined) {
+      throw new ToolError(
+        `there is no grant ${JSON.stringify(id)}: use the ids that an answer has named`,
+      );
+    }
+    return found;
+  });
+  const wanted = denials.filter((denial) => !sandbox.offers.isGranted(denial));
+  if (wanted.length === 0) return undefined;
+  if (!canAsk) {
+    const options = wanted.map(({ grant }) => grant?.cli).join(" ");
+    throw new ToolError(
+      `nothing was run: this client can't ask a person, so nothing can be granted. The operator can start the server with: ${options}`,
+    );
+  }
+  if (approval === undefined) return question(input, wanted);
+  if (!approval.approved) throw new ToolError("nothing was run: the person has refused the grant");
+  await sandbox.grant(approval.about as Denial[]);
+  return undefined;
+}
