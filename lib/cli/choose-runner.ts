@@ -85,7 +85,9 @@ export async function chooseRunner(
   { onRequest, transaction, auditLog }: Besides = {},
 ): Promise<ChosenRunner> {
   const said = await readPolicy(options, host);
-  const policy = onRequest === undefined ? said : withAsker(said, onRequest);
+  // A bound that the operator has set by a variable is one: nobody is asked beyond it.
+  const isBound = (host.OPENAGENTIC_SANDBOX_ALLOW_HOSTS ?? "") !== "";
+  const policy = onRequest === undefined || isBound ? said : withAsker(said, onRequest);
   for (const warning of policy.warnings) printError(`warning: ${warning}`);
   const runtime = await runtimeFor(policy, auditLog);
   const { layers } = policy.chosenBy === undefined ? { layers: [] } : await runtime.isAvailable();

@@ -9,7 +9,9 @@ export const kMostPart = 1024 ** 2;
 const kMostBytes = 64 * 1024 ** 2;
 const kMostOutputs = 256;
 
-export type Stream = "stdout" | "stderr";
+export type Stream = "stdout" | "stderr" | "diff";
+
+export const kOutputTemplate = "native-runner://output/{id}/{stream}/{part}";
 
 type Kept = { id: number; stream: Stream; parts: Uint8Array[]; bytes: number };
 
@@ -53,7 +55,7 @@ export class OutputStore {
 function linksOf({ id, stream, parts }: Kept): Link[] {
   return parts.map((part, index) => ({
     uri: `native-runner://output/${id}/${stream}/${index}`,
-    name: `${stream} of command ${id}${parts.length === 1 ? "" : `, part ${index + 1} of ${parts.length}`}`,
+    name: `${stream === "diff" ? "diff" : `${stream} of command`} ${id}${parts.length === 1 ? "" : `, part ${index + 1} of ${parts.length}`}`,
     mimeType: "text/plain",
     size: part.length,
   }));

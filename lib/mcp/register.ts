@@ -10,6 +10,9 @@ import type { McpSdk } from "./sdk.js";
 import { standardOf, type Tool, type ToolContext, ToolError } from "./tool.js";
 import { kTools } from "./tools/all.js";
 
+/** As long as a connection waits for an answer. */
+const kHostAnswerMs = 30_000;
+
 /** What all servers of one sandbox share. */
 export type Serving = {
   sdk: McpSdk;
@@ -39,6 +42,13 @@ function clientOf(server: McpServer, ctx: ServerContext, sdk: McpSdk): string {
   return String(own?.name ?? server.server.getClientVersion()?.name ?? "a client").slice(0, 100);
 }
 
+/** What a person is asked for. */
+const yesOrNo = (label: string) => ({
+  type: "object" as const,
+  properties: { approve: { type: "boolean" as const, title: label } },
+  required: ["approve"],
+});
+
 /** A client that can ask by URL alone can't be asked by us. */
 const canAsk = ({ elicitation }: Capabilities) =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
@@ -59,6 +69,22 @@ export function registerTools(server: McpServer, serving: Serving): void {
     known = undefined;
   });
 
+  let forget: (() => void) | undefined;
+  /** While a connection is there that can be asked in the middle of a call, which the newer generation can't. */
+  function beAsked(): void {
+    forget ??= sandbox.hosts.add(async (question, label, signal) => {
+      const form = { message: question, requestedSchema: yesOrNo(label) };
+      const options = { signal, timeout: kHostAnswerMs };
+      const { action, content } = await server.server.elicitInput(form, options);
+      return action === "accept" && content?.approve === true;
+    });
+  }
+  const closed = server.server.onclose;
+  server.server.onclose = () => {
+    forget?.();
+    closed?.();
+  };
+
   async function call(tool: Tool, input: Record<string, unknown>, ctx: ServerContext) {
     const { mcpReq } = ctx;
     const capabilities = capabilitiesOf(server, ctx, sdk);
@@ -76,6 +102,7 @@ export function registerTools(server: McpServer, serving: Serving): void {
       narrowing = narrowingOf(sandbox.policy.workspace, response.roots);
       if (mcpReq.envelope === undefined) known = { narrowing };
     }
+    if (mcpReq.envelope === undefined && canAsk(capabilities)) beAsked();
     const heartbeat = startHeartbeat(mcpReq, serving.heartbeatMs);
     const context: ToolContext = {
       sandbox,
@@ -104,11 +131,7 @@ export function registerTools(server: McpServer, serving: Serving): void {
         inputRequests: {
           answer: inputRequired.elicit({
             message: question,
-            requestedSchema: {
-              type: "object",
-              properties: { approve: { type: "boolean", title: label } },
-              required: ["approve"],
-            },
+            requestedSchema: yesOrNo(label),
           }),
         },
       });

@@ -6,6 +6,7 @@ import type { Denial } from "../../types/denials.js";
 import type { NativeExecInput, NativeLimits, SandboxedExecResult } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import { shellQuote } from "../shell-quote.js";
+import { HostQuestions } from "./host-questions.js";
 import { GrantOffers } from "./offers.js";
 import { OutputStore } from "./output-store.js";
 import { Processes } from "./processes.js";
@@ -35,6 +36,8 @@ export type SandboxPolicy = {
    * is granted.
    */
   grant?(transaction: Transaction, denials: readonly Denial[]): Promise<Commands>;
+  /** Is given who can be asked about hosts that no rule names, before anything is run. */
+  useHosts?(hosts: HostQuestions): void;
   /** What a commit's record says of who has approved it. Default: the client's name. */
   approvedBy?: string | undefined;
 };
@@ -55,6 +58,7 @@ export class ToolSandbox {
   readonly outputs = new OutputStore();
   readonly offers = new GrantOffers();
   readonly processes = new Processes();
+  readonly hosts = new HostQuestions();
   #transaction: Promise<Transaction> | undefined;
   #commands: Commands | undefined; // after a grant
   #granting: Promise<unknown> = Promise.resolve();
@@ -65,6 +69,7 @@ export class ToolSandbox {
 
   constructor(policy: SandboxPolicy) {
     this.policy = policy;
+    policy.useHosts?.(this.hosts);
   }
 
   /** The transaction, which is opened when it is first wanted. */
@@ -113,9 +118,20 @@ export class ToolSandbox {
     );
   }
 
-  /** Does something that changes files otherwise than by a command. */
-  async changing<Value>(work: (transaction: Transaction) => Promise<Value>): Promise<Value> {
+  /**
+   * Does something that changes files otherwise than by a command.
+   * @param since a {@link generation}: nothing may have changed a file since, or it is refused.
+   */
+  async changing<Value>(
+    work: (transaction: Transaction) => Promise<Value>,
+    since?: number,
+  ): Promise<Value> {
     const transaction = await this.transaction();
+    if (since !== undefined && (this.running > 0 || since !== this.#generation)) {
+      throw new ToolError(
+        "nothing was done: commands ran while the person was asked, so that there may be other changes than were shown. Call it again.",
+      );
+    }
     return this.#counted(() => work(transaction));
   }
 
@@ -131,15 +147,21 @@ export class ToolSandbox {
     await done;
   }
 
-  /** All changes are gone; what comes next works in a new transaction, with the grants that there are. */
-  async discard(): Promise<void> {
+  /**
+   * All changes are gone; what comes next works in a new transaction, with the grants that there are.
+   * @return how many there were.
+   */
+  async discard(): Promise<number> {
     const transaction = await this.transaction();
+    const { length } = await transaction.changes();
     await this.#counted(() => transaction.discard());
     this.processes.forget();
     this.#transaction = undefined;
     this.#commands = undefined;
+    this.#isKept = false;
     const given = this.offers.given();
     if (given.length > 0) await this.grant(given);
+    return length;
   }
 
   /** The transaction is worth something without changes, too: `undo` takes its commit back. */

@@ -3,6 +3,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 
 import { registerTools, type Serving } from "./register.js";
+import { registerResources } from "./resources.js";
 
 const kInstructions =
   "Commands run in a sandbox. What they change waits in a transaction: look at it with `changes` and `diff`, then `commit` it (a person is asked) or `discard` it. `checkpoint` and `rollback` go back within it. What the sandbox refuses is said in the answer, with what would allow it.";
@@ -14,5 +15,6 @@ export function makeServer(serving: Serving, version: string): McpServer {
     { instructions: kInstructions },
   );
   registerTools(server, serving);
+  registerResources(server, serving.sandbox.outputs, serving.sdk);
   return server;
 }

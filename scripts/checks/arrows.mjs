@@ -147,7 +147,7 @@ export const imports = {
   "lib/skills/": `types/ ${native} lib/runners/ lib/runtime/ lib/skills/ valibot`,
   // Names of files and commands are shown to people here, too.
   "lib/mcp/":
-    "types/ lib/errors lib/shell-quote lib/cli/transactions/visible-text lib/cli/transactions/change-text " +
+    "types/ lib/errors lib/shell-quote lib/runners/transactions/transaction-error lib/cli/transactions/visible-text lib/cli/transactions/change-text " +
     "@modelcontextprotocol/server @modelcontextprotocol/server/stdio valibot @valibot/to-json-schema",
   "lib/cli/":
     `types/ ${native} lib/audit-log/ lib/denials/ lib/network/ lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/skills/ lib/mcp/ ` +

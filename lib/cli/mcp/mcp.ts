@@ -1,20 +1,22 @@
 /** `native-runner mcp`: the sandbox as tools of an agent. Standard output carries the protocol alone. */
 
-import { servingOf } from "../../mcp/register.js";
+import { serveHttp } from "../../mcp/http/serve-http.js";
+import { type Serving, servingOf } from "../../mcp/register.js";
 import { ToolSandbox } from "../../mcp/sandbox.js";
 import { loadMcpSdk } from "../../mcp/sdk.js";
 import { serveStdio } from "../../mcp/stdio.js";
 import type { CliOptions } from "../options.js";
-import { printError } from "../terminal.js";
+import { CliError, printError } from "../terminal.js";
 import { placeWords } from "../transactions/transaction-place.js";
 import { packageVersion } from "../version.js";
 import { operatorsPolicy } from "./operators-policy.js";
+import { tokenOf } from "./token.js";
+
+type OfRunAlone = "stdin" | "json" | "transaction" | "commit" | "discard";
 
 /** As commander hands them over. */
-export type McpOptions = Omit<
-  CliOptions,
-  "stdin" | "json" | "transaction" | "commit" | "discard"
-> & {
+export type McpOptions = Omit<CliOptions, OfRunAlone> & {
+  /** A transaction's id, or "latest". */
   resume?: string;
   /** A port, or true for any. */
   http?: string | true;
@@ -22,6 +24,14 @@ export type McpOptions = Omit<
 };
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const kLargestOutput = 16 * 1024 ** 2;
+const kLargestPort = 65_535;
+
+function portOf(http: string | true): number {
+  const port = http === true ? 0 : Number(http);
+  if (Number.isInteger(port) && port >= 0 && port <= kLargestPort) return port;
+  throw new CliError(`--http ${http} is no port`, 2);
+}
 
 /** Ends what runs, and keeps what was changed. */
 async function leave(sandbox: ToolSandbox, options: McpOptions): Promise<void> {
@@ -33,19 +43,43 @@ async function leave(sandbox: ToolSandbox, options: McpOptions): Promise<void> {
   );
 }
 
+/** Resolves when the client has gone; a server of HTTP goes on until it is told to end. */
+async function serve(serving: Serving, options: McpOptions, ended: Promise<void>): Promise<void> {
+  const version = packageVersion();
+  if (options.http === undefined) {
+    const gone = new Promise<void>((resolve, reject) => {
+      serveStdio(serving, version, resolve).catch(reject);
+    });
+    await Promise.race([gone, ended]);
+    return;
+  }
+  const token = tokenOf(options.tokenFile);
+  const server = await serveHttp(serving, { port: portOf(options.http), token, version });
+  const said = options.tokenFile === undefined ? `, with the token ${token}` : "";
+  printError(`serves MCP at ${server.url}${said}`);
+  await ended;
+  await server.close();
+}
+
+/**
+ * Serves until the client has gone, or a SIGINT, SIGTERM or SIGHUP. The transaction is kept, and told of
+ * on standard error; one in which nothing was changed is not.
+ */
 export async function mcp(options: McpOptions): Promise<void> {
-  const sdk = await loadMcpSdk();
-  const policy = await operatorsPolicy(options);
-  const sandbox = new ToolSandbox(policy.sandbox);
-  const serving = servingOf(sdk, sandbox);
-  const gone = new Promise<void>((resolve) => {
+  if (options.maxOutput > kLargestOutput) {
+    throw new CliError("with mcp, --max-output is at most 16M", 2);
+  }
+  const ended = new Promise<void>((resolve) => {
     for (const name of kSignals) process.once(name, () => resolve());
-    void serveStdio(serving, packageVersion(), resolve);
   });
+  process.stderr.on("error", () => {}); // whoever started it need not read
+  const sdk = await loadMcpSdk();
+  const { sandbox: policy, close } = await operatorsPolicy(options);
+  const sandbox = new ToolSandbox(policy);
   try {
-    await gone;
+    await serve(servingOf(sdk, sandbox), options, ended);
   } finally {
     await leave(sandbox, options);
-    await policy.close();
+    await close();
   }
 }

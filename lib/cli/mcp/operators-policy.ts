@@ -1,6 +1,8 @@
 /** What the command line of `native-runner mcp` lets a model do. */
 
 import type { Denial } from "../../../types/denials.js";
+import type { NetworkRequest } from "../../../types/network.js";
+import type { HostQuestions } from "../../mcp/host-questions.js";
 import type { Commands, SandboxPolicy } from "../../mcp/sandbox.js";
 import { checkAgainstLists } from "../../runtime/shell-check.js";
 import { chooseRunner } from "../choose-runner.js";
@@ -18,7 +20,9 @@ export async function operatorsPolicy(options: McpOptions): Promise<OperatorsPol
   const own = { ...options, stdin: false };
   const workspace = checkWorkspace(own);
   checkMounts(own);
-  const { runner: chosen, policy } = await chooseRunner(own);
+  let hosts: HostQuestions | undefined;
+  const onRequest = (request: NetworkRequest) => hosts?.decide(request) ?? "deny";
+  const { runner: chosen, policy } = await chooseRunner(own, process.env, { onRequest });
   const runner = expectTransactions(chosen);
   let isFirst = true;
   let granted = own;
@@ -34,13 +38,16 @@ export async function operatorsPolicy(options: McpOptions): Promise<OperatorsPol
       isFirst = false;
       return transaction;
     },
+    useHosts: (asked) => {
+      hosts = asked;
+    },
     check: (line) => {
       checkAgainstLists(line, policy.config.security);
     },
     grant: async (transaction, denials: readonly Denial[]): Promise<Commands> => {
       const wider = withGrants(granted, denials);
       checkMounts(wider);
-      const made = await chooseRunner(wider, process.env, { transaction });
+      const made = await chooseRunner(wider, process.env, { transaction, onRequest });
       granted = wider;
       return expectTransactions(made.runner);
     },

@@ -3,7 +3,6 @@ import * as v from "valibot";
 import type { SandboxedExecResult } from "../../../types/public.js";
 import { toldDenials } from "../denial-words.js";
 import { outcomeWords } from "../outcome-words.js";
-import type { Stream } from "../output-store.js";
 import { shortened, textOf } from "../text-parts.js";
 import { defineTool, type Link, type ToolContext } from "../tool.js";
 import { commandOf, grantsOf, kCommandFields } from "./command-input.js";
@@ -42,8 +41,10 @@ const output = v.strictObject({
   ...kDenialFields,
 });
 
+type Output = "stdout" | "stderr";
+
 /** A stream as it is told, and links to the rest. */
-function told(result: SandboxedExecResult, stream: Stream, most: number, keep: () => Link[]) {
+function told(result: SandboxedExecResult, stream: Output, most: number, keep: () => Link[]) {
   const bytes = result[stream];
   const links = bytes.length > most ? keep() : [];
   const dropped = result[`${stream}Bytes`] - bytes.length;
@@ -114,7 +115,7 @@ export const run = defineTool({
     });
     const most = input.maxOutputBytes ?? kDefaultShown;
     const id = sandbox.outputs.next();
-    const streamOf = (stream: Stream) =>
+    const streamOf = (stream: Output) =>
       told(result, stream, most, () => sandbox.outputs.keep(id, stream, result[stream]));
     const [stdout, stderr] = [streamOf("stdout"), streamOf("stderr")];
     const denials = toldDenials(result.denials, sandbox.offers, context.canAsk);

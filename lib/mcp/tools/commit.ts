@@ -1,0 +1,104 @@
+import * as v from "valibot";
+
+import { TransactionError } from "../../runners/transactions/transaction-error.js";
+import { defineTool, type Question, type ToolContext, ToolError } from "../tool.js";
+import { changeWords, kChange, toldChanges } from "./change-answer.js";
+import { kPathFields, pathsOption, pathsToCommit } from "./paths.js";
+
+/** What the person has seen. */
+type Shown = { generation: number; paths: string[] | undefined };
+
+const output = v.strictObject({
+  committed: v.array(kChange),
+  total: v.pipe(v.number(), v.description("Changes that are in the workspace's real files now.")),
+  left: v.pipe(v.number(), v.description("Changes that still wait.")),
+});
+
+/** What a commit would do, put before a person; an answer where there is nothing to do. */
+async function ask(paths: string[] | undefined, { sandbox, canAsk }: ToolContext) {
+  if (!canAsk) {
+    const { id } = await sandbox.transaction();
+    throw new ToolError(
+      `nothing was committed: this client can't ask a person. The changes wait: a person can look at them and commit them with \`native-runner tx commit ${id}\`, once this server has ended.`,
+    );
+  }
+  if (sandbox.running > 0) {
+    throw new ToolError(
+      "nothing was committed: commands run that may change more than a person would see. Stop them, or wait for their end.",
+    );
+  }
+  const { generation } = sandbox;
+  const transaction = await sandbox.transaction();
+  const changes = await transaction.changes(pathsOption(paths));
+  if (changes.length === 0) {
+    return {
+      text: "there is nothing to commit",
+      structured: { committed: [], total: 0, left: 0 },
+    };
+  }
+  const question: Question = {
+    question: `Write these changes of the sandbox to ${sandbox.policy.workspace}?\n${changeWords(changes)}`,
+    label: "Commit these changes",
+    about: { generation, paths } satisfies Shown,
+  };
+  return question;
+}
+
+/** The library's reasons in words that a model can act on. */
+function refusal(error: unknown): unknown {
+  if (!(error instanceof TransactionError)) return error;
+  const paths = error.paths.slice(0, 20).join(", ");
+  if (error.code === "ERR_TRANSACTION_PROTECTED") {
+    return new ToolError(
+      `nothing was committed: programs of the host run ${paths} by themselves. Commit others by \`paths\`, or remove the change; only the operator can allow it, by --allow-protected.`,
+    );
+  }
+  return new ToolError(
+    `nothing was committed: ${paths} was changed outside of the sandbox, too. Commit others by \`paths\`, or bring both together: the files in the sandbox are yours to change.`,
+  );
+}
+
+export const commit = defineTool({
+  name: "commit",
+  title: "Commit the changes to the real files",
+  description:
+    "Asks a person, then writes the changes to the workspace's real files: all that are asked for, or none. Ends all checkpoints.",
+  input: v.strictObject(kPathFields),
+  output,
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: true,
+    idempotentHint: false,
+    openWorldHint: false,
+  },
+  call: async (input, context) => {
+    const { sandbox, approval, client, narrowing } = context;
+    const paths = pathsToCommit(input.paths, narrowing);
+    if (approval === undefined) return ask(paths, context);
+    if (!approval.approved) {
+      throw new ToolError("nothing was committed: the person has refused. The changes wait.");
+    }
+    const shown = approval.about as Shown;
+    const approvedBy = sandbox.policy.approvedBy ?? `a person, by ${client}`;
+    const { allowProtected = [] } = sandbox.policy;
+    const report = await sandbox
+      .changing(
+        (transaction) =>
+          transaction.commit({ ...pathsOption(shown.paths), allowProtected, approvedBy }),
+        shown.generation,
+      )
+      .catch((error: unknown) => {
+        throw refusal(error);
+      });
+    sandbox.keep();
+    const { committed, left } = report;
+    return {
+      text: `committed:\n${changeWords(committed)}${left.length > 0 ? `\n${left.length} changes still wait` : ""}`,
+      structured: {
+        committed: toldChanges(committed),
+        total: committed.length,
+        left: left.length,
+      },
+    };
+  },
+});
