@@ -1,7 +1,7 @@
 /** What a tool is, and what it is given when it is called; nothing here knows the protocol. */
 
 import type { StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
-import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 
 import type { Narrowing } from "./roots.js";
@@ -76,7 +76,12 @@ export function defineTool<Input extends Schema, Output extends Schema>(
   return tool as unknown as Tool;
 }
 
+/** A check of our own has no words in JSON Schema. */
+const kShown = { ignoreActions: ["check"], typeMode: "output" as const };
+
 /** As the SDKs take schemas (standardschema.dev). */
 export function standardOf(schema: Schema): StandardSchemaWithJSON<Record<string, unknown>> {
-  return toStandardJsonSchema(schema) as unknown as StandardSchemaWithJSON<Record<string, unknown>>;
+  const shown = () => ({ ...toJsonSchema(schema, kShown) });
+  const standard = { ...schema["~standard"], jsonSchema: { input: shown, output: shown } };
+  return { "~standard": standard } as unknown as StandardSchemaWithJSON<Record<string, unknown>>;
 }

@@ -4,9 +4,9 @@ import type { Denial } from "../../../types/denials.js";
 import type { NetworkRequest } from "../../../types/network.js";
 import type { HostQuestions } from "../../mcp/host-questions.js";
 import type { Commands, SandboxPolicy } from "../../mcp/sandbox.js";
-import { checkAgainstLists } from "../../runtime/shell-check.js";
 import { chooseRunner } from "../choose-runner.js";
 import { limits } from "../options.js";
+import { checkLine } from "../shell-lists.js";
 import { withGrants } from "../why/with-grants.js";
 import { checkMounts, checkWorkspace } from "../workspace.js";
 import type { McpOptions } from "./mcp.js";
@@ -42,7 +42,7 @@ export async function operatorsPolicy(options: McpOptions): Promise<OperatorsPol
       hosts = asked;
     },
     check: (line) => {
-      checkAgainstLists(line, policy.config.security);
+      checkLine(line, policy.config.security);
     },
     grant: async (transaction, denials: readonly Denial[]): Promise<Commands> => {
       const wider = withGrants(granted, denials);

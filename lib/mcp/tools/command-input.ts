@@ -34,7 +34,14 @@ export const kCommandFields = {
       v.description("Where to start, relative to the workspace. Default: its root."),
     ),
   ),
-  env: v.optional(v.pipe(v.record(v.string(), v.string()), v.description("Variables to set."))),
+  env: v.optional(
+    v.pipe(
+      v.unknown(),
+      v.check((value) => !Array.isArray(value), "Expected an object of strings"), // a record takes []
+      v.record(v.string(), v.string()),
+      v.description("Variables to set."),
+    ),
+  ),
   timeoutMs: v.optional(
     v.pipe(
       v.number(),

@@ -1,0 +1,120 @@
+/** How calls, clients and servers end: nothing is left running, and what was changed is kept. */
+
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { command, kCli, whyNoCli } from "../support/command.js";
+import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
+import { tempDirectory } from "../support/temp.js";
+import { connect, kGenerations, serverWords, textOf } from "./support/client.js";
+
+type Listed = { id: string; state: string };
+
+const listed = (state: string): Listed[] =>
+  JSON.parse(command([...kCli, "tx", "list", "--json", "--state-directory", state]).stdout);
+
+describeUnless(whyNoBubblewrap ?? whyNoCli, "the end of", () => {
+  const kForks = "(setsid sleep 1000 & sleep 1000 & trap '' TERM; echo up; sleep 1000)";
+
+  for (const generation of kGenerations) {
+    test(`${generation}: a call that is cancelled leaves no process`, async () => {
+      const { call } = await connect(generation);
+      const mark = newMark();
+      const cancel = new AbortController();
+      const running = call(
+        "run",
+        { command: kForks, env: { [kMarker]: mark } },
+        {
+          signal: cancel.signal,
+          onProgress: (message) => {
+            if (!message.includes("up")) return;
+            expect(marked(mark).length).toBeGreaterThan(0);
+            cancel.abort();
+          },
+        },
+      );
+      await expect(running).rejects.toThrow();
+      await eventually("nothing of it is left", () => marked(mark).length === 0);
+      expect((await call("run", { command: "echo on" })).structuredContent).toMatchObject({
+        stdout: "on\n",
+      });
+    });
+
+    test(`${generation}: a client that closes leaves its changes in a transaction`, async () => {
+      const { call, close, pid, state } = await connect(generation);
+      const mark = newMark();
+      const env = { [kMarker]: mark };
+      await call("run", { command: "echo new > file" });
+      await call("start", { command: "exec sleep 1000", env });
+      await eventually("it is up", () => marked(mark).length > 0);
+      await close();
+      await eventually("the server is gone", () => !isAlive(pid));
+      expect(marked(mark)).toEqual([]);
+      expect(listed(state)).toMatchObject([{ state: "closed" }]);
+    });
+  }
+
+  test("a client that changed nothing leaves no transaction", async () => {
+    const { call, close, pid, state } = await connect("legacy");
+    await call("run", { command: "true" });
+    await close();
+    await eventually("the server is gone", () => !isAlive(pid));
+    expect(listed(state)).toEqual([]);
+  });
+
+  for (const victim of ["client", "server"] as const) {
+    test(`a ${victim} that is killed leaves nothing running, and a transaction to go on in`, async () => {
+      const workspace = tempDirectory();
+      const state = tempDirectory("state");
+      const mark = newMark();
+      const host = new URL("../hosts/mcp-client.mjs", import.meta.url).pathname;
+      const words = serverWords(workspace, state);
+      const client = spawn(process.execPath, [host, JSON.stringify(words)], {
+        env: { ...process.env, [kMarker]: mark },
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      let said = "";
+      client.stdout.on("data", (chunk) => {
+        said += String(chunk);
+      });
+      await eventually("the command is up", () => said.includes("up"));
+      const pids = { client: client.pid ?? 0, server: Number(/server (\d+)/.exec(said)?.[1]) };
+      expect(marked(mark).length).toBeGreaterThan(2);
+      process.kill(pids[victim], "SIGKILL");
+      if (victim === "server") client.kill("SIGKILL");
+      await eventually("nothing is left", () => marked(mark).length === 0);
+      expect(existsSync(join(workspace, "kept"))).toBe(false);
+      const [{ id } = { id: "" }] = listed(state);
+      expect(listed(state)).toMatchObject([{ id, state: "closed" }]);
+
+      for (const resume of [id, "latest"]) {
+        const again = await connect("legacy", { workspace, state, words: ["--resume", resume] });
+        const { structuredContent } = await again.call("run", { command: "cat kept" });
+        expect(structuredContent).toMatchObject({ stdout: "kept\n" });
+        await again.close();
+        await eventually("the server is gone", () => !isAlive(again.pid));
+      }
+    });
+  }
+
+  test("--resume latest begins a new transaction where none waits", async () => {
+    const { call } = await connect("legacy", { words: ["--resume", "latest"] });
+    expect(textOf(await call("run", { command: "echo on" }))).toBe("on\n");
+  });
+
+  test("a run that lasts gives signs of life, and its deadline ends it", async () => {
+    const { call } = await connect("legacy");
+    const mark = newMark();
+    const result = await call("run", {
+      command: "sleep 1000",
+      timeoutMs: 200,
+      env: { [kMarker]: mark },
+    });
+    expect(result.structuredContent).toMatchObject({ outcome: "timed-out", exitCode: 124 });
+    expect(textOf(result)).toContain("timed out");
+    expect(marked(mark)).toEqual([]);
+  });
+});
