@@ -18,13 +18,18 @@ export class HostQuestions {
     return () => this.#askers.delete(asker);
   }
 
-  /** As `onRequest` of a network by domain. An answer holds for as long as the server lives. */
-  decide({ host, port, signal }: NetworkRequest): NetworkAnswer | Promise<NetworkAnswer> {
+  /**
+   * As `onRequest` of a network by domain. An answer holds for as long as the server lives.
+   * @throws (rejects) where nobody can be asked, or answers: a denial for which a grant is named.
+   */
+  async decide({ host, port, signal }: NetworkRequest): Promise<NetworkAnswer> {
     const key = `${host}:${port}`;
     const known = this.#answers.get(key);
     if (known !== undefined) return known;
     const asker = [...this.#askers].at(-1);
-    if (asker === undefined || this.#answers.size >= kMostAnswers) return "deny";
+    if (asker === undefined || this.#answers.size >= kMostAnswers) {
+      throw new Error("nobody can be asked");
+    }
     const question = `A command in the sandbox wants to reach ${visibleLine(host)} on port ${port}, which no rule allows.`;
     const answer = asker(question, "Allow this until the server ends", signal).then(
       (yes): NetworkAnswer => (yes ? "allow" : "deny"),

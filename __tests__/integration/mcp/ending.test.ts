@@ -70,7 +70,7 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "the end of", () => {
       const workspace = tempDirectory();
       const state = tempDirectory("state");
       const mark = newMark();
-      const host = new URL("../hosts/mcp-client.mjs", import.meta.url).pathname;
+      const host = new URL("../hosts/mcp/client.mjs", import.meta.url).pathname;
       const words = serverWords(workspace, state);
       const client = spawn(process.execPath, [host, JSON.stringify(words)], {
         env: { ...process.env, [kMarker]: mark },

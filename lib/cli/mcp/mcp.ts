@@ -77,6 +77,7 @@ export async function mcp(options: McpOptions): Promise<void> {
   const { sandbox: policy, close } = await operatorsPolicy(options);
   const sandbox = new ToolSandbox(policy);
   try {
+    if (options.resume !== undefined) await sandbox.transaction(); // else when it is wanted
     await serve(servingOf(sdk, sandbox), options, ended);
   } finally {
     await leave(sandbox, options);

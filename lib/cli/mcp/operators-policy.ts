@@ -21,7 +21,10 @@ export async function operatorsPolicy(options: McpOptions): Promise<OperatorsPol
   const workspace = checkWorkspace(own);
   checkMounts(own);
   let hosts: HostQuestions | undefined;
-  const onRequest = (request: NetworkRequest) => hosts?.decide(request) ?? "deny";
+  const onRequest = async (request: NetworkRequest) => {
+    if (hosts === undefined) throw new Error("nobody can be asked yet");
+    return hosts.decide(request);
+  };
   const { runner: chosen, policy } = await chooseRunner(own, process.env, { onRequest });
   const runner = expectTransactions(chosen);
   let isFirst = true;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "policy/denials/error_name.h"
+#include "policy/network/record/connection_record.h"
 
 namespace native_runner {
 namespace {
@@ -110,7 +111,7 @@ std::optional<Denial> DenialOfConnection(const ConnectionRecord& record) {
   denial.port = record.port;
   denial.by = DeniedBy::kNetwork;
   denial.count = record.count;
-  if (!record.rule.empty()) {
+  if (!record.rule.empty() && record.reason != kNoAnswer) {
     denial.not_advised = "a rule refuses it: " + record.rule;
   } else if (!record.address.empty()) {
     denial.not_advised = "it is at an address that `network.allowPrivate` alone can allow";

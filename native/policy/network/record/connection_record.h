@@ -17,6 +17,9 @@ enum class ConnectionVia {
 // "transparent", "connect", "http", "socks": as audits have it.
 const char* ConnectionViaName(ConnectionVia via);
 
+// The reason where somebody was asked and has not said anything: nobody has refused it.
+inline constexpr char kNoAnswer[] = "onRequest gave no answer";
+
 // One connection that a command made or was refused, as its audit lists it. A plain value.
 struct ConnectionRecord {
   std::string host;        // in the one spelling of HostText

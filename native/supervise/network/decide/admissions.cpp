@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "policy/network/record/connection_record.h"
+
 namespace native_runner {
 namespace {
 
@@ -20,7 +22,7 @@ Admission AdmissionOf(NetworkAnswer answer) {
     case NetworkAnswer::kNone:
       break;
   }
-  return {.allowed = false, .rule = kAsked, .reason = "onRequest gave no answer"};
+  return {.allowed = false, .rule = kAsked, .reason = kNoAnswer};
 }
 
 }  // namespace
