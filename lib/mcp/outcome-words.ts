@@ -3,7 +3,10 @@
 import type { SandboxedExecResult } from "../../types/public.js";
 
 /** "" where it exited with 0. */
-export function outcomeWords({ outcome, exitCode }: SandboxedExecResult): string {
+export function outcomeWords({
+  outcome,
+  exitCode,
+}: Pick<SandboxedExecResult, "outcome" | "exitCode">): string {
   switch (outcome.kind) {
     case "exited":
       return exitCode === 0 ? "" : `exit code ${exitCode}`;

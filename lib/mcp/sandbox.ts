@@ -1,7 +1,5 @@
 /** What the tools work on: one transaction of the workspace, and what was begun in it. */
 
-import { existsSync } from "node:fs";
-
 import type { Denial } from "../../types/denials.js";
 import type { NativeExecInput, NativeLimits, SandboxedExecResult } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
@@ -10,6 +8,7 @@ import { HostQuestions } from "./host-questions.js";
 import { GrantOffers } from "./offers.js";
 import { OutputStore } from "./output-store.js";
 import { Processes } from "./processes.js";
+import { shellWords } from "./shell.js";
 import { ToolError } from "./tool.js";
 
 /** What starts commands. */
@@ -41,14 +40,6 @@ export type SandboxPolicy = {
   /** What a commit's record says of who has approved it. Default: the client's name. */
   approvedBy?: string | undefined;
 };
-
-const kShells = ["/bin/bash", "/usr/bin/bash", "/bin/sh"];
-
-/** How a command line is run. */
-function shellWords(line: string): string[] {
-  const shell = kShells.find((path) => existsSync(path)) ?? "/bin/sh";
-  return [shell, "-c", "--", line]; // "--": a line that begins with a dash is no option
-}
 
 /** One program, or a shell's line. */
 export type CommandInput = { command?: string | undefined; argv?: string[] | undefined };

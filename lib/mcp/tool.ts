@@ -79,9 +79,19 @@ export function defineTool<Input extends Schema, Output extends Schema>(
 /** A check of our own has no words in JSON Schema. */
 const kShown = { ignoreActions: ["check"], typeMode: "output" as const };
 
-/** As the SDKs take schemas (standardschema.dev). */
+/**
+ * As the SDKs take schemas (standardschema.dev). What failed has no value beside its issues, which valibot
+ * gives as well: the AI SDK takes whatever has a value for valid.
+ */
 export function standardOf(schema: Schema): StandardSchemaWithJSON<Record<string, unknown>> {
   const shown = () => ({ ...toJsonSchema(schema, kShown) });
-  const standard = { ...schema["~standard"], jsonSchema: { input: shown, output: shown } };
+  const { validate, version, vendor } = schema["~standard"];
+  const standard = {
+    ...{ version, vendor, jsonSchema: { input: shown, output: shown } },
+    validate: async (value: unknown) => {
+      const { issues, ...valid } = await validate(value);
+      return issues === undefined ? valid : { issues };
+    },
+  };
   return { "~standard": standard } as unknown as StandardSchemaWithJSON<Record<string, unknown>>;
 }

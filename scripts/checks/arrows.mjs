@@ -149,6 +149,9 @@ export const imports = {
   "lib/mcp/":
     "types/ lib/errors lib/shell-quote lib/runners/transactions/transaction-error lib/cli/transactions/visible-text lib/cli/transactions/change-text " +
     "@modelcontextprotocol/server @modelcontextprotocol/server/stdio valibot @valibot/to-json-schema",
+  // Of the SDKs but MCP's only types.
+  "lib/adapters/":
+    "types/ lib/errors lib/fields lib/nearest lib/runners/ lib/mcp/ @modelcontextprotocol/server ai @openai/agents",
   "lib/cli/":
     `types/ ${native} lib/audit-log/ lib/denials/ lib/network/ lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/shell-policy/verdict lib/skills/ lib/mcp/ ` +
     "commander picocolors cli-table3",
