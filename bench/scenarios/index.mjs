@@ -7,6 +7,7 @@ import { droppedOutput } from "./dropped-output.mjs";
 import { explain } from "./explain.mjs";
 import { keptOutput } from "./kept-output.mjs";
 import { largeHost } from "./large-host.mjs";
+import { mcp } from "./mcp.mjs";
 import { network } from "./network.mjs";
 import { oneRun } from "./one-run.mjs";
 import { poolSize } from "./pool-size.mjs";
@@ -24,4 +25,5 @@ export const kScenarios = [
   ...network,
   ...explain,
   ...auditLog,
+  mcp,
 ];

@@ -182,6 +182,7 @@ export const kVariants = {
     module: "network/relay-pipe.mjs",
   },
   networkRequest: { title: "our request", kind: "ours", module: "network/request.mjs" },
+  mcpRun: { title: "run of native-runner mcp", kind: "ours", module: "mcp/run.mjs" },
   skillNode: { title: "bare engine process", kind: "same-bwrap", module: "skill-node.mjs" },
   ...explained,
   auditChained: {

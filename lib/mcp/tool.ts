@@ -84,7 +84,11 @@ const kShown = { ignoreActions: ["check"], typeMode: "output" as const };
  * gives as well: the AI SDK takes whatever has a value for valid.
  */
 export function standardOf(schema: Schema): StandardSchemaWithJSON<Record<string, unknown>> {
-  const shown = () => ({ ...toJsonSchema(schema, kShown) });
+  let json: Record<string, unknown> | undefined; // the SDK asks for it with each call
+  const shown = () => {
+    json ??= { ...toJsonSchema(schema, kShown) };
+    return json;
+  };
   const { validate, version, vendor } = schema["~standard"];
   const standard = {
     ...{ version, vendor, jsonSchema: { input: shown, output: shown } },
