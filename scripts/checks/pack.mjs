@@ -13,7 +13,7 @@ import { tempDirectory } from "../lib/temp.mjs";
 
 bootstrap();
 
-const { name } = packageJson();
+const { name, exports: exported } = packageJson();
 const temp = tempDirectory("pack");
 const pnpm = (args, cwd) => runQuietly("npx", ["--yes", "pnpm@10", ...args], { cwd });
 
@@ -55,7 +55,12 @@ function sizesOf(files) {
 
 function checkContents(files) {
   const prebuilds = `prebuilds/${process.platform}-${process.arch}`;
-  const wanted = ["dist/index.js", "dist/index.d.ts", "LICENSE", "README.md", "package.json"];
+  // What users may import, its types among it.
+  const entries = Object.values(exported).flatMap((entry) =>
+    typeof entry === "string" ? entry : Object.values(entry),
+  );
+  const entryFiles = entries.map((file) => path.posix.normalize(file));
+  const wanted = [...entryFiles, "LICENSE", "README.md"];
   for (const file of [...wanted, `${prebuilds}/native_runner.node`, `${prebuilds}/launcher`]) {
     if (!files.includes(file)) fail(`the tarball lacks ${file}`);
   }

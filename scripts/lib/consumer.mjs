@@ -18,6 +18,21 @@ import * as library from "${name}";
 for (const name of ${JSON.stringify(exported)}) assert.equal(typeof library[name], "function", name);
 `,
 
+  // None of the SDKs that they are for is installed here.
+  "adapters.mjs": `import assert from "node:assert/strict";
+import { BubblewrapNativeRunner } from "${name}";
+import * as aiSdk from "${name}/ai-sdk";
+import * as mcp from "${name}/mcp";
+import * as openai from "${name}/openai-agents";
+const runner = new BubblewrapNativeRunner({ shadowDir: process.cwd() });
+assert.equal(Object.keys(aiSdk.createSandboxTools({ runner }).tools).length, 10);
+assert.equal(typeof openai.createSandboxShell(runner).run, "function");
+await assert.rejects(mcp.createSandboxTools({ runner }), {
+  code: "ERR_SANDBOX_UNAVAILABLE",
+  fix: /^npm install @modelcontextprotocol.server/,
+});
+`,
+
   "commonjs.cjs": `const assert = require("node:assert/strict");
 const library = require("${name}");
 for (const name of ${JSON.stringify(exported)}) assert.equal(typeof library[name], "function", name);
@@ -110,6 +125,7 @@ export function writeConsumer(directory) {
 export function checkConsumer(directory, { bubblewrapWorks }) {
   const node = (...args) => run(process.execPath, args, { cwd: directory });
   node("esm.mjs");
+  node("adapters.mjs");
   node("commonjs.cjs");
   node("run.mjs", "local");
   if (bubblewrapWorks) node("run.mjs", "bubblewrap");

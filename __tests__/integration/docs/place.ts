@@ -9,7 +9,7 @@ import { kNodeInside } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 import { kFiles } from "./files.js";
 
-const kInstalled = ["@types", "undici-types", "@opentelemetry"];
+const kInstalled = ["@types", "undici-types", "@opentelemetry", "@modelcontextprotocol"];
 
 export type Place = {
   directory: string;
