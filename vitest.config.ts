@@ -41,6 +41,7 @@ const kNotNative = [
   "denials/ordinary.test.ts",
   "docs/**",
   "learn/**",
+  "mcp/**",
   "opentelemetry/**",
   "promises/**",
   "skills/**",

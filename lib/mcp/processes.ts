@@ -17,12 +17,13 @@ export class LiveProcess {
   #bytes = 0;
   #dropped = 0;
   #ended: SandboxedExecResult | undefined;
-  #wake = () => {};
+  readonly #waiting = new Set<() => void>();
 
   /** @param onEnd called when all its processes are gone. */
   constructor(id: string, process: SandboxProcess, onEnd: () => void) {
     this.id = id;
     this.#process = process;
+    process.stdin.end(); // nothing writes to it
     process.stdout.on("data", (chunk: Uint8Array) => this.#add(chunk));
     process.stdout.on("error", () => {}); // the result says how it ended
     process.result
@@ -54,14 +55,20 @@ export class LiveProcess {
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#bytes > 0 || this.#ended !== undefined || ms === 0 || signal.aborted) return;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => this.#wake(), ms);
-      signal.addEventListener("abort", () => this.#wake(), { once: true });
-      this.#wake = () => {
+      const done = () => {
         clearTimeout(timer);
-        this.#wake = () => {};
+        signal.removeEventListener("abort", done);
+        this.#waiting.delete(done);
         resolve();
       };
+      const timer = setTimeout(done, ms);
+      signal.addEventListener("abort", done);
+      this.#waiting.add(done);
     });
+  }
+
+  #wake(): void {
+    for (const done of [...this.#waiting]) done();
   }
 
   async stop(): Promise<SandboxedExecResult> {

@@ -18,7 +18,7 @@ import * as library from "${name}";
 for (const name of ${JSON.stringify(exported)}) assert.equal(typeof library[name], "function", name);
 `,
 
-  // None of the SDKs that they are for is installed here.
+  // None of the SDKs that they are for is installed, but in the check of a checkout.
   "adapters.mjs": `import assert from "node:assert/strict";
 import { BubblewrapNativeRunner } from "${name}";
 import * as aiSdk from "${name}/ai-sdk";
@@ -27,10 +27,11 @@ import * as openai from "${name}/openai-agents";
 const runner = new BubblewrapNativeRunner({ shadowDir: process.cwd() });
 assert.equal(Object.keys(aiSdk.createSandboxTools({ runner }).tools).length, 10);
 assert.equal(typeof openai.createSandboxShell(runner).run, "function");
-await assert.rejects(mcp.createSandboxTools({ runner }), {
-  code: "ERR_SANDBOX_UNAVAILABLE",
-  fix: /^npm install @modelcontextprotocol.server/,
+const sandbox = await mcp.createSandboxTools({ runner }).catch(({ code, fix }) => {
+  assert.equal(code, "ERR_SANDBOX_UNAVAILABLE");
+  assert.match(fix, /^npm install @modelcontextprotocol.server/);
 });
+await sandbox?.close();
 `,
 
   "commonjs.cjs": `const assert = require("node:assert/strict");

@@ -147,6 +147,25 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp refuses", () => {
     expect(asked[0]?.split("\n").filter((line) => line.startsWith("  "))).toHaveLength(1);
   });
 
+  test("to put control characters of a grant's path before the person", async () => {
+    const outside = tempDirectory("outside", "/var/tmp");
+    const name = join(outside, "a\u001b[31m\u202eb");
+    writeFileSync(name, "contents\n");
+    const asked: string[] = [];
+    const { call } = await connect("legacy", {
+      person: (message) => {
+        asked.push(message);
+        return "yes";
+      },
+    });
+    const denied = await call("run", { argv: ["cat", name] });
+    expect(denied.structuredContent).toMatchObject({ denials: [{ grant: "g1" }] });
+    const granted = await call("run", { argv: ["cat", name], grants: ["g1"] });
+    expect(granted.structuredContent).toMatchObject({ stdout: "contents\n" });
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    expect(asked).toEqual([expect.not.stringMatching(/[\u001b\u202e]/)]);
+  });
+
   test("more than the operator's limits", async () => {
     const { call } = await connect("legacy", {
       words: ["--timeout", "300ms", "--max-output", "10", "--max-file", "1K"],

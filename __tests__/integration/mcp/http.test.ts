@@ -12,7 +12,7 @@ import { command, whyNoCli } from "../support/command.js";
 import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
 import { eventually, kMarker, marked, newMark } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
-import { callTool, kGenerations, makeClient, serverWords, textOf } from "./support/client.js";
+import { callTool, kGenerations, makeClient, serverWords } from "./support/client.js";
 
 const kToken = "a-token-of-the-tests-own";
 const servers: ChildProcess[] = [];
@@ -83,11 +83,14 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp --http", () => {
       await client.connect(transport as never);
       const call = (name: string, input: Record<string, unknown> = {}, more = {}) =>
         callTool(client, name, input, more);
-      const progress: string[] = [];
-      const onProgress = (message: string) => progress.push(message);
-      const result = await call("run", { command: "echo new > file; echo up" }, { onProgress });
-      expect(textOf(result)).toBe("up\n");
-      expect(progress).toContain("up\n");
+      let going: Promise<unknown> | undefined;
+      const onProgress = (message: string) => {
+        if (message.includes("up")) going ??= call("run", { command: "echo new > file" });
+      };
+      const command = "echo up; until [ -e file ]; do sleep 0.05; done";
+      const result = await call("run", { command, timeoutMs: 20_000 }, { onProgress });
+      expect(result.structuredContent).toMatchObject({ stdout: "up\n", exitCode: 0 });
+      await going;
       expect((await call("commit")).structuredContent).toMatchObject({ total: 1 });
 
       const mark = newMark();

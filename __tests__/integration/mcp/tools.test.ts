@@ -36,14 +36,28 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
       expect(hinted("destructiveHint")).toEqual(["commit", "discard", "rollback"]);
     });
 
-    test(`${generation}: run tells output, outcome and progress`, async () => {
+    test(`${generation}: run tells its progress while it runs`, async () => {
       const { call } = await connect(generation);
-      const progress: string[] = [];
+      let going: Promise<unknown> | undefined;
+      const onProgress = (message: string) => {
+        if (message.includes("up")) going ??= call("run", { command: "touch go" });
+      };
       const result = await call(
         "run",
-        { command: "echo out; echo err >&2; cat; exit 3", stdin: "from stdin\n", env: { A: "b" } },
-        { onProgress: (message) => progress.push(message) },
+        { command: "echo up; until [ -e go ]; do sleep 0.05; done", timeoutMs: 20_000 },
+        { onProgress },
       );
+      expect(result.structuredContent).toMatchObject({ outcome: "exited", exitCode: 0 });
+      await going;
+    });
+
+    test(`${generation}: run tells output and outcome`, async () => {
+      const { call } = await connect(generation);
+      const result = await call("run", {
+        command: "echo out; echo err >&2; cat; exit 3",
+        stdin: "from stdin\n",
+        env: { A: "b" },
+      });
       expect(result.structuredContent).toMatchObject({
         outcome: "exited",
         exitCode: 3,
@@ -53,7 +67,6 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
         denials: [],
       });
       expect(textOf(result)).toContain("[exit code 3]");
-      expect(progress.join("")).toContain("out");
       const direct = await call("run", { argv: ["printf", "%s|", "a b", "$HOME"] });
       expect(direct.structuredContent).toMatchObject({ exitCode: 0, stdout: "a b|$HOME|" });
     });
@@ -141,9 +154,16 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
         output += String((structuredContent as { output: string }).output);
       }
       expect(output).toBe("up\ner\n");
+      const waiting = [1, 2].map(() => call("read", { process: "p1", waitMs: 45_000 }));
       const stopped = await call("stop", { process: "p1" });
+      for (const { structuredContent } of await Promise.all(waiting)) {
+        expect(structuredContent).toMatchObject({ running: false }); // both are told
+      }
       expect(stopped.structuredContent).toMatchObject({ running: false, outcome: "aborted" });
       expect((await call("read", { process: "p2" })).isError).toBe(true);
+      await call("start", { command: "cat; echo end" }); // it has no input
+      const ended = await call("read", { process: "p2", waitMs: 45_000 });
+      expect(ended.structuredContent).toMatchObject({ output: "end\n" });
     });
 
     test(`${generation}: checkpoint, rollback and discard`, async () => {

@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import * as v from "valibot";
 
 import type { Denial } from "../../../types/denials.js";
-import { visibleText } from "../../cli/transactions/visible-text.js";
+import { visibleLine, visibleText } from "../../cli/transactions/visible-text.js";
 import { wantedInWords } from "../denial-words.js";
 import { isWithin } from "../roots.js";
 import type { CommandInput } from "../sandbox.js";
@@ -50,6 +50,14 @@ export const kCommandFields = {
       v.description("Milliseconds until it is ended. The operator's limit is the most."),
     ),
   ),
+  explain: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description(
+        "Whether to say what the sandbox has refused. Default true; false for debuggers.",
+      ),
+    ),
+  ),
   grants: v.optional(
     v.pipe(
       v.array(v.pipe(v.string(), v.maxLength(32))),
@@ -65,6 +73,7 @@ type Common = CommandInput & {
   cwd?: string | undefined;
   env?: Record<string, string> | undefined;
   timeoutMs?: number | undefined;
+  explain?: boolean | undefined;
   grants?: string[] | undefined;
 };
 
@@ -94,7 +103,7 @@ export function commandOf(input: Common, context: ToolContext) {
     argv: context.sandbox.argvOf(input),
     cwd: directoryOf(input.cwd, context),
     env: { ...policy.env, ...input.env },
-    explain: true,
+    explain: input.explain ?? true,
     limits: { ...policy.limits, timeoutMs: timeoutOf(input.timeoutMs, policy.limits?.timeoutMs) },
   };
 }
@@ -104,9 +113,11 @@ function shown({ command, argv = [] }: CommandInput): string {
   return line.length > kMostShown ? `${line.slice(0, kMostShown)} …` : line;
 }
 
+const optionOf = ({ grant }: Denial) => visibleLine(grant?.cli ?? "");
+
 function question(input: Common, denials: readonly Denial[]): Question {
   const wanted = denials.map(
-    (denial) => `  ${wantedInWords(denial)} — this is the option ${denial.grant?.cli}`,
+    (denial) => `  ${wantedInWords(denial)} — this is the option ${optionOf(denial)}`,
   );
   return {
     question: [
@@ -136,7 +147,7 @@ export async function grantsOf(input: Common, context: ToolContext): Promise<Que
   const wanted = denials.filter((denial) => !sandbox.offers.isGranted(denial));
   if (wanted.length === 0) return undefined;
   if (!canAsk) {
-    const options = wanted.map(({ grant }) => grant?.cli).join(" ");
+    const options = wanted.map(optionOf).join(" ");
     throw new ToolError(
       `nothing was run: this client can't ask a person, so nothing can be granted. The operator can start the server with: ${options}`,
     );

@@ -72,14 +72,6 @@ export const run = defineTool({
   input: v.strictObject({
     ...kCommandFields,
     stdin: v.optional(v.pipe(v.string(), v.description("Standard input. Default: none."))),
-    explain: v.optional(
-      v.pipe(
-        v.boolean(),
-        v.description(
-          "Whether to say what the sandbox has refused. Default true; false for debuggers.",
-        ),
-      ),
-    ),
     maxOutputBytes: v.optional(
       v.pipe(
         v.number(),
@@ -106,7 +98,6 @@ export const run = defineTool({
     const command = commandOf(input, context);
     const result = await sandbox.exec({
       ...command,
-      explain: input.explain ?? true,
       limits: { ...command.limits, keep: "head+tail" },
       stdin: input.stdin,
       signal: context.signal,
