@@ -19,6 +19,10 @@ beforeAll(async () => {
   await symlink(join(kRoot, "node_modules/undici-types"), join(host, "node_modules/undici-types"));
   const dist = join(installed, "dist");
   expect(await tsc("-p", "tsconfig.build.json", "--outDir", dist)).toBe("");
+  for (const name of ["ai", "@openai", "@modelcontextprotocol"]) {
+    await symlink(join(kRoot, "node_modules", name), join(host, "node_modules", name));
+  }
+  await cp(join(import.meta.dirname, "adapters.ts"), join(host, "adapters.ts"));
   await cp(join(import.meta.dirname, "consumer.ts"), join(host, "consumer.ts"));
   await cp(join(import.meta.dirname, "consumer.ts"), join(host, "consumer.cts"));
   await writeFile(join(host, "package.json"), '{ "type": "module" }');
@@ -55,6 +59,15 @@ describe.each([
     await writeFile(join(host, "wrong.ts"), wrong);
     expect(await compile({ ...resolution, strict: true }, "wrong.ts")).toContain("Missing");
   });
+});
+
+it.each([
+  ["NodeNext", kNodeNext],
+  ["Bundler", kBundler],
+])("compiles the adapters with their SDKs, %s", async (_name, resolution) => {
+  // The SDKs' own declarations are not ours to check.
+  const options = { ...resolution, strict: true, exactOptionalPropertyTypes: true };
+  expect(await compile({ ...options, skipLibCheck: true }, "adapters.ts")).toBe("");
 });
 
 it("compiles from CommonJS, which requires the ES module", async () => {
