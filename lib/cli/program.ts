@@ -266,7 +266,9 @@ Examples:
   addTxCommand(program, actions, say);
   addAuditCommand(program, actions, say);
   addMcpCommand(
-    withAllowProtected(withStateDirectory(withConfinement(program.command("mcp")))),
+    withAuditOption(
+      withAllowProtected(withStateDirectory(withConfinement(program.command("mcp")))),
+    ),
     actions.mcp,
   ).configureOutput({ outputError: (text, write) => write(misuse(text, "mcp")) });
   addSkillCommand(program, { finiteDuration, size, count }, actions.runSkill).configureOutput({

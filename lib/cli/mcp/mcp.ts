@@ -1,14 +1,16 @@
 /** `native-runner mcp`: the sandbox as tools of an agent. Standard output carries the protocol alone. */
 
+import type { AuditLog } from "../../audit-log/audit-log.js";
 import { serveHttp } from "../../mcp/http/serve-http.js";
 import { type Serving, servingOf } from "../../mcp/register.js";
 import { ToolSandbox } from "../../mcp/sandbox.js";
 import { loadMcpSdk } from "../../mcp/sdk.js";
 import { serveStdio } from "../../mcp/stdio.js";
+import { packageVersion } from "../../package-version.js";
+import { recorded } from "../audit/audit-option.js";
 import type { CliOptions } from "../options.js";
 import { CliError, printError } from "../terminal.js";
 import { placeWords } from "../transactions/transaction-place.js";
-import { packageVersion } from "../version.js";
 import { operatorsPolicy } from "./operators-policy.js";
 import { tokenOf } from "./token.js";
 
@@ -73,8 +75,16 @@ export async function mcp(options: McpOptions): Promise<void> {
     for (const name of kSignals) process.once(name, () => resolve());
   });
   process.stderr.on("error", () => {}); // whoever started it need not read
+  await recorded(options, (auditLog) => serveRecorded(options, ended, auditLog));
+}
+
+async function serveRecorded(
+  options: McpOptions,
+  ended: Promise<void>,
+  auditLog: AuditLog | undefined,
+): Promise<void> {
   const sdk = await loadMcpSdk();
-  const { sandbox: policy, close } = await operatorsPolicy(options);
+  const { sandbox: policy, close } = await operatorsPolicy(options, auditLog);
   const sandbox = new ToolSandbox(policy);
   try {
     if (options.resume !== undefined) await sandbox.transaction(); // else when it is wanted

@@ -2,8 +2,10 @@
 
 import type { Denial } from "../../../types/denials.js";
 import type { NetworkRequest } from "../../../types/network.js";
+import type { AuditLog } from "../../audit-log/audit-log.js";
 import type { HostQuestions } from "../../mcp/host-questions.js";
 import type { Commands, SandboxPolicy } from "../../mcp/sandbox.js";
+import { recordGrants } from "../audit/record-grants.js";
 import { chooseRunner } from "../choose-runner.js";
 import { limits } from "../options.js";
 import { checkLine } from "../shell-lists.js";
@@ -15,8 +17,14 @@ import { expectTransactions, openTransaction } from "./open-transaction.js";
 /** The policy, and what ends the runners behind it. */
 export type OperatorsPolicy = { sandbox: SandboxPolicy; close(): Promise<void> };
 
-/** @throws (rejects) as `run` does for the same options. */
-export async function operatorsPolicy(options: McpOptions): Promise<OperatorsPolicy> {
+/**
+ * @param auditLog where all of it is recorded; undefined: nowhere.
+ * @throws (rejects) as `run` does for the same options.
+ */
+export async function operatorsPolicy(
+  options: McpOptions,
+  auditLog: AuditLog | undefined,
+): Promise<OperatorsPolicy> {
   const own = { ...options, stdin: false };
   const workspace = checkWorkspace(own);
   checkMounts(own);
@@ -25,7 +33,7 @@ export async function operatorsPolicy(options: McpOptions): Promise<OperatorsPol
     if (hosts === undefined) throw new Error("nobody can be asked yet");
     return hosts.decide(request);
   };
-  const { runner: chosen, policy } = await chooseRunner(own, process.env, { onRequest });
+  const { runner: chosen, policy } = await chooseRunner(own, process.env, { onRequest, auditLog });
   const runner = expectTransactions(chosen);
   let isFirst = true;
   let granted = own;
@@ -50,8 +58,9 @@ export async function operatorsPolicy(options: McpOptions): Promise<OperatorsPol
     grant: async (transaction, denials: readonly Denial[]): Promise<Commands> => {
       const wider = withGrants(granted, denials);
       checkMounts(wider);
-      const made = await chooseRunner(wider, process.env, { transaction, onRequest });
+      const made = await chooseRunner(wider, process.env, { transaction, onRequest, auditLog });
       granted = wider;
+      recordGrants(auditLog, denials, { approvedBy: "the person at the client", scope: "session" });
       return expectTransactions(made.runner);
     },
   };

@@ -1,6 +1,7 @@
-import type { Denial, Grant, SandboxedExecResult } from "../../../types/public.js";
+import type { SandboxedExecResult } from "../../../types/public.js";
 import type { AuditLog } from "../../audit-log/audit-log.js";
 import { recorded } from "../audit/audit-option.js";
+import { recordGrants } from "../audit/record-grants.js";
 import { chooseRunner } from "../choose-runner.js";
 import { type CliOptions, execInput } from "../options.js";
 import { endReason } from "../reason.js";
@@ -60,21 +61,6 @@ function tell(result: SandboxedExecResult, options: CliOptions): void {
   process.stdout.write(`${whyText(denials, denialsOmitted, colors, process.stdout.columns)}\n`);
 }
 
-/** Each once, however many denials it answers. */
-function recordGrants(
-  auditLog: AuditLog | undefined,
-  denials: readonly Denial[],
-  argv: readonly string[],
-  yes: boolean,
-): void {
-  const approvedBy = yes ? "--yes" : "the person at the terminal";
-  const byOption = new Map<string, Grant>();
-  for (const { grant } of denials) if (grant?.cli) byOption.set(grant.cli, grant);
-  for (const { option, value } of byOption.values()) {
-    auditLog?.grant({ option, value, approvedBy, scope: "run", argv });
-  }
-}
-
 /**
  * `native-runner why`: runs a command as `run` does, and prints what the sandbox refused it, by which of
  * its walls, and the smallest grant for each. The exit code is the command's; with --apply that of the
@@ -114,7 +100,8 @@ async function whyRecorded(
       yes || (await askYes("Run it again with these options?", interrupt.signal));
     if (apply && grants.length > 0 && !interrupt.signal.aborted && (await agrees())) {
       const granted = withGrants(rest, first.denials);
-      recordGrants(auditLog, first.denials, command, yes);
+      const approvedBy = yes ? "--yes" : "the person at the terminal";
+      recordGrants(auditLog, first.denials, { approvedBy, scope: "run", argv: command });
       again = await tryOut(command, granted, stdin, interrupt.signal, auditLog);
       if (!rest.json) tell(again, granted);
       process.exitCode = again.exitCode;
