@@ -1,3 +1,8 @@
+import { realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+
+import { Access } from "./access/access.js";
 import { makeClient } from "./model/client.js";
 import { Conversation } from "./model/conversation.js";
 import { instructions } from "./model/instructions.js";
@@ -8,6 +13,7 @@ import { changeList, matterList, patchText } from "./terminal/change-report.js";
 import { CommandView } from "./terminal/command-view.js";
 import { plainLine, plainPiece } from "./terminal/plain-text.js";
 import { BashTool } from "./tools/bash.js";
+import { RequestAccessTool } from "./tools/request-access.js";
 import { notableChanges, pathsOf } from "./workspace/change.js";
 import { Project } from "./workspace/project.js";
 
@@ -15,6 +21,17 @@ import { Project } from "./workspace/project.js";
  * @typedef {{ in?: NodeJS.ReadStream, out: NodeJS.WriteStream, err: NodeJS.WriteStream }} Streams
  * @typedef {import("./program.js").DemoOptions} DemoOptions
  */
+
+/**
+ * Where the transactions and what is remembered are kept.
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function ownDirectories(env) {
+  const state = env.XDG_STATE_HOME || join(homedir(), ".local/state");
+  const named = [join(state, "openagentic"), dirname(rememberedFile(env))];
+  // Grants name what is behind links; what is not there yet has none.
+  return Promise.all(named.map((place) => realpath(place).catch(() => place)));
+}
 
 /** A model, its tool, the sandbox and the project, from the first request to the last. */
 export class Session {
@@ -24,27 +41,31 @@ export class Session {
   #conversation;
   #streams;
   #consent;
+  #access;
   #isKept = false;
 
   /**
    * @param {{ sandbox: import("./sandbox.js").Sandbox, project: Project, tool: BashTool,
-   *   conversation: Conversation, streams: Streams, consent: Consent }} parts
+   *   conversation: Conversation, streams: Streams, consent: Consent,
+   *   access: Access }} parts
    */
-  constructor({ sandbox, project, tool, conversation, streams, consent }) {
+  constructor({ sandbox, project, tool, conversation, streams, consent, access }) {
     this.#sandbox = sandbox;
     this.#project = project;
     this.#tool = tool;
     this.#conversation = conversation;
     this.#streams = streams;
     this.#consent = consent;
+    this.#access = access;
   }
 
   /**
-   * Who is asked about the network from now on; nobody: all of that is denied.
+   * Who is asked from now on what commands may reach and see; nobody: all of that is denied.
    * @param {import("./network/consent.js").Ask | undefined} ask
    */
   askBy(ask) {
     this.#consent.ask = ask;
+    this.#access.ask = ask;
   }
 
   /**
@@ -62,20 +83,23 @@ export class Session {
     const project = await Project.open(options.project, sandbox);
     const { directory, id } = project;
     say(`demo-node: working on ${plainLine(directory)} in transaction ${id}: it stays as it is`);
+    // An audit log gets each decision here, as a second argument: `(decision) => log.append(…)`.
+    const access = new Access([directory, ...(await ownDirectories(env))]);
     const tool = new BashTool({
-      runner: () => project.runner,
+      runner: (mounts) => project.runnerWith(mounts),
       environment: commandEnvironment(sandbox),
       progress: new CommandView(streams.err),
+      access,
     });
     const conversation = new Conversation({
       client,
-      tool,
+      tools: [tool, new RequestAccessTool(access)],
       model: options.model,
       maxRounds: options.maxRounds,
       instructions: instructions(sandbox.isConfined),
       onText: (delta) => streams.out.write(plainPiece(delta)),
     });
-    return new Session({ sandbox, project, tool, conversation, streams, consent });
+    return new Session({ sandbox, project, tool, conversation, streams, consent, access });
   }
 
   /** @param {string} text */

@@ -80,19 +80,19 @@ const kProbes: Probe[] = [
     title: "read ~/.ssh/id_rsa",
     script: () => "cat ~/.ssh/id_rsa",
     succeeded: (answer) => answer.includes(kSecret),
-    refusal: /id_rsa: No such file or directory\n\[exit code 1\]$/,
+    refusal: /id_rsa: No such file or directory\n\[exit code 1\]$/m,
   },
   {
     title: "read it by its path, and through /proc",
     script: () => `cat ${home}/.ssh/id_rsa /proc/[0-9]*/root${home}/.ssh/id_rsa`,
     succeeded: (answer) => answer.includes(kSecret),
-    refusal: /id_rsa: No such file or directory\n[\s\S]*\[exit code 1\]$/,
+    refusal: /id_rsa: No such file or directory\n[\s\S]*\[exit code 1\]$/m,
   },
   {
     title: "read it through a link in the workspace",
     script: () => `ln -s ${home}/.ssh/id_rsa key; cat key`,
     succeeded: (answer) => answer.includes(kSecret),
-    refusal: /^\[stderr\]\ncat: key: No such file or directory\n\[exit code 1\]$/,
+    refusal: /^\[stderr\]\ncat: key: No such file or directory\n\[exit code 1\]$/m,
   },
   {
     title: "reach a service on the host's loopback",
@@ -108,13 +108,13 @@ const kProbes: Probe[] = [
       await eventually("the process is gone", () => !isAlive(victimPid()));
       return true;
     },
-    refusal: /No such process\n\[exit code 1\]$/,
+    refusal: /No such process\n\[exit code 1\]$/m,
   },
   {
     title: "write outside the workspace",
     script: () => `echo evil > ${outside}/file`,
     succeeded: () => existsSync(join(outside, "file")),
-    refusal: /No such file or directory\n\[exit code 1\]$/,
+    refusal: /No such file or directory\n\[exit code 1\]$/m,
   },
 ];
 
@@ -160,14 +160,14 @@ describeSandboxed("with the sandbox", () => {
 
   test("write at the project's path: is refused, in words", async () => {
     const answer = await hostileRun(`echo evil > ${project}/file`, kBwrap);
-    expect(answer).toMatch(/No such file or directory\n\[exit code 1\]$/);
+    expect(answer).toMatch(/No such file or directory\n\[exit code 1\]$/m);
     expect(readTree(project)).toEqual(kTree);
   });
 
   test("write in the system: is refused, in words", async () => {
     const answer = await hostileRun("echo evil > /etc/demo-node-test; echo evil > /usr/x", kBwrap);
     expect(existsSync("/etc/demo-node-test")).toBe(false);
-    expect(answer).toMatch(/(Read-only file system|Permission denied)\n\[exit code 1\]$/);
+    expect(answer).toMatch(/(Read-only file system|Permission denied)\n\[exit code 1\]$/m);
   });
 
   test("the network is there when the operator allows it", async () => {

@@ -37,6 +37,10 @@ describe("a request", () => {
     expect(first?.messages[1]?.content).toBe("do it");
     expect(first?.tools).toMatchObject([
       { type: "function", function: { name: "Bash", parameters: { required: ["command"] } } },
+      {
+        type: "function",
+        function: { name: "RequestAccess", parameters: { required: ["denial"] } },
+      },
     ]);
     expect(requests[2]?.messages.map(({ role }) => role)).toEqual(
       "system user assistant tool assistant tool tool".split(" "),

@@ -5,29 +5,29 @@ import { Failure } from "../failure.js";
 /**
  * @typedef {OpenAI.Chat.Completions.ChatCompletionMessageParam} Message
  * @typedef {OpenAI.Chat.Completions.ChatCompletionMessageFunctionToolCall} ToolCall
- * @typedef {import("../tools/bash.js").BashTool} Tool
+ * @typedef {import("../tools/bash.js").BashTool | import("../tools/request-access.js").RequestAccessTool} Tool
  */
 
 const kInterrupted = "[not run: interrupted]";
 
-/** A talk with the model: it answers, or calls the tool and is told what came of it, until it is done. */
+/** A talk with the model: it answers, or calls a tool and is told what came of it, until it is done. */
 export class Conversation {
   #client;
   #model;
-  #tool;
+  #tools;
   #maxRounds;
   #onText;
   /** @type {Message[]} */
   #messages;
 
   /**
-   * @param {{ client: OpenAI, model: string, instructions: string, tool: Tool, maxRounds: number,
+   * @param {{ client: OpenAI, model: string, instructions: string, tools: Tool[], maxRounds: number,
    *   onText: (delta: string) => void }} parts `maxRounds`: answers with tool calls for one request
    */
-  constructor({ client, model, instructions, tool, maxRounds, onText }) {
+  constructor({ client, model, instructions, tools, maxRounds, onText }) {
     this.#client = client;
     this.#model = model;
-    this.#tool = tool;
+    this.#tools = tools;
     this.#maxRounds = maxRounds;
     this.#onText = onText;
     this.#messages = [{ role: "system", content: instructions }];
@@ -70,7 +70,11 @@ export class Conversation {
    */
   async #complete(signal) {
     const stream = this.#client.chat.completions.stream(
-      { model: this.#model, messages: this.#messages, tools: [this.#tool.definition] },
+      {
+        model: this.#model,
+        messages: this.#messages,
+        tools: this.#tools.map((tool) => tool.definition),
+      },
       { signal },
     );
     stream.on("content", (delta) => this.#onText(delta));
@@ -118,8 +122,10 @@ export class Conversation {
    * @param {AbortSignal} signal
    */
   async #answer({ function: { name, arguments: text } }, signal) {
-    if (name === this.#tool.name) return this.#tool.call(text, signal);
-    return `[not run: there is no tool ${JSON.stringify(name)}, only ${this.#tool.name}]`;
+    const tool = this.#tools.find((each) => each.name === name);
+    if (tool !== undefined) return tool.call(text, signal);
+    const names = this.#tools.map((each) => each.name).join(" and ");
+    return `[not run: there is no tool ${JSON.stringify(name)}, only ${names}]`;
   }
 }
 

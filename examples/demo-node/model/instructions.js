@@ -5,7 +5,8 @@
 export function instructions(isSandboxed) {
   const sandbox = isSandboxed
     ? "Commands run in a sandbox: they see this directory and the system's read-only files, and may " +
-      "have no network. What they are refused stays refused; work within it, or say what you need."
+      "have no network. What they are denied is told behind their output; work within it, or ask for " +
+      "what the task needs with RequestAccess, and take no for an answer."
     : "Commands run directly on the user's machine; leave everything outside this directory alone.";
   return [
     "You are a programmer who works on the user's project with the Bash tool.",

@@ -3,6 +3,8 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 
+import { parseArguments } from "./arguments.js";
+
 export const kDefaultTimeoutMs = 60_000;
 const kMaxTimeoutMs = 600_000;
 
@@ -22,28 +24,11 @@ const Schema = v.strictObject({
   ),
 });
 
-/** @typedef {v.InferOutput<typeof Schema>} BashArguments */
-
 /** The parameters in the form that the model's interface wants. */
 export function bashParameters() {
   const { $schema: _, ...schema } = toJsonSchema(Schema);
   return /** @type {Record<string, unknown>} */ (schema);
 }
 
-/**
- * @param {string} text the arguments as the model wrote them
- * @returns {{ ok: true, value: BashArguments } | { ok: false, reason: string }}
- */
-export function parseBashArguments(text) {
-  /** @type {unknown} */
-  let json;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    return { ok: false, reason: `the arguments are no JSON: ${String(error)}` };
-  }
-  const parsed = v.safeParse(Schema, json);
-  if (parsed.success) return { ok: true, value: parsed.output };
-  const reasons = parsed.issues.map((issue) => `${v.getDotPath(issue) ?? "it"}: ${issue.message}`);
-  return { ok: false, reason: reasons.join("; ") };
-}
+/** @param {string} text the arguments as the model wrote them */
+export const parseBashArguments = (text) => parseArguments(Schema, text);

@@ -1,8 +1,11 @@
+import { mountsOf, raised } from "../access/granted.js";
+import { quoted } from "../terminal/visible-text.js";
 import { bashParameters, kDefaultTimeoutMs, parseBashArguments } from "./bash-arguments.js";
 import { endText, resultText } from "./result-text.js";
 
 /**
  * @typedef {import("@openagentic/native-runner").SandboxedExecResult} Result
+ * @typedef {import("../access/granted.js").Mount} Mount
  * @typedef {{ exec(input: import("@openagentic/native-runner").NativeExecInput): Promise<Result> }} Runner
  * @typedef {{
  *   commandStarted(command: string): void,
@@ -25,12 +28,16 @@ export class BashTool {
   #runner;
   #environment;
   #progress;
+  #access;
 
   /**
-   * @param {{ runner: () => Runner, environment: Record<string, string>, progress: Progress }} parts
-   *   `runner`: the one at the time; `environment`: variables on top of what it lets through
+   * @param {{ runner: (mounts: Mount[]) => Promise<Runner>, environment: Record<string, string>,
+   *   progress: Progress, access: import("../access/access.js").Access }} parts
+   *   `runner`: the one at the time, with these mounts besides; `environment`: variables on top of what
+   *   it lets through
    */
-  constructor({ runner, environment, progress }) {
+  constructor({ runner, environment, progress, access }) {
+    this.#access = access;
     this.#runner = runner;
     this.#environment = environment;
     this.#progress = progress;
@@ -66,7 +73,12 @@ export class BashTool {
       const result = await this.#run(command, stdin, timeoutMs, signal);
       [this.lastAudit] = result.audits;
       how = endText(result.outcome, result.exitCode, timeoutMs);
-      return resultText(result, timeoutMs);
+      const denied = this.#access.tell(command, result.denials, result.denialsOmitted);
+      return [resultText(result, timeoutMs), denied].filter(Boolean).join("\n");
+    } catch (error) {
+      // A runner refuses places that nothing may be mounted at, such as the root directory.
+      if (!(error instanceof TypeError)) throw error;
+      return `[not run: ${quoted(error.message)}]`;
     } finally {
       this.#progress.commandEnded(how, this.lastAudit?.durationMs);
     }
@@ -78,19 +90,23 @@ export class BashTool {
    * @param {number} timeoutMs
    * @param {AbortSignal} signal
    */
-  #run(command, stdin, timeoutMs, signal) {
-    return this.#runner().exec({
+  async #run(command, stdin, timeoutMs, signal) {
+    const grants = this.#access.take(command);
+    const runner = await this.#runner(mountsOf(grants));
+    const limits = {
+      timeoutMs,
+      maxStdoutBytes: kMaxOutputBytes,
+      maxStderrBytes: kMaxOutputBytes,
+      keep: /** @type {const} */ ("head+tail"),
+      memoryBytes: kMaxMemoryBytes,
+      maxFileBytes: kMaxFileBytes,
+    };
+    return runner.exec({
       argv: ["bash", "-c", command],
       env: this.#environment,
       stdin: stdin === undefined ? undefined : new TextEncoder().encode(stdin),
-      limits: {
-        timeoutMs,
-        maxStdoutBytes: kMaxOutputBytes,
-        maxStderrBytes: kMaxOutputBytes,
-        keep: "head+tail",
-        memoryBytes: kMaxMemoryBytes,
-        maxFileBytes: kMaxFileBytes,
-      },
+      limits: raised(limits, grants),
+      explain: true,
       signal,
       onStdout: (chunk) => this.#progress.commandWrote("stdout", chunk),
       onStderr: (chunk) => this.#progress.commandWrote("stderr", chunk),

@@ -8,6 +8,7 @@ import { pathsOf, sortOut } from "./change.js";
  * @typedef {import("@openagentic/native-runner").Transaction} Transaction
  * @typedef {import("@openagentic/native-runner").Change} Change
  * @typedef {import("../sandbox.js").Sandbox} Sandbox
+ * @typedef {import("../access/granted.js").Mount} Mount
  * @typedef {{ place: string, reason: string }} Matter
  * @typedef {{ committed: Change[], leftOut: Matter[], conflicts: Matter[], refused: Matter[] }} Committed
  */
@@ -22,6 +23,18 @@ async function realDirectory(directory) {
 }
 
 /**
+ * Who opens transactions whose commands have these mounts.
+ * @param {Sandbox} sandbox
+ * @param {string} directory
+ * @param {Mount[]} mounts
+ */
+function makeOpener(sandbox, directory, mounts) {
+  const runner = sandbox.runner({ shadowDir: directory, mounts });
+  if (runner instanceof BubblewrapNativeRunner) return runner;
+  return new BubblewrapNativeRunner({ shadowDir: directory });
+}
+
+/**
  * A project, and the transaction in which commands work on it: nothing of what they do reaches it but
  * by `commit`. Whoever opened it closes it.
  */
@@ -30,6 +43,8 @@ export class Project {
   #opener;
   #transaction;
   #runner;
+  /** @type {Mount[]} besides the sandbox's own */
+  #mounts = [];
 
   /**
    * @param {{ directory: string, sandbox: Sandbox, opener: BubblewrapNativeRunner,
@@ -51,9 +66,7 @@ export class Project {
    */
   static async open(named, sandbox) {
     const directory = await realDirectory(named);
-    const runner = sandbox.runner({ shadowDir: directory });
-    const isBubblewrap = runner instanceof BubblewrapNativeRunner;
-    const opener = isBubblewrap ? runner : new BubblewrapNativeRunner({ shadowDir: directory });
+    const opener = makeOpener(sandbox, directory, []);
     const transaction = await opener.openTransaction();
     return new Project({ directory, sandbox, opener, transaction });
   }
@@ -78,11 +91,30 @@ export class Project {
     return this.#runner;
   }
 
+  /**
+   * The same with these mounts besides. The transaction is taken up anew where they are others than before, which ends nothing: commands run
+   * one after the other.
+   * @param {Mount[]} mounts
+   */
+  async runnerWith(mounts) {
+    if (JSON.stringify(mounts) !== JSON.stringify(this.#mounts)) {
+      const opener = makeOpener(this.#sandbox, this.directory, mounts);
+      this.#opener = opener;
+      this.#mounts = mounts;
+      await this.#goOn();
+    }
+    return this.#runner;
+  }
+
   /** Another sandbox than Bubblewrap, or none, has to be put into the transaction. */
   #makeRunner() {
     const transaction = this.#transaction;
     if (this.#sandbox.name === "bubblewrap") return transaction;
-    return this.#sandbox.runner({ shadowDir: this.directory, transaction });
+    return this.#sandbox.runner({
+      shadowDir: this.directory,
+      transaction,
+      mounts: this.#mounts,
+    });
   }
 
   /** What is different from the project, and what of it never reaches that. */
@@ -146,7 +178,7 @@ export class Project {
     }
   }
 
-  /** A commit ends a transaction's commands: others run in it once it was taken up again. */
+  /** A commit ends a transaction's commands, and so do other mounts: others run in it once it was taken up again. */
   async #goOn() {
     await this.#transaction.close();
     this.#transaction = await this.#opener.resumeTransaction(this.id);
