@@ -24,6 +24,18 @@ bool ParseNumber(const char* text, int* number) {
   return true;
 }
 
+// What stands behind a label that a line begins with; null where no line does.
+const char* AfterLabel(const char* text, const char* label) {
+  const std::size_t size = std::strlen(label);
+  for (bool is_start = true; *text != '\0'; is_start = *text++ == '\n') {
+    std::size_t same = 0;
+    while (is_start && same < size && text[same] == label[same])
+      ++same;
+    if (same == size) return text + size;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 ProcDirectory::ProcDirectory(const char* path)
@@ -78,6 +90,27 @@ bool IsProcOurs() {
   const long size = kernel::ReadLink("/proc/self", target, sizeof target - 1);
   int pid = 0;
   return size > 0 && ParseNumber(target, &pid) && pid == kernel::ProcessId();
+}
+
+pid_t NumberInProc(pid_t process) {
+  if (IsProcOurs()) return process;
+  const int pidfd = kernel::OpenPidfd(process);
+  if (pidfd < 0) return 0;
+  // proc_pid_fdinfo(5): of a pidfd the line "Pid:" has its number in the namespace of that /proc.
+  FixedText<48> path;
+  path.Add("/proc/self/fdinfo/").AddNumber(pidfd);
+  const int file = kernel::Open(path.c_str(), O_RDONLY);
+  char bytes[512];
+  const long got = file < 0 ? 0 : kernel::Read(file, bytes, sizeof bytes - 1);
+  if (file >= 0) kernel::Close(file);
+  kernel::Close(pidfd);
+  bytes[got > 0 ? got : 0] = '\0';
+  const char* line = AfterLabel(bytes, "Pid:\t");
+  pid_t number = 0;
+  for (; line != nullptr && *line >= '0' && *line <= '9'; ++line) {
+    number = number * 10 + (*line - '0');
+  }
+  return number;
 }
 
 }  // namespace native_runner

@@ -38,4 +38,9 @@ bool ReadProcessState(pid_t pid, ProcessState* state);
 // True when /proc shows our own pid namespace, so that its numbers mean what kill(2) means by them.
 bool IsProcOurs();
 
+// What /proc calls a process of our own pid namespace, where it may show another one: a sandbox
+// without a /proc of its own has the host's. 0 where it can't be told, as for a thread that leads
+// no process.
+pid_t NumberInProc(pid_t process);
+
 }  // namespace native_runner

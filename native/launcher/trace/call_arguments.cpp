@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "launcher/kernel/file_calls.h"
+#include "launcher/kernel/proc_file.h"
 #include "launcher/kernel/process_memory.h"
 #include "launcher/text/fixed_text.h"
 
@@ -26,8 +27,10 @@ bool AddLink(const char* link, ObservedPath* path) {
 }
 
 bool AddDirectory(pid_t process, int directory, ObservedPath* path) {
+  const pid_t number = NumberInProc(process);
+  if (number <= 0) return false;
   FixedText<64> link;
-  link.Add("/proc/").AddNumber(process);
+  link.Add("/proc/").AddNumber(number);
   if (directory == AT_FDCWD) {
     link.Add("/cwd");
   } else {
@@ -76,8 +79,10 @@ void FindAddress(pid_t process, std::uint64_t address, std::uint64_t size, Obser
 }  // namespace
 
 std::size_t ReadProgram(pid_t process, char* name, std::size_t size) {
+  const pid_t number = NumberInProc(process);
+  if (number <= 0) return 0;
   FixedText<64> path;
-  path.Add("/proc/").AddNumber(process).Add("/comm");
+  path.Add("/proc/").AddNumber(number).Add("/comm");
   const int file = kernel::Open(path.c_str(), O_RDONLY);
   if (file < 0) return 0;
   long got = kernel::Read(file, name, size);

@@ -20,9 +20,25 @@ constexpr unsigned kTracedArchitecture = AUDIT_ARCH_AARCH64;
 #endif
 
 constexpr std::size_t kHead = 3;
-constexpr std::size_t kSize = kHead + 2 * kTracedCallCount + 1;
+constexpr std::size_t kMemoryRows = 7;
 
-// Two rows for each: the kernel knows of calls that no row asks about that they pass, and does not
+constexpr std::size_t RowsOf(const TracedCall& call) {
+  return call.form == TracedCall::Form::kMemory ? kMemoryRows : 2;
+}
+
+constexpr std::size_t Size() {
+  std::size_t size = kHead + 1;
+  for (const TracedCall& call : kTracedCalls)
+    size += RowsOf(call);
+  return size;
+}
+constexpr std::size_t kSize = Size();
+
+// The two halves of the second argument, on little-endian machines.
+constexpr unsigned kLow = offsetof(seccomp_data, args) + sizeof(std::uint64_t);
+constexpr unsigned kHigh = kLow + sizeof(std::uint32_t);
+
+// Two rows for most: the kernel knows of calls that no row asks about that they pass, and does not
 // run this for them (since Linux 5.11).
 constexpr std::array<sock_filter, kSize> MakeProgram() {
   std::array<sock_filter, kSize> rows{};
@@ -33,7 +49,15 @@ constexpr std::array<sock_filter, kSize> MakeProgram() {
   rows[next++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
   for (unsigned index = 0; index < kTracedCallCount; ++index) {
     const auto number = static_cast<unsigned>(kTracedCalls[index].number);
-    rows[next++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+    const auto size = static_cast<unsigned char>(RowsOf(kTracedCalls[index]) - 1);
+    rows[next++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, size);
+    if (kTracedCalls[index].form == TracedCall::Form::kMemory) {
+      rows[next++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kHigh);
+      rows[next++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+      rows[next++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kLow);
+      rows[next++] = BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, kTracedMemory, 1, 0);
+      rows[next++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
     rows[next++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE | index);
   }
   rows[next++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

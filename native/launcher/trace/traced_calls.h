@@ -32,6 +32,8 @@ struct TracedCall {
     kFile,     // a descriptor
     kAddress,  // a socket address and its length behind a descriptor
     kOther,
+    kProcess,     // makes a process, or a thread
+    kMemory,      // the second argument is how much, of which only much is traced
     kProcessors,  // not told: what processors a process may run on, which OneProcessor has changed
   };
   static constexpr std::int8_t kNone = -1;
@@ -123,9 +125,18 @@ inline constexpr TracedCall kTracedCalls[] = {
     traced::Other(SYS_tkill, "tkill", 1),
     traced::Other(SYS_pidfd_send_signal, "pidfd_send_signal", 1),
     traced::Other(SYS_ptrace, "ptrace", 0),
+#ifdef SYS_fork
+    {SYS_fork, "fork", traced::Kind::kOther, traced::Form::kProcess},
+    {SYS_vfork, "vfork", traced::Kind::kOther, traced::Form::kProcess},
+#endif
+    {SYS_clone, "clone", traced::Kind::kOther, traced::Form::kProcess},
+    {SYS_mmap, "mmap", traced::Kind::kOther, traced::Form::kMemory},
     {SYS_sched_getaffinity, "sched_getaffinity", traced::Kind::kOther, traced::Form::kProcessors},
     {SYS_sched_setaffinity, "sched_setaffinity", traced::Kind::kOther, traced::Form::kProcessors},
 };
+// Less is not worth a stop: whoever is short of memory asks for much sooner or later, as malloc(3)
+// does with 1 MiB at least when brk(2) has failed.
+inline constexpr unsigned kTracedMemory = 1U << 20U;
 inline constexpr unsigned kTracedCallCount = sizeof kTracedCalls / sizeof *kTracedCalls;
 
 }  // namespace native_runner

@@ -19,7 +19,9 @@ constexpr unsigned long kOptions = PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP |
 constexpr int kCallStop = SIGTRAP | 0x80;
 
 // Whether it can be what somebody was refused; else it is an ordinary error.
-bool TellsOfRefusal(std::int64_t error) {
+bool TellsOfRefusal(const TracedCall& call, std::int64_t error) {
+  if (call.form == TracedCall::Form::kProcess) return error == EAGAIN;
+  if (call.form == TracedCall::Form::kMemory) return error == ENOMEM;
   switch (error) {
     case EACCES:
     case EPERM:
@@ -71,6 +73,7 @@ bool Tracer::OnStop(pid_t process, int status) {
   } else {
     if (event == PTRACE_EVENT_STOP) processor_.KeepChild(process);
     const int delivered = event == 0 ? signal : 0;
+    if (delivered == SIGXFSZ || delivered == SIGXCPU) OnLimit(process, delivered);
     kernel::Trace(PTRACE_CONT, process, 0, static_cast<unsigned long>(delivered));
   }
   return false;
@@ -97,6 +100,17 @@ bool Tracer::OnCall(pid_t process) {
   return true;
 }
 
+// A limit that is told by a signal, which ends whoever has not asked for it.
+void Tracer::OnLimit(pid_t process, int signal) {
+  char program[kMostProgramName];
+  Observations::Seen seen;
+  seen.kind = ObservationKind::kOther;
+  seen.error = signal == SIGXFSZ ? EFBIG : ETIME;
+  seen.call = signal == SIGXFSZ ? "write" : "setrlimit";
+  seen.program = {program, ReadProgram(process, program, sizeof program)};
+  observations_->Add(seen);
+}
+
 // What it sees, or sets, is to be as if nobody traced it.
 void Tracer::LetGo(pid_t process, int call, std::uint64_t of) {
   if (call == SYS_sched_setaffinity) {
@@ -111,9 +125,10 @@ void Tracer::LetGo(pid_t process, int call, std::uint64_t of) {
 void Tracer::OnReturn(pid_t process) {
   kernel::CallInfo info;
   if (!kernel::GetCallInfo(process, &info) || info.op != kernel::CallInfo::kExit) return;
-  if (info.exit.is_error == 0 || !TellsOfRefusal(-info.exit.result)) return;
+  if (info.exit.is_error == 0) return;
   Pending& pending = *PendingOf(process);
   if (pending.process != process) return;
+  if (!TellsOfRefusal(kTracedCalls[pending.call], -info.exit.result)) return;
   if (pending.program_size == 0) {
     pending.program_size =
         static_cast<std::uint32_t>(ReadProgram(process, pending.program, sizeof pending.program));

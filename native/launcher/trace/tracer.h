@@ -47,6 +47,7 @@ class Tracer {
   }
   bool OnCall(pid_t process);
   void OnReturn(pid_t process);
+  void OnLimit(pid_t process, int signal);
   void LetGo(pid_t process, int call, std::uint64_t of);
 
   Observations* observations_;

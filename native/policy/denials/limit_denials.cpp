@@ -50,9 +50,13 @@ std::optional<Denial> DenialOfLimit(const Observation& observation, const Limits
   } else if (observation.error == ENOMEM || observation.error == ENOSPC) {
     denial = Reached("memoryBytes", limits.memory_bytes);
   }
+  if (!denial && observation.error == ETIME) {
+    denial = Reached("cpuSeconds", limits.cpu_seconds);
+  }
   if (!denial) return std::nullopt;
   denial->program = observation.program;
-  denial->error = ErrorName(observation.error);
+  // A command is not told that its time is up: it gets a signal.
+  if (observation.error != ETIME) denial->error = ErrorName(observation.error);
   denial->count = observation.count;
   return denial;
 }

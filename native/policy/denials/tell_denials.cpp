@@ -138,7 +138,11 @@ DenialLog TellDenials(const DeniedRun& run, const LookAtHostPath& look) {
       if (auto denial = DenialOfConnection(record)) Add(std::move(*denial), &log);
     }
   }
-  if (auto denial = DenialOfEnd(run)) Add(std::move(*denial), &log);
+  const auto end = DenialOfEnd(run);
+  const bool is_told = end && std::any_of(log.denials.begin(), log.denials.end(), [&](auto& each) {
+                         return each.by == end->by && each.operation == end->operation;
+                       });
+  if (end && !is_told) Add(*end, &log);
   if (run.advice) FindSmallestGrants(*run.advice, &log.denials);
   return log;
 }
