@@ -15,6 +15,8 @@ export type Row = {
   /** Of the runner, besides the workspace. "shown": OUTSIDE is mounted read-only. */
   kind?: "shown" | "read-only workspace" | "landlock" | "firejail" | "network";
   limits?: Record<string, number>;
+  /** uid 0 has no such limit without a cgroup, or nobody to be kept from. */
+  isForUser?: boolean;
   denial: Partial<Denial>;
   /** Absent: the denial says `notAdvised`. */
   grant?: string;
@@ -216,6 +218,7 @@ export const kRows: readonly Row[] = [
   { name: "keyctl", script: system(250, 0, 0), denial: { ...filter, operation: "keyctl" } },
   { name: "bpf", script: system(321, 0, 0, 0), denial: { ...filter, operation: "bpf" } },
   { name: "mount", script: system(165, 0, 0, 0, 0, 0), denial: { ...filter, operation: "mount" } },
+  { name: "umount", script: system(166, 0, 0), denial: { ...filter, operation: "umount2" } },
   { name: "chroot", script: system(161, 0), denial: { ...filter, operation: "chroot" } },
   {
     name: "a packet socket",
@@ -229,6 +232,38 @@ export const kRows: readonly Row[] = [
     denial: { by: "limits", operation: "cpuSeconds" },
     grant: "limits.cpuSeconds",
     isNotTried: true,
+  },
+  {
+    name: "CPU time, of a process of the command's",
+    script: "(while :; do :; done); exit 1",
+    limits: { cpuSeconds: 1 },
+    denial: { by: "limits", operation: "cpuSeconds", program: "bash", errno: "" },
+    grant: "limits.cpuSeconds",
+    isNotTried: true,
+  },
+  {
+    name: "memory",
+    script: `/usr/bin/python3 -c 'bytearray(150_000_000)'`,
+    limits: { memoryBytes: 100_000_000 },
+    denial: { by: "limits", operation: "memoryBytes" },
+    grant: "limits.memoryBytes",
+  },
+  {
+    name: "processes",
+    script: `/usr/bin/python3 -c 'import os, time
+for n in range(4):
+  if os.fork() == 0: time.sleep(0.5); os._exit(0)'`,
+    limits: { maxProcesses: 4 },
+    isForUser: true,
+    denial: { by: "limits", operation: "maxProcesses", errno: "EAGAIN" },
+    grant: "limits.maxProcesses",
+  },
+  {
+    name: "a large file, of a process of the command's",
+    script: "head -c 3000 /dev/zero > large2; test $(stat -c %s large2) = 3000",
+    limits: { maxFileBytes: 2000 },
+    denial: { by: "limits", operation: "maxFileBytes", program: "head" },
+    grant: "limits.maxFileBytes",
   },
   {
     name: "a large file",
@@ -271,6 +306,80 @@ export const kRows: readonly Row[] = [
     script: "OUTSIDE/tool",
     denial: { kind: "exec", by: "landlock", errno: "EACCES" },
     grant: "fsReadDirs",
+  },
+  {
+    name: "a relative path, by Landlock",
+    kind: "landlock",
+    script: "cd OUTSIDE/several && cat a",
+    denial: { kind: "read", by: "landlock", errno: "EACCES", program: "cat" },
+    grant: "fsReadDirs",
+  },
+  {
+    name: "a directory's list, by Landlock",
+    kind: "landlock",
+    script: "ls OUTSIDE/several",
+    denial: { kind: "read", by: "landlock", errno: "EACCES", program: "ls" },
+    grant: "fsReadDirs",
+  },
+  {
+    name: "a removal, by Landlock",
+    kind: "landlock",
+    script: "rm OUTSIDE/several/c",
+    denial: { kind: "write", by: "landlock", errno: "EACCES" },
+    grant: "fsWriteDirs",
+  },
+  {
+    name: "a signal to another's process, by Landlock",
+    kind: "landlock",
+    script: "kill -0 1",
+    denial: { kind: "other", by: "landlock", errno: "EPERM", operation: "kill" },
+  },
+  {
+    name: "ptrace of another's process, by Landlock",
+    kind: "landlock",
+    script: system(101, 16, 1, 0, 0).replace("python3", "/usr/bin/python3"),
+    denial: { kind: "other", by: "landlock", errno: "EPERM", operation: "ptrace" },
+  },
+  {
+    name: "mount, by Landlock",
+    kind: "landlock",
+    script: system(165, 0, 0, 0, 0, 0).replace("python3", "/usr/bin/python3"),
+    denial: { ...filter, operation: "mount" },
+  },
+  {
+    name: "a write, by Firejail",
+    kind: "firejail",
+    script: "echo a > OUTSIDE/file",
+    denial: { kind: "write", by: "firejail" },
+    grant: "fsWriteDirs",
+  },
+  {
+    name: "mkdir, by Firejail",
+    kind: "firejail",
+    script: "mkdir OUTSIDE/made3",
+    denial: { kind: "write", by: "firejail" },
+    grant: "fsWriteDirs",
+  },
+  {
+    name: "a program, by Firejail",
+    kind: "firejail",
+    script: "OUTSIDE/tool",
+    denial: { kind: "exec", by: "firejail" },
+    grant: "fsReadDirs",
+  },
+  {
+    name: "an address, by Firejail",
+    kind: "firejail",
+    script: "exec 3<>/dev/tcp/192.0.2.1/80",
+    denial: { kind: "connect", by: "network", errno: "ENETUNREACH", host: "192.0.2.1" },
+    grant: "network",
+    isNotTried: true,
+  },
+  {
+    name: "mount, by Firejail",
+    kind: "firejail",
+    script: system(165, 0, 0, 0, 0, 0),
+    denial: { ...filter, operation: "mount" },
   },
   {
     name: "a file, by Firejail",
