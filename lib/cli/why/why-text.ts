@@ -56,7 +56,8 @@ function others(denials: readonly Denial[]): string[] {
 }
 
 function answer({ grant, notAdvised }: Denial, width: number, colors: Colors): string {
-  if (grant === undefined) return colors.yellow(cut(`no grant: ${notAdvised ?? ""}`, width));
+  if (grant === undefined)
+    return colors.yellow(cut(visibleLine(`no grant: ${notAdvised ?? ""}`), width));
   const { cli, option, value } = grant;
   const text = cli === "" ? `option ${option}: ${JSON.stringify(value)}` : cli;
   return colors.green(cut(visibleLine(text), width));

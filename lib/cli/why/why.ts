@@ -10,6 +10,7 @@ import { checkCommand } from "../shell-lists.js";
 import { CliError, printError, readStdin, wantsColors, watchOutput } from "../terminal.js";
 import { checkMounts, checkWorkspace } from "../workspace.js";
 import { askYes } from "./ask-yes.js";
+import { whyJson } from "./why-json.js";
 import { optionsOf, whyText } from "./why-text.js";
 import { withGrants } from "./with-grants.js";
 
@@ -45,12 +46,6 @@ async function tryOut(
   });
   stderr.end(result.outcome.kind === "setup-failed" ? result.outcome.reason : undefined);
   return result;
-}
-
-function whyJson(result: SandboxedExecResult, again?: SandboxedExecResult): object {
-  const { exitCode, outcome, denials, denialsOmitted } = result;
-  const told = { exitCode, outcome, denials, denialsOmitted, options: optionsOf(denials) };
-  return again === undefined ? told : { ...told, again: whyJson(again) };
 }
 
 function tell(result: SandboxedExecResult, options: CliOptions): void {
