@@ -13,8 +13,6 @@ import {
   type CloneMode,
   createBubblewrapProcessSandbox,
   createRuntime,
-  type Denial,
-  type Grant,
   LocalNativeRunner,
   type LocalNativeRunnerOptions,
   type NativeAuditRecord,
@@ -349,35 +347,3 @@ runner.roBinds.push("/root");
 export const textInput: NativeExecInput = { argv: ["ls"], stdin: "text", stderr: "merge" };
 // @ts-expect-error: a number is no input
 export const wrongStdin: NativeExecInput = { argv: ["ls"], stdin: 5 };
-
-// What was denied: each grant's value is that of its option, and one without is said why.
-export const denied = ({ denials, denialsOmitted }: SandboxedExecResult): (string | number)[] => [
-  denialsOmitted,
-  ...denials.map(
-    ({ kind, by, operation, errno, count, path, host, port, notAdvised, grant }: Denial) =>
-      grant === undefined
-        ? `${kind} ${by} ${operation} ${errno} ${count} ${path ?? host} ${port} ${notAdvised}`
-        : grantValue(grant),
-  ),
-];
-function grantValue(grant: Grant): string | number {
-  switch (grant.option) {
-    case "mounts":
-      return `${grant.value.hostPath} ${grant.value.mode} ${grant.cli}`;
-    case "allowWriteWorkspace":
-      return grant.value ? "rw" : "ro";
-    default:
-      return grant.value;
-  }
-}
-export const explained: NativeExecInput[] = [
-  { argv: ["a"], explain: true },
-  { argv: ["a"], explain: undefined },
-];
-export const explainedLive: NativeSpawnInput = { argv: ["a"], explain: true };
-// @ts-expect-error: a switch
-export const wronglyExplained: NativeExecInput = { argv: ["a"], explain: "yes" };
-// @ts-expect-error: a limit is a number
-export const wrongGrant: Grant = { option: "limits.memoryBytes", value: "1", cli: "" };
-// @ts-expect-error: no such option
-export const unknownGrant: Grant = { option: "limits.timeoutMs", value: 1, cli: "" };

@@ -25,6 +25,7 @@ beforeAll(async () => {
   await cp(join(import.meta.dirname, "adapters.ts"), join(host, "adapters.ts"));
   await cp(join(import.meta.dirname, "consumer.ts"), join(host, "consumer.ts"));
   await cp(join(import.meta.dirname, "consumer.ts"), join(host, "consumer.cts"));
+  await cp(join(import.meta.dirname, "denials.ts"), join(host, "denials.ts"));
   await writeFile(join(host, "package.json"), '{ "type": "module" }');
 });
 
@@ -51,7 +52,7 @@ describe.each([
     ["strict", { strict: true }],
     ["strict and exactOptionalPropertyTypes", { strict: true, exactOptionalPropertyTypes: true }],
   ])("compiles, %s", async (_strictness, strictness) => {
-    expect(await compile({ ...resolution, ...strictness }, "consumer.ts")).toBe("");
+    expect(await compile({ ...resolution, ...strictness }, "consumer.ts", "denials.ts")).toBe("");
   });
 
   it("refuses a wrong program (control)", async () => {

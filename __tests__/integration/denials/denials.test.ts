@@ -17,6 +17,7 @@ import {
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 import { fillOutside, kRows, type Row } from "./rows.js";
+import { kRuntimeRows } from "./runtime-rows.js";
 
 type Options = Record<string, unknown> & { shadowDir: string };
 
@@ -93,5 +94,6 @@ describeSandboxed("denials", () => {
     const second = await run(row, granted(options, grants), limits);
     expect(second.exitCode, second.stderrText).toBe(0);
   };
-  for (const row of kRows) testUnless(whyNotRun(row), row.name, () => check(row));
+  for (const row of [...kRows, ...kRuntimeRows])
+    testUnless(whyNotRun(row), row.name, () => check(row));
 });
