@@ -191,6 +191,18 @@ describe("with a key", () => {
     expect(problems.map(({ kind, line }) => `${kind} ${line}`)).toEqual(["unsigned 1"]);
   });
 
+  test("every byte that is flipped is seen, of signatures too", async () => {
+    const path = written(lines);
+    const whole = readFileSync(path);
+    for (let at = 0; at < whole.length; at += 1) {
+      const bent = Buffer.from(whole);
+      bent[at] = (whole[at] ?? 0) ^ 1;
+      writeFileSync(path, bent);
+      const { ok } = await verifyAuditLog(path, { publicKey: keys.publicKey });
+      expect({ at, ok }).toEqual({ at, ok: false });
+    }
+  });
+
   test("another key", async () => {
     const other = generateKeyPairSync("ed25519");
     const { problems } = await verify(lines, other.publicKey);

@@ -85,5 +85,8 @@ export function linkOf(line: Buffer): Link | undefined {
 
 export function isSigned(link: Link, key: KeyObject): boolean {
   if (link.sig === undefined) return false;
-  return verify(null, signedBytes(link.hash), key, Buffer.from(link.sig, "base64"));
+  const signature = Buffer.from(link.sig, "base64");
+  // The last digit of base64 has bits that say nothing, and are to be 0 (RFC 4648, 3.5).
+  if (signature.toString("base64") !== link.sig) return false;
+  return verify(null, signedBytes(link.hash), key, signature);
 }
