@@ -40,30 +40,108 @@ export type AuditGrant = {
   argv?: readonly string[] | undefined;
 };
 
+/** Of the record `open`. */
+export type AuditOpen = {
+  /** The process that writes from here on. */
+  pid: number;
+  /** The name of its machine. */
+  host: string;
+  /** Of this package. */
+  version: string;
+  /** See {@link AuditLogOptions.signEvery}. */
+  signEvery: number;
+  /** SHA-256 (hex) of the public key (SubjectPublicKeyInfo); null: nothing is signed. */
+  publicKey: string | null;
+};
+
+/** Of the record `file`. */
+export type AuditFileBegin = {
+  /** The name of the file before, in the same directory. */
+  previous: string;
+  /** The hash of its last record. */
+  head: string;
+};
+
+/** Of the record `recovered`. */
+export type AuditRecovery = {
+  /** How long the torn line was. */
+  bytes: number;
+  /** SHA-256 (hex) of all of it. */
+  sha256: string;
+  /** Its first 16 KiB, in base64. */
+  text: string;
+};
+
+/** Of the record `gap`. */
+export type AuditGap = {
+  /** Records that are missing here. */
+  lost: number;
+  /** What kept them from being written. */
+  reason: string;
+};
+
+/** Of the record `policy`. */
+export type AuditPolicy = {
+  /** As {@link SandboxedAuditRecord.runtime}. */
+  runtime: string;
+  /** As {@link SandboxedAuditRecord.policyHash}. */
+  policyHash: string;
+  /** The runner's last other one; null: this is its first. */
+  previous: string | null;
+};
+
+/** Of the record `template`. */
+export type AuditTemplate = {
+  /** As {@link SandboxedAuditRecord.runtime}. */
+  runtime: string;
+  /** As {@link SandboxedAuditRecord.policyHash}. */
+  policyHash: string;
+  /** As {@link SandboxedAuditRecord.layers}. */
+  layers: readonly string[];
+};
+
+/** Of the record `run`. */
+export type AuditRun = SandboxedAuditRecord & {
+  /** Of its result. */
+  exitCode: number;
+};
+
+/** Of the record `session`. */
+export type AuditSession = {
+  /** As {@link SandboxedAuditRecord.policyHash}. */
+  policyHash: string;
+};
+
+/** Of the record `close`. */
+export type AuditClose = {
+  /** Records that the process has lost while it had the log open. */
+  lost: number;
+};
+
 /** What the events of each kind of record are. */
 export type AuditEvents = {
   /** A process has opened the log. */
-  open: { pid: number; host: string; version: string; signEvery: number; publicKey: string | null };
+  open: AuditOpen;
   /** It has closed it. */
-  close: { lost: number };
+  close: AuditClose;
   /** A file begins where another one ended. */
-  file: { previous: string; head: string };
+  file: AuditFileBegin;
   /** The last line of a process that died in mid-write was cut off. */
-  recovered: { bytes: number; sha256: string; text: string };
-  /** Records could not be written: as many as `lost` are missing here. */
-  gap: { lost: number; reason: string };
-  /** One run, with the exit code of its result. */
-  run: SandboxedAuditRecord & { exitCode: number };
+  recovered: AuditRecovery;
+  /** Records could not be written. */
+  gap: AuditGap;
+  /** One run. */
+  run: AuditRun;
   /** What was done with a transaction. */
   transaction: TransactionAudit;
-  /** See {@link AuditGrant}. */
+  /** Something was granted. */
   grant: AuditGrant;
   /** A session was opened. */
-  session: { policyHash: string };
+  session: AuditSession;
   /** The first run in a clone of a template of this policy. */
-  template: { runtime: string; policyHash: string; layers: readonly string[] };
+  template: AuditTemplate;
   /** A runner's first run, or its first under another policy. */
-  policy: { runtime: string; policyHash: string; previous: string | null };
+  policy: AuditPolicy;
 };
 
 /** The kinds of records. */
@@ -80,7 +158,9 @@ export type AuditEntry<Kind extends AuditKind = AuditKind> = {
     prev: string;
     /** When it was made, in ISO 8601 by the host's clock, which may be put back. */
     at: string;
+    /** What it tells of. */
     kind: Each;
+    /** What there is to tell; see {@link AuditEvents}. */
     event: AuditEvents[Each];
     /** SHA-256, in hexadecimal digits, of "native-runner/audit/1\n" and the line's bytes up to its own field, with a closing brace. */
     hash: string;

@@ -60,3 +60,6 @@ export type Denial = {
   /** In place of a grant: why none is offered, as a clause. */
   notAdvised?: string;
 };
+
+/** What is told of what the sandbox has refused: see `explain` of a run. */
+export type ExplainMode = boolean | "lookups";

@@ -1,7 +1,13 @@
 /** The public types of live processes; shipped and re-exported as public.d.ts is. */
 
 import type { Readable, Writable } from "node:stream";
-import type { NativeExecInput, NativeLimits, SandboxedExecResult, StderrMode } from "./public.js";
+import type {
+  ExplainMode,
+  NativeExecInput,
+  NativeLimits,
+  SandboxedExecResult,
+  StderrMode,
+} from "./public.js";
 
 /** The size of a terminal, in characters; integers from 1 to 65535. */
 export type TerminalSize = {
@@ -38,7 +44,7 @@ export type NativeSpawnInput = {
    */
   pty?: TerminalOptions | undefined;
   /** As {@link NativeExecInput.explain}. */
-  explain?: boolean | undefined;
+  explain?: ExplainMode | undefined;
   /** As {@link NativeExecInput.stderr}; not with `pty`, where there is one stream. */
   stderr?: StderrMode | undefined;
 };

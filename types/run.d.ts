@@ -7,7 +7,7 @@
  * every field is always there.
  */
 
-import type { Denial } from "./denials.js";
+import type { Denial, ExplainMode } from "./denials.js";
 import type { NetworkConnection } from "./network.js";
 import type { KillProof, RunTiming } from "./run-timing.js";
 
@@ -59,9 +59,11 @@ export type NativeExecInput = {
   /**
    * Also tells which files, programs and addresses the sandbox has refused: see {@link Denial}. The command is
    * traced (ptrace(2)), so a debugger does not work in it, and system calls that fail take a few times as long.
+   * "lookups": files that it has only looked for, too, as by stat(2), access(2) or readlink(2). Build tools and
+   * interpreters leave out a directory that they don't find, and never open it; it costs a stop for each look.
    * Default false.
    */
-  explain?: boolean | undefined;
+  explain?: ExplainMode | undefined;
   /**
    * Aborting it ends the run and all its processes; the outcome is then "aborted". Where it was aborted
    * before the call, nothing is started.

@@ -13,6 +13,7 @@ export type AuditLogErrorCode =
 
 /** An audit log that can't be had; `code` is stable. */
 export class AuditLogError extends Error {
+  /** Why, for programs; see {@link AuditLogErrorCode}. */
   readonly code: AuditLogErrorCode;
 
   constructor(message: string, code: AuditLogErrorCode, cause?: unknown) {

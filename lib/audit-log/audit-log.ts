@@ -79,6 +79,7 @@ function checkedGrant(grant: AuditGrant): string {
  * const runner = new BubblewrapNativeRunner({ shadowDir: "/srv/work/42", auditLog });
  */
 export class AuditLog implements AuditLogTarget {
+  /** The file, as it was given. */
   readonly path: string;
   readonly #onError: (error: Error) => void;
   readonly #writer: RecordWriter;
@@ -113,14 +114,20 @@ export class AuditLog implements AuditLogTarget {
     });
   }
 
+  /** The hash of the last record that is in the file; 64 zeros where there is none yet. */
   get head(): string {
     return this.#writer.head;
   }
 
+  /** Records that were lost since it was opened. */
   get lost(): number {
     return this.#lost;
   }
 
+  /**
+   * Records what a person or the host has granted.
+   * @throws TypeError that names a wrong field; {@link AuditLogError} ERR_AUDIT_LOG_CLOSED after `close`.
+   */
   grant(grant: AuditGrant): void {
     if (this.#closed !== undefined) {
       throw new AuditLogError(`the audit log ${this.path} was closed`, "ERR_AUDIT_LOG_CLOSED");
@@ -128,10 +135,18 @@ export class AuditLog implements AuditLogTarget {
     this.#addText("grant", checkedGrant(grant));
   }
 
+  /**
+   * Resolves when all that was recorded until now is in the file.
+   * @throws (rejects) {@link AuditLogError} ERR_AUDIT_LOG_UNWRITABLE where it can't be written; it still waits.
+   */
   async flush(): Promise<void> {
     await this.#writer.flush();
   }
 
+  /**
+   * Writes what is left and a last record, has it last a loss of power, and lets go of the file.
+   * @throws (rejects) as {@link flush}; the file is let go of all the same.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

@@ -44,6 +44,10 @@ function hostEnvironment(): Pick<NativeContext, "environment"> {
  */
 export type Ready = (hasWaited?: boolean) => Promise<void> | undefined;
 
+/** A wrong value is told by the addon. */
+const isExplained = ({ explain }: { explain?: unknown }) =>
+  explain === true || explain === "lookups";
+
 const kNoPool: PoolState = { standing: 0, taken: 0, missed: 0, discarded: 0 };
 
 /** A native handle with the policy's hash, abort and streaming around it. */
@@ -113,7 +117,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
         throw invalidType("input", "an object", input);
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
-      if (request.explain === true) context.advice = adviceLists();
+      if (isExplained(request)) context.advice = adviceLists();
       // Told after the call, it would come too late for what starts at once.
       if (signal?.aborted) context.isAborted = true;
       const live = new LiveProcess(handle, request, context, async (run) =>
@@ -260,7 +264,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     const callbacks = new Callbacks();
     if (signal?.aborted) context.isAborted = true;
     const request = requestOf(input, callbacks);
-    if (request.explain === true) context.advice = adviceLists();
+    if (isExplained(request)) context.advice = adviceLists();
     const run = handle.exec(request, context);
     this.#runs.set(run.id, run.done);
     const abort = () => handle.abort(run.id);

@@ -17,7 +17,7 @@ namespace native_runner {
 // launcher binary must refuse rather than guess.
 
 inline constexpr std::uint32_t kOrderMagic = 0x4e525531;  // "NRU1"
-inline constexpr std::uint32_t kOrderVersion = 7;
+inline constexpr std::uint32_t kOrderVersion = 8;
 inline constexpr std::uint64_t kNoLimit = UINT64_MAX;
 
 // What must be in force before the command starts; the launcher checks each and refuses otherwise.
@@ -46,8 +46,9 @@ enum OrderFlag : std::uint32_t {
   kOrderTemplate = 1u << 20,     // run no command: make a sandbox for each that the host asks for;
                                  // the rules are each one's steps (step.h); with no other flag
   kOrderExplain = 1u << 21,      // trace the command and tell what it was refused (observation.h)
+  kOrderLookUps = 1u << 22,      // with it, also files that it only looked for (stat(2), access(2))
 };
-inline constexpr std::uint32_t kOrderKnownFlags = 0x3fffff;
+inline constexpr std::uint32_t kOrderKnownFlags = 0x7fffff;
 
 // The first character of a rule says what is allowed on and below the path that follows it.
 inline constexpr char kRuleRead = 'r';       // read, list, execute

@@ -45,7 +45,7 @@ export async function tryOut(
         ...execInput(command, options),
         stdin,
         signal,
-        explain: true,
+        explain: "lookups",
         onStdout: options.json ? undefined : (chunk) => process.stderr.write(chunk),
         onStderr: options.json ? undefined : (chunk) => process.stderr.write(chunk),
       });

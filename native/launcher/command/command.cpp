@@ -69,7 +69,7 @@ int ExecuteCommand(void* argument) {
     start.listener = ListenToRenames();
     if (start.listener < 0) return Fail(failure, StartFailure::Step::kRenames, start.listener);
   }
-  if (start.is_traced) result = InstallTraceFilter();
+  if (start.is_traced) result = InstallTraceFilter((header.flags & kOrderLookUps) != 0);
   if (result != 0) return Fail(failure, StartFailure::Step::kTrace, result);
   const ExecFailure exec = Exec(start.order->argv, start.order->environment);
   *failure = {StartFailure::Step::kExec, exec.error, nullptr, exec.not_found};

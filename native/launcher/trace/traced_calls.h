@@ -13,6 +13,9 @@
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
+#ifndef SYS_faccessat2
+#define SYS_faccessat2 439
+#endif
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
 #endif
@@ -29,6 +32,7 @@ struct TracedCall {
     kPaths,    // one or two, each by a directory's descriptor or else the working directory
     kOpen,     // the same; whether it would write is in the flags
     kOpenHow,  // the same; the flags are the first member of a struct
+    kLookUp,   // the same; nothing is opened
     kFile,     // a descriptor
     kAddress,  // a socket address and its length behind a descriptor
     kOther,
@@ -59,6 +63,12 @@ constexpr TracedCall Path(int number, const char* name, Kind kind, int argument 
 }
 constexpr TracedCall PathAt(int number, const char* name, Kind kind, int argument = -1) {
   return {number, name, kind, Form::kPaths, 0, 1, -1, -1, static_cast<std::int8_t>(argument)};
+}
+constexpr TracedCall LookUp(int number, const char* name) {
+  return {number, name, Kind::kRead, Form::kLookUp, -1, 0, -1, -1, -1};
+}
+constexpr TracedCall LookUpAt(int number, const char* name) {
+  return {number, name, Kind::kRead, Form::kLookUp, 0, 1, -1, -1, -1};
 }
 constexpr TracedCall File(int number, const char* name, int argument = -1) {
   return {
@@ -133,10 +143,30 @@ inline constexpr TracedCall kTracedCalls[] = {
     {SYS_mmap, "mmap", traced::Kind::kOther, traced::Form::kMemory},
     {SYS_sched_getaffinity, "sched_getaffinity", traced::Kind::kOther, traced::Form::kProcessors},
     {SYS_sched_setaffinity, "sched_setaffinity", traced::Kind::kOther, traced::Form::kProcessors},
+// Those that only look for a file, with kOrderLookUps: the last ones.
+#ifdef SYS_stat
+    traced::LookUp(SYS_stat, "stat"),
+    traced::LookUp(SYS_lstat, "lstat"),
+    traced::LookUp(SYS_access, "access"),
+    traced::LookUp(SYS_readlink, "readlink"),
+#endif
+    traced::LookUpAt(SYS_newfstatat, "newfstatat"),
+    traced::LookUpAt(SYS_statx, "statx"),
+    traced::LookUpAt(SYS_faccessat, "faccessat"),
+    traced::LookUpAt(SYS_faccessat2, "faccessat2"),
+    traced::LookUpAt(SYS_readlinkat, "readlinkat"),
 };
 // Less is not worth a stop: whoever is short of memory asks for much sooner or later, as malloc(3)
 // does with 1 MiB at least when brk(2) has failed.
 inline constexpr unsigned kTracedMemory = 1U << 20U;
 inline constexpr unsigned kTracedCallCount = sizeof kTracedCalls / sizeof *kTracedCalls;
+
+// How many come before those that only look for a file.
+constexpr unsigned CountBeforeLookUps() {
+  unsigned count = 0;
+  while (kTracedCalls[count].form != TracedCall::Form::kLookUp)
+    ++count;
+  return count;
+}
 
 }  // namespace native_runner

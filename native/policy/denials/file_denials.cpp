@@ -190,7 +190,8 @@ std::optional<Denial> FileDenials::TellPath(const Observation& observation,
   }
   if (!HostAllows(observation, place->host, makes)) return std::nullopt;
   const std::string name = NormalPath(path);
-  if (is_write ? probes_.IsSideEffect(name) : probes_.IsProbe(observation, name)) {
+  const bool is_directory = look_(place->host).type == HostLookup::Type::kDirectory;
+  if (is_write ? probes_.IsSideEffect(name) : probes_.IsProbe(observation, name, is_directory)) {
     return std::nullopt;
   }
   if (IsFoundElsewhere(observation, name)) return std::nullopt;

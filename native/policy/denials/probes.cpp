@@ -23,6 +23,15 @@ bool IsBelowAny(const auto& places, const std::string& path) {
                      [&path](std::string_view place) { return PathCovers(place, path); });
 }
 
+constexpr std::array<std::string_view, 9> kLookUps = {"stat",       "lstat",    "newfstatat",
+                                                      "statx",      "access",   "faccessat",
+                                                      "faccessat2", "readlink", "readlinkat"};
+
+// It only looked whether something is there.
+bool IsLookUp(const Observation& observation) {
+  return std::find(kLookUps.begin(), kLookUps.end(), observation.call) != kLookUps.end();
+}
+
 // Whether a list as PATH is has it.
 bool HasDirectory(std::string_view list, std::string_view directory) {
   for (;;) {
@@ -125,7 +134,21 @@ bool Probes::IsOnSearchPath(const std::string& path) const {
                      });
 }
 
-bool Probes::IsProbe(const Observation& observation, const std::string& path) const {
+// Looked at by who goes down to another one (realpath(3)), or before it is opened.
+bool Probes::IsOnTheWay(const std::string& path) const {
+  const std::string parent = ParentOf(path);
+  if (parent == "/" || path == "/var/tmp") return true;  // far more than anybody looks for
+  if (PathCovers("/dev", path)) return true;             // what the machine is like
+  return std::any_of(
+      run_.observations.begin(), run_.observations.end(), [&path](const Observation& other) {
+        return SamePath(path, other.path) ? !IsLookUp(other) : PathCovers(path, other.path);
+      });
+}
+
+bool Probes::IsProbe(const Observation& observation, const std::string& path,
+                     bool is_directory) const {
+  const bool is_look_up = IsLookUp(observation);
+  if (is_look_up && IsOnTheWay(path)) return true;
   if (IsNamed(path)) return false;
   if (IsBelowAny(kSystemPlaces, path) || IsBelowAny(kCaches, path) || IsSettings(path)) return true;
   if (IsOnSearchPath(path) || IsTraceOfOthers(path)) return true;
@@ -134,7 +157,8 @@ bool Probes::IsProbe(const Observation& observation, const std::string& path) co
       std::any_of(kLibraryEnds.begin(), kLibraryEnds.end(),
                   [name](std::string_view end) { return name.ends_with(end); }) ||
       name.find(".so.") != std::string_view::npos;
-  return is_library || IsSearch(observation, path);
+  // Who looks for directories to search does not look for the first one alone.
+  return is_library || (!(is_look_up && is_directory) && IsSearch(observation, path));
 }
 
 bool Probes::IsSideEffect(const std::string& path) const {

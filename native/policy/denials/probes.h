@@ -19,8 +19,9 @@ class Probes {
   // Whether a word of the command line, or of a script in it, ends as the path does.
   bool IsNamed(std::string_view path) const;
 
-  // `observation` was refused `path`, which is missing inside (or may not be read).
-  bool IsProbe(const Observation& observation, const std::string& path) const;
+  // `observation` was refused `path`, which is missing inside (or may not be read), and is a
+  // directory on the host or none.
+  bool IsProbe(const Observation& observation, const std::string& path, bool is_directory) const;
 
   // What is written in passing: caches, histories, compiled Python.
   bool IsSideEffect(const std::string& path) const;
@@ -32,6 +33,7 @@ class Probes {
   bool IsSearch(const Observation& observation, const std::string& path) const;
   bool IsSettings(const std::string& path) const;
   bool IsOnSearchPath(const std::string& path) const;
+  bool IsOnTheWay(const std::string& path) const;
 
   const DeniedRun& run_;
   std::string words_;               // of the command line, each between line feeds

@@ -11,6 +11,13 @@
 
 namespace native_runner {
 
+// Which refused system calls are told of besides those that are told of always.
+enum class Explain {
+  kNo,
+  kYes,
+  kLookUps,  // those that only look for a file among them
+};
+
 // Of the host, for who explains what a command was denied: what no grant is to open.
 struct AdviceLists {
   std::vector<std::string> homes;            // of this user, real paths
@@ -38,7 +45,7 @@ struct ExecRequest {
   bool opens_session = false;                 // what is asked for is the sandbox of a session
   bool tells_connections = false;             // somebody wants to hear of each as it opens and ends
   bool plan_only = false;                     // decide everything, start nothing
-  bool explain = false;                       // tell which of its system calls were refused
+  Explain explain = Explain::kNo;             // tell which of its system calls were refused
   std::shared_ptr<const AdviceLists> advice;  // with explain; or none
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do

@@ -56,7 +56,9 @@ void Run::Launch(Preparation preparation) {
   }
   // Where nothing confines it, nothing is refused.
   const bool is_confined = (preparation.order.flags & kOrderNoNewPrivs) != 0;
-  if (request_.explain && is_confined) preparation.order.flags |= kOrderExplain;
+  if (request_.explain != Explain::kNo && is_confined) preparation.order.flags |= kOrderExplain;
+  if (request_.explain == Explain::kLookUps && is_confined)
+    preparation.order.flags |= kOrderLookUps;
   if (request_.merge_stderr) preparation.order.flags |= kOrderMergeStderr;
   if (streams_.live() != nullptr) streams_.live()->Complete(&preparation.order);
   const auto* session = std::get_if<SessionPlan>(&preparation.plan);
@@ -250,13 +252,13 @@ void Run::Finish() {
 void Run::Settle(RunResult result) {
   const bool is_refused = !result.observations.empty() || result.connections.has_value() ||
                           result.outcome.kind == OutcomeKind::kLimitExceeded;
-  if (!request_.explain && !is_refused) return listener_.on_end(std::move(result));
+  if (request_.explain == Explain::kNo && !is_refused) return listener_.on_end(std::move(result));
   auto told = std::make_shared<RunResult>(std::move(result));
   DeniedRun denied{.scene = std::move(scene_),
                    .argv = request_.argv,
                    .environment = request_.environment,
                    .limits = request_.limits,
-                   .explain = request_.explain && request_.advice != nullptr,
+                   .explain = request_.explain != Explain::kNo && request_.advice != nullptr,
                    .advice = request_.advice,
                    .is_root = geteuid() == 0,
                    .outcome = told->outcome,

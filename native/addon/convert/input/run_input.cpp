@@ -13,6 +13,20 @@
 namespace native_runner {
 namespace {
 
+// A boolean, or "lookups".
+Explain ReadExplain(Fields& input) {
+  constexpr const char* kKey = "explain";
+  const auto value = input.Value(kKey);
+  if (!value) return Explain::kNo;
+  if (value->IsBoolean()) return value->As<Napi::Boolean>().Value() ? Explain::kYes : Explain::kNo;
+  if (value->IsString() && value->As<Napi::String>().Utf8Value() == "lookups") {
+    return Explain::kLookUps;
+  }
+  const ErrorCode code = value->IsString() ? ErrorCode::kInvalidValue : ErrorCode::kInvalidType;
+  input.Fail(kKey, code, "a boolean or \"lookups\"", *value);
+  return Explain::kNo;
+}
+
 // What exec and spawn have in common.
 RunInput ReadCommand(Fields& input, std::optional<std::uint64_t> deadline) {
   RunInput read;
@@ -24,7 +38,7 @@ RunInput ReadCommand(Fields& input, std::optional<std::uint64_t> deadline) {
   read.on_stdout = input.Function("onStdout");
   read.on_stderr = input.Function("onStderr");
   input.Know("signal");  // lib's
-  request.explain = input.Boolean("explain").value_or(false);
+  request.explain = ReadExplain(input);
   request.stream_stdout = read.on_stdout.has_value();
   request.stream_stderr = read.on_stderr.has_value();
   return read;

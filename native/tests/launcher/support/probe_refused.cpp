@@ -31,6 +31,24 @@ std::string Missing(const char* name) {
   return std::string("/no-such-directory/") + name;
 }
 
+void LookByPath() {
+  char text[16];
+  struct stat status {};
+  struct statx long_status {};
+  const auto is = [](const char* name) { return Missing(name); };
+#ifdef SYS_stat
+  syscall(SYS_stat, is("stat").c_str(), &status);
+  syscall(SYS_lstat, is("lstat").c_str(), &status);
+  syscall(SYS_access, is("access").c_str(), R_OK);
+  syscall(SYS_readlink, is("readlink").c_str(), text, sizeof text);
+#endif
+  syscall(SYS_newfstatat, AT_FDCWD, is("newfstatat").c_str(), &status, 0);
+  syscall(SYS_statx, AT_FDCWD, is("statx").c_str(), 0, STATX_TYPE, &long_status);
+  syscall(SYS_faccessat, AT_FDCWD, is("faccessat").c_str(), R_OK);
+  syscall(439, AT_FDCWD, is("faccessat2").c_str(), R_OK, 0);
+  syscall(SYS_readlinkat, AT_FDCWD, is("readlinkat").c_str(), text, sizeof text);
+}
+
 void CallByPath() {
   timespec times[2] = {};
   const auto is = [](const char* name) { return Missing(name); };
@@ -129,6 +147,7 @@ void ExecuteInThread(const char* program) {
 int AskRefused(const char* what) {
   const auto is = [what](const char* other) { return std::strcmp(what, other) == 0; };
   if (is("paths")) CallByPath();
+  if (is("look-ups")) LookByPath();
   if (is("relative")) CallRelative();
   if (is("addresses")) CallByAddress();
   if (is("threads")) CallInThreads();

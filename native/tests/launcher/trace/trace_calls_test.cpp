@@ -54,6 +54,30 @@ TEST_P(TraceCallsTest, ByPath) {
   }
 }
 
+constexpr const char* kLookUps[] = {
+#ifdef __x86_64__
+    "stat",       "lstat", "access",    "readlink",
+#endif
+    "newfstatat", "statx", "faccessat", "faccessat2", "readlinkat",
+};
+
+TEST_P(TraceCallsTest, LookUpsOnRequestAlone) {
+  OrderSpec spec = TracedProbe("look-ups");
+  const RunResult plain = Run(spec);
+  ExpectExited(plain, 0);
+  spec.header.flags |= kOrderLookUps;
+  const RunResult result = Run(spec);
+  ExpectExited(result, 0);
+  for (const char* call : kLookUps) {
+    const std::string path = std::string("/no-such-directory/") + call;
+    EXPECT_EQ(FindObservation(plain, call, path), nullptr) << call;
+    const Observation* seen = FindObservation(result, call, path);
+    ASSERT_NE(seen, nullptr) << call;
+    EXPECT_EQ(seen->kind, Observation::Kind::kRead) << call;
+    EXPECT_EQ(seen->error, ENOENT) << call;
+  }
+}
+
 TEST_P(TraceCallsTest, MakesPathsAbsolute) {
   const RunResult result = Run(TracedProbe("relative"));
   ExpectExited(result, 0);

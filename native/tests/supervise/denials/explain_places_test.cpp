@@ -15,7 +15,7 @@ namespace {
 
 ExecRequest Explained(const std::string& script) {
   ExecRequest request = ShellRequest(script);
-  request.explain = true;
+  request.explain = Explain::kYes;
   return request;
 }
 

@@ -20,7 +20,7 @@ class ExplainTest : public testing::Test {
 
   RunResult Explain(const std::string& script) {
     ExecRequest request = ShellRequest(script);
-    request.explain = true;
+    request.explain = Explain::kYes;
     return host_.Execute(Sandboxed(workspace_.path()), std::move(request));
   }
 
