@@ -36,6 +36,7 @@ class LongestFirst extends BaseSequencer {
  * in a sandbox, where no sanitizer is; their way through our native code is that of other suites.
  */
 const kNotNative = [
+  "audit-log/**",
   "cli/**",
   "demo-node/**",
   "denials/ordinary.test.ts",

@@ -19,7 +19,7 @@ namespace native_runner {
 namespace {
 
 constexpr sock_filter kAllow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-constexpr auto kProgram = WithRenames(kAllow);
+constexpr auto kRenameProgram = WithRenames(kAllow);
 
 constexpr unsigned long kFlags =
     SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
@@ -57,7 +57,7 @@ long ListenTo(std::span<const sock_filter> program, bool waits_killable) {
 }
 
 long ListenToRenames() {
-  return ListenTo(kProgram, true);
+  return ListenTo(kRenameProgram, true);
 }
 
 }  // namespace native_runner
