@@ -2,7 +2,6 @@
 
 import { realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
-import { join } from "node:path";
 
 /** Below a home directory: keys, tokens, cookies, and histories that have them typed in. */
 const kSecretsOfHome: readonly string[] = [
@@ -101,24 +100,38 @@ export const kReadOnlyOfHome: readonly string[] = [
 
 function realPath(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     return path; // not there
   }
 }
 
-/** The home directories of this user, as real paths: HOME's, and the account's where it is another. */
-export function homes(): string[] {
-  const found = [homedir()];
-  try {
-    found.push(userInfo().homedir);
-  } catch {
-    // a user id without an account
+let account: { uid: number | undefined; home: string | undefined } | undefined;
+
+/** What the system's accounts say; asked once, since that may be a question to a server. */
+function accountHome(): string | undefined {
+  const uid = process.geteuid?.();
+  if (account === undefined || account.uid !== uid) {
+    try {
+      account = { uid, home: userInfo().homedir };
+    } catch {
+      account = { uid, home: undefined }; // a user id without an account
+    }
   }
-  return [...new Set(found.map(realPath))].filter((path) => path.startsWith("/") && path !== "/");
+  return account.home;
 }
 
-/** Absolute paths of secrets of this user's. */
-export function defaultSecrets(): string[] {
-  return homes().flatMap((home) => kSecretsOfHome.map((path) => join(home, path)));
+/** The home directories of this user, as real paths: HOME's, and the account's where it is another. */
+export function homes(): string[] {
+  const named = new Set([homedir(), accountHome() ?? homedir()]);
+  return [...new Set([...named].map(realPath))].filter(
+    (path) => path.startsWith("/") && path !== "/",
+  );
 }
+
+/** Absolute paths of secrets below such directories. */
+export const secretsOf = (directories: readonly string[]): string[] =>
+  directories.flatMap((home) => kSecretsOfHome.map((path) => `${home}/${path}`));
+
+/** Absolute paths of secrets of this user's. */
+export const defaultSecrets = (): string[] => secretsOf(homes());

@@ -1,14 +1,18 @@
 /** What of this host no grant is to open, for the addon. */
 
 import type { AdviceLists } from "../../types/addon.js";
-import { defaultSecrets, homes, kReadOnlyOfHome } from "../home-lists.js";
+import { homes, kReadOnlyOfHome, secretsOf } from "../home-lists.js";
 import { kProtectedNames } from "../protected-names.js";
 
-/** As this user's homes are now. */
+const kNames = [...kProtectedNames, ...kReadOnlyOfHome];
+
+let last: AdviceLists | undefined;
+
+/** As this user's homes are now: asked for with each explained run, and nearly always the same. */
 export function adviceLists(): AdviceLists {
-  return {
-    homes: homes(),
-    secrets: defaultSecrets(),
-    protectedNames: [...kProtectedNames, ...kReadOnlyOfHome],
-  };
+  const now = homes();
+  if (last === undefined || last.homes.join() !== now.join()) {
+    last = { homes: now, secrets: secretsOf(now), protectedNames: kNames };
+  }
+  return last;
 }
