@@ -101,6 +101,11 @@ std::optional<Denial> DenialOf(const Observation& observation, const DeniedRun& 
   return files.Tell(observation);
 }
 
+// The program that is to be run.
+bool IsMissing(const DeniedRun& run) {
+  return run.explain && run.outcome.kind == OutcomeKind::kNotFound;
+}
+
 }  // namespace
 
 const char* DeniedByName(DeniedBy by) {
@@ -121,6 +126,10 @@ const char* DeniedByName(DeniedBy by) {
   return "limits";
 }
 
+bool NeedsLook(const DeniedRun& run) {
+  return run.explain && (!run.observations.empty() || IsMissing(run));
+}
+
 DenialLog TellDenials(const DeniedRun& run, const LookAtHostPath& look) {
   DenialLog log;
   log.omitted = run.observations_omitted;
@@ -129,8 +138,7 @@ DenialLog TellDenials(const DeniedRun& run, const LookAtHostPath& look) {
   for (const Observation& observation : run.observations) {
     if (auto denial = DenialOf(observation, run, files)) Add(std::move(*denial), &log);
   }
-  const bool is_missing = run.explain && run.outcome.kind == OutcomeKind::kNotFound;
-  if (is_missing && log.denials.empty() && !run.argv.empty()) {
+  if (IsMissing(run) && log.denials.empty() && !run.argv.empty()) {
     if (auto denial = files.TellProgram(run.argv.front())) Add(std::move(*denial), &log);
   }
   if (run.connections != nullptr) {

@@ -10,4 +10,8 @@ namespace native_runner {
 // for by themselves (probes.h), is none. `look` is called with `explain` only. Pure.
 DenialLog TellDenials(const DeniedRun& run, const LookAtHostPath& look);
 
+// Whether the host's files have a say in what the run was denied: most commands are refused
+// nothing.
+bool NeedsLook(const DeniedRun& run);
+
 }  // namespace native_runner

@@ -247,8 +247,8 @@ void Run::Finish() {
   Settle(std::move(result));
 }
 
-// What was refused is told of the run as it was; with `explain` that looks at the host's files,
-// which may take as long as those do.
+// What was refused is told of the run as it was; with `explain` that may look at the host's files,
+// which takes as long as those do.
 void Run::Settle(RunResult result) {
   const bool is_refused = !result.observations.empty() || result.connections.has_value() ||
                           result.outcome.kind == OutcomeKind::kLimitExceeded;
@@ -265,7 +265,7 @@ void Run::Settle(RunResult result) {
                    .observations = told->observations,
                    .observations_omitted = told->observations_omitted,
                    .connections = told->connections ? &*told->connections : nullptr};
-  if (!denied.explain) {
+  if (!NeedsLook(denied)) {
     told->denials = TellDenials(denied, nullptr);
     return listener_.on_end(std::move(*told));
   }
