@@ -1,5 +1,5 @@
-// `run` of native-runner mcp against `exec` of a transaction with the same policy, one after the other:
-// what the protocol, a second process and the answer's words cost.
+// `run` of native-runner mcp against `exec` of a transaction with the same policy, with `explain` and without,
+// one after the other: what the protocol, a second process and the answer's words cost.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,11 +35,23 @@ export async function open() {
   const transaction = await runner.openTransaction({ directory: state });
   const call = async () =>
     (await client.callTool({ name: "run", arguments: kTrue })).structuredContent;
+  const exec = (explain) => millisecondsOf(() => transaction.exec({ ...kTrue, explain }));
+  let taken = { callMs: [], abovePlainMs: [] };
+  const step = async () => {
+    const plain = await exec(false);
+    const explained = await exec(true);
+    const called = await millisecondsOf(call);
+    taken.callMs.push(called);
+    taken.abovePlainMs.push(called - plain);
+    return called - explained;
+  };
+  const more = () => {
+    const last = taken;
+    taken = { callMs: [], abovePlainMs: [] };
+    return last;
+  };
   return {
-    burst: bursts(async () => {
-      const alone = await millisecondsOf(() => transaction.exec({ ...kTrue, explain: true }));
-      return (await millisecondsOf(call)) - alone;
-    }),
+    burst: bursts(step, more),
     async close() {
       await client.close();
       await transaction.discard();
