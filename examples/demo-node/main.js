@@ -70,6 +70,11 @@ async function main(options) {
     stream.on("error", () => interrupt.abort());
   }
   const { signal } = interrupt;
+  if (options.mcp) {
+    const { serveMcp } = await import("./mcp/serve.js"); // which loads the SDK
+    await serveMcp(options, process.env, signal);
+    return;
+  }
   const session = await Session.open(options, process.env, {
     in: process.stdin,
     out: process.stdout,

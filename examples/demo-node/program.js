@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 
 /**
- * @typedef {{ project: string, once?: string, commit?: boolean, model: string, maxRounds: number }} DemoOptions
+ * @typedef {{ project: string, once?: string, commit?: boolean, mcp?: boolean, model: string, maxRounds: number }} DemoOptions
  */
 
 /** @param {string} text */
@@ -23,6 +23,10 @@ export function createProgram(env) {
     .option("-p, --project <dir>", "the project; it stays as it is until you commit", ".")
     .option("--once <text>", "one request instead of a conversation")
     .option("--commit", "with --once: write the changes into the project")
+    .option(
+      "--mcp",
+      "serve the sandbox to another agent by MCP instead, on standard input and output",
+    )
     .option("-m, --model <name>", "the model (OPENAI_MODEL)", env.OPENAI_MODEL || "gpt-4.1-mini")
     .option("--max-rounds <n>", "answers with tool calls for one request", positiveCount, 50)
     .exitOverride()
@@ -30,8 +34,9 @@ export function createProgram(env) {
       outputError: (text, write) => write(text.replace(/^(error: )?/, "demo-node: ")),
     })
     .hook("preAction", (command) => {
-      const { commit, once } = command.opts();
+      const { commit, once, mcp } = command.opts();
       if (commit && once === undefined) command.error("error: --commit needs --once");
+      if (mcp && once !== undefined) command.error("error: --mcp and --once exclude each other");
     })
     .addHelpText(
       "after",

@@ -2,7 +2,7 @@
 
 import type { Denial } from "../../types/denials.js";
 import { visibleLine } from "../cli/transactions/visible-text.js";
-import type { GrantOffers } from "./offers.js";
+import type { ToolContext } from "./tool.js";
 
 const kMostTold = 40;
 
@@ -37,8 +37,15 @@ export function wantedInWords({ kind, operation, path, host, port }: Denial): st
   );
 }
 
-function answerTo({ grant, option, notAdvised }: ToldDenial, canAsk: boolean): string {
+/** Where the tools are a host application's, its policy is fixed: there is nobody to ask. */
+type Granting = Pick<ToolContext, "canAsk"> & { isFixed: boolean };
+
+function answerTo(
+  { grant, option, notAdvised }: ToldDenial,
+  { isFixed, canAsk }: Granting,
+): string {
   if (notAdvised !== undefined) return `this can't be granted: ${notAdvised}`;
+  if (isFixed) return "nothing can be granted here: go on without it";
   if (option === undefined) return "no option of the command line grants it";
   if (grant === undefined) return "it was granted meanwhile: run it again";
   return canAsk
@@ -46,16 +53,16 @@ function answerTo({ grant, option, notAdvised }: ToldDenial, canAsk: boolean): s
     : `only the operator can grant it, by starting the server with ${option}`;
 }
 
-/** Denials as they are told. @param canAsk whether a person can be asked for a grant. */
+/** Denials as they are told, with what would grant them. */
 export function toldDenials(
   denials: readonly Denial[],
-  offers: GrantOffers,
-  canAsk: boolean,
+  { sandbox, canAsk }: Pick<ToolContext, "sandbox" | "canAsk">,
 ): { told: ToldDenial[]; text: string } {
+  const isFixed = !sandbox.canGrant;
   const told = denials.slice(0, kMostTold).map((denial): ToldDenial => {
     const { kind, by, count, notAdvised } = denial;
-    const option = denial.grant?.cli || undefined;
-    const grant = offers.offer(denial);
+    const option = (!isFixed && denial.grant?.cli) || undefined;
+    const grant = isFixed ? undefined : sandbox.offers.offer(denial);
     return {
       kind,
       what: wantedInWords(denial),
@@ -68,7 +75,7 @@ export function toldDenials(
   });
   const lines = told.map((each) => {
     const times = each.count > 1 ? ` (${each.count} times)` : "";
-    return `- could not ${each.kind === "other" ? `do ${each.what}` : each.what}${times}; refused by ${each.by}. ${answerTo(each, canAsk)}.`;
+    return `- could not ${each.kind === "other" ? `do ${each.what}` : each.what}${times}; refused by ${each.by}. ${answerTo(each, { isFixed, canAsk })}.`;
   });
   const more = denials.length - told.length;
   if (more > 0) lines.push(`- and ${more} more`);

@@ -126,6 +126,11 @@ export class ToolSandbox {
     return this.#counted(() => work(transaction));
   }
 
+  /** Whether what is refused can be granted; else the policy is fixed. */
+  get canGrant(): boolean {
+    return this.policy.grant !== undefined;
+  }
+
   /** Gives grants, one after the other. @throws ToolError where none can be given. */
   async grant(denials: readonly Denial[]): Promise<void> {
     const { grant } = this.policy;

@@ -135,6 +135,7 @@ function question(input: Common, denials: readonly Denial[]): Question {
 export async function grantsOf(input: Common, context: ToolContext): Promise<Question | undefined> {
   const { sandbox, approval, canAsk } = context;
   if (input.grants === undefined || input.grants.length === 0) return undefined;
+  if (!sandbox.canGrant) throw new ToolError("nothing was run: no grants can be given here");
   const denials = input.grants.map((id) => {
     const found = sandbox.offers.find(id);
     if (found === undefined) {

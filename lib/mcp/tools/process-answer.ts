@@ -22,11 +22,11 @@ export const processOutput = v.strictObject({
 /** All that is new of a process. */
 export function processAnswer(
   process: LiveProcess,
-  { sandbox, canAsk }: ToolContext,
+  context: ToolContext,
 ): Answer<v.InferOutput<typeof processOutput>> {
   const { ended, id } = process;
   const { output, droppedBytes } = process.take();
-  const denials = toldDenials(ended?.denials ?? [], sandbox.offers, canAsk);
+  const denials = toldDenials(ended?.denials ?? [], context);
   const dropped = droppedBytes > 0 ? `[${droppedBytes} bytes before this were dropped]` : "";
   const words =
     ended === undefined ? "it runs" : `it has ended: ${outcomeWords(ended) || "exit code 0"}`;

@@ -109,7 +109,7 @@ export const run = defineTool({
     const streamOf = (stream: Output) =>
       told(result, stream, most, () => sandbox.outputs.keep(id, stream, result[stream]));
     const [stdout, stderr] = [streamOf("stdout"), streamOf("stderr")];
-    const denials = toldDenials(result.denials, sandbox.offers, context.canAsk);
+    const denials = toldDenials(result.denials, context);
     const words = outcomeWords(result);
     const { outcome, exitCode, stdoutBytes, stderrBytes } = result;
     const [audit] = result.audits;

@@ -10,7 +10,7 @@ import { type Call, startScriptedModel, type Turn } from "./scripted-model.mjs";
 
 export type { Call, Turn };
 
-const kMain = join(import.meta.dirname, "../../../../examples/demo-node/main.js");
+export const kMain = join(import.meta.dirname, "../../../../examples/demo-node/main.js");
 
 export const kBwrap = { OPENAGENTIC_PROCESS_SANDBOX: "bwrap" };
 
@@ -24,7 +24,7 @@ type DemoOptions = {
 };
 
 /** This process's environment, but for what selects sandboxes and models. */
-function environment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function demoEnvironment(own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) =>
       !/^(OPENAI|OPENAGENTIC|ZEPTOCLAW)_/.test(name) || name === "OPENAGENTIC_NATIVE_RUNNER_PRESET",
@@ -48,7 +48,7 @@ export async function startDemo(options: DemoOptions) {
   const state = tempDirectory("demo-state");
   const child = spawn(process.execPath, [kMain, "--project", project, ...args], {
     cwd: temp,
-    env: environment({
+    env: demoEnvironment({
       TMPDIR: temp,
       XDG_STATE_HOME: state,
       OPENAI_BASE_URL: model.url,
