@@ -4,6 +4,7 @@ import { Console } from "node:console";
 
 import type { Serving } from "./register.js";
 import { makeServer } from "./server.js";
+import { StdioTransport } from "./stdio-transport.js";
 
 /**
  * Serves one client, of either protocol generation, until it is gone: the end of standard input, or a
@@ -17,8 +18,12 @@ export async function serveStdio(
 ): Promise<void> {
   // What some library prints is for people: standard output is the protocol's.
   globalThis.console = new Console(process.stderr);
-  const stdio = await import("@modelcontextprotocol/server/stdio");
-  for (const event of ["end", "close", "error"] as const) process.stdin.once(event, gone);
-  process.stdout.once("error", gone);
-  stdio.serveStdio(() => makeServer(serving, version), { onerror: () => {} });
+  const { serveStdio: serve } = await import("@modelcontextprotocol/server/stdio");
+  const transport = new StdioTransport(process.stdin, process.stdout, serving.sdk);
+  serve(() => makeServer(serving, version), { transport, onerror: () => {} });
+  const { onclose } = transport; // the SDK's
+  transport.onclose = () => {
+    onclose?.();
+    gone();
+  };
 }

@@ -142,6 +142,20 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp --http", () => {
     expect(said()).not.toContain(kToken);
   });
 
+  test("refuses a body that is too long, and serves the next", async () => {
+    const { url } = await serve();
+    const headers = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      authorization: `Bearer ${kToken}`,
+    };
+    for (const length of [5_000_000, 20_000_000]) {
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "x".repeat(length) });
+      expect((await fetch(url, { method: "POST", headers, body })).status).toBe(413);
+    }
+    expect(await statusOf(url, headers)).toBe(200);
+  });
+
   test("makes a token of its own, and tells it", async () => {
     const { url, said } = await serve([]);
     const [, token = ""] = /with the token (\S+)/.exec(said()) ?? [];

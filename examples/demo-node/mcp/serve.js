@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 
 import { McpServer } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { BubblewrapNativeRunner } from "@openagentic/native-runner";
 import { createSandboxTools } from "@openagentic/native-runner/mcp";
 
@@ -66,17 +66,23 @@ export async function serveMcp({ project }, env, signal) {
       limits: kLimits,
       env: commandEnvironment(sandbox),
     });
-    const gone = new Promise((resolve) => {
-      for (const event of ["end", "close", "error"]) process.stdin.once(event, resolve);
-      signal.addEventListener("abort", resolve, { once: true });
-    });
-    serveStdio(() => {
+    const transport = new StdioServerTransport();
+    const connect = () => {
       const server = new McpServer(
         { name: "demo-node", version: ownVersion() },
         { instructions: kInstructions },
       );
       tools.addTo(server); // beside it, your own: server.registerTool(…)
       return server;
+    };
+    serveStdio(connect, { transport });
+    const { onclose } = transport; // the SDK's
+    const gone = new Promise((resolve) => {
+      transport.onclose = () => {
+        onclose?.();
+        resolve(undefined);
+      };
+      signal.addEventListener("abort", resolve, { once: true });
     });
     say(`demo-node: serves ${plainLine(directory)} by MCP: it stays as it is until a commit`);
     await gone;

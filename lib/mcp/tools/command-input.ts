@@ -13,6 +13,10 @@ import { type Question, type ToolContext, ToolError } from "../tool.js";
 const kMostLine = 1024 ** 2;
 const kMostWords = 10_000;
 const kMostShown = 400;
+const kMostPath = 4096; // PATH_MAX of Linux
+
+/** Keys that a record leaves out without a word. */
+const kLostNames = ["__proto__", "constructor", "prototype"];
 
 const text = v.pipe(v.string(), v.maxLength(kMostLine));
 
@@ -31,6 +35,7 @@ export const kCommandFields = {
   cwd: v.optional(
     v.pipe(
       v.string(),
+      v.maxLength(kMostPath),
       v.description("Where to start, relative to the workspace. Default: its root."),
     ),
   ),
@@ -38,7 +43,11 @@ export const kCommandFields = {
     v.pipe(
       v.unknown(),
       v.check((value) => !Array.isArray(value), "Expected an object of strings"), // a record takes []
-      v.record(v.string(), v.string()),
+      v.check(
+        (value) => kLostNames.every((name) => !Object.hasOwn(Object(value), name)),
+        `Expected no variable named ${kLostNames.join(", ")}`,
+      ),
+      v.record(text, text),
       v.description("Variables to set."),
     ),
   ),

@@ -7,11 +7,12 @@ import { isWithin, type Narrowing } from "../roots.js";
 import { ToolError } from "../tool.js";
 
 const kMostPaths = 1000;
+const kMostPath = 4096; // PATH_MAX of Linux
 
 export const kPathFields = {
   paths: v.optional(
     v.pipe(
-      v.array(v.string()),
+      v.array(v.pipe(v.string(), v.maxLength(kMostPath))),
       v.minLength(1),
       v.maxLength(kMostPaths),
       v.description("These and all below them only, relative to the workspace. Default: all."),
