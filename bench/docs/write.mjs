@@ -18,6 +18,7 @@ export const kPages = [
   `${kDirectory}network.md`,
   `${kDirectory}denials.md`,
   `${kDirectory}audit-log.md`,
+  `${kDirectory}mcp.md`,
 ];
 
 /** Resolves to the files that were written. */

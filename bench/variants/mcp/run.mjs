@@ -37,13 +37,15 @@ export async function open() {
     (await client.callTool({ name: "run", arguments: kTrue })).structuredContent;
   const exec = (explain) => millisecondsOf(() => transaction.exec({ ...kTrue, explain }));
   let taken = { callMs: [], abovePlainMs: [] };
+  // Each is followed by a call, so that each finds the sandboxes that it takes made anew.
   const step = async () => {
-    const plain = await exec(false);
     const explained = await exec(true);
-    const called = await millisecondsOf(call);
-    taken.callMs.push(called);
-    taken.abovePlainMs.push(called - plain);
-    return called - explained;
+    const afterExplained = await millisecondsOf(call);
+    const plain = await exec(false);
+    const afterPlain = await millisecondsOf(call);
+    taken.callMs.push(afterExplained, afterPlain);
+    taken.abovePlainMs.push(afterPlain - plain);
+    return afterExplained - explained;
   };
   const more = () => {
     const last = taken;
