@@ -73,6 +73,7 @@ async function main(options) {
   if (options.mcp) {
     const { serveMcp } = await import("./mcp/serve.js"); // which loads the SDK
     await serveMcp(options, process.env, signal);
+    if (signal.aborted) process.exitCode = kInterrupted;
     return;
   }
   const session = await Session.open(options, process.env, {

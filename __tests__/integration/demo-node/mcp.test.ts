@@ -103,6 +103,19 @@ describeUnless(whyNoBubblewrap, "demo-node --mcp", () => {
     expect(readTree(project)).toEqual(kAfter);
   });
 
+  test("SIGTERM ends it with all that runs, and what was changed waits", async () => {
+    const { project, call, pid, said } = await connect("legacy");
+    const mark = newMark();
+    await call("run", { command: kFix });
+    await call("start", { command: "exec sleep 1000", env: { [kMarker]: mark } });
+    await eventually("a command goes on", () => marked(mark).length > 0);
+    process.kill(pid, "SIGTERM");
+    await eventually("the server is gone", () => !isAlive(pid));
+    expect(marked(mark)).toEqual([]);
+    expect(readTree(project)).toEqual(kBefore);
+    await eventually("it has said where", () => /in transaction \w+:/.test(said()));
+  });
+
   test("commands reach what was allowed for good, and nothing else", async () => {
     const { call } = await connect("legacy", () => "yes", ["a.invalid:443"]);
     const deniedAt = async (host: string) => {

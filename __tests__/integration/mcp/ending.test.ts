@@ -100,6 +100,48 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "the end of", () => {
     });
   }
 
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    test(`a server that is ended by ${signal} leaves nothing running, and says where the changes wait`, async () => {
+      const { call, pid, said, state } = await connect("modern");
+      const mark = newMark();
+      await call("run", { command: "echo new > file" });
+      await call("start", { command: kForks, env: { [kMarker]: mark } });
+      await eventually("it is up", () => marked(mark).length > 2);
+      process.kill(pid, signal);
+      await eventually("the server is gone", () => !isAlive(pid));
+      expect(marked(mark)).toEqual([]);
+      const [{ id } = { id: "" }] = listed(state);
+      expect(listed(state)).toMatchObject([{ state: "closed" }]);
+      await eventually("it has said so", () => said().includes(`transaction ${id}`));
+    });
+  }
+
+  test("a client that reads no more ends the server with the next answer", async () => {
+    const state = tempDirectory("state");
+    const [program = "", ...args] = serverWords(tempDirectory(), state);
+    const server = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    const mark = newMark();
+    const send = (id: number, method: string, params: object) =>
+      server.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    send(1, "initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    });
+    await new Promise((resolve) => server.stdout.once("data", resolve));
+    const run = (id: number, input: object) =>
+      send(id, "tools/call", { name: "run", arguments: input });
+    run(2, { command: "echo kept > file; exec sleep 1000", env: { [kMarker]: mark } });
+    await eventually("it is up", () => marked(mark).length > 0);
+    server.stdout.destroy();
+    expect(isAlive(server.pid ?? 0)).toBe(true); // it has nothing to say yet
+    run(3, { command: "true" });
+    expect(await ended).toBe(0);
+    expect(marked(mark)).toEqual([]);
+    expect(listed(state)).toMatchObject([{ state: "closed" }]);
+  });
+
   test("--resume latest begins a new transaction where none waits", async () => {
     const { call } = await connect("legacy", { words: ["--resume", "latest"] });
     expect(textOf(await call("run", { command: "echo on" }))).toBe("on\n");

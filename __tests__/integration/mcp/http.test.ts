@@ -106,6 +106,20 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp --http", () => {
     });
   }
 
+  test("modern: a client that goes in the middle of a call leaves no process", async () => {
+    const { url } = await serve();
+    const client = makeClient("modern", {});
+    const requestInit = { headers: { authorization: `Bearer ${kToken}` } };
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit }) as never);
+    const mark = newMark();
+    const input = { command: "sleep 1000", env: { [kMarker]: mark } };
+    const running = callTool(client, "run", input, {});
+    running.catch(() => {});
+    await eventually("it is up", () => marked(mark).length > 0);
+    await client.close();
+    await eventually("nothing of it is left", () => marked(mark).length === 0);
+  });
+
   test("refuses another Host or Origin, and who has not the token", async () => {
     const { url, said } = await serve();
     const fine = {

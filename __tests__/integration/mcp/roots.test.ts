@@ -50,4 +50,22 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "the client's roots", () => {
       expect(textOf(refused)).toContain("roots");
     });
   }
+
+  for (const generation of ["first", "legacy"] as const) {
+    test(`${generation}: other roots than at first hold from when the client says so`, async () => {
+      const workspace = tempDirectory();
+      for (const name of ["one", "two"]) mkdirSync(join(workspace, name));
+      const roots = [uri(join(workspace, "one"))];
+      const { call, client } = await connect(generation, { workspace, roots });
+      const where = async () => textOf(await call("run", { command: "pwd" }));
+      expect(await where()).toBe("/workspace/one\n");
+      roots[0] = uri(join(workspace, "two"));
+      expect(await where()).toBe("/workspace/one\n"); // it was not said
+      await client.sendRootsListChanged();
+      expect(await where()).toBe("/workspace/two\n");
+      roots[0] = uri("/usr");
+      await client.sendRootsListChanged();
+      expect((await call("run", { command: "pwd" })).isError).toBe(true);
+    });
+  }
 });

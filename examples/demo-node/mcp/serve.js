@@ -75,7 +75,7 @@ export async function serveMcp({ project }, env, signal) {
       tools.addTo(server); // beside it, your own: server.registerTool(…)
       return server;
     };
-    serveStdio(connect, { transport });
+    const connection = serveStdio(connect, { transport });
     const { onclose } = transport; // the SDK's
     const gone = new Promise((resolve) => {
       transport.onclose = () => {
@@ -86,6 +86,7 @@ export async function serveMcp({ project }, env, signal) {
     });
     say(`demo-node: serves ${plainLine(directory)} by MCP: it stays as it is until a commit`);
     await gone;
+    await connection.close();
     const id = await tools.close();
     if (id !== undefined) {
       say(`demo-node: the changes wait in transaction ${id}: npx native-runner tx show ${id}`);

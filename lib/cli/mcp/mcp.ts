@@ -49,10 +49,9 @@ async function leave(sandbox: ToolSandbox, options: McpOptions): Promise<void> {
 async function serve(serving: Serving, options: McpOptions, ended: Promise<void>): Promise<void> {
   const version = packageVersion();
   if (options.http === undefined) {
-    const gone = new Promise<void>((resolve, reject) => {
-      serveStdio(serving, version, resolve).catch(reject);
-    });
-    await Promise.race([gone, ended]);
+    const client = await serveStdio(serving, version);
+    await Promise.race([client.gone, ended]);
+    await client.close(); // or standard input would hold the process
     return;
   }
   const token = tokenOf(options.tokenFile);
