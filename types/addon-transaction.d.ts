@@ -33,7 +33,7 @@ export interface TransactionHandle {
   /** Notes what the host has where commands have changed something, soon after each of them. */
   look(): Promise<void>;
   /** What was changed, in the order of the paths' bytes. Throws on misuse. */
-  changes(options: ChangesOptions): Promise<PackedChanges>;
+  changes(options: { paths?: ChangesOptions["paths"]; versions?: boolean }): Promise<PackedChanges>;
   /** The same as one text, for `git apply`. Throws on misuse. */
   diff(options: DiffOptions): Promise<string>;
   /** What `commit` would do; nothing is done, and commands may go on. Throws on misuse. */
@@ -77,12 +77,16 @@ export type NativeListedTransaction = Omit<ListedTransaction, "createdAt"> & {
 };
 
 /** What is to be committed; `protectedNames`: what code of the host's runs by itself. */
-export type CommitRequest = CommitOptions & { protectedNames: readonly string[] };
+export type CommitRequest = Pick<CommitOptions, "paths" | "allowProtected"> & {
+  protectedNames: readonly string[];
+  contents?: { path: string; data: string | Uint8Array }[];
+  expected?: { path: string; version: string }[];
+};
 
 /** Changes as native/addon/transactions/packed_changes.h packs them; `numbers` are bytes of doubles. */
 export type PackedChanges = { text: string; numbers: Uint8Array };
 
-/** The changes by what becomes of them; those in the last two keep all others from it. */
+/** The changes by what becomes of them; those in the last three keep all others from it. */
 export type CommitAnswer = {
   committed: PackedChanges;
   /** Of `committed`, SHA-256 in hexadecimal digits; "" where none was made. */
@@ -90,4 +94,5 @@ export type CommitAnswer = {
   left: PackedChanges;
   conflicts: Change[];
   refused: Change[];
+  unexpected: string[];
 };

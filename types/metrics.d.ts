@@ -49,6 +49,8 @@ export type TransactionMetrics = {
   conflicts: number;
   /** Commits that were refused because of protected paths. */
   protected: number;
+  /** Commits that were refused because something was not what was expected. */
+  unexpected: number;
   /** Calls that rejected for another reason, misuse apart. */
   failed: number;
   /** Paths that commits have written or removed. */

@@ -42,12 +42,26 @@ export type Change = {
    * first, it may be set too much, never too little: see docs/transactions.md.
    */
   conflict?: true;
+  /**
+   * With `details`: a text that another state of the path does not have, for `expected` of a commit;
+   * nothing else is promised of it.
+   */
+  version?: string;
+  /**
+   * With `details`: when it was last changed in the transaction (its ctime, which a command can't set).
+   * Not set where that is not known: in a copy, of what is gone.
+   */
+  changedAt?: Date;
+  /** With `details`: set where a commit refuses it unless `allowProtected` names it. */
+  protected?: true;
 };
 
 /** Options of `changes`. */
 export type ChangesOptions = {
   /** Relative to the workspace: these and all below them. Default: all there are. */
   paths?: readonly string[] | undefined;
+  /** Whether `version`, `changedAt` and `protected` are told too. Default false. */
+  details?: boolean | undefined;
 };
 
 /** Options of `diff`. */
@@ -70,6 +84,18 @@ export type CommitOptions = {
    * what git, a shell or an editor of the host's runs by itself, such as `.git/hooks`. Default none.
    */
   allowProtected?: readonly string[] | undefined;
+  /**
+   * What a person or a program has looked at, as `changes` told it with `details`: what has become
+   * something else since, or is new below `paths`, is not committed, and nothing is. Directories that
+   * have to be made for what was seen are no matter. Default: whatever there is.
+   */
+  expected?: readonly Change[] | undefined;
+  /**
+   * Of files among those that are committed, by path, what the host gets in place of what the
+   * transaction has: a string as UTF-8. The transaction keeps its own, so that what is left of the
+   * file waits as a change. Default none.
+   */
+  contents?: Readonly<Record<string, string | Uint8Array>> | undefined;
   /** Who has approved it, for the record alone: any text of at most 1,000 characters. Default none. */
   approvedBy?: string | undefined;
 };
@@ -129,10 +155,10 @@ export type TransactionAudit = {
   /** How long it took, in milliseconds, from the call on. */
   durationMs: number;
   /**
-   * "done"; "conflict" and "protected": as {@link TransactionError} says, and nothing has changed;
-   * "failed": it rejected for another reason.
+   * "done"; "conflict", "protected" and "unexpected": as {@link TransactionError} says, and nothing has
+   * changed; "failed": it rejected for another reason.
    */
-  outcome: "done" | "conflict" | "protected" | "failed";
+  outcome: "done" | "conflict" | "protected" | "unexpected" | "failed";
   /** Of a commit: as it was given. */
   approvedBy?: string;
   /** Of a checkpoint that was made, and of a rollback: its id. */
@@ -141,7 +167,7 @@ export type TransactionAudit = {
   committed?: CommittedPath[];
   /** Of a commit that was done: how many paths there were besides. */
   omitted?: number;
-  /** Of "conflict" and "protected": the paths because of which, the first 100. */
+  /** Of "conflict", "protected" and "unexpected": the paths because of which, the first 100. */
   paths?: string[];
 };
 
@@ -218,8 +244,10 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * meanwhile has changed nothing, or all: see {@link recovered}. Ends all checkpoints.
    *
    * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `changes`, where the host
-   * has changed any of it too; ERR_TRANSACTION_PROTECTED where one is protected. In both cases nothing
-   * has changed. TypeError for a path outside of the workspace; {@link SandboxError}
+   * has changed any of it too; ERR_TRANSACTION_PROTECTED where one is protected;
+   * ERR_TRANSACTION_UNEXPECTED where one is not what was `expected`. In all cases nothing has changed.
+   * TypeError for a path outside of the workspace, and for `contents` of what is no file that is
+   * committed; {@link SandboxError}
    * ERR_SANDBOX_SETUP where the file system refuses, as for want of space; ERR_SANDBOX_CLOSED once it was
    * closed.
    */

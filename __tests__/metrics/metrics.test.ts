@@ -66,6 +66,7 @@ describe("metrics", () => {
         discards: 0,
         conflicts: 0,
         protected: 0,
+        unexpected: 0,
         failed: 0,
         paths: 0,
         bytes: 0,

@@ -107,6 +107,7 @@ export class FakeAddon {
     left: kNoChanges,
     conflicts: [],
     refused: [],
+    unexpected: [],
   };
   /** What there is on disk. */
   listed: NativeListedTransaction[] = [];

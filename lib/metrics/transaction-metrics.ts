@@ -21,6 +21,7 @@ export class TransactionCounts {
     discards: 0,
     conflicts: 0,
     protected: 0,
+    unexpected: 0,
     failed: 0,
     paths: 0,
     bytes: 0,

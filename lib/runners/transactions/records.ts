@@ -10,10 +10,15 @@ const kMostPaths = 100;
 
 type Written = { paths: number; bytes: number };
 
+const kOutcomes: Partial<Record<TransactionError["code"], TransactionAudit["outcome"]>> = {
+  ERR_TRANSACTION_CONFLICT: "conflict",
+  ERR_TRANSACTION_PROTECTED: "protected",
+  ERR_TRANSACTION_UNEXPECTED: "unexpected",
+};
+
 function outcomeOf(error: unknown): TransactionAudit["outcome"] {
   if (!(error instanceof TransactionError)) return "failed";
-  if (error.code === "ERR_TRANSACTION_CONFLICT") return "conflict";
-  return error.code === "ERR_TRANSACTION_PROTECTED" ? "protected" : "failed";
+  return kOutcomes[error.code] ?? "failed";
 }
 
 const sizeOf = ({ kind, type, size }: Change) => (kind !== "deleted" && type === "file" ? size : 0);

@@ -1,5 +1,4 @@
 import type {
-  CommitAnswer,
   NativeCheckpoint,
   OpenedTransaction,
   TransactionHandle,
@@ -15,59 +14,22 @@ import type {
   Transaction,
 } from "../../../types/transaction.js";
 import type { AuditSink } from "../../audit-log/sink.js";
-import { fromNative, invalidType, invalidValue } from "../../errors.js";
-import { expectFields, type FieldsOf } from "../../fields.js";
+import { fromNative, invalidValue } from "../../errors.js";
 import type { TransactionCounts } from "../../metrics/transaction-metrics.js";
 import { withNetwork } from "../../network/network-option.js";
 import { SessionRunner } from "../session-runner.js";
 import { Supervised } from "../supervised.js";
-import { unpacked } from "./changes.js";
+import { toldChanges, unpacked } from "./changes.js";
+import { commitRequest, expectDone, some, textOf } from "./commit-request.js";
 import { enrol, type Member, type Membership } from "./membership.js";
 import { TransactionRecords } from "./records.js";
 import { TransactionError } from "./transaction-error.js";
 import { Turns } from "./turns.js";
 
-const kCommitOptions: FieldsOf<CommitOptions> = {
-  paths: true,
-  allowProtected: true,
-  approvedBy: true,
-};
-const kMostApprovedBy = 1000;
 const kMostName = 256;
-
-/** A text of its user's, which is kept as it is. @throws TypeError */
-function textOf(what: string, value: unknown, most: number): string {
-  if (typeof value !== "string") throw invalidType(what, "a string", value);
-  if (value.length <= most && !value.includes("\0")) return value;
-  throw invalidValue(`Expected \`${what}\` to have at most ${most} characters and no NUL`);
-}
 
 function checkpointOf({ id, name, createdMs }: NativeCheckpoint): Checkpoint {
   return { id, ...(name !== "" && { name }), createdAt: new Date(createdMs) };
-}
-
-/** The first of them, for a message. */
-function some(paths: readonly string[]): string {
-  const kMost = 3;
-  const shown = paths.slice(0, kMost).join(", ");
-  return paths.length > kMost ? `${shown} and ${paths.length - kMost} more` : shown;
-}
-
-/** @throws TransactionError where there is something because of which nothing is done. */
-function expectDone(answer: CommitAnswer): CommitAnswer {
-  const { conflicts, refused } = answer;
-  const pathsOf = (changes: readonly Change[]) => changes.map(({ path }) => path);
-  if (conflicts.length > 0) {
-    const paths = pathsOf(conflicts);
-    const message = `the host has changed ${some(paths)} too`;
-    throw new TransactionError(message, "ERR_TRANSACTION_CONFLICT", paths, conflicts);
-  }
-  if (refused.length > 0) {
-    const paths = pathsOf(refused);
-    const message = `${some(paths)} is protected: name it in \`allowProtected\` to change it`;
-    throw new TransactionError(message, "ERR_TRANSACTION_PROTECTED", paths, refused);
-  }
-  return answer;
 }
 
 /** What the transactions of one runner have in common. */
@@ -150,7 +112,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   async changes(options: ChangesOptions = {}): Promise<Change[]> {
     try {
-      return await unpacked(await this.#handle.changes(options));
+      return await toldChanges(this.#handle, options, this.#protectedNames);
     } catch (error) {
       throw fromNative(error);
     }
@@ -165,11 +127,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   }
 
   async commit(options: CommitOptions = {}): Promise<CommitReport> {
-    expectFields(options, "options", kCommitOptions);
-    const { approvedBy, ...asked } = options;
-    const approver =
-      approvedBy === undefined ? undefined : textOf("approvedBy", approvedBy, kMostApprovedBy);
-    const request = { ...asked, protectedNames: this.#protectedNames };
+    const { request, approver } = commitRequest(options, this.#protectedNames);
     return this.#records.of("commit", async (audit, record) => {
       if (approver !== undefined) audit.approvedBy = approver;
       const answer = await this.#native(() =>

@@ -17,6 +17,7 @@ MakeValue CommitValue(Transaction::CommitResult result) {
     builder.Set(told, "digests", builder.Strings(result.digests));
     builder.Set(told, "left", PackedChangesValue(builder, left));
     builder.Set(told, "conflicts", ChangesValue(builder, result.conflicts));
+    builder.Set(told, "unexpected", builder.Strings(result.unexpected));
     builder.Set(told, "refused", ChangesValue(builder, result.refused));
     return told;
   };

@@ -2,17 +2,21 @@
 
 #include <cstdint>
 
+#include "policy/changes/change_version.h"
+
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kNumbers = 7;
+constexpr std::size_t kNumbers = 8;
 constexpr int kConflict = 1;
 constexpr int kTarget = 2;
 constexpr int kFrom = 4;
+constexpr int kVersion = 8;
+constexpr double kNsPerMs = 1e6;
 
 }  // namespace
 
-PackedChanges Pack(const std::vector<Change>& changes) {
+PackedChanges Pack(const std::vector<Change>& changes, bool has_versions) {
   PackedChanges packed;
   packed.numbers.reserve(changes.size() * kNumbers);
   for (const Change& change : changes) {
@@ -28,13 +32,17 @@ PackedChanges Pack(const std::vector<Change>& changes) {
       packed.text += change.target;
       packed.text += '\0';
     }
-    const int flags =
-        (change.conflict ? kConflict : 0) | (has_target ? kTarget : 0) | (has_from ? kFrom : 0);
+    if (has_versions) {
+      packed.text += VersionOf(change);
+      packed.text += '\0';
+    }
+    const int flags = (change.conflict ? kConflict : 0) | (has_target ? kTarget : 0) |
+                      (has_from ? kFrom : 0) | (has_versions ? kVersion : 0);
     for (const double number :
          {static_cast<double>(change.kind), static_cast<double>(change.type),
           static_cast<double>(change.size), static_cast<double>(change.previous_size),
           static_cast<double>(change.mode), static_cast<double>(change.previous_mode),
-          static_cast<double>(flags)})
+          static_cast<double>(flags), static_cast<double>(change.changed_ns) / kNsPerMs})
       packed.numbers.push_back(number);
   }
   return packed;

@@ -11,6 +11,7 @@
 #include "addon/environment/background_work.h"
 #include "addon/transactions/changes_value.h"
 #include "addon/transactions/checkpoints_value.h"
+#include "addon/transactions/commit_request.h"
 #include "addon/transactions/commit_value.h"
 #include "addon/transactions/opened_value.h"
 #include "addon/transactions/packed_changes.h"
@@ -35,16 +36,6 @@ Result<MakeValue> Nothing() {
 
 Error NotOpen() {
   return Error{ErrorCode::kClosed, "the transaction is not open", ""};
-}
-
-// None: every path, or with `else_none` no path.
-PathFilter ReadPaths(Fields& fields, const char* field = "paths", bool else_none = false) {
-  const auto paths = fields.Strings(field);
-  if (!paths && !else_none) return PathFilter();
-  auto filter = PathFilter::Of(paths.value_or(std::vector<std::string>()), field);
-  if (filter) return std::move(*filter);
-  fields.reader().Fail(filter.error());
-  return PathFilter();
 }
 
 constexpr std::uint64_t kDefaultMostBytes = std::uint64_t{2} << 30U;
@@ -158,16 +149,20 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
   Napi::Value Changes(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
     PathFilter filter;
-    Fields::Of(reader, info[0], {"options", ""},
-               [&filter](Fields& fields) { filter = ReadPaths(fields); });
+    bool has_versions = false;
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
+      filter = ReadPaths(fields);
+      has_versions = fields.Boolean("versions").value_or(false);
+    });
     if (reader.failed()) return info.Env().Undefined();
     return Promise(
         info,
-        [transaction = place_->transaction, filter = std::move(filter)]() -> Result<MakeValue> {
+        [transaction = place_->transaction, filter = std::move(filter),
+         has_versions]() -> Result<MakeValue> {
           if (!transaction) return NotOpen();
           auto changes = transaction->Changes(filter);
           if (!changes) return changes.error();
-          return MakeValue([packed = Pack(*changes)](ValueBuilder& builder) {
+          return MakeValue([packed = Pack(*changes, has_versions)](ValueBuilder& builder) {
             return PackedChangesValue(builder, packed);
           });
         });
@@ -206,11 +201,8 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
   Napi::Value DoCommit(const Napi::CallbackInfo& info, CommitCall call) {
     Reader reader(info.Env());
     CommitRequest request;
-    Fields::Of(reader, info[0], {"options", ""}, [&request](Fields& fields) {
-      request.paths = ReadPaths(fields);
-      request.allowed = ReadPaths(fields, "allowProtected", true);
-      request.protected_names = fields.RequiredStrings("protectedNames");
-    });
+    Fields::Of(reader, info[0], {"options", ""},
+               [&request](Fields& fields) { request = ReadCommitRequest(fields); });
     if (reader.failed()) return info.Env().Undefined();
     return Promise(info,
                    [transaction = place_->transaction, request = std::move(request),

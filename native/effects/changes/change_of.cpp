@@ -29,6 +29,8 @@ Change ChangeOf(const std::string& path, const TwoNodes& nodes) {
   if (nodes.now) {
     change.mode = nodes.now->mode;
     change.size = SizeOf(*nodes.now);
+    change.inode = nodes.now->inode;
+    change.changed_ns = nodes.now->changed_ns;
   }
   if (nodes.before) {
     change.previous_mode = nodes.before->mode;

@@ -61,6 +61,7 @@ class Scan {
     std::optional<Node> now;
     std::optional<Node> before;
     bool conflict = false;
+    std::uint64_t removed_ns = 0;  // since 1970; 0: it is there, or hidden by a directory above
   };
 
   // Its value, or none, and the first error is kept.
@@ -151,7 +152,10 @@ class Scan {
       if (!before) return;
       entry.before = *before;
     }
-    if (entry.now && entry.now->is_whiteout()) entry.now.reset();
+    if (entry.now && entry.now->is_whiteout()) {
+      entry.removed_ns = entry.now->changed_ns;
+      entry.now.reset();
+    }
     if (!entry.now && !entry.before) return;
     const Baseline* baseline = Find(entry.path);
     entry.conflict = place.conflict || HostChanged(place, entry, baseline);
@@ -245,6 +249,7 @@ class Scan {
     }
     Change change = ChangeOf(entry.path, {entry.now, entry.before});
     change.conflict = entry.conflict;
+    if (!entry.now) change.changed_ns = entry.removed_ns;
     if (entry.now && entry.now->is_link() && upper != nullptr) {
       auto target = Taken(upper->Target(entry.name));
       if (!target) return;

@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "policy/changes/change_version.h"
 #include "policy/changes/protected_path.h"
 
 namespace native_runner {
@@ -56,6 +57,26 @@ Paths HeldBy(const std::vector<Change>& all, const Paths& chosen) {
   return held;
 }
 
+// A directory that only has to be made for something else needs not have been seen.
+std::vector<std::string> Unexpected(const std::vector<Change>& all, const ChosenChanges& result,
+                                    const CommitRequest& request) {
+  std::vector<std::string> unexpected;
+  if (!request.expected) return unexpected;
+  for (const Change& change : result.chosen) {
+    const auto seen = request.expected->find(change.path);
+    const bool is_seen = seen != request.expected->end();
+    if (!is_seen ? !IsMade(change) : seen->second != VersionOf(change)) {
+      unexpected.push_back(change.path);
+    }
+  }
+  Paths known;
+  for (const Change& change : all)
+    known.insert(change.path);
+  for (const auto& [path, version] : *request.expected)
+    if (known.count(path) == 0) unexpected.push_back(path);
+  return unexpected;
+}
+
 }  // namespace
 
 ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest& request) {
@@ -102,6 +123,7 @@ ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest&
         IsProtected(change.path, ends_as_directory && !IsUnmade(change), request.protected_names);
     if (is_protected && !request.allowed.Has(change.path)) result.refused.push_back(change);
   }
+  result.unexpected = Unexpected(all, result, request);
   return result;
 }
 

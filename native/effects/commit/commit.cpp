@@ -165,7 +165,8 @@ CommitEnd Try(const CommitDirectory& directory, int host, int upper,
 }  // namespace
 
 CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
-                        const Ledger& ledger, const CopyManifest* copies) {
+                        const Ledger& ledger, const CopyManifest* copies,
+                        const GivenContents& contents) {
   auto earlier = CommitDirectory::Open(transaction);
   if (!earlier) return Failed(std::move(earlier.error()));
   if (*earlier) {
@@ -183,7 +184,8 @@ CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<
   if (copies == nullptr) use = CanRename(host, upper) ? UpperUse::kMove : UpperUse::kStage;
   auto directory = CommitDirectory::Make(transaction, host, use != UpperUse::kMove);
   if (!directory) return Failed(std::move(directory.error()));
-  CommitEnd end = Try(*directory, host, upper, changes, {use, copies, &ledger});
+  CommitEnd end = Try(*directory, host, upper, changes, {use, copies, &ledger, &contents});
+  end.is_whole = contents.empty();
   // What was copied for it, perhaps beside the workspace, is of no more use.
   if (end.failed && !NeedsRecovery(transaction)) {
     static_cast<void>(CommitDirectory::Remove(transaction));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "effects/commit/choose.h"
 #include "effects/commit/sites.h"
 #include "policy/changes/change.h"
 #include "policy/result.h"
@@ -40,6 +41,9 @@ struct CommitEnd {
   // What was done, or begun and taken back: the host's files at these paths have another ctime.
   std::vector<Operation> touched;
   Journal::Kind kind = Journal::Kind::kCommit;  // of what was done
+  // Whether all that was committed is what the transaction has: not where contents were given, nor
+  // where a death has left nobody who knows.
+  bool is_whole = true;
 };
 
 // Does all that the changes (choose.h) need, or nothing. Each of the host's files must be what the
@@ -47,9 +51,10 @@ struct CommitEnd {
 // end is a conflict. `transaction`: its directory, open for reading; `host`, `upper`: as well.
 //
 // `copies`: `upper` is no overlay's but a copy of the workspace, of which this tells what it was;
-// it stays as it is. nullptr: what was committed leaves it.
+// it stays as it is. nullptr: what was committed leaves it, but files whose contents are given.
 CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
-                        const Ledger& ledger, const CopyManifest* copies = nullptr);
+                        const Ledger& ledger, const CopyManifest* copies = nullptr,
+                        const GivenContents& contents = {});
 
 // Takes the last commit back, unless the host has changed what it wrote: then a conflict.
 CommitEnd UndoCommit(int transaction, int host, int upper);

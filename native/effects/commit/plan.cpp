@@ -184,11 +184,18 @@ class Planner {
   void PutFile(const std::string& path, bool is_there) {
     TouchParent(path);
     if (error_) return;
-    if (options_.use == UpperUse::kMove) {
+    const auto* given = Given(path);
+    if (given == nullptr && options_.use == UpperUse::kMove) {
       PutMoved(path, is_there);
     } else {
-      PutStaged(path, is_there);
+      PutStaged(path, is_there, given);
     }
+  }
+
+  const std::vector<std::uint8_t>* Given(const std::string& path) const {
+    if (options_.contents == nullptr) return nullptr;
+    const auto found = options_.contents->find(path);
+    return found == options_.contents->end() ? nullptr : &found->second;
   }
 
   void PutMoved(const std::string& path, bool is_there) {
@@ -210,11 +217,13 @@ class Planner {
     operations_.push_back({Operation::Kind::kExchange, aside, {Site::kHost, path}, *mine, *host});
   }
 
-  void PutStaged(const std::string& path, bool is_there) {
+  void PutStaged(const std::string& path, bool is_there, const std::vector<std::uint8_t>* given) {
     const auto like = ExpectMine(path);
     if (!like) return;
     const SitePath aside = Aside();
-    const auto staged = Taken(staging_.Copy(path, *like, aside.path));
+    const auto staged =
+        Taken(given == nullptr ? staging_.Copy(path, *like, aside.path)
+                               : staging_.CopyWith(*given, path, *like, aside.path));
     if (!staged) return;
     const auto mine = Expect(Site::kUpper, path);
     if (!mine) return;
@@ -224,7 +233,7 @@ class Planner {
       operations_.push_back(
           {Operation::Kind::kExchange, aside, {Site::kHost, path}, *staged, *host});
     }
-    if (options_.use == UpperUse::kStage) Leave(path, *mine);
+    if (given == nullptr && options_.use == UpperUse::kStage) Leave(path, *mine);
   }
 
   void SetAttributes(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "effects/commit/choose.h"
 #include "effects/commit/sites.h"
 #include "policy/changes/change.h"
 #include "policy/result.h"
@@ -23,6 +24,7 @@ struct PlanOptions {
   UpperUse use = UpperUse::kMove;
   const CopyManifest* copies = nullptr;  // of kCopy, with `ledger`: what it was
   const Ledger* ledger = nullptr;
+  const GivenContents* contents = nullptr;  // of files that stay in `upper` as they are
 };
 
 // What makes the host's files as the changes say, and leaves the upper directory without those.
@@ -34,6 +36,9 @@ struct PlanOptions {
 //   deleted           whiteout ─► aside, host ─► aside: from the lowest up
 //   added directory   made in `aside`, as the upper one is ─► host: from the top down
 //   mode, owner       of directories; first where its owner may not change names in one, else last
+//
+// Of a file whose contents are given, a copy with these is made aside, and exchanged with the
+// host's; what is in `upper` stays.
 //
 // Where host and upper are on two file systems, a copy that is made aside is what comes to the
 // host, and the last step of each takes what is in `upper` to `kept`; of a copy of a workspace,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -26,7 +27,14 @@ class Staging {
   // no space.
   Result<HostFile> Copy(const std::string& path, const HostFile& like, const std::string& name);
 
+  // Of a file, with other contents.
+  Result<HostFile> CopyWith(std::span<const std::uint8_t> contents, const std::string& path,
+                            const HostFile& like, const std::string& name);
+
  private:
+  Result<HostFile> CopyAlone(const ScannedDirectory& from, const std::string& path,
+                             const HostFile& like, const std::string& name);
+  Result<HostFile> Made(const std::string& name, const std::string& path) const;
   static std::optional<OpenedDirectory> LetIn(const ScannedDirectory& from, const std::string& name,
                                               const Node& mine);
 

@@ -106,7 +106,7 @@ std::optional<Error> CopiedWorkspace::Follow(const CommitEnd& end, const Scanned
     // Of a directory perhaps nothing but what is in it.
     const bool is_directory = left && left->is_directory();
     const bool is_committed =
-        end.kind == Journal::Kind::kCommit && !is_directory && IsLeft(left, now);
+        end.kind == Journal::Kind::kCommit && end.is_whole && !is_directory && IsLeft(left, now);
     const bool is_same =
         is_committed || (mine.value().directory && theirs.value().directory &&
                          AreSame(nodes, name, *mine.value().directory, *theirs.value().directory));

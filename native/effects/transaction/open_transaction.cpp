@@ -97,6 +97,7 @@ std::optional<Error> Transaction::TakeUp() {
     if (found.recovered != Recovered::kCompleted) end.failed = TornCommit();
     end.touched = found.touched;
     end.kind = found.kind;
+    end.is_whole = false;
     // A ledger that could not be kept tells of more conflicts later, never of less.
     static_cast<void>(Refresh(end, trees.value()));
   };

@@ -18,6 +18,7 @@
 #include "effects/checkpoint/rollback.h"
 #include "effects/commit/commit_directory.h"
 #include "effects/commit/normalize_upper.h"
+#include "effects/commit/parts.h"
 #include "effects/commit/taken_back.h"
 #include "effects/copy/scan_copy.h"
 #include "supervise/os/file_clock.h"
@@ -185,6 +186,7 @@ Result<Transaction::CommitResult> Transaction::Choose(const Trees& trees,
   for (const Change& change : chosen.chosen)
     if (change.conflict) result.conflicts.push_back(change);
   result.refused = std::move(chosen.refused);
+  result.unexpected = std::move(chosen.unexpected);
   result.left = std::move(chosen.left);
   result.committed = std::move(chosen.chosen);
   return result;
@@ -237,24 +239,28 @@ std::optional<Error> Transaction::KeepHidden(const Trees& trees, const CommitRes
 Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
                                                            const CommitRequest& request) {
   auto chosen = Choose(trees, request);
-  if (!chosen || !chosen->conflicts.empty() || !chosen->refused.empty()) return chosen;
+  if (!chosen || !chosen->CanBeDone()) return chosen;
   CommitResult result = std::move(*chosen);
+  const auto parts = TakeParts(trees.upper, result.committed, request.contents);
+  if (!parts) return parts.error();
   result.is_done = true;
   if (!result.committed.empty()) {
     if (auto error = KeepHidden(trees, result)) return *error;
   }
   TellRenames(trees.upper, trees.lower, &result.left);
   if (result.committed.empty()) return result;
-  std::vector<Change> told = result.committed;
+  std::vector<Change> told = WithoutParts(result.committed, parts.value());
   TellRenames(trees.upper, trees.lower, &told);
+  TellParts(result.committed, parts.value(), &told, &result.digests);
   if (auto error = Prepare(trees, told, &result.digests)) return *error;
   const CommitEnd end =
       CommitChanges(directory_.descriptor(), trees.lower.root(), trees.upper.root(),
-                    result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr);
+                    result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr, parts.value());
   if (!copy_ && !end.failed) FollowLeft(trees.lower, end.touched, result.left, &ledger_);
   static_cast<void>(Refresh(end, trees));
   // A ledger that could not be kept tells of more conflicts later, never of less.
   if (!end.failed) {
+    LeaveParts(result.committed, parts.value(), &result.left);
     result.committed = std::move(told);
     return result;
   }

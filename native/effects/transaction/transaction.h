@@ -101,8 +101,11 @@ class Transaction {
     std::vector<Change> committed;
     std::vector<std::string> digests;  // of `committed`, as MakeDigests gives them
     std::vector<Change> left;
-    std::vector<Change> conflicts;  // because of which nothing was done
-    std::vector<Change> refused;    // because they are protected, nothing was done
+    std::vector<Change> conflicts;        // because of which nothing was done
+    std::vector<Change> refused;          // because they are protected, nothing was done
+    std::vector<std::string> unexpected;  // because they are not what was seen, nothing was done
+
+    bool CanBeDone() const { return conflicts.empty() && refused.empty() && unexpected.empty(); }
   };
 
   // What a commit would do: nothing is, and commands may go on.

@@ -19,7 +19,11 @@ struct Change {
   std::uint32_t mode = 0;           // as stat(2) has it, with the type; 0 where nothing is left
   std::uint32_t previous_mode = 0;  // as previous_size
   std::string target;               // of a symbolic link
-  bool conflict = false;            // the host has changed it too
+  // What tells this state of what is there from its others: nobody can set ctime. 0 where nothing
+  // is left, but for the ctime of an overlay's whiteout.
+  std::uint64_t inode = 0;
+  std::uint64_t changed_ns = 0;
+  bool conflict = false;  // the host has changed it too
 };
 
 }  // namespace native_runner
