@@ -74,6 +74,7 @@ export const includes = {
     "policy/ supervise/os effects/tree effects/files effects/changes effects/copy",
   "effects/copy": "policy/ supervise/os effects/tree effects/files effects/changes",
   "effects/commit": "policy/ supervise/os effects/tree effects/files effects/changes effects/copy",
+  "effects/transaction/fresh": "protocol policy/ supervise/os supervise/transaction effects/tree effects/changes",
   "effects/transaction": `${prepared} supervise/transaction effects/`,
 
   "addon/glibc_floor": "",

@@ -18,9 +18,9 @@
 #include "effects/checkpoint/rollback.h"
 #include "effects/commit/commit_directory.h"
 #include "effects/commit/normalize_upper.h"
-#include "effects/commit/parts.h"
 #include "effects/commit/taken_back.h"
 #include "effects/copy/scan_copy.h"
+#include "effects/transaction/parts.h"
 #include "supervise/os/file_clock.h"
 #include "supervise/transaction/entry.h"
 

@@ -14,7 +14,7 @@
 #include "effects/copy/copy_progress.h"
 #include "effects/files/workspace_files.h"
 #include "effects/transaction/copied_workspace.h"
-#include "effects/transaction/freshness.h"
+#include "effects/transaction/fresh/freshness.h"
 #include "effects/transaction/transaction_directory.h"
 #include "policy/changes/change.h"
 #include "policy/changes/path_filter.h"

@@ -1,5 +1,5 @@
 // What the host does to names is told, and what it writes is not.
-#include "effects/transaction/host_edits.h"
+#include "effects/transaction/fresh/host_edits.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -13,10 +13,10 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { TransactionError } from "../support/package.js";
-import { run } from "../support/seen.js";
-import { describeBackends, differences, project, treeOf } from "../support/transactions.js";
-import { changedCopy, copyOf, kScripts, workspaceWithAll } from "./tree-scripts.js";
+import { TransactionError } from "../../support/package.js";
+import { run } from "../../support/seen.js";
+import { describeBackends, differences, project, treeOf } from "../../support/transactions.js";
+import { changedCopy, copyOf, kScripts, workspaceWithAll } from "../tree-scripts.js";
 
 const isOther = ({ type }: { type: string }) => type === "other";
 

@@ -1,10 +1,10 @@
-#include "effects/transaction/freshness.h"
+#include "effects/transaction/fresh/freshness.h"
 
 #include <fcntl.h>
 
 #include <utility>
 
-#include "effects/transaction/pinned_files.h"
+#include "effects/transaction/fresh/pinned_files.h"
 #include "supervise/transaction/look_again.h"
 
 namespace native_runner {

@@ -1,4 +1,4 @@
-#include "effects/transaction/host_edits.h"
+#include "effects/transaction/fresh/host_edits.h"
 
 #include <dirent.h>
 #include <fcntl.h>

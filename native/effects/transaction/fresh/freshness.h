@@ -10,7 +10,7 @@
 #include <string>
 
 #include "effects/changes/scanned_tree.h"
-#include "effects/transaction/host_edits.h"
+#include "effects/transaction/fresh/host_edits.h"
 #include "policy/result.h"
 #include "supervise/os/file_clock.h"
 #include "supervise/transaction/current_workspace.h"

@@ -5,9 +5,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync }
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { BubblewrapNativeRunner, type Change } from "../support/package.js";
-import { run } from "../support/seen.js";
-import { describeBackends, project, treeOf } from "../support/transactions.js";
+import { BubblewrapNativeRunner, type Change } from "../../support/package.js";
+import { run } from "../../support/seen.js";
+import { describeBackends, project, treeOf } from "../../support/transactions.js";
 
 const textIn = (workspace: string, name: string) => readFileSync(join(workspace, name), "utf8");
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");

@@ -1,4 +1,4 @@
-#include "effects/transaction/pinned_files.h"
+#include "effects/transaction/fresh/pinned_files.h"
 
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-#include "effects/commit/parts.h"
+#include "effects/transaction/parts.h"
 
 #include <sys/stat.h>
 
