@@ -7,6 +7,7 @@ import type {
   NativeExecInput,
   NativeRunner,
   NativeSpawnInput,
+  SandboxedAuditRecord,
   SandboxedExecResult,
   SandboxProcess,
 } from "./public.js";
@@ -142,6 +143,16 @@ export type CommittedPath = {
   sha256?: string;
 };
 
+/** A command that has run in a transaction. Survives `JSON.stringify`, but for the date. */
+export type TransactionRun = {
+  /** When it had ended, by the host's clock; it began `audit.durationMs` before. */
+  endedAt: Date;
+  /** As the result had it. */
+  exitCode: number;
+  /** Its record. */
+  audit: SandboxedAuditRecord;
+};
+
 /** What was done with a transaction, or tried. Survives `JSON.stringify`. */
 export type TransactionAudit = {
   /** Tells it from the record of a run. */
@@ -225,6 +236,13 @@ export interface Transaction extends NativeRunner, AsyncDisposable {
    * there are more than a million changes.
    */
   changes(options?: ChangesOptions): Promise<Change[]>;
+  /**
+   * The commands that have run in it, the first first, in this process and those before: of them the
+   * last 10,000, or 16 MiB, at least. Those that a process had just ended when it died may be missing.
+   *
+   * @throws (rejects) an Error of `node:fs` where they can't be read.
+   */
+  runs(): Promise<TransactionRun[]>;
   /**
    * The same changes as one text in git's format: `git apply` of it, on the workspace as it was, gives
    * the same files, links and executable bits. Files that are no UTF-8, or hold a NUL byte, are binary

@@ -1,12 +1,15 @@
 import type { NativeContext, NativeRequest, NativeRun } from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
-import type { PoolState, SandboxedExecResult } from "../../types/public.js";
+import type { PoolState, SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
 import { RunRecorder } from "../audit-log/run-recorder.js";
 import type { AuditSink } from "../audit-log/sink.js";
 import { Channels } from "./channels.js";
 import { RunMetrics } from "./run-metrics.js";
 import { TransactionCounts } from "./transaction-metrics.js";
+
+/** Takes what is known of a run that has ended; must not throw. */
+export type KeepRun = (audit: SandboxedAuditRecord, exitCode: number) => void;
 
 /**
  * Sees the runs of one runner and of its sessions: counts them, and tells of them on the diagnostics
@@ -20,6 +23,7 @@ export class RunMeter {
   /** The id of the transaction that all runs are in; undefined: they are in none. */
   transaction: string | undefined;
   #recorder: RunRecorder | undefined;
+  #keep: KeepRun | undefined;
   #onEnd: () => void = () => {};
 
   /** `exec` was called, whatever becomes of it. */
@@ -30,6 +34,11 @@ export class RunMeter {
   /** `onEnd` is called after each run from now on, whatever became of it. It must not throw. */
   watch(onEnd: () => void): void {
     this.#onEnd = onEnd;
+  }
+
+  /** Each run is told to its transaction from now on, too. */
+  keepRuns(keep: KeepRun): void {
+    this.#keep = keep;
   }
 
   /** All that is told from now on is recorded there too; undefined: nowhere. */
@@ -56,7 +65,10 @@ export class RunMeter {
         for (const audit of result.audits) audit.transaction = this.transaction;
       }
       this.#metrics.ended(result);
-      for (const audit of result.audits) this.#recorder?.ran(audit, result.exitCode);
+      for (const audit of result.audits) {
+        this.#recorder?.ran(audit, result.exitCode);
+        this.#keep?.(audit, result.exitCode);
+      }
       this.#channels.ended(run, result, policyHash);
       return result;
     } catch (error) {

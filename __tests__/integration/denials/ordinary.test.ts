@@ -1,6 +1,7 @@
 /** What succeeds or fails by itself is called no denial: as root, and as an ordinary user. */
 
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { describeSandboxed } from "../support/gate.js";
@@ -36,6 +37,25 @@ describeSandboxed("ordinary commands are not denied", () => {
       expect(["exited", "not-found"]).toContain(outcome.kind);
       expect(denials).toEqual([]);
     });
+  });
+
+  test("nor is a directory of the host's that has a program's name, on PATH before it", async () => {
+    const before = tempDirectory("path"); // which no sandbox shows
+    for (const name of ["env", "not-a-program"]) mkdirSync(join(before, name));
+    const { PATH = "" } = process.env;
+    const told = await Promise.all(
+      ["env", `stat ${join(before, "not-a-program")}`].map((command) =>
+        runner.exec({
+          argv: ["bash", "-c", `${command}; true`],
+          env: { PATH: `${before}:${PATH}`, TMPDIR: "/tmp" },
+          explain: "lookups",
+        }),
+      ),
+    );
+    expect(told.map(({ denials }) => denials.map(({ program }) => program))).toEqual([
+      [],
+      ["stat"], // of which there is none elsewhere
+    ]);
   });
 
   test("but what the sandbox refuses is", async () => {

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import type {
   NativeCheckpoint,
   OpenedTransaction,
@@ -12,6 +14,7 @@ import type {
   CommitReport,
   DiffOptions,
   Transaction,
+  TransactionRun,
 } from "../../../types/transaction.js";
 import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidValue } from "../../errors.js";
@@ -23,6 +26,7 @@ import { toldChanges, unpacked } from "./changes.js";
 import { commitRequest, expectDone, some, textOf } from "./commit-request.js";
 import { enrol, type Member, type Membership } from "./membership.js";
 import { TransactionRecords } from "./records.js";
+import { TransactionRuns } from "./runs.js";
 import { TransactionError } from "./transaction-error.js";
 import { Turns } from "./turns.js";
 
@@ -54,18 +58,19 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   readonly #members = new Set<Member>();
   #state: ReturnType<Membership["state"]> = "open";
   readonly #records: TransactionRecords;
+  readonly #runs: TransactionRuns;
   readonly #turns = new Turns(() => this.#freshening);
   #looking = false;
   #looksAgain = false;
   #freshening: Promise<void> | undefined;
   #discarded: Promise<void> | undefined;
 
-  /** @param counts the runner's. */
+  /** @param directory the one that transactions lie in. */
   constructor(
     handle: TransactionHandle,
     { runner, protectedNames, sink }: TransactionPolicy,
     { id, backend, backendReason, recovered }: OpenedTransaction,
-    counts: TransactionCounts,
+    { counts, directory }: { counts: TransactionCounts; directory: string },
   ) {
     const natively = withNetwork(runner);
     const supervised = new Supervised(
@@ -85,6 +90,9 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     const { meter } = supervised;
     meter.transaction = id;
     meter.recordTo(sink);
+    this.#runs = new TransactionRuns(join(directory, id));
+    const keep = this.#runs.keep.bind(this.#runs);
+    meter.keepRuns(keep);
     this.#records = new TransactionRecords(id, meter, [meter.transactions, counts]);
     this.#records.opened();
     this.id = id;
@@ -101,6 +109,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       join: (member) => {
         this.#members.add(member);
         member.meter.transaction = id;
+        member.meter.keepRuns(keep);
         member.meter.watch(() => void this.#look());
       },
     });
@@ -124,6 +133,10 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     } catch (error) {
       throw fromNative(error);
     }
+  }
+
+  async runs(): Promise<TransactionRun[]> {
+    return this.#runs.read();
   }
 
   async commit(options: CommitOptions = {}): Promise<CommitReport> {
@@ -197,6 +210,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.#closes("closed");
     await this.#turns.alone(async () => {
       await this.#closeRuns();
+      await this.#runs.flush();
       await this.#handle.close();
     });
   }
@@ -265,6 +279,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
         this.#native(() =>
           this.#turns.alone(async () => {
             await this.#closeRuns();
+            await this.#runs.drop();
             await this.#handle.discard();
           }),
         ),

@@ -90,6 +90,7 @@ export class Transactions {
     const { maxBytes } = own;
     const wanted = { ...this.#optionsOf(own), ...(maxBytes !== undefined && { maxBytes }) };
     return this.#take(
+      wanted.directory,
       (handle) => making.open(handle, wanted),
       (transaction) => transaction.discard(),
     );
@@ -101,6 +102,7 @@ export class Transactions {
     const wanted = this.#optionsOf(copyOptions(options));
     if (typeof id !== "string") throw invalidType("id", "a string", id);
     return this.#take(
+      wanted.directory,
       (handle) => handle.open({ ...wanted, resume: id }),
       (transaction) => transaction.close(),
     );
@@ -123,6 +125,7 @@ export class Transactions {
   }
 
   async #take(
+    directory: string,
     open: (handle: TransactionHandle) => Promise<OpenedTransaction>,
     leave: (transaction: WorkspaceTransaction) => Promise<void>,
   ): Promise<Transaction> {
@@ -130,7 +133,8 @@ export class Transactions {
     try {
       const handle = new (loadAddon().Transaction)();
       const opened = await open(handle);
-      const transaction = new WorkspaceTransaction(handle, this.#policy, opened, this.#counts);
+      const its = { counts: this.#counts, directory };
+      const transaction = new WorkspaceTransaction(handle, this.#policy, opened, its);
       if (this.#isClosed) await leave(transaction); // it came up while the runner was being closed
       this.#expectOpen();
       this.#open.add(new WeakRef(transaction));

@@ -122,10 +122,12 @@ bool FileDenials::HostAllows(const Observation& observation, const std::string& 
   return observation.call == "chdir" ? at.executable : at.readable;
 }
 
-// Of a program that is looked for along PATH: another directory of it has one.
+// Of a program that is looked for along PATH: another directory of it has one. Who looks for
+// programs asks for whatever has the name, also where that is a directory.
 bool FileDenials::IsFoundElsewhere(const Observation& observation, const std::string& path) const {
-  if (observation.kind != Observation::Kind::kExec) return false;
   const std::string name(NameIn(path));
+  bool is_on_path = observation.kind == Observation::Kind::kExec;
+  bool is_found = false;
   for (const std::string& variable : run_.environment) {
     if (!variable.starts_with(kPathVariable)) continue;
     std::string_view rest = std::string_view(variable).substr(kPathVariable.size());
@@ -135,14 +137,17 @@ bool FileDenials::IsFoundElsewhere(const Observation& observation, const std::st
       const std::string_view directory = rest.substr(0, colon);
       if (more) rest.remove_prefix(colon + 1);
       if (!directory.starts_with('/')) continue;
-      const auto place = PlaceOf(JoinPath(directory, name));
-      if (place && place->is_there && look_(place->host).executable &&
-          place->path != NormalPath(path)) {
-        return true;
+      const std::string candidate = JoinPath(directory, name);
+      if (NormalPath(candidate) == NormalPath(path)) {
+        is_on_path = is_on_path || observation.kind == Observation::Kind::kRead;
+        continue;
       }
+      const auto place = PlaceOf(candidate);
+      is_found = is_found || (place && place->is_there && look_(place->host).executable &&
+                              place->path != NormalPath(path));
     }
   }
-  return false;
+  return is_on_path && is_found;
 }
 
 std::optional<Denial> FileDenials::Tell(const Observation& observation) const {
