@@ -79,11 +79,12 @@ function linkCompileCommands(preset) {
 function buildTypeScript() {
   const stamp = inRoot("build", "typescript.stamp");
   const hash = hashOf(
-    filesBelow("lib", "types", "tsconfig.json", "tsconfig.build.json", "package.json"),
+    filesBelow("lib", "types", "web", "tsconfig.json", "tsconfig.build.json", "package.json"),
   );
   if (isCurrent(stamp, hash) && existsSync(inRoot("dist", "index.js"))) return;
   rmSync(inRoot("dist"), { recursive: true, force: true });
   run(process.execPath, [nodeProgram("typescript", "tsc"), "-p", "tsconfig.build.json"]);
+  run(process.execPath, [inRoot("scripts", "build-page.mjs")]);
   const cli = inRoot("dist", "cli", "main.js");
   if (existsSync(cli)) chmodSync(cli, 0o755);
   leaveStamp(stamp, hash);

@@ -15,6 +15,7 @@ async function parse(...words: string[]): Promise<Call> {
     why: async (command, options) => void calls.push({ action: "why", command, options }),
     doctor: async (options) => void calls.push({ action: "doctor", command: [], options }),
     mcp: async (options) => void calls.push({ action: "mcp", command: [], options }),
+    review: async () => {},
     runSkill: async (path, options) =>
       void calls.push({ action: "runSkill", command: [path], options }),
     txList: async (options) => void calls.push({ action: "txList", command: [], options }),

@@ -62,6 +62,7 @@ const program = createProgram(packageVersion(), {
   doctor,
   // What it is made of is no other command's to load.
   mcp: async (options) => (await import("./mcp/mcp.js")).mcp(options),
+  review: async (id, options) => (await import("./review/review.js")).review(id, options),
   runSkill,
   ...tx,
   ...audit,

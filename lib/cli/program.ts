@@ -12,6 +12,8 @@ import { addLearnCommand } from "./learn/learn-command.js";
 import type { McpOptions } from "./mcp/mcp.js";
 import { addMcpCommand } from "./mcp/mcp-command.js";
 import type { CliOptions } from "./options.js";
+import type { ReviewCliOptions } from "./review/review.js";
+import { addReviewCommand } from "./review/review-command.js";
 import type { SkillCliOptions } from "./skill.js";
 import { addSkillCommand } from "./skill-command.js";
 import {
@@ -47,6 +49,7 @@ export type Actions = TxActions &
     learn(command: string[], options: LearnOptions): Promise<void>;
     doctor(options: DoctorOptions): Promise<void>;
     mcp(options: McpOptions): Promise<void>;
+    review(id: string | undefined, options: ReviewCliOptions): Promise<void>;
     runSkill(path: string, options: SkillCliOptions): Promise<void>;
   };
 
@@ -194,7 +197,7 @@ export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
-    .usage("run|explain|why|learn|doctor|tx|audit|mcp|skill [options] -- COMMAND...")
+    .usage("run|explain|why|learn|doctor|tx|review|audit|mcp|skill [options] -- COMMAND...")
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
@@ -264,6 +267,7 @@ Examples:
     outputError: (text, write) => write(misuse(text, name)),
   });
   addTxCommand(program, actions, say);
+  addReviewCommand(program.command("review"), actions.review).configureOutput(say("review"));
   addAuditCommand(program, actions, say);
   addMcpCommand(
     withAuditOption(

@@ -74,7 +74,8 @@ export const includes = {
     "policy/ supervise/os effects/tree effects/files effects/changes effects/copy",
   "effects/copy": "policy/ supervise/os effects/tree effects/files effects/changes",
   "effects/commit": "policy/ supervise/os effects/tree effects/files effects/changes effects/copy",
-  "effects/transaction/fresh": "protocol policy/ supervise/os supervise/transaction effects/tree effects/changes",
+  "effects/transaction/fresh":
+    "protocol policy/ supervise/os supervise/transaction effects/tree effects/changes",
   "effects/transaction": `${prepared} supervise/transaction effects/`,
 
   "addon/glibc_floor": "",
@@ -150,10 +151,11 @@ export const imports = {
   "lib/mcp/":
     "types/ lib/errors lib/shell-quote lib/runners/transactions/transaction-error lib/cli/transactions/visible-text lib/cli/transactions/change-text " +
     "@modelcontextprotocol/server @modelcontextprotocol/server/stdio valibot @valibot/to-json-schema",
+  "lib/review/": "types/ lib/errors lib/fields lib/runners/ valibot",
   // Of the SDKs but MCP's only types.
   "lib/adapters/":
     "types/ lib/errors lib/fields lib/nearest lib/runners/ lib/mcp/ @modelcontextprotocol/server ai @openai/agents",
   "lib/cli/":
-    `types/ ${native} lib/audit-log/ lib/denials/ lib/network/ lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/shell-policy/verdict lib/skills/ lib/mcp/ ` +
+    `types/ ${native} lib/audit-log/ lib/denials/ lib/network/ lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/shell-policy/verdict lib/skills/ lib/mcp/ lib/review/ ` +
     "commander picocolors cli-table3",
 };

@@ -64,7 +64,11 @@ export async function findTransaction(
 export async function withTransaction<Value>(
   id: string,
   options: PlaceOptions,
-  use: (transaction: Transaction, listed: ListedTransaction) => Promise<Value>,
+  use: (
+    transaction: Transaction,
+    listed: ListedTransaction,
+    runner: BubblewrapNativeRunner,
+  ) => Promise<Value>,
 ): Promise<Value> {
   const listed = await findTransaction(id, options);
   if (listed.state === "open") {
@@ -80,6 +84,6 @@ export async function withTransaction<Value>(
     });
     const transaction = await runner.resumeTransaction(listed.id, directoryOption(options));
     if (transaction.recovered) printError(`warning: ${kDone[transaction.recovered]}`);
-    return await use(transaction, listed);
+    return await use(transaction, listed, runner);
   });
 }

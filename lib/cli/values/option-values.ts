@@ -40,6 +40,14 @@ export function count(text: string): number {
   return required(/^\d{1,15}$/.test(text) ? Number(text) : undefined, "a whole number");
 }
 
+const kMostPort = 65_535;
+
+/** A TCP port; 0 is any that is free. */
+export function port(text: string): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : undefined;
+  return required(number !== undefined && number <= kMostPort ? number : undefined, "a port");
+}
+
 /** One more of the variables; a name alone has this process's value. */
 export function variable(text: string, previous: [string, string][] = []): [string, string][] {
   const parsed = parseVariable(text, process.env);

@@ -1,0 +1,9 @@
+import { render } from "preact";
+
+import { App } from "./app.js";
+
+const place = document.getElementById("app");
+if (place !== null) {
+  place.textContent = "";
+  render(<App />, place);
+}

@@ -1,0 +1,30 @@
+/** What the page's server tells, as lib/review has it. */
+
+import type { Hunk } from "../../lib/review/hunks.js";
+import type { ReviewChange } from "../../lib/review/review.js";
+import type { ReviewRun } from "../../lib/review/run-list.js";
+
+export type { Hunk, ReviewChange, ReviewRun };
+
+/** Of the transaction itself. */
+export type Facts = {
+  id: string;
+  workspace: string;
+  backend: "overlay" | "copy";
+  state: "open" | "discarded" | "closed";
+  canUndo: boolean;
+  isLive: boolean;
+  revision: number;
+};
+
+/** Why something was not done. */
+export class Refusal extends Error {
+  readonly code: string;
+  readonly paths: readonly string[];
+
+  constructor(code: string, message: string, paths: readonly string[]) {
+    super(message);
+    this.code = code;
+    this.paths = paths;
+  }
+}

@@ -1,0 +1,161 @@
+/** Two texts beside or above one another; the editor keeps only what is in sight in the page. */
+
+import { defaultHighlightStyle, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { type Chunk, getChunks, MergeView, unifiedMergeView } from "@codemirror/merge";
+import { Compartment, EditorState, type Extension, Text } from "@codemirror/state";
+import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { useEffect, useRef } from "preact/hooks";
+
+import { languageFor } from "./languages.js";
+import type { Hunk } from "./model.js";
+import { shown } from "./words.js";
+
+/** What a screen would obey or hide: controls, changes of direction, what has no width. */
+const kSpecial =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]/g;
+const kDiff = { scanLimit: 1000, timeout: 400 };
+const kCollapse = { margin: 3, minSize: 6 };
+
+const dark = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: "#ff9bce" },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "#a5d6ff" },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: "#79c0ff" },
+  { tag: [tags.comment], color: "#a3b1bf", fontStyle: "italic" },
+  { tag: [tags.typeName, tags.className, tags.namespace, tags.tagName], color: "#7ee787" },
+  {
+    tag: [tags.propertyName, tags.attributeName, tags.definition(tags.variableName)],
+    color: "#d2a8ff",
+  },
+  { tag: [tags.heading, tags.strong], fontWeight: "bold" },
+]);
+
+function code(): string {
+  return "·";
+}
+
+/** @param label for who can't see which side it is. */
+function extensionsOf(label: string, language: Compartment): Extension[] {
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
+  return [
+    EditorState.readOnly.of(true),
+    EditorState.lineSeparator.of("\n"),
+    EditorView.editable.of(false),
+    EditorView.cspNonce.of(nonce),
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({
+      "aria-label": label,
+      "aria-readonly": "true",
+      tabindex: "0",
+    }),
+    EditorView.theme({}, { dark: isDark }),
+    keymap.of([]),
+    lineNumbers(),
+    highlightSpecialChars({
+      specialChars: kSpecial,
+      addSpecialChars: null,
+      render: (at, description) => {
+        const box = document.createElement("span");
+        box.className = "special";
+        box.title = description ?? "";
+        box.setAttribute("aria-label", description ?? code());
+        box.textContent = `U+${at.toString(16).toUpperCase().padStart(4, "0")}`;
+        return box;
+      },
+    }),
+    syntaxHighlighting(isDark ? dark : defaultHighlightStyle, { fallback: true }),
+    language.of([]),
+  ];
+}
+
+/** Line ranges as the server has them. A chunk's end may be one behind the text's. */
+function hunksOf(chunks: readonly Chunk[], before: Text, after: Text): Hunk[] {
+  const line = (text: Text, at: number) =>
+    at > text.length ? text.lines : text.lineAt(at).number - 1;
+  return chunks.map(({ fromA, toA, fromB, toB }) => ({
+    fromBefore: line(before, fromA),
+    toBefore: line(before, toA),
+    fromAfter: line(after, fromB),
+    toAfter: line(after, toB),
+  }));
+}
+
+export type DiffHandle = { hunks: readonly Hunk[]; show(at: number): void };
+
+type Properties = {
+  path: string;
+  before: string;
+  after: string;
+  isUnified: boolean;
+  /** Called when the hunks are known; undefined when they are of another text. */
+  onReady(handle: DiffHandle | undefined): void;
+};
+
+export function TextDiff({ path, before, after, isUnified, onReady }: Properties) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const parent = place.current;
+    if (parent === null) return;
+    const language = new Compartment();
+    const views: EditorView[] = [];
+    const old = Text.of(before.split("\n"));
+    let chunks: readonly Chunk[];
+    let last: EditorView;
+    let destroy: () => void;
+    if (isUnified) {
+      last = new EditorView({
+        parent,
+        doc: after,
+        extensions: [
+          ...extensionsOf(`${shown(path)}, before and after`, language),
+          unifiedMergeView({
+            original: old,
+            mergeControls: false,
+            gutter: true,
+            collapseUnchanged: kCollapse,
+            diffConfig: kDiff,
+          }),
+        ],
+      });
+      views.push(last);
+      chunks = getChunks(last.state)?.chunks ?? [];
+      destroy = () => last.destroy();
+    } else {
+      const merge = new MergeView({
+        parent,
+        a: { doc: before, extensions: extensionsOf(`${shown(path)}, before`, language) },
+        b: { doc: after, extensions: extensionsOf(`${shown(path)}, after`, language) },
+        gutter: true,
+        collapseUnchanged: kCollapse,
+        diffConfig: kDiff,
+      });
+      views.push(merge.a, merge.b);
+      last = merge.b;
+      chunks = merge.chunks;
+      destroy = () => merge.destroy();
+    }
+    let isGone = false;
+    const { doc } = last.state;
+    onReady({
+      hunks: hunksOf(chunks, old, doc),
+      show: (at) => {
+        const from = Math.min(chunks[at]?.fromB ?? 0, doc.length);
+        last.dispatch({ effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 80 }) });
+      },
+    });
+    languageFor(path)
+      .then((extension) => {
+        if (isGone) return;
+        for (const view of views) view.dispatch({ effects: language.reconfigure(extension) });
+      })
+      .catch(() => {}); // without colours, then
+    return () => {
+      isGone = true;
+      destroy();
+      onReady(undefined);
+    };
+  }, [path, before, after, isUnified]);
+  return <div class="diff" ref={place} />;
+}

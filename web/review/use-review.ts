@@ -1,0 +1,51 @@
+/** What there is of the transaction, kept as it is while commands go on. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import * as api from "./api.js";
+import type { Facts, ReviewChange, ReviewRun } from "./model.js";
+
+export type Seen = {
+  facts?: Facts;
+  changes?: readonly ReviewChange[];
+  runs: readonly ReviewRun[];
+  /** Why it can't be known. */
+  failure?: string;
+  isLost: boolean;
+};
+
+/** @param onChanges is called with each list, the first too. */
+export function useReview(onChanges: (changes: readonly ReviewChange[]) => void) {
+  const [seen, setSeen] = useState<Seen>({ runs: [], isLost: false });
+  const asked = useRef(0);
+  const tell = useRef(onChanges);
+  tell.current = onChanges;
+  const load = async () => {
+    asked.current += 1;
+    const own = asked.current;
+    try {
+      const facts = await api.facts();
+      if (facts.state !== "open") {
+        setSeen((now) => ({ ...now, facts, changes: [] }));
+        return;
+      }
+      const [{ changes }, runs] = await Promise.all([api.changes(), api.runs()]);
+      if (own !== asked.current) return; // a later one is on its way
+      tell.current(changes);
+      setSeen({ facts, changes, runs, isLost: false });
+    } catch (error) {
+      setSeen((now) => ({ ...now, failure: (error as Error).message }));
+    }
+  };
+  useEffect(() => {
+    void load();
+    return api.listen((event) => {
+      if (event === "lost" || event === "back") {
+        setSeen((now) => ({ ...now, isLost: event === "lost" }));
+        if (event === "lost") return;
+      }
+      void load();
+    });
+  }, []);
+  return { seen, load };
+}
