@@ -4,7 +4,8 @@ import { readFile } from "node:fs/promises";
 
 import { SandboxError } from "../errors.js";
 
-const kDirectory = new URL("page/", import.meta.url);
+/** Also for the sources, which are in another place. */
+const kDirectory = new URL("../../dist/review/page/", import.meta.url);
 const kTypes: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",

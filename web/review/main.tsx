@@ -1,6 +1,6 @@
 import { render } from "preact";
 
-import { App } from "./app.js";
+import { App } from "./view/app.js";
 
 const place = document.getElementById("app");
 if (place !== null) {

@@ -1,7 +1,7 @@
 /** Whose changes these are, and what can be done with them. */
 
-import type { Facts } from "./model.js";
-import { counted, shown } from "./words.js";
+import type { Facts } from "../model.js";
+import { counted, shown } from "../words.js";
 
 type Properties = {
   facts: Facts;

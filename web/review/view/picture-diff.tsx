@@ -1,8 +1,8 @@
 /** A picture before and after. */
 
-import { fileAddress } from "./api.js";
-import type { ReviewChange } from "./model.js";
-import { shown, sizeWords } from "./words.js";
+import { fileAddress } from "../api.js";
+import type { ReviewChange } from "../model.js";
+import { shown, sizeWords } from "../words.js";
 
 const kPicture = /\.(avif|bmp|gif|ico|jpe?g|png|svg|webp)$/i;
 

@@ -7,9 +7,9 @@ import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemir
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 
-import { languageFor } from "./languages.js";
-import type { Hunk } from "./model.js";
-import { shown } from "./words.js";
+import { languageFor } from "../languages.js";
+import type { Hunk } from "../model.js";
+import { shown } from "../words.js";
 
 /** What a screen would obey or hide: controls, changes of direction, what has no width. */
 const kSpecial =

@@ -2,14 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import { file } from "./api.js";
-import { type Choices, canBeChosen, hasHunk } from "./choices.js";
+import { file } from "../api.js";
+import { type Choices, canBeChosen, hasHunk } from "../choices.js";
+import type { Hunk, ReviewChange, ReviewRun } from "../model.js";
+import { detailWords, shown } from "../words.js";
 import { HunkList } from "./hunk-list.js";
-import type { Hunk, ReviewChange, ReviewRun } from "./model.js";
 import { isDrawing, isPicture, PictureDiff } from "./picture-diff.js";
 import { RunView } from "./run-view.js";
 import { type DiffHandle, TextDiff } from "./text-diff.js";
-import { detailWords, shown } from "./words.js";
 
 type Sides =
   | { kind: "texts"; before: string; after: string }

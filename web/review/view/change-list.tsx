@@ -2,10 +2,10 @@
 
 import { memo } from "preact/compat";
 
-import { type Choices, canBeChosen, stateOf } from "./choices.js";
-import type { ReviewChange } from "./model.js";
-import type { Row } from "./tree.js";
-import { detailWords, letterOf, shown } from "./words.js";
+import { type Choices, canBeChosen, stateOf } from "../choices.js";
+import type { ReviewChange } from "../model.js";
+import type { Row } from "../tree.js";
+import { detailWords, letterOf, shown } from "../words.js";
 
 type RowProperties = {
   row: Row;

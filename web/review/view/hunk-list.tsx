@@ -1,7 +1,7 @@
 /** Which hunks of a file are taken. */
 
-import type { Hunk } from "./model.js";
-import { counted } from "./words.js";
+import type { Hunk } from "../model.js";
+import { counted } from "../words.js";
 
 type Properties = {
   hunks: readonly Hunk[];

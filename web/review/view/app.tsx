@@ -2,19 +2,19 @@
 
 import { useMemo, useRef, useState } from "preact/hooks";
 
-import * as api from "./api.js";
+import * as api from "../api.js";
+import { type Choices, kept, toggled, wishOf, withHunk } from "../choices.js";
+import { type Hunk, Refusal, type ReviewChange } from "../model.js";
+import { type Row, rowsOf } from "../tree.js";
+import { useKeys } from "../use-keys.js";
+import { useReview } from "../use-review.js";
+import { counted, shown } from "../words.js";
 import { ChangeList } from "./change-list.js";
 import { ChangeView } from "./change-view.js";
-import { type Choices, kept, toggled, wishOf, withHunk } from "./choices.js";
 import { Dialog, KeysDialog } from "./dialogs.js";
 import { Header } from "./header.js";
-import { type Hunk, Refusal, type ReviewChange } from "./model.js";
 import { RunView } from "./run-view.js";
 import type { DiffHandle } from "./text-diff.js";
-import { type Row, rowsOf } from "./tree.js";
-import { useKeys } from "./use-keys.js";
-import { useReview } from "./use-review.js";
-import { counted, shown } from "./words.js";
 
 type Asked =
   | { kind: "commit"; protected: readonly string[] }

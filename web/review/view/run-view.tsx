@@ -1,7 +1,7 @@
 /** The commands that made a change: what each was, did, used, was refused and connected to. */
 
-import type { ReviewRun } from "./model.js";
-import { commandWords, durationWords, outcomeWords, shown, sizeWords } from "./words.js";
+import type { ReviewRun } from "../model.js";
+import { commandWords, durationWords, outcomeWords, shown, sizeWords } from "../words.js";
 
 function Run({ run }: { run: ReviewRun }) {
   const { usage, denials, connections } = run;
