@@ -77,7 +77,7 @@ export type NativeListedTransaction = Omit<ListedTransaction, "createdAt"> & {
 };
 
 /** What is to be committed; `protectedNames`: what code of the host's runs by itself. */
-export type CommitRequest = Pick<CommitOptions, "paths" | "allowProtected"> & {
+export type CommitRequest = Pick<CommitOptions, "paths" | "exact" | "allowProtected"> & {
   protectedNames: readonly string[];
   contents?: { path: string; data: string | Uint8Array }[];
   expected?: { path: string; version: string }[];

@@ -81,6 +81,11 @@ export type CommitOptions = {
    */
   paths?: readonly string[] | undefined;
   /**
+   * Whether `paths` are meant without what is below them. Directories that have to be made for them go
+   * with them all the same. Default false.
+   */
+  exact?: boolean | undefined;
+  /**
    * Protected paths that may be changed all the same, with all below them, relative to the workspace:
    * what git, a shell or an editor of the host's runs by itself, such as `.git/hooks`. Default none.
    */

@@ -129,6 +129,7 @@ export class Review {
     const contents = await this.#contents(files, byPath);
     const { committed, left } = await this.#transaction.commit({
       paths,
+      exact: true,
       expected,
       contents,
       ...(allowProtected && { allowProtected }),

@@ -8,8 +8,11 @@ const kPermissions = 0o7777;
 
 export const letterOf = ({ kind }: ReviewChange) => kLetters[kind];
 
-/** A name as it can be shown: nothing in it is obeyed. */
-export const shown = (name: string) => visibleLine(name);
+/** A name as it can be shown: nothing in it is obeyed, and spaces at its ends are seen. */
+export function shown(name: string): string {
+  const visible = visibleLine(name);
+  return /^\s|\s$/.test(visible) ? `"${visible}"` : visible;
+}
 
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;

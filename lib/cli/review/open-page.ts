@@ -1,5 +1,6 @@
 /** The user's browser, without telling the address to who lists processes. */
 
+// biome-ignore lint/style/noRestrictedImports: the browser goes on when this has ended
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -8,6 +8,7 @@ import { TransactionError } from "./transaction-error.js";
 
 const kCommitOptions: FieldsOf<CommitOptions> = {
   paths: true,
+  exact: true,
   allowProtected: true,
   approvedBy: true,
   expected: true,

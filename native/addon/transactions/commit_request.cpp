@@ -40,6 +40,7 @@ PathFilter ReadPaths(Fields& fields, const char* field, bool else_none) {
 CommitRequest ReadCommitRequest(Fields& fields) {
   CommitRequest request;
   request.paths = ReadPaths(fields);
+  if (fields.Boolean("exact").value_or(false)) request.paths = request.paths.Exactly();
   request.allowed = ReadPaths(fields, "allowProtected", true);
   request.protected_names = fields.RequiredStrings("protectedNames");
   ReadContents(fields, &request.contents);

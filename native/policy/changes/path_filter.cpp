@@ -1,6 +1,5 @@
 #include "policy/changes/path_filter.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "policy/text/path.h"
@@ -22,16 +21,29 @@ Result<PathFilter> PathFilter::Of(const std::vector<std::string>& paths, std::st
     }
     std::string normal = NormalPath("/" + path).substr(1);
     filter.has_all_ |= normal.empty();
-    filter.paths_.push_back(std::move(normal));
+    filter.paths_.insert(std::move(normal));
   }
   return filter;
 }
 
+PathFilter PathFilter::Exactly() const {
+  PathFilter exact = *this;
+  exact.is_exact_ = true;
+  exact.has_all_ = has_all_ && paths_.empty();
+  return exact;
+}
+
 bool PathFilter::Has(std::string_view path) const {
   if (has_all_) return true;
-  return std::any_of(paths_.begin(), paths_.end(), [path](const std::string& each) {
-    return path.starts_with(each) && (path.size() == each.size() || path[each.size()] == '/');
-  });
+  if (path == ".") path = "";
+  if (paths_.find(path) != paths_.end()) return true;
+  if (is_exact_) return false;
+  for (std::size_t slash = path.rfind('/'); slash != std::string_view::npos;
+       slash = path.rfind('/')) {
+    path = path.substr(0, slash);
+    if (paths_.find(path) != paths_.end()) return true;
+  }
+  return false;
 }
 
 }  // namespace native_runner

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +20,15 @@ class PathFilter {
   static Result<PathFilter> Of(const std::vector<std::string>& paths,
                                std::string_view field = "paths");
 
+  // The same without what is below.
+  PathFilter Exactly() const;
+
   bool Has(std::string_view path) const;
 
  private:
   bool has_all_ = true;
-  std::vector<std::string> paths_;  // normal
+  bool is_exact_ = false;
+  std::set<std::string, std::less<>> paths_;  // normal; "" is the workspace
 };
 
 }  // namespace native_runner

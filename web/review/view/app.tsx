@@ -102,13 +102,15 @@ export function App() {
     setBusy(true);
     setRefusal(undefined);
     try {
-      setSaid(await what());
+      const words = await what();
+      await load();
+      setSaid(words);
     } catch (error) {
       const { message } = error as Error;
       setRefusal(error instanceof Refusal ? error : new Refusal("ERR_REVIEW", message, []));
       setSaid("");
-    } finally {
       await load();
+    } finally {
       setBusy(false);
     }
   };
@@ -120,7 +122,12 @@ export function App() {
       return `Committed ${counted(committed.length, "path")}${waits}.`;
     });
   const askCommit = () => {
-    const guarded = [...choices.keys()].filter((path) => byPath.get(path)?.protected);
+    // With a file go the directories that have to be made for it.
+    const isChosen = (path: string) =>
+      choices.has(path) || [...choices.keys()].some((chosen) => chosen.startsWith(`${path}/`));
+    const guarded = changes.flatMap((change) =>
+      change.protected && isChosen(change.path) ? [change.path] : [],
+    );
     if (choices.size > 0) setAsked({ kind: "commit", protected: guarded });
   };
 

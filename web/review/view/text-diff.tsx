@@ -1,6 +1,6 @@
 /** Two texts beside or above one another; the editor keeps only what is in sight in the page. */
 
-import { defaultHighlightStyle, HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { type Chunk, getChunks, MergeView, unifiedMergeView } from "@codemirror/merge";
 import { Compartment, EditorState, type Extension, Text } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
@@ -8,6 +8,7 @@ import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 
 import { languageFor } from "../languages.js";
+import { changesBetween } from "../line-changes.js";
 import type { Hunk } from "../model.js";
 import { shown } from "../words.js";
 
@@ -15,9 +16,20 @@ import { shown } from "../words.js";
 const kSpecial =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]/g;
-const kDiff = { scanLimit: 1000, timeout: 400 };
 const kCollapse = { margin: 3, minSize: 6 };
 
+const light = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: "#8a0f5f" },
+  { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "#0a3069" },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: "#05468f" },
+  { tag: [tags.comment], color: "#46525d", fontStyle: "italic" },
+  { tag: [tags.typeName, tags.className, tags.namespace, tags.tagName], color: "#0b5427" },
+  {
+    tag: [tags.propertyName, tags.attributeName, tags.definition(tags.variableName)],
+    color: "#54259a",
+  },
+  { tag: [tags.heading, tags.strong], fontWeight: "bold" },
+]);
 const dark = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: "#ff9bce" },
   { tag: [tags.string, tags.special(tags.string), tags.regexp], color: "#a5d6ff" },
@@ -65,7 +77,7 @@ function extensionsOf(label: string, language: Compartment): Extension[] {
         return box;
       },
     }),
-    syntaxHighlighting(isDark ? dark : defaultHighlightStyle, { fallback: true }),
+    syntaxHighlighting(isDark ? dark : light),
     language.of([]),
   ];
 }
@@ -115,7 +127,7 @@ export function TextDiff({ path, before, after, isUnified, onReady }: Properties
             mergeControls: false,
             gutter: true,
             collapseUnchanged: kCollapse,
-            diffConfig: kDiff,
+            diffConfig: { override: changesBetween },
           }),
         ],
       });
@@ -129,7 +141,7 @@ export function TextDiff({ path, before, after, isUnified, onReady }: Properties
         b: { doc: after, extensions: extensionsOf(`${shown(path)}, after`, language) },
         gutter: true,
         collapseUnchanged: kCollapse,
-        diffConfig: kDiff,
+        diffConfig: { override: changesBetween },
       });
       views.push(merge.a, merge.b);
       last = merge.b;

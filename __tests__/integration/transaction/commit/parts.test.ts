@@ -192,6 +192,23 @@ describeBackends("a commit of what was looked at", (openTransaction) => {
     await transaction.discard();
   });
 
+  test("exactly what is named is committed, and what it needs", async () => {
+    const { transaction, workspace } = await openTransaction(project());
+    await run(
+      transaction,
+      "mkdir -p p/q; echo in > p/q/in.txt; echo out > p/q/out.txt; echo x > a.txt",
+    );
+    const { committed } = await transaction.commit({ paths: ["p", "p/q/in.txt"], exact: true });
+    expect(committed.map(({ path }) => path)).toEqual(["p", "p/q", "p/q/in.txt"]);
+    expect(existsSync(join(workspace, "p/q/out.txt"))).toBe(false);
+    const left = await transaction.commit({ paths: ["p"], exact: true });
+    expect(left.committed).toEqual([]);
+    await expect(transaction.commit({ exact: 1 as never })).rejects.toThrow(/exact/);
+    await transaction.commit({ paths: ["."] });
+    expect(textIn(workspace, "a.txt")).toBe("x\n");
+    await transaction.discard();
+  });
+
   test("names what is wrong with what was expected", async () => {
     const { transaction } = await openTransaction(project());
     await run(transaction, "echo mine > a.txt");
