@@ -141,6 +141,16 @@ export class Session {
     return changes.length;
   }
 
+  /** Before anything is done: what was discarded on a review page is followed by another transaction. */
+  async ready() {
+    await this.#project.ready();
+  }
+
+  /** A page in a browser on which the changes are reviewed, while the conversation goes on. */
+  async review() {
+    this.#say(`review the changes at ${await this.#project.review()}\n`);
+  }
+
   async showDiff() {
     const { changes, leftOut } = await this.#project.changes();
     const paths = leftOut.length === 0 ? undefined : pathsOf(changes, leftOut);

@@ -16,6 +16,7 @@ package_for() { # package_for MANAGER WHAT
     *:bwrap) echo bubblewrap ;;
     *:git) echo git ;;
     *:firejail) echo firejail ;;
+    *:chromium) echo chromium ;;
     *:cmake) echo cmake ;;
 
     apt-get:compiler) echo g++ ;;

@@ -7,6 +7,7 @@ import { askIn } from "./ask.js";
 
 const kHelp = `/status  where things are, and what has changed
 /diff    the changes as a diff
+/review  look at them in a browser, choose, commit and undo there
 /commit  write the changes into the project; /commit PATH ...: only these
 /undo    take the last commit back
 /exit    leave; what is not committed is thrown away
@@ -82,9 +83,11 @@ export class Repl {
     if (line === "/exit") return this.#stays();
     this.#isExitConfirmed = false;
     if (line === "") return true;
+    await this.#session.ready();
     if (line === "/status") await this.#session.status();
     else if (line === "/diff") await this.#session.showDiff();
     else if (/^\/commit(\s|$)/.test(line)) await this.#commit(line.split(/\s+/).slice(1));
+    else if (line === "/review") await this.#session.review();
     else if (line === "/undo") await this.#session.undo();
     else if (line.startsWith("/")) process.stdout.write(kHelp);
     else {

@@ -1,5 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
 import { BubblewrapNativeRunner, TransactionError } from "@openagentic/native-runner";
+import { serveReview } from "@openagentic/native-runner/review";
 
 import { Failure } from "../failure.js";
 import { pathsOf, sortOut } from "./change.js";
@@ -45,6 +46,10 @@ export class Project {
   #runner;
   /** @type {Mount[]} besides the sandbox's own */
   #mounts = [];
+  /** @type {import("@openagentic/native-runner/review").ServedReview | undefined} */
+  #page;
+  /** @type {Promise<void> | undefined} */
+  #anew;
 
   /**
    * @param {{ directory: string, sandbox: Sandbox, opener: BubblewrapNativeRunner,
@@ -97,6 +102,7 @@ export class Project {
    * @param {Mount[]} mounts
    */
   async runnerWith(mounts) {
+    await this.#anew;
     if (JSON.stringify(mounts) !== JSON.stringify(this.#mounts)) {
       const opener = makeOpener(this.#sandbox, this.directory, mounts);
       this.#opener = opener;
@@ -178,8 +184,41 @@ export class Project {
     }
   }
 
+  /**
+   * Serves a page on which a person reviews the changes, commits, undoes and discards them. It ends when
+   * the transaction is taken up anew, or with the next page.
+   * @returns {Promise<string>} its address, which has a token
+   */
+  async review() {
+    await this.#page?.close();
+    this.#page = await serveReview({
+      transaction: this.#transaction,
+      runner: this.#opener,
+      workspace: this.directory,
+      onSettled: (state) => {
+        if (state === "discarded") this.#anew = this.#openAnew();
+      },
+    });
+    return this.#page.url;
+  }
+
+  /** What was discarded on the page is followed by another transaction, for the commands that come. */
+  async #openAnew() {
+    await this.#page?.close();
+    this.#page = undefined;
+    this.#transaction = await this.#opener.openTransaction();
+    this.#runner = this.#makeRunner();
+  }
+
+  /** Resolves when there is a transaction to work in. */
+  async ready() {
+    await this.#anew;
+  }
+
   /** A commit ends a transaction's commands, and so do other mounts: others run in it once it was taken up again. */
   async #goOn() {
+    await this.#page?.close();
+    this.#page = undefined;
     await this.#transaction.close();
     this.#transaction = await this.#opener.resumeTransaction(this.id);
     this.#runner = this.#makeRunner();
@@ -187,11 +226,14 @@ export class Project {
 
   /** Leaves the project as it is; the transaction waits on disk. */
   async keep() {
+    await this.#page?.close();
     await this.#transaction.close();
   }
 
   /** Leaves the project as it is, and nothing else. */
   async discard() {
+    await this.#page?.close();
+    await this.#anew;
     await this.#transaction.discard();
   }
 }

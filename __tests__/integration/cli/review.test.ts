@@ -1,0 +1,125 @@
+/** `native-runner review`: which transaction, until when, and what it says. */
+
+import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { ask } from "../review/scene.js";
+import { kCli, whyNoCli } from "../support/command.js";
+import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { eventually } from "../support/processes.js";
+import { kEdit, Scene } from "./transactions/scene.js";
+
+/** Starts it in the workspace, and waits for the address. */
+async function serve(scene: Scene, ...words: string[]) {
+  const [program = "", ...args] = [...kCli, "review", ...words];
+  const child = spawn(program, args, { cwd: scene.workspace, env: scene.environment });
+  const said = { out: "", err: "" };
+  child.stdout.on("data", (chunk) => {
+    said.out += String(chunk);
+  });
+  child.stderr.on("data", (chunk) => {
+    said.err += String(chunk);
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  await eventually("it serves", () => said.out.includes("\n") && said.err.includes("\n"));
+  return { child, said, ended, base: new URL(said.out.trim()) };
+}
+
+const post = (base: URL, path: string, body: object) =>
+  ask(base, `${base.pathname}api/${path}`, { method: "POST", body: JSON.stringify(body) });
+
+describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner review", () => {
+  test("serves the directory's last transaction until it is interrupted; the rest waits", async () => {
+    const scene = new Scene();
+    scene.run([], "echo older > old.txt");
+    scene.run([], kEdit);
+    const log = join(scene.state, "audit.log");
+    const { child, said, ended, base } = await serve(
+      scene,
+      ...["--approved-by", "ada", "--audit-log", log],
+    );
+    expect(said.err).toMatch(
+      /^native-runner: reviews transaction [0-9a-f]{12} of .*; \^C ends the page$/m,
+    );
+    const { changes } = (await ask(base, `${base.pathname}api/changes`)).json<{
+      changes: { path: string; version: string; runs: number[] }[];
+    }>();
+    expect(changes.map(({ path, runs }) => [path, runs])).toEqual([
+      ["a.txt", [0]],
+      ["b.txt", [0]],
+    ]);
+    const [{ path, version } = { path: "", version: "" }] = changes;
+    const done = await post(base, "commit", { files: [{ path, version }] });
+    expect(done.json()).toEqual({ committed: ["a.txt"], left: 1 });
+    expect(scene.read("a.txt")).toBe("two\n");
+    child.kill("SIGINT");
+    expect(await ended).toBe(0);
+    expect(said.err).toMatch(/what was not committed waits in transaction [0-9a-f]{12}\n$/);
+    expect(scene.cli("audit", "show", log, "--json").stdout).toContain('"approvedBy": "ada"');
+    // It can be taken up again, and undone.
+    const again = await serve(scene, /[0-9a-f]{12}/.exec(said.err)?.[0] ?? "");
+    const facts = await ask(again.base, `${again.base.pathname}api/transaction`);
+    expect(facts.json()).toMatchObject({ canUndo: true, isLive: false });
+    expect((await post(again.base, "undo", {})).status).toBe(200);
+    expect(scene.read("a.txt")).toBe("one\n");
+    again.child.kill("SIGTERM");
+    expect(await again.ended).toBe(0);
+  });
+
+  test("ends by itself when the transaction is discarded", async () => {
+    const scene = new Scene();
+    scene.run([], kEdit);
+    const { said, ended, base } = await serve(scene, "--port", "0");
+    expect((await post(base, "discard", {})).status).toBe(200);
+    expect(await ended).toBe(0);
+    expect(said.err).toMatch(/discarded [0-9a-f]{12}\n$/);
+    expect(scene.ids()).toEqual([]);
+  });
+
+  test("opens the page in a browser, without telling others the address", async () => {
+    const scene = new Scene();
+    scene.run([], kEdit);
+    const bin = join(scene.state, "bin");
+    mkdirSync(bin);
+    const log = join(scene.state, "opened");
+    writeFileSync(
+      join(bin, "xdg-open"),
+      `#!/bin/sh\necho "$1" > ${log}.tmp; mv ${log}.tmp ${log}\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    const own = new Proxy(scene, {
+      get: (target, name) =>
+        name === "environment"
+          ? { ...target.environment, PATH: `${bin}:${process.env.PATH}` }
+          : Reflect.get(target, name, target),
+    });
+    const { child, ended, base } = await serve(own, "--open");
+    const { existsSync, readFileSync, statSync } = await import("node:fs");
+    await eventually("it was opened", () => existsSync(log));
+    const address = readFileSync(log, "utf8").trim();
+    expect(address).toMatch(/^file:/);
+    expect(address).not.toContain(base.pathname);
+    const file = new URL(address);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(file, "utf8")).toContain(base.href);
+    child.kill("SIGINT");
+    expect(await ended).toBe(0);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("says what is wrong", () => {
+    const scene = new Scene();
+    expect(scene.cli("review")).toMatchObject({ status: 120, stdout: "" });
+    expect(scene.cli("review").stderr).toMatch(/no transaction of .* waits\nfix: .*tx list/);
+    expect(scene.cli("review", "0123")).toMatchObject({ status: 120 });
+    expect(scene.cli("review", "nonsense")).toMatchObject({ status: 2 });
+    const wrong = scene.cli("review", "--port", "70000");
+    expect(wrong).toMatchObject({ status: 2 });
+    expect(wrong.stderr).toContain("--port");
+    expect(scene.cli("review", "--help").stdout).toContain("The page's address has a token");
+  });
+});
