@@ -20,7 +20,7 @@ export type ReviewRun = {
 
 /** A file's time is that of the kernel's last tick, up to 10 ms ago. */
 const kTickMs = 10;
-/** What a run's end is told too late, and its duration in whole. */
+/** By how much an end is told too early, being in whole milliseconds. */
 const kRoundingMs = 1;
 
 /** Bubblewrap's own options end with "--chdir DIRECTORY --"; a value among them may be "--". */
@@ -45,13 +45,26 @@ export function reviewRuns(runs: readonly TransactionRun[]): ReviewRun[] {
   }));
 }
 
-/** Those during which a path was last changed: one, but where several ran at once. */
+/** When the command itself ran: its sandbox was built before, and is taken down after. */
+function timeOf({ endedAt, audit }: TransactionRun): { beginMs: number; endMs: number } {
+  const { setupMs, commandMs, teardownMs } = audit.timing;
+  const endMs = endedAt.getTime() - (teardownMs ?? 0) + kRoundingMs;
+  const lastedMs = commandMs ?? audit.durationMs - (setupMs ?? 0);
+  return { beginMs: endMs - lastedMs - 2 * kRoundingMs, endMs };
+}
+
+/**
+ * Those during which a path was last changed: one, but where several ran at once. One that began in the
+ * same tick of the clock is only told of where there is no other.
+ */
 export function runsOf(change: Change, runs: readonly TransactionRun[]): number[] {
   const at = change.changedAt?.getTime();
   if (at === undefined) return [];
-  return runs.flatMap(({ endedAt, audit }, id) => {
-    const endMs = endedAt.getTime();
-    const isDuring = at <= endMs + kRoundingMs && at >= endMs - audit.durationMs - kTickMs;
-    return isDuring ? [id] : [];
-  });
+  const during = (slackMs: number) =>
+    runs.flatMap((run, id) => {
+      const { beginMs, endMs } = timeOf(run);
+      return at <= endMs && at >= beginMs - slackMs ? [id] : [];
+    });
+  const surely = during(0);
+  return surely.length > 0 ? surely : during(kTickMs);
 }

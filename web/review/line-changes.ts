@@ -62,8 +62,7 @@ function within(before: string, after: string, change: Change): readonly Change[
   );
 }
 
-/** For the editor. */
-export function changesBetween(before: string, after: string): readonly Change[] {
+function found(before: string, after: string): readonly Change[] {
   const one = linesOf(before);
   const other = linesOf(after);
   const head = commonLines(one, other);
@@ -74,4 +73,14 @@ export function changesBetween(before: string, after: string): readonly Change[]
     lengthOf(one.slice(0, head)),
   );
   return changes.flatMap((change) => within(before, after, change));
+}
+
+let last: { before: string; after: string; changes: readonly Change[] } | undefined;
+
+/** Of the same texts again the same: editor and hunks ask for them one after the other. */
+export function changesBetween(before: string, after: string): readonly Change[] {
+  if (last?.before !== before || last.after !== after) {
+    last = { before, after, changes: found(before, after) };
+  }
+  return last.changes;
 }

@@ -17,12 +17,11 @@ export type Seen = {
 /** @param onChanges is called with each list, the first too. */
 export function useReview(onChanges: (changes: readonly ReviewChange[]) => void) {
   const [seen, setSeen] = useState<Seen>({ runs: [], isLost: false });
+  const latest = useRef<Promise<void>>(Promise.resolve());
   const asked = useRef(0);
   const tell = useRef(onChanges);
   tell.current = onChanges;
-  const load = async () => {
-    asked.current += 1;
-    const own = asked.current;
+  const look = async (own: number): Promise<void> => {
     try {
       const facts = await api.facts();
       if (facts.state !== "open") {
@@ -30,12 +29,18 @@ export function useReview(onChanges: (changes: readonly ReviewChange[]) => void)
         return;
       }
       const [{ changes }, runs] = await Promise.all([api.changes(), api.runs()]);
-      if (own !== asked.current) return; // a later one is on its way
+      if (own !== asked.current) return latest.current; // which has begun later
       tell.current(changes);
       setSeen({ facts, changes, runs, isLost: false });
     } catch (error) {
       setSeen((now) => ({ ...now, failure: (error as Error).message }));
     }
+  };
+  /** Resolves when what there was when it was called, or later, is shown. */
+  const load = (): Promise<void> => {
+    asked.current += 1;
+    latest.current = look(asked.current);
+    return latest.current;
   };
   useEffect(() => {
     void load();

@@ -1,12 +1,13 @@
 /** Two texts beside or above one another; the editor keeps only what is in sight in the page. */
 
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
-import { type Chunk, getChunks, MergeView, unifiedMergeView } from "@codemirror/merge";
+import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { Compartment, EditorState, type Extension, Text } from "@codemirror/state";
 import { EditorView, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { useEffect, useRef } from "preact/hooks";
 
+import { hunksOf } from "../hunk-ranges.js";
 import { languageFor } from "../languages.js";
 import { changesBetween } from "../line-changes.js";
 import type { Hunk } from "../model.js";
@@ -82,18 +83,6 @@ function extensionsOf(label: string, language: Compartment): Extension[] {
   ];
 }
 
-/** Line ranges as the server has them. A chunk's end may be one behind the text's. */
-function hunksOf(chunks: readonly Chunk[], before: Text, after: Text): Hunk[] {
-  const line = (text: Text, at: number) =>
-    at > text.length ? text.lines : text.lineAt(at).number - 1;
-  return chunks.map(({ fromA, toA, fromB, toB }) => ({
-    fromBefore: line(before, fromA),
-    toBefore: line(before, toA),
-    fromAfter: line(after, fromB),
-    toAfter: line(after, toB),
-  }));
-}
-
 export type DiffHandle = { hunks: readonly Hunk[]; show(at: number): void };
 
 type Properties = {
@@ -113,7 +102,6 @@ export function TextDiff({ path, before, after, isUnified, onReady }: Properties
     const language = new Compartment();
     const views: EditorView[] = [];
     const old = Text.of(before.split("\n"));
-    let chunks: readonly Chunk[];
     let last: EditorView;
     let destroy: () => void;
     if (isUnified) {
@@ -132,7 +120,6 @@ export function TextDiff({ path, before, after, isUnified, onReady }: Properties
         ],
       });
       views.push(last);
-      chunks = getChunks(last.state)?.chunks ?? [];
       destroy = () => last.destroy();
     } else {
       const merge = new MergeView({
@@ -145,15 +132,16 @@ export function TextDiff({ path, before, after, isUnified, onReady }: Properties
       });
       views.push(merge.a, merge.b);
       last = merge.b;
-      chunks = merge.chunks;
       destroy = () => merge.destroy();
     }
     let isGone = false;
+    const hunks = hunksOf(before, after, changesBetween(before, after));
     const { doc } = last.state;
     onReady({
-      hunks: hunksOf(chunks, old, doc),
+      hunks,
       show: (at) => {
-        const from = Math.min(chunks[at]?.fromB ?? 0, doc.length);
+        const line = Math.min((hunks[at]?.fromAfter ?? 0) + 1, doc.lines);
+        const { from } = doc.line(line);
         last.dispatch({ effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 80 }) });
       },
     });
