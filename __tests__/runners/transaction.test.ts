@@ -130,8 +130,8 @@ describe("what has a transaction for itself", () => {
     const transaction = await runner.openTransaction();
     const { commitAnswer } = fake;
     // As the addon packs them: kind, type, size, what they were, mode, what it was, flags.
-    const added = [0, 0, 7, 0, 0o100644, 0, 0];
-    const deleted = [2, 0, 0, 5, 0, 0o100644, 0];
+    const added = [0, 0, 7, 0, 0o100644, 0, 0, 0];
+    const deleted = [2, 0, 0, 5, 0, 0o100644, 0, 0];
     const numbers = new Uint8Array(new Float64Array([...added, ...deleted]).buffer);
     commitAnswer.committed = { text: "a\0b", numbers };
     commitAnswer.digests = ["00ff", ""];
