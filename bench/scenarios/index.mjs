@@ -11,6 +11,7 @@ import { mcp } from "./mcp.mjs";
 import { network } from "./network.mjs";
 import { oneRun } from "./one-run.mjs";
 import { poolSize } from "./pool-size.mjs";
+import { review } from "./review.mjs";
 import { sandboxMemory } from "./sandbox-memory.mjs";
 import { shellLists } from "./shell-lists.mjs";
 import { skill } from "./skill.mjs";
@@ -26,4 +27,5 @@ export const kScenarios = [
   ...explain,
   ...auditLog,
   mcp,
+  ...review,
 ];

@@ -51,6 +51,17 @@ const explained = Object.fromEntries(
   ]),
 );
 
+const reviewed = Object.fromEntries(
+  [
+    ["reviewPaint", "the list of changes", "paint"],
+    ["reviewScroll", "scrolling", "scroll"],
+    ["reviewFile", "a large file", "file"],
+  ].map(([name, title, what]) => [
+    name,
+    { title, kind: "ours", module: "review/page.mjs", options: { what } },
+  ]),
+);
+
 export const kVariants = {
   ours: { title: "ours, cold", kind: "ours", module: "ours.mjs", options: kCold },
   cloned: { title: "ours, cloned", kind: "ours", module: "ours.mjs", options: kCloned },
@@ -182,6 +193,7 @@ export const kVariants = {
     module: "network/relay-pipe.mjs",
   },
   networkRequest: { title: "our request", kind: "ours", module: "network/request.mjs" },
+  ...reviewed,
   mcpRun: { title: "run of native-runner mcp", kind: "ours", module: "mcp/run.mjs" },
   skillNode: { title: "bare engine process", kind: "same-bwrap", module: "skill-node.mjs" },
   ...explained,
