@@ -1,6 +1,7 @@
 /** The tree of what was changed, each with a box to choose it. */
 
 import { memo } from "preact/compat";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { type Choices, canBeChosen, stateOf } from "../choices.js";
 import type { ReviewChange } from "../model.js";
@@ -90,9 +91,21 @@ type Properties = {
   onShow(path: string): void;
 };
 
-export function ChangeList({ rows, choices, closed, current, byPath, ...on }: Properties) {
+/** As many as the browser takes or leaves together: what is out of sight is not laid out. */
+const kRowsOfChunk = 100;
+/** The first are on the screen before the others are made, some with each frame. */
+const kChunksAtOnce = 2;
+const kRowRem = 1.95;
+
+type ChunkProperties = Properties & { label: string };
+
+function Chunk({ rows, label, choices, closed, current, byPath, ...on }: ChunkProperties) {
   return (
-    <ul class="tree" aria-label="changes">
+    <ul
+      class="chunk"
+      aria-label={label}
+      style={{ containIntrinsicSize: `auto none auto ${rows.length * kRowRem}rem` }}
+    >
       {rows.map((row) => {
         const able = (row.below ?? [row.path]).filter((path) => {
           const change = byPath.get(path);
@@ -111,5 +124,33 @@ export function ChangeList({ rows, choices, closed, current, byPath, ...on }: Pr
         );
       })}
     </ul>
+  );
+}
+
+function labelOf(at: number, count: number): string {
+  const first = at * kRowsOfChunk + 1;
+  return `${first} to ${Math.min(first + kRowsOfChunk - 1, count)} of ${count}`;
+}
+
+export function ChangeList({ rows, ...rest }: Properties) {
+  const [shown, setShown] = useState(kChunksAtOnce);
+  const chunks = useMemo(() => {
+    const count = Math.ceil(rows.length / kRowsOfChunk);
+    return Array.from({ length: count }, (_, at) =>
+      rows.slice(at * kRowsOfChunk, (at + 1) * kRowsOfChunk),
+    );
+  }, [rows]);
+  const isAll = shown >= chunks.length;
+  useEffect(() => {
+    if (isAll) return;
+    const frame = requestAnimationFrame(() => setShown((now) => now + kChunksAtOnce));
+    return () => cancelAnimationFrame(frame);
+  }, [shown, isAll]);
+  return (
+    <section class="tree" aria-label="changes" aria-busy={!isAll}>
+      {chunks.slice(0, shown).map((chunk, at) => (
+        <Chunk key={at} rows={chunk} label={labelOf(at, rows.length)} {...rest} />
+      ))}
+    </section>
   );
 }
