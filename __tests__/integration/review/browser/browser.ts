@@ -23,6 +23,9 @@ export function whyNoBrowser(): string | undefined {
 export const describeInBrowser = (name: string, body: () => void) =>
   describeUnless(whyNoBubblewrap ?? whyNoBrowser(), name, body);
 
+/** How long something is waited for that is sure to come: the machine may be busy. */
+export const kPatience = { timeout: 20_000 };
+
 let browser: Browser;
 
 /** For a file's tests. */
@@ -107,4 +110,5 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
 }
 
-export const said = (page: Page) => expect.poll(() => page.locator(".said").textContent());
+export const said = (page: Page) =>
+  expect.poll(() => page.locator(".said").textContent(), kPatience);
