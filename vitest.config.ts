@@ -72,7 +72,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "types", include: ["__tests__/types/**/*.test.ts"], testTimeout: 60_000 },
+        test: {
+          name: "types",
+          include: ["__tests__/types/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000, // the compiler reads all declarations
+        },
       },
       {
         extends: true,
