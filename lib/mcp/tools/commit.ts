@@ -1,9 +1,13 @@
 import * as v from "valibot";
 
+import type { Change } from "../../../types/transaction.js";
+import { counted } from "../../cli/transactions/change-text.js";
 import { TransactionError } from "../../runners/transactions/transaction-error.js";
 import { defineTool, type Question, type ToolContext, ToolError } from "../tool.js";
 import { changeWords, kChange, toldChanges } from "./change-answer.js";
 import { kPathFields, pathsOption, pathsToCommit } from "./paths.js";
+
+const kMostNamed = 20;
 
 /** What the person has seen. */
 type Shown = { generation: number; paths: string[] | undefined };
@@ -13,6 +17,21 @@ const output = v.strictObject({
   total: v.pipe(v.number(), v.description("Changes that are in the workspace's real files now.")),
   left: v.pipe(v.number(), v.description("Changes that still wait.")),
 });
+
+/** A model is told why, in words that it can act on. */
+function refusedAsProtected(paths: readonly string[]): ToolError {
+  return new ToolError(
+    `nothing was committed: programs of the host run ${paths.slice(0, kMostNamed).join(", ")} by themselves. Commit others by \`paths\`, or remove the change; only the operator can allow it, by --allow-protected.`,
+  );
+}
+
+/** Nobody is asked about what is refused all the same. */
+function expectAllowed(changes: readonly Change[], allowed: readonly string[]): void {
+  const isAllowed = (path: string) =>
+    allowed.some((each) => path === each || path.startsWith(`${each}/`));
+  const refused = changes.filter((change) => change.protected && !isAllowed(change.path));
+  if (refused.length > 0) throw refusedAsProtected(refused.map(({ path }) => path));
+}
 
 /** What a commit would do, put before a person; an answer where there is nothing to do. */
 async function ask(paths: string[] | undefined, { sandbox, canAsk }: ToolContext) {
@@ -29,7 +48,8 @@ async function ask(paths: string[] | undefined, { sandbox, canAsk }: ToolContext
   }
   const { generation } = sandbox;
   const transaction = await sandbox.transaction();
-  const changes = await transaction.changes(pathsOption(paths));
+  const changes = await transaction.changes({ ...pathsOption(paths), details: true });
+  expectAllowed(changes, sandbox.policy.allowProtected ?? []);
   if (changes.length === 0) {
     return {
       text: "there is nothing to commit",
@@ -47,12 +67,8 @@ async function ask(paths: string[] | undefined, { sandbox, canAsk }: ToolContext
 /** The library's reasons in words that a model can act on. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof TransactionError)) return error;
-  const paths = error.paths.slice(0, 20).join(", ");
-  if (error.code === "ERR_TRANSACTION_PROTECTED") {
-    return new ToolError(
-      `nothing was committed: programs of the host run ${paths} by themselves. Commit others by \`paths\`, or remove the change; only the operator can allow it, by --allow-protected.`,
-    );
-  }
+  if (error.code === "ERR_TRANSACTION_PROTECTED") return refusedAsProtected(error.paths);
+  const paths = error.paths.slice(0, kMostNamed).join(", ");
   return new ToolError(
     `nothing was committed: ${paths} was changed outside of the sandbox, too. Commit others by \`paths\`, or bring both together: the files in the sandbox are yours to change.`,
   );
@@ -93,7 +109,7 @@ export const commit = defineTool({
     sandbox.keep();
     const { committed, left } = report;
     return {
-      text: `committed:\n${changeWords(committed)}${left.length > 0 ? `\n${left.length} changes still wait` : ""}`,
+      text: `committed:\n${changeWords(committed)}${left.length > 0 ? `\n${counted(left.length, "change")} still waiting` : ""}`,
       structured: {
         committed: toldChanges(committed),
         total: committed.length,
