@@ -147,6 +147,52 @@ TEST_P(CommitDeathTest, OfARecoveryIsRecoveredFrom) {
   }
 }
 
+GivenContents Parts() {
+  const auto bytes = [](const std::string& text) {
+    return std::vector<std::uint8_t>(text.begin(), text.end());
+  };
+  return {{"a", bytes("part of a")}, {"dir/new", bytes("part of new")}, {"dir/x", bytes("")}};
+}
+
+void CommitParts(const ChangedProject& project) {
+  const Ledger ledger = project.Look(Overlay::Tick());
+  if (project.Commit(PathFilter(), ledger, Parts()).failed) _exit(1);
+}
+
+// What the transaction has of a file of which a part is committed is nowhere else.
+TEST_P(CommitDeathTest, OfPartsLeavesTheTransactionItsOwn) {
+  TreeText parts = after_;
+  parts["a"] = "100755 part of a";
+  parts["dir/new"] = "100644 part of new";
+  parts["dir/x"] = "100644 ";
+  std::map<std::string, std::string> left;
+  for (const char* path : {"a", "dir/new", "dir/x"})
+    left[path] = changes_[path];
+  int completed = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
+    const ChangedProject project(GetParam());
+    const Stepped stepped = RunToStep([&] { CommitParts(project); }, step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    const auto recovery = project.Recover();
+    ASSERT_TRUE(recovery) << step << ": " << recovery.error().message;
+    ASSERT_NE(recovery.value().recovered, Recovered::kTorn) << step;
+    const bool is_done = HasCommit(project.State().get());
+    ASSERT_EQ(project.Host(), is_done ? parts : before_) << step;
+    ASSERT_EQ(project.ChangedPaths(), is_done ? left : changes_) << step;
+    if (is_done) {
+      ++completed;
+      ASSERT_FALSE(project.Undo().failed) << step;
+      ASSERT_EQ(project.Host(), before_) << step;
+      ASSERT_EQ(project.ChangedPaths(), changes_) << step;
+      ASSERT_EQ(project.BesideHost(), 0U) << step;
+    }
+    ASSERT_FALSE(project.Commit().failed) << step;
+    ASSERT_EQ(project.Host(), after_) << step;
+    if (!stepped.was_reached) break;
+  }
+  EXPECT_GT(completed, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(, CommitDeathTest, testing::Bool(), [](const auto& given) {
   return std::string(given.param ? "OnTwoFileSystems" : "OnOneFileSystem");
 });

@@ -99,7 +99,8 @@ class ChangedProject {
   CommitEnd Commit(const PathFilter& paths = PathFilter()) const {
     return Commit(paths, Look(Overlay::Tick()));
   }
-  CommitEnd Commit(const PathFilter& paths, const Ledger& ledger) const {
+  CommitEnd Commit(const PathFilter& paths, const Ledger& ledger,
+                   const GivenContents& contents = {}) const {
     CommitEnd end;
     end.failed = NormalizeUpper(overlay_.UpperTree(), overlay_.HostTree());
     if (end.failed) return end;
@@ -111,7 +112,8 @@ class ChangedProject {
     CommitRequest request;
     request.paths = paths;
     const auto chosen = ChooseChanges(changes.value(), request).chosen;
-    return CommitChanges(State().get(), HostTop().get(), UpperTop().get(), chosen, ledger);
+    return CommitChanges(State().get(), HostTop().get(), UpperTop().get(), chosen, ledger, nullptr,
+                         contents);
   }
   CommitEnd Undo() const {
     CommitEnd end = UndoCommit(State().get(), HostTop().get(), UpperTop().get());
