@@ -12,6 +12,11 @@ import {
   createSandboxTools as mcpTools,
 } from "@openagentic/native-runner/mcp";
 import { createSandboxShell } from "@openagentic/native-runner/openai-agents";
+import {
+  type ReviewOptions,
+  type ServedReview,
+  serveReview,
+} from "@openagentic/native-runner/review";
 import { Agent, shellTool } from "@openai/agents";
 import { generateText, type LanguageModel, stepCountIs } from "ai";
 
@@ -43,3 +48,13 @@ export async function withAgents(): Promise<Agent[]> {
 aiTools({ runner: new LocalNativeRunner({ shadowDir: "/srv" }) });
 // @ts-expect-error there is no such option
 createSandboxShell(runner, { timeoutMs: 1000 });
+
+export async function withReview(options: Partial<ReviewOptions>): Promise<string> {
+  const transaction = await runner.openTransaction();
+  const served: ServedReview = await serveReview({ ...options, transaction, runner });
+  const seen = await transaction.changes({ details: true });
+  const contents = { "a.txt": new Uint8Array() };
+  await transaction.commit({ expected: seen, contents, paths: ["a.txt"], exact: true });
+  const [run] = await transaction.runs();
+  return `${served.url} ${run?.audit.outcome} ${run?.endedAt.getTime()} ${seen[0]?.version}`;
+}

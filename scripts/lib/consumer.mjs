@@ -44,6 +44,21 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { BubblewrapNativeRunner, LocalNativeRunner } from "${name}";
+import { serveReview } from "${name}/review";
+
+/** The page and what it loads are in the package. */
+async function review(runner) {
+  const directory = mkdtempSync(path.join(os.tmpdir(), "consumer-state-"));
+  const transaction = await runner.openTransaction({ directory });
+  const page = await serveReview({ transaction, runner });
+  for (const file of ["", "app.js", "app.css", "licenses.txt", "api/changes"]) {
+    assert.equal((await fetch(page.url + file)).status, 200, file);
+  }
+  await page.close();
+  await transaction.discard();
+  await runner.close();
+  rmSync(directory, { recursive: true, force: true });
+}
 
 const shadowDir = mkdtempSync(path.join(os.tmpdir(), "consumer-"));
 try {
@@ -54,6 +69,7 @@ try {
   assert.equal(result.exitCode, 0);
   assert.equal(result.outcome.kind, "exited");
   assert.equal(readFileSync(path.join(shadowDir, "file"), "utf8"), "hello\\n");
+  if (process.argv[2] === "bubblewrap") await review(runner);
 } finally {
   rmSync(shadowDir, { recursive: true, force: true });
 }
