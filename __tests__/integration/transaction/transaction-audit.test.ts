@@ -109,6 +109,7 @@ describeSandboxed("the record of a commit", () => {
       discards: 1,
       conflicts: 1,
       protected: 1,
+      unexpected: 0,
       failed: 0,
       paths: 1,
       bytes: 5,
