@@ -12,6 +12,7 @@
 #include "effects/commit/perform.h"
 #include "effects/commit/plan.h"
 #include "effects/commit/roll_back.h"
+#include "effects/commit/taken_back.h"
 #include "effects/copy/aside_directory.h"
 
 namespace native_runner {
@@ -44,6 +45,7 @@ CommitEnd GiveUp(const CommitDirectory& directory, const Sites& sites, const Jou
     return end;
   }
   end.touched = std::move(roll_back->taken_back);
+  AddEmptied(plan, &end.touched);
   if (!roll_back->torn.empty()) {
     end.failed = TornCommit();
     end.conflicts = std::move(roll_back->torn);
@@ -316,7 +318,7 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper,
   }
   auto sites = (*directory)->OpenSites(host, upper);
   if (!sites) return sites.error();
-  auto begun = KeepBegun(**directory, *sites, std::move(**plan));
+  auto begun = KeepBegun(**directory, *sites, **plan);
   if (!begun) return begun.error();
   const auto roll_back = TakeBack(*sites, *begun);
   if (!roll_back) return roll_back.error();
@@ -324,6 +326,7 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper,
   const bool is_whole = roll_back.value().torn.empty();
   Recovery recovery{is_whole ? Recovered::kRolledBack : Recovered::kTorn,
                     std::move(begun->operations), begun->kind};
+  AddEmptied(**plan, &recovery.touched);
   if (note) note(recovery);
   if (auto error = Conclude(**directory, roll_back.value())) return *error;
   // What was copied for it, perhaps beside the workspace, is of no more use.

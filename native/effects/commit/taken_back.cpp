@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 
 #include "effects/changes/same_file.h"
 #include "effects/commit/sites.h"
@@ -45,7 +46,38 @@ void Follow(const ScannedTree& lower, const SitePath& place, const HostFile* pla
   }
 }
 
+void FollowDirectory(const ScannedTree& lower, const std::string& path, Ledger* ledger) {
+  const auto known = ledger->baselines.find(path.empty() ? "." : path);
+  if (known == ledger->baselines.end() || !known->second.host) return;
+  HostFile& directory = *known->second.host;
+  const auto now = LookAt(lower, path);
+  if (now && directory.is_directory() && IsSame(*now, directory)) directory = *now;
+}
+
 }  // namespace
+
+void FollowDirectories(const ScannedTree& lower, const std::vector<Operation>& touched,
+                       Ledger* ledger) {
+  for (const Operation& operation : touched) {
+    for (const SitePath* place : {&operation.from, &operation.to}) {
+      if (place->site != Site::kHost || place->path.empty()) continue;
+      FollowDirectory(lower, std::string(SplitPath(place->path).parent), ledger);
+    }
+  }
+}
+
+void AddEmptied(const Journal& plan, std::vector<Operation>* begun) {
+  std::set<std::string> parents;
+  for (const Operation& operation : *begun) {
+    if (operation.from.site != Site::kHost) continue;
+    parents.emplace(SplitPath(operation.from.path).parent);
+  }
+  for (const Operation& operation : plan.operations) {
+    const bool is_removal =
+        operation.kind == Operation::Kind::kMove && operation.from.site == Site::kHost;
+    if (is_removal && parents.count(operation.from.path) != 0) begun->push_back(operation);
+  }
+}
 
 void FollowTakenBack(const ScannedTree& lower, const std::vector<Operation>& taken_back,
                      Ledger* ledger) {
@@ -55,6 +87,7 @@ void FollowTakenBack(const ScannedTree& lower, const std::vector<Operation>& tak
       Follow(lower, *place, PlannedAt(operation, *place), ledger);
     }
   }
+  FollowDirectories(lower, taken_back, ledger);
 }
 
 Left LeftBy(const std::vector<Operation>& operations) {

@@ -21,6 +21,15 @@ namespace native_runner {
 void FollowTakenBack(const ScannedTree& lower, const std::vector<Operation>& taken_back,
                      Ledger* ledger);
 
+// A directory in which a commit has removed names, and that it was to remove only after them, has
+// another ctime by our own doing too: it is one of those that were begun. `plan`: all that was to
+// be done; `begun`: what was, before it was taken back.
+void AddEmptied(const Journal& plan, std::vector<Operation>* begun);
+
+// The same of the directories in which names were touched. What else is in them is known by itself.
+void FollowDirectories(const ScannedTree& lower, const std::vector<Operation>& touched,
+                       Ledger* ledger);
+
 // What a commit, or an undo, has left at each of the host's paths that it has touched; nullopt:
 // nothing.
 using Left = std::map<std::string, std::optional<HostFile>>;

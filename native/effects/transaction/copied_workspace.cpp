@@ -118,30 +118,10 @@ std::optional<Error> CopiedWorkspace::Follow(const CommitEnd& end, const Scanned
     ledger->baselines.erase(path);
     manifest_.copies.erase(path);
   }
-  if (auto error = FollowDirectories(end.touched, host, ledger)) return error;
+  FollowDirectories(host, end.touched, ledger);
   // In this order: a death in between leaves conflicts, never a change that hides one.
   if (auto error = directory.KeepManifest(manifest_)) return error;
   return directory.KeepLedger(*ledger);
-}
-
-std::optional<Error> CopiedWorkspace::FollowDirectories(const std::vector<Operation>& touched,
-                                                        const ScannedTree& host, Ledger* ledger) {
-  for (const Operation& operation : touched) {
-    for (const SitePath* place : {&operation.from, &operation.to}) {
-      if (place->site != Site::kHost || place->path.empty()) continue;
-      const std::string_view parent = SplitPath(place->path).parent;
-      const auto known = ledger->baselines.find(parent.empty() ? "." : parent);
-      if (known == ledger->baselines.end() || !known->second.host) continue;
-      const auto now = Look(host, std::string(parent));
-      if (!now) return now.error();
-      const std::optional<Node>& node = now.value().node;
-      HostFile& directory = *known->second.host;
-      if (node && node->IsSameInode(directory) && node->HasSameAttributes(directory)) {
-        directory = *node;
-      }
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace native_runner

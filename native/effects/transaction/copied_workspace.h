@@ -38,11 +38,6 @@ class CopiedWorkspace {
                               const ScannedTree& host, const TransactionDirectory& directory,
                               Ledger* ledger);
 
-  // Directories in which names were touched have another ctime by our own doing. What else is in
-  // them is known by itself.
-  static std::optional<Error> FollowDirectories(const std::vector<Operation>& touched,
-                                                const ScannedTree& host, Ledger* ledger);
-
  private:
   explicit CopiedWorkspace(CopyManifest manifest) : manifest_(std::move(manifest)) {}
 

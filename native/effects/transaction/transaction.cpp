@@ -149,10 +149,6 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
   }
   if (end.failed) {
     FollowTakenBack(trees.lower, end.touched, &ledger_);
-    if (copy_) {
-      auto error = CopiedWorkspace::FollowDirectories(end.touched, trees.lower, &ledger_);
-      if (error) return error;
-    }
     return directory_.KeepLedger(ledger_);
   }
   for (const Operation& operation : end.touched) {
@@ -170,8 +166,7 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
   const std::uint64_t since = WaitForTick();
   if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
   if (end.kind == Journal::Kind::kUndo) SuspectOthers(end.touched, &ledger_);
-  auto failed = CopiedWorkspace::FollowDirectories(end.touched, trees.lower, &ledger_);
-  if (failed) return failed;
+  FollowDirectories(trees.lower, end.touched, &ledger_);
   // Nothing runs: what is changed from now on is told from what the commit itself has done.
   ledger_.looked_ns = since;
   return directory_.KeepLedger(ledger_);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "effects/commit/taken_back.h"
 #include "tests/effects/support/changed_project.h"
 #include "tests/effects/support/stepping.h"
 
@@ -67,6 +68,33 @@ TEST_P(CommitDeathTest, LeavesTheWorkspaceAsItWasOrAsItIsToBe) {
   }
   EXPECT_GT(rolled_back, 20 / StepsApart(1));
   EXPECT_TRUE(completed > 0 || StepsApart(1) > 1);
+}
+
+// Nor is what the commit itself has done to the host's files before it died a change of the host's.
+TEST_P(CommitDeathTest, IsNoConflictOnceItWasTakenBack) {
+  int rolled_back = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
+    const ChangedProject project(GetParam());
+    const Stepped stepped = RunToStep(
+        [&] {
+          if (project.Commit(PathFilter(), project.ledger()).failed) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    Ledger ledger = project.ledger();
+    const auto recovery = project.Recover();
+    ASSERT_TRUE(recovery) << step << ": " << recovery.error().message;
+    if (recovery.value().recovered != Recovered::kRolledBack) continue;
+    ++rolled_back;
+    const Overlay& at = project.overlay();
+    FollowTakenBack(at.HostTree(), recovery.value().touched, &ledger);
+    const auto changes = ScanChanges(at.UpperTree(), at.HostTree(), ledger);
+    ASSERT_TRUE(changes) << step << ": " << changes.error().message;
+    for (const Change& change : changes.value())
+      ASSERT_FALSE(change.conflict) << step << ": " << change.path;
+  }
+  EXPECT_GT(rolled_back, 20 / StepsApart(1));
 }
 
 TEST_P(CommitDeathTest, OfAnUndoLeavesItDoneOrNot) {
