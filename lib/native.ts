@@ -19,8 +19,6 @@ import { makeResult } from "./runners/result.js";
 export type LoaderHost = {
   platform: string;
   arch: string;
-  /** `process.versions`: an engine that is not Node's own names itself there. */
-  versions: Readonly<Record<string, string | undefined>>;
   /** The package's folder. */
   root: string;
   /** Value of OPENAGENTIC_NATIVE_RUNNER_PRESET. */
@@ -69,23 +67,7 @@ function missing(host: LoaderHost): SandboxError {
   );
 }
 
-/** Engines that offer Node's interface, by their name in `process.versions`. */
-const kOtherEngines = { bun: "Bun", deno: "Deno" } as const;
-
-/** The addon in one of them would end the process instead of throwing, so it is not tried. */
-function refuseOtherEngines({ versions }: LoaderHost): void {
-  for (const [name, title] of Object.entries(kOtherEngines)) {
-    const version = versions[name];
-    if (version === undefined) continue;
-    throw unavailable(
-      `@openagentic/native-runner needs Node.js, this is ${title} ${version}`,
-      `run the host application with Node.js: ${title} can't load the native addon`,
-    );
-  }
-}
-
 function load(host: LoaderHost): NativeAddon {
-  refuseOtherEngines(host);
   if (host.platform !== "linux") {
     throw unavailable(
       `@openagentic/native-runner needs Linux, this is ${host.platform}`,
@@ -137,7 +119,6 @@ export function createAddonLoader(describeHost: () => LoaderHost): () => NativeA
 export const loadAddon: () => NativeAddon = createAddonLoader(() => ({
   platform: process.platform,
   arch: process.arch,
-  versions: process.versions,
   root: dirname(dirname(fileURLToPath(import.meta.url))),
   preset: process.env.OPENAGENTIC_NATIVE_RUNNER_PRESET,
   exists: existsSync,

@@ -1,7 +1,7 @@
 // Builds the addon and the launcher (CMake + Ninja), then dist/ (tsc). Does only what has changed.
 //   node scripts/build.mjs [--native-only] [--tests | --target NAME...] [--preset release|debug|asan|tsan|fuzz]
-//     --tests  the C++ tests too; they need GoogleTest and libuv, which a host that only uses the
-//              package from a checkout may lack
+//     --tests  the C++ tests too; they need GoogleTest, which a host that only uses the package
+//              from a checkout may lack
 //     --target these alone
 import {
   chmodSync,
@@ -35,7 +35,7 @@ function leaveStamp(stamp, hash) {
   writeFileSync(stamp, hash);
 }
 
-const hasTestLibraries = () => outputOf("pkg-config", ["--exists", "gtest", "libuv"]) !== undefined;
+const hasTestLibraries = () => outputOf("pkg-config", ["--exists", "gtest"]) !== undefined;
 
 /** CMake notices changed sources by itself, but no changed presets, other node or other place. */
 function configure(preset) {

@@ -22,7 +22,6 @@ vi.mock(import("../../lib/native.js"), async (importOriginal) => {
   const describeHost = (): LoaderHost => ({
     platform: seam.platform,
     arch: "x64",
-    versions: { node: "20.19.0" },
     root: "/opt/pkg",
     preset: undefined,
     exists: () => true,

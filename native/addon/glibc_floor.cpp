@@ -1,6 +1,7 @@
 // Keeps the addon loadable on old C libraries: what is defined here takes the place of a symbol
 // that glibc 2.28 does not have, or has under an older version (scripts/checks/glibc.mjs). Hidden:
 // no other library in the process gets it.
+#include <fcntl.h>
 #include <features.h>
 #include <pthread.h>
 #include <sys/single_threaded.h>
@@ -27,6 +28,16 @@ char __libc_single_threaded = 0;
 // glibc's.
 NATIVE_RUNNER_HIDDEN int fstat(int file, struct stat* status) noexcept {
   return static_cast<int>(syscall(SYS_fstat, file, status));
+}
+// libuv's names of them.
+NATIVE_RUNNER_HIDDEN int fstat64(int file, struct stat64* status) noexcept {
+  return static_cast<int>(syscall(SYS_fstat, file, status));
+}
+NATIVE_RUNNER_HIDDEN int stat64(const char* path, struct stat64* status) noexcept {
+  return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, 0));
+}
+NATIVE_RUNNER_HIDDEN int lstat64(const char* path, struct stat64* status) noexcept {
+  return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW));
 }
 NATIVE_RUNNER_HIDDEN int fstatat(int directory, const char* path, struct stat* status,
                                  int flags) noexcept {

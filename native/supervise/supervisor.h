@@ -60,7 +60,7 @@ class Supervisor {
   };
 
   static Result<std::unique_ptr<Supervisor>> Start(const Options& options);
-  ~Supervisor();  // after OnClosed only
+  ~Supervisor();  // after Close only; waits for OnClosed
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 

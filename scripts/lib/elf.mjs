@@ -9,6 +9,12 @@ export function requiredSymbols(file) {
   );
 }
 
+/** Names of all symbols that must come from elsewhere, of whatever version. */
+export const undefinedSymbols = (file) =>
+  [...runQuietly("nm", ["-D", "--undefined-only", file]).matchAll(/\s[Uw] ([^@\s]+)/g)].map(
+    ([, name]) => name,
+  );
+
 export function neededLibraries(file) {
   const section = runQuietly("readelf", ["--dynamic", "--wide", file]);
   return [...section.matchAll(/\(NEEDED\).*\[(.*)\]/g)].map(([, name]) => name);

@@ -46,11 +46,6 @@ package_for() { # package_for MANAGER WHAT
     dnf:libseccomp) echo libseccomp-devel ;;
     pacman:libseccomp) echo libseccomp ;;
 
-    apt-get:libuv) echo libuv1-dev ;;
-    dnf:libuv) echo libuv-devel ;;
-    pacman:libuv) echo libuv ;;
-    apk:libuv) echo libuv-dev ;;
-
     apt-get:gtest) echo libgtest-dev ;;
     dnf:gtest) echo gtest-devel ;;
     pacman:gtest) echo gtest ;;

@@ -25,21 +25,15 @@ std::string EnvironmentState::SearchPath() {
 }
 
 EnvironmentState* EnvironmentState::Create(Napi::Env env) {
-  uv_loop_t* loop = nullptr;
   auto* state = new EnvironmentState(env);
-  if (napi_get_uv_event_loop(env, &loop) != napi_ok ||
-      !state->mailbox_.Open(loop, [state] { state->TakeNews(); })) {
+  if (!state->mailbox_.Open(env, [state] { state->TakeNews(); })) {
     delete state;
-    ThrowJsError(env, {ErrorCode::kSetup, "cannot use Node's event loop", ""});
+    ThrowJsError(env, {ErrorCode::kSetup, "cannot be woken on the JavaScript thread", ""});
     return nullptr;
   }
-  state->context_ = std::make_unique<Napi::AsyncContext>(env, "native-runner");
-  napi_add_async_cleanup_hook(
-      env,
-      [](napi_async_cleanup_hook_handle, void* self) {
-        static_cast<EnvironmentState*>(self)->BeginTeardown();
-      },
-      state, &state->hook_);
+  // After the mailbox, whose function is still there then: the last hook is called first.
+  napi_add_env_cleanup_hook(
+      env, [](void* self) { static_cast<EnvironmentState*>(self)->TearDown(); }, state);
   return state;
 }
 
@@ -130,20 +124,9 @@ void EnvironmentState::AbortAndWait(std::uint64_t run) {
 }
 
 void EnvironmentState::TakeNews() {
-  std::vector<news::Item> items = mailbox_.Take();
-  if (tearing_down_) {  // JavaScript can't run any more
-    const bool closed = std::any_of(items.begin(), items.end(), [](const news::Item& item) {
-      return std::holds_alternative<news::Closed>(item);
-    });
-    if (closed) EndTeardown();
-    return;
-  }
   const Napi::HandleScope handles(env_);
-  napi_callback_scope scope = nullptr;  // runs what the promises resolve
-  if (napi_open_callback_scope(env_, nullptr, *context_, &scope) != napi_ok) return;
-  for (news::Item& item : items)
+  for (news::Item& item : mailbox_.Take())
     Deliver(std::move(item));
-  napi_close_callback_scope(env_, scope);
 }
 
 void EnvironmentState::Deliver(news::Item item) {
@@ -161,7 +144,7 @@ void EnvironmentState::Deliver(news::Item item) {
           if (!askers_.Deliver(std::move(told))) Answer(question, NetworkAnswer::kNone);
         } else if constexpr (std::is_same_v<News, news::QuestionGone>) {
           askers_.Deliver(told);
-        } else if constexpr (!std::is_same_v<News, news::Closed>) {
+        } else {
           runs_.Deliver(std::move(told));
         }
       },
@@ -171,11 +154,11 @@ void EnvironmentState::Deliver(news::Item item) {
 
 void EnvironmentState::KeepAliveWhilePending() {
   if (tearing_down_) return;
-  mailbox_.KeepLoopAlive(!runs_.empty() || !pool_requests_.empty() || !port_waits_.empty() ||
-                         sessions_.keep_alive());
+  mailbox_.KeepAlive(!runs_.empty() || !pool_requests_.empty() || !port_waits_.empty() ||
+                     sessions_.keep_alive());
 }
 
-void EnvironmentState::BeginTeardown() {
+void EnvironmentState::TearDown() {
   tearing_down_ = true;
   *back_reference_ = nullptr;
   runs_.Clear();
@@ -183,21 +166,13 @@ void EnvironmentState::BeginTeardown() {
   port_waits_.Clear();
   sessions_.Clear();
   askers_.Clear();
-  context_.reset();
-  mailbox_.KeepLoopAlive(true);
+  mailbox_.Silence();  // JavaScript can't run any more
   if (supervisor_) {
     supervisor_->Close();
-  } else {
-    EndTeardown();
+    supervisor_.reset();  // joins the thread, which ends when all ends are proved
   }
-}
-
-void EnvironmentState::EndTeardown() {
-  supervisor_.reset();  // joins the thread
-  mailbox_.Close([this] {
-    napi_remove_async_cleanup_hook(hook_);
-    delete this;
-  });
+  mailbox_.Close();
+  delete this;
 }
 
 }  // namespace native_runner

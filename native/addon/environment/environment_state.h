@@ -1,7 +1,6 @@
 #pragma once
 
 #include <napi.h>
-#include <uv.h>
 
 #include <cstdint>
 #include <memory>
@@ -22,8 +21,8 @@ namespace native_runner {
 // the first run, the mailbox that its news come by, and what JavaScript waits for. The process is
 // kept alive only while something is pending.
 //
-// Owns itself: an async clean-up hook ends all runs when the environment goes away, waits for the
-// proof, and frees this. (A synchronous hook crashes in a worker with open handles, none aborts.)
+// Owns itself: a clean-up hook ends all runs when the environment goes away, waits for the proof,
+// and frees this.
 // JavaScript thread.
 class EnvironmentState {
  public:
@@ -102,12 +101,9 @@ class EnvironmentState {
   void TakeNews();
   void Deliver(news::Item item);
   void KeepAliveWhilePending();
-  void BeginTeardown();
-  void EndTeardown();
+  void TearDown();
 
   Napi::Env env_;
-  napi_async_cleanup_hook_handle hook_ = nullptr;
-  std::unique_ptr<Napi::AsyncContext> context_;
   std::string launcher_path_;
   Mailbox mailbox_;
   std::unique_ptr<Supervisor> supervisor_;  // gone before the mailbox

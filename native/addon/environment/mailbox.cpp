@@ -1,18 +1,33 @@
 #include "addon/environment/mailbox.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace native_runner {
 
-bool Mailbox::Open(uv_loop_t* loop, std::function<void()> on_news) {
-  on_news_ = std::move(on_news);
-  wake_.data = this;
-  const int status = uv_async_init(
-      loop, &wake_, [](uv_async_t* wake) { static_cast<Mailbox*>(wake->data)->on_news_(); });
-  if (status != 0) return false;
-  KeepLoopAlive(false);
+bool Mailbox::Open(napi_env env, std::function<void()> on_news) {
+  napi_value name = nullptr;
+  if (napi_create_string_utf8(env, "native-runner", NAPI_AUTO_LENGTH, &name) != napi_ok) {
+    return false;
+  }
+  auto wake = std::make_unique<Wake>();
+  wake->on_news = std::move(on_news);
+  const auto free_wake = [](napi_env, void* freed, void*) { delete static_cast<Wake*>(freed); };
+  if (napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, wake.get(), free_wake,
+                                      wake.get(), OnWake, &function_) != napi_ok) {
+    return false;
+  }
+  wake_ = wake.release();
+  env_ = env;
+  napi_unref_threadsafe_function(env_, function_);
   return true;
+}
+
+void Mailbox::OnWake(napi_env env, napi_value /*function*/, void* wake, void* /*data*/) {
+  if (env == nullptr) return;  // the function is going away
+  const std::function<void()>& on_news = static_cast<Wake*>(wake)->on_news;
+  if (on_news) on_news();
 }
 
 std::vector<news::Item> Mailbox::Take() {
@@ -30,21 +45,24 @@ bool Mailbox::HasEndOf(std::uint64_t run) {
   });
 }
 
-void Mailbox::KeepLoopAlive(bool keep) {
-  auto* handle = reinterpret_cast<uv_handle_t*>(&wake_);
+void Mailbox::KeepAlive(bool keep) {
+  if (keep == keeps_alive_) return;
+  keeps_alive_ = keep;
   if (keep) {
-    uv_ref(handle);
+    napi_ref_threadsafe_function(env_, function_);
   } else {
-    uv_unref(handle);
+    napi_unref_threadsafe_function(env_, function_);
   }
 }
 
-void Mailbox::Close(std::function<void()> on_closed) {
-  on_closed_ = std::move(on_closed);
-  uv_close(reinterpret_cast<uv_handle_t*>(&wake_), [](uv_handle_t* handle) {
-    const auto closed = std::move(static_cast<Mailbox*>(handle->data)->on_closed_);
-    closed();
-  });
+void Mailbox::Silence() {
+  wake_->on_news = nullptr;
+  const std::lock_guard lock(mutex_);
+  is_silent_ = true;
+}
+
+void Mailbox::Close() {
+  napi_release_threadsafe_function(std::exchange(function_, nullptr), napi_tsfn_abort);
 }
 
 void Mailbox::OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) {
@@ -88,19 +106,15 @@ void Mailbox::OnNetworkQuestionGone(std::uint64_t question) {
   Post(news::QuestionGone{question});
 }
 
-void Mailbox::OnClosed() {
-  Post(news::Closed{});
-}
-
 void Mailbox::Post(news::Item item) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
     items_.push_back(std::move(item));
-    first = items_.size() == 1;
+    first = items_.size() == 1 && !is_silent_;
   }
   // Outside the lock, so that who is woken does not have to wait for it.
-  if (first) uv_async_send(&wake_);
+  if (first) napi_call_threadsafe_function(function_, nullptr, napi_tsfn_nonblocking);
 }
 
 }  // namespace native_runner

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <uv.h>
+#include <node_api.h>
 
 #include <cstdint>
 #include <functional>
@@ -14,17 +14,17 @@
 namespace native_runner {
 
 // Carries a supervisor's news to the JavaScript thread: posted on the supervisor's thread, taken on
-// Node's, which a uv_async on its loop wakes. Must outlive the supervisor that posts. JavaScript
-// thread, but for the RunListener's calls.
+// the host's, which a thread-safe function of Node-API wakes: its loop may be of any kind. Must
+// outlive the supervisor that posts. JavaScript thread, but for the RunListener's calls.
 class Mailbox final : public RunListener {
  public:
   Mailbox() = default;
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  // `on_news` is called on the loop's thread when there is something to take. False: the loop can't
-  // be used, and nothing has to be closed.
-  bool Open(uv_loop_t* loop, std::function<void()> on_news);
+  // `on_news` is called on the JavaScript thread when there is something to take; what promises
+  // resolve is run after it. False: the environment can't be woken, and nothing has to be closed.
+  bool Open(napi_env env, std::function<void()> on_news);
 
   // All that has come since the last time, in order.
   std::vector<news::Item> Take();
@@ -32,11 +32,13 @@ class Mailbox final : public RunListener {
   // Whether the end of this run has come, and was not yet taken.
   bool HasEndOf(std::uint64_t run);
 
-  // Whether the loop goes on for the sake of news to come. Not at first.
-  void KeepLoopAlive(bool keep);
+  // Whether the environment goes on for the sake of news to come. Not at first.
+  void KeepAlive(bool keep);
 
-  // No news come any more. `on_closed` may free the mailbox.
-  void Close(std::function<void()> on_closed);
+  // Nobody is told of news any more; what is posted from now on is dropped with the mailbox.
+  void Silence();
+  // Once nobody posts any more; the mailbox may go then.
+  void Close();
 
   void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
   void OnEvent(std::uint64_t run, LiveEvent event) override;
@@ -50,17 +52,25 @@ class Mailbox final : public RunListener {
   void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,
                          NetworkQuestion what) override;
   void OnNetworkQuestionGone(std::uint64_t question) override;
-  void OnClosed() override;
+  void OnClosed() override {}  // who closes the supervisor waits for its thread
 
  private:
   void Post(news::Item item);
 
-  uv_async_t wake_{};
-  std::function<void()> on_news_;
-  std::function<void()> on_closed_;
+  // What the thread-safe function calls; it may be called once more after we are gone.
+  struct Wake {
+    std::function<void()> on_news;
+  };
+  static void OnWake(napi_env env, napi_value function, void* wake, void* data);
 
-  std::mutex mutex_;  // guards items_
+  napi_env env_ = nullptr;
+  napi_threadsafe_function function_ = nullptr;
+  Wake* wake_ = nullptr;  // the function's: its finalizer frees it
+  bool keeps_alive_ = false;
+
+  std::mutex mutex_;  // guards the next two
   std::vector<news::Item> items_;
+  bool is_silent_ = false;
 };
 
 }  // namespace native_runner

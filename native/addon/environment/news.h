@@ -64,10 +64,7 @@ struct QuestionGone {
   std::uint64_t question;
 };
 
-// The last one.
-struct Closed {};
-
 using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswer, SessionOpen,
-                          SessionGone, Question, QuestionGone, Closed>;
+                          SessionGone, Question, QuestionGone>;
 
 }  // namespace native_runner::news
