@@ -1,104 +1,111 @@
 /**
- * Hosts that are not Node: the package says so, and the host lives on. The engines come from npm, into
- * a folder below build/ that is kept; where they can't be had the tests say why. They need a built
- * dist/.
+ * Hosts that are not Node use the package as Node does: each way to run a command, sessions, live
+ * processes, worker threads; and when they end in mid-run nothing is left. What differs is in
+ * docs/platforms/bun-deno.md. They need a built dist/.
  */
 
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
-
-import { describeUnless, plainEnvironment } from "../support/gate.js";
-import { kNodeInside } from "../support/node.js";
+import { randomInt } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { beforeAll, describe, expect, test } from "vitest";
+import { isSanitized } from "../../support/sanitized.js";
+import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { type HostOptions, killHost, runHost, startHost } from "../support/host.js";
+import { buildProbe } from "../support/probe.js";
+import { eventually } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
+import { engines, kEngineEnvironment } from "./engines.js";
 
-const kHosts = fileURLToPath(new URL("../hosts", import.meta.url));
-const kInstalled = fileURLToPath(new URL("../../../build/other-hosts", import.meta.url));
+const kTimeout = { timeout: 60_000 };
+const kSanitizedOnlyInNode = "a sanitizer's runtime is for Node alone";
 
-type Settled = {
-  value?: unknown;
-  isSandboxError?: boolean;
-  code?: string;
-  message?: string;
-  fix?: string;
-};
-type Report = Record<string, Settled>;
-
-/** Programs of the packages in hosts/other, by engine. */
-const kPrograms = {
-  Bun: ["@oven/bun-linux-x64/bin/bun", "@oven/bun-linux-aarch64/bin/bun"],
-  Deno: ["@deno/linux-x64-glibc/deno"],
-} as const;
-
-function find(engine: keyof typeof kPrograms): string | undefined {
-  const paths = kPrograms[engine].map((path) => join(kInstalled, "node_modules", path));
-  return paths.find((path) => existsSync(path));
-}
-
-/** Why there are no engines here; undefined when there are. */
-function install(): string | undefined {
-  if (find("Bun") !== undefined && find("Deno") !== undefined) return undefined;
-  mkdirSync(kInstalled, { recursive: true });
-  for (const name of ["package.json", "package-lock.json"]) {
-    cpSync(join(kHosts, "other", name), join(kInstalled, name));
-  }
-  const words = ["ci", "--prefix", kInstalled, "--ignore-scripts", "--no-audit", "--no-fund"];
-  const { status, error, stderr } = spawnSync("npm", words, {
-    encoding: "utf8",
-    env: plainEnvironment(),
-    timeout: 240_000,
-  });
-  if (status === 0) return undefined;
-  return `the engines can't be installed: ${error?.message ?? stderr.trim().split("\n")[0]}`;
-}
-
-function host(words: readonly string[]) {
-  const [program = "", ...args] = [...words, join(kHosts, "other-host.mjs"), tempDirectory()];
-  const env = { ...plainEnvironment(), NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" };
-  const { status, signal, stdout, stderr } = spawnSync(program, args, {
-    encoding: "utf8",
-    env,
-    timeout: 25_000,
-  });
-  return { end: { status, signal }, stdout, stderr };
-}
-
-const whyNot = install();
-
-test("under Node the same host program runs commands", () => {
-  const { end, stdout, stderr } = host(kNodeInside);
-  expect(end, stderr).toEqual({ status: 0, signal: null });
-  const report = JSON.parse(stdout) as Report;
-  expect(report.local).toEqual({ value: "exited" });
-  expect(report.argv).toEqual({ value: "bwrap" });
+let probe = "";
+beforeAll(() => {
+  probe = buildProbe(tempDirectory("tools"));
 });
 
-for (const [engine, words] of [
-  ["Bun", []],
-  ["Deno", ["run", "--allow-all", "--no-lock"]],
-] as const) {
-  const program = find(engine);
-  const why = program === undefined ? (whyNot ?? `no ${engine} for this machine`) : undefined;
-  describeUnless(why, engine, () => {
-    test("is told that it is not Node, by an error that it can catch", () => {
-      const { end, stdout, stderr } = host([program ?? "", ...words]);
-      expect(end, stderr).toEqual({ status: 0, signal: null });
-      const { shellPolicy, configuration, ...native } = JSON.parse(stdout) as Report;
-      expect({ shellPolicy, configuration }).toEqual({
-        shellPolicy: { value: true },
-        configuration: { value: "allow" },
+test("under Node the host program can do all that it tries", async () => {
+  const { code, out, err } = await runHost(probe, "other-host.mjs", { args: [tempDirectory()] });
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  for (const [use, settled] of Object.entries(JSON.parse(out))) {
+    expect(settled, use).toHaveProperty("value");
+  }
+});
+
+for (const { name, words, whyNot } of engines()) {
+  const why = whyNot ?? whyNoBubblewrap ?? (isSanitized ? kSanitizedOnlyInNode : undefined);
+  const options = (...args: string[]): HostOptions => ({ words, args, env: kEngineEnvironment });
+  const run = (host: string, ...args: string[]) =>
+    runHost(probe, host, options(...args, tempDirectory()));
+
+  describeUnless(why, name, () => {
+    test("does all that Node does, with the same ends", async () => {
+      const inNode = await runHost(probe, "other-host.mjs", { args: [tempDirectory()] });
+      const { code, out, err, left } = await run("other-host.mjs");
+      expect({ code, err, left }).toEqual({ code: 0, err: "", left: [] });
+      expect(JSON.parse(out)).toEqual(JSON.parse(inNode.out));
+    });
+
+    test("ends by itself when its runs are over", async () => {
+      expect(await run("idle.mjs")).toMatchObject({ code: 0, left: [], err: "", out: "[5,5,5]\n" });
+      expect(await run("session.mjs", "idle")).toMatchObject({
+        code: 0,
+        left: [],
+        out: '"last"\n',
       });
-      expect(Object.keys(native)).toContain("bubblewrap");
-      for (const [use, settled] of Object.entries(native)) {
-        expect(settled, use).toMatchObject({
-          isSandboxError: true,
-          code: "ERR_SANDBOX_UNAVAILABLE",
-          message: expect.stringMatching(`needs Node.js, this is ${engine} \\d`),
-        });
-      }
-      expect(native.bubblewrap?.fix).toContain("Node.js");
+    });
+
+    describe("that ends in mid-run", () => {
+      const kEnds: [string, number][] = [
+        ["exit", 7],
+        ["in-callback", 7],
+        ["abort-and-exit", 7],
+        ["throw", 1],
+        ["reject", 1],
+        ["signal", 128 + 15],
+      ];
+      test.concurrent.for(kEnds)("by %s: nothing is left", kTimeout, async ([how, code]) => {
+        const ended = await run("ending.mjs", how);
+        expect(ended.out).toContain("started");
+        expect(ended).toMatchObject({ code, left: [] });
+      });
+
+      test.concurrent.for([
+        ["session.mjs", "exit"],
+        ["session.mjs", "opening"],
+        ["spawned.mjs", "exit"],
+        ["spawned.mjs", "unread"],
+      ])("%s, by %s: nothing is left", kTimeout, async ([host = "", how = ""]) => {
+        expect(await run(host, how)).toMatchObject({ code: 7, left: [] });
+      });
+
+      test.concurrent("by SIGKILL: nothing is left", kTimeout, async () => {
+        for (let round = 0; round < 4; round += 1) {
+          const host = startHost(probe, "endless.mjs", options(tempDirectory()));
+          await eventually("the host is ready", () => host.said().includes("ready"));
+          await delay(randomInt(0, 80));
+          killHost(host);
+          expect(await host.ended).toMatchObject({ code: 128 + 9, left: [] });
+        }
+      });
+    });
+
+    describe("with worker threads", () => {
+      test.concurrent("several and the main thread run at once", kTimeout, async () => {
+        const ended = await run("workers.mjs", "together");
+        expect(ended).toMatchObject({ code: 0, left: [], err: "" });
+        expect(JSON.parse(ended.out)).toEqual({ good: Array(5).fill(true), left: [] });
+      });
+
+      // Deno's parentPort has no close(), and its terminate() settles before the thread has ended:
+      // there the reaper shows that nothing stays.
+      const kHow = ["terminate", "busy", "exit", ...(name === "Deno" ? [] : ["handles"])];
+      test.concurrent.for(kHow)("ended in mid-run by %s", kTimeout, async (how) => {
+        const ended = await run("workers.mjs", how);
+        expect(ended).toMatchObject({ code: 0, left: [], err: "" });
+        const { left, goesOn } = JSON.parse(ended.out);
+        expect(goesOn).toBe(true);
+        if (name !== "Deno") expect(left).toEqual([]);
+      });
     });
   });
 }

@@ -24,7 +24,9 @@ export type Host = {
   ended: Promise<HostEnd>;
 };
 
-type HostOptions = {
+export type HostOptions = {
+  /** The words that start it, in place of Node's: those of another engine. */
+  words?: readonly string[];
   args?: readonly string[];
   env?: NodeJS.ProcessEnv;
   before?: readonly string[];
@@ -32,11 +34,12 @@ type HostOptions = {
   boundMs?: number;
 };
 
-/** Starts hosts/NAME; `before` is put in front of the node command line. */
+/** Starts hosts/NAME; `before` is put in front of the command line. */
 export function startHost(probe: string, name: string, options: HostOptions = {}): Host {
   const program = fileURLToPath(new URL(`../hosts/${name}`, import.meta.url));
-  const node = [...kNodeInside, "--expose-gc", program, ...(options.args ?? [])];
-  const args = ["reap", String(options.boundMs ?? kBoundMs), ...(options.before ?? []), ...node];
+  const words = options.words ?? [...kNodeInside, "--expose-gc"];
+  const host = [...words, program, ...(options.args ?? [])];
+  const args = ["reap", String(options.boundMs ?? kBoundMs), ...(options.before ?? []), ...host];
   const reaper = spawn(probe, args, {
     env: { ...plainEnvironment(), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
