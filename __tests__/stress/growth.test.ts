@@ -1,9 +1,10 @@
-/** Promise 8: thousands of runs, failed ones included, leave nothing behind in the host process. */
+/** Promise 8: thousands of runs, failed ones included, leave nothing behind in the host process, of whatever engine. */
 
 import { beforeAll, expect, test } from "vitest";
 
-import { describeSandboxed } from "../integration/support/gate.js";
-import { runHost } from "../integration/support/host.js";
+import { engines } from "../integration/other-hosts/engines.js";
+import { describeSandboxed, testUnless } from "../integration/support/gate.js";
+import { type HostOptions, runHost } from "../integration/support/host.js";
 import { buildProbe } from "../integration/support/probe.js";
 import { tempDirectory } from "../integration/support/temp.js";
 
@@ -15,28 +16,44 @@ beforeAll(() => {
   probe = buildProbe(tempDirectory("tools"));
 });
 
+async function measured(options: HostOptions = {}) {
+  const args = [tempDirectory()];
+  const ended = await runHost(probe, "../../stress/growth.mjs", { ...options, args });
+  expect(ended).toMatchObject({ code: 0, left: [], err: "" });
+  const { before, after, seen, grownBytes } = JSON.parse(ended.out);
+  // The mixture holds every end there is.
+  expect(Object.keys(seen).sort()).toEqual([
+    "ERR_INVALID_ARG_VALUE",
+    "ERR_SANDBOX_UNAVAILABLE",
+    "aborted",
+    "exited",
+    "not-executable",
+    "not-found",
+    "on purpose",
+    "setup-failed",
+    "signaled",
+    "timed-out",
+  ]);
+  expect(after.processes).toEqual([]);
+  expect(after.descriptors).toBe(before.descriptors);
+  expect(grownBytes).toBeLessThan(kMarginBytes);
+  return { before, after };
+}
+
 describeSandboxed("8: 2,000 runs", () => {
   test("no descriptor, process, thread or memory is left over", async () => {
-    const args = [tempDirectory()];
-    const ended = await runHost(probe, "../../stress/growth.mjs", { args });
-    expect(ended).toMatchObject({ code: 0, left: [], err: "" });
-    const { before, after, seen, grownBytes } = JSON.parse(ended.out);
-    // The mixture holds every end there is.
-    expect(Object.keys(seen).sort()).toEqual([
-      "ERR_INVALID_ARG_VALUE",
-      "ERR_SANDBOX_UNAVAILABLE",
-      "aborted",
-      "exited",
-      "not-executable",
-      "not-found",
-      "on purpose",
-      "setup-failed",
-      "signaled",
-      "timed-out",
-    ]);
-    expect(after.processes).toEqual([]);
-    expect(after.descriptors).toBe(before.descriptors);
+    const { before, after } = await measured();
     expect(after.threads).toBe(before.threads);
-    expect(grownBytes).toBeLessThan(kMarginBytes);
   });
+
+  for (const { name, words, whyNot } of engines()) {
+    testUnless(
+      whyNot,
+      `nor under ${name}, which has threads of its own that come and go`,
+      async () => {
+        const { before, after } = await measured({ words });
+        expect(after.threads).toBeLessThanOrEqual(before.threads);
+      },
+    );
+  }
 });

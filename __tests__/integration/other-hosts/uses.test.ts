@@ -13,7 +13,7 @@ import { type HostOptions, killHost, runHost, startHost } from "../support/host.
 import { buildProbe } from "../support/probe.js";
 import { eventually } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
-import { engines, kEngineEnvironment } from "./engines.js";
+import { engines } from "./engines.js";
 
 const kTimeout = { timeout: 60_000 };
 const kSanitizedOnlyInNode = "a sanitizer's runtime is for Node alone";
@@ -33,7 +33,7 @@ test("under Node the host program can do all that it tries", async () => {
 
 for (const { name, words, whyNot } of engines()) {
   const why = whyNot ?? whyNoBubblewrap ?? (isSanitized ? kSanitizedOnlyInNode : undefined);
-  const options = (...args: string[]): HostOptions => ({ words, args, env: kEngineEnvironment });
+  const options = (...args: string[]): HostOptions => ({ words, args });
   const run = (host: string, ...args: string[]) =>
     runHost(probe, host, options(...args, tempDirectory()));
 

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 
+import { engines, kEngineEnvironment } from "../other-hosts/engines.js";
 import { plainEnvironment } from "./gate.js";
 import { kNodeInside } from "./node.js";
 import { childrenOf } from "./processes.js";
@@ -34,14 +35,24 @@ export type HostOptions = {
   boundMs?: number;
 };
 
+/** In place of Node's, where NATIVE_RUNNER_TEST_ENGINE has every host run in another: Bun or Deno. */
+function otherWords(): readonly string[] | undefined {
+  const other = process.env.NATIVE_RUNNER_TEST_ENGINE;
+  if (other === undefined) return undefined;
+  const found = engines().find(({ name }) => name === other);
+  if (found === undefined) throw new Error(`NATIVE_RUNNER_TEST_ENGINE: no engine "${other}"`);
+  if (found.whyNot !== undefined) throw new Error(found.whyNot);
+  return found.words;
+}
+
 /** Starts hosts/NAME; `before` is put in front of the command line. */
 export function startHost(probe: string, name: string, options: HostOptions = {}): Host {
   const program = fileURLToPath(new URL(`../hosts/${name}`, import.meta.url));
-  const words = options.words ?? [...kNodeInside, "--expose-gc"];
-  const host = [...words, program, ...(options.args ?? [])];
+  const words = options.words ?? otherWords();
+  const host = [...(words ?? [...kNodeInside, "--expose-gc"]), program, ...(options.args ?? [])];
   const args = ["reap", String(options.boundMs ?? kBoundMs), ...(options.before ?? []), ...host];
   const reaper = spawn(probe, args, {
-    env: { ...plainEnvironment(), ...options.env },
+    env: { ...plainEnvironment(), ...(words && kEngineEnvironment), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";
