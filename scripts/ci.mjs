@@ -39,6 +39,7 @@ const steps = [
   { label: "tsan", work: () => npm("check:tsan") },
   { label: "fuzz", work: () => npm("fuzz") },
   { label: "pack", work: () => node("scripts/checks/pack.mjs") },
+  { label: "platforms", work: () => npm("check:platforms") },
   { label: "processes left behind", work: () => node("scripts/checks/leftovers.mjs") },
 ];
 

@@ -10,6 +10,7 @@ import { inRoot } from "./lib/project.mjs";
 import { runToEnd } from "./lib/run.mjs";
 import { runSteps } from "./lib/steps.mjs";
 import { closeWith, runVitest, sumOf } from "./lib/suites.mjs";
+import { otherEngines } from "./platforms/engines.mjs";
 
 const isRoot = process.getuid() === 0;
 const kNothing = { passed: 0, failed: [], skipped: [] };
@@ -47,6 +48,8 @@ function leftBehind() {
 
 async function setUp() {
   await runToEnd(inRoot("scripts", "bootstrap"), ["--tests"]);
+  // The ordinary user has no settings of npm's, and gets a copy.
+  otherEngines();
   return kNothing;
 }
 

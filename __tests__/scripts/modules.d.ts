@@ -45,3 +45,20 @@ declare module "*/lib/tidy-batches.mjs" {
 declare module "*/scripts/lib/cmake-cache.mjs" {
   export function movedFrom(directory: string, root: string): string | undefined;
 }
+
+declare module "*/platforms/expected.mjs" {
+  export function unexpected(name: string, user: string, leftOut: readonly string[]): string[];
+}
+
+declare module "*/platforms/table.mjs" {
+  type Result = { passed: number; failed: string[]; leftOut: string[] };
+  type Row = {
+    name: string;
+    how: string;
+    date: string;
+    commit: string;
+    root?: Result;
+    user?: Result;
+  };
+  export function tableOf(rows: readonly Row[]): string;
+}

@@ -1,0 +1,67 @@
+// npm run check:platforms: shows that the package works on the platforms of its users, and what each
+// leaves out. Ends with a table; exit code 1 when a check has failed.
+//   npm run check:platforms -- [NAME...] [--list] [--suites] [--write]
+//     NAME      only platforms whose name has this in it
+//     --list    says which platforms there are
+//     --suites  in each Node.js also the unit, type and integration suites (some minutes each)
+//     --write   writes the table to docs/platforms/README.md
+// What is downloaded is kept below build/platforms.
+import { parseArgs } from "node:util";
+import { bootstrap, outputOf } from "./lib/run.mjs";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    list: { type: "boolean", default: false },
+    suites: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+  },
+});
+bootstrap();
+
+const { makeOrdinaryUser } = await import("./lib/ordinary-user.mjs");
+const { root } = await import("./lib/project.mjs");
+const { durationText } = await import("./lib/steps.mjs");
+const { platforms } = await import("./platforms/platforms.mjs");
+const { checkPlatform } = await import("./platforms/check.mjs");
+const { tableOf, writeTable } = await import("./platforms/table.mjs");
+
+const wanted = ({ name }) =>
+  positionals.length === 0 ||
+  positionals.some((each) => name.toLowerCase().includes(each.toLowerCase()));
+
+const chosen = platforms().filter(wanted);
+if (values.list || chosen.length === 0) {
+  for (const { name } of platforms()) console.log(name);
+  if (!values.list) console.error(`no platform has ${positionals.join(" or ")} in its name`);
+  process.exit(values.list ? 0 : 2);
+}
+
+const self = { user: "root", directory: root, before: [], env: process.env, spawnOptions: {} };
+const users = [];
+if (process.getuid() === 0) {
+  const { checkout, before, env, node, spawnOptions } = makeOrdinaryUser();
+  users.push(self, { user: "user", directory: checkout, before, env, node, spawnOptions });
+} else {
+  users.push({ ...self, user: "user" });
+  console.log("not run: the checks as root, since this is not root");
+}
+
+const commit = outputOf("git", ["rev-parse", "--short", "HEAD"])?.trim() ?? "no commit";
+const isChanged = outputOf("git", ["status", "--porcelain", "--untracked-files=no"])?.trim() !== "";
+const rows = [];
+let hasFailed = false;
+for (const platform of chosen) {
+  const begun = performance.now();
+  const row = await checkPlatform(platform, users, { suites: values.suites });
+  rows.push({ ...row, commit: isChanged ? `${commit} and changes` : commit });
+  const took = durationText((performance.now() - begun) / 1000);
+  console.log(`${row.failed.length === 0 ? "passed" : "FAILED"}: ${platform.name} (${took})`);
+  for (const line of row.failed) console.log(`  ${line}`);
+  hasFailed ||= row.failed.length > 0;
+}
+console.log(`\n${tableOf(rows)}\n`);
+if (values.write) writeTable(rows);
+const failed = rows.filter((row) => row.failed.length > 0).length;
+console.log(`platforms: ${rows.length - failed} passed, ${failed} failed`);
+process.exitCode = hasFailed ? 1 : 0;
