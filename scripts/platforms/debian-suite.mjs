@@ -2,7 +2,7 @@
 // state for that in a folder of ours: the system's sources and packages are left alone.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { runQuietly } from "../lib/run.mjs";
+import { outputOf, runQuietly } from "../lib/run.mjs";
 import { cacheDirectory } from "./cache.mjs";
 
 const kSources = "/etc/apt/sources.list.d/debian.sources";
@@ -30,6 +30,12 @@ APT::Sandbox::User "root";
 Acquire::Languages "none";
 Acquire::Check-Valid-Until "false";
 `;
+
+/** Why there are no packages of other suites here; undefined: there are. */
+export function whyNoSuites() {
+  if (outputOf("apt-get", ["--version"]) === undefined) return "there is no apt-get";
+  return existsSync(kSources) ? undefined : `there is no ${kSources}`;
+}
 
 export class DebianSuite {
   /** @param suite a name such as "trixie". @param arch Debian's name of a processor. */
