@@ -1,6 +1,5 @@
 // All platforms that can be had on this machine: engines, and versions of bwrap under this Node.js.
 import { bwraps } from "./bwraps.mjs";
-import { whyNoSuites } from "./debian-suite.mjs";
 import { nodes, otherEngines } from "./engines.mjs";
 
 const fromNpm = (platform) => ({ ...platform, how: "npm" });
