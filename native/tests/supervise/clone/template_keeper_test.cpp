@@ -150,8 +150,10 @@ TEST_F(TemplateKeeperTest, ClosingTheRunnerWaitsForItsClones) {
 TEST_F(TemplateKeeperTest, AStuckSetUpKeepsNobodyWaiting) {
   Shell("true");
   Shell("true");
-  for (const pid_t bwrap : ChildrenOf(getpid()))
+  for (const pid_t bwrap : ChildrenOf(getpid())) {
+    ASSERT_TRUE(Eventually([&] { return HasExecuted(bwrap); }));
     kill(bwrap, SIGSTOP);
+  }
   EXPECT_EQ(Shell("exit 4").outcome.exit_code, 4);
   CloseRunner();
   EXPECT_EQ(CountChildren(), 0);

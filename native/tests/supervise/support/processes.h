@@ -56,6 +56,16 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
   return children;
 }
 
+// Whether a child has executed its program. Until then it has our memory (posix_spawn(3) is a
+// vfork(2)), and who stops it stops the thread that spawns it, too.
+inline bool HasExecuted(pid_t child) {
+  const auto program = [](const std::string& of) {
+    std::error_code none;
+    return std::filesystem::read_symlink("/proc/" + of + "/exe", none);
+  };
+  return program(std::to_string(child)) != program("self");
+}
+
 // Processes of the whole host with `mark` in their command line.
 inline int CountMarked(const std::string& mark) {
   int count = 0;
