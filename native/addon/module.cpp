@@ -3,6 +3,7 @@
 #include "addon/convert/options/argv_options.h"
 #include "addon/environment/environment_state.h"
 #include "addon/files/files_object.h"
+#include "addon/runners/lease_object.h"
 #include "addon/runners/process_sandbox.h"
 #include "addon/runners/runner_object.h"
 #include "addon/transactions/transaction_list_value.h"
@@ -106,6 +107,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   DefineWorkspaceFiles(env, exports);
   DefineTransaction(env, exports, state);
   DefineTransactionList(env, exports);
+  DefineLease(env, exports, state);
   DefineRunners(env, exports, state);
   return exports;
 }

@@ -18,6 +18,7 @@
 #include "launcher/layers/pid_namespace.h"
 #include "launcher/namespaces/steps.h"
 #include "launcher/order/control.h"
+#include "launcher/order/lease_timer.h"
 #include "launcher/order/mapped_order.h"
 #include "launcher/order/take_order.h"
 #include "launcher/renames/renames.h"
@@ -42,19 +43,29 @@ bool CheckRequired(LayerSet required, LayerSet enforced, Refusal* refusal) {
   return true;
 }
 
+// The command could stop us (SIGSTOP), and with us the timer of its lease: we are not process 1 of
+// its pid namespace. Without no_new_privs it can't be kept from it (Landlock::Enter).
+bool MayBeStopped(const OrderHeader& order) {
+  return order.lease_until_ns != kNoLease && (order.flags & kOrderIsInit) == 0 &&
+         (order.flags & kOrderNoNewPrivs) != 0;
+}
+
 // From the order on: in the process that will be the command's parent.
 int EnterLayersAndRun(Control& control, MappedOrder& order) {
   Refusal refusal;
   Landlock landlock;
   OverlayRenames overlay;
+  LeaseTimer lease;
   const std::uint32_t flags = order.header.flags;
   const bool with_landlock = (flags & kOrderLandlock) != 0;
   const bool is_session = (flags & kOrderSession) != 0;
+  const bool with_separation = is_session || MayBeStopped(order.header);
   if (!EnterLayers(order.header, &refusal) || !CheckFiles(order, &refusal) ||
       !EnterDirectory(order.cwd, &refusal) || !overlay.Prepare(order, &refusal) ||
       (with_landlock && !landlock.Prepare(order, &refusal)) ||
-      (is_session && !with_landlock && !landlock.PrepareSeparation(&refusal)) ||
-      (is_session && !PrepareSession(order.header, &refusal))) {
+      (with_separation && !with_landlock && !landlock.PrepareSeparation(&refusal)) ||
+      (is_session && !PrepareSession(order.header, &refusal)) ||
+      !lease.Begin(order.header, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }
@@ -70,7 +81,7 @@ int EnterLayersAndRun(Control& control, MappedOrder& order) {
   if (is_session) {
     ServeSession(control, order, landlock, overlay, enforced);
   } else {
-    RunCommand(control, order, landlock, overlay);
+    RunCommand(control, order, landlock, overlay, lease);
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "launcher/command/run_command.h"
 #include "launcher/kernel/calls.h"
 #include "launcher/kernel/proc_file.h"
+#include "launcher/order/lease_timer.h"
 #include "launcher/order/take_order.h"
 #include "launcher/renames/directory_move.h"
 #include "launcher/seccomp/seccomp.h"
@@ -58,13 +59,14 @@ int RunCommandLauncher(void* argument) {
   Refusal refusal;
   const long result = kernel::Prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (result != 0) refusal.Because(Layer::kTreeKillSubreaper, result);
+  LeaseTimer lease;
   if (result != 0 || !EnterDirectory(order.cwd, &refusal) ||
-      !PrepareStreams(control, order.header, &refusal)) {
+      !PrepareStreams(control, order.header, &refusal) || !lease.Begin(order.header, &refusal)) {
     control.SendRefused(refusal);
     return 0;
   }
   if (control.SendReady(start.enforced))
-    RunCommand(control, order, *start.landlock, *start.overlay);
+    RunCommand(control, order, *start.landlock, *start.overlay, lease);
   return 0;
 }
 

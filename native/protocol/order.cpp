@@ -8,7 +8,7 @@ namespace native_runner {
 
 static_assert(std::is_trivially_copyable_v<OrderHeader>);
 static_assert(sizeof(OrderHeader) == 7 * sizeof(std::uint32_t) + 2 * sizeof(std::uint16_t) +
-                                         10 * sizeof(std::uint64_t),
+                                         11 * sizeof(std::uint64_t),
               "padding would make the layout depend on the compiler");
 
 namespace {
@@ -45,6 +45,9 @@ const char* CheckHeader(const OrderHeader& header, std::size_t size) {
   if (steps != 0 && header.flags != kOrderNamespaces && header.flags != kOrderTemplate) {
     return "the order has steps and a command's flags";
   }
+  const bool runs_command = steps == 0 && (header.flags & kOrderSession) == 0;
+  if (header.lease_until_ns != kNoLease && !runs_command)
+    return "the order has a lease and no command of its own";
   if (header.argc == 0) return "the order has no command";
   if (header.text_bytes != size - sizeof(OrderHeader)) return "the order has a wrong length";
   return nullptr;

@@ -17,8 +17,9 @@ namespace native_runner {
 // launcher binary must refuse rather than guess.
 
 inline constexpr std::uint32_t kOrderMagic = 0x4e525531;  // "NRU1"
-inline constexpr std::uint32_t kOrderVersion = 8;
+inline constexpr std::uint32_t kOrderVersion = 9;
 inline constexpr std::uint64_t kNoLimit = UINT64_MAX;
+inline constexpr std::uint64_t kNoLease = UINT64_MAX;
 
 // What must be in force before the command starts; the launcher checks each and refuses otherwise.
 enum OrderFlag : std::uint32_t {
@@ -85,7 +86,9 @@ struct OrderHeader {
   std::uint64_t pid_namespace = 0;
   std::uint64_t network_namespace = 0;
   std::uint64_t network_cookie = 0;  // the same by SO_NETNS_COOKIE, for who sees no /proc; 0: none
-  std::uint64_t text_bytes = 0;      // length of the strings that follow
+  std::uint64_t lease_until_ns = kNoLease;  // CLOCK_BOOTTIME: by then all of the command is to be
+                                            // ended, unless kLeaseMessage says a later time
+  std::uint64_t text_bytes = 0;             // length of the strings that follow
 };
 
 // An order up to this size travels in its message; a larger one in a file that goes with it.

@@ -12,7 +12,8 @@ namespace native_runner {
 // kOrderMessage or in a file that comes with it (SCM_RIGHTS), later at most one byte kKillMessage,
 // which may also come instead of the order. kInputMessage with a descriptor, before the order,
 // replaces stdin. kSignalMessage and a byte, a signal's number, any time after the order: for the
-// command's process group (kOrderOwnSession).
+// command's process group (kOrderOwnSession). kLeaseMessage and eight bytes, a std::uint64_t, any
+// time after an order with a lease: the lease now holds until then (OrderHeader::lease_until_ns).
 //
 // To a session (kOrderSession) it says kCommandMessage, with kCommandDescriptors: the launcher's
 // end of a command's own control socket, on which all the above goes on as ever; stdin, stdout,
@@ -23,6 +24,7 @@ inline constexpr char kOrderMessage = 'o';
 inline constexpr char kInputMessage = 'i';
 inline constexpr char kKillMessage = 'k';
 inline constexpr char kSignalMessage = 's';
+inline constexpr char kLeaseMessage = 'l';
 inline constexpr char kCommandMessage = 'c';
 inline constexpr char kStateMessage = 'h';
 inline constexpr char kCloneMessage = 'n';
@@ -67,6 +69,7 @@ struct Report {
   std::uint32_t shared_mounts = 0;  // kRefused: 1 = kOrderOwnMounts does not hold
   std::uint32_t no_clone = 0;       // kRefused: 1 = a clone could not be made; no order was read
   std::uint32_t killed = 0;         // kExited: 1 = a process of the tree had to be killed
+  std::uint32_t lease_expired = 0;  // kExited: 1 = that is why, or why no command was started
   std::uint64_t at_ns = 0;          // CLOCK_MONOTONIC: the command's own end (kExited), else now
   std::uint64_t user_cpu_us = 0;
   std::uint64_t system_cpu_us = 0;

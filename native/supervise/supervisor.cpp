@@ -90,6 +90,9 @@ void Supervisor::StopWait(std::uint64_t wait) {
 void Supervisor::Answer(std::uint64_t question, NetworkAnswer answer) {
   queue_.Post(AnswerMessage{question, answer});
 }
+void Supervisor::TellRenewed(std::shared_ptr<const Lease> lease) {
+  queue_.Post(LeaseMessage{std::move(lease)});
+}
 void Supervisor::Close() {
   queue_.Post(CloseRequest{});
 }
@@ -113,6 +116,8 @@ void Supervisor::OnMessage(Message message) {
     ports_.Stop(stop->wait);
   } else if (const auto* answer = std::get_if<AnswerMessage>(&message)) {
     questions_.Answer(answer->question, answer->answer);
+  } else if (const auto* renewed = std::get_if<LeaseMessage>(&message)) {
+    shared_.leases.Tell(renewed->lease);
   } else {
     BeginClose();
   }

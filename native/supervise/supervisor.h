@@ -70,6 +70,9 @@ class Supervisor {
   // For a live process.
   void Apply(std::uint64_t run, LiveAction action);
 
+  // The lease was renewed: the launchers of its runs are to hear of it.
+  void TellRenewed(std::shared_ptr<const Lease> lease);
+
   // Makes what is missing in a runner's pool; ends all in it, for good. `request` is unique.
   struct PoolRequest {
     std::uint64_t request = 0;
@@ -114,9 +117,13 @@ class Supervisor {
     std::uint64_t question;
     NetworkAnswer answer;
   };
+  struct LeaseMessage {
+    std::shared_ptr<const Lease> lease;
+  };
   struct CloseRequest {};
-  using Message = std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest,
-                               PortWait, StopWaitRequest, AnswerMessage, CloseRequest>;
+  using Message =
+      std::variant<Job, AbortRequest, LiveMessage, PoolRequest, SessionRequest, PortWait,
+                   StopWaitRequest, AnswerMessage, LeaseMessage, CloseRequest>;
 
   explicit Supervisor(RunListener* listener)
       : listener_(listener),

@@ -6,7 +6,7 @@
 const policy = "protocol policy/text policy/result policy/options";
 const network = "policy/text policy/result policy/network/address policy/network/name";
 const host = "protocol policy/ supervise/os supervise/streams supervise/host";
-const prepared = `${host} supervise/denials supervise/network supervise/sandbox supervise/clone supervise/preparation`;
+const prepared = `${host} supervise/denials supervise/lease supervise/network supervise/sandbox supervise/clone supervise/preparation`;
 const values = "protocol policy/ supervise/ effects/ addon/values/";
 const launcher = "protocol launcher/text launcher/kernel launcher/order";
 const command = `${launcher} launcher/layers launcher/seccomp launcher/renames launcher/trace launcher/tree`;
@@ -45,6 +45,7 @@ export const includes = {
   "supervise/streams": "protocol policy/ supervise/os",
   "supervise/host": "protocol policy/ supervise/os supervise/streams",
   "supervise/denials": "protocol policy/",
+  "supervise/lease": "policy/ supervise/os",
   "supervise/network": "protocol policy/ supervise/os",
   "supervise/network/io": "policy/ supervise/os",
   "supervise/network/record": "policy/ supervise/network",
@@ -56,7 +57,7 @@ export const includes = {
   "supervise/network/service": "policy/ supervise/os supervise/network supervise/network/",
   "supervise/sandbox": `${host} supervise/proc supervise/network`,
   "supervise/clone": `${host} supervise/network supervise/sandbox`,
-  "supervise/preparation": `${host} supervise/network supervise/sandbox supervise/clone`,
+  "supervise/preparation": `${host} supervise/lease supervise/network supervise/sandbox supervise/clone`,
   "supervise/project": prepared,
   "supervise/transaction": prepared,
   "supervise/runtimes": `${prepared} supervise/project supervise/transaction`,

@@ -97,6 +97,10 @@ void EnvironmentState::Apply(std::uint64_t run, LiveAction action) {
   if (supervisor_ && !tearing_down_) supervisor_->Apply(run, std::move(action));
 }
 
+void EnvironmentState::TellRenewed(std::shared_ptr<const Lease> lease) {
+  if (supervisor_ && !tearing_down_) supervisor_->TellRenewed(std::move(lease));
+}
+
 std::optional<std::uint64_t> EnvironmentState::Submit(PortWait wait, napi_deferred deferred) {
   if (!supervisor_ || tearing_down_) return std::nullopt;
   wait.id = port_waits_.Add(deferred);

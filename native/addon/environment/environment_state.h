@@ -65,6 +65,9 @@ class EnvironmentState {
   // to exit, whose loop will deliver nothing any more.
   void AbortAndWait(std::uint64_t run);
 
+  // Its runs are to hear of it; nothing where there can be none.
+  void TellRenewed(std::shared_ptr<const Lease> lease);
+
   // Waits for a port; `wait` has no id yet. Returns the wait's number; nothing when there is
   // nothing to wait in, or the environment is going away.
   std::optional<std::uint64_t> Submit(PortWait wait, napi_deferred deferred);

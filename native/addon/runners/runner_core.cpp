@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "addon/runners/lease_object.h"
 #include "addon/values/value_builder.h"
 
 namespace native_runner {
@@ -32,6 +33,7 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
   Fields::Of(reader, info[0], {"input", ""}, [&](Fields& fields) {
     input = use == Use::kSpawn ? ReadSpawnInput(fields, context, rules_)
                                : ReadExecInput(fields, context, rules_);
+    input.request.lease = ReadLease(fields);
   });
   if (reader.failed()) return env.Undefined();
   const bool plan_only = use == Use::kExplain;

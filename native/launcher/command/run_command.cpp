@@ -19,24 +19,41 @@
 namespace native_runner {
 namespace {
 
-// Returns when the command has ended, or when the host wants an end or is gone itself. `group`: the
-// command's own process group, which signals are for; 0: it has none.
-void Watch(const Control& control, pid_t group, Children* children, Renames* renames,
-           Refusals* refusals) {
+// Returns when the command has ended, or its lease has, or when the host wants an end or is gone
+// itself. `group`: the command's own process group, which signals are for; 0: it has none. True:
+// the lease is why.
+bool Watch(const Control& control, const LeaseTimer& lease, pid_t group, Children* children,
+           Renames* renames, Refusals* refusals) {
+  using Wake = Control::Wake;
   while (!children->command_ended()) {
     // At most one of them listens.
     const int listener =
         renames->descriptor() >= 0 ? renames->descriptor() : refusals->descriptor();
-    int signal = 0;
-    const Control::Wake wake =
-        control.Wait(children->signal_descriptor(), listener, children->patience_ns(), &signal);
+    Control::Said said;
+    const Wake wake = control.Wait({.child_signal = children->signal_descriptor(),
+                                    .other = listener,
+                                    .lease = lease.descriptor(),
+                                    .most_ns = children->patience_ns()},
+                                   &said);
+    if (wake == Wake::kLeaseExtended) lease.Extend(said.lease_until_ns);
     children->Reap();
+    if (wake == Wake::kLeaseEnded) return !children->command_ended();
     renames->Look();
     refusals->Look();
-    if (wake == Control::Wake::kEnd || (wake == Control::Wake::kSignal && group == 0)) return;
+    if (wake == Wake::kEnd || (wake == Wake::kSignal && group == 0)) return false;
     // While its leader is not reaped, no other process can have its number.
-    if (wake == Control::Wake::kSignal && !children->command_ended()) kernel::Kill(-group, signal);
+    if (wake == Wake::kSignal && !children->command_ended()) kernel::Kill(-group, said.signal);
   }
+  return false;
+}
+
+// Its lease has ended before it could be started.
+void ReportNotStarted(const Control& control) {
+  Report report;
+  report.kind = ReportKind::kExited;
+  report.lease_expired = 1;
+  report.at_ns = kernel::Now();
+  control.SendLast(report);
 }
 
 // Lets go of our stdin once the command has it, where the host feeds it for as long as it runs: the
@@ -49,7 +66,8 @@ void CloseInput(const OrderHeader& order) {
 }  // namespace
 
 void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock,
-                const OverlayRenames& overlay) {
+                const OverlayRenames& overlay, const LeaseTimer& lease) {
+  if (lease.HasEnded()) return ReportNotStarted(control);
   static constinit Observations observations;  // large, and most often untouched
   static constinit Tracer tracer(&observations);
   const bool is_traced = (order.header.flags & kOrderExplain) != 0;
@@ -65,8 +83,8 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
 
   CloseInput(order.header);
   Children children(command, is_traced ? &tracer : nullptr);
-  Watch(control, (order.header.flags & kOrderOwnSession) != 0 ? command : 0, &children, &renames,
-        &refusals);
+  const pid_t group = (order.header.flags & kOrderOwnSession) != 0 ? command : 0;
+  const bool lease_expired = Watch(control, lease, group, &children, &renames, &refusals);
   const bool is_init = (order.header.flags & kOrderIsInit) != 0;
   const bool all_gone = KillTree(is_init, &children);
   renames.PutBack();
@@ -77,6 +95,7 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
   report.error = all_gone ? 0 : EBUSY;
   report.wait_status = children.command_status();
   report.killed = children.killed() ? 1 : 0;
+  report.lease_expired = lease_expired ? 1 : 0;
   report.at_ns = children.command_ended_ns();
   AddUsage(&report);
   control.SendLast(report);

@@ -177,6 +177,14 @@ inline long Poll(pollfd* descriptors, std::size_t count, const timespec* timeout
   return Call(SYS_ppoll, descriptors, count, timeout, nullptr, 0);
 }
 
+// timerfd_create(2), timerfd_settime(2).
+inline int OpenTimer(clockid_t clock, int flags) {
+  return static_cast<int>(Call(SYS_timerfd_create, clock, flags));
+}
+inline long SetTimer(int fd, int flags, const itimerspec* time) {
+  return Call(SYS_timerfd_settime, fd, flags, time, nullptr);
+}
+
 // Processes and signals.
 inline pid_t ProcessId() {
   return static_cast<pid_t>(Call(SYS_getpid));

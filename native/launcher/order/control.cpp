@@ -169,19 +169,30 @@ Control::Received Control::ReceiveOrder(ReceivedOrder* order) {
   return is_order ? Received::kOrder : Received::kInvalid;
 }
 
-Control::Wake Control::Wait(int child_signal, int other, long most_ns, int* signal) const {
-  pollfd descriptors[] = {
-      {kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}, {other, POLLIN, 0}};
+// The host first: what it has said of a lease it has said in time, whenever we come to read it.
+Control::Wake Control::Wait(const Awaited& awaited, Said* said) const {
+  pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0},
+                          {awaited.child_signal, POLLIN, 0},
+                          {awaited.other, POLLIN, 0},
+                          {awaited.lease, POLLIN, 0}};
   // Without a descriptor for the signal we have to look for ourselves now and then.
   constexpr long kNowAndThen = 10'000'000;
-  if (child_signal < 0 && (most_ns < 0 || most_ns > kNowAndThen)) most_ns = kNowAndThen;
+  long most_ns = awaited.most_ns;
+  if (awaited.child_signal < 0 && (most_ns < 0 || most_ns > kNowAndThen)) most_ns = kNowAndThen;
   const timespec moment{0, most_ns};
-  kernel::Poll(descriptors, 3, most_ns >= 0 ? &moment : nullptr);
-  if (descriptors[0].revents == 0) return Wake::kChild;
-  char message[3] = {};  // one more than the longest: a message that is cut is not taken for it
+  kernel::Poll(descriptors, 4, most_ns >= 0 ? &moment : nullptr);
+  if (descriptors[0].revents == 0)
+    return descriptors[3].revents != 0 ? Wake::kLeaseEnded : Wake::kChild;
+  // One more than the longest: a message that is cut is not taken for it.
+  char message[2 + sizeof said->lease_until_ns] = {};
   const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);
-  *signal = static_cast<unsigned char>(message[1]);
-  const bool is_signal = got == 2 && message[0] == kSignalMessage && *signal > 0;
+  const bool is_lease = got == 1 + sizeof said->lease_until_ns && message[0] == kLeaseMessage;
+  if (is_lease && awaited.lease >= 0) {
+    std::memcpy(&said->lease_until_ns, &message[1], sizeof said->lease_until_ns);
+    return Wake::kLeaseExtended;
+  }
+  said->signal = static_cast<unsigned char>(message[1]);
+  const bool is_signal = got == 2 && message[0] == kSignalMessage && said->signal > 0;
   return is_signal ? Wake::kSignal : Wake::kEnd;
 }
 

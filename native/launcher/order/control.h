@@ -38,12 +38,24 @@ class Control {
   // came is no order, or descriptor 3 is no socket.
   Received ReceiveOrder(ReceivedOrder* order);
 
-  enum class Wake { kChild, kSignal, kEnd };
-  // Waits until the host wants an end or is gone (kEnd), wants `signal` sent to the command
-  // (kSignal), or something may have happened to a child, or to `other` unless that is -1 (kChild).
-  // Any other message is taken for a kill.
-  // `most_ns`: so long at most, which is told as kChild too; -1: as long as it takes.
-  Wake Wait(int child_signal, int other, long most_ns, int* signal) const;
+  enum class Wake { kChild, kSignal, kLeaseExtended, kLeaseEnded, kEnd };
+  // What is waited for besides the host. -1: nothing.
+  struct Awaited {
+    int child_signal = -1;
+    int other = -1;
+    int lease = -1;     // LeaseTimer::descriptor
+    long most_ns = -1;  // so long at most, which is told as kChild too; -1: as long as it takes
+  };
+  // What comes with kSignal, and with kLeaseExtended.
+  struct Said {
+    int signal = 0;
+    std::uint64_t lease_until_ns = 0;
+  };
+  // Waits until the host wants an end or is gone (kEnd), wants a signal sent to the command
+  // (kSignal) or its lease extended, where it has one; until the lease has ended and the host has
+  // not extended it; or until something may have happened to a child, or to `other` (kChild). Any
+  // other message is taken for a kill.
+  Wake Wait(const Awaited& awaited, Said* said) const;
 
   // Says that all checks passed and which of kLayersOfLauncher are in force, and hands over our
   // pidfd where the kernel has such and the host has it not. False: it could not be said, so

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/options/lease.h"
 #include "policy/options/limits.h"
 #include "policy/options/terminal_size.h"
 
@@ -47,6 +48,7 @@ struct ExecRequest {
   bool plan_only = false;                     // decide everything, start nothing
   Explain explain = Explain::kNo;             // tell which of its system calls were refused
   std::shared_ptr<const AdviceLists> advice;  // with explain; or none
+  std::shared_ptr<const Lease> lease;         // it runs for as long as this holds; or none
   std::optional<LiveRequest> live;
   bool may_stand = false;          // a sandbox that was made before will do
   std::uint64_t clones_of = 0;     // a clone of this pool's template will do; 0: of none

@@ -71,11 +71,14 @@ const char* OutcomeName(OutcomeKind kind) {
       return "setup-failed";
     case OutcomeKind::kLimitExceeded:
       return "limit-exceeded";
+    case OutcomeKind::kLeaseExpired:
+      return "lease-expired";
   }
   return "";
 }
 
 Outcome OutcomeOfExit(const Report& report, const Limits& limits, bool memory_killed) {
+  if (report.lease_expired != 0) return LeaseExpired();
   const int signal = TerminationSignal(report.wait_status);
   if (signal == kStopped) return SetupFailed("the launcher reported a command that did not end");
   if (memory_killed && EndingSignal(report.wait_status) == kSigKill) {
@@ -128,6 +131,12 @@ Outcome Aborted() {
   Outcome outcome;
   outcome.kind = OutcomeKind::kAborted;
   outcome.exit_code = 130;
+  return outcome;
+}
+
+Outcome LeaseExpired() {
+  Outcome outcome = Signaled(kSigKill);
+  outcome.kind = OutcomeKind::kLeaseExpired;
   return outcome;
 }
 

@@ -18,6 +18,7 @@ enum class OutcomeKind {
   kNotExecutable,
   kSetupFailed,
   kLimitExceeded,
+  kLeaseExpired,
 };
 
 struct Usage {
@@ -27,7 +28,7 @@ struct Usage {
 };
 
 // How a run ended. `exit_code` follows the contract's table (124 timed out, 130 aborted, 127, 126,
-// 125 set-up failed, 128+n by signal n).
+// 125 set-up failed, 128+n by signal n, 137 lease expired).
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kSetupFailed;
   int exit_code = 125;
@@ -38,7 +39,7 @@ struct Outcome {
 };
 
 // "exited", "signaled", "timed-out", "aborted", "not-found", "not-executable", "setup-failed",
-// "limit-exceeded".
+// "limit-exceeded", "lease-expired".
 const char* OutcomeName(OutcomeKind kind);
 
 // "SIGKILL" for 9 and so on; "SIGRTMIN+n" for a real-time one; "SIG<n>"
@@ -50,6 +51,7 @@ Outcome OutcomeOfExit(const Report& report, const Limits& limits, bool memory_ki
 Outcome OutcomeOfFailedStart(const Report& report);
 Outcome TimedOut();
 Outcome Aborted();
+Outcome LeaseExpired();
 Outcome SetupFailed(std::string reason);
 Outcome Signaled(int signal);
 

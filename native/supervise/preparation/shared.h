@@ -8,6 +8,7 @@
 #include "supervise/host/host.h"
 #include "supervise/host/host_watch.h"
 #include "supervise/host/program.h"
+#include "supervise/lease/leases.h"
 #include "supervise/network/network_questions.h"
 #include "supervise/os/cgroup.h"
 #include "supervise/os/descriptor.h"
@@ -24,6 +25,7 @@ struct Shared {
   Host host;
   HostWatch host_watch;
   MountTable mount_table;
+  Leases leases;
   Templates* templates = nullptr;         // outlives it; nullptr: there are none
   NetworkQuestions* questions = nullptr;  // outlives it; nullptr: nobody can be asked
 };

@@ -28,7 +28,23 @@ void Run::Start() {
   if (request_.limits.timeout_ms) {
     deadline_.Start(shared_.loop, *request_.limits.timeout_ms, 0, [this] { End(TimedOut()); });
   }
+  if (!HoldLease()) return End(LeaseExpired());
   Prepare();
+}
+
+// What is only explained needs none.
+bool Run::HoldLease() {
+  return !request_.lease || request_.plan_only ||
+         shared_.leases.Join(shared_.loop, request_.lease, this);
+}
+
+void Run::LeaveLease() {
+  if (request_.lease) shared_.leases.Leave(request_.lease, this);
+}
+
+// An order that is still to come says it by itself.
+void Run::OnLeaseRenewed(std::uint64_t until_ns) {
+  if (phase_ == Phase::kRunning) sandbox_->SendLease(until_ns);
 }
 
 void Run::Prepare() {
@@ -60,6 +76,7 @@ void Run::Launch(Preparation preparation) {
   if (request_.explain == Explain::kLookUps && is_confined)
     preparation.order.flags |= kOrderLookUps;
   if (request_.merge_stderr) preparation.order.flags |= kOrderMergeStderr;
+  if (request_.lease) preparation.order.lease_until_ns = request_.lease->until_ns();
   if (streams_.live() != nullptr) streams_.live()->Complete(&preparation.order);
   const auto* session = std::get_if<SessionPlan>(&preparation.plan);
   const bool has_argv = session != nullptr && !session->argv.empty();
@@ -133,6 +150,7 @@ void Run::OnReport(const Report& report) {
     record_.layers.Add(Layer::kTreeKillIncomplete);  // a process could not be signalled
   }
   deadline_.Stop();
+  LeaveLease();
   const bool asks_memory = !conclusion_.has_cause() && report.kind == ReportKind::kExited;
   conclusion_.NoteEnd(report, request_.limits, asks_memory && sandbox_->MemoryKilled());
 }
@@ -202,6 +220,7 @@ void Run::End(Outcome cause) {
   if (!conclusion_.has_ended() && timestamps_.kill_asked == 0) timestamps_.kill_asked = uv_hrtime();
   conclusion_.SetCause(std::move(cause));
   deadline_.Stop();
+  LeaveLease();
   sandbox_->End();
 }
 
@@ -221,6 +240,7 @@ PortState Run::LookForPort(std::uint16_t port) const {
 void Run::Finish() {
   const auto self = shared_from_this();
   deadline_.Stop();
+  LeaveLease();
   streams_.Finish();
   LeaveNetwork();
   RunResult result;
@@ -285,6 +305,7 @@ void Run::FinishWithout(const Error& error) {
   }
   const auto self = shared_from_this();
   deadline_.Stop();
+  LeaveLease();
   phase_ = Phase::kDone;
   RunResult result;
   result.rejection = error;

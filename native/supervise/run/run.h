@@ -22,7 +22,9 @@ namespace native_runner {
 // One call of exec or spawn from its start to its proved end: a command in a sandbox, wherever that
 // comes from. Supervisor thread only; owned by the Supervisor and, while a runtime prepares, by the
 // preparation's callback. A run is over when its sandbox is gone.
-class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
+class Run : public std::enable_shared_from_this<Run>,
+            private Sandbox::User,
+            private Leases::Holder {
  public:
   struct Listener {
     std::function<void(Stream, const std::uint8_t*, std::size_t)> on_chunk;
@@ -63,6 +65,10 @@ class Run : public std::enable_shared_from_this<Run>, private Sandbox::User {
   void OnReport(const Report& report) override;
   void OnObserved(std::span<const std::byte> records, std::uint64_t omitted) override;
   void OnReady(const Report& report);
+  void OnLeaseRenewed(std::uint64_t until_ns) override;
+  void OnLeaseEnded() override { End(LeaseExpired()); }
+  bool HoldLease();
+  void LeaveLease();
   bool HasMetChance() const;
   bool MayTryAgain() const;
   void OnGone() override;

@@ -111,13 +111,21 @@ Control::Sent Control::Send(char kind, std::span<const std::byte> bytes,
   return errno == EPIPE || errno == ECONNRESET ? Sent::kPeerGone : Sent::kFailed;
 }
 
+// Where there is no room for it behind what the launcher has not read, it finds the end there.
 void Control::SendKill() {
-  static_cast<void>(
-      send(socket_.get(), &kKillMessage, 1, MSG_NOSIGNAL | MSG_DONTWAIT));  // EPIPE: already gone
+  const bool is_sent = send(socket_.get(), &kKillMessage, 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+  if (!is_sent && errno == EAGAIN) shutdown(socket_.get(), SHUT_WR);  // EPIPE: already gone
 }
 
 void Control::SendSignal(int signal) {
   const char message[] = {kSignalMessage, static_cast<char>(signal)};
+  static_cast<void>(send(socket_.get(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+// One that finds no room is lost: the launcher has long not read, and the next says more.
+void Control::SendLease(std::uint64_t until_ns) {
+  char message[1 + sizeof until_ns] = {kLeaseMessage};
+  std::memcpy(&message[1], &until_ns, sizeof until_ns);
   static_cast<void>(send(socket_.get(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,8 @@ class Control {
   Sent SendClone(const CloneRequest& request, std::span<const int, kCommandDescriptors> descriptors,
                  int cgroup);
   void SendSignal(int signal);  // to the command; see kSignalMessage
+  // Until when the order's lease holds now. Behind an order that has one.
+  void SendLease(std::uint64_t until_ns);
 
   // What follows a report of kind kObserved.
   struct Records {  // NOLINT(cppcoreguidelines-pro-type-member-init): `size` of them are filled

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,6 +76,9 @@ class Sandbox {
 
   // To the command's process group, if it has one of its own; from kReady on.
   void SendSignal(int signal) { control_.SendSignal(signal); }
+
+  // Until when the lease of the order holds now; after SendOrder with one that has a lease.
+  virtual void SendLease(std::uint64_t until_ns) { control_.SendLease(until_ns); }
 
   // Whether something listens on a TCP port inside; from kReady on.
   PortState LookForPort(std::uint16_t port) const;

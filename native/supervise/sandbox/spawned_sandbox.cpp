@@ -100,6 +100,11 @@ Control::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order) {
   return Control::Sent::kSent;
 }
 
+void SpawnedSandbox::SendLease(std::uint64_t until_ns) {
+  if (order_.empty()) return Sandbox::SendLease(until_ns);
+  lease_until_ns_ = until_ns;  // behind the order, which is kept
+}
+
 Control::Sent SpawnedSandbox::SendInput(int descriptor) {
   if (!keeps_messages_) return Sandbox::SendInput(descriptor);
   input_ = Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
@@ -123,6 +128,7 @@ std::optional<Error> SpawnedSandbox::CutOffMounts() {
       (!input.valid() || Sandbox::SendInput(input.get()) != Control::Sent::kFailed) &&
       (order.empty() || Sandbox::SendOrder(order) != Control::Sent::kFailed);
   if (!is_sent) return SystemError("sendmsg to the launcher", errno);
+  if (lease_until_ns_) Sandbox::SendLease(*lease_until_ns_);
   return std::nullopt;
 }
 

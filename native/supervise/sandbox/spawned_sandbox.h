@@ -51,6 +51,7 @@ class SpawnedSandbox final : public Sandbox {
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
   Control::Sent SendInput(int descriptor) override;
   Control::Sent SendOrder(std::span<const std::byte> order) override;
+  void SendLease(std::uint64_t until_ns) override;
   bool IsAlive() override;
   void End() override;
   SandboxNetwork* network() const override { return network_.get(); }
@@ -98,9 +99,10 @@ class SpawnedSandbox final : public Sandbox {
   bool ending_ = false;
   bool has_order_ = false;
   bool until_ready_ = false;     // somebody waits for kReady
-  bool keeps_messages_ = false;  // until the launcher's mounts are cut off; these two meanwhile
+  bool keeps_messages_ = false;  // until the launcher's mounts are cut off; these meanwhile
   Descriptor input_;
   std::vector<std::byte> order_;
+  std::optional<std::uint64_t> lease_until_ns_;
 };
 
 }  // namespace native_runner
