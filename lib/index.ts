@@ -31,6 +31,7 @@ export type {
   WorkspaceStat,
   WorkspaceWriteOptions,
 } from "../types/files.js";
+export type { LeaseOptions } from "../types/lease.js";
 export type {
   ConnectionEvent,
   ConnectionMessage,
@@ -151,6 +152,7 @@ export { isNested } from "./project/nesting.js";
 export { BubblewrapNativeRunner } from "./runners/bubblewrap.js";
 export { FirejailNativeRunner } from "./runners/firejail.js";
 export { LandlockNativeRunner } from "./runners/landlock.js";
+export { Lease } from "./runners/lease.js";
 export { LocalNativeRunner } from "./runners/local.js";
 export { TransactionError } from "./runners/transactions/transaction-error.js";
 export {

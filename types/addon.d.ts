@@ -15,6 +15,7 @@ import type {
   WorkspaceStat,
   WorkspaceWriteOptions,
 } from "./files.js";
+import type { Lease, LeaseOptions } from "./lease.js";
 import type { ConnectionEvent } from "./metrics.js";
 import type { BubblewrapProcessSandboxOptions, ProcessSandboxCommand } from "./process-sandbox.js";
 import type {
@@ -44,11 +45,23 @@ import type {
 import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
 
+/** A lease, in the addon. */
+export interface LeaseHandle {
+  /** As {@link Lease.renew}. */
+  renew(): boolean;
+  hasExpired(): boolean;
+  /** Milliseconds. */
+  term(): number;
+}
+
+/** A lease as the addon takes it. What is none of lib's is handed on as it is, to be refused. */
+export type NativeLease = { lease?: LeaseHandle | Lease | undefined };
+
 /** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
-export type NativeRequest = Omit<NativeExecInput, "signal">;
+export type NativeRequest = Omit<NativeExecInput, "signal" | "lease"> & NativeLease;
 
 /** `spawn`'s input without the signal. */
-export type NativeSpawnRequest = Omit<NativeSpawnInput, "signal">;
+export type NativeSpawnRequest = Omit<NativeSpawnInput, "signal" | "lease"> & NativeLease;
 
 /**
  * What a live process tells besides its output. "started": the command is started now. One of the
@@ -321,6 +334,10 @@ export interface NativeAddon {
     poolNumber?: number,
   ) => SessionHandle;
   Transaction: new () => TransactionHandle;
+  /** Throws on misuse. */
+  Lease: new (
+    options: LeaseOptions,
+  ) => LeaseHandle;
   /** Those on disk, the oldest first; on another thread, and nothing is changed. Throws on misuse. */
   listTransactions(options: { directory: string }): Promise<NativeListedTransaction[]>;
   LandlockSession: new (

@@ -1,6 +1,7 @@
 /** The public types of live processes; shipped and re-exported as public.d.ts is. */
 
 import type { Readable, Writable } from "node:stream";
+import type { Lease } from "./lease.js";
 import type {
   ExplainMode,
   NativeExecInput,
@@ -36,6 +37,8 @@ export type NativeSpawnInput = {
   env?: Record<string, string> | undefined;
   /** What it may use. No deadline unless `timeoutMs` is given. */
   limits?: NativeSpawnLimits | undefined;
+  /** As {@link NativeExecInput.lease}. */
+  lease?: Lease | undefined;
   /** Aborting it ends the process and all its descendants; the outcome is then "aborted". */
   signal?: AbortSignal | undefined;
   /**

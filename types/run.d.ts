@@ -8,6 +8,7 @@
  */
 
 import type { Denial, ExplainMode } from "./denials.js";
+import type { Lease } from "./lease.js";
 import type { NetworkConnection } from "./network.js";
 import type { KillProof, RunTiming } from "./run-timing.js";
 
@@ -56,6 +57,11 @@ export type NativeExecInput = {
   stderr?: StderrMode | undefined;
   /** What the run may use. */
   limits?: NativeLimits | undefined;
+  /**
+   * The run goes on only while it is renewed: see {@link Lease}. Where it has expired before the command could
+   * start, none is started. Default: none.
+   */
+  lease?: Lease | undefined;
   /**
    * Also tells which files, programs and addresses the sandbox has refused: see {@link Denial}. The command is
    * traced (ptrace(2)), so a debugger does not work in it, and system calls that fail take a few times as long.
@@ -121,6 +127,10 @@ export type Outcome =
       kind: "limit-exceeded";
       /** Which. */
       limit: keyof NativeLimits;
+    }
+  | {
+      /** Nobody renewed its `lease` in time, or it had expired before; `exitCode` is 137. */
+      kind: "lease-expired";
     };
 
 /** What a run used, of the command and all its descendants that were waited for. */

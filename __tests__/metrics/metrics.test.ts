@@ -50,6 +50,7 @@ describe("metrics", () => {
           "not-executable": 0,
           "setup-failed": 0,
           "limit-exceeded": 0,
+          "lease-expired": 0,
         },
       },
       phases: { queue: none, setup: none, command: none, teardown: none, total: none },

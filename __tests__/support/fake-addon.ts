@@ -4,6 +4,7 @@
  */
 
 import type {
+  LeaseHandle,
   LiveCallbacks,
   NativeAddon,
   NativeContext,
@@ -290,6 +291,17 @@ export class FakeAddon {
       }
     }
     return {
+      Lease: class implements LeaseHandle {
+        renew() {
+          return true;
+        }
+        hasExpired() {
+          return false;
+        }
+        term() {
+          return 1;
+        }
+      },
       lockFile: () => true,
       configure: ({ launcherPath }) => void fake.configured.push(launcherPath),
       buildBubblewrapArgv: ({ bwrapPath, commandArgv }) => {

@@ -42,6 +42,8 @@ export function endReason(result: SandboxedExecResult, options: CliOptions): Rea
       return { message: `timed out after ${formatDuration(options.timeout)} (--timeout)` };
     case "aborted":
       return { message: "interrupted" };
+    case "lease-expired":
+      return { message: "its lease expired" };
     case "not-found":
       return {
         message: "the command was not found in the sandbox",

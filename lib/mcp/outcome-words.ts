@@ -22,6 +22,8 @@ export function outcomeWords({
       return "the program can't be executed";
     case "setup-failed":
       return `the sandbox could not be made, and nothing ran: ${outcome.reason}`;
+    case "lease-expired":
+      return "its lease expired, and all its processes were ended";
     case "limit-exceeded":
       return `ended by its limit ${outcome.limit}, which the operator has set`;
   }

@@ -13,6 +13,7 @@ const noOutcomes = (): Record<Outcome["kind"], number> => ({
   "not-executable": 0,
   "setup-failed": 0,
   "limit-exceeded": 0,
+  "lease-expired": 0,
 });
 
 /** Adds up what a runner's runs were. */

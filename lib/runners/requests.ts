@@ -5,6 +5,7 @@ import type { NativeExecInput, NativeSpawnInput } from "../../types/public.js";
 import { invalidValue } from "../errors.js";
 import { unknownField } from "../fields.js";
 import type { Callbacks } from "./abort.js";
+import { leaseHandle } from "./lease.js";
 
 /** The request with all else that the input has, so that the addon, which knows the fields, refuses it. */
 function withUnknown<Request extends object>(request: Request, input: object): Request {
@@ -27,6 +28,7 @@ export function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeR
     stdin: input.stdin,
     stderr: input.stderr,
     limits: input.limits,
+    lease: leaseHandle(input.lease),
     explain: input.explain,
     onStdout: callbacks.wrap(input.onStdout, "onStdout"),
     onStderr: callbacks.wrap(input.onStderr, "onStderr"),
@@ -46,6 +48,7 @@ const kSpawnFields: readonly string[] = [
   "cwd",
   "env",
   "limits",
+  "lease",
   "explain",
   "pty",
   "stderr",
@@ -70,5 +73,6 @@ export function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
       throw invalidValue(`Expected \`limits.${field}\` to be left out with spawn: ${why}`);
     }
   }
-  return withUnknown({ argv, cwd, env, limits, explain, pty, stderr }, input);
+  const lease = leaseHandle(input.lease);
+  return withUnknown({ argv, cwd, env, limits, lease, explain, pty, stderr }, input);
 }

@@ -84,7 +84,12 @@ function answerOf(
         return limitAnswer("memory", "its engine had no more memory");
       }
   }
-  const how = outcome.kind === "signaled" ? outcome.signal : outcome.limit;
+  const how =
+    outcome.kind === "signaled"
+      ? outcome.signal
+      : outcome.kind === "limit-exceeded"
+        ? outcome.limit
+        : "its lease";
   return { success: false, error_kind: "protocol", error: `the engine was ended by ${how}` };
 }
 

@@ -38,6 +38,8 @@ export function endText(outcome, exitCode, timeoutMs) {
       return `timed out after ${timeoutMs / 1000} s; all its processes were ended`;
     case "aborted":
       return "interrupted by the user; all its processes were ended";
+    case "lease-expired":
+      return "its lease expired; all its processes were ended";
     case "limit-exceeded":
       return `ended: it went over the limit ${outcome.limit}`;
     case "setup-failed":

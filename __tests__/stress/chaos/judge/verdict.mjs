@@ -13,6 +13,7 @@ const kExitCodes = {
   exited: (code) => code >= 0 && code <= 255,
   signaled: (code) => code > 128,
   "limit-exceeded": (code) => code > 128,
+  "lease-expired": (code) => code === 137,
 };
 
 const matches = (expected, end) =>
