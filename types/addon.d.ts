@@ -4,6 +4,7 @@
  * codes, and errors whose `code` is a {@link SandboxErrorCode}, with `fix` where something helps.
  */
 
+import type { LeaseHandle, NativeRequest, NativeSpawnRequest } from "./addon-request.js";
 import type { NativeListedTransaction, TransactionHandle } from "./addon-transaction.js";
 import type {
   WorkspaceEntry,
@@ -15,7 +16,7 @@ import type {
   WorkspaceStat,
   WorkspaceWriteOptions,
 } from "./files.js";
-import type { Lease, LeaseOptions } from "./lease.js";
+import type { LeaseOptions } from "./lease.js";
 import type { ConnectionEvent } from "./metrics.js";
 import type { BubblewrapProcessSandboxOptions, ProcessSandboxCommand } from "./process-sandbox.js";
 import type {
@@ -28,8 +29,6 @@ import type {
   Grant,
   LandlockNativeRunnerOptions,
   LocalNativeRunnerOptions,
-  NativeExecInput,
-  NativeSpawnInput,
   NetworkByDomain,
   NetworkConnection,
   NetworkMode,
@@ -45,23 +44,7 @@ import type {
 import type { KillProof } from "./run-timing.js";
 import type { SessionOptions } from "./session.js";
 
-/** A lease, in the addon. */
-export interface LeaseHandle {
-  /** As {@link Lease.renew}. */
-  renew(): boolean;
-  hasExpired(): boolean;
-  /** Milliseconds. */
-  term(): number;
-}
-
-/** A lease as the addon takes it. What is none of lib's is handed on as it is, to be refused. */
-export type NativeLease = { lease?: LeaseHandle | Lease | undefined };
-
-/** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
-export type NativeRequest = Omit<NativeExecInput, "signal" | "lease"> & NativeLease;
-
-/** `spawn`'s input without the signal. */
-export type NativeSpawnRequest = Omit<NativeSpawnInput, "signal" | "lease"> & NativeLease;
+export type { LeaseHandle, NativeRequest, NativeSpawnRequest } from "./addon-request.js";
 
 /**
  * What a live process tells besides its output. "started": the command is started now. One of the

@@ -107,7 +107,7 @@ export type RunnerMetrics = {
   bytes: Record<"stdout" | "stderr", StreamMetrics>;
   /** Runs that did not end by themselves alone. */
   kills: {
-    /** Runs in which processes had to be killed: deadline, abort, or left behind by the command. */
+    /** Runs in which processes had to be killed: deadline, lease, abort, or left behind by the command. */
     requested: number;
     /** Of these, the runs after which all are known to be gone. */
     proved: number;

@@ -8,6 +8,7 @@
 export * from "./denials.js";
 export * from "./live-process.js";
 export * from "./network.js";
+export * from "./outcome.js";
 export * from "./run.js";
 export * from "./runner-options.js";
 

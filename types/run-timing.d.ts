@@ -14,7 +14,7 @@ export type RunTiming = {
 };
 
 /**
- * Processes had to be killed: by a deadline or an abort, or since the command left them behind.
+ * Processes had to be killed: by a deadline, a lease or an abort, or since the command left them behind.
  * "proved": all are known to be gone. "unproved": one could not be signalled, or nobody was left to
  * tell, which only happens without a pid namespace.
  */

@@ -10,6 +10,7 @@
 import type { Denial, ExplainMode } from "./denials.js";
 import type { Lease } from "./lease.js";
 import type { NetworkConnection } from "./network.js";
+import type { Outcome } from "./outcome.js";
 import type { KillProof, RunTiming } from "./run-timing.js";
 
 /** Which bytes of a stream are kept when it is longer than its limit. */
@@ -83,55 +84,6 @@ export type NativeExecInput = {
   /** As `onStdout`, for standard error. */
   onStderr?: ((chunk: Uint8Array) => void) | undefined;
 };
-
-/** How a run ended. The first cause wins. */
-export type Outcome =
-  | {
-      /** The command ended by itself; `exitCode` is its own. */
-      kind: "exited";
-    }
-  | {
-      /** A signal ended the command; `exitCode` is 128 + its number. */
-      kind: "signaled";
-      /** Its name, such as "SIGSEGV". */
-      signal: string;
-    }
-  | {
-      /** The deadline passed; `exitCode` is 124. */
-      kind: "timed-out";
-    }
-  | {
-      /** `signal` was aborted; `exitCode` is 130. */
-      kind: "aborted";
-      /** The signal's own `reason`, as it is; absent where no signal was. Not enumerable. */
-      readonly reason?: unknown;
-    }
-  | {
-      /** There is no such program; `exitCode` is 127. */
-      kind: "not-found";
-    }
-  | {
-      /** The program can't be executed; `exitCode` is 126. */
-      kind: "not-executable";
-    }
-  | {
-      /** The sandbox could not be built and the command never ran; `exitCode` is 125. */
-      kind: "setup-failed";
-      /** What could not be had. */
-      reason: string;
-      /** What the operator can do about it. */
-      fix?: string;
-    }
-  | {
-      /** A resource limit ended the command; `exitCode` is 128 + the signal's number, or 137. */
-      kind: "limit-exceeded";
-      /** Which. */
-      limit: keyof NativeLimits;
-    }
-  | {
-      /** Nobody renewed its `lease` in time, or it had expired before; `exitCode` is 137. */
-      kind: "lease-expired";
-    };
 
 /** What a run used, of the command and all its descendants that were waited for. */
 export type Usage = {

@@ -292,15 +292,9 @@ export class FakeAddon {
     }
     return {
       Lease: class implements LeaseHandle {
-        renew() {
-          return true;
-        }
-        hasExpired() {
-          return false;
-        }
-        term() {
-          return 1;
-        }
+        renew = () => true;
+        hasExpired = () => false;
+        term = () => 1;
       },
       lockFile: () => true,
       configure: ({ launcherPath }) => void fake.configured.push(launcherPath),

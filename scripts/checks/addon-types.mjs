@@ -6,7 +6,7 @@ import path from "node:path";
 import { buildDirectory, inRoot } from "../lib/project.mjs";
 import { fail } from "../lib/run.mjs";
 
-const declarations = ["addon.d.ts", "addon-transaction.d.ts"]
+const declarations = ["addon.d.ts", "addon-request.d.ts", "addon-transaction.d.ts"]
   .map((file) => readFileSync(inRoot("types", file), "utf8"))
   .join("\n");
 

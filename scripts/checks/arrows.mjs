@@ -16,8 +16,9 @@ export const includes = {
   protocol: "",
 
   "policy/text": "",
+  "policy/lease": "",
   "policy/result": "",
-  "policy/options": "protocol policy/text policy/result policy/network/rules",
+  "policy/options": "protocol policy/text policy/lease policy/result policy/network/rules",
   "policy/bubblewrap": policy,
   "policy/changes": policy,
   "policy/denials": `${policy} policy/network/address policy/network/record policy/bubblewrap policy/changes policy/outcome policy/denials/grants`,

@@ -6,7 +6,7 @@
 
 #include "addon/convert/fields.h"
 #include "addon/environment/environment_state.h"
-#include "policy/options/lease.h"
+#include "policy/lease.h"
 
 namespace native_runner {
 

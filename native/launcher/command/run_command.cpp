@@ -47,6 +47,17 @@ bool Watch(const Control& control, const LeaseTimer& lease, pid_t group, Childre
   return false;
 }
 
+// The host first, as in Control::Wait.
+bool HasEnded(const Control& control, const LeaseTimer& lease) {
+  while (lease.HasEnded()) {
+    Control::Said said;
+    const Control::Wake wake = control.Wait({.lease = lease.descriptor()}, &said);
+    if (wake != Control::Wake::kLeaseExtended) return true;
+    lease.Extend(said.lease_until_ns);
+  }
+  return false;
+}
+
 // Its lease has ended before it could be started.
 void ReportNotStarted(const Control& control) {
   Report report;
@@ -67,7 +78,7 @@ void CloseInput(const OrderHeader& order) {
 
 void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock,
                 const OverlayRenames& overlay, const LeaseTimer& lease) {
-  if (lease.HasEnded()) return ReportNotStarted(control);
+  if (HasEnded(control, lease)) return ReportNotStarted(control);
   static constinit Observations observations;  // large, and most often untouched
   static constinit Tracer tracer(&observations);
   const bool is_traced = (order.header.flags & kOrderExplain) != 0;

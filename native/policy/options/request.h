@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/options/lease.h"
+#include "policy/lease.h"
 #include "policy/options/limits.h"
 #include "policy/options/terminal_size.h"
 

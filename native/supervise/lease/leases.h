@@ -7,7 +7,7 @@
 #include <memory>
 #include <set>
 
-#include "policy/options/lease.h"
+#include "policy/lease.h"
 #include "supervise/os/handle.h"
 
 namespace native_runner {

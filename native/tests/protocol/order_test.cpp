@@ -126,6 +126,23 @@ TEST(DecodeOrder, ChecksTheHeader) {
             std::string::npos);
 }
 
+TEST(DecodeOrder, ALeaseIsACommands) {
+  const auto fault = [](std::uint32_t flags, std::uint64_t until_ns) {
+    OrderHeader header;
+    header.flags = flags;
+    header.lease_until_ns = until_ns;
+    return Fault(EncodeOrder(header, "", Texts{"true"}, Texts{}));
+  };
+  for (const std::uint32_t flags : {0u, +kOrderIsInit, +kOrderMakeInit, +kOrderOwnSession}) {
+    EXPECT_EQ(fault(flags, 0), "");
+    EXPECT_EQ(fault(flags, kNoLease - 1), "");
+  }
+  for (const std::uint32_t flags : {+kOrderSession, +kOrderNamespaces, +kOrderTemplate}) {
+    EXPECT_EQ(fault(flags, kNoLease), "");
+    EXPECT_NE(fault(flags, 1).find("lease"), std::string::npos);
+  }
+}
+
 TEST(DecodeOrder, ATerminalHasASizeAndASession) {
   const auto fault = [](std::uint32_t flags, std::uint16_t columns, std::uint16_t rows) {
     OrderHeader header;

@@ -5,6 +5,7 @@ import {
   buildBubblewrapArgv,
   FirejailNativeRunner,
   LandlockNativeRunner,
+  Lease,
   LocalNativeRunner,
 } from "../package.js";
 import { stateDirectory } from "../transactions.js";
@@ -121,6 +122,13 @@ export function runPoints({ shadowDir }: Host): EntryPoint[] {
       argv: ["true"],
       limits: given,
     })),
+    {
+      title: "new Lease",
+      place: "options",
+      right: { ms: 5 },
+      misspelled: ["mss", "ms"],
+      call: async (options) => new Lease(options),
+    },
     { ...exec, title: "exec in a sandbox", call: (input) => runner.exec(input) },
     { ...exec, title: "explain", call: (input) => runner.explain(input) },
     spawn,

@@ -133,6 +133,7 @@ TEST(OutcomeOfFailedStart, ARefusalIsASetUpFailureWithItsReason) {
 TEST(Outcome, FixedKinds) {
   ExpectOutcome(TimedOut(), OutcomeKind::kTimedOut, 124, 9);
   ExpectOutcome(Aborted(), OutcomeKind::kAborted, 130, 0);
+  ExpectOutcome(LeaseExpired(), OutcomeKind::kLeaseExpired, 137, 9);
   ExpectOutcome(Signaled(2), OutcomeKind::kSignaled, 130, 2);
   ExpectOutcome(SetupFailed("why"), OutcomeKind::kSetupFailed, 125, 0);
   EXPECT_EQ(SetupFailed("why").reason, "why");
@@ -147,6 +148,18 @@ TEST(OutcomeName, UsesTheContractsWords) {
   EXPECT_STREQ(OutcomeName(OutcomeKind::kNotExecutable), "not-executable");
   EXPECT_STREQ(OutcomeName(OutcomeKind::kSetupFailed), "setup-failed");
   EXPECT_STREQ(OutcomeName(OutcomeKind::kLimitExceeded), "limit-exceeded");
+  EXPECT_STREQ(OutcomeName(OutcomeKind::kLeaseExpired), "lease-expired");
+}
+
+TEST(OutcomeOfExit, ALeaseThatHasExpiredIsTheCause) {
+  Report report;
+  report.kind = ReportKind::kExited;
+  report.lease_expired = 1;
+  for (const std::int32_t status : {0, 9, 7 << 8}) {
+    report.wait_status = status;
+    EXPECT_EQ(OutcomeOfExit(report, {}, false).kind, OutcomeKind::kLeaseExpired);
+    EXPECT_EQ(OutcomeOfExit(report, {}, true).kind, OutcomeKind::kLeaseExpired);
+  }
 }
 
 }  // namespace

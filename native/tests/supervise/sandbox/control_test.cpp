@@ -205,6 +205,38 @@ TEST_F(ControlTest, ASignalIsTwoBytes) {
   control_->SendSignal(15);
 }
 
+TEST_F(ControlTest, ALeaseIsAMoment) {
+  constexpr std::uint64_t kUntil = 0x0102030405060708;
+  control_->SendLease(kUntil);
+  const std::string text = Receive(peer_.get()).text;
+  ASSERT_EQ(text.size(), 1 + sizeof kUntil);
+  EXPECT_EQ(text[0], kLeaseMessage);
+  std::uint64_t until = 0;
+  std::memcpy(&until, &text[1], sizeof until);
+  EXPECT_EQ(until, kUntil);
+  peer_.Close();
+  control_->SendLease(kUntil);
+}
+
+TEST_F(ControlTest, AKillThatFindsNoRoomIsTheEnd) {
+  for (int i = 0; i < 10'000; ++i)
+    control_->SendLease(1);
+  control_->SendKill();
+  std::size_t leases = 0;
+  for (std::string text = Receive(peer_.get()).text; !text.empty();
+       text = Receive(peer_.get()).text) {
+    ASSERT_EQ(text[0], kLeaseMessage);
+    ++leases;
+  }
+  EXPECT_GT(leases, 100u);
+  EXPECT_LT(leases, 10'000u);
+  char byte = 0;
+  EXPECT_EQ(recv(peer_.get(), &byte, 1, MSG_DONTWAIT), 0);
+  Report report;
+  ASSERT_TRUE(Send(peer_.get(), &report, sizeof report));
+  EXPECT_EQ(Next(), Control::Received::kReport);
+}
+
 TEST_F(ControlTest, ClosingIsSeenByThePeer) {
   control_->Close();
   char byte = 0;

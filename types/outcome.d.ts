@@ -1,0 +1,52 @@
+/** How a run ended; shipped and re-exported as public.d.ts is. */
+
+import type { NativeLimits } from "./run.js";
+
+/** How a run ended. The first cause wins. */
+export type Outcome =
+  | {
+      /** The command ended by itself; `exitCode` is its own. */
+      kind: "exited";
+    }
+  | {
+      /** A signal ended the command; `exitCode` is 128 + its number. */
+      kind: "signaled";
+      /** Its name, such as "SIGSEGV". */
+      signal: string;
+    }
+  | {
+      /** The deadline passed; `exitCode` is 124. */
+      kind: "timed-out";
+    }
+  | {
+      /** `signal` was aborted; `exitCode` is 130. */
+      kind: "aborted";
+      /** The signal's own `reason`, as it is; absent where no signal was. Not enumerable. */
+      readonly reason?: unknown;
+    }
+  | {
+      /** There is no such program; `exitCode` is 127. */
+      kind: "not-found";
+    }
+  | {
+      /** The program can't be executed; `exitCode` is 126. */
+      kind: "not-executable";
+    }
+  | {
+      /** The sandbox could not be built and the command never ran; `exitCode` is 125. */
+      kind: "setup-failed";
+      /** What could not be had. */
+      reason: string;
+      /** What the operator can do about it. */
+      fix?: string;
+    }
+  | {
+      /** A resource limit ended the command; `exitCode` is 128 + the signal's number, or 137. */
+      kind: "limit-exceeded";
+      /** Which. */
+      limit: keyof NativeLimits;
+    }
+  | {
+      /** Nobody renewed its `lease` in time, or it had expired before; `exitCode` is 137. */
+      kind: "lease-expired";
+    };
