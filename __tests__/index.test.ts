@@ -11,6 +11,7 @@ describe("the package", () => {
       "Bwrap",
       "FirejailNativeRunner",
       "LandlockNativeRunner",
+      "Lease",
       "LocalNativeRunner",
       "RuntimeUnavailableError",
       "SandboxError",

@@ -21,9 +21,10 @@ const runner = () => new LandlockNativeRunner({ shadowDir: "/w" });
 /** What the addon was given as `lease`. */
 async function handedOver(lease: unknown): Promise<unknown> {
   const running = runner().exec({ argv: ["a"], lease } as NativeExecInput);
-  fake.run().resolve(result());
+  const handed = fake.run(fake.runs.length - 1);
+  handed.resolve(result());
   await running;
-  return (fake.run().request as { lease?: unknown }).lease;
+  return (handed.request as { lease?: unknown }).lease;
 }
 
 describe("a lease", () => {

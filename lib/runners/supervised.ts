@@ -150,7 +150,9 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     try {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
       const context = this.#context();
-      const plan = this.handle.explain(input, context);
+      const isObject = typeof input === "object" && input !== null;
+      const request = isObject ? requestOf(input, new Callbacks()) : input;
+      const plan = this.handle.explain(request, context);
       const { outcome, audits } = await plan.done;
       if (outcome.kind === "setup-failed") {
         throw new SandboxError(outcome.reason, { code: "ERR_SANDBOX_SETUP", fix: outcome.fix });

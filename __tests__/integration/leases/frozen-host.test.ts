@@ -107,7 +107,7 @@ const kKinds: readonly (readonly [kind: string, start: string, why: string | und
   ["local", "cold", undefined],
 ];
 
-describe.each(kKinds)("%s: while the host is stopped", (kind, start, why) => {
+describe.concurrent.each(kKinds)("%s: while the host is stopped", (kind, start, why) => {
   const frozen = async (tree: Tree) => {
     const leased = await begin(kind, kLeaseMs, tree);
     process.kill(leased.pid, "SIGSTOP");
@@ -152,7 +152,7 @@ describe.each(kKinds)("%s: while the host is stopped", (kind, start, why) => {
 });
 
 /** Where the launcher is process 1 of its pid namespace, or out of reach by Landlock (Linux 6.12). */
-describe.each(kKinds.filter(([kind]) => kind !== "local"))("%s", (kind, _, why) => {
+describe.concurrent.each(kKinds.filter(([kind]) => kind !== "local"))("%s", (kind, _, why) => {
   const isOut = ["session", "landlock session", "firejail"].includes(kind);
   const whyNot = why ?? (isOut ? whyNoScopedSignals() : undefined);
   testUnless(whyNot, "a command can't stop its launcher, and with it the lease", async () => {
