@@ -95,10 +95,10 @@ TEST_P(RunLeaseTest, ThatHaveEndedBeforeItAreToldSo) {
   EXPECT_EQ(result.outcome.exit_code, 7);
 }
 
-INSTANTIATE_TEST_SUITE_P(Runtimes, RunLeaseTest, testing::Bool(),
-                         [](const testing::TestParamInfo<bool>& info) {
-                           return info.param ? "Sandboxed" : "Local";
-                         });
+std::string NameOf(const testing::TestParamInfo<bool>& in_sandbox) {
+  return in_sandbox.param ? "Sandboxed" : "Local";
+}
+INSTANTIATE_TEST_SUITE_P(Runtimes, RunLeaseTest, testing::Bool(), NameOf);
 
 }  // namespace
 }  // namespace native_runner
