@@ -1,6 +1,6 @@
 /** A lease holds while the process that was to end the run is stopped: the run's own launcher keeps it. */
 
-import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { type Dirent, mkdirSync, readdirSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect } from "vitest";
@@ -42,18 +42,27 @@ const kTrees = {
 };
 type Tree = keyof typeof kTrees;
 
-/** Bytes in all files `count`: in a transaction they are not in the workspace. */
-function counted(directory: string): number {
-  const names = readdirSync(directory, { recursive: true, encoding: "utf8" });
-  const files = names.filter((name) => name.endsWith("/count"));
-  return files.reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+/** Without what its owner may not look at either: an overlay's own directory. */
+function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }
 
-function lastWrite(directory: string): number {
-  const names = readdirSync(directory, { recursive: true, encoding: "utf8" });
-  const files = names.filter((name) => name.endsWith("/count"));
-  return Math.max(...files.map((name) => statSync(join(directory, name)).mtimeMs));
+/** All files `count`: in a transaction it is not in the workspace. */
+function counts(directory: string): Stats[] {
+  return entriesOf(directory).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return counts(path);
+    return entry.name === "count" ? [statSync(path)] : [];
+  });
 }
+
+const counted = (directory: string) => counts(directory).reduce((sum, { size }) => sum + size, 0);
+const lastWrite = (directory: string) =>
+  Math.max(...counts(directory).map(({ mtimeMs }) => mtimeMs));
 
 type Leased = { host: Host; directory: string; mark: string; pid: number };
 
