@@ -15,8 +15,9 @@ function makeHandle(options: LeaseOptions): LeaseHandle {
 let handleOf: (lease: Lease) => LeaseHandle;
 
 /**
- * How long runs may go on without being renewed: see the type's own words. It counts from when it is made, and
- * belongs to the Node environment (the main thread, or a worker) that has made it. Nothing keeps the process
+ * What runs may be given that are to go on only while somebody wants them: all their processes are killed when
+ * nobody has renewed it for its term, also while this process is stopped (SIGSTOP), swapped out or kept from
+ * running. It counts from when it is made, and belongs to the Node environment (the main thread, or a worker) that has made it. Nothing keeps the process
  * alive for it, and nothing is to be closed.
  */
 export class Lease implements LeaseType {
@@ -27,14 +28,20 @@ export class Lease implements LeaseType {
     this.#handle = makeHandle(options);
   }
 
+  /** Its term in milliseconds. */
   get ms(): number {
     return this.#handle.term();
   }
 
+  /** Whether its end has passed; then it stays so. */
   get expired(): boolean {
     return this.#handle.hasExpired();
   }
 
+  /**
+   * Another term from now on, for all its runs. False: it had expired. Several times in a term is well: what a
+   * launcher hears after the end comes too late.
+   */
   renew(): boolean {
     return this.#handle.renew();
   }

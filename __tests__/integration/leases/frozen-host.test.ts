@@ -3,7 +3,7 @@
 import { type Dirent, mkdirSync, readdirSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { beforeAll, describe, expect } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 
 import { loadAddon } from "../../../lib/native.js";
 import { testUnless, whyNoBubblewrap } from "../support/gate.js";
@@ -35,9 +35,8 @@ const kTrees = {
     }
     for i in 1 2 3 4 5 6 7 8; do (chain 3000 &); done
     sleep 1000`,
-  // Stops whatever it may send a signal to, its launcher first of all.
   stopping: `
-    (while :; do kill -STOP $PPID; kill -STOP 1; sleep 0.01; done) 2> /dev/null &
+    (while :; do kill -STOP $PPID; sleep 0.01; done) 2> /dev/null &
     ${kCounts}`,
 };
 type Tree = keyof typeof kTrees;
@@ -170,5 +169,18 @@ describe.concurrent.each(kKinds.filter(([kind]) => kind !== "local"))("%s", (kin
     await eventually("all of it is gone", () => marked(leased.mark).length === 0);
     process.kill(leased.pid, "SIGCONT");
     expect(await endOf(leased)).toMatchObject({ outcome: { kind: "lease-expired" } });
+  });
+});
+
+describe("without confinement", () => {
+  test("a command can stop its launcher, and ends when the host goes on", async () => {
+    const leased = await begin("local", kLeaseMs, "stopping");
+    process.kill(leased.pid, "SIGSTOP");
+    await delay(kLeaseMs + kMarginMs);
+    const before = counted(leased.directory);
+    await eventually("it has gone on", () => counted(leased.directory) > before);
+    process.kill(leased.pid, "SIGCONT");
+    expect(await endOf(leased)).toMatchObject({ outcome: { kind: "lease-expired" } });
+    expect(marked(leased.mark)).toEqual([]);
   });
 });

@@ -179,6 +179,13 @@ describeSandboxed("one lease", () => {
     expect(kinds).toEqual(["exited", "lease-expired", "lease-expired", "exited"]);
   });
 
+  test("that has expired starts no live process", async () => {
+    const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory() });
+    const live = await runner.spawn({ argv: ["echo", "up"], lease: await expired() });
+    expect(await live.stdout.toArray()).toEqual([]);
+    expect(await live.result).toMatchObject({ outcome: { kind: "lease-expired" } });
+  });
+
   test("is nothing to a run that is only explained", async () => {
     const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory() });
     const { cmd } = await runner.explain({ argv: ["true"], lease: await expired() });
