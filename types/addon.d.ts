@@ -4,18 +4,9 @@
  * codes, and errors whose `code` is a {@link SandboxErrorCode}, with `fix` where something helps.
  */
 
+import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "./addon-files.js";
 import type { LeaseHandle, NativeRequest, NativeSpawnRequest } from "./addon-request.js";
 import type { NativeListedTransaction, TransactionHandle } from "./addon-transaction.js";
-import type {
-  WorkspaceEntry,
-  WorkspaceListOptions,
-  WorkspaceMkdirOptions,
-  WorkspacePath,
-  WorkspaceReadOptions,
-  WorkspaceRemoveOptions,
-  WorkspaceStat,
-  WorkspaceWriteOptions,
-} from "./files.js";
 import type { LeaseOptions } from "./lease.js";
 import type { ConnectionEvent } from "./metrics.js";
 import type { BubblewrapProcessSandboxOptions, ProcessSandboxCommand } from "./process-sandbox.js";
@@ -259,31 +250,6 @@ export type ProjectRunnerOptions = {
   disableUserns?: boolean | undefined;
   envPolicy?: EnvironmentPolicy | undefined;
 };
-
-/** Of what a runner's options say of its workspace. */
-export type WorkspaceFilesOptions = {
-  shadowDir: string;
-  /** Whether files may be read and directories listed. Default true. */
-  read?: boolean | undefined;
-  /** Whether anything may be changed. Default true. */
-  write?: boolean | undefined;
-};
-
-/** The files of a workspace. All throw on misuse, and reject with errors as Node's file system has them. */
-export interface WorkspaceFilesHandle {
-  read(path: WorkspacePath, options?: WorkspaceReadOptions): Promise<Uint8Array>;
-  /** Copies `data`. */
-  write(
-    path: WorkspacePath,
-    data: Uint8Array | string,
-    options?: WorkspaceWriteOptions,
-  ): Promise<WorkspaceStat>;
-  list(path: WorkspacePath, options?: WorkspaceListOptions): Promise<WorkspaceEntry[]>;
-  stat(path: WorkspacePath): Promise<WorkspaceStat>;
-  mkdir(path: WorkspacePath, options?: WorkspaceMkdirOptions): Promise<void>;
-  rename(from: WorkspacePath, to: WorkspacePath): Promise<void>;
-  remove(path: WorkspacePath, options?: WorkspaceRemoveOptions): Promise<void>;
-}
 
 /** The module. */
 export interface NativeAddon {

@@ -41,6 +41,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
         env, "WorkspaceFiles",
         {InstanceMethod("read", &FilesObject::Read), InstanceMethod("write", &FilesObject::Write),
          InstanceMethod("list", &FilesObject::List), InstanceMethod("stat", &FilesObject::Stat),
+         InstanceMethod("survey", &FilesObject::TakeSurvey),
          InstanceMethod("mkdir", &FilesObject::Make),
          InstanceMethod("rename", &FilesObject::Rename),
          InstanceMethod("remove", &FilesObject::Remove)});
@@ -101,6 +102,15 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
                  [](const WorkspaceFiles& files, const std::string& relative) {
                    return files.Stat(relative);
                  });
+  }
+
+  // Of the workspace as a whole; for lib/ itself, which makes its own options.
+  Napi::Value TakeSurvey(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    const ListRule rule = OptionsOf(reader, info[0], ReadListRule);
+    return Start(reader, {}, [most = rule.most](const WorkspaceFiles& files, const std::string&) {
+      return files.TakeSurvey(most);
+    });
   }
 
   Napi::Value Make(const Napi::CallbackInfo& info) {

@@ -125,4 +125,13 @@ napi_value FileValue(ValueBuilder& builder, const std::vector<ListedEntry>& entr
   return builder.Array(made);
 }
 
+napi_value FileValue(ValueBuilder& builder, const Survey& survey) {
+  napi_value made = builder.Object();
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(survey.numbers.data());
+  const std::size_t size = survey.numbers.size() * sizeof(std::uint64_t);
+  builder.Set(made, "text", builder.String(survey.text));
+  builder.Set(made, "numbers", builder.CopiedBytes(bytes, size));
+  return made;
+}
+
 }  // namespace native_runner

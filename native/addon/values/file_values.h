@@ -26,5 +26,6 @@ napi_value FileValue(ValueBuilder& builder, Done done);
 napi_value FileValue(ValueBuilder& builder, Bytes bytes);
 napi_value FileValue(ValueBuilder& builder, const FileStat& stat);
 napi_value FileValue(ValueBuilder& builder, const std::vector<ListedEntry>& entries);
+napi_value FileValue(ValueBuilder& builder, const Survey& survey);  // the numbers as bytes
 
 }  // namespace native_runner

@@ -7,6 +7,7 @@
 
 #include "effects/tree/beneath.h"
 #include "effects/tree/file_stat.h"
+#include "effects/tree/walk_tree.h"
 
 namespace native_runner {
 
@@ -15,15 +16,9 @@ struct ListedEntry {
   FileType type = FileType::kOther;
 };
 
-struct ListRule {
-  bool recursive = false;
-  std::uint64_t most = 0;  // entries
-};
+using ListRule = WalkRule;
 
-// What a directory holds, in the order of the names' bytes, each directory's entries directly
-// behind it. No link is followed. kTooMany when there are more than `most`, or their paths have
-// more bytes together than as many of the usual longest (4,096) would. A directory that goes away
-// meanwhile is as one that is empty.
+// What a directory holds, as WalkTree tells of it.
 FileResult<std::vector<ListedEntry>> ListDirectory(const Beneath& root, std::string_view relative,
                                                    const ListRule& rule);
 

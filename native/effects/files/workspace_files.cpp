@@ -44,6 +44,12 @@ FileResult<std::vector<ListedEntry>> WorkspaceFiles::List(std::string_view path,
   return ListDirectory(root.value().directory, path, rule);
 }
 
+FileResult<Survey> WorkspaceFiles::TakeSurvey(std::uint64_t most) const {
+  const auto root = Open(Use::kRead, "scandir");
+  if (!root) return root.error();
+  return SurveyTree(root.value().directory, most);
+}
+
 FileResult<FileStat> WorkspaceFiles::Stat(std::string_view path) const {
   const auto root = Open(Use::kLook, "stat");
   if (!root) return root.error();

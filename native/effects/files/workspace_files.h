@@ -10,6 +10,7 @@
 
 #include "effects/files/list_directory.h"
 #include "effects/files/make_directory.h"
+#include "effects/files/survey_tree.h"
 #include "effects/files/write_file.h"
 #include "effects/tree/beneath.h"
 #include "effects/tree/file_stat.h"
@@ -45,6 +46,7 @@ class WorkspaceFiles {
   FileResult<FileStat> Write(std::string_view path, std::span<const std::uint8_t> data,
                              const WriteRule& rule) const;
   FileResult<std::vector<ListedEntry>> List(std::string_view path, const ListRule& rule) const;
+  FileResult<Survey> TakeSurvey(std::uint64_t most) const;
   FileResult<FileStat> Stat(std::string_view path) const;
   FileResult<Done> Make(std::string_view path, MakeRule rule) const;
   FileResult<Done> Rename(std::string_view from, std::string_view to) const;
