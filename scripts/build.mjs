@@ -1,5 +1,7 @@
 // Builds the addon and the launcher (CMake + Ninja), then dist/ (tsc). Does only what has changed.
-//   node scripts/build.mjs [--native-only] [--tests | --target NAME...] [--preset release|debug|asan|tsan|fuzz]
+//   node scripts/build.mjs [--native-only] [--tests | --target NAME...]
+//                          [--preset release|debug|asan|tsan|fuzz | --arch x64|arm64]
+//     --arch   for another processor, below build/linux-ARCH/: cross-built, native code only
 //     --tests  the C++ tests too; they need GoogleTest, which a host that only uses the package
 //              from a checkout may lack
 //     --target these alone
@@ -18,11 +20,13 @@ import { parseArgs } from "node:util";
 import { movedFrom } from "./lib/cmake-cache.mjs";
 import { buildDirectory, filesBelow, hashOf, inRoot, nodeProgram, root } from "./lib/project.mjs";
 import { fail, outputOf, run, runQuietly } from "./lib/run.mjs";
+import { hasGoogleTestSources, isCross, presetFor, targetOf, thisMachine } from "./lib/targets.mjs";
 
 const { values: options } = parseArgs({
   options: {
+    arch: { type: "string" },
     "native-only": { type: "boolean", default: false },
-    preset: { type: "string", default: "release" },
+    preset: { type: "string" },
     target: { type: "string", multiple: true },
     tests: { type: "boolean", default: false },
   },
@@ -35,7 +39,21 @@ function leaveStamp(stamp, hash) {
   writeFileSync(stamp, hash);
 }
 
-const hasTestLibraries = () => outputOf("pkg-config", ["--exists", "gtest"]) !== undefined;
+function choosePreset({ arch, preset }) {
+  if (arch === undefined) return preset ?? "release";
+  if (preset !== undefined) fail("--arch and --preset can't be combined");
+  try {
+    const machine = thisMachine();
+    return presetFor(targetOf(machine, { arch }), machine);
+  } catch (error) {
+    return fail(error.message);
+  }
+}
+
+function hasTestLibraries(preset) {
+  if (isCross(preset)) return hasGoogleTestSources();
+  return outputOf("pkg-config", ["--exists", "gtest"]) !== undefined;
+}
 
 /** CMake notices changed sources by itself, but no changed presets, other node or other place. */
 function configure(preset) {
@@ -45,9 +63,14 @@ function configure(preset) {
     console.log(`build/${preset} was configured in ${before}: it is made anew`);
     rmSync(directory, { recursive: true });
   }
-  const cache = preset === "fuzz" || hasTestLibraries() ? [] : ["-DNATIVE_RUNNER_TESTS=OFF"];
+  const cache = preset === "fuzz" || hasTestLibraries(preset) ? [] : ["-DNATIVE_RUNNER_TESTS=OFF"];
   const stamp = path.join(directory, ".configured");
-  const hash = hashOf(filesBelow("CMakePresets.json"), process.execPath, process.version, ...cache);
+  const hash = hashOf(
+    filesBelow("CMakePresets.json", "native/cmake/toolchains"),
+    process.execPath,
+    process.version,
+    ...cache,
+  );
   if (isCurrent(stamp, hash) && existsSync(path.join(directory, "build.ninja"))) return;
   runQuietly("cmake", ["--preset", preset, ...cache]);
   leaveStamp(stamp, hash);
@@ -90,8 +113,9 @@ function buildTypeScript() {
   leaveStamp(stamp, hash);
 }
 
+const preset = choosePreset(options);
 // lib/native.ts prefers prebuilds/, so a staged one would hide what is built here.
-rmSync(inRoot("prebuilds"), { recursive: true, force: true });
-buildNative(options.preset, options);
-if (options.preset === "release" || options.preset === "debug") linkCompileCommands(options.preset);
-if (!options["native-only"]) buildTypeScript();
+if (!isCross(preset)) rmSync(inRoot("prebuilds"), { recursive: true, force: true });
+buildNative(preset, options);
+if (preset === "release" || preset === "debug") linkCompileCommands(preset);
+if (!options["native-only"] && !isCross(preset)) buildTypeScript();

@@ -16,7 +16,10 @@ package_for() { # package_for MANAGER WHAT
     *:bwrap) echo bubblewrap ;;
     *:git) echo git ;;
     *:firejail) echo firejail ;;
+    apt-get:nats-server | apk:nats-server | dnf:nats-server) echo nats-server ;;
     *:chromium) echo chromium ;;
+    dnf:ip) echo iproute ;;
+    *:ip) echo iproute2 ;;
     *:cmake) echo cmake ;;
 
     apt-get:compiler) echo g++ ;;
@@ -50,6 +53,10 @@ package_for() { # package_for MANAGER WHAT
     dnf:gtest) echo gtest-devel ;;
     pacman:gtest) echo gtest ;;
     apk:gtest) echo gtest-dev ;;
+
+    # Fedora's has no C++ library with it.
+    apt-get:arm64-compiler) echo g++-aarch64-linux-gnu ;;
+    apt-get:qemu-aarch64-static) echo qemu-user-static ;;
 
     # Only for the distribution's own node; another one brings its headers along.
     *:node-headers) distribution_node_headers "$1" ;;

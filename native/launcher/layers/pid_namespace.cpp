@@ -11,7 +11,7 @@ namespace native_runner {
 namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
-constexpr int kNotMapped = 77;  // no exit code of `inside`
+constexpr int kNothingDone = 77;  // no exit code of `inside`
 
 struct Entry {
   MappedOrder* order;
@@ -32,18 +32,18 @@ bool MapUserAsDumpable(const Entry& entry) {
 }
 
 // A session finds its commands' processes in /proc (tree.h), which here is still that of the pid
-// namespace outside. What the host mounts later is to show inside, and nothing the other way. Where
-// it can't be had, the session refuses (PrepareSession).
-void MountOwnProc() {
-  if (kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) != 0) return;
-  kernel::Mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+// namespace outside. What the host mounts later is to show inside, and nothing the other way. In a
+// container that hides parts of its /proc no other may be mounted.
+bool MountOwnProc() {
+  return kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) == 0 &&
+         kernel::Mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC) == 0;
 }
 
 int Enter(void* argument) {
   const Entry& entry = *static_cast<Entry*>(argument);
   kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (entry.maps_user && !MapUserAsDumpable(entry)) return kNotMapped;
-  if (entry.is_session) MountOwnProc();
+  if (entry.maps_user && !MapUserAsDumpable(entry)) return kNothingDone;
+  if (entry.is_session && !MountOwnProc()) return kNothingDone;
   entry.order->header.flags |= kOrderIsInit;
   return entry.inside(*entry.order);
 }
@@ -65,7 +65,7 @@ bool RunInPidNamespace(MappedOrder& order, int (*inside)(MappedOrder&)) {
   if (pid < 0) return false;
   int status = 0;
   kernel::Wait(static_cast<pid_t>(pid), &status, 0);
-  return !(WIFEXITED(status) && WEXITSTATUS(status) == kNotMapped);
+  return !(WIFEXITED(status) && WEXITSTATUS(status) == kNothingDone);
 }
 
 }  // namespace native_runner

@@ -1,17 +1,11 @@
 #pragma once
 
-#include <fcntl.h>
 #include <linux/sched.h>
-#include <linux/tty.h>
-#include <sched.h>
 #include <seccomp.h>
-#include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <cstdint>
+
+#include "launcher/seccomp/kernel_numbers.h"
 
 // The table that generate.cpp turns into the filter every sandboxed command runs under. It names
 // what a build or a script never needs and an exploit does; all else is allowed. Calls are refused,
@@ -204,8 +198,5 @@ constexpr SeccompRule kOwnProcessRules[] = {
     Unless("ioprio_set", 0, 1),  // IOPRIO_WHO_PROCESS
     Unless("ioprio_set", 1, 0),
 };
-
-static_assert(SOCK_STREAM == 1 && SOCK_SEQPACKET == 5);
-static_assert(AF_UNIX == 1 && AF_INET == 2 && AF_INET6 == 10 && AF_NETLINK == 16);
 
 }  // namespace native_runner

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 
 #include "launcher/kernel/calls.h"
+#include "launcher/seccomp/kernel_numbers.h"
 #include "launcher/seccomp/rename_listener.h"
 #include "launcher/seccomp/rename_rows.h"
 #include "protocol/order.h"

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -125,15 +126,30 @@ int LeaveTree() {
 }
 
 // Processes that each live only until they have forked the next: hard to catch by pid. Twenty at a
-// time, and they give up by themselves after a while.
+// time, and they give up by themselves after a while. Who reaps them may be slower than they are: a
+// comet whose ancestor of so many generations ago is still a zombie waits, so that the machine
+// keeps numbers for other processes.
 int LetCometsFly() {
+  constexpr std::size_t kUnreaped = 100;
   const std::time_t end = std::time(nullptr) + kLifeSeconds / 2;
   for (int i = 0; i < 20; ++i) {
     if (fork() != 0) continue;
-    while (std::time(nullptr) < end) {
+    std::array<pid_t, kUnreaped> ancestors{};
+    for (std::size_t generation = 0; std::time(nullptr) < end;) {
+      pid_t& ancestor = ancestors[generation % kUnreaped];
+      if (ancestor != 0 && kill(ancestor, 0) == 0) {
+        sched_yield();
+        continue;
+      }
+      const pid_t parent = getpid();
       const pid_t next = fork();
       if (next > 0) _exit(0);
-      if (next < 0) usleep(1000);
+      if (next < 0) {
+        usleep(1000);
+        continue;
+      }
+      ancestor = parent;
+      ++generation;
     }
     _exit(0);
   }
