@@ -45,6 +45,7 @@ const kNotNative = [
   "mcp/**",
   "opentelemetry/**",
   "promises/**",
+  "remote/**",
   "review/**",
   "skills/**",
   "transaction/hostile/odd-trees.test.ts",

@@ -49,4 +49,26 @@ export type Outcome =
   | {
       /** Nobody renewed its `lease` in time, or it had expired before; `exitCode` is 137. */
       kind: "lease-expired";
+    }
+  | {
+      /**
+       * Of `RemoteNativeRunner`: how it ended is not known, since its worker, or the way to it, was lost;
+       * `exitCode` is 125. It was not started a second time, and will not be.
+       */
+      kind: "lost";
+      /** Whether its command was started: "no" and "yes" are known. */
+      started: "yes" | "no" | "unknown";
+      /**
+       * "proved": its worker has said that nothing of it runs. "unproved": nobody has. Its lease has expired all the
+       * same, after which its launcher has killed it, unless that machine itself was stopped meanwhile.
+       */
+      ended: "proved" | "unproved";
+      /** What was lost, as a clause. */
+      reason: string;
+    }
+  | {
+      /** Of `RemoteNativeRunner`: no worker had a slot within `queueTimeoutMs`, and none is started; `exitCode` is 125. */
+      kind: "queue-timeout";
+      /** What was missing, as a clause. */
+      reason: string;
     };

@@ -15,6 +15,9 @@ async function parse(...words: string[]): Promise<Call> {
     why: async (command, options) => void calls.push({ action: "why", command, options }),
     doctor: async (options) => void calls.push({ action: "doctor", command: [], options }),
     mcp: async (options) => void calls.push({ action: "mcp", command: [], options }),
+    worker: async (options) => void calls.push({ action: "worker", command: [], options }),
+    brokerConfig: async (options) =>
+      void calls.push({ action: "brokerConfig", command: [], options }),
     review: async () => {},
     runSkill: async (path, options) =>
       void calls.push({ action: "runSkill", command: [path], options }),
@@ -255,4 +258,45 @@ it.each([["--version"], ["--help"], ["run", "--help"]])("%j is no error", async 
   const text = write.mock.calls.map(([chunk]) => String(chunk)).join("");
   write.mockRestore();
   expect(text).toMatch(words.includes("--version") ? /^1\.2\.3\n$/ : /^Usage: native-runner /);
+});
+
+describe("broker-config", () => {
+  it("takes names of tenants, and of workers with their pool", async () => {
+    const names = [
+      "--tenant",
+      "a",
+      "--tenant",
+      "b_2",
+      "--worker",
+      "build/w1",
+      "--worker",
+      "gpu/w-2",
+    ];
+    expect(await parse("broker-config", "-d", "dir", "--listen", "[::1]:1", ...names)).toEqual({
+      action: "brokerConfig",
+      command: [],
+      options: {
+        directory: "dir",
+        listen: { host: "::1", port: 1 },
+        tenant: ["a", "b_2"],
+        worker: [
+          { pool: "build", name: "w1" },
+          { pool: "gpu", name: "w-2" },
+        ],
+      },
+    });
+  });
+
+  it.each([
+    [["--tenant", "a"], "--directory"],
+    [["-d", "x", "--tenant", "*"], "Expected a name of 1 to 64 letters"],
+    [["-d", "x", "--tenant", "a.b"], "Expected a name of 1 to 64 letters"],
+    [["-d", "x", "--worker", "w1"], "Expected POOL/NAME"],
+    [["-d", "x", "--worker", "build/>"], "Expected POOL/NAME"],
+    [["-d", "x", "--worker", "a/b/c"], "Expected POOL/NAME"],
+    [["-d", "x", "--listen", "here"], "Expected HOST:PORT"],
+    [["-d", "x", "--listen", "h:70000"], "Expected a port"],
+  ])("refuses %j", async (words, message) => {
+    expect(await complaint("broker-config", ...words)).toContain(message);
+  });
 });

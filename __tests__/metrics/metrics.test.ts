@@ -51,6 +51,8 @@ describe("metrics", () => {
           "setup-failed": 0,
           "limit-exceeded": 0,
           "lease-expired": 0,
+          lost: 0,
+          "queue-timeout": 0,
         },
       },
       phases: { queue: none, setup: none, command: none, teardown: none, total: none },

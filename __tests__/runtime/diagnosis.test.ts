@@ -95,6 +95,11 @@ describe("bubblewrapFix", () => {
     [kNoNamespace, { container: "kubernetes" }, "seccompProfile"],
     ["bwrap: Unknown option --disable-userns", {}, "whose --help lists --disable-userns"],
     ["bwrap: pivot_root: Invalid argument", {}, "ramdisk"],
+    [
+      "/usr/bin/bwrap can't be started: pidfd_open: Function not implemented",
+      { container: "docker" },
+      "outside of gVisor",
+    ],
   ] as const)("%s %j: %s", (reason, facts, expected) => {
     expect(fix(reason, facts)).toContain(expected);
   });

@@ -26,6 +26,7 @@ beforeAll(async () => {
   await cp(join(import.meta.dirname, "consumer.ts"), join(host, "consumer.ts"));
   await cp(join(import.meta.dirname, "consumer.ts"), join(host, "consumer.cts"));
   await cp(join(import.meta.dirname, "denials.ts"), join(host, "denials.ts"));
+  await cp(join(import.meta.dirname, "remote.ts"), join(host, "remote.ts"));
   await writeFile(join(host, "package.json"), '{ "type": "module" }');
 });
 
@@ -52,7 +53,9 @@ describe.each([
     ["strict", { strict: true }],
     ["strict and exactOptionalPropertyTypes", { strict: true, exactOptionalPropertyTypes: true }],
   ])("compiles, %s", async (_strictness, strictness) => {
-    expect(await compile({ ...resolution, ...strictness }, "consumer.ts", "denials.ts")).toBe("");
+    expect(
+      await compile({ ...resolution, ...strictness }, "consumer.ts", "denials.ts", "remote.ts"),
+    ).toBe("");
   });
 
   it("refuses a wrong program (control)", async () => {

@@ -11,6 +11,7 @@ import { mcp } from "./mcp.mjs";
 import { network } from "./network.mjs";
 import { oneRun } from "./one-run.mjs";
 import { poolSize } from "./pool-size.mjs";
+import { remote } from "./remote.mjs";
 import { review } from "./review.mjs";
 import { sandboxMemory } from "./sandbox-memory.mjs";
 import { shellLists } from "./shell-lists.mjs";
@@ -28,4 +29,5 @@ export const kScenarios = [
   ...auditLog,
   mcp,
   ...review,
+  ...remote,
 ];

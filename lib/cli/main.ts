@@ -62,6 +62,9 @@ const program = createProgram(packageVersion(), {
   doctor,
   // What it is made of is no other command's to load.
   mcp: async (options) => (await import("./mcp/mcp.js")).mcp(options),
+  worker: async (options) => (await import("./worker/worker.js")).worker(options),
+  brokerConfig: async (options) =>
+    (await import("./broker/broker-config.js")).brokerConfig(options),
   review: async (id, options) => (await import("./review/review.js")).review(id, options),
   runSkill,
   ...tx,

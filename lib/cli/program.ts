@@ -6,6 +6,8 @@ import { kPresetNames } from "../network/presets.js";
 import { kRuntimeTypes } from "../runtime/names.js";
 import { type AuditActions, addAuditCommand } from "./audit/audit-command.js";
 import { withAuditOption } from "./audit/audit-option.js";
+import type { BrokerConfigOptions } from "./broker/broker-config.js";
+import { addBrokerConfigCommand } from "./broker/broker-config-command.js";
 import type { DoctorOptions } from "./doctor/doctor.js";
 import type { LearnOptions } from "./learn/learn.js";
 import { addLearnCommand } from "./learn/learn-command.js";
@@ -39,6 +41,8 @@ import {
 } from "./values/option-values.js";
 import { formatSize } from "./values/size.js";
 import type { WhyOptions } from "./why/why.js";
+import type { WorkerCliOptions } from "./worker/worker-command.js";
+import { addWorkerCommand } from "./worker/worker-command.js";
 
 /** What the commands do. */
 export type Actions = TxActions &
@@ -49,6 +53,8 @@ export type Actions = TxActions &
     learn(command: string[], options: LearnOptions): Promise<void>;
     doctor(options: DoctorOptions): Promise<void>;
     mcp(options: McpOptions): Promise<void>;
+    worker(options: WorkerCliOptions): Promise<void>;
+    brokerConfig(options: BrokerConfigOptions): Promise<void>;
     review(id: string | undefined, options: ReviewCliOptions): Promise<void>;
     runSkill(path: string, options: SkillCliOptions): Promise<void>;
   };
@@ -197,7 +203,9 @@ export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
     .version(version, "-V, --version")
-    .usage("run|explain|why|learn|doctor|tx|review|audit|mcp|skill [options] -- COMMAND...")
+    .usage(
+      "run|explain|why|learn|doctor|tx|review|audit|mcp|broker-config|skill [options] -- COMMAND...",
+    )
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .exitOverride()
@@ -275,6 +283,10 @@ Examples:
     ),
     actions.mcp,
   ).configureOutput({ outputError: (text, write) => write(misuse(text, "mcp")) });
+  addWorkerCommand(program.command("worker"), actions.worker).configureOutput(say("worker"));
+  addBrokerConfigCommand(program.command("broker-config"), actions.brokerConfig).configureOutput(
+    say("broker-config"),
+  );
   addSkillCommand(program, { finiteDuration, size, count }, actions.runSkill).configureOutput({
     outputError: (text, write) => write(misuse(text, "skill run")),
   });

@@ -44,6 +44,10 @@ export function endReason(result: SandboxedExecResult, options: CliOptions): Rea
       return { message: "interrupted" };
     case "lease-expired":
       return { message: "its lease expired" };
+    case "lost":
+      return { message: `how it ended is not known: ${outcome.reason}` };
+    case "queue-timeout":
+      return { message: `it was not started: ${outcome.reason}` };
     case "not-found":
       return {
         message: "the command was not found in the sandbox",

@@ -1,6 +1,6 @@
 /** The files of a workspace: the native handle, made with the first call, and what only JavaScript does. */
 
-import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "../../types/addon.js";
+import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "../../types/addon-files.js";
 import type { TransactionHandle } from "../../types/addon-transaction.js";
 import type {
   WorkspaceEntry,

@@ -24,6 +24,10 @@ export function outcomeWords({
       return `the sandbox could not be made, and nothing ran: ${outcome.reason}`;
     case "lease-expired":
       return "its lease expired, and all its processes were ended";
+    case "lost":
+      return `how it ended is not known: ${outcome.reason}`;
+    case "queue-timeout":
+      return `it was not started: ${outcome.reason}`;
     case "limit-exceeded":
       return `ended by its limit ${outcome.limit}, which the operator has set`;
   }

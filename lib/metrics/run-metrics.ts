@@ -14,6 +14,8 @@ const noOutcomes = (): Record<Outcome["kind"], number> => ({
   "setup-failed": 0,
   "limit-exceeded": 0,
   "lease-expired": 0,
+  lost: 0,
+  "queue-timeout": 0,
 });
 
 /** Adds up what a runner's runs were. */

@@ -70,6 +70,30 @@ class RunResult implements SandboxedExecResult {
   }
 }
 
+/** A result of which all is known but its output: one that was made on another machine. */
+export function resultWith(
+  told: Omit<SandboxedExecResult, "stdout" | "stderr" | "stdoutText" | "stderrText">,
+  stdout: Uint8Array,
+  stderr: Uint8Array,
+): SandboxedExecResult {
+  const result = new RunResult(
+    told.exitCode,
+    stdout,
+    stderr,
+    told.truncatedStdout,
+    told.truncatedStderr,
+    told.outcome,
+    told.stdoutBytes,
+    told.stderrBytes,
+    told.usage,
+    told.audits,
+    told.denials,
+    told.denialsOmitted,
+  );
+  if (told.shellState !== undefined) result.shellState = told.shellState;
+  return result;
+}
+
 /** Tells of an aborted run why it was; not enumerable, since a reason may be anything. */
 export function withReason(
   result: SandboxedExecResult,

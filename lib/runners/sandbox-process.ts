@@ -19,7 +19,7 @@ import type {
 import { fromNative, invalidState, invalidValue } from "../errors.js";
 import { LiveInput, LiveOutput } from "./live-streams.js";
 import { waitForPort } from "./port-wait.js";
-import { WaitForPortError } from "./wait-for-port-error.js";
+import { endedBefore } from "./wait-for-port-error.js";
 
 function signalNumber(name: unknown): number {
   if (typeof name === "string" && Object.hasOwn(constants.signals, name)) {
@@ -107,10 +107,7 @@ export class LiveProcess implements SandboxProcess {
 
   async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {
     await waitForPort(this.#handle, this.id, port, options, async () => {
-      const { outcome, exitCode } = await this.result;
-      const end = `${outcome.kind}, exit code ${exitCode}`;
-      const message = `the process ended before it listened on port ${port}: ${end}`;
-      return new WaitForPortError(message, { port, outcome });
+      return endedBefore(port, await this.result);
     });
   }
 

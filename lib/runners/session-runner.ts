@@ -1,4 +1,4 @@
-import type { WorkspaceFilesOptions } from "../../types/addon.js";
+import type { WorkspaceFilesOptions } from "../../types/addon-files.js";
 import type { TransactionHandle } from "../../types/addon-transaction.js";
 import type { NativeExecInput, SandboxedExecResult } from "../../types/public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../types/session.js";

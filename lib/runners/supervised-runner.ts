@@ -1,4 +1,4 @@
-import type { WorkspaceFilesOptions } from "../../types/addon.js";
+import type { WorkspaceFilesOptions } from "../../types/addon-files.js";
 import type { TransactionHandle } from "../../types/addon-transaction.js";
 import type { WorkspaceFiles } from "../../types/files.js";
 import type { RunnerMetrics } from "../../types/metrics.js";

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../types/public.js";
+import type { Outcome, SandboxedExecResult } from "../../types/public.js";
 
 /** Details of a {@link WaitForPortError}. */
 export type WaitForPortErrorOptions = {
@@ -29,4 +29,14 @@ export class WaitForPortError extends Error {
     if (options.fix !== undefined) this.fix = options.fix;
     if (options.outcome !== undefined) this.outcome = options.outcome;
   }
+}
+
+/** For a process that has ended and never listened. */
+export function endedBefore(
+  port: number,
+  { outcome, exitCode }: Pick<SandboxedExecResult, "outcome" | "exitCode">,
+): WaitForPortError {
+  const end = `${outcome.kind}, exit code ${exitCode}`;
+  const message = `the process ended before it listened on port ${port}: ${end}`;
+  return new WaitForPortError(message, { port, outcome });
 }

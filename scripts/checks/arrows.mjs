@@ -154,10 +154,19 @@ export const imports = {
     "types/ lib/errors lib/shell-quote lib/runners/transactions/transaction-error lib/cli/transactions/visible-text lib/cli/transactions/change-text " +
     "@modelcontextprotocol/server @modelcontextprotocol/server/stdio valibot @valibot/to-json-schema",
   "lib/review/": "types/ lib/errors lib/fields lib/runners/ valibot",
+  "lib/remote/policy/": `types/ ${native} lib/remote/token lib/network/ lib/runners/bubblewrap lib/runtime/config/objects valibot strip-json-comments`,
+  "lib/remote/token": "lib/errors",
+  "lib/remote/broker-config/": "lib/errors lib/remote/token",
+  "lib/remote/deferred": "",
+  "lib/remote/wire/": `types/ ${native} lib/remote/token lib/remote/workspace/ lib/runners/ valibot`,
+  "lib/remote/worker/": `types/ ${native} lib/remote/broker/ lib/remote/deferred lib/remote/policy/ lib/remote/token lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
+  "lib/remote/caller/": `types/ ${native} lib/remote/broker/ lib/remote/deferred lib/remote/token lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
+  "lib/remote/broker/": `types/ ${native} @nats-io/transport-node`,
   // Of the SDKs but MCP's only types.
   "lib/adapters/":
-    "types/ lib/errors lib/fields lib/nearest lib/runners/ lib/mcp/ @modelcontextprotocol/server ai @openai/agents",
+    "types/ lib/errors lib/fields lib/nearest lib/runners/ lib/mcp/ lib/remote/caller/ @modelcontextprotocol/server ai @openai/agents",
+  "lib/remote/workspace/": `types/ ${native} lib/runners/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/audit-log/ lib/denials/ lib/network/ lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/shell-policy/verdict lib/skills/ lib/mcp/ lib/review/ ` +
-    "commander picocolors cli-table3",
+    `types/ ${native} lib/audit-log/ lib/denials/ lib/network/ lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/shell-quote lib/shell-policy/verdict lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
+    "commander picocolors cli-table3 @nats-io/transport-node",
 };

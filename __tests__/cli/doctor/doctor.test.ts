@@ -4,6 +4,7 @@ import { doctorExitCode } from "../../../lib/cli/doctor/doctor.js";
 import { chosenOf, type DoctorReport, median } from "../../../lib/cli/doctor/doctor-report.js";
 import { doctorText } from "../../../lib/cli/doctor/doctor-text.js";
 import { parseRuntimeConfig } from "../../../lib/runtime/config/parse-config.js";
+import { missingBwrapOptions } from "../../../lib/runtime/diagnosis/bwrap-options.js";
 import type { RuntimeName } from "../../../lib/runtime/names.js";
 
 const kReport: DoctorReport = {
@@ -83,8 +84,20 @@ describe("doctorText", () => {
     expect(said({ ...nested, proc: "host" })).toMatch(
       /nested .*: .* the outer \/proc, read-only\n/,
     );
-    expect(said({ ...nested, proc: null, reason: "no /proc", fix: "mount one" })).toMatch(
-      /nested .*: no sandbox can be made inside\n {2}why: no \/proc\n {2}fix: mount one\n/,
+  });
+
+  it("says of a place where bwrap can make no sandbox which runtimes still confine", () => {
+    const nesting = { nested: true, signs: ["/.dockerenv"], proc: null, reason: "no /proc" };
+    const report = { ...kReport, nesting: { ...nesting, fix: "mount one" } };
+    expect(doctorText(report, false)).toContain(
+      "\nnested (/.dockerenv): Bwrap can make no sandbox inside; Landlock can confine commands\n" +
+        "  why: no /proc\n  fix: mount one\n",
+    );
+    const runtimes = kReport.runtimes.map((runtime) =>
+      runtime.name === "native" ? runtime : { ...runtime, available: false },
+    );
+    expect(doctorText({ ...report, runtimes }, false)).toContain(
+      "\nnested (/.dockerenv): no sandbox can be made inside\n  why: no /proc\n",
     );
   });
 
@@ -101,6 +114,20 @@ describe("doctorText", () => {
       "\n  clones: not used: it has no /proc\n",
     );
     expect(text).not.toContain("clones");
+  });
+
+  it("tells what this bwrap lacks, and what does not work therefore", () => {
+    const lacks = missingBwrapOptions("--as-pid-1\n --perms OCTAL\n --size BYTES\n --bind-fd-try");
+    const [bubblewrap, ...others] = kReport.runtimes;
+    if (bubblewrap === undefined) throw new Error("no runtime");
+    expect(
+      doctorText({ ...kReport, runtimes: [{ ...bubblewrap, lacks }, ...others] }, false),
+    ).toContain(`
+  this bwrap lacks --bind-fd: no prewarmed or cloned sandboxes, and no transactions by overlay
+  this bwrap lacks --disable-userns: no layer userns-disabled; seccomp refuses them
+`);
+    expect(text).not.toContain("lacks");
+    expect(missingBwrapOptions("--bind-fd FD --disable-userns --perms --size")).toEqual([]);
   });
 
   it("has colours only where they are wanted, and no line beyond 105 columns", () => {

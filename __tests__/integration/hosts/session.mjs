@@ -4,6 +4,7 @@
 //   orphan: where no pid namespace can be had, the session's launcher is killed in mid-run, while
 //     the one that stands for the next command is stopped.
 //   worker: a worker with sessions is ended in mid-run; opening: it exits while they are opened.
+//   tell: a Landlock session's layers, and what a command in it has printed.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
@@ -125,6 +126,15 @@ const kEnds = {
     const reason = await session.ended;
     clearInterval(alive);
     say({ layers: session.layers, kinds, reason, left: leftovers() });
+  },
+  tell: async () => {
+    const runner = new LandlockNativeRunner({ shadowDir });
+    const session = await runner.openSession({ shell: true });
+    await session.exec({ argv: ["sh", "-c", "mkdir -p in && cd in"] });
+    const { stdoutText } = await session.exec({ argv: ["sh", "-c", "basename $PWD"] });
+    await session.close();
+    await runner.close();
+    say({ layers: session.layers, said: stdoutText.trim(), left: leftovers().length });
   },
   busy: async () => {
     await begin();

@@ -129,7 +129,8 @@ for (const [label, makeRunner] of kRunners) {
       expect(seen).toMatchObject({ exitCode: 125, kind: "setup-failed", out: "" });
       const { outcome, audits } = seen.result;
       expect(outcome).toMatchObject({ reason: expect.stringContaining(missing) });
-      expect(outcome).toMatchObject({ reason: expect.stringContaining("shadowDir") });
+      const option = label === "remote" ? "workspace" : "shadowDir";
+      expect(outcome).toMatchObject({ reason: expect.stringContaining(option) });
       expect(seen.err).toContain(outcome.kind === "setup-failed" ? outcome.reason : "");
       expect(audits[0]).toMatchObject({ outcome: "setup-failed", signal: null });
     });

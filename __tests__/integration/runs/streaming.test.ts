@@ -51,6 +51,48 @@ for (const [label, makeRunner] of kRunners) {
       expect(joined(out).equals(Buffer.from(result.stdout))).toBe(true);
     });
 
+    test("a host that is busy with its first chunk misses none", async () => {
+      const out: Uint8Array[] = [];
+      const written = 3 * 1024 ** 2 + 4_711;
+      const { result } = await run(
+        makeRunner(tempDirectory()),
+        `seq 1 9999999 | head -c ${written}`,
+        {
+          limits: { maxStdoutBytes: 2 * written },
+          onStdout: (chunk) => {
+            if (out.length === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+            out.push(chunk);
+          },
+        },
+      );
+      expect(result.stdout.length).toBe(written);
+      expect(joined(out).equals(Buffer.from(result.stdout))).toBe(true);
+    });
+
+    test.each([9_000, 1_000_000])(
+      "of head and tail of %i bytes, all chunks come",
+      async (limit) => {
+        const out: Uint8Array[] = [];
+        const written = 4 * limit + 1;
+        const { result } = await run(
+          makeRunner(tempDirectory()),
+          `seq 1 9999999 | head -c ${written}`,
+          {
+            limits: { maxStdoutBytes: limit, keep: "head+tail" },
+            onStdout: (chunk) => out.push(chunk),
+          },
+        );
+        const all = Buffer.from(
+          Array.from({ length: 1 + written / 4 }, (_, at) => at + 1).join("\n"),
+        );
+        const shown = joined(out);
+        expect(shown.equals(all.subarray(0, shown.length))).toBe(true);
+        expect(shown.length).toBeGreaterThanOrEqual(limit / 2);
+        const kept = [all.subarray(0, limit / 2), all.subarray(written - limit / 2, written)];
+        expect(Buffer.concat(kept).equals(Buffer.from(result.stdout))).toBe(true);
+      },
+    );
+
     test("nothing comes for a limit of 0", async () => {
       const out: Uint8Array[] = [];
       await run(makeRunner(tempDirectory()), ["echo", "text"], {

@@ -11,7 +11,7 @@ import { buildProbe } from "../support/probe.js";
 import { childrenOf, eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { whyNo } from "../support/runtimes.js";
 import { run } from "../support/seen.js";
-import { describeSessions } from "../support/sessions.js";
+import { describeSessions, kSessionMakers } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";
 
 const closed = (why: string | RegExp) => ({
@@ -71,7 +71,7 @@ describeSessions("a session", (maker) => {
     const runner = maker.runner(tempDirectory());
     const one = await runner.openSession();
     const other = await runner.openSession();
-    const before = childrenOf(process.pid).length;
+    const before = childrenOf(maker.host()).length;
     expect(before).toBeGreaterThanOrEqual(2);
     const [first, second] = await Promise.all([begin(one), begin(other)]);
     await Promise.all([one.close(), one.close()]);
@@ -90,7 +90,7 @@ describeSessions("a session", (maker) => {
     expect((await second.running).kind).toBe("aborted");
     expect(other.isOpen).toBe(false);
     await expect(runner.openSession()).rejects.toMatchObject({ code: "ERR_SANDBOX_CLOSED" });
-    expect(childrenOf(process.pid)).toEqual([]);
+    expect(childrenOf(maker.host())).toEqual([]);
   });
 
   test("is closed by `await using`", async () => {
@@ -100,13 +100,16 @@ describeSessions("a session", (maker) => {
       return { promise: session.ended };
     })();
     expect(await ended.promise).toBe("it was closed");
-    expect(childrenOf(process.pid)).toEqual([]);
+    expect(childrenOf(maker.host())).toEqual([]);
   });
 
   const victims: [string, () => number[]][] = [
-    ["what was spawned for it", () => childrenOf(process.pid)],
-    ["its launcher", () => childrenOf(process.pid).flatMap(childrenOf)],
-    ["a command's launcher", () => childrenOf(process.pid).flatMap(childrenOf).flatMap(childrenOf)],
+    ["what was spawned for it", () => childrenOf(maker.host())],
+    ["its launcher", () => childrenOf(maker.host()).flatMap(childrenOf)],
+    [
+      "a command's launcher",
+      () => childrenOf(maker.host()).flatMap(childrenOf).flatMap(childrenOf),
+    ],
   ];
   test.each(victims)("that loses %s ends, and says so", async (_, find) => {
     const session = await maker.open();
@@ -121,7 +124,7 @@ describeSessions("a session", (maker) => {
     expect(why).toMatch(/its first process is gone|could not be proved/);
     expect(session.isOpen).toBe(false);
     expect([...marked(mark), ...marked(other.mark)]).toEqual([]);
-    expect(childrenOf(process.pid)).toEqual([]);
+    expect(childrenOf(maker.host())).toEqual([]);
     expect(await refusal(session)).toMatchObject(closed(why));
     await session.close();
   });
@@ -129,7 +132,7 @@ describeSessions("a session", (maker) => {
   test("whose command's launcher was stopped still ends that command alone", async () => {
     const session = await maker.open();
     const { mark, running } = await begin(session, { timeoutMs: 3000 });
-    const [launcher] = childrenOf(process.pid).flatMap(childrenOf).flatMap(childrenOf);
+    const [launcher] = childrenOf(maker.host()).flatMap(childrenOf).flatMap(childrenOf);
     expect(launcher).toBeDefined();
     if (launcher !== undefined) process.kill(launcher, "SIGSTOP");
     expect(await running).toMatchObject({ kind: "timed-out", exitCode: 124 });
@@ -142,7 +145,10 @@ describeSessions("a session", (maker) => {
   const unbound = isRoot ? "RLIMIT_NPROC does not bind root (setrlimit(2))" : undefined;
   testUnless(unbound, `that can have no further process says so, ${maker.name}`, async () => {
     await using session = await maker.open();
-    const launchers = [...childrenOf(process.pid), ...childrenOf(process.pid).flatMap(childrenOf)];
+    const launchers = [
+      ...childrenOf(maker.host()),
+      ...childrenOf(maker.host()).flatMap(childrenOf),
+    ];
     for (const pid of launchers) spawnSync("prlimit", ["--pid", String(pid), "--nproc=1:1"]);
     await run(session, ["true"]); // its launcher may have stood already
     const seen = await run(session, "echo never");
@@ -154,7 +160,7 @@ describeSessions("a session", (maker) => {
 
   test("whose launcher is stopped can be closed, also while it is opened", async () => {
     await using session = await maker.open();
-    const [spawned] = childrenOf(process.pid);
+    const [spawned] = childrenOf(maker.host());
     const [launcher] = childrenOf(spawned ?? 0);
     await eventually(
       "the next command's launcher stands",
@@ -233,6 +239,6 @@ describeSandboxed("sessions leave nothing", () => {
 
 describe("sessions at the end of this file", () => {
   test("have left no child", () => {
-    expect(childrenOf(process.pid)).toEqual([]);
+    for (const { host } of kSessionMakers) expect(childrenOf(host())).toEqual([]);
   });
 });

@@ -38,7 +38,8 @@ for (const [name, reason, makeRunner] of kLiveRunners) {
       expect(result).toMatchObject({ exitCode: 0, stdoutBytes: out.length, stderrBytes: 0 });
     });
 
-    test("TERM is env's, else pty.term's, never the host's", async () => {
+    const elsewhere = name === "remote" ? "its host is the worker" : undefined;
+    testUnless(elsewhere, `TERM is env's, else pty.term's, never the host's, ${name}`, async () => {
       const runner = makeRunner(tempDirectory());
       const seen = async (input: Partial<NativeSpawnInput>) =>
         (await whole((await spawn(runner, "echo $TERM", input)).stdout)).trim();
@@ -168,7 +169,8 @@ describe("a terminal of a sandbox", () => {
       const workspace = tempDirectory();
       const program = buildProbe(workspace);
       const runner = makeRunner(workspace);
-      const argv = name === "bubblewrap" ? ["./probe", "type"] : [program, "type"];
+      const argv =
+        name === "bubblewrap" || name === "remote" ? ["./probe", "type"] : [program, "type"];
       const process = await spawn(runner, argv, { pty });
       const said = (await whole(process.stdout)).replace(/^x/, "").trim();
       if (name === "local")

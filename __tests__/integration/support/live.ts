@@ -3,6 +3,7 @@
 import type { Readable } from "node:stream";
 import { expect } from "vitest";
 
+import type { RemoteNativeRunner } from "../../../lib/adapters/remote.js";
 import {
   BubblewrapNativeRunner,
   FirejailNativeRunner,
@@ -13,17 +14,28 @@ import {
 } from "./package.js";
 import { whyNo } from "./runtimes.js";
 
-/** With why each can't be had here, if so. */
-export const kLiveRunners = [
+type Make = (
+  shadowDir: string,
+) =>
+  | BubblewrapNativeRunner
+  | LandlockNativeRunner
+  | FirejailNativeRunner
+  | LocalNativeRunner
+  | RemoteNativeRunner;
+
+type Row = [name: string, reason: string | undefined, make: Make];
+
+/** With why each can't be had here, if so; remote/support/remote-rows.ts puts others in their place. */
+export const kLiveRunners: [Row, ...Row[]] = [
   [
     "bubblewrap",
     whyNo("bubblewrap"),
-    (shadowDir: string) => new BubblewrapNativeRunner({ shadowDir, prewarm: 0 }),
+    (shadowDir) => new BubblewrapNativeRunner({ shadowDir, prewarm: 0 }),
   ],
-  ["landlock", whyNo("landlock"), (shadowDir: string) => new LandlockNativeRunner({ shadowDir })],
-  ["firejail", whyNo("firejail"), (shadowDir: string) => new FirejailNativeRunner({ shadowDir })],
-  ["local", undefined, (shadowDir: string) => new LocalNativeRunner({ shadowDir })],
-] as const;
+  ["landlock", whyNo("landlock"), (shadowDir) => new LandlockNativeRunner({ shadowDir })],
+  ["firejail", whyNo("firejail"), (shadowDir) => new FirejailNativeRunner({ shadowDir })],
+  ["local", undefined, (shadowDir) => new LocalNativeRunner({ shadowDir })],
+];
 
 type Spawns = { spawn(input: NativeSpawnInput): Promise<SandboxProcess> };
 

@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 
+import type { RemoteNativeRunner } from "../../../lib/adapters/remote.js";
 import { describeUnless, whyNoBubblewrap } from "./gate.js";
 import {
   BubblewrapNativeRunner,
@@ -15,10 +16,14 @@ import { run } from "./seen.js";
 import { tempDirectory } from "./temp.js";
 
 export type SessionMaker = {
-  name: "bubblewrap" | "landlock";
+  name: "bubblewrap" | "landlock" | "remote";
+  /** Why it can't be had here; undefined when it can. */
+  reason: string | undefined;
+  /** The process whose children the sandboxes are. */
+  host(): number;
   /** Where commands see the workspace. */
   inside(workspace: string): string;
-  runner(shadowDir: string): BubblewrapNativeRunner | LandlockNativeRunner;
+  runner(shadowDir: string): BubblewrapNativeRunner | LandlockNativeRunner | RemoteNativeRunner;
   /** A session in a new workspace, unless one is given. */
   open(options?: SessionOptions, shadowDir?: string): Promise<NativeSession>;
 };
@@ -29,15 +34,20 @@ const kReadable = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "/tmp"].fi
 const kLandlock = (shadowDir: string) =>
   new LandlockNativeRunner({ shadowDir, fsReadDirs: kReadable });
 
-const kMakers: readonly SessionMaker[] = [
+/** remote/support/remote-rows.ts puts another in their place. */
+export const kSessionMakers: SessionMaker[] = [
   {
     name: "bubblewrap",
+    reason: whyNoBubblewrap,
+    host: () => process.pid,
     inside: () => "/workspace",
     runner: kBubblewrap,
     open: (options, shadowDir = tempDirectory()) => kBubblewrap(shadowDir).openSession(options),
   },
   {
     name: "landlock",
+    reason: whyNo("landlock"),
+    host: () => process.pid,
     inside: (workspace) => workspace,
     runner: kLandlock,
     open: (options, shadowDir = tempDirectory()) => kLandlock(shadowDir).openSession(options),
@@ -46,9 +56,8 @@ const kMakers: readonly SessionMaker[] = [
 
 /** One suite for each runner that can be had here. */
 export function describeSessions(title: string, body: (maker: SessionMaker) => void): void {
-  for (const maker of kMakers) {
-    const reason = maker.name === "bubblewrap" ? whyNoBubblewrap : whyNo(maker.name);
-    describeUnless(reason, `${title}, ${maker.name}`, () => body(maker));
+  for (const maker of kSessionMakers) {
+    describeUnless(maker.reason, `${title}, ${maker.name}`, () => body(maker));
   }
 }
 

@@ -40,6 +40,10 @@ export function endText(outcome, exitCode, timeoutMs) {
       return "interrupted by the user; all its processes were ended";
     case "lease-expired":
       return "its lease expired; all its processes were ended";
+    case "lost":
+      return `how it ended is not known: ${outcome.reason}`;
+    case "queue-timeout":
+      return `it was not started: ${outcome.reason}`;
     case "limit-exceeded":
       return `ended: it went over the limit ${outcome.limit}`;
     case "setup-failed":

@@ -7,12 +7,14 @@ import { loadAddon } from "../../native.js";
 import { type ClonesProof, proveClones } from "../../runtime/clones-proof.js";
 import type { RuntimeConfig } from "../../runtime/config/config.js";
 import { ConfiguredRuntime } from "../../runtime/configured-runtime.js";
+import type { MissingOption } from "../../runtime/diagnosis/bwrap-options.js";
 import { type HostFacts, readHostFacts } from "../../runtime/diagnosis/facts.js";
 import { kKinds } from "../../runtime/kinds/all.js";
 import { kConfiningNames, kRuntimeNames, type RuntimeName } from "../../runtime/names.js";
 import type { Runtime, RuntimeAvailability } from "../../runtime/runtime.js";
 import type { RuntimeSettings } from "../../runtime/settings.js";
 import { kDefaultRuntime, networkOf, type Policy } from "../policy.js";
+import { lackedByBwrap } from "./bwrap-help.js";
 import { type DoctorNesting, examineNesting } from "./nesting.js";
 import { withFolder } from "./temporary-folder.js";
 
@@ -25,6 +27,8 @@ export type DoctorRuntime = RuntimeAvailability & {
   emptyRunMs?: number;
   /** Of Bubblewrap, where it is available: whether its sandboxes are cloned. */
   clones?: ClonesProof;
+  /** Of Bubblewrap, where it is available: options that this bwrap lacks, and what they are for. */
+  lacks?: MissingOption[];
 };
 
 /** What `native-runner run` would use under the same variables, --runtime and --config. */
@@ -125,12 +129,15 @@ export async function examine(version: string, policy: Policy): Promise<DoctorRe
     const clones =
       name === "bubblewrap" && proved.available ? await proveClones(config) : undefined;
     const found = clones?.state === "broken" ? brokenBy(proved, clones) : proved;
+    const lacks =
+      name === "bubblewrap" && proved.available ? await lackedByBwrap(config) : undefined;
     const emptyRunMs = found.available ? await measure(runtime) : undefined;
     runtimes.push({
       name,
       ...found,
       ...(emptyRunMs === undefined ? {} : { emptyRunMs }),
       ...(clones === undefined ? {} : { clones }),
+      ...(lacks === undefined ? {} : { lacks }),
     });
   }
   const names = runtimes.filter(({ available }) => available).map(({ name }) => name);

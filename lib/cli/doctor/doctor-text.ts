@@ -46,6 +46,10 @@ function clonesText({ clones }: DoctorRuntime): string[] {
   return [`  clones: not used: ${indent(clones.reason ?? "")}`];
 }
 
+function lacksText({ lacks = [] }: DoctorRuntime): string[] {
+  return lacks.map(({ option, consequence }) => `  this bwrap lacks ${option}: ${consequence}`);
+}
+
 function indent(text: string): string {
   return text.split("\n").join("\n       ");
 }
@@ -57,7 +61,7 @@ function details(runtime: DoctorRuntime, colors: Colors): string[] {
   if (!available && reason) lines.push(`  why: ${indent(reason)}`);
   if (fix) lines.push(`  fix: ${indent(fix)}`);
   if (probes.length > 0) lines.push("  proof: what a test command tried", ...probesText(probes));
-  lines.push(...clonesText(runtime));
+  lines.push(...clonesText(runtime), ...lacksText(runtime));
   return lines;
 }
 
@@ -73,12 +77,19 @@ const kProcTexts = {
   host: "a sandbox inside it shows the outer /proc, read-only",
 } as const;
 
-function nestingText({ nesting }: DoctorReport): string[] {
+/** Where bwrap can make none, a runtime that needs no mounts may still confine. */
+function withoutBwrap(runtimes: readonly DoctorRuntime[]): string {
+  const others = runtimes.filter(({ name, available }) => available && name !== "native");
+  if (others.length === 0) return "no sandbox can be made inside";
+  const names = others.map(({ name }) => kKinds[name].title).join(" and ");
+  return `Bwrap can make no sandbox inside; ${names} can confine commands`;
+}
+
+function nestingText({ nesting, runtimes }: DoctorReport): string[] {
   const { nested, signs, proc, reason, fix } = nesting;
   if (!nested) return [];
-  const lines = [
-    `nested (${signs.join(", ")}): ${proc === null ? "no sandbox can be made inside" : kProcTexts[proc]}`,
-  ];
+  const what = proc === null ? withoutBwrap(runtimes) : kProcTexts[proc];
+  const lines = [`nested (${signs.join(", ")}): ${what}`];
   if (proc === null && reason) lines.push(`  why: ${indent(reason)}`);
   if (proc === null && fix) lines.push(`  fix: ${indent(fix)}`);
   return lines;

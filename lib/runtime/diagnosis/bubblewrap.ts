@@ -54,6 +54,12 @@ export function bubblewrapFix(
   config: RuntimeConfig,
 ): string | undefined {
   const { sysctls, container } = facts;
+  if (/\bpidfd_open\b/.test(reason)) {
+    return (
+      "use a kernel with pidfd_open(2), Linux 5.3 or newer; gVisor may lack it: run the host " +
+      "application outside of gVisor"
+    );
+  }
   if (/mount proc/i.test(reason)) {
     const flag = kUnmaskProc[container ?? "docker"] ?? kUnmaskProc.docker;
     const without = "or do without one: `procBind: false` (bubblewrap)";

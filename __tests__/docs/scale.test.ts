@@ -1,0 +1,132 @@
+/** What docs/scale says of tables and files, against the code. */
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import stripJsonComments from "strip-json-comments";
+import { expect, type TestContext, test } from "vitest";
+
+import {
+  callerPermissions,
+  workerPermissions,
+} from "../../lib/remote/broker-config/permissions.js";
+import { defaultWorkerPolicy, parseWorkerPolicy } from "../../lib/remote/policy/worker-policy.js";
+import { prometheusText } from "../../lib/remote/worker/prometheus-text.js";
+
+const kPages = path.join(import.meta.dirname, "../../docs/scale");
+const page = (name: string) => readFileSync(path.join(kPages, name), "utf8");
+/** What stands between backticks in the cells of the row that begins so. */
+function cells(text: string, begin: string): string[][] {
+  const row = text.split("\n").find((line) => line.startsWith(`| ${begin}`)) ?? "";
+  return row
+    .split("|")
+    .slice(2, -1)
+    .map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code));
+}
+
+test("the permissions are those that the command writes", () => {
+  const tenants = page("tenants.md");
+  expect(cells(tenants, "a caller of the tenant T")).toEqual(Object.values(callerPermissions("T")));
+  const { publish, subscribe } = workerPermissions({ pool: "P", name: "NAME" });
+  const [published, subscribed = []] = cells(tenants, "the worker NAME");
+  expect(published).toEqual(publish);
+  const [free, freeGroup, want, wantGroup, own] = subscribed;
+  expect([`${free} ${freeGroup}`, `${want} ${wantGroup}`, own]).toEqual(subscribe);
+});
+
+test("the policy shown is one, and the defaults are the code's", () => {
+  const text = page("policy.md");
+  const [, shown = ""] = /```json\n(.*?)```/s.exec(text) ?? [];
+  expect([...parseWorkerPolicy(JSON.parse(stripJsonComments(shown))).tenants.keys()]).toEqual([
+    "ci",
+    "agents",
+  ]);
+  const { options, limits, bwrapPath } = defaultWorkerPolicy().ceiling;
+  const defaults: Record<string, unknown> = { ...options, bwrapPath };
+  for (const name of ["network", "envPolicy", "isolation", "clone", "bwrapPath"]) {
+    expect(cells(text, `\`${name}\``)[0]).toEqual([JSON.stringify(defaults[name])]);
+  }
+  const names = [...Object.keys(defaults), "limits", "slots", "tenants"];
+  for (const name of names) expect(text).toMatch(new RegExp(`^\\|.*\`${name}\`.*\\|`, "m"));
+  expect(text).toContain(`| \`timeoutMs\` | ${limits.timeoutMs} |`);
+  expect(text).toContain(
+    `| \`maxStdoutBytes\`, \`maxStderrBytes\` | ${limits.maxStdoutBytes} each |`,
+  );
+});
+
+test("the metrics are those that there are", () => {
+  const counts = { a: 1 };
+  const text = prometheusText({
+    ...{ name: "w", pool: "p", connection: "connected", isDraining: false, slots: 1 },
+    ...{ running: counts, waiting: counts, starts: 0, declines: counts, refusals: 0 },
+    ...{ outcomes: counts, leasesLost: 0, badFrames: 0, bytesIn: 0, bytesOut: 0 },
+  });
+  const names = [...text.matchAll(/^# TYPE native_runner_worker_(\w+)/gm)].map(([, name]) => name);
+  const [, table = ""] = page("operating.md").split("| metric, after");
+  const rows = table.split("\n\n")[0]?.split("\n").slice(2) ?? [];
+  const told = rows.flatMap((row) =>
+    [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  );
+  expect(told.sort()).toEqual(names.sort());
+});
+
+test("the unit is one that systemd takes", (context: TestContext) => {
+  const tool = spawnSync("systemd-analyze", ["--version"]);
+  if (tool.error) {
+    process.stderr.write("skipped: the unit is one that systemd takes: no systemd-analyze\n");
+    return context.skip("no systemd-analyze");
+  }
+  const directory = mkdtempSync(path.join(tmpdir(), "unit-"));
+  try {
+    const verify = (text: string) => {
+      const file = path.join(directory, "native-runner-worker.service");
+      // It looks whether the program is there.
+      writeFileSync(file, text.replace("/usr/bin/native-runner", process.execPath));
+      const { status, stderr } = spawnSync("systemd-analyze", ["verify", file], {
+        encoding: "utf8",
+      });
+      return {
+        status,
+        said: stderr.split("\n").filter((line) => line.includes("native-runner-worker")),
+      };
+    };
+    const unit = page("native-runner-worker.service");
+    expect(verify(unit)).toEqual({ status: 0, said: [] });
+    // The control: what it does not know, it says.
+    expect(verify(unit.replace("KillMode=mixed", "KilMode=mixed")).said.join()).toContain(
+      "KilMode",
+    );
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test("the compose file is YAML of services that are there", (context: TestContext) => {
+  const script = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))";
+  const parsed = spawnSync("python3", ["-c", script], {
+    input: page("compose.yaml"),
+    encoding: "utf8",
+  });
+  if (parsed.error || parsed.stderr.includes("ModuleNotFoundError")) {
+    process.stderr.write("skipped: the compose file is YAML: no python3 with PyYAML to read it\n");
+    return context.skip("no python3 with PyYAML");
+  }
+  expect(parsed.stderr).toBe("");
+  const { services } = JSON.parse(parsed.stdout) as {
+    services: Record<string, { depends_on?: string[]; volumes: string[]; command?: string[] }>;
+  };
+  expect(Object.keys(services)).toEqual(["broker", "worker-1", "worker-2", "host"]);
+  for (const { depends_on = [] } of Object.values(services)) {
+    for (const name of depends_on) expect(Object.keys(services)).toContain(name);
+  }
+  for (const [at, name] of [
+    ["worker-1", "w1"],
+    ["worker-2", "w2"],
+  ] as const) {
+    expect(services[at]?.command).toContain(`--name=${name}`);
+    expect(services[at]?.volumes).toContain(
+      `./broker/workers/build/${name}.nk:/run/secrets/worker:ro`,
+    );
+  }
+});

@@ -1,0 +1,78 @@
+/** A worker that is killed: what callers see of a session, a live process and a transaction that were on it. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { beforeAll, expect, test } from "vitest";
+
+import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
+import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
+import { eventually, kMarker, marked, newMark } from "../../support/processes.js";
+import { tempDirectory } from "../../support/temp.js";
+import { type NatsServer, startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
+import { startWorker } from "../support/worker.js";
+
+describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker that is killed", () => {
+  let server: NatsServer;
+  beforeAll(async () => {
+    server = await startNatsServer();
+  }, 60_000);
+  const place = (pool: string) => {
+    const workspace = tempDirectory();
+    return { servers: [server.url], insecure: true, pool, workspace };
+  };
+  const kLost = { kind: "lost", ended: "unproved" };
+
+  test("ends its sessions: what runs in one is lost, and what comes later is told why", async () => {
+    const pool = "sessions";
+    const worker = await startWorker({ server: server.url, pool });
+    const runner = new RemoteNativeRunner(place(pool));
+    const session = await runner.openSession();
+    const mark = newMark();
+    const env = { [kMarker]: mark };
+    expect((await session.exec({ argv: ["true"] })).exitCode).toBe(0); // the control
+    const live = await session.start({ argv: ["sh", "-c", "echo up; sleep 3600"], env });
+    const running = session.exec({ argv: ["sleep", "3600"], env });
+    await eventually("running", () => marked(mark).length >= 2);
+    await worker.stop("SIGKILL");
+    // Nobody can know it yet: the session counts as open until it is lost.
+    expect(session.isOpen).toBe(true);
+    const { outcome } = await running;
+    expect(outcome).toMatchObject(kLost);
+    expect((await live.result).outcome).toMatchObject({ ...kLost, started: "yes" });
+    expect(marked(mark)).toEqual([]);
+    expect(await session.ended).toMatch(/^it was lost: nothing was heard of its worker/);
+    expect(session.isOpen).toBe(false);
+    await expect(session.exec({ argv: ["true"] })).rejects.toMatchObject({
+      code: "ERR_SANDBOX_CLOSED",
+      message: expect.stringContaining("it was lost") as string,
+    });
+    await session.close(); // nothing is to be done, and nothing throws
+    await startWorker({ server: server.url, pool });
+    expect((await runner.exec({ argv: ["true"] })).exitCode).toBe(0);
+    await runner.close();
+  }, 120_000);
+
+  test("keeps its transactions: another process of the same name has what was changed", async () => {
+    const pool = "transactions";
+    const env = { XDG_STATE_HOME: tempDirectory("state") };
+    const choice = { server: server.url, pool, name: "kept", env };
+    const worker = await startWorker(choice);
+    const runner = new RemoteNativeRunner(place(pool));
+    const transaction = await runner.openTransaction({ backend: "copy" });
+    await transaction.exec({ argv: ["sh", "-c", "echo kept > made"] });
+    const asked = transaction.exec({ argv: ["sleep", "3600"] });
+    await delay(500);
+    await worker.stop("SIGKILL");
+    expect((await asked).outcome).toMatchObject(kLost);
+    await expect(transaction.changes()).rejects.toMatchObject({
+      code: "ERR_SANDBOX_CLOSED",
+      message: expect.stringContaining("it was lost") as string,
+      fix: expect.stringContaining("resumeTransaction") as string,
+    });
+    await transaction.close();
+    await startWorker(choice);
+    const again = await runner.resumeTransaction(transaction.id);
+    expect(await again.changes()).toMatchObject([{ path: "made" }]);
+    await again.discard();
+    await runner.close();
+  }, 120_000);
+});

@@ -1,0 +1,108 @@
+/** A broker with the configuration that the command writes, and clients with the keys that it has made. */
+
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import * as nats from "@nats-io/transport-node";
+import {
+  connect,
+  type NatsConnection,
+  nkeys,
+  PermissionViolationError,
+} from "@nats-io/transport-node";
+
+import { writeBrokerConfig } from "../../../../lib/cli/broker/broker-config.js";
+import { BrokerAccess, type BrokerOptions } from "../../../../lib/remote/broker/broker-access.js";
+import { tempDirectory } from "../../support/temp.js";
+import { type Certificates, type NatsServer, startNatsServer } from "../support/nats-server.js";
+
+/** Where a key of the command's lies. */
+export const kKeys = {
+  "caller a": "tenants/a.nk",
+  "caller b": "tenants/b.nk",
+  "worker w1": "workers/build/w1.nk",
+  "worker w2": "workers/build/w2.nk",
+  "worker g1": "workers/gpu/g1.nk",
+} as const;
+export type Role = keyof typeof kKeys;
+
+export type Broker = {
+  server: NatsServer;
+  directory: string;
+  /** As one of the roles, or with other options. */
+  connect(role: Role, more?: Partial<BrokerOptions>): Promise<NatsConnection>;
+};
+
+/** Clients by the options that callers and workers have. */
+export async function connectBy(options: BrokerOptions): Promise<NatsConnection> {
+  const own = await new BrokerAccess(options).connectionOptions(nats);
+  return connect({ ...own, reconnect: false, noAsyncTraces: true, timeout: 20_000 });
+}
+
+/** With two tenants, two workers of one pool and one of another. */
+export async function startBroker(certificates: Certificates): Promise<Broker> {
+  const directory = tempDirectory("broker");
+  const options = {
+    directory,
+    tenant: ["a", "b"],
+    worker: [
+      { pool: "build", name: "w1" },
+      { pool: "build", name: "w2" },
+      { pool: "gpu", name: "g1" },
+    ],
+    tlsCert: certificates.cert,
+    tlsKey: certificates.key,
+  };
+  await writeBrokerConfig(options, nkeys, () => {});
+  const server = await startNatsServer(path.join(directory, "nats.conf"));
+  return {
+    server,
+    directory,
+    connect: (role, more) =>
+      connectBy({
+        servers: [`tls://localhost:${server.port}`],
+        credentials: { file: path.join(directory, kKeys[role]) },
+        tls: { ca: certificates.caText },
+        ...more,
+      }),
+  };
+}
+
+/** The seed of a role. */
+export function seedOf(broker: Broker, role: Role): string {
+  return readFileSync(path.join(broker.directory, kKeys[role]), "utf8").trim();
+}
+
+const seen = new WeakMap<NatsConnection, string[]>();
+
+/** What the server has refused a connection, from the first call on. */
+function refusedOf(connection: NatsConnection): string[] {
+  const known = seen.get(connection);
+  if (known !== undefined) return known;
+  const refused: string[] = [];
+  seen.set(connection, refused);
+  void (async () => {
+    for await (const each of connection.status()) {
+      if (each.type !== "error" || !(each.error instanceof PermissionViolationError)) continue;
+      const { operation, subject, queue } = each.error;
+      const done = operation === "publish" ? operation : "subscribe";
+      refused.push(`${done} ${subject}${queue ? ` ${queue}` : ""}`);
+    }
+  })();
+  return refused;
+}
+
+/**
+ * What the server refuses a client that does something: it answers a ping behind it, and says before
+ * what it has refused.
+ */
+export async function refusalsOf(
+  connection: NatsConnection,
+  act: (connection: NatsConnection) => void,
+): Promise<string[]> {
+  const refused = refusedOf(connection);
+  const before = refused.length;
+  act(connection);
+  await connection.flush();
+  await connection.flush(); // errors are told behind the first answer at the latest
+  return refused.slice(before);
+}

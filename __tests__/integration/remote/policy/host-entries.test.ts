@@ -1,0 +1,81 @@
+/** The worker's reading of hosts against the addon's: what the policy lets through has to mean the same to both. */
+
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { networkOf } from "../../../../lib/remote/policy/narrow/narrow-network.js";
+import { Refusal } from "../../../../lib/remote/policy/refusal.js";
+import { describeSandboxed } from "../../support/gate.js";
+import { BubblewrapNativeRunner, type NetworkByDomain } from "../../support/package.js";
+import { tempDirectory } from "../../support/temp.js";
+
+const shadowDir = tempDirectory();
+
+/** Equal for rules that decide alike; undefined where the addon refuses them. */
+async function hashOf(network: NetworkByDomain): Promise<string | undefined> {
+  try {
+    const runner = new BubblewrapNativeRunner({ shadowDir, network });
+    return (await runner.explain({ argv: ["true"] })).policyHash;
+  } catch {
+    return undefined;
+  }
+}
+
+const piece = fc.oneof(
+  fc.constantFrom(
+    "a",
+    "B",
+    "test",
+    "xn--bcher-kva",
+    "xn--",
+    "bücher",
+    "ẞ",
+    "1",
+    "0x1",
+    "10",
+    "-",
+    "_",
+    "*",
+    "*.",
+    ".",
+    ":",
+    ":80",
+    ":0",
+    ":443",
+    "[",
+    "/",
+    "::1",
+    "::ffff:10.0.0.0",
+    "10.0.0.0/8",
+    "fd00::/8",
+    "127.1",
+    "%eth0",
+    " ",
+    "\n",
+    "。",
+  ),
+  fc.string({ maxLength: 3 }),
+);
+const entry = fc.array(piece, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(""));
+
+describeSandboxed("an entry that the policy takes", () => {
+  test.each(["allow", "deny", "allowPrivate"] as const)(
+    "of `%s` is the addon's, too",
+    async (list) => {
+      let taken = 0;
+      await fc.assert(
+        fc.asyncProperty(entry, async (text) => {
+          const written: NetworkByDomain = { allow: [], [list]: [text] };
+          const read = networkOf(written as never);
+          if (read instanceof Refusal || typeof read === "string") return;
+          const native = await hashOf(written);
+          if (native === undefined) return; // it refuses more, as punycode that is none: nothing is opened
+          taken += 1;
+          expect(await hashOf(read as NetworkByDomain)).toBe(native);
+        }),
+        { numRuns: 3000 },
+      );
+      expect(taken).toBeGreaterThan(100);
+    },
+  );
+});

@@ -1,0 +1,4 @@
+/** What runs/outcomes.test.ts says of a runner holds for one on another machine. */
+
+import "../support/remote-rows.js";
+import "../../runs/outcomes.test.js";

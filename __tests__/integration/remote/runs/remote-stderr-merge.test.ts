@@ -1,0 +1,4 @@
+/** What runs/stderr-merge.test.ts says of a runner holds for one on another machine. */
+
+import "../support/remote-rows.js";
+import "../../runs/stderr-merge.test.js";

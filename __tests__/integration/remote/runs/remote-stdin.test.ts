@@ -1,0 +1,4 @@
+/** What runs/stdin.test.ts says of a runner holds for one on another machine. */
+
+import "../support/remote-rows.js";
+import "../../runs/stdin.test.js";

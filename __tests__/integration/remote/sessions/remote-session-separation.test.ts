@@ -1,0 +1,4 @@
+/** What session/session-separation.test.ts says of sessions holds for those on another machine. */
+
+import "../support/remote-rows.js";
+import "../../session/session-separation.test.js";

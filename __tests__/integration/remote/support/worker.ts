@@ -1,0 +1,89 @@
+/** `native-runner worker` as a process of its own, ended with the tests of a file. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
+
+import { tempDirectory } from "../../support/temp.js";
+
+const kMain = fileURLToPath(new URL("../../../../dist/cli/main.js", import.meta.url));
+/** Generous: it takes a second. */
+const kMostMs = 60_000;
+
+/** What a worker is started with. */
+export type WorkerChoice = {
+  /** The broker's address. */
+  server: string;
+  pool?: string;
+  name?: string;
+  slots?: number;
+  /** A policy, as its file says it. */
+  policy?: object;
+  /** Default: all of the host's temporary directory. */
+  workspaces?: string;
+  env?: Record<string, string>;
+  /** More of its command line. */
+  words?: readonly string[];
+};
+
+/** One that is running. */
+export type TestWorker = {
+  pid: number;
+  /** What it has written so far. */
+  log(): string;
+  kill(signal: NodeJS.Signals): void;
+  /** By SIGTERM, or another signal; resolves with its exit code when it is gone. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+};
+
+const running = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
+/** Starts one and waits until it serves its pool. */
+export async function startWorker(choice: WorkerChoice): Promise<TestWorker> {
+  const { server, pool = "tests", name, slots = 8, policy, workspaces = tmpdir() } = choice;
+  const words = ["--server", server, "--insecure", "--pool", pool, "--workspaces", workspaces];
+  words.push("--slots", String(slots), ...(name === undefined ? [] : ["--name", name]));
+  if (policy !== undefined) {
+    const file = path.join(tempDirectory("policy"), "policy.json");
+    writeFileSync(file, JSON.stringify(policy));
+    words.push("--policy", file);
+  }
+  words.push(...(choice.words ?? []));
+  const env = { ...process.env, XDG_STATE_HOME: tempDirectory("state"), ...choice.env };
+  const child = spawn(process.execPath, [kMain, "worker", ...words], {
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  running.add(child);
+  let written = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    written += text;
+  });
+  const gone = new Promise<number | null>((resolve) => {
+    child.once("close", (code) => {
+      running.delete(child);
+      resolve(code);
+    });
+  });
+  for (let waited = 0; !written.includes("serves the pool"); waited += 20) {
+    if (child.exitCode !== null) throw new Error(`the worker has ended: ${written}`);
+    if (waited > kMostMs) throw new Error(`the worker is not ready: ${written}`);
+    await delay(20);
+  }
+  return {
+    pid: child.pid ?? 0,
+    log: () => written,
+    kill: (signal) => void child.kill(signal),
+    stop: (signal = "SIGTERM") => {
+      child.kill(signal);
+      return gone;
+    },
+  };
+}

@@ -1,0 +1,300 @@
+/** What is asked for under which ceiling, and what comes of it. */
+
+const kMounts = [
+  { hostPath: "/srv/cache", mode: "rw" },
+  { hostPath: "/srv/data", guestPath: "/data", mode: "ro", label: "data" },
+];
+
+/** Of one ceiling. */
+export type Row = {
+  /** The ceiling has it; {} is the default ceiling. */
+  policy?: object;
+  /** Let through, with what the runner then gets of it. */
+  allowed: [asked: object, got: object][];
+  /** Refused, with the field that is named. */
+  refused: [asked: object, field: string][];
+};
+
+const kRules = {
+  network: {
+    allow: ["a.test", "*.b.test", "c.test:8443", "*.d.test:22"],
+    deny: ["bad.b.test"],
+    allowPrivate: ["a.test", "10.0.0.0/8", "fd00::/8"],
+  },
+};
+const rules = (allow: string[], more: object = {}) => ({ network: { allow, ...more } });
+const kKept = { deny: ["bad.b.test"], allowPrivate: [] };
+
+export const kRows: Record<string, Row> = {
+  "network, denied": {
+    allowed: [
+      [{}, { network: "deny" }],
+      [{ network: "deny" }, { network: "deny" }],
+    ],
+    refused: [
+      [{ network: "allow" }, "network"],
+      [rules([]), "network"],
+      [{ network: { presets: ["npm"] } }, "network"],
+    ],
+  },
+  "network, allowed": {
+    policy: { network: "allow" },
+    allowed: [
+      [{}, { network: "allow" }],
+      [{ network: "deny" }, { network: "deny" }],
+      [
+        rules(["X.test.:443"], { allowPrivate: ["127.0.0.1"] }),
+        { network: { allow: ["x.test:443"], deny: [], allowPrivate: ["127.0.0.1"] } },
+      ],
+    ],
+    refused: [
+      [rules(["http://a.test"]), "network.allow[0]"],
+      [rules([], { deny: ["a.test", "1.2.3.4"] }), "network.deny[1]"],
+      [rules([], { allowPrivate: ["a.test:80"] }), "network.allowPrivate[0]"],
+    ],
+  },
+  "network, by domain": {
+    policy: kRules,
+    allowed: [
+      [{}, kRules],
+      [{ network: "deny" }, { network: "deny" }],
+      [rules([]), { network: { allow: [], ...kKept } }],
+      [rules(["a.test"]), { network: { allow: ["a.test"], ...kKept } }],
+      [rules(["A.TEST.:80"]), { network: { allow: ["a.test:80"], ...kKept } }],
+      [
+        rules(["x.b.test", "*.x.b.test"]),
+        { network: { allow: ["x.b.test", "*.x.b.test"], ...kKept } },
+      ],
+      [rules(["*.b.test:443"]), { network: { allow: ["*.b.test:443"], ...kKept } }],
+      [
+        rules(["c.test:8443", "y.d.test:22"]),
+        { network: { allow: ["c.test:8443", "y.d.test:22"], ...kKept } },
+      ],
+      [
+        rules(["a.test"], { deny: ["bad.b.test", "x.test"] }),
+        { network: { allow: ["a.test"], deny: ["bad.b.test", "x.test"], allowPrivate: [] } },
+      ],
+      [
+        rules([], { allowPrivate: ["a.test", "10.1.0.0/16", "10.0.0.5", "FD00:1::/32"] }),
+        {
+          network: {
+            allow: [],
+            deny: ["bad.b.test"],
+            allowPrivate: ["a.test", "10.1.0.0/16", "10.0.0.5", "fd00:1::/32"],
+          },
+        },
+      ],
+    ],
+    refused: [
+      [{ network: "allow" }, "network"],
+      [rules(["other.test"]), "network.allow[0]"],
+      [rules(["a.test", "x.a.test"]), "network.allow[1]"],
+      [rules(["a.test:8080"]), "network.allow[0]"],
+      [rules(["*.a.test"]), "network.allow[0]"],
+      [rules(["b.test"]), "network.allow[0]"],
+      [rules(["evilb.test"]), "network.allow[0]"],
+      [rules(["*.test"]), "network.allow[0]"],
+      [rules(["c.test"]), "network.allow[0]"],
+      [rules(["x.d.test"]), "network.allow[0]"],
+      [{ network: { presets: ["npm"] } }, "network.presets"],
+      [rules(["a.test"], { allowPrivate: ["x.b.test"] }), "network.allowPrivate[0]"],
+      [rules([], { allowPrivate: ["10.0.0.0/7"] }), "network.allowPrivate[0]"],
+      [rules([], { allowPrivate: ["0.0.0.0/0"] }), "network.allowPrivate[0]"],
+      [rules([], { allowPrivate: ["fd00::/7"] }), "network.allowPrivate[0]"],
+      [rules([], { allowPrivate: ["::ffff:0:0/96"] }), "network.allowPrivate[0]"],
+      [{ network: { allow: [], onRequest: "ask" } }, "network.onRequest"],
+      [{ network: {} }, "network"],
+    ],
+  },
+  "network, a preset of the ceiling's": {
+    policy: { network: { presets: ["npm"] } },
+    allowed: [
+      [
+        rules(["registry.npmjs.org:443"]),
+        { network: { allow: ["registry.npmjs.org:443"], deny: [], allowPrivate: [] } },
+      ],
+    ],
+    refused: [
+      [rules(["registry.npmjs.org"]), "network.allow[0]"],
+      [{ network: { presets: ["npm", "pypi"] } }, "network.presets"],
+    ],
+  },
+  roBinds: {
+    allowed: [
+      [{}, { roBinds: undefined }],
+      [{ roBinds: [] }, { roBinds: [] }],
+      [{ roBinds: ["/lib/", "//usr"] }, { roBinds: ["/usr", "/lib"] }],
+    ],
+    refused: [
+      [{ roBinds: ["/"] }, "roBinds[0]"],
+      [{ roBinds: ["/usr", "/home"] }, "roBinds[1]"],
+      [{ roBinds: ["/usr/bin"] }, "roBinds[0]"], // it may be a link by then
+      [{ roBinds: ["/usr/../home"] }, "roBinds[0]"],
+      [{ roBinds: ["usr"] }, "roBinds[0]"],
+    ],
+  },
+  mounts: {
+    policy: { mounts: kMounts },
+    allowed: [
+      [{}, { mounts: kMounts }],
+      [{ mounts: [] }, { mounts: [] }],
+      [
+        {
+          mounts: [
+            { hostPath: "/srv//data/", guestPath: "/data/.", mode: "ro" },
+            { hostPath: "/srv/cache", mode: "ro" },
+          ],
+        },
+        { mounts: [{ hostPath: "/srv/cache", mode: "ro" }, kMounts[1]] },
+      ],
+    ],
+    refused: [
+      [{ mounts: [{ hostPath: "/srv", mode: "ro" }] }, "mounts[0]"],
+      [{ mounts: [{ hostPath: "/srv/cache/a", mode: "ro" }] }, "mounts[0]"],
+      [{ mounts: [{ hostPath: "/srv/cache", guestPath: "/usr", mode: "ro" }] }, "mounts[0]"],
+      [{ mounts: [{ hostPath: "/srv/data", mode: "ro" }] }, "mounts[0]"],
+      [{ mounts: [{ hostPath: "/srv/data", guestPath: "/data", mode: "rw" }] }, "mounts[0].mode"],
+      [{ mounts: [kMounts[0], kMounts[0]] }, "mounts[1]"],
+      [{ mounts: [{ hostPath: "/srv/cache", mode: "rw", guest: "/x" }] }, "mounts[0].guest"],
+    ],
+  },
+  "mounts that hide": {
+    policy: {
+      mounts: [
+        { hostPath: "/srv/empty", guestPath: "/etc/ssh", mode: "ro" },
+        { hostPath: "/srv/cache", mode: "rw" },
+        { hostPath: "/srv/empty", guestPath: "/workspace/.git", mode: "ro" },
+      ],
+    },
+    allowed: [
+      [
+        { mounts: [] },
+        {
+          mounts: [
+            { hostPath: "/srv/empty", guestPath: "/etc/ssh", mode: "ro" },
+            { hostPath: "/srv/empty", guestPath: "/workspace/.git", mode: "ro" },
+          ],
+        },
+      ],
+    ],
+    refused: [[{ mounts: [{ hostPath: "/srv/empty", mode: "ro" }] }, "mounts[0]"]],
+  },
+  "envPolicy, scrub": {
+    allowed: [
+      [{ envPolicy: "scrub" }, { envPolicy: "scrub" }],
+      [{ envPolicy: "clean" }, { envPolicy: "clean" }],
+      [{ envPolicy: [] }, { envPolicy: [] }],
+    ],
+    refused: [
+      [{ envPolicy: "inherit" }, "envPolicy"],
+      [{ envPolicy: ["AWS_SECRET_ACCESS_KEY"] }, "envPolicy"],
+      [{ envPolicy: ["PATH"] }, "envPolicy"],
+    ],
+  },
+  "envPolicy, clean": {
+    policy: { envPolicy: "clean" },
+    allowed: [[{}, { envPolicy: "clean" }]],
+    refused: [
+      [{ envPolicy: "scrub" }, "envPolicy"],
+      [{ envPolicy: ["PATH"] }, "envPolicy"],
+    ],
+  },
+  "envPolicy, names": {
+    policy: { envPolicy: ["PATH", "HOME"] },
+    allowed: [
+      [{ envPolicy: ["HOME"] }, { envPolicy: ["HOME"] }],
+      [{ envPolicy: "clean" }, { envPolicy: "clean" }],
+    ],
+    refused: [
+      [{ envPolicy: ["PATH", "USER"] }, "envPolicy[1]"],
+      [{ envPolicy: "scrub" }, "envPolicy"],
+      [{ envPolicy: "inherit" }, "envPolicy"],
+    ],
+  },
+  "envPolicy, inherit": {
+    policy: { envPolicy: "inherit" },
+    allowed: [
+      [{ envPolicy: ["ANY"] }, { envPolicy: ["ANY"] }],
+      [{ envPolicy: "scrub" }, { envPolicy: "scrub" }],
+    ],
+    refused: [[{ envPolicy: "all" }, "envPolicy"]],
+  },
+  "isolation, strict": {
+    allowed: [[{ isolation: "strict" }, { isolation: "strict" }]],
+    refused: [[{ isolation: "compat" }, "isolation"]],
+  },
+  "isolation, compat": {
+    policy: { isolation: "compat" },
+    allowed: [
+      [{}, { isolation: "compat" }],
+      [{ isolation: "strict" }, { isolation: "strict" }],
+    ],
+    refused: [[{ isolation: "none" }, "isolation"]],
+  },
+  "layers and required add": {
+    policy: { required: ["seccomp"] },
+    allowed: [
+      [
+        { layers: ["landlock"], required: [] },
+        { layers: ["landlock"], required: ["seccomp"] },
+      ],
+      [{ required: ["cgroup", "seccomp"] }, { layers: [], required: ["seccomp", "cgroup"] }],
+    ],
+    refused: [[{ layers: ["landlok"] }, "layers[0]"]],
+  },
+  "layers of the ceiling's stay": {
+    policy: { layers: ["landlock"] },
+    allowed: [[{ layers: [] }, { layers: ["landlock"] }]],
+    refused: [[{ layers: "landlock" }, "layers"]],
+  },
+  "what may be on": {
+    allowed: [
+      [
+        { allowWriteWorkspace: false, devBind: false, procBind: false, clone: "never" },
+        { allowWriteWorkspace: false, devBind: false, procBind: false, clone: "never" },
+      ],
+    ],
+    refused: [
+      [{ allowWriteWorkspace: "no" }, "allowWriteWorkspace"],
+      [{ prewarm: 5 }, "prewarm"],
+      [{ prewarmIdleMs: 60_001 }, "prewarmIdleMs"],
+    ],
+  },
+  "what is off": {
+    policy: {
+      allowWriteWorkspace: false,
+      devBind: false,
+      procBind: false,
+      clone: "never",
+      prewarm: 2,
+      prewarmIdleMs: 1000,
+    },
+    allowed: [
+      [
+        { prewarm: 2, prewarmIdleMs: 999 },
+        { devBind: false, prewarm: 2, prewarmIdleMs: 999 },
+      ],
+      [{}, { allowWriteWorkspace: false, clone: "never", prewarm: 2, prewarmIdleMs: 1000 }],
+    ],
+    refused: [
+      [{ allowWriteWorkspace: true }, "allowWriteWorkspace"],
+      [{ devBind: true }, "devBind"],
+      [{ procBind: true }, "procBind"],
+      [{ clone: "auto" }, "clone"],
+      [{ prewarm: 3 }, "prewarm"],
+      [{ prewarmIdleMs: 1001 }, "prewarmIdleMs"],
+    ],
+  },
+  "what is not a caller's": {
+    policy: { bwrapPath: "/opt/bwrap" },
+    allowed: [[{ bwrapPath: undefined }, { bwrapPath: "/opt/bwrap" }]],
+    refused: [
+      [{ bwrapPath: "/opt/bwrap" }, "bwrapPath"],
+      [{ extraArgs: [] }, "extraArgs"],
+      [{ shadowDir: "/" }, "shadowDir"],
+      [JSON.parse('{"__proto__":{"network":"allow"}}'), "__proto__"],
+      [{ slots: 5 }, "slots"],
+      [{ netwrok: "deny" }, "netwrok"],
+    ],
+  },
+};

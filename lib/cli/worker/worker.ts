@@ -1,0 +1,85 @@
+/** `native-runner worker`: serves a pool until it is told to end. */
+
+import { hostname } from "node:os";
+import { setFlagsFromString } from "node:v8";
+
+import { BrokerAccess } from "../../remote/broker/broker-access.js";
+import { Connection } from "../../remote/broker/connection.js";
+import { deferred } from "../../remote/deferred.js";
+import { defaultWorkerPolicy, loadWorkerPolicy } from "../../remote/policy/worker-policy.js";
+import { Workspaces } from "../../remote/policy/workspace-place.js";
+import { MetricsServer } from "../../remote/worker/metrics-server.js";
+import { PolicyPlaces } from "../../remote/worker/policy-places.js";
+import { defaultSlots } from "../../remote/worker/slots.js";
+import { Worker } from "../../remote/worker/worker.js";
+import { brokerOptions } from "../broker/broker-options.js";
+import { printError } from "../terminal.js";
+import type { WorkerCliOptions } from "./worker-command.js";
+
+/**
+ * Output that passes through a worker is garbage soon after, outside of a heap of some MiB, all of which V8 by itself
+ * collects anew for each few MiB of output: half of a worker's time. Now the heap may first grow to five times its size.
+ */
+const kHeapGrowth = "--heap-growing-percent=400";
+
+const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** A name for the broker: this machine's, without what names may not have. */
+function ownName(): string {
+  const [name = ""] = hostname().split(".");
+  return name.replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) || "worker";
+}
+
+/** Resolves at the first signal, with what resolves at the second. */
+function told(): Promise<{ again: Promise<void> }> {
+  const first = deferred<{ again: Promise<void> }>();
+  const second = deferred<void>();
+  let signals = 0;
+  for (const name of kSignals) {
+    process.on(name, () => {
+      signals += 1;
+      if (signals === 1) first.resolve({ again: second.promise });
+      else second.resolve();
+    });
+  }
+  return first.promise;
+}
+
+/** Resolves when all of it has ended. */
+export async function worker(options: WorkerCliOptions): Promise<void> {
+  setFlagsFromString(kHeapGrowth);
+  const access = new BrokerAccess(await brokerOptions(options));
+  const { policy: file, pool, slots = defaultSlots(), name = ownName() } = options;
+  const policy = file === undefined ? defaultWorkerPolicy() : await loadWorkerPolicy(file);
+  const workspaces = new Workspaces(options.workspaces);
+  const places = new PolicyPlaces(policy, workspaces, { slots, name, cacheBytes: options.cache });
+  await places.check();
+  const connection = new Connection(access);
+  const failed = deferred<never>();
+  connection.listen({
+    connected: () => printError(`worker ${name} serves the pool ${pool}, ${slots} at once`),
+    disconnected: () => printError("the connection to the broker is lost; it is tried again"),
+    failed: (error) => failed.reject(error),
+  });
+  connection.hold();
+  const ending = told();
+  await Promise.race([connection.open(), failed.promise, ending]);
+  const serving = new Worker({ connection, pool, name, slots, places });
+  if (connection.isConnected) serving.start();
+  const metrics =
+    options.metrics === undefined
+      ? undefined
+      : await MetricsServer.open(options.metrics, () => serving.state());
+  if (metrics) printError(`figures at ${metrics.url}/metrics`);
+  try {
+    const { again } = await Promise.race([ending, failed.promise]);
+    printError("it takes no more runs, and ends when those under way have");
+    await Promise.race([serving.drain(), again, failed.promise]);
+  } finally {
+    await serving.stop();
+    await places.close();
+    await metrics?.close();
+    await connection.close();
+    connection.release();
+  }
+}

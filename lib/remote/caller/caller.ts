@@ -1,0 +1,350 @@
+/**
+ * A caller: keeps the runs that wait, grants each to one worker that asks for it or has a free slot, and settles each
+ * exactly once. It alone decides what is started where; the broker only carries. One for each connection and tenant,
+ * for any number of runners. Belongs to one JavaScript thread.
+ */
+
+import { randomBytes } from "node:crypto";
+
+import { SandboxError } from "../../errors.js";
+import type { Connection, Received } from "../broker/connection.js";
+import { errorOf } from "../wire/errors.js";
+import { WireError } from "../wire/frame.js";
+import { Inbox } from "../wire/inbox.js";
+import { readToCaller, type ToCaller } from "../wire/messages.js";
+import { fromPlain, toPlain } from "../wire/plain.js";
+import { behindCaller, callerSubject } from "../wire/subjects.js";
+import { Dispatcher } from "./dispatcher.js";
+import { queueTimeout } from "./ends/queue-timeout.js";
+import type { Link } from "./link.js";
+import { Post } from "./post.js";
+import {
+  RemoteRun,
+  type RunEnd,
+  type RunListener,
+  type RunRequest,
+  type SayToWorker,
+  type ToldWorker,
+} from "./remote-run.js";
+import { Vigil } from "./vigil.js";
+import { Watch } from "./watch.js";
+
+type Said<T extends ToCaller["t"]> = Extract<ToCaller, { t: T }>;
+const closed = (message: string) => new SandboxError(message, { code: "ERR_SANDBOX_CLOSED" });
+
+export class Caller {
+  readonly id = randomBytes(12).toString("hex");
+  readonly tenant: string;
+  readonly #connection: Connection;
+  readonly #post: Post;
+  readonly #dispatcher: Dispatcher;
+  readonly #inbox = new Inbox();
+  readonly #runs = new Map<number, RemoteRun>();
+  readonly #watch = new Watch();
+  readonly #vigil: Vigil;
+  #numbers = 0;
+  /** Messages that were none. */
+  dropped = 0;
+
+  constructor(connection: Connection, tenant: string) {
+    this.tenant = tenant;
+    this.#connection = connection;
+    this.#post = new Post(connection, tenant, this.id);
+    this.#vigil = new Vigil(connection, () => this.#tick());
+    const isConnected = () => connection.isConnected;
+    const host = { id: this.id, isConnected, oldest: () => this.#oldest() };
+    this.#dispatcher = new Dispatcher(host, this.#post);
+    connection.listen({
+      connected: (isNew) => this.#connected(isNew),
+      disconnected: () => this.#watch.disconnected(performance.now()),
+      failed: (error) => this.#failed(error),
+    });
+    void connection.open();
+  }
+
+  /** Asks for a run; it waits until a worker has a place for it. */
+  run(request: RunRequest, listener: RunListener): RemoteRun {
+    const now = performance.now();
+    const run = new RemoteRun(++this.#numbers, request, listener, now, this.#say);
+    const { failure } = this.#connection;
+    if (failure !== undefined) {
+      run.settle({ kind: "failed", error: failure });
+      return run;
+    }
+    if (this.#runs.size === 0) this.#vigil.begin();
+    this.#runs.set(run.number, run);
+    this.#vigil.await(run);
+    if (request.inside !== undefined) this.#grantInside(run, request.inside, now);
+    else this.#dispatcher.enqueue(run, now);
+    return run;
+  }
+
+  /** Runs that are not settled. */
+  get pending(): number {
+    return this.#runs.size;
+  }
+
+  /** Ends it; one that waits has ended at once. */
+  abort(run: RemoteRun): void {
+    if (!this.#runs.has(run.number)) return;
+    run.isAborted = true;
+    void this.ended(run);
+    if (run.worker === undefined) this.#settle(run, { kind: "aborted" });
+    else this.#sayAbort(run.worker, run.number);
+  }
+
+  /** Its end, for somebody who waits for it. */
+  ended(run: RemoteRun): Promise<RunEnd> {
+    run.isAwaited = true;
+    if (this.#runs.has(run.number)) this.#vigil.await(run);
+    return run.end;
+  }
+
+  /** Says something within a run. It is nothing where that has ended, or not begun. */
+  tell(run: RemoteRun, message: ToldWorker, body?: Uint8Array): void {
+    if (run.worker !== undefined && this.#runs.has(run.number)) run.tell(message, body);
+  }
+
+  /** An operation on a run. @throws (rejects) what its worker throws; SandboxError when it has ended before. */
+  async call(run: RemoteRun, operation: string, args: readonly unknown[]): Promise<unknown> {
+    const plain = args.map((each, index) =>
+      each === undefined ? null : toPlain(each, `${operation}[${index}]`),
+    );
+    if (run.worker === undefined || !this.#runs.has(run.number)) throw closed("it has ended");
+    this.#vigil.await(plain);
+    const answer = await run.call(operation, plain).finally(() => this.#vigil.unawait(plain));
+    if (answer === undefined) throw closed("it has ended");
+    if (answer.error) throw errorOf(answer.error);
+    return fromPlain(answer.value);
+  }
+
+  /** Says good-bye to its workers, and closes the connection. */
+  async close(): Promise<void> {
+    for (const { worker } of this.#dispatcher.links) {
+      this.#post.toWorker(worker, { t: "bye", caller: this.id });
+    }
+    this.#post.flush();
+    await this.#connection.close();
+  }
+
+  #rest(): void {
+    this.#watch.rest();
+    this.#sayEnds();
+    this.#vigil.rest();
+  }
+
+  #connected(isNew: boolean): void {
+    const now = performance.now();
+    this.#watch.connected(now);
+    if (isNew) this.#subscribe();
+    this.#dispatcher.connected(now);
+  }
+
+  #subscribe(): void {
+    const own = callerSubject(this.tenant, this.id);
+    const receive = (message: Received) => this.#receive(message);
+    for (const subject of [own, `${own}.>`]) this.#connection.subscribe(subject, receive);
+  }
+
+  #failed(error: Error): void {
+    for (const run of [...this.#runs.values()]) this.#settle(run, { kind: "failed", error });
+  }
+
+  #settle(run: RemoteRun, end: RunEnd): void {
+    if (run.worker === undefined) this.#dispatcher.remove(run);
+    run.settle(end);
+    this.#forget(run);
+  }
+
+  /** It is settled. */
+  #forget(run: RemoteRun): void {
+    this.#vigil.unawait(run);
+    if (this.#runs.delete(run.number) && this.#runs.size === 0) this.#rest();
+  }
+
+  /** In a session or a transaction: there is one worker for it. */
+  #grantInside(run: RemoteRun, inside: RemoteRun, now: number): void {
+    const link = this.#dispatcher.link(inside.worker);
+    if (link !== undefined && this.#runs.has(inside.number)) {
+      this.#dispatcher.grant(run, link, 0, now);
+    } else this.#settleLostInside(run);
+  }
+
+  #settleLostInside(run: RemoteRun): void {
+    this.#settle(run, { kind: "failed", error: closed("the session or transaction has ended") });
+  }
+
+  #oldest(): number {
+    for (const number of this.#runs.keys()) return number;
+    return this.#numbers + 1;
+  }
+
+  #receive({ subject, data, isNobody }: Received): void {
+    const [what, ...parts] = behindCaller(subject);
+    if (what === "none" && isNobody) this.#dispatcher.nobodyFree(parts[0] ?? "");
+    if (what === "gone" && isNobody) this.#undelivered(Number(parts.at(-1)));
+    if (what !== undefined) return;
+    try {
+      for (const { header, body } of this.#inbox.receive(data)) {
+        this.#handle(readToCaller(header), body);
+      }
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.dropped += 1;
+    }
+  }
+
+  #undelivered(message: number): void {
+    const now = performance.now();
+    for (const { run: number, attempt } of this.#post.deliveries.undelivered(message)) {
+      const run = this.#runs.get(number);
+      if (run === undefined || run.attempt !== attempt || run.isConfirmed) continue;
+      if (run.worker !== undefined) this.#dispatcher.unreached(run.worker);
+      this.#return(run, now);
+    }
+  }
+
+  /** It was not started by the worker that it was granted to, and waits again. */
+  #return(run: RemoteRun, now: number): void {
+    run.returned();
+    if (run.isAborted) this.#settle(run, { kind: "aborted" });
+    else if (run.request.inside !== undefined) this.#settleLostInside(run);
+    else this.#dispatcher.enqueue(run, now);
+  }
+
+  #handle(message: ToCaller, body: Uint8Array): void {
+    const now = performance.now();
+    switch (message.t) {
+      case "pull":
+        this.#dispatcher.pulled(message, now);
+        break;
+      case "beat":
+        this.#beat(message, now);
+        break;
+      case "end":
+        this.#end(message, body, now);
+        break;
+      case "decline":
+        this.#declined(message, now);
+        break;
+      default: {
+        const run = this.#ofWorker(message);
+        if (run === undefined) break;
+        run.listedAt = now;
+        run.channel.receive(message, message, body);
+        if (run.isOnlyOpen) this.#vigil.unawait(run);
+      }
+    }
+  }
+
+  /** The run that a worker speaks of, if it has it. */
+  #ofWorker({ run: number, worker }: { run: number; worker: string }): RemoteRun | undefined {
+    const run = this.#runs.get(number);
+    return run?.worker === worker ? run : undefined;
+  }
+
+  readonly #say: SayToWorker = ({ worker, number }, message, body) => {
+    if (worker !== undefined) {
+      this.#post.toWorker(worker, { ...message, caller: this.id, run: number }, body);
+    }
+  };
+
+  #sayAbort(worker: string, run: number): void {
+    this.#post.toWorker(worker, { t: "abort", caller: this.id, run });
+  }
+
+  #beat(beat: Said<"beat">, now: number): void {
+    const { worker, pool, free, lease } = beat;
+    const link = this.#dispatcher.heard(worker, pool, { free, lease, echoedAt: now }, now);
+    for (const number of beat.runs) {
+      const run = this.#ofWorker({ run: number, worker });
+      if (run) {
+        run.isConfirmed = true;
+        run.listedAt = now;
+      }
+      // Nobody waits for it any more, or its abort may have been lost.
+      if (run === undefined || run.isAborted) this.#sayAbort(worker, number);
+    }
+    for (const [run, ack] of beat.receipts) {
+      const channel = this.#ofWorker({ run, worker })?.channel;
+      channel?.confirmed(ack);
+      channel?.repeat(beat.heard, now);
+    }
+    this.#echo(link, beat.at, now);
+    this.#dispatcher.dispatch(pool, now);
+  }
+
+  #end(message: Said<"end">, body: Uint8Array, now: number): void {
+    const { worker, pool, free, lease } = message;
+    const link = this.#dispatcher.heard(worker, pool, { free, lease }, now);
+    const run = this.#ofWorker(message);
+    if (run) {
+      run.listedAt = now;
+      run.isConfirmed = true;
+    }
+    if (run === undefined || run.ended(message, body)) {
+      link.ended.push(message.run);
+      if (run) this.#forget(run);
+    }
+    this.#dispatcher.dispatch(pool, now);
+  }
+
+  #declined(message: Said<"decline">, now: number): void {
+    const run = this.#ofWorker(message);
+    if (run === undefined || message.attempt !== run.attempt) return;
+    const link = this.#dispatcher.link(run.worker);
+    if (link) link.free = 0;
+    if (message.why === "unknown" && run.isConfirmed) {
+      const reason = "its worker does not know it any more";
+      this.#settle(run, { kind: "lost", started: run.started, ended: "proved", reason });
+    } else this.#return(run, now);
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    this.#watch.tick(now);
+    for (const run of [...this.#runs.values()]) {
+      if (run.worker === undefined) this.#lookAtWaiting(run, now);
+      else this.#lookAtGranted(run, now);
+    }
+    this.#dispatcher.dispatchAll(now);
+  }
+
+  #lookAtWaiting(run: RemoteRun, now: number): void {
+    if (now - run.askedAt <= run.request.queueTimeoutMs) return;
+    this.#settle(run, queueTimeout(run.request, this.#connection.isConnected));
+  }
+
+  #lookAtGranted(run: RemoteRun, now: number): void {
+    const { worker, started, attempt } = run;
+    if (worker === undefined) return;
+    const verdict = this.#watch.judge(run, this.#dispatcher.link(worker), now);
+    if (verdict === "lost") {
+      const reason = `nothing was heard of its worker ${worker} any more`;
+      this.#settle(run, { kind: "lost", started, ended: "unproved", reason });
+    } else if (verdict === "probe" && this.#connection.isConnected) {
+      run.probedAt = now;
+      if (run.isAborted) this.#sayAbort(worker, run.number);
+      this.#post.toWorker(worker, { t: "probe", caller: this.id, run: run.number, attempt });
+    }
+  }
+
+  #echo(link: Link, at: number, now: number): void {
+    const { worker } = link;
+    const receipts: [number, number][] = [];
+    for (const { number, worker: own, channel } of this.#runs.values()) {
+      if (own === worker) receipts.push([number, channel.heard]);
+    }
+    const ended = link.ended.splice(0);
+    const told = { at, saidAt: now, receipts, ended, oldest: this.#oldest() };
+    this.#post.toWorker(worker, { t: "echo", caller: this.id, ...told });
+  }
+
+  /** Nothing runs any more: receipts go without waiting for a beat. */
+  #sayEnds(): void {
+    const no = Number.MAX_SAFE_INTEGER; // no beat's: it renews nothing
+    for (const link of this.#dispatcher.links) {
+      if (link.ended.length > 0) this.#echo(link, no, performance.now());
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/** Where commands are sent: the pool, or a session or transaction on one worker. */
+
+import { createHash } from "node:crypto";
+
+import type { NativeExecInput, SandboxedExecResult } from "../../../types/public.js";
+import { invalidType } from "../../errors.js";
+import { checkSignal, onAbort } from "../../runners/abort.js";
+import { resultWith, withReason } from "../../runners/result.js";
+import { errorOf } from "../wire/errors.js";
+import type { RunKind } from "../wire/messages.js";
+import type { WirePort } from "../wire/port.js";
+import type { MovedWorkspace } from "../workspace/moved-workspace.js";
+import type { Caller } from "./caller.js";
+import { OutputCollector } from "./collector.js";
+import { creditFor } from "./credit.js";
+import { type Untold, untoldResult } from "./ends/lost-result.js";
+import { expectBegun } from "./ends/why-over.js";
+import {
+  kInputWithGrant,
+  type RemoteRun,
+  type RunEnd,
+  type RunListener,
+  type RunRequest,
+} from "./remote-run.js";
+import { execInputOf, type ToldResult } from "./request-of.js";
+import { expectSendable } from "./request-size.js";
+
+/** What all commands of a place have in common. */
+export type PlaceOptions = {
+  caller(): Caller;
+  pool: string;
+  policy: unknown;
+  workspace: unknown;
+  /** A workspace of this machine, which goes to the worker and comes back. */
+  moved?: MovedWorkspace | undefined;
+  queueTimeoutMs: number;
+  inside?: RemoteRun | undefined;
+};
+
+export class RemotePlace {
+  readonly #options: PlaceOptions;
+  readonly #runs = new Set<RemoteRun>();
+  readonly #moving = new Map<RemoteRun, Promise<unknown>>();
+  #policyHash: string | undefined;
+
+  constructor(options: PlaceOptions) {
+    this.#options = options;
+  }
+
+  get caller(): Caller {
+    return this.#options.caller();
+  }
+
+  /** As this one, in a session or transaction of it. */
+  inside(run: RemoteRun): RemotePlace {
+    return new RemotePlace({ ...this.#options, moved: undefined, inside: run });
+  }
+
+  /** What runs in it. */
+  get pending(): number {
+    return this.#runs.size;
+  }
+
+  /** Bytes of each output of another run that may be on their way. */
+  get credit(): number {
+    return creditFor(this.caller.pending);
+  }
+
+  /** Asks for a run of any kind. @throws RangeError that names what is too long to be sent */
+  begin(
+    kind: RunKind,
+    asked: Pick<RunRequest, "input"> & Partial<RunRequest>,
+    listener: RunListener,
+  ): RemoteRun {
+    const { caller, moved, ...place } = this.#options;
+    const request = { ...place, kind, isLive: false, credit: this.credit, ...asked };
+    const { input, policy, workspace, stdin } = request;
+    expectSendable({ input, policy, workspace }, stdin === undefined ? 0 : kInputWithGrant);
+    const workspaceAsked = (port: WirePort) => {
+      const moving = moved?.bring(port).then((brought) => brought.take());
+      moving?.catch(() => {}); // `ended` tells of it
+      if (moving) this.#moving.set(run, moving);
+    };
+    const run = caller().run(request, { ...listener, workspaceAsked });
+    this.#runs.add(run);
+    void run.end.then(() => this.#runs.delete(run));
+    return run;
+  }
+
+  /**
+   * How a run has ended, once what it has changed is here.
+   * @throws (rejects) TransactionError where that can't be committed, WorkspaceError where it can't be moved.
+   */
+  async ended(run: RemoteRun): Promise<RunEnd> {
+    const end = await run.end;
+    const moving = this.#moving.get(run);
+    if (moving === undefined) return end;
+    this.#moving.delete(run);
+    const isWhole = end.kind === "ended" && end.error === undefined;
+    if (!isWhole) run.port?.cut("the run has not ended as it should");
+    try {
+      await moving;
+    } catch (error) {
+      // What its worker says of a workspace that was not moved is less than what is known here.
+      if (isWhole || (error as { code?: unknown }).code !== "ERR_WORKSPACE_CUT") throw error;
+    }
+    return end;
+  }
+
+  /** The whole way of one command. Only rejects, never throws. */
+  async exec(given: NativeExecInput): Promise<SandboxedExecResult> {
+    const isObject = typeof given === "object" && given !== null;
+    if (!isObject) throw invalidType("input", "an object", given);
+    const signal = checkSignal(given.signal);
+    const { input, stdin, onStdout, onStderr } = execInputOf(given);
+    const argv = (input as { argv: string[] }).argv;
+    if (signal?.aborted) return withReason(this.untold({ kind: "aborted" }, argv, 0), signal);
+    const callbacks = { 1: onStdout, 2: onStderr };
+    const isLive = onStdout !== undefined || onStderr !== undefined;
+    let thrown: { error: unknown } | undefined;
+    const { credit } = this;
+    const collector = new OutputCollector(credit, {
+      taken: (stream, bytes) => this.caller.tell(run, { t: "credit", stream, bytes }),
+      onPiece: (stream, bytes) => {
+        if (thrown !== undefined) return;
+        try {
+          callbacks[stream]?.(Uint8Array.from(bytes));
+        } catch (error) {
+          thrown = { error };
+          this.caller.abort(run);
+        }
+      },
+    });
+    const begun = performance.now();
+    const request = { input, stdin, isLive, credit };
+    const run = this.begin("exec", request, {
+      out: (stream, bytes) => collector.add(stream, bytes),
+      keptFollows: () => collector.keptFollows(),
+    });
+    const unsubscribe = onAbort(signal, () => this.caller.abort(run));
+    try {
+      const end = await this.ended(run);
+      if (isLive && end.kind === "ended" && !end.error) collector.showRest(end.rest);
+      if (thrown !== undefined) throw thrown.error;
+      const waitedMs = (run.worker === undefined ? performance.now() : run.grantedAt) - begun;
+      return withReason(this.result(end, argv, collector, waitedMs), signal);
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  /** Asks for what has a value and no output, and who has answered. @throws (rejects) what its worker has thrown */
+  async answer(
+    kind: RunKind,
+    asked: Pick<RunRequest, "input"> & Partial<RunRequest>,
+  ): Promise<{ value: unknown; worker: string }> {
+    const run = this.begin(kind, asked, { out: () => {} });
+    const end = await run.end;
+    if (end.kind !== "ended" || end.error !== undefined) {
+      throw expectBegun(end, "no worker has answered", run.isAborted);
+    }
+    return { value: end.value, worker: run.worker ?? "" };
+  }
+
+  /** What came of a run that has output. @throws what its worker has thrown */
+  result(
+    end: RunEnd,
+    argv: readonly string[],
+    collector: OutputCollector,
+    waitedMs: number,
+  ): SandboxedExecResult {
+    if (end.kind === "failed") throw end.error;
+    if (end.kind !== "ended") return this.untold(end, argv, waitedMs);
+    if (end.error?.code === "ERR_SANDBOX_SETUP") {
+      const reason = end.error.message;
+      return this.untold({ kind: "setup-failed", reason }, argv, waitedMs);
+    }
+    if (end.error !== undefined) throw errorOf(end.error);
+    const told = end.value as ToldResult;
+    for (const { timing } of told.audits) timing.queueMs += waitedMs;
+    return resultWith(told, collector.whole(1, end.rest[0]), collector.whole(2, end.rest[1]));
+  }
+
+  /** What is told of a run of which no worker has told. */
+  untold(end: Untold, argv: readonly string[], waitedMs: number): SandboxedExecResult {
+    const text = JSON.stringify([this.#options.pool, this.#options.policy]);
+    this.#policyHash ??= createHash("sha256").update(text).digest("hex");
+    return untoldResult(end, argv, { policyHash: this.#policyHash, waitedMs });
+  }
+
+  /** Ends all that runs, and resolves when it has. */
+  async endRuns(): Promise<void> {
+    const runs = [...this.#runs];
+    for (const run of runs) this.caller.abort(run);
+    await Promise.all(runs.map(({ end }) => end));
+  }
+}

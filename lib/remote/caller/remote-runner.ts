@@ -1,0 +1,198 @@
+import type {
+  BubblewrapExplanation,
+  NativeExecInput,
+  NativeExecResult,
+  NativeRunner,
+  NativeSpawnInput,
+  SandboxedExecResult,
+  SandboxProcess,
+} from "../../../types/public.js";
+import type { RemoteNativeRunnerOptions } from "../../../types/remote/runner-options.js";
+import type { BatchOptions, NativeSession, SessionOptions } from "../../../types/session.js";
+import type { Transaction } from "../../../types/transaction.js";
+import type {
+  ListedTransaction,
+  ResumeOptions,
+  TransactionOptions,
+} from "../../../types/transaction-options.js";
+import { SandboxError } from "../../errors.js";
+import { expectFields, type FieldsOf } from "../../fields.js";
+import { copyOptions } from "../../runners/options.js";
+import { expectToken } from "../token.js";
+import type { MovedWorkspace } from "../workspace/moved-workspace.js";
+import { holdCaller } from "./callers.js";
+import { RemoteProcess } from "./live/remote-process.js";
+import { remoteBatch } from "./remote-batch.js";
+import { RemotePlace } from "./remote-place.js";
+import { RemoteSession } from "./remote-session.js";
+import { execInputOf } from "./request-of.js";
+import { policyOf, queueTimeoutOf, workspaceOf } from "./runner-options.js";
+import {
+  listTransactions,
+  openTransaction,
+  resumeTransaction,
+} from "./transaction/open-transaction.js";
+
+const kFields: FieldsOf<RemoteNativeRunnerOptions> = {
+  servers: true,
+  pool: true,
+  tenant: true,
+  workspace: true,
+  credentials: true,
+  tls: true,
+  insecure: true,
+  queueTimeoutMs: true,
+  roBinds: true,
+  mounts: true,
+  network: true,
+  isolation: true,
+  envPolicy: true,
+  devBind: true,
+  procBind: true,
+  allowWriteWorkspace: true,
+  layers: true,
+  required: true,
+};
+
+/**
+ * Runs commands on the workers of a pool, in the sandboxes that `BubblewrapNativeRunner` makes there. A command is
+ * started once at most. How it ended is what its worker says, or `lost` where none can.
+ *
+ * Making one does no I/O; options are copied. Runners with the same broker, credentials and tenant share a connection,
+ * which holds the process only while something runs.
+ *
+ * @example
+ * const runner = new RemoteNativeRunner({ servers: ["tls://nats.example.org"], pool: "build", tenant: "ada",
+ *   credentials: { file: "/etc/agents/ada.creds" }, workspace: "/srv/workspaces/ada/42" });
+ */
+export class RemoteNativeRunner implements NativeRunner {
+  /** The pool of workers. */
+  readonly pool: string;
+  /** On whose behalf. Default "default". */
+  readonly tenant: string;
+  readonly #place: RemotePlace;
+  readonly #release: () => Promise<void>;
+  readonly #moved: MovedWorkspace | undefined;
+  readonly #sessions = new Set<RemoteSession>();
+  #isClosed = false;
+
+  /** @throws TypeError or RangeError on a wrong option. */
+  constructor(options: RemoteNativeRunnerOptions) {
+    expectFields(options, "options", kFields);
+    const own = copyOptions(options);
+    const { pool, tenant = "default" } = own;
+    expectToken(pool, "pool");
+    expectToken(tenant, "tenant");
+    this.pool = pool;
+    this.tenant = tenant;
+    const queueTimeoutMs = queueTimeoutOf(own.queueTimeoutMs);
+    const policy = policyOf(own);
+    const { workspace, moved } = workspaceOf(own.workspace);
+    const { servers, credentials, tls, insecure } = own;
+    const held = holdCaller({ servers, credentials, tls, insecure }, this.tenant);
+    this.#release = held.release;
+    this.#moved = moved;
+    const { caller } = held;
+    this.#place = new RemotePlace({ caller, pool, policy, workspace, moved, queueTimeoutMs });
+  }
+
+  /**
+   * Never called: what a subclass has to return at least, whose own `exec` may promise no more than a
+   * {@link NativeExecResult}.
+   */
+  exec(input: never): Promise<NativeExecResult>;
+  /**
+   * Runs one command and resolves with its outcome, whatever happens to it.
+   *
+   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse, and for what the worker's policy does not
+   * allow; {@link SandboxError} where no sandbox can exist, here or there; what a streaming callback threw.
+   */
+  exec<Result extends SandboxedExecResult = SandboxedExecResult>(
+    input: NativeExecInput,
+  ): Promise<Result>;
+  async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
+    this.#expectOpen();
+    return this.#place.exec(input);
+  }
+
+  /** As `BubblewrapNativeRunner.spawn`. It holds a slot of its worker. */
+  async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
+    this.#expectOpen();
+    return RemoteProcess.spawn(this.#place, input);
+  }
+
+  /** As `BubblewrapNativeRunner.openSession`. It holds a slot of its worker while it is open. */
+  async openSession(options: SessionOptions = {}): Promise<NativeSession> {
+    this.#expectOpen();
+    const session = await RemoteSession.open(this.#place, options);
+    this.#sessions.add(session);
+    void session.ended.then(() => this.#sessions.delete(session));
+    return session;
+  }
+
+  /** As `BubblewrapNativeRunner.execBatch`; its commands take neither `stdin` nor callbacks nor signals of their own. */
+  async execBatch(
+    commands: readonly (NativeExecInput | string[])[],
+    options: BatchOptions = {},
+  ): Promise<SandboxedExecResult[]> {
+    this.#expectOpen();
+    return remoteBatch(this.#place, commands, options);
+  }
+
+  /** As `BubblewrapNativeRunner.explain`, by a worker that has a free slot. */
+  async explain(given: NativeExecInput): Promise<BubblewrapExplanation> {
+    this.#expectOpen();
+    const { input } = execInputOf(given);
+    const { value } = await this.#place.answer("explain", { input });
+    return value as BubblewrapExplanation;
+  }
+
+  /**
+   * As `BubblewrapNativeRunner.openTransaction`, on a worker, in that worker's state directory; `onProgress` is not
+   * called. It holds a slot while it is open; what runs in it takes no further one. Its `id` names the worker too.
+   *
+   * @throws (rejects) as there; TypeError for a `directory`, which is the worker's own.
+   */
+  async openTransaction(options: TransactionOptions = {}): Promise<Transaction> {
+    this.#expectOpen();
+    return openTransaction(this.#place, options);
+  }
+
+  /**
+   * As `BubblewrapNativeRunner.resumeTransaction`, on the worker that has it, which `id` names. Waits for that one.
+   *
+   * @throws (rejects) as there; TypeError for an `id` that is none of a remote transaction.
+   */
+  async resumeTransaction(id: string, options: ResumeOptions = {}): Promise<Transaction> {
+    this.#expectOpen();
+    return resumeTransaction(this.#place, id, options);
+  }
+
+  /** Those of this workspace that one worker has: the one that has answered, where the pool has several. */
+  async transactions(): Promise<ListedTransaction[]> {
+    this.#expectOpen();
+    return listTransactions(this.#place);
+  }
+
+  /**
+   * Aborts what runs, ends sessions, closes transactions, which stay on disk, and resolves when their workers have said that nothing is left, or they are lost.
+   * Later runs reject with ERR_SANDBOX_CLOSED. The last runner of a connection closes it.
+   */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const sessions = [...this.#sessions].map((session) => session.close());
+    await Promise.allSettled([this.#place.endRuns(), ...sessions]);
+    await this.#moved?.close();
+    await this.#release();
+  }
+
+  /** `await using`: {@link close}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #expectOpen(): void {
+    if (!this.#isClosed) return;
+    throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
+  }
+}

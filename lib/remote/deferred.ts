@@ -1,0 +1,16 @@
+/** A promise and what settles it: Promise.withResolvers, which Node 20 has not. */
+export type Deferred<Value> = {
+  promise: Promise<Value>;
+  resolve(value: Value): void;
+  reject(reason: unknown): void;
+};
+
+export function deferred<Value>(): Deferred<Value> {
+  let resolve: (value: Value) => void = () => {};
+  let reject: (reason: unknown) => void = () => {};
+  const promise = new Promise<Value>((fulfil, refuse) => {
+    resolve = fulfil;
+    reject = refuse;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,152 @@
+/** The fields of a policy file, and of what a caller asks for. */
+
+import * as v from "valibot";
+
+import { kPresetNames } from "../../network/presets.js";
+import { fields } from "./checked.js";
+
+const kMostCharacters = 4096; // PATH_MAX
+const filled = v.pipe(
+  v.string("a string"),
+  v.nonEmpty("a string that is not empty"),
+  v.maxLength(kMostCharacters, `a string of at most ${kMostCharacters} characters`),
+);
+const safe = v.pipe(filled, v.excludes("\0", "a string without NUL"));
+const path = v.pipe(
+  safe,
+  v.startsWith("/", "an absolute path"),
+  v.check((text) => !text.split("/").includes(".."), "a path without '..'"),
+);
+const flag = v.boolean("true or false");
+const kMostEntries = 1024; // as the runner's lists of hosts
+
+function list<const Item extends v.GenericSchema<unknown, string>>(item: Item) {
+  return v.pipe(
+    v.array(item, "an array of strings"),
+    v.maxLength(kMostEntries, `an array of at most ${kMostEntries} strings`),
+  );
+}
+
+const kCount = "an integer from 0 to 9007199254740991";
+const count = v.pipe(v.number(kCount), v.safeInteger(kCount), v.minValue(0, kCount));
+
+/** JSON has no Infinity; it is "none" as on the command line. */
+const duration = v.pipe(
+  v.custom<number | "none">(
+    (value) => value === "none" || (typeof value === "number" && value > 0),
+    'a number greater than 0, or "none"',
+  ),
+  v.transform((value) => (value === "none" ? Number.POSITIVE_INFINITY : value)),
+);
+
+const kMost = {
+  timeoutMs: v.optional(duration),
+  maxStdoutBytes: v.optional(count),
+  maxStderrBytes: v.optional(count),
+  memoryBytes: v.optional(count),
+  cpuSeconds: v.optional(count),
+  maxProcesses: v.optional(count),
+  maxOpenFiles: v.optional(count),
+  maxFileBytes: v.optional(count),
+};
+
+const hosts = v.optional(list(safe));
+
+const rules = v.pipe(
+  fields({
+    allow: hosts,
+    deny: hosts,
+    allowPrivate: hosts,
+    presets: v.optional(list(v.picklist(kPresetNames))),
+  }),
+  v.check(
+    ({ allow, presets }) => allow !== undefined || presets !== undefined,
+    'an object with `allow` or `presets` (or "allow" or "deny")',
+  ),
+);
+
+/** `onRequest` is none of its fields: a function can't travel. */
+const network = v.lazy((value) =>
+  typeof value === "object" && value !== null ? rules : v.picklist(["allow", "deny"]),
+);
+
+const mount = fields({
+  hostPath: path,
+  guestPath: v.optional(path),
+  mode: v.picklist(["ro", "rw"]),
+  label: v.optional(safe),
+});
+
+const kMostMounts = 256; // as the runner's
+
+const environment = v.lazy((value) =>
+  Array.isArray(value) ? list(safe) : v.picklist(["scrub", "inherit", "clean"]),
+);
+
+const kOptions = {
+  network: v.optional(network),
+  roBinds: v.optional(list(path)),
+  mounts: v.optional(
+    v.pipe(
+      v.array(mount, "an array of objects"),
+      v.maxLength(kMostMounts, `an array of at most ${kMostMounts} mounts`),
+    ),
+  ),
+  envPolicy: v.optional(environment),
+  isolation: v.optional(v.picklist(["strict", "compat"])),
+  layers: v.optional(list(v.picklist(["landlock"]))),
+  required: v.optional(list(safe)),
+  allowWriteWorkspace: v.optional(flag),
+  devBind: v.optional(flag),
+  procBind: v.optional(flag),
+  clone: v.optional(v.picklist(["auto", "never"])),
+  prewarm: v.optional(v.pipe(count, v.maxValue(64, "an integer from 0 to 64"))),
+  prewarmIdleMs: v.optional(v.pipe(count, v.minValue(1, "an integer from 1"))),
+};
+
+/** Limits as a run asks for them. */
+export const limitsSchema = fields({
+  ...kMost,
+  keep: v.optional(v.picklist(["head", "head+tail"])),
+});
+
+/** What a caller may ask for, beside the workspace and the command. */
+export const askedSchema = fields({ ...kOptions, limits: v.optional(limitsSchema) });
+
+const kNarrower = {
+  ...kOptions,
+  limits: v.optional(fields(kMost)),
+  slots: v.optional(v.pipe(count, v.minValue(1, "an integer from 1"))),
+};
+
+/** One of `tenants`. */
+export const tenantSchema = fields(kNarrower);
+
+/** The file; of `tenants` only that it is an object, since valibot passes over some names. */
+export const policySchema = fields({
+  ...kNarrower,
+  bwrapPath: v.optional(
+    v.pipe(
+      safe,
+      v.check(
+        (text) => !text.includes("/") || text.startsWith("/"),
+        "a program's name or an absolute path",
+      ),
+    ),
+  ),
+  tenants: v.optional(
+    v.custom<Record<string, unknown>>(
+      (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+      "an object",
+    ),
+  ),
+});
+
+/** Limits that were asked for, checked. */
+export type AskedLimits = v.InferOutput<typeof limitsSchema>;
+/** What was asked for, checked. */
+export type Asked = v.InferOutput<typeof askedSchema>;
+/** What an override of a tenant says. */
+export type TenantOverride = v.InferOutput<typeof tenantSchema>;
+/** A network as it was written, checked but for its entries. */
+export type WrittenNetwork = NonNullable<Asked["network"]>;

@@ -1,0 +1,88 @@
+/**
+ * Values of one side as JSON, nothing coerced: what JSON has no form for is refused, or marked. So the other side
+ * judges what was given, not what JSON has made of it.
+ */
+
+import { invalidType } from "../../errors.js";
+import { WireError } from "./frame.js";
+
+const kDeepest = 16;
+/** Results are within what callers may give. */
+const kDeepestReceived = 64;
+
+/** Numbers that JSON does not have. */
+const kNumbers: ReadonlyMap<unknown, number> = new Map([
+  ["-0", -0],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["-Infinity", Number.NEGATIVE_INFINITY],
+  ["NaN", Number.NaN],
+]);
+
+function wrong(): never {
+  throw new WireError("a value is marked as what it is not");
+}
+
+/** What an object with one such name stands for. `$object`: one that has such a name itself. */
+const kMarks: Readonly<Record<string, (value: unknown, depth: number) => unknown>> = {
+  $number: (value) => kNumbers.get(value) ?? wrong(),
+  $bytes: (value) =>
+    typeof value === "string" ? new Uint8Array(Buffer.from(value, "base64")) : wrong(),
+  // An invalid date's time is no number, for which JSON has null.
+  $date: (value) =>
+    typeof value === "number" || value === null ? new Date(value ?? Number.NaN) : wrong(),
+  $object: (value, depth) =>
+    typeof value === "object" && value !== null ? fieldsOf(value, depth) : wrong(),
+};
+
+const isMark = (name: string) => Object.hasOwn(kMarks, name);
+
+/**
+ * A copy that survives JSON; `undefined` fields are left out, each field is read once.
+ * @throws TypeError that names the field, for what can't be sent.
+ */
+export function toPlain(value: unknown, field: string, depth = 0): unknown {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") return plainNumber(value);
+  if (value instanceof Uint8Array) return { $bytes: Buffer.from(value).toString("base64") };
+  if (value instanceof Date) return { $date: value.getTime() };
+  if (typeof value !== "object" || ArrayBuffer.isView(value) || depth > kDeepest) {
+    throw invalidType(field, "a value that can be sent to another machine", value);
+  }
+  if (Array.isArray(value)) {
+    return Array.from(value, (each, index) => toPlain(each, `${field}[${index}]`, depth + 1));
+  }
+  const copy: Record<string, unknown> = Object.create(null);
+  for (const [name, each] of Object.entries(value)) {
+    if (each !== undefined) copy[name] = toPlain(each, `${field}.${name}`, depth + 1);
+  }
+  return Object.keys(copy).some(isMark) ? { $object: copy } : copy;
+}
+
+function plainNumber(value: number): unknown {
+  if (Object.is(value, -0)) return { $number: "-0" };
+  return Number.isFinite(value) ? value : { $number: String(value) };
+}
+
+/** What {@link toPlain} was given, but for what is undefined. @throws WireError where it is too deep for that. */
+export function fromPlain(value: unknown, depth = 0): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > kDeepestReceived) throw new WireError("a value is too deep");
+  if (Array.isArray(value)) return value.map((each) => fromPlain(each, depth + 1));
+  const [name, ...more] = Object.keys(value);
+  const marked = name === undefined || more.length > 0 ? undefined : kMarks[name];
+  if (marked === undefined || name === undefined || !isMark(name)) return fieldsOf(value, depth);
+  return marked((value as Record<string, unknown>)[name], depth + 1);
+}
+
+function fieldsOf(value: object, depth: number): object {
+  const copy: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(value)) {
+    Object.defineProperty(copy, name, {
+      value: fromPlain(each, depth + 1),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+  return copy;
+}

@@ -1,0 +1,69 @@
+/** What a worker runs for a caller. */
+
+import type {
+  NativeExecInput,
+  NativeSpawnInput,
+  SandboxedExecResult,
+  SandboxProcess,
+} from "../../../types/public.js";
+import type { BatchOptions } from "../../../types/session.js";
+import type { Lease } from "../../runners/lease.js";
+import type { ToWorker, WireErrorShape } from "../wire/messages.js";
+import type { StreamNumber } from "./output.js";
+
+/** Where commands are run: a runner, a session, a transaction. */
+export type Place = {
+  exec(input: NativeExecInput): Promise<SandboxedExecResult>;
+  spawn(input: NativeSpawnInput): Promise<SandboxProcess>;
+  execBatch?(
+    commands: readonly (NativeExecInput | string[])[],
+    options?: BatchOptions,
+  ): Promise<SandboxedExecResult[]>;
+};
+
+/** What a guest has of its worker. */
+export type Host = {
+  /** Ends what it starts when its caller is not heard of. */
+  lease: Lease;
+  /** Bytes of each stream that its caller takes at once. */
+  credit: number;
+  /** Somebody looks at the output as it comes. */
+  isLive: boolean;
+  /** It was ended before it has begun, and is not to be started. */
+  isAborted(): boolean;
+  /** It was started; of a session or transaction what it is. */
+  began(value?: unknown): void;
+  out(stream: StreamNumber, at: number, bytes: Uint8Array): void;
+  /** What was to be looked at has gone: what goes now is what is kept. */
+  keptFollows(): void;
+  taken(bytes: number): void;
+  inputClosed(): void;
+};
+
+/** How it ended. */
+export type GuestEnd = {
+  value?: unknown;
+  error?: WireErrorShape;
+  /** Bytes of each stream that were sent before. */
+  sent: [number, number];
+  /** Of these some were not, since nobody took them. */
+  isCut?: boolean;
+  /** Output that goes with the end: a pair, or for a batch one of each command. */
+  rest: readonly Uint8Array[];
+};
+
+/** One thing that runs. Never throws. */
+export interface Guest {
+  /** Resolves once all of it is known to have ended; never rejects. */
+  readonly done: Promise<GuestEnd>;
+  /** Ends it. */
+  abort(): void;
+  /** As `abort`, for a caller who takes nothing any more. */
+  drop?(): void;
+  /** What the caller says to it while it runs. */
+  receive(message: ToWorker, body: Uint8Array): void;
+  /** An operation on it. */
+  call(operation: string, args: readonly unknown[]): Promise<unknown>;
+  /** Commands may be run in it: a session or a transaction, once it has begun. */
+  readonly place?: Place | undefined;
+}

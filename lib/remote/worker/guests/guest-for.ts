@@ -1,0 +1,151 @@
+import type { NativeExecInput } from "../../../../types/public.js";
+import type { SessionOptions } from "../../../../types/session.js";
+import { SandboxError } from "../../../errors.js";
+import { errorShape } from "../../wire/errors.js";
+import type { ToWorker } from "../../wire/messages.js";
+import { fromPlain } from "../../wire/plain.js";
+import type { WirePort } from "../../wire/port.js";
+import type { Guest, GuestEnd, Host, Place } from "../guest.js";
+import type { Granted } from "../places.js";
+import { StdinBuffer } from "../stdin-buffer.js";
+import { BatchGuest, type BatchInput } from "./batch-guest.js";
+import { ExecGuest } from "./exec-guest.js";
+import { ExplainGuest } from "./explain-guest.js";
+import { SessionGuest } from "./session-guest.js";
+import { SpawnGuest } from "./spawn-guest.js";
+import { TransactionGuest, type TransactionInput } from "./transaction-guest.js";
+
+type Grant = Extract<ToWorker, { t: "grant" }>;
+
+/** What a guest is made with. */
+export type GuestNeeds = {
+  host: Omit<Host, "isAborted">;
+  /** The session or transaction that it is run in. */
+  within: PendingGuest | undefined;
+  /** The place that was asked for. */
+  find(openPort: () => WirePort): Promise<Granted>;
+  /** Asks the caller for the workspace. */
+  openPort(): WirePort;
+};
+
+function dropped(guest: Guest): void {
+  if (guest.drop) guest.drop();
+  else guest.abort();
+}
+
+/** A guest whose place has still to be found; what comes for it meanwhile waits. */
+export class PendingGuest implements Guest {
+  readonly done: Promise<GuestEnd>;
+  /** What it runs in, once that is found. */
+  granted: Granted | undefined;
+  /** What its workspace is moved through. */
+  port: WirePort | undefined;
+  #guest: Guest | undefined;
+  #isAborted = false;
+  #isDropped = false;
+  readonly #early: [ToWorker, Uint8Array][] = [];
+
+  constructor(make: (self: PendingGuest) => Promise<Guest>) {
+    this.done = this.#run(make);
+  }
+
+  get isAborted(): boolean {
+    return this.#isAborted;
+  }
+
+  get place(): Place | undefined {
+    return this.#guest?.place;
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    this.#guest?.abort();
+  }
+
+  /** Ends it, for a caller who will not hear of it. */
+  drop(): void {
+    this.#isDropped = true;
+    if (this.#guest) dropped(this.#guest);
+    this.port?.cut("the caller is gone");
+  }
+
+  receive(message: ToWorker, body: Uint8Array): void {
+    if (this.#guest) this.#guest.receive(message, body);
+    else this.#early.push([message, body]);
+  }
+
+  async call(operation: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.#guest === undefined) throw new Error("it has not begun");
+    return this.#guest.call(operation, args);
+  }
+
+  async #run(make: (self: PendingGuest) => Promise<Guest>): Promise<GuestEnd> {
+    try {
+      const guest = await make(this);
+      this.#guest = guest;
+      for (const [message, body] of this.#early.splice(0)) guest.receive(message, body);
+      if (this.#isDropped) dropped(guest);
+      else if (this.#isAborted) guest.abort();
+      const end = await guest.done;
+      await this.granted?.finish?.();
+      return end;
+    } catch (error) {
+      return { error: errorShape(error), sent: [0, 0], rest: [] };
+    } finally {
+      this.port?.cut("the run has ended");
+      this.granted?.release();
+    }
+  }
+}
+
+function placeWithin(within: PendingGuest | undefined): Granted {
+  const { place, granted } = within ?? {};
+  if (place === undefined || granted === undefined) {
+    throw new SandboxError("the session or transaction has ended", { code: "ERR_SANDBOX_CLOSED" });
+  }
+  return { place: place as Granted["place"], bounded: granted.bounded, release: () => {} };
+}
+
+function begin(granted: Granted, grant: Grant, stdin: StdinBuffer, host: Host): Guest {
+  const { place, bounded } = granted;
+  const { kind } = grant;
+  if (kind === "transaction" && granted.finish !== undefined) {
+    throw new TypeError(
+      "a transaction needs a workspace that the worker has, not one that is moved",
+    );
+  }
+  const input = fromPlain(grant.input) as object;
+  switch (kind) {
+    case "exec":
+      return new ExecGuest(place, bounded(input, kind), stdin, host);
+    case "spawn":
+      return new SpawnGuest(place, bounded(input, kind), host);
+    case "batch": {
+      const { commands, ...rest } = input as BatchInput;
+      const each = commands.map((command) => bounded(command, "exec") as NativeExecInput);
+      return new BatchGuest(place, { ...rest, commands: each }, stdin, host);
+    }
+    case "session":
+      return new SessionGuest(place, input as SessionOptions, host);
+    case "transaction":
+      return new TransactionGuest(place, input as TransactionInput, bounded, host);
+    case "explain":
+      return new ExplainGuest(place, bounded(input, kind), host);
+  }
+}
+
+/** Begins what a grant asks for. */
+export function guestFor(grant: Grant, body: Uint8Array, needs: GuestNeeds): PendingGuest {
+  // Its bytes may come before its place is found.
+  const stdin = new StdinBuffer(grant.stdinBytes, body, needs.host.taken);
+  return new PendingGuest(async (self) => {
+    const openPort = () => {
+      self.port = needs.openPort();
+      return self.port;
+    };
+    const isInside = grant.inside !== undefined;
+    self.granted = isInside ? placeWithin(needs.within) : await needs.find(openPort);
+    const host = { ...needs.host, isAborted: () => self.isAborted };
+    return begin(self.granted, grant, stdin, host);
+  });
+}

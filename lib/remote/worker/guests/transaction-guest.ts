@@ -1,0 +1,144 @@
+import { realpath } from "node:fs/promises";
+
+import type { NativeExecInput } from "../../../../types/public.js";
+import type { Transaction } from "../../../../types/transaction.js";
+import type {
+  ListedTransaction,
+  ResumeOptions,
+  TransactionOptions,
+} from "../../../../types/transaction-options.js";
+import { invalidValue } from "../../../errors.js";
+import { deferred } from "../../deferred.js";
+import { kPieceOperation, LongAnswers } from "../../wire/answers.js";
+import { errorShape } from "../../wire/errors.js";
+import type { RunKind } from "../../wire/messages.js";
+import { toPlain } from "../../wire/plain.js";
+import type { Guest, GuestEnd, Host } from "../guest.js";
+import type { RunnerPlace } from "../places.js";
+
+/** What a caller asks for: a new one, one that lies here, or which lie here. */
+export type TransactionInput =
+  | { way: "open"; options: TransactionOptions }
+  | { way: "resume"; id: string; options: ResumeOptions }
+  | { way: "list" };
+
+type Bounded = (input: object, kind: RunKind) => object;
+
+const kOfIt = [
+  ...["changes", "diff", "commit", "undo", "runs", "warm"],
+  ...["checkpoint", "checkpoints", "rollback"],
+] as const;
+const kOfFiles = [
+  "read",
+  "readText",
+  "write",
+  "list",
+  "stat",
+  "mkdir",
+  "rename",
+  "remove",
+] as const;
+
+const kNothing = { sent: [0, 0] as [number, number], rest: [] };
+
+/**
+ * A transaction, in this worker's state directory. It lasts until its caller closes or discards it; one whose caller
+ * is gone is closed, and never committed.
+ */
+export class TransactionGuest implements Guest {
+  readonly done: Promise<GuestEnd>;
+  readonly #abort = new AbortController();
+  readonly #over = deferred<void>();
+  readonly #answers = new LongAnswers();
+  readonly #bounded: Bounded;
+  #transaction: Transaction | undefined;
+
+  constructor(runner: RunnerPlace, input: TransactionInput, bounded: Bounded, host: Host) {
+    this.#bounded = bounded;
+    if (host.isAborted()) this.abort();
+    this.done = this.#run(runner, input, host);
+  }
+
+  /** Where its commands are run. */
+  get place(): Transaction | undefined {
+    return this.#transaction;
+  }
+
+  abort(): void {
+    this.#abort.abort();
+    this.#over.resolve();
+  }
+
+  receive(): void {}
+
+  async call(operation: string, args: readonly unknown[]): Promise<unknown> {
+    if (operation === kPieceOperation) return this.#answers.piece(args[0], args[1]);
+    const transaction = this.#transaction;
+    if (transaction === undefined) throw new Error("the transaction has not been opened");
+    const value = await this.#called(transaction, operation, args);
+    if (operation === "discard") this.#over.resolve();
+    return this.#answers.answer(value);
+  }
+
+  async #called(
+    transaction: Transaction,
+    operation: string,
+    args: readonly unknown[],
+  ): Promise<unknown> {
+    const own = args.map((each) => each ?? undefined);
+    if (operation === "discard") return transaction.discard();
+    if (operation === "explain") {
+      return transaction.explain(this.#bounded(own[0] as object, "explain") as NativeExecInput);
+    }
+    const ofIt = kOfIt.find((name) => name === operation);
+    if (ofIt) return Reflect.apply(transaction[ofIt], transaction, own);
+    const { files } = transaction;
+    const ofFiles = kOfFiles.find((name) => `files.${name}` === operation);
+    if (ofFiles) return Reflect.apply(files[ofFiles], files, own);
+    throw new TypeError(`there is no operation ${operation} on a transaction`);
+  }
+
+  async #run(runner: RunnerPlace, input: TransactionInput, host: Host): Promise<GuestEnd> {
+    try {
+      if (input.way === "list") {
+        return { value: toPlain(await ownOf(runner), "transactions"), ...kNothing };
+      }
+      const transaction = await this.#open(runner, input);
+      if (this.#abort.signal.aborted) {
+        // Nobody knows of it: what is new goes, what was there stays.
+        await (input.way === "open" ? transaction.discard() : transaction.close());
+        return { value: null, ...kNothing };
+      }
+      this.#transaction = transaction;
+      const { id, backend, backendReason, recovered } = transaction;
+      host.began(toPlain({ id, backend, backendReason, recovered }, "transaction"));
+      await this.#over.promise;
+      await transaction.close();
+      return { value: null, ...kNothing };
+    } catch (error) {
+      return { error: errorShape(error), ...kNothing };
+    }
+  }
+
+  /** Where it lies is the operator's to say. */
+  async #open(
+    runner: RunnerPlace,
+    input: Exclude<TransactionInput, { way: "list" }>,
+  ): Promise<Transaction> {
+    if (input.options.directory !== undefined) {
+      throw invalidValue("`directory` is the worker's own, and can't be given from elsewhere");
+    }
+    const { signal } = this.#abort;
+    if (input.way === "open") return runner.openTransaction({ ...input.options, signal });
+    const { id, options } = input;
+    const isOwn = (await ownOf(runner)).some((each) => each.id === id);
+    if (isOwn) return runner.resumeTransaction(id, options);
+    throw invalidValue(`there is no transaction ${JSON.stringify(id)} of this workspace`);
+  }
+}
+
+/** Those of other workspaces are not this caller's to see. */
+async function ownOf(runner: RunnerPlace): Promise<ListedTransaction[]> {
+  const workspace = await realpath(runner.shadowDir);
+  return (await runner.transactions()).filter((each) => each.workspace === workspace);
+}

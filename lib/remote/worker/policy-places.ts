@@ -1,0 +1,167 @@
+import { invalidValue, SandboxError } from "../../errors.js";
+import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
+import {
+  type Ceiling,
+  ceilingOf,
+  type LimitCeiling,
+  type WorkerPolicy,
+} from "../policy/ceiling.js";
+import { narrow, narrowLimits } from "../policy/narrow.js";
+import { Refusal } from "../policy/refusal.js";
+import { kDefaultTenant, type Workspaces } from "../policy/workspace-place.js";
+import type { RunKind } from "../wire/messages.js";
+import { fromPlain } from "../wire/plain.js";
+import type { WirePort } from "../wire/port.js";
+import { MovedPlaces } from "./moved-places.js";
+import type { Granted, Places } from "./places.js";
+
+/** Runners that stand, for policies and workspaces that come again; those that are used are not counted. */
+const kMostIdle = 32;
+
+/** How many runs it has at once, and what its own directory is called and may hold in bytes. */
+export type PlacesOptions = { slots: number; name: string; cacheBytes?: number | undefined };
+
+type Kept = {
+  runner: BubblewrapNativeRunner;
+  limits: LimitCeiling;
+  users: number;
+  drop(): Promise<void>;
+};
+
+/** @throws TypeError that names what the worker's policy does not allow; SandboxError for what is not there. */
+function allowed<Value>(value: Value | Refusal): Value {
+  if (value instanceof Refusal) {
+    if (value.isFound) throw invalidValue(value.message);
+    throw new SandboxError(value.message, { code: "ERR_SANDBOX_SETUP" });
+  }
+  return value;
+}
+
+/** The input with what the ceiling makes of its limits. A live process keeps no output, and may live long. */
+function bounded(ceiling: LimitCeiling, input: { limits?: unknown }, kind: RunKind): object {
+  const limits = allowed(narrowLimits(ceiling, input.limits));
+  if (kind !== "spawn") return { ...input, limits };
+  const { maxStdoutBytes: _stdout, maxStderrBytes: _stderr, keep: _keep, ...own } = limits;
+  const asked = (input.limits ?? {}) as { timeoutMs?: unknown };
+  if (asked.timeoutMs === undefined) own.timeoutMs = ceiling.timeoutMs;
+  return { ...input, limits: own };
+}
+
+/** A runner for each policy and workspace that callers ask for, under the operator's ceiling. */
+export class PolicyPlaces implements Places {
+  readonly #policy: WorkerPolicy;
+  readonly #workspaces: Workspaces;
+  readonly #maxConcurrent: number;
+  readonly #moved: MovedPlaces;
+  /** The one that was used last is last. */
+  readonly #kept = new Map<string, Promise<Kept>>();
+
+  constructor(
+    policy: WorkerPolicy,
+    workspaces: Workspaces,
+    { slots, name, cacheBytes }: PlacesOptions,
+  ) {
+    this.#policy = policy;
+    this.#workspaces = workspaces;
+    this.#maxConcurrent = slots;
+    this.#moved = new MovedPlaces(workspaces.movedFor(name), cacheBytes);
+  }
+
+  /**
+   * Makes a runner of each ceiling, as runs do: what only that knows to refuse is the operator's to hear of.
+   * @throws (rejects) TypeError that names the tenant whose it is.
+   */
+  async check(): Promise<void> {
+    const all: [string | undefined, Ceiling][] = [
+      [undefined, this.#policy.ceiling],
+      ...this.#policy.tenants,
+    ];
+    const shadowDir = this.#workspaces.placeOf(kDefaultTenant);
+    for (const [tenant, ceiling] of all) {
+      try {
+        const { options } = allowed(narrow(ceiling, {}));
+        await new BubblewrapNativeRunner({ ...options, shadowDir, prewarm: 0 }).close();
+      } catch (cause) {
+        const whose = tenant === undefined ? "the policy" : `the policy of the tenant ${tenant}`;
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw invalidValue(`${whose} can't be had: ${reason}`, cause);
+      }
+    }
+  }
+
+  async find(
+    tenant: string,
+    policy: unknown,
+    workspace: unknown,
+    openPort: () => WirePort,
+  ): Promise<Granted> {
+    if (typeof workspace === "object" && workspace !== null) {
+      const ceiling = ceilingOf(this.#policy, tenant);
+      const { options } = allowed(narrow(ceiling, fromPlain(policy)));
+      const place = await this.#moved.accept(tenant, options, openPort());
+      return { ...place, bounded: (input, kind) => bounded(ceiling.limits, input, kind) };
+    }
+    const key = JSON.stringify([tenant, policy, workspace]);
+    let found = this.#kept.get(key);
+    if (found === undefined) {
+      found = this.#make(tenant, policy, workspace);
+      found.catch(() => this.#kept.delete(key));
+    }
+    this.#kept.delete(key);
+    this.#kept.set(key, found);
+    const kept = await found;
+    kept.users += 1;
+    this.#dropIdle();
+    const { runner, limits } = kept;
+    return {
+      place: runner,
+      bounded: (input, kind) => bounded(limits, input, kind),
+      release: () => {
+        kept.users -= 1;
+      },
+    };
+  }
+
+  slotsOf(tenant: string): number | undefined {
+    return ceilingOf(this.#policy, tenant).slots;
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#kept.values()];
+    this.#kept.clear();
+    await Promise.allSettled(all.map(async (each) => (await each).drop()));
+    await this.#moved.close();
+  }
+
+  async #make(tenant: string, asked: unknown, workspace: unknown): Promise<Kept> {
+    const ceiling = ceilingOf(this.#policy, tenant);
+    const { options } = allowed(narrow(ceiling, fromPlain(asked)));
+    const held = allowed(await this.#workspaces.open(tenant, workspace));
+    const { shadowDir } = held;
+    const runner = new BubblewrapNativeRunner({
+      ...options,
+      shadowDir,
+      maxConcurrent: this.#maxConcurrent,
+    });
+    return {
+      runner,
+      limits: ceiling.limits,
+      users: 0,
+      drop: async () => {
+        await runner.close();
+        await held.close();
+      },
+    };
+  }
+
+  #dropIdle(): void {
+    if (this.#kept.size <= kMostIdle) return;
+    for (const [key, each] of this.#kept) {
+      void each.then(async (kept) => {
+        if (kept.users > 0 || this.#kept.size <= kMostIdle || this.#kept.get(key) !== each) return;
+        this.#kept.delete(key);
+        await kept.drop();
+      });
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * What a directory holds at one moment, by content. A file is read only where its state (mode, device,
+ * inode, size, mtime, ctime) is not the one in which it was read before: nobody can set ctime, so an
+ * edit whose mtime was put back is seen.
+ */
+
+import { Beneath } from "../content/beneath.js";
+import { digestOf } from "../content/digest.js";
+import { type Entry, kModeBits, textOf } from "../content/entry.js";
+import { type Bounds, Manifest } from "../content/manifest.js";
+import { WorkspaceError } from "../workspace-error.js";
+import {
+  isSameStamp,
+  numberOf,
+  type Seen,
+  type Stamp,
+  type Survey,
+  stampOf,
+  survey,
+} from "./survey.js";
+
+/**
+ * How much older than the moment at which it was read a file's times have to be, in nanoseconds. A file
+ * that changes twice within one tick of its file system's clock can be in two states that look alike
+ * (git calls the second "racily clean"), and some file systems count in seconds.
+ */
+const kTickNs = 2_000_000_000n;
+
+/** What is remembered of an entry. */
+export type Known = {
+  readonly stamp: Stamp;
+  /** undefined: it can't be moved (a FIFO, a socket, a device). */
+  readonly entry: Entry | undefined;
+  /** Whether the stamp alone shows that the content is the same. */
+  readonly isProof: boolean;
+};
+
+/** One moment. */
+export class Snapshot {
+  readonly manifest: Manifest;
+  /** Paths of FIFOs, sockets and devices, which are not moved. */
+  readonly skipped: readonly string[];
+  /** As the survey has them; undefined: gone since. */
+  readonly rows: readonly (Known | undefined)[];
+  readonly #survey: Survey;
+  #byPath: ReadonlyMap<string, Known> | undefined;
+
+  constructor(survey: Survey, rows: readonly (Known | undefined)[], before: Snapshot | undefined) {
+    this.#survey = survey;
+    this.rows = rows;
+    const entries: Entry[] = [];
+    const skipped: string[] = [];
+    rows.forEach((known, at) => {
+      if (known?.entry) entries.push(known.entry);
+      else if (known) skipped.push(survey.seen[at]?.path ?? "");
+    });
+    this.skipped = skipped;
+    const last = before?.manifest;
+    const isSame =
+      last?.entries.length === entries.length &&
+      entries.every((entry, at) => last.entries[at] === entry);
+    this.manifest = isSame && last ? last : Manifest.ofSorted(entries);
+  }
+
+  /** What is remembered of a path. */
+  known(path: string): Known | undefined {
+    this.#byPath ??= new Map(
+      this.#survey.seen.flatMap((seen, at) => {
+        const known = this.rows[at];
+        return known ? [[seen.path, known]] : [];
+      }),
+    );
+    return this.#byPath.get(path);
+  }
+
+  /** Of what a later survey has seen, by its place in that. */
+  remembered({ path }: Seen, at: number, { text }: Survey): Known | undefined {
+    return text === this.#survey.text ? this.rows[at] : this.known(path);
+  }
+}
+
+const kGone: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENXIO"]);
+
+function isGone(error: unknown): boolean {
+  return kGone.has((error as NodeJS.ErrnoException).code);
+}
+
+const microseconds = (ns: bigint) => Number(BigInt.asIntN(64, ns) / 1000n);
+
+function isOld(stamp: Stamp, readAtNs: bigint): boolean {
+  const mtime = BigInt.asIntN(64, numberOf(stamp, 4));
+  const ctime = BigInt.asIntN(64, numberOf(stamp, 5));
+  return mtime + kTickNs < readAtNs && ctime + kTickNs < readAtNs;
+}
+
+async function readFile(tree: Beneath, path: string): Promise<Known | undefined> {
+  const readAtNs = BigInt(Date.now()) * 1_000_000n;
+  try {
+    const { sha256, status } = await digestOf(tree, path);
+    const { mode, size, mtimeNs } = status;
+    const stamp = stampOf(status);
+    const entry: Entry = {
+      type: "file",
+      path,
+      mode: Number(mode) & kModeBits,
+      size: Number(size),
+      mtimeUs: microseconds(mtimeNs),
+      sha256,
+    };
+    return { stamp, entry, isProof: isOld(stamp, readAtNs) };
+  } catch (error) {
+    if (isGone(error)) return undefined; // since its name was read
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+    const message = `${path} can't be moved: it can't be read`;
+    throw new WorkspaceError(message, "ERR_WORKSPACE_UNSUPPORTED", error);
+  }
+}
+
+function entryOf({ path, type, stamp, target }: Seen): Entry | undefined {
+  if (type === "directory") return { type, path, mode: Number(numberOf(stamp, 0)) & kModeBits };
+  return type === "symlink" ? { type, path, target } : undefined;
+}
+
+function isSameLink(known: Known, { type, target }: Seen): boolean {
+  return type !== "symlink" || (known.entry?.type === "symlink" && known.entry.target === target);
+}
+
+/** Takes snapshots of one directory, one after the other, and remembers what it has read. */
+export class SnapshotTaker {
+  readonly #directory: string;
+  readonly #bounds: Bounds;
+  #last: Snapshot | undefined;
+
+  constructor(directory: string, bounds: Bounds) {
+    this.#directory = directory;
+    this.#bounds = bounds;
+  }
+
+  /**
+   * Not to be called before the last call has settled.
+   * @throws (rejects) as `survey`, and WorkspaceError ERR_WORKSPACE_CHANGING; ERR_WORKSPACE_LIMIT for more
+   * bytes than are allowed; ERR_WORKSPACE_UNSUPPORTED for a file that can't be read.
+   */
+  async take(): Promise<Snapshot> {
+    const taken = await survey(this.#directory, this.#bounds);
+    const rows: (Known | undefined)[] = [];
+    let tree: Beneath | undefined;
+    try {
+      for (const [at, each] of taken.seen.entries()) {
+        let now = this.#remembered(each, at, taken);
+        if (now === undefined && each.type === "file") {
+          tree ??= new Beneath(this.#directory);
+          now = await readFile(tree, each.path);
+        } else {
+          now ??= this.#lookedAt(each, at, taken);
+        }
+        rows.push(now);
+      }
+    } finally {
+      tree?.close();
+    }
+    const snapshot = new Snapshot(taken, rows, this.#last);
+    snapshot.manifest.expectWithin(this.#bounds);
+    this.#last = snapshot;
+    return snapshot;
+  }
+
+  /** A directory whose times alone are others is the same entry. */
+  #lookedAt(seen: Seen, at: number, taken: Survey): Known {
+    const before = this.#last?.remembered(seen, at, taken)?.entry;
+    const entry = entryOf(seen);
+    const isSame = before && entry && textOf(before) === textOf(entry);
+    return { stamp: seen.stamp, entry: isSame ? before : entry, isProof: true };
+  }
+
+  #remembered(seen: Seen, at: number, taken: Survey): Known | undefined {
+    const known = this.#last?.remembered(seen, at, taken);
+    if (known === undefined || !known.isProof || !isSameStamp(known.stamp, seen.stamp)) return;
+    return isSameLink(known, seen) ? known : undefined;
+  }
+}

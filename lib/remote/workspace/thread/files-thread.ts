@@ -1,0 +1,123 @@
+/**
+ * The host's end of the thread that works on the files of workspaces: walks, hashing, compression and
+ * writing never hold up the event loop of who uses the package. One for each Node environment, started
+ * with the first call; it keeps the process alive only while a call is under way.
+ */
+
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+
+import { SandboxError } from "../../../errors.js";
+import type { ExchangePort } from "../exchange.js";
+import { WorkspaceError, type WorkspaceErrorCode } from "../workspace-error.js";
+import type { CallerMethods } from "./caller-methods.js";
+import { serveBytes, serveExchange } from "./channel.js";
+import type { WorkerMethods } from "./worker-methods.js";
+
+type Rooms = { caller: CallerMethods; worker: WorkerMethods };
+type MethodOf<Room extends keyof Rooms> = Exclude<keyof Rooms[Room], symbol>;
+type Asked<F> = F extends (args: infer Args) => unknown ? Numbered<Args> : never;
+/** On this side an exchange is its number. */
+type Numbered<Args> = { [Name in keyof Args]: Name extends "exchange" ? number : Args[Name] };
+type Answer<F> = F extends (...args: never[]) => infer Value ? Awaited<Value> : never;
+
+type Pending = { resolve: (value: unknown) => void; reject: (error: Error) => void };
+type Answered = { id: number; value?: unknown; error?: Record<string, unknown> };
+
+/** As it is built; when this file runs from its source, in the build of the same checkout. */
+function script(): URL {
+  const isSource = import.meta.url.endsWith(".ts");
+  const directory = isSource ? "../../../../dist/remote/workspace/thread/" : "";
+  return new URL(`${directory}main.js`, import.meta.url);
+}
+
+function errorOf({ name, message, code, path, fix }: Record<string, unknown>): Error {
+  const text = String(message);
+  if (name === "WorkspaceError") return new WorkspaceError(text, code as WorkspaceErrorCode);
+  if (name === "SandboxError" || String(code).startsWith("ERR_SANDBOX_")) {
+    const known = code as SandboxError["code"];
+    return new SandboxError(text, { code: known, ...(typeof fix === "string" && { fix }) });
+  }
+  const error = name === "TypeError" ? new TypeError(text) : new Error(text);
+  return Object.assign(error, code !== undefined && { code }, path !== undefined && { path });
+}
+
+/** See above. */
+export class FilesThread {
+  static #shared: FilesThread | undefined;
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  #last = 0;
+
+  private constructor() {
+    this.#worker = new Worker(script(), { name: "native-runner-workspaces" });
+    this.#worker.unref();
+    this.#worker.on("message", (answered: Answered) => this.#answer(answered));
+    this.#worker.on("error", (error) => this.#die(error));
+    this.#worker.on("exit", (code) => this.#die(new Error(`it ended with exit code ${code}`)));
+  }
+
+  /** The one of this environment; another one after it has died. */
+  static get(): FilesThread {
+    FilesThread.#shared ??= new FilesThread();
+    return FilesThread.#shared;
+  }
+
+  #die(error: Error): void {
+    if (FilesThread.#shared === this) FilesThread.#shared = undefined;
+    for (const { reject } of this.#pending.values()) {
+      reject(new Error(`the thread of workspaces has died: ${error.message}`, { cause: error }));
+    }
+    this.#pending.clear();
+  }
+
+  #answer({ id, value, error }: Answered): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#worker.unref();
+    if (error) pending?.reject(errorOf(error));
+    else pending?.resolve(value);
+  }
+
+  #post(call: Record<string, unknown>, channel?: MessagePort): Promise<unknown> {
+    this.#last += 1;
+    const id = this.#last;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      this.#worker.ref();
+      this.#worker.postMessage({ id, ...call }, channel ? [channel] : []);
+    });
+  }
+
+  /** Calls a method there. @throws (rejects) as it does, and an Error where the thread has died. */
+  async call<Room extends keyof Rooms, Method extends MethodOf<Room>>(
+    room: Room,
+    method: Method,
+    args: Asked<Rooms[Room][Method]>,
+    channel?: MessagePort,
+  ): Promise<Answer<Rooms[Room][Method]>> {
+    const answer = await this.#post({ room, method, args }, channel);
+    return answer as Answer<Rooms[Room][Method]>;
+  }
+
+  /** Lets the thread speak through a port. @returns a number for calls, and what ends it. */
+  async openExchange(port: ExchangePort): Promise<{ exchange: number; close(): void }> {
+    const { port1, port2 } = new MessageChannel();
+    serveExchange(port, port1);
+    const args = { channel: port2 };
+    const exchange = (await this.#post(
+      { room: "caller", method: "openExchange", args },
+      port2,
+    )) as number;
+    const close = () => {
+      this.#post({ room: "caller", method: "closeExchange", args: { exchange } }).catch(() => {});
+    };
+    return { exchange, close };
+  }
+
+  /** A channel by which the thread gives bytes to `write`. */
+  bytesChannel(write: (bytes: Uint8Array) => Promise<void>): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    serveBytes(write, port1);
+    return port2;
+  }
+}
