@@ -1,10 +1,11 @@
 // npm run check:platforms: shows that the package works on the platforms of its users, and what each
 // leaves out. Ends with a table; exit code 1 when a check has failed.
-//   npm run check:platforms -- [NAME...] [--list] [--suites] [--write]
-//     NAME      only platforms whose name has this in it
+//   npm run check:platforms -- [NAME...] [--all] [--list] [--suites] [--write]
+//     NAME      only platforms whose name has this in it, slow ones too
+//     --all     slow platforms too, which are emulated: an hour
 //     --list    says which platforms there are
 //     --suites  in each Node.js also the unit, type and integration suites (some minutes each)
-//     --write   writes the table to docs/platforms/README.md
+//     --write   writes the rows to the table of docs/platforms/README.md; others stay as they are
 // What is downloaded is kept below build/platforms.
 import { parseArgs } from "node:util";
 import { bootstrap, outputOf } from "./lib/run.mjs";
@@ -12,6 +13,7 @@ import { bootstrap, outputOf } from "./lib/run.mjs";
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    all: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
     suites: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
@@ -26,13 +28,15 @@ const { platforms } = await import("./platforms/platforms.mjs");
 const { checkPlatform } = await import("./platforms/check.mjs");
 const { tableOf, writeTable } = await import("./platforms/table.mjs");
 
-const wanted = ({ name }) =>
-  positionals.length === 0 ||
-  positionals.some((each) => name.toLowerCase().includes(each.toLowerCase()));
+const wanted = ({ name, slow = false }) =>
+  positionals.length === 0
+    ? values.all || !slow
+    : positionals.some((each) => name.toLowerCase().includes(each.toLowerCase()));
 
-const chosen = platforms().filter(wanted);
+const all = platforms();
+const chosen = all.filter(wanted);
 if (values.list || chosen.length === 0) {
-  for (const { name } of platforms()) console.log(name);
+  for (const { name, slow } of all) console.log(slow ? `${name} (slow)` : name);
   if (!values.list) console.error(`no platform has ${positionals.join(" or ")} in its name`);
   process.exit(values.list ? 0 : 2);
 }
@@ -61,7 +65,8 @@ for (const platform of chosen) {
   hasFailed ||= row.failed.length > 0;
 }
 console.log(`\n${tableOf(rows)}\n`);
-if (values.write) writeTable(rows);
+const names = all.map(({ name }) => name);
+if (values.write) writeTable(rows, names);
 const failed = rows.filter((row) => row.failed.length > 0).length;
 console.log(`platforms: ${rows.length - failed} passed, ${failed} failed`);
 process.exitCode = hasFailed ? 1 : 0;

@@ -51,7 +51,7 @@ declare module "*/platforms/expected.mjs" {
 }
 
 declare module "*/platforms/table.mjs" {
-  type Result = { passed: number; failed: string[]; leftOut: string[] };
+  type Result = { passed: number; failed: string[]; leftOut: string[]; lacks?: string[] };
   type Row = {
     name: string;
     how: string;
@@ -61,4 +61,36 @@ declare module "*/platforms/table.mjs" {
     user?: Result;
   };
   export function tableOf(rows: readonly Row[]): string;
+  export function mergedTable(
+    before: string,
+    rows: readonly Row[],
+    names: readonly string[],
+  ): string;
+}
+
+declare module "*/scripts/lib/targets.mjs" {
+  type Machine = { arch: string; libc: string };
+  type Target = Machine & { name: string };
+  export const targets: readonly Target[];
+  export function targetOf(machine: Machine, asked?: Partial<Machine>): Target;
+  export function presetFor(target: Machine & { name?: string }, machine: Machine): string;
+  export function isCross(preset: string): boolean;
+}
+
+declare module "*/machines/console.mjs" {
+  type Part = { work: string; user: string; output: string; code: number | undefined };
+  export function readConsole(output: string): {
+    kernel: string | undefined;
+    isDone: boolean;
+    parts: Part[];
+  };
+}
+
+declare module "*/machines/doctor.mjs" {
+  export function misdiagnoses(text: string, landlockAbi: number): string[];
+}
+
+declare module "*/containers/doctor.mjs" {
+  export function contradictions(text: string, fix: RegExp): string[];
+  export function lackingRuntimes(text: string): string[];
 }

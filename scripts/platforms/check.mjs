@@ -20,21 +20,30 @@ async function suitesIn(node, as) {
   return { unit: await run(["unit", "types"]), integration: await run(["integration"]) };
 }
 
-/** @returns a row of the table, with `failed`: a line for each failure. */
-export async function checkPlatform(platform, users, { suites }) {
-  const row = { name: platform.name, how: platform.how, failed: [] };
-  row.date = new Date().toISOString().slice(0, 10);
+/** Here, as each user. */
+async function lookHere(platform, users) {
+  const seen = { failed: [] };
   for (const as of users) {
     const needed = platform.needs ?? platform.words[0];
-    if (!canRun(as, needed)) {
-      row.failed.push(`${as.user}: ${needed} can't be run`);
-      continue;
-    }
-    const result = await smoke(platform, as);
-    row[as.user] = result;
-    const surprises = unexpected(platform.name, as.user, result.leftOut);
-    for (const line of result.failed) row.failed.push(`${as.user}: ${line}`);
-    for (const line of surprises) row.failed.push(`${as.user}: left out, unexpectedly: ${line}`);
+    if (canRun(as, needed)) seen[as.user] = await smoke(platform, as);
+    else seen.failed.push(`${as.user}: ${needed} can't be run`);
+  }
+  return seen;
+}
+
+/** @returns a row of the table, with `failed`: a line for each failure. */
+export async function checkPlatform(platform, users, { suites }) {
+  const date = new Date().toISOString().slice(0, 10);
+  const { look = () => lookHere(platform, users) } = platform;
+  const row = { name: platform.name, how: platform.how, date, ...(await look()) };
+  for (const user of ["root", "user"]) {
+    const { failed = [], leftOut = [] } = row[user] ?? {};
+    const surprises = unexpected(platform.name, user, leftOut);
+    for (const line of failed) row.failed.push(`${user}: ${line}`);
+    for (const line of surprises) row.failed.push(`${user}: left out, unexpectedly: ${line}`);
+  }
+  for (const { name, reason } of row.units?.failed ?? []) {
+    row.failed.push(`C++: ${name}: ${reason}`);
   }
   if (suites && platform.node !== undefined) {
     const all = [];

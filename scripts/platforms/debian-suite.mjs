@@ -1,6 +1,14 @@
 // Packages of another Debian suite, or of another processor, than this machine's own. apt keeps its
 // state for that in a folder of ours: the system's sources and packages are left alone.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { outputOf, runQuietly } from "../lib/run.mjs";
 import { cacheDirectory } from "./cache.mjs";
@@ -37,6 +45,9 @@ export function whyNoSuites() {
   return existsSync(kSources) ? undefined : `there is no ${kSources}`;
 }
 
+const today = () => new Date().toISOString().slice(0, 10);
+const isText = (file, text) => existsSync(file) && readFileSync(file, "utf8") === text;
+
 export class DebianSuite {
   /** @param suite a name such as "trixie". @param arch Debian's name of a processor. */
   constructor(suite, arch = "amd64") {
@@ -53,8 +64,7 @@ export class DebianSuite {
   /** Asks the archive what it has, unless that was done today. */
   update() {
     const stamp = path.join(this.directory, "updated");
-    const today = new Date().toISOString().slice(0, 10);
-    if (existsSync(stamp) && readFileSync(stamp, "utf8") === today) return;
+    if (isText(stamp, today())) return;
     for (const part of ["etc/sources.list.d", "etc/preferences.d", "etc/apt.conf.d", "state"]) {
       mkdirSync(path.join(this.directory, part), { recursive: true });
     }
@@ -69,7 +79,7 @@ export class DebianSuite {
     const line = `deb [arch=${this.arch} signed-by=${kKeys}] ${archive()} ${this.suite} main\n`;
     writeFileSync(path.join(this.directory, "etc/sources.list"), line);
     this.#apt("apt-get", ["update", "-qq"]);
-    writeFileSync(stamp, today);
+    writeFileSync(stamp, today());
   }
 
   /** The version that the suite has of a package. */
@@ -92,5 +102,58 @@ export class DebianSuite {
     mkdirSync(path.dirname(into), { recursive: true });
     runQuietly("dpkg-deb", ["-x", path.join(files, file), into]);
     return into;
+  }
+
+  /** The packages of this suite whose name matches, as the archive lists them. */
+  namesLike(pattern) {
+    this.update();
+    const lines = this.#apt("apt-cache", ["search", "--names-only", pattern]).split("\n");
+    return lines.map((line) => line.split(" ")[0]).filter((name) => name !== "");
+  }
+
+  /**
+   * Unpacks packages and all that they depend on into one folder, and returns it. It is kept while the
+   * archive, which is asked once a day, has the same. No script of theirs is run, so they may be for
+   * another processor; as root their files keep their owners.
+   */
+  treeOf(name, packages) {
+    const into = path.join(this.directory, "trees", name);
+    const stamp = path.join(into, ".packages");
+    const asked = path.join(this.directory, "trees", `${name}.asked`);
+    const question = `${today()} ${packages.join(" ")}`;
+    if (existsSync(stamp) && isText(asked, question)) return into;
+    this.update();
+    const words = [
+      "-y",
+      "--no-install-recommends",
+      "--no-install-suggests",
+      "install",
+      ...packages,
+    ];
+    const planned = this.#apt("apt-get", ["--simulate", ...words]);
+    // Inst NAME (VERSION ORIGIN [ARCHITECTURE]) ...
+    const installed = planned.matchAll(/^Inst (\S+) \((\S+) .*?\[(\w+)\]\)/gm);
+    const files = [...installed].map(
+      ([, each, version, arch]) => `${each}_${version.replaceAll(":", "%3a")}_${arch}.deb`,
+    );
+    const wanted = `${files.toSorted().join("\n")}\n`;
+    if (!isText(stamp, wanted)) this.#unpackAll(files, words, into, wanted);
+    writeFileSync(asked, question);
+    return into;
+  }
+
+  #unpackAll(files, words, into, wanted) {
+    this.#apt("apt-get", ["--download-only", "-qq", ...words]);
+    const unfinished = `${into}.unfinished`;
+    rmSync(unfinished, { recursive: true, force: true });
+    mkdirSync(unfinished, { recursive: true });
+    // base-files has the links that the others' files are to go through, such as /lib.
+    const isFirst = (file) => file.startsWith("base-files_");
+    for (const file of [...files.filter(isFirst), ...files.filter((each) => !isFirst(each))]) {
+      runQuietly("dpkg-deb", ["-x", path.join(this.directory, "cache/archives", file), unfinished]);
+    }
+    writeFileSync(path.join(unfinished, ".packages"), wanted);
+    rmSync(into, { recursive: true, force: true });
+    renameSync(unfinished, into);
   }
 }

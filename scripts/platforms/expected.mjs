@@ -1,7 +1,7 @@
 // What a platform may leave out. Anything else that is left out there is a failure: a wall that has
 // silently become impossible must not pass as a line in a table.
 
-const kNamedByBwrap = [
+const kByName = [
   {
     // No --perms, no --disable-userns (bwrap 0.5 and 0.8), no --bind-fd (0.9).
     holds: (name) => /^bwrap 0\.[1-4]\./.test(name),
@@ -11,6 +11,14 @@ const kNamedByBwrap = [
       "bubblewrap: a prewarmed sandbox",
       "bubblewrap: a cloned sandbox",
       "bubblewrap: a transaction by overlay",
+    ],
+  },
+  {
+    // Landlock came with 5.13.
+    holds: (name) => name.startsWith("Linux 5.10 "),
+    checks: [
+      "landlock: a command",
+      'bubblewrap: {"layers":["landlock"],"required":["landlock-fs"]}',
     ],
   },
 ];
@@ -25,7 +33,7 @@ const isCount = (user, line) =>
 
 /** The lines of `leftOut` that no platform of this name is known to leave out. */
 export function unexpected(name, user, leftOut) {
-  const known = kNamedByBwrap.filter(({ holds }) => holds(name)).flatMap(({ checks }) => checks);
+  const known = kByName.filter(({ holds }) => holds(name)).flatMap(({ checks }) => checks);
   const isKnown = (line) =>
     known.some((check) => line.startsWith(`${check}: `)) || isCount(user, line);
   return leftOut.filter((line) => !isKnown(line));

@@ -1,6 +1,9 @@
-// All platforms that can be had on this machine: engines, and versions of bwrap under this Node.js.
+// All platforms that can be had on this machine: engines, versions of bwrap and containers under its
+// own kernel, and other kernels, each with an emulated machine.
 import { bwraps } from "./bwraps.mjs";
+import { containers } from "./containers/containers.mjs";
 import { nodes, otherEngines } from "./engines.mjs";
+import { machines } from "./machines/machines.mjs";
 
 const fromNpm = (platform) => ({ ...platform, how: "npm" });
 
@@ -15,9 +18,16 @@ function underNode({ name, program, how }) {
 }
 
 /**
- * @returns {{ name: string, how: string, words: string[], args?: string[], node?: string,
- * needs?: string }[]} `needs`: a program that whoever runs it must be able to execute.
+ * @returns {{ name: string, how?: string, slow?: true, words?: string[], args?: string[],
+ * node?: string, needs?: string, look?: () => Promise<object> }[]} `slow`: run by its name or with --all
+ * only. `needs`: a program that whoever runs it must be able to execute. `look`, where it is not run as
+ * `words` here: resolves with what check.mjs makes a row of.
  */
 export function platforms() {
-  return [...nodes().map(fromNpm), ...otherEngines().map(fromNpm), ...bwraps().map(underNode)];
+  const here = [
+    ...nodes().map(fromNpm),
+    ...otherEngines().map(fromNpm),
+    ...bwraps().map(underNode),
+  ];
+  return [...here, ...containers(), ...machines()];
 }

@@ -12,18 +12,10 @@ function linesOf(output) {
 }
 
 /**
- * @param platform `words`, those of the engine; `args`, for the program.
- * @param as how to run it: `directory` of the checkout, `before` and `env` of an ordinary user.
- * @returns {Promise<{ passed: number, failed: string[], leftOut: string[], place: string }>}
+ * What the program said. Pure.
+ * @returns {{ passed: number, failed: string[], leftOut: string[], place: string }}
  */
-export async function smoke({ words, args = [] }, as) {
-  const all = [...as.before, ...words, path.join(as.directory, kProgram), as.directory, ...args];
-  const [program, ...rest] = all;
-  const { code, output } = await runBeside(program, rest, {
-    cwd: as.directory,
-    env: { ...as.env, NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" },
-    ...as.spawnOptions,
-  });
+export function readSmoke(output, code) {
   const lines = linesOf(output);
   const sum = lines.find(({ passed }) => passed !== undefined);
   const told = (result) =>
@@ -36,4 +28,19 @@ export async function smoke({ words, args = [] }, as) {
     leftOut: told("left out"),
     place: sum?.place ?? "",
   };
+}
+
+/**
+ * @param platform `words`, those of the engine; `args`, for the program.
+ * @param as how to run it: `directory` of the checkout, `before` and `env` of an ordinary user.
+ */
+export async function smoke({ words, args = [] }, as) {
+  const all = [...as.before, ...words, path.join(as.directory, kProgram), as.directory, ...args];
+  const [program, ...rest] = all;
+  const { code, output } = await runBeside(program, rest, {
+    cwd: as.directory,
+    env: { ...as.env, NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" },
+    ...as.spawnOptions,
+  });
+  return readSmoke(output, code);
 }

@@ -1,64 +1,98 @@
-// The table of docs/platforms/README.md: written by the command alone, from what it has seen.
+// The table of docs/platforms/README.md: written by the command alone, from what it has seen. Rows of
+// platforms that were not run this time stay as they were written, with the commit they belong to.
 import { readFileSync, writeFileSync } from "node:fs";
 import { inRoot } from "../lib/project.mjs";
 
 const kPage = "docs/platforms/README.md";
 const kBegin = "<!-- table: npm run check:platforms -- --write -->";
 const kEnd = "<!-- end of table -->";
+const kHead = [
+  ["platform", "from", "smoke, root", "smoke, user", "C++", "unit, types", "integration"],
+  ["date, commit", "left out"],
+].flat();
 
 const cell = (text) => String(text).replaceAll("|", "\\|").replaceAll("\n", " ");
+const line = (cells) => `| ${cells.join(" | ")} |`;
 
-const counted = (result) =>
-  result === undefined ? "not run" : `${result.passed} of ${result.passed + result.failed.length}`;
+function counted({ passed = 0, failed = [] } = {}) {
+  const all = passed + failed.length;
+  return all === 0 ? "not run" : `${passed} of ${all}`;
+}
 
 /** What was left out, without paths of the machine on which it was seen. */
-const plainly = (line) => line.replace(/\/\S*\/bwrap\S*/g, "this bwrap");
+const plainly = (text) => text.replace(/\/\S*\/bwrap\S*/g, "this bwrap");
 
-/** The notes below the table: each reason once, by its number. */
-class Notes {
-  #numbers = new Map();
-
-  of(row) {
-    const told = new Map();
-    for (const user of ["root", "user"]) {
-      for (const line of (row[user]?.leftOut ?? []).map(plainly)) {
-        told.set(line, [...(told.get(line) ?? []), `as ${user}`]);
-      }
+/** What a row lacks and leaves out: each reason once, with those for whom. */
+function reasonsOf(row) {
+  const told = new Map();
+  for (const user of ["root", "user"]) {
+    const { leftOut = [], lacks = [] } = row[user] ?? {};
+    for (const reason of [...lacks, ...leftOut].map(plainly)) {
+      told.set(reason, [...(told.get(reason) ?? []), `as ${user}`]);
     }
-    const numbers = [...told].map(([reason, users]) => {
-      const line = `${reason} (${users.join(" and ")})`;
-      if (!this.#numbers.has(line)) this.#numbers.set(line, this.#numbers.size + 1);
-      return this.#numbers.get(line);
-    });
-    return numbers.join(", ") || "nothing";
   }
+  return [...told].map(([reason, users]) => `${reason} (${users.join(" and ")})`);
+}
 
-  lines() {
-    return [...this.#numbers].map(([line, number]) => `${number}. ${line}`);
+/** A row of checkPlatform as it is written: its cells but the last, and what is told below the table. */
+function written(row) {
+  const { name, how, root, user, units, suites = {}, date, commit } = row;
+  const counts = [root, user, units, suites.unit, suites.integration].map(counted);
+  const cells = [name, how, ...counts, `${date}, ${commit}`].map(cell);
+  return { name, cells, reasons: reasonsOf(row) };
+}
+
+function textOf(rows) {
+  const numbers = new Map();
+  const numberOf = (reason) => {
+    if (!numbers.has(reason)) numbers.set(reason, numbers.size + 1);
+    return numbers.get(reason);
+  };
+  const lines = rows.map(({ cells, reasons }) =>
+    line([...cells, reasons.map(numberOf).join(", ") || "nothing"]),
+  );
+  const notes = [...numbers].map(([reason, number]) => `${number}. ${reason}`);
+  return [line(kHead), `|${"---|".repeat(kHead.length)}`, ...lines, "", ...notes].join("\n");
+}
+
+/** The rows of a written table; none of one that has other columns. */
+function readTable(text) {
+  const lines = text.split("\n").map((each) => each.trim());
+  if (!lines.includes(line(kHead))) return [];
+  const reasons = new Map();
+  for (const each of lines) {
+    const [, number, reason] = /^(\d+)\. (.*)$/.exec(each) ?? [];
+    if (number !== undefined) reasons.set(number, reason);
   }
+  const body = lines.filter((each) => each.startsWith("| ") && each !== line(kHead));
+  return body.map((each) => {
+    const cells = each.slice(2, -2).split(" | ");
+    const numbers = cells.pop().split(", ");
+    const told = numbers
+      .map((number) => reasons.get(number))
+      .filter((reason) => reason !== undefined);
+    return { name: cells[0].replaceAll("\\|", "|"), cells, reasons: told };
+  });
 }
 
 /** @param rows those of checkPlatform, with `commit`. */
-export function tableOf(rows) {
-  const notes = new Notes();
-  const head = [
-    "| platform | from | smoke, root | smoke, user | unit, types | integration | date, commit | left out |",
-    "|---|---|---|---|---|---|---|---|",
-  ];
-  const lines = rows.map((row) => {
-    const { name, how, root, user, suites = {}, date, commit } = row;
-    const counts = [root, user, suites.unit, suites.integration].map(counted);
-    const cells = [name, how, ...counts, `${date}, ${commit}`, notes.of(row)];
-    return `| ${cells.map(cell).join(" | ")} |`;
-  });
-  return [...head, ...lines, "", ...notes.lines()].join("\n");
+export const tableOf = (rows) => textOf(rows.map(written));
+
+/**
+ * A table with new rows in the place of old ones. Pure.
+ * @param before the table as it was.
+ * @param names of all platforms, in their order: rows of others go away.
+ */
+export function mergedTable(before, rows, names) {
+  const all = new Map([...readTable(before), ...rows.map(written)].map((row) => [row.name, row]));
+  return textOf(names.flatMap((name) => all.get(name) ?? []));
 }
 
-export function writeTable(rows) {
+export function writeTable(rows, names) {
   const page = readFileSync(inRoot(kPage), "utf8");
   const begin = page.indexOf(kBegin) + kBegin.length;
   const end = page.indexOf(kEnd);
   if (begin < kBegin.length || end < begin) throw new Error(`${kPage} has no place for the table`);
-  const written = `${page.slice(0, begin)}\n\n${tableOf(rows)}\n\n${page.slice(end)}`;
-  writeFileSync(inRoot(kPage), written);
+  const table = mergedTable(page.slice(begin, end), rows, names);
+  writeFileSync(inRoot(kPage), `${page.slice(0, begin)}\n\n${table}\n\n${page.slice(end)}`);
 }

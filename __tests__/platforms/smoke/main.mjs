@@ -1,8 +1,8 @@
 /**
  * Shows what the package can do on a platform. A plain program, so that any engine runs it, and an
  * emulated machine in bearable time:
- *   node main.mjs PACKAGE [--bwrap PROGRAM] [--slow FACTOR] [--only bubblewrap|landlock]
- * PACKAGE is the directory with dist/. One line of JSON for each check; exit code 1 when one failed.
+ *   node main.mjs PACKAGE [--bwrap PROGRAM] [--slow FACTOR] [--only bubblewrap|landlock] [--name NAME]
+ * PACKAGE is the directory with dist/; NAME leads to 127.0.0.1, and is no "localhost". One line of JSON for each check; exit code 1 when one failed.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
 import { checkEffects } from "./effects.mjs";
 import { expectEqual, shown, textOf } from "./expectations.mjs";
 import { checkLive } from "./live.mjs";
+import { checkNames } from "./names.mjs";
 import { Report } from "./report.mjs";
 import { checkWalls } from "./walls.mjs";
 
@@ -23,6 +24,7 @@ const { values, positionals } = parseArgs({
     bwrap: { type: "string", default: "bwrap" },
     slow: { type: "string", default: "1" },
     only: { type: "string" },
+    name: { type: "string" },
   },
 });
 const report = new Report(Number(values.slow));
@@ -43,7 +45,10 @@ async function checkKind(kind, make, workspace) {
   if (isThere) {
     await checkWalls({ report, kind, make, runner, workspace });
     await checkLive({ report, kind, runner });
-    if (kind === "bubblewrap") await checkEffects({ report, make, runner, workspace });
+    if (kind === "bubblewrap") {
+      await checkEffects({ report, make, runner, workspace });
+      await checkNames({ report, make, name: values.name });
+    }
   }
   await report.check(`${kind}: close`, async () => runner?.close());
 }
