@@ -36,7 +36,12 @@ declare module "*/lib/steps.mjs" {
 
 declare module "*/lib/tidy-batches.mjs" {
   type Entry = { directory: string; file: string; command: string };
-  export function batchesOf(entries: readonly Entry[], size?: number): Entry[][];
+  type Options = {
+    size?: number;
+    takenBy?: (file: string) => ReadonlySet<string>;
+    textOf?: (file: string) => string;
+  };
+  export function batchesOf(entries: readonly Entry[], options?: Options): Entry[][];
   export function includesSource(text: string): boolean;
   export function sourceOf(batch: readonly Entry[]): string;
   export function splits(output: string): boolean;

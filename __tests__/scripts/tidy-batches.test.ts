@@ -11,11 +11,35 @@ const entry = (file: string, flags = "-O3") => ({
 it("puts files together that are compiled alike, each into one batch", () => {
   const entries = ["/a.cpp", "/b.cpp", "/c.cpp"].map((file) => entry(file));
   const other = entry("/d.cpp", "-O2");
-  const batches = batchesOf([...entries, other], 2);
+  const batches = batchesOf([...entries, other], { size: 2 });
   expect(batches.map((batch) => batch.map(({ file }) => file))).toEqual([
     ["/a.cpp", "/c.cpp"],
     ["/b.cpp"],
     ["/d.cpp"],
+  ]);
+});
+
+it("keeps files apart that give the same name, and alone what gives a header's", () => {
+  const texts: Record<string, string> = {
+    "/a.cpp": "constexpr int kMost = 1;\nint Read(int fd) {\n  int only = 2;\n}\n",
+    "/b.cpp": "constexpr std::array<int, 2> kMost = {1, 2};\n",
+    "/c.cpp": "bool Read(const Path& path) {\nvoid Other::Write() {\n",
+    "/d.cpp": "void Another::Write() {\n  int only = 3;\n",
+    "/e.cpp": "using Place = int;\n",
+    "/f.cpp": 'extern "C" int raise(int);\n',
+    "/g.cpp": "enum class Turn : int { kOne };\n#define MOST 1\n",
+    "/h.cpp": "struct Turn {\n",
+    "/i.cpp": "#define MOST 2\n",
+  };
+  const batches = batchesOf(
+    Object.keys(texts).map((file) => entry(file)),
+    { takenBy: () => new Set(["Place"]), textOf: (file) => texts[file] ?? "" },
+  );
+  expect(batches.map((batch) => batch.map(({ file }) => file).join(" "))).toEqual([
+    "/a.cpp /d.cpp /g.cpp",
+    "/b.cpp /c.cpp /h.cpp /i.cpp",
+    "/e.cpp",
+    "/f.cpp",
   ]);
 });
 

@@ -6,6 +6,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { givenTypes } from "../lib/given-names.mjs";
 import { nativeFiles, nativeHeaders } from "../lib/native-sources.mjs";
 import { buildDirectory, hashOf, inRoot } from "../lib/project.mjs";
 import { fail, outputOf, runBeside } from "../lib/run.mjs";
@@ -28,7 +29,20 @@ const commands = new Map(
     .map((entry) => [entry.file, entry]),
 );
 const stampOf = ({ file, command }) => path.join(clean, hashOf([file], shared, command));
-const waiting = batchesOf([...commands.values()].filter((entry) => !existsSync(stampOf(entry))));
+const textOf = (file) => readFileSync(file, "utf8");
+const kRooms = ["protocol", "policy", "supervise", "effects", "addon"]; // each may see those before it
+const roomOf = (file) => path.relative(inRoot("native"), file).split(path.sep)[0];
+const takenIn = new Map();
+for (const room of [...kRooms, "launcher"]) {
+  const seen = room === "launcher" ? [room] : kRooms.slice(0, kRooms.indexOf(room) + 1);
+  const headers = nativeHeaders().filter((file) => seen.includes(roomOf(file)));
+  takenIn.set(room, new Set(headers.flatMap((file) => givenTypes(textOf(file)))));
+}
+const takenBy = (file) => takenIn.get(roomOf(file));
+const waiting = batchesOf(
+  [...commands.values()].filter((entry) => !existsSync(stampOf(entry))),
+  { takenBy, textOf },
+);
 
 const kFlags = ["--quiet", `--config-file=${inRoot(".clang-tidy")}`];
 const kExtra = ["--extra-arg=-Wno-unknown-warning-option"];
@@ -78,7 +92,7 @@ async function work() {
     if (code === 0) {
       for (const entry of batch) writeFileSync(stampOf(entry), "");
     } else if (batch.length > 1 && splits(output)) {
-      waiting.push(...batchesOf(batch, Math.ceil(batch.length / 2)));
+      waiting.push(...batchesOf(batch, { size: Math.ceil(batch.length / 2) }));
     } else {
       findings += 1;
       console.log(output.replace(/^\d+ warnings?.* generated.*\n/gm, ""));

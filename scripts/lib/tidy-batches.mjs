@@ -1,6 +1,8 @@
 // Which sources clang-tidy looks at together.
+import { givenNames, givenTypes, givesC } from "./given-names.mjs";
 
-const kFilesABatch = 10;
+const kFilesABatch = 24;
+const kNone = new Set();
 
 /** So named, the static analyzer looks into the sources that it includes as into a main file. */
 export const kBatchName = "UnifiedSource.cpp";
@@ -16,16 +18,38 @@ export const flagsOf = ({ command, file }) =>
     .replace(/ -c\b/, "")
     .trim();
 
-/** Entries with the same flags, `size` at a time. */
-export function batchesOf(entries, size = kFilesABatch) {
+/**
+ * Entries with the same flags, at most `size` together. Files that give the same name to different
+ * things, each in an anonymous namespace, would not compile as one source: they are kept apart, and a
+ * file that gives a name of a header's that others may include (`takenBy(file)`) is alone.
+ */
+export function batchesOf(entries, { size = kFilesABatch, takenBy, textOf } = {}) {
   const groups = groupBy(entries, flagsOf);
   return [...groups.values()].flatMap((group) => {
+    const alone = [];
     // As many as are needed, all about equally large: they run side by side.
-    const count = Math.ceil(group.length / size);
-    return Array.from({ length: count }, (_, at) =>
-      group.filter((_, index) => index % count === at),
-    );
+    const batches = Array.from({ length: Math.ceil(group.length / size) }, newBatch);
+    for (const entry of group) {
+      const text = textOf?.(entry.file) ?? "";
+      const taken = takenBy?.(entry.file) ?? kNone;
+      if (givesC(text) || givenTypes(text).some((name) => taken.has(name))) alone.push([entry]);
+      else place(entry, givenNames(text), batches, size);
+    }
+    return [...batches.map((batch) => batch.entries), ...alone].filter(({ length }) => length > 0);
   });
+}
+
+const newBatch = () => ({ entries: [], names: new Set() });
+
+/** Puts an entry into the smallest batch that has room for it and none of its names. */
+function place(entry, names, batches, size) {
+  const fits = batches
+    .filter((batch) => batch.entries.length < size && !names.some((name) => batch.names.has(name)))
+    .sort((one, other) => one.entries.length - other.entries.length);
+  const batch = fits[0] ?? newBatch();
+  if (fits.length === 0) batches.push(batch);
+  batch.entries.push(entry);
+  for (const name of names) batch.names.add(name);
 }
 
 /** Map.groupBy, which Node 20 lacks. */
@@ -41,8 +65,5 @@ function groupBy(entries, keyOf) {
 /** The source that stands for a batch. */
 export const sourceOf = (batch) => batch.map(({ file }) => `#include "${file}"\n`).join("");
 
-/**
- * Whether a batch must be looked at in parts: files may use the same name for different things, in
- * anonymous namespaces, which does not compile in one source.
- */
+/** Whether a batch must be looked at in parts: it does not compile as one source all the same. */
 export const splits = (output) => /\[clang-diagnostic-error\]/.test(output);

@@ -18,8 +18,8 @@ void DnsStream::Start() {
 }
 
 void DnsStream::Step() {
-  const Stream::ReadState read = client_.Read(kMostStreamInput);
-  if (read == Stream::ReadState::kError) return Over();
+  const SocketStream::ReadState read = client_.Read(kMostStreamInput);
+  if (read == SocketStream::ReadState::kError) return Over();
   bool is_more = true;
   for (int count = 0; count < kQuestions && client_.output.size() < kMostWaiting; ++count) {
     const std::span<const std::uint8_t> input(
@@ -34,10 +34,10 @@ void DnsStream::Step() {
     TimeOutIn(parts().options->head_ms);
   }
   if (!client_.Flush()) return Over();
-  if (read == Stream::ReadState::kEnd && client_.output.empty() && !is_more) return Over();
+  if (read == SocketStream::ReadState::kEnd && client_.output.empty() && !is_more) return Over();
   // Questions that have been read wait for no more bytes, but for their turn.
   const bool writes = !client_.output.empty() || is_more;
-  const bool reads = client_.output.size() < kMostWaiting && read != Stream::ReadState::kEnd;
+  const bool reads = client_.output.size() < kMostWaiting && read != SocketStream::ReadState::kEnd;
   client_.Want((reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0));
 }
 

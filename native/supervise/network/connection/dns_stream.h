@@ -2,7 +2,7 @@
 
 #include "supervise/network/connection/connection.h"
 #include "supervise/network/dns/dns_responder.h"
-#include "supervise/network/io/stream.h"
+#include "supervise/network/io/socket_stream.h"
 
 namespace native_runner {
 
@@ -11,7 +11,7 @@ class DnsStream : public Connection {
  public:
   // `client` is open; `responder` outlives it.
   DnsStream(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
-            Stream client, DnsResponder* responder)
+            SocketStream client, DnsResponder* responder)
       : Connection(parts, connections, started_ns),
         client_(std::move(client)),
         responder_(responder) {}
@@ -24,7 +24,7 @@ class DnsStream : public Connection {
   void Step();
   void Over();
 
-  Stream client_;
+  SocketStream client_;
   DnsResponder* responder_;
 };
 

@@ -22,10 +22,10 @@ void Farewell::Step() {
   }
   for (int turn = 0; turn < kTurns; ++turn) {
     client_.input.clear();
-    const Stream::ReadState state = client_.Read(kPartBytes);
-    if (state == Stream::ReadState::kNothing) break;
-    if (state == Stream::ReadState::kError) return Over();
-    if (state != Stream::ReadState::kEnd) continue;
+    const SocketStream::ReadState state = client_.Read(kPartBytes);
+    if (state == SocketStream::ReadState::kNothing) break;
+    if (state == SocketStream::ReadState::kError) return Over();
+    if (state != SocketStream::ReadState::kEnd) continue;
     if (is_shut_) return Over();
     client_.Want(UV_WRITABLE);  // it sends no more, and reads
     return;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "supervise/network/connection/connection.h"
-#include "supervise/network/io/stream.h"
+#include "supervise/network/io/socket_stream.h"
 
 namespace native_runner {
 
@@ -10,7 +10,7 @@ namespace native_runner {
 class Farewell : public Connection {
  public:
   Farewell(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
-           Stream client)
+           SocketStream client)
       : Connection(parts, connections, started_ns), client_(std::move(client)) {}
 
   void Start() override;
@@ -21,7 +21,7 @@ class Farewell : public Connection {
   void Step();
   void Over();
 
-  Stream client_;
+  SocketStream client_;
   bool is_shut_ = false;
 };
 

@@ -21,7 +21,7 @@ constexpr unsigned kHeadTooLarge = 431;
 }  // namespace
 
 HttpConversation::HttpConversation(const NetworkParts* parts, Connections* connections,
-                                   std::uint64_t started_ns, Stream client,
+                                   std::uint64_t started_ns, SocketStream client,
                                    std::optional<Fixed> fixed)
     : Connection(parts, connections, started_ns),
       client_(std::move(client)),
@@ -77,11 +77,11 @@ void HttpConversation::ReadHead() {
   if (!client_.Flush()) return Abort("");
   while (head_.state() == HeadState::kNeedsMore) {
     if (client_.input.empty()) {
-      const Stream::ReadState read = client_.Read(kInputBytes);
-      if (read == Stream::ReadState::kNothing) {
+      const SocketStream::ReadState read = client_.Read(kInputBytes);
+      if (read == SocketStream::ReadState::kNothing) {
         return client_.Want(UV_READABLE | (client_.output.empty() ? 0 : UV_WRITABLE));
       }
-      if (read != Stream::ReadState::kSome) {
+      if (read != SocketStream::ReadState::kSome) {
         return Abort(has_begun_head_ ? "it ended within the head of a request" : "");
       }
     }
@@ -189,7 +189,7 @@ void HttpConversation::DialEnded(Dialled dialled) {
     const bool allowed = dialled.state != DialState::kNotPermitted;
     return Refuse(HttpStatusOf(dialled.state), allowed, dialled.fault);
   }
-  host_ = Stream(std::move(dialled.socket));
+  host_ = SocketStream(std::move(dialled.socket));
   if (!host_.Open(parts().loop)) {
     host_.Close();
     return Refuse(HttpStatusOf(DialState::kFailed), true, "the host can't watch its socket");
@@ -260,7 +260,7 @@ void HttpConversation::Abort(const std::string& reason) {
 
 void HttpConversation::CloseHost() {
   host_.Close();
-  host_ = Stream();
+  host_ = SocketStream();
   if (record_ != nullptr) record_->End();
   record_.reset();
   host_name_.reset();

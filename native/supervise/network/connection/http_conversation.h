@@ -11,7 +11,7 @@
 #include "policy/network/http/response_reader.h"
 #include "supervise/network/connection/connection.h"
 #include "supervise/network/dial/dialer.h"
-#include "supervise/network/io/stream.h"
+#include "supervise/network/io/socket_stream.h"
 #include "supervise/os/handle.h"
 
 namespace native_runner {
@@ -32,7 +32,7 @@ class HttpConversation : public Connection {
 
   // Without `fixed` it is a proxy's, and requests say whom they are for. `client` is open.
   HttpConversation(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
-                   Stream client, std::optional<Fixed> fixed);
+                   SocketStream client, std::optional<Fixed> fixed);
   ~HttpConversation() override;
 
   void Start() override;
@@ -76,7 +76,7 @@ class HttpConversation : public Connection {
   std::uint16_t AskedPort() const;
   ConnectionVia via() const { return fixed_ ? fixed_->via : ConnectionVia::kHttp; }
 
-  Stream client_;
+  SocketStream client_;
   std::optional<Fixed> fixed_;
   Phase phase_ = Phase::kHead;
   HeadReader head_;
@@ -89,7 +89,7 @@ class HttpConversation : public Connection {
   bool is_admitted_ = false;
   Dialer dialer_;
 
-  Stream host_;
+  SocketStream host_;
   std::optional<HostName> host_name_;  // whom host_ is connected to
   std::uint16_t host_port_ = 0;
   std::optional<IpAddress> address_;

@@ -48,9 +48,9 @@ bool HttpConversation::SendBody() {
   while (body_->state() == BodyState::kNeedsMore && host_.output.size() < kPieceBytes &&
          !is_host_deaf_) {
     if (client_.input.empty()) {
-      const Stream::ReadState read = client_.Read(kPieceBytes);
-      if (read == Stream::ReadState::kNothing) break;
-      if (read != Stream::ReadState::kSome) {
+      const SocketStream::ReadState read = client_.Read(kPieceBytes);
+      if (read == SocketStream::ReadState::kNothing) break;
+      if (read != SocketStream::ReadState::kSome) {
         Abort("the client ended within its request");
         return false;
       }
@@ -77,10 +77,10 @@ bool HttpConversation::TakeAnswer() {
          (response_->state() == ResponseState::kNeedsMore ||
           response_->state() == ResponseState::kUntilClose)) {
     if (host_.input.empty()) {
-      const Stream::ReadState read = host_.Read(kPieceBytes);
-      if (read == Stream::ReadState::kNothing) break;
-      if (read == Stream::ReadState::kEnd) is_host_over_ = true;
-      if (read == Stream::ReadState::kError) {
+      const SocketStream::ReadState read = host_.Read(kPieceBytes);
+      if (read == SocketStream::ReadState::kNothing) break;
+      if (read == SocketStream::ReadState::kEnd) is_host_over_ = true;
+      if (read == SocketStream::ReadState::kError) {
         is_host_over_ = true;
         // Where only the end says that it is whole, it is not.
         if (response_->state() == ResponseState::kUntilClose) {

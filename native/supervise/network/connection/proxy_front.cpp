@@ -40,7 +40,7 @@ void ProxyFront::Start() {
 }
 
 void ProxyFront::Step() {
-  const Stream::ReadState read = client_.Read(kMostBytes);
+  const SocketStream::ReadState read = client_.Read(kMostBytes);
   if (is_greeted_) {
     ReadSocks();
   } else if (!client_.input.empty()) {
@@ -56,7 +56,7 @@ void ProxyFront::Step() {
     }
   }
   if (!client_.valid()) return;  // it is somebody else's
-  if (read == Stream::ReadState::kEnd || read == Stream::ReadState::kError) Over();
+  if (read == SocketStream::ReadState::kEnd || read == SocketStream::ReadState::kError) Over();
 }
 
 void ProxyFront::ReadSocks() {

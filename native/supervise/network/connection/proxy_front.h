@@ -4,7 +4,7 @@
 
 #include "policy/network/socks/socks_request.h"
 #include "supervise/network/connection/connection.h"
-#include "supervise/network/io/stream.h"
+#include "supervise/network/io/socket_stream.h"
 
 namespace native_runner {
 
@@ -14,7 +14,7 @@ class ProxyFront : public Connection {
  public:
   // `client` is open.
   ProxyFront(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
-             Stream client)
+             SocketStream client)
       : Connection(parts, connections, started_ns), client_(std::move(client)) {}
 
   void Start() override;
@@ -29,7 +29,7 @@ class ProxyFront : public Connection {
   void SayFarewell();
   void Over();
 
-  Stream client_;
+  SocketStream client_;
   bool is_greeted_ = false;
 };
 

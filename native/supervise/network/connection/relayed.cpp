@@ -5,7 +5,7 @@
 namespace native_runner {
 
 Relayed::Relayed(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
-                 Stream client, Stream host, std::unique_ptr<OpenRecord> record)
+                 SocketStream client, SocketStream host, std::unique_ptr<OpenRecord> record)
     : Connection(parts, connections, started_ns),
       record_(std::move(record)),
       before_out_(record_->record.bytes_out),

@@ -12,7 +12,7 @@ class Relayed : public Connection {
  public:
   // What `record` has counted already stays in it.
   Relayed(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
-          Stream client, Stream host, std::unique_ptr<OpenRecord> record);
+          SocketStream client, SocketStream host, std::unique_ptr<OpenRecord> record);
 
   void Start() override;
   void TimedOut() override;

@@ -25,7 +25,7 @@ void AddReply(std::string* output, SocksReply reply) {
 }  // namespace
 
 Tunnel::Tunnel(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
-               Stream client, NamedHost host, std::uint16_t port, ConnectionVia via)
+               SocketStream client, NamedHost host, std::uint16_t port, ConnectionVia via)
     : Connection(parts, connections, started_ns),
       client_(std::move(client)),
       host_(std::move(host)),
@@ -83,7 +83,7 @@ void Tunnel::DialEnded(Dialled dialled) {
   if (dialled.state != DialState::kConnected) {
     return Refuse(dialled.state != DialState::kNotPermitted, dialled.fault, dialled.state);
   }
-  host_stream_ = Stream(std::move(dialled.socket));
+  host_stream_ = SocketStream(std::move(dialled.socket));
   if (!host_stream_.Open(parts().loop)) {
     return Refuse(true, "the host can't watch its socket", DialState::kFailed);
   }
@@ -106,12 +106,12 @@ void Tunnel::BeginCheck() {
 }
 
 void Tunnel::Check() {
-  const Stream::ReadState read = client_.Read(HelloReader::kMostStreamBytes);
+  const SocketStream::ReadState read = client_.Read(HelloReader::kMostStreamBytes);
   const HelloState state = hello_.Feed(BytesFrom(client_.input, checked_));
   checked_ = client_.input.size();
   switch (state) {
     case HelloState::kNeedsMore:
-      if (read == Stream::ReadState::kEnd || read == Stream::ReadState::kError) {
+      if (read == SocketStream::ReadState::kEnd || read == SocketStream::ReadState::kError) {
         Abandon("it ended before a TLS ClientHello");
       } else if (checked_ >= HelloReader::kMostStreamBytes) {
         Refuse(false, "its TLS is malformed", DialState::kNotPermitted);

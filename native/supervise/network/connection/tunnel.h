@@ -9,7 +9,7 @@
 #include "policy/network/tls/hello_reader.h"
 #include "supervise/network/connection/connection.h"
 #include "supervise/network/dial/dialer.h"
-#include "supervise/network/io/stream.h"
+#include "supervise/network/io/socket_stream.h"
 
 namespace native_runner {
 
@@ -20,7 +20,7 @@ class Tunnel : public Connection {
  public:
   // `client` is open; its `input` is what came behind the request.
   Tunnel(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
-         Stream client, NamedHost host, std::uint16_t port, ConnectionVia via);
+         SocketStream client, NamedHost host, std::uint16_t port, ConnectionVia via);
   ~Tunnel() override;
 
   void Start() override;
@@ -42,8 +42,8 @@ class Tunnel : public Connection {
   void Abandon(const std::string& reason);
   bool is_transparent() const { return via_ == ConnectionVia::kTransparent; }
 
-  Stream client_;
-  Stream host_stream_;
+  SocketStream client_;
+  SocketStream host_stream_;
   NamedHost host_;
   std::uint16_t port_;
   ConnectionVia via_;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "supervise/network/io/stream.h"
+#include "supervise/network/io/socket_stream.h"
 #include "supervise/network/relay/one_way.h"
 
 namespace native_runner {
@@ -15,7 +15,7 @@ class Relay {
  public:
   using OnChange = std::function<void()>;
 
-  Relay(PipePool* pipes, Stream client, Stream host)
+  Relay(PipePool* pipes, SocketStream client, SocketStream host)
       : client_(std::move(client)),
         host_(std::move(host)),
         out_(pipes, client_.get(), host_.get(), std::move(client_.input)),
@@ -34,8 +34,8 @@ class Relay {
  private:
   void Pump();
 
-  Stream client_;
-  Stream host_;
+  SocketStream client_;
+  SocketStream host_;
   OneWay out_;
   OneWay in_;
   OnChange on_change_;

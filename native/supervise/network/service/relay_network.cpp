@@ -121,7 +121,7 @@ void RelayNetwork::Accepted(std::uint16_t port, Descriptor socket, bool may_serv
 
 void RelayNetwork::Serve(std::uint16_t port, Descriptor socket, std::unique_ptr<HostName> name) {
   SetNoDelay(socket.get());
-  Stream client(std::move(socket));
+  SocketStream client(std::move(socket));
   if (!client.Open(loop_)) return client.Reset();
   const std::uint64_t now = uv_hrtime();
   Connections& connections = live_->connections;

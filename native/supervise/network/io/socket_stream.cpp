@@ -1,4 +1,4 @@
-#include "supervise/network/io/stream.h"
+#include "supervise/network/io/socket_stream.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,12 +12,12 @@
 
 namespace native_runner {
 
-bool Stream::Open(uv_loop_t* loop) {
+bool SocketStream::Open(uv_loop_t* loop) {
   watch_ = std::make_unique<Watch>();
   return watch_->Open(loop, socket_.get());
 }
 
-Stream::ReadState Stream::Read(std::size_t most) {
+SocketStream::ReadState SocketStream::Read(std::size_t most) {
   std::array<char, std::size_t{16} << 10U> part{};
   if (input.size() >= most) return ReadState::kNothing;
   ssize_t size = 0;
@@ -32,7 +32,7 @@ Stream::ReadState Stream::Read(std::size_t most) {
   return ReadState::kSome;
 }
 
-bool Stream::Flush() {
+bool SocketStream::Flush() {
   std::size_t done = 0;
   while (done < output.size()) {
     const ssize_t size =
@@ -49,26 +49,26 @@ bool Stream::Flush() {
   return true;
 }
 
-bool Stream::IsGone() const {
+bool SocketStream::IsGone() const {
   pollfd asked = {.fd = socket_.get(), .events = 0, .revents = 0};
   return poll(&asked, 1, 0) > 0 && (asked.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-void Stream::ShutWrite() {
+void SocketStream::ShutWrite() {
   static_cast<void>(shutdown(socket_.get(), SHUT_WR));
 }
 
-void Stream::Close() {
+void SocketStream::Close() {
   watch_.reset();
   socket_.Close();
 }
 
-void Stream::Reset() {
+void SocketStream::Reset() {
   watch_.reset();
   if (socket_.valid()) ResetConnection(std::move(socket_));
 }
 
-Descriptor Stream::Release() {
+Descriptor SocketStream::Release() {
   watch_.reset();
   return std::move(socket_);
 }

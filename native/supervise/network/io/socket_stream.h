@@ -11,7 +11,7 @@ namespace native_runner {
 
 // A connected socket that does not block, with what was read of it and not used yet, and what is
 // still to be sent. Movable, so that one conversation hands it to the next. Supervisor thread only.
-class Stream {
+class SocketStream {
  public:
   enum class ReadState {
     kSome,     // something came
@@ -20,8 +20,8 @@ class Stream {
     kError,    // the connection is broken
   };
 
-  Stream() = default;
-  explicit Stream(Descriptor socket) : socket_(std::move(socket)) {}
+  SocketStream() = default;
+  explicit SocketStream(Descriptor socket) : socket_(std::move(socket)) {}
 
   bool valid() const { return socket_.valid(); }
   int get() const { return socket_.get(); }
