@@ -85,8 +85,14 @@ export class Slots {
     attachment.reserved = 0;
   }
 
-  /** Gives slots that are free to those that wait: to tenants in turn. `pull` asks a caller for so many runs. */
-  serve(now: number, pull: (tenant: string, caller: string, n: number) => Attachment): void {
+  /**
+   * Gives slots that are free to those that wait: to tenants in turn. `pull` asks a caller for so many runs, unless its
+   * tenant has too many callers.
+   */
+  serve(
+    now: number,
+    pull: (tenant: string, caller: string, n: number) => Attachment | undefined,
+  ): void {
     for (let free = this.free(now); free > 0; free = this.free(now)) {
       const isOnly = this.#queue.size === 1;
       const next = this.#queue.next(now, (tenant) => this.freeFor(tenant, now) > 0);
@@ -94,6 +100,7 @@ export class Slots {
       const n = isOnly ? Math.min(this.freeFor(next.tenant, now), next.n) : 1;
       this.#queue.took(next.tenant, next.caller, n);
       const attachment = pull(next.tenant, next.caller, n);
+      if (attachment === undefined) continue;
       attachment.reserved = attachment.reservation(now) + n;
       attachment.reservedUntil = now + kReservedMs;
     }

@@ -18,7 +18,8 @@ import {
   wantSubject,
   workerSubject,
 } from "../wire/subjects.js";
-import { Attachment } from "./attachment.js";
+import type { Attachment } from "./attachment.js";
+import { Attachments } from "./attachments.js";
 import { FreeDoor } from "./free-door.js";
 import type { PendingGuest } from "./guests/guest-for.js";
 import { hostRun } from "./hosted-run.js";
@@ -57,10 +58,9 @@ export class Worker {
   readonly #places: Places;
   readonly #outbox: Outbox;
   readonly #inboxes = new Map<string, Inbox>();
-  readonly #attachments = new Map<string, Attachment>();
+  readonly #attachments = new Attachments();
   readonly #unsubscribe: (() => void)[] = [];
   readonly #door: FreeDoor;
-  #leases = 0;
   #isDraining = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #settled = () => {};
@@ -72,7 +72,7 @@ export class Worker {
     this.#connection = connection;
     this.#places = places;
     const most = (tenant: string) => places.slotsOf?.(tenant);
-    this.slots = new Slots(slots, () => this.#attachments.values(), most);
+    this.slots = new Slots(slots, () => this.#attachments, most);
     const listen = () => this.#subscribe(freeSubject(pool, "*"), "free");
     this.#door = new FreeDoor(listen, () => this.slots.free(performance.now()) > 0);
     this.#outbox = new Outbox(this.id, (subject, message) => connection.publish(subject, message));
@@ -99,7 +99,7 @@ export class Worker {
     const { leasesLost, dropped: badFrames, bytesIn, bytesOut } = this.counts;
     const { isConnected, failure } = this.#connection;
     const running: Record<string, number> = {};
-    for (const { tenant, runs } of this.#attachments.values()) {
+    for (const { tenant, runs } of this.#attachments) {
       if (runs.size > 0) running[tenant] = (running[tenant] ?? 0) + runs.size;
     }
     return {
@@ -126,7 +126,7 @@ export class Worker {
     this.#isDraining = true;
     this.#door.close();
     const isEmpty = () =>
-      [...this.#attachments.values()].every(({ runs, ends }) => runs.size + ends.size === 0);
+      [...this.#attachments].every(({ runs, ends }) => runs.size + ends.size === 0);
     while (!isEmpty()) {
       await new Promise<void>((resolve) => {
         this.#settled = resolve;
@@ -137,7 +137,7 @@ export class Worker {
   /** Ends all that it runs, without waiting for anybody to hear of it. */
   async stop(): Promise<void> {
     this.#isDraining = true;
-    const guests = [...this.#attachments.values()].flatMap(({ runs }) => [...runs.values()]);
+    const guests = [...this.#attachments].flatMap(({ runs }) => [...runs.values()]);
     for (const guest of guests) guest.drop();
     await Promise.all(guests.map(({ done }) => done));
     clearInterval(this.#timer);
@@ -173,7 +173,8 @@ export class Worker {
       this.#serve(now);
       return;
     }
-    const attachment = this.#attach(tenant, caller, now);
+    const attachment = this.#attachments.of(tenant, caller, now);
+    if (attachment === undefined) throw new WireError("its tenant has too many callers");
     attachment.heard(now);
     if (message.t === "grant") this.#grant(attachment, message, body, now);
     else if ("run" in message) this.#ofRun(attachment, message, body);
@@ -200,16 +201,6 @@ export class Worker {
     if (message.t === "probe") this.#probe(attachment, message.run, message.attempt);
     else if (message.t === "abort") guest?.abort();
     else attachment.channels.get(message.run)?.receive(message, message, body);
-  }
-
-  #attach(tenant: string, caller: string, now: number): Attachment {
-    const key = `${tenant}.${caller}`;
-    let attachment = this.#attachments.get(key);
-    if (attachment === undefined) {
-      attachment = new Attachment(tenant, caller, () => ++this.#leases, now);
-      this.#attachments.set(key, attachment);
-    }
-    return attachment;
   }
 
   /** False: it is too long to be sent. */
@@ -295,7 +286,8 @@ export class Worker {
   #serve(now: number): void {
     if (this.#isDraining) return;
     this.slots.serve(now, (tenant, caller, n) => {
-      const attachment = this.#attach(tenant, caller, now);
+      const attachment = this.#attachments.of(tenant, caller, now);
+      if (attachment === undefined) return undefined;
       attachment.invite();
       const { leaseNumber: lease } = attachment;
       this.#say(attachment, { t: "pull", worker: this.id, pool: this.#pool, n, lease });
@@ -306,9 +298,9 @@ export class Worker {
 
   #tick(): void {
     const now = performance.now();
-    for (const [key, attachment] of this.#attachments) {
+    for (const attachment of this.#attachments) {
       this.#keep(attachment, now);
-      if (attachment.isForgotten(now)) this.#attachments.delete(key);
+      if (attachment.isForgotten(now)) this.#attachments.forget(attachment);
     }
     this.#serve(now);
     this.#settled();
