@@ -1,7 +1,15 @@
 // Work of later steps that is done in the background, at the lowest priority, while a step waits.
 import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { root } from "./project.mjs";
+
+/** Where the kernel shares the processors out by sessions, only this counts against others (sched(7), autogroup). */
+function setGroupPriority(pid, priority) {
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(priority));
+  } catch {} // a kernel without
+}
 
 /**
  * The programs of Node's with these arguments, one after the other, until one fails. `when(signal)`
@@ -18,6 +26,7 @@ export function startAhead(commands, { when }) {
     // A group of its own, so that its compilers end with it.
     current = spawn(process.execPath, args, { cwd: root, stdio, detached: true });
     setPriority(current.pid, priority);
+    setGroupPriority(current.pid, priority);
     let output = "";
     for (const stream of [current.stdout, current.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => (output += text));
