@@ -55,6 +55,23 @@ const kNotNative = [
   "transaction/transaction-promises.test.ts",
 ].map((name) => `__tests__/integration/${name}`);
 
+/**
+ * What these show does not depend on who runs them: where root runs the suites and then an ordinary user does, they run
+ * once, as that user.
+ */
+const kOnce = [
+  "audit-log/**",
+  "cli/agreement.test.ts",
+  "demo-node/**",
+  "docs/**",
+  "mcp/**",
+  "opentelemetry/**",
+  "review/**",
+  "transaction/tools/**",
+].map((name) => `__tests__/integration/${name}`);
+
+const leftOut = isSanitized ? kNotNative : process.env.NATIVE_RUNNER_ALSO_AS_USER ? kOnce : [];
+
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
 export default defineConfig({
   test: {
@@ -85,7 +102,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["__tests__/integration/**/*.test.ts"],
-          exclude: isSanitized ? kNotNative : [],
+          exclude: leftOut,
           // A sanitizer makes our code several times slower; what hangs is still ended.
           testTimeout: isSanitized ? 120_000 : 30_000,
           hookTimeout: 30_000,

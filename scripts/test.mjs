@@ -57,7 +57,11 @@ async function setUp() {
 async function asBoth(project) {
   const workers = os.availableParallelism();
   const both = [
-    vitest([project], { workers, prefix: "root | " }),
+    vitest([project], {
+      workers,
+      prefix: "root | ",
+      env: { ...env, NATIVE_RUNNER_ALSO_AS_USER: "1" },
+    }),
     vitestAsUser([project], { workers, prefix: "user | " }),
   ];
   return sumOf(await Promise.all(both));
