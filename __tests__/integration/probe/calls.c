@@ -141,10 +141,21 @@ int Signal(int argc, char** argv) {
 }
 
 // getpid(2) by the i386 entry of the kernel, which a filter for one architecture must not overlook.
+#ifdef __x86_64__
+static void OnFault(int number) {
+  (void)number;
+  static const char kSaid[] = "SIGSEGV\n";
+  _exit(write(STDOUT_FILENO, kSaid, sizeof kSaid - 1) < 0);
+}
+#endif
+
+// SIGSEGV: this machine has no such way into the kernel, as where its hypervisor runs guests without
+// the processor's help.
 int CallAs32Bit(int argc, char** argv) {
   (void)argc;
   (void)argv;
 #ifdef __x86_64__
+  signal(SIGSEGV, OnFault);
   long result = 20;
   __asm__ volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
   errno = result < 0 ? (int)-result : 0;
