@@ -62,11 +62,17 @@ const kNotNative = [
 const kOnce = [
   "audit-log/**",
   "cli/agreement.test.ts",
+  "cli/audit.test.ts",
+  "cli/review.test.ts",
+  "cli/transactions/**",
+  "cli/why.test.ts",
   "demo-node/**",
   "docs/**",
+  "learn/**",
   "mcp/**",
   "opentelemetry/**",
   "review/**",
+  "skills/skill-components.test.ts",
   "transaction/tools/**",
 ].map((name) => `__tests__/integration/${name}`);
 

@@ -74,7 +74,7 @@ async function inWorker() {
 }
 
 async function endWorkers(how, workspace) {
-  for (let round = 0; round < 6; round += 1) {
+  for (let round = 0; round < 3; round += 1) {
     const workers = Array.from(
       { length: 3 },
       () => new Worker(new URL(import.meta.url), { workerData: { how, workspace } }),
