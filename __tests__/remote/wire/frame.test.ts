@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { decodeFrames, encodeFrame, WireError } from "../../../lib/remote/wire/frame.js";
 import { Inbox } from "../../../lib/remote/wire/inbox.js";
 import { readToCaller, readToWorker } from "../../../lib/remote/wire/messages.js";
+import { framesOf } from "../../support/remote/frames-of.js";
 
 const kCases = { numRuns: 500 };
 const said = fc.record({
@@ -79,7 +80,7 @@ describe("frames", () => {
         const before = Buffer.from(bytes);
         const got = answerTo(() => decodeFrames(bytes));
         expect(Buffer.from(bytes).equals(before)).toBe(true);
-        answerTo(() => new Inbox().receive(bytes));
+        answerTo(() => framesOf(new Inbox(), bytes));
         if (got instanceof WireError) return;
         // Lengths are believed only where the bytes are there.
         const length = got.reduce((sum, { body }) => sum + body.length, 0);
@@ -94,7 +95,7 @@ describe("frames", () => {
       const text = Buffer.from(`${"[".repeat(depth)}${"]".repeat(depth)}`);
       const bytes = Buffer.concat([Buffer.alloc(4), text, Buffer.alloc(4)]);
       bytes.writeUInt32BE(text.length);
-      answerTo(() => new Inbox().receive(bytes).map(({ header }) => readToWorker(header)));
+      answerTo(() => framesOf(new Inbox(), bytes).map(({ header }) => readToWorker(header)));
     }
   });
 });

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { encodeFrame, WireError } from "../../../lib/remote/wire/frame.js";
 import { Inbox } from "../../../lib/remote/wire/inbox.js";
 import { Outbox } from "../../../lib/remote/wire/outbox.js";
+import { framesOf } from "../../support/remote/frames-of.js";
 
 type Sent = { subject: string; message: Uint8Array; reply: string | undefined };
 
@@ -48,7 +49,7 @@ describe("what is said", () => {
         const got: Record<string, string[]> = { a: [], b: [] };
         for (const { subject, message } of sent) {
           expect(message.length).toBeLessThan(kMaxPayload);
-          for (const { header, body } of inboxes[subject as "a" | "b"].receive(message)) {
+          for (const { header, body } of framesOf(inboxes[subject as "a" | "b"], message)) {
             const { t } = header as { t: string };
             expect(Buffer.alloc(body.length, Number(t)).equals(body)).toBe(true);
             got[subject]?.push(`${t} ${body.length}`);
@@ -71,7 +72,37 @@ describe("what is said", () => {
     expect(sent).toEqual([]);
     await turn();
     expect(sent.map(({ reply: told }) => told)).toEqual(["reply 1"]);
-    expect(new Inbox().receive(sent[0]?.message ?? Buffer.alloc(0))).toHaveLength(100);
+    expect(framesOf(new Inbox(), sent[0]?.message ?? Buffer.alloc(0))).toHaveLength(100);
+  });
+
+  test("beside what is none, or nobody takes, is not lost with it", () => {
+    const { sent, box } = outbox();
+    for (const t of ["first", "piece", "newer", "last"]) box.send("a", { t });
+    box.flush();
+    const got: string[] = [];
+    const refused: string[] = [];
+    new Inbox().receive(
+      sent[0]?.message ?? Buffer.alloc(0),
+      ({ header }) => {
+        const { t } = header as { t: string };
+        if (t === "newer") throw new WireError("nobody knows it");
+        got.push(t);
+      },
+      ({ message }) => refused.push(message),
+    );
+    expect(got).toEqual(["first", "last"]);
+    expect(refused).toEqual(["a piece of a frame is none", "nobody knows it"]);
+  });
+
+  test("that its taker fails at is not taken for one that is none", () => {
+    const { sent, box } = outbox();
+    box.send("a", { t: "x" });
+    box.flush();
+    const fail = () => {
+      throw new TypeError("a fault of ours");
+    };
+    const message = sent[0]?.message ?? Buffer.alloc(0);
+    expect(() => new Inbox().receive(message, fail, () => {})).toThrow("a fault of ours");
   });
 
   test("by several at once comes from each whole", () => {
@@ -84,7 +115,7 @@ describe("what is said", () => {
       for (const { sent } of boxes) {
         const message = sent[at]?.message;
         if (message === undefined) continue;
-        for (const { header, body } of inbox.receive(message)) {
+        for (const { header, body } of framesOf(inbox, message)) {
           const { t } = header as { t: string };
           expect(Buffer.from(body).equals(Buffer.alloc(3 * kMiB, t))).toBe(true);
           got.push(t);
@@ -122,7 +153,7 @@ describe("pieces", () => {
         const inbox = new Inbox();
         const take = (message: Uint8Array) => {
           try {
-            return inbox.receive(message);
+            return framesOf(inbox, message);
           } catch (error) {
             expect(error).toBeInstanceOf(WireError);
             return [];
@@ -146,12 +177,12 @@ describe("pieces", () => {
     const before = process.memoryUsage().arrayBuffers;
     for (let n = 0; n < 300; n += 1) {
       const own = Uint8Array.from(body); // what the client gives is a new one each time
-      inbox.receive(piece({ from: `sender ${n}` }, own));
+      framesOf(inbox, piece({ from: `sender ${n}` }, own));
     }
     // 64 MiB are kept; what was dropped is the collector's, which may not have looked yet.
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(700 * kMiB);
     const late = (from: string) => () =>
-      inbox.receive(piece({ from, at: kMiB, isLast: true }, body));
+      framesOf(inbox, piece({ from, at: kMiB, isLast: true }, body));
     expect(late("sender 0")).toThrow("a piece of a frame is not the next one");
     // Those that came last are still there: their frame is whole, though it is none.
     expect(late("sender 299")).toThrow(WireError);
@@ -162,10 +193,10 @@ describe("pieces", () => {
     const inbox = new Inbox();
     const body = new Uint8Array(kMiB);
     for (let at = 0; at < 16 * kMiB; at += kMiB) {
-      expect(inbox.receive(piece({ at }, body))).toEqual([]);
+      expect(framesOf(inbox, piece({ at }, body))).toEqual([]);
     }
-    expect(() => inbox.receive(piece({ at: 16 * kMiB }, body))).toThrow("a frame is too long");
-    expect(() => inbox.receive(piece({ at: 17 * kMiB }, body))).toThrow("is not the next one");
+    expect(() => framesOf(inbox, piece({ at: 16 * kMiB }, body))).toThrow("a frame is too long");
+    expect(() => framesOf(inbox, piece({ at: 17 * kMiB }, body))).toThrow("is not the next one");
   });
 
   test("in pieces are none", () => {
@@ -174,7 +205,7 @@ describe("pieces", () => {
     const inside = sent.map(({ message }) => message);
     const inbox = new Inbox();
     const frames = inside.flatMap((message, index) =>
-      inbox.receive(piece({ from: "other", piece: index + 1, isLast: true }, message)),
+      framesOf(inbox, piece({ from: "other", piece: index + 1, isLast: true }, message)),
     );
     // A piece that a piece holds is a frame with a header of that name: no message has it.
     expect(frames.every(({ header }) => (header as { t: string }).t === "piece")).toBe(true);
@@ -187,6 +218,6 @@ describe("pieces", () => {
     ["a sender that is too long", { from: "x".repeat(201) }],
     ["no end", { isLast: "yes" }],
   ])("with %s are refused", (_, wrong) => {
-    expect(() => new Inbox().receive(piece(wrong))).toThrow(WireError);
+    expect(() => framesOf(new Inbox(), piece(wrong))).toThrow(WireError);
   });
 });

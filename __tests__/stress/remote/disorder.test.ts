@@ -11,6 +11,7 @@ import { workerSubject } from "../../../lib/remote/wire/subjects.js";
 import { startNatsServer, whyNoNatsServer } from "../../integration/remote/support/nats-server.js";
 import { describeUnless, whyNoBubblewrap } from "../../integration/support/gate.js";
 import { eventually } from "../../integration/support/processes.js";
+import { framesOf } from "../../support/remote/frames-of.js";
 import { randomOf, seedOf } from "../transactions/random.js";
 import type { Machines, PlannedRun } from "./support/machines.js";
 import { DisorderProxy } from "./support/proxy.js";
@@ -82,7 +83,7 @@ describeUnless(whyNoNatsServer, "the same messages without what guards against i
     const inbox = new Inbox();
     const started: number[] = [];
     connection.subscribe(subject, ({ data }) => {
-      for (const { header } of inbox.receive(data)) started.push((header as { run: number }).run);
+      for (const { header } of framesOf(inbox, data)) started.push((header as { run: number }).run);
     });
     const outbox = new Outbox("hand", (to, message) => connection.publish(to, message));
     const kGrants = 200;

@@ -9,7 +9,7 @@ import { randomBytes } from "node:crypto";
 import { SandboxError } from "../../errors.js";
 import type { Connection, Received } from "../broker/connection.js";
 import { errorOf } from "../wire/errors.js";
-import { WireError } from "../wire/frame.js";
+import type { Frame } from "../wire/frame.js";
 import { Inbox } from "../wire/inbox.js";
 import { readToCaller, type ToCaller } from "../wire/messages.js";
 import { fromPlain, toPlain } from "../wire/plain.js";
@@ -184,14 +184,10 @@ export class Caller {
     if (what === "none" && isNobody) this.#dispatcher.nobodyFree(parts[0] ?? "");
     if (what === "gone" && isNobody) this.#undelivered(Number(parts.at(-1)));
     if (what !== undefined) return;
-    try {
-      for (const { header, body } of this.#inbox.receive(data)) {
-        this.#handle(readToCaller(header), body);
-      }
-    } catch (error) {
-      if (!(error instanceof WireError)) throw error;
+    const take = ({ header, body }: Frame) => this.#handle(readToCaller(header), body);
+    this.#inbox.receive(data, take, () => {
       this.dropped += 1;
-    }
+    });
   }
 
   #undelivered(message: number): void {

@@ -22,15 +22,34 @@ export class Inbox {
   readonly #partial = new Map<string, Partial>();
 
   /**
-   * The frames that are whole now, in order.
-   * @throws WireError for what is no message.
+   * Gives `take` each frame that is whole now, in order, and `refused` why one was none, or nothing for whoever takes
+   * them: what came with it in one message is not lost with it, as where it is of a version that is newer.
    */
-  receive(message: Uint8Array): Frame[] {
-    return decodeFrames(message).flatMap((frame) => {
-      if ((frame.header as { t?: unknown } | null)?.t !== "piece") return [frame];
-      const whole = this.#add(frame);
-      return whole === undefined ? [] : decodeFrames(whole);
+  receive(
+    message: Uint8Array,
+    take: (frame: Frame) => void,
+    refused: (why: WireError) => void,
+  ): void {
+    const each = (work: () => void) => {
+      try {
+        work();
+      } catch (error) {
+        if (!(error instanceof WireError)) throw error;
+        refused(error);
+      }
+    };
+    each(() => {
+      for (const frame of decodeFrames(message)) each(() => this.#take(frame, take));
     });
+  }
+
+  #take(frame: Frame, take: (frame: Frame) => void): void {
+    if ((frame.header as { t?: unknown } | null)?.t !== "piece") {
+      take(frame);
+      return;
+    }
+    const whole = this.#add(frame);
+    if (whole !== undefined) for (const each of decodeFrames(whole)) take(each);
   }
 
   #add({ header, body }: Frame): Uint8Array | undefined {

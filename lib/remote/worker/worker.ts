@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 
 import type { Connection, Received } from "../broker/connection.js";
 import { isToken } from "../token.js";
-import { WireError } from "../wire/frame.js";
+import { type Frame, WireError } from "../wire/frame.js";
 import { Inbox } from "../wire/inbox.js";
 import { readToWorker, type ToCaller, type ToWorker } from "../wire/messages.js";
 import { Outbox } from "../wire/outbox.js";
@@ -149,20 +149,18 @@ export class Worker {
   #receive({ subject, data }: Received): void {
     const tenant = lastOf(subject);
     if (!isToken(tenant)) return;
-    try {
-      let inbox = this.#inboxes.get(tenant);
-      if (inbox === undefined) {
-        inbox = new Inbox();
-        this.#inboxes.set(tenant, inbox);
-      }
-      for (const { header, body } of inbox.receive(data)) {
-        this.counts.bytesIn += body.length;
-        this.#handle(tenant, readToWorker(header), body);
-      }
-    } catch (error) {
-      if (!(error instanceof WireError)) throw error;
-      this.counts.dropped += 1;
+    let inbox = this.#inboxes.get(tenant);
+    if (inbox === undefined) {
+      inbox = new Inbox();
+      this.#inboxes.set(tenant, inbox);
     }
+    const take = ({ header, body }: Frame) => {
+      this.counts.bytesIn += body.length;
+      this.#handle(tenant, readToWorker(header), body);
+    };
+    inbox.receive(data, take, () => {
+      this.counts.dropped += 1;
+    });
   }
 
   #handle(tenant: string, message: ToWorker, body: Uint8Array): void {

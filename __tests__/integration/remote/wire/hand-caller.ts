@@ -10,6 +10,7 @@ import {
 } from "../../../../lib/remote/wire/messages.js";
 import { Outbox } from "../../../../lib/remote/wire/outbox.js";
 import { callerSubject, wantSubject, workerSubject } from "../../../../lib/remote/wire/subjects.js";
+import { framesOf } from "../../../support/remote/frames-of.js";
 import { eventually } from "../../support/processes.js";
 
 const kTenant = "default";
@@ -37,7 +38,8 @@ export class HandCaller {
     caller.#connection.hold();
     await caller.#connection.open();
     caller.#connection.subscribe(callerSubject(kTenant, caller.id), ({ data }) => {
-      for (const { header } of caller.#inbox.receive(data)) caller.heard.push(readToCaller(header));
+      for (const { header } of framesOf(caller.#inbox, data))
+        caller.heard.push(readToCaller(header));
     });
     return caller;
   }
