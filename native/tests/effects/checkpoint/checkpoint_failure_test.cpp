@@ -11,7 +11,9 @@
 namespace native_runner {
 namespace {
 
-constexpr int kStride = 4;
+// Between calls that are tried; of those that look there are several times as many.
+constexpr int kChangesApart = 4;
+constexpr int kLooksApart = 16;
 
 using Calls = bool (*)(std::uint64_t);
 
@@ -19,11 +21,15 @@ class CheckpointFailureTest : public testing::TestWithParam<std::tuple<KeptNames
  protected:
   static Failure At(int step) { return {EIO, step, false, std::get<Calls>(GetParam())}; }
   static const KeptNames& Names() { return std::get<KeptNames>(GetParam()); }
+  static int Apart() {
+    const bool changes = std::get<Calls>(GetParam()) == Calls(ChangesFiles);
+    return StepsApart(Names(), changes ? kChangesApart : kLooksApart);
+  }
 };
 
 TEST_P(CheckpointFailureTest, LeavesAWholeCheckpointOrNone) {
   int failed = 0;
-  const int apart = StepsApart(Names(), kStride);
+  const int apart = Apart();
   for (int step = 1; step < kMostSteps; step += apart) {
     const Checkpointed project(Names());
     const auto before = project.Seen();
@@ -50,7 +56,7 @@ TEST_P(CheckpointFailureTest, LeavesAWholeCheckpointOrNone) {
 
 TEST_P(CheckpointFailureTest, LeavesARollbackDoneOrNotBegun) {
   int failed = 0;
-  const int apart = StepsApart(Names(), kStride);
+  const int apart = Apart();
   for (int step = 1; step < kMostSteps; step += apart) {
     const Checkpointed project(Names());
     const auto first = project.Make("first");

@@ -213,7 +213,7 @@ TEST_F(CopyRollbackTest, IsDoneOrNotBegunAfterADeath) {
 TEST_F(CopyRollbackTest, ThatFailsTellsOfNoOtherChanges) {
   enum : int { kDone, kAsBefore, kRefused, kOther };
   int refused = 0;
-  for (int step = 1; step < kMostSteps; step += StepsApart(5)) {
+  for (int step = 1; step < kMostSteps; step += StepsApart(13)) {
     const Project project;
     const Prepared prepared = Prepare(project);
     const Stepped stepped = RunFailing(
