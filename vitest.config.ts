@@ -31,34 +31,21 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-/**
- * What these show is text, the work of an engine, an example or the command line, or what probes meet
- * in a sandbox, where no sanitizer is; their way through our native code is that of other suites.
- */
-const kNotNative = [
-  "audit-log/**",
-  "cli/**",
-  "demo-node/**",
-  "denials/ordinary.test.ts",
-  "docs/**",
-  "isolation/**",
-  "learn/**",
-  "leases/frozen-host.test.ts",
-  "mcp/**",
-  "opentelemetry/**",
-  "process-sandbox/**",
-  "project/git.test.ts",
-  "promises/**",
-  "remote/**",
-  "review/**",
-  "runtime/**",
-  "session/session-shell.test.ts",
-  "skills/**",
-  "transaction/hostile/odd-trees.test.ts",
-  "transaction/renames/**",
-  "transaction/tools/**",
-  "transaction/transaction-death.test.ts",
-  "transaction/transaction-promises.test.ts",
+/** Those that between them go every way through our native code: under a sanitizer, which sees nothing of the rest. */
+const kNative = [
+  "clones/!(left).test.ts",
+  "denials/denials.test.ts",
+  "files/**/*.test.ts",
+  "leases/lease.test.ts",
+  "network/!(clients).test.ts",
+  "prewarm/*.test.ts",
+  "project/project.test.ts",
+  "runs/*.test.ts",
+  "session/session.test.ts",
+  "session/session-ending.test.ts",
+  "spawn/*.test.ts",
+  "transaction/transaction{,-changes,-checkpoint,-copy,-diff,-fresh}.test.ts",
+  "transaction/commit/*.test.ts",
 ].map((name) => `__tests__/integration/${name}`);
 
 /**
@@ -76,13 +63,19 @@ const kOnce = [
   "docs/**",
   "learn/**",
   "mcp/**",
+  "network/clients.test.ts",
   "opentelemetry/**",
+  "project/git.test.ts",
+  "remote/!(workspace)/**",
   "review/**",
-  "skills/skill-components.test.ts",
+  "runs/threads.test.ts",
+  "session/session-shell.test.ts",
+  "skills/**",
   "transaction/tools/**",
+  "transaction/transaction-diff.test.ts",
 ].map((name) => `__tests__/integration/${name}`);
 
-const leftOut = isSanitized ? kNotNative : process.env.NATIVE_RUNNER_ALSO_AS_USER ? kOnce : [];
+const integration = isSanitized ? kNative : ["__tests__/integration/**/*.test.ts"];
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
 export default defineConfig({
@@ -113,8 +106,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "integration",
-          include: ["__tests__/integration/**/*.test.ts"],
-          exclude: leftOut,
+          include: integration,
+          exclude: process.env.NATIVE_RUNNER_ALSO_AS_USER ? kOnce : [],
           // A sanitizer makes our code several times slower; what hangs is still ended.
           testTimeout: isSanitized ? 120_000 : 30_000,
           hookTimeout: 30_000,

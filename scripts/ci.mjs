@@ -2,6 +2,7 @@
 // fails ends it. Prints the time of each, and the counts of `npm test` as its last line.
 import { readFileSync } from "node:fs";
 import { startAhead } from "./lib/ahead.mjs";
+import { kUnitPrograms } from "./lib/gtest.mjs";
 import { inRoot } from "./lib/project.mjs";
 import { runToEnd } from "./lib/run.mjs";
 import { runSteps, stepEnded } from "./lib/steps.mjs";
@@ -12,6 +13,7 @@ process.env.FUZZ_SECONDS ??= "20";
 // Every process of this run carries it: see checks/leftovers.mjs.
 process.env.NATIVE_RUNNER_CI_RUN = `${process.pid}-${Date.now()}`;
 
+const targets = (names) => ["launcher", ...names].flatMap((name) => ["--target", name]);
 const npm = (...args) => runToEnd("npm", ["run", "--silent", ...args]);
 const node = (...args) => runToEnd(process.execPath, args);
 
@@ -20,7 +22,7 @@ const node = (...args) => runToEnd(process.execPath, args);
 // written to the disk (syncfs(2)) and would wait for all that compilers write.
 const kAhead = [
   ["scripts/build.mjs", "--native-only", "--tests", "--preset", "asan"],
-  ["scripts/build.mjs", "--native-only", "--tests", "--preset", "tsan"],
+  ["scripts/build.mjs", "--native-only", "--preset", "tsan", ...targets(kUnitPrograms)],
 ];
 let ahead;
 
@@ -36,7 +38,8 @@ const steps = [
   { label: "lint", work: () => npm("lint") },
   { label: "what was built meanwhile", work: () => ahead.atFullSpeed() },
   { label: "asan", work: () => npm("check:asan") },
-  { label: "tsan", work: () => npm("check:tsan") },
+  // Without Node, whose own threads it can't see into; `npm run check:tsan` has the commands too.
+  { label: "tsan", work: () => npm("check:tsan", "--", "--units") },
   { label: "fuzz", work: () => npm("fuzz") },
   { label: "pack", work: () => node("scripts/checks/pack.mjs") },
   { label: "platforms", work: () => npm("check:platforms") },

@@ -7,7 +7,7 @@
 // instrumentation; scripts/tsan.supp says what that means for ThreadSanitizer.
 import path from "node:path";
 import { neededLibraries } from "../lib/elf.mjs";
-import { runUnits } from "../lib/gtest.mjs";
+import { kUnitPrograms, runUnits } from "../lib/gtest.mjs";
 import { buildDirectory, inRoot } from "../lib/project.mjs";
 import { fail, runToEnd } from "../lib/run.mjs";
 import { checkThatFaultsAreFound, environmentsOf } from "../lib/sanitizer/sanitizer.mjs";
@@ -26,12 +26,15 @@ const kNothing = { passed: 0, failed: [], skipped: [] };
 
 async function build() {
   await runToEnd(inRoot("scripts", "bootstrap"), ["--ci", "--no-build"]);
-  const words = ["scripts/build.mjs", "--tests", "--preset", sanitizer];
-  const only = inNode ? [] : ["--native-only"]; // tests of the commands need dist/
+  const words = ["scripts/build.mjs", "--preset", sanitizer];
+  const targets = ["launcher", ...kUnitPrograms].flatMap((name) => ["--target", name]);
+  // Tests of the commands need the addon, and dist/.
+  const only = inNode ? ["--tests"] : ["--native-only", ...targets];
   await runToEnd(process.execPath, [...words, ...only]);
-  const addon = path.join(buildDirectory(sanitizer), "native_runner.node");
-  if (!neededLibraries(addon).some((name) => name.startsWith(`lib${sanitizer}.so`))) {
-    fail(`${addon} is not instrumented`);
+  const built = inNode ? "native_runner.node" : path.join("native", "tests", "supervise_tests");
+  const program = path.join(buildDirectory(sanitizer), built);
+  if (!neededLibraries(program).some((name) => name.startsWith(`lib${sanitizer}.so`))) {
+    fail(`${program} is not instrumented`);
   }
   return kNothing;
 }

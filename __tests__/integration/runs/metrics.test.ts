@@ -59,7 +59,7 @@ for (const name of kNames) {
         run(runner, "exit 3"),
         run(runner, "kill -9 $$"),
         run(runner, ["no-such-command"]),
-        run(runner, ["sleep", "1000"], { limits: { timeoutMs: 300 } }),
+        run(runner, ["sleep", "1000"], { limits: { timeoutMs: 3000 } }),
         run(runner, "sleep 1000 & exit 3"),
       ]);
       for (const { result, kind } of results) {
