@@ -75,6 +75,11 @@ const kOnce = [
   "transaction/transaction-diff.test.ts",
 ].map((name) => `__tests__/integration/${name}`);
 
+/** Of the stress suites those that root alone runs, where both do: their integration suites run as the user. */
+const kOnceAsRoot = ["mcp/**", "remote/**", "transactions/many.test.ts"].map(
+  (name) => `__tests__/stress/${name}`,
+);
+
 const integration = isSanitized ? kNative : ["__tests__/integration/**/*.test.ts"];
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
@@ -120,6 +125,7 @@ export default defineConfig({
         test: {
           name: "stress",
           include: ["__tests__/stress/**/*.test.ts"],
+          exclude: process.env.NATIVE_RUNNER_ALSO_AS_ROOT ? kOnceAsRoot : [],
           testTimeout: 600_000,
           hookTimeout: 60_000, // what was made is removed, on a disk that is busy
           fileParallelism: false,

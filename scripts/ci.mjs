@@ -9,7 +9,7 @@ import { runSteps, stepEnded } from "./lib/steps.mjs";
 
 process.env.CI = "true";
 process.env.NO_COLOR = "1";
-process.env.FUZZ_SECONDS ??= "20";
+process.env.FUZZ_SECONDS ??= "10";
 // Every process of this run carries it: see checks/leftovers.mjs.
 process.env.NATIVE_RUNNER_CI_RUN = `${process.pid}-${Date.now()}`;
 

@@ -62,7 +62,11 @@ async function asBoth(project) {
       prefix: "root | ",
       env: { ...env, NATIVE_RUNNER_ALSO_AS_USER: "1" },
     }),
-    vitestAsUser([project], { workers: workers + 1, prefix: "user | " }), // it has more to run
+    vitestAsUser([project], {
+      workers: workers + 1, // it has more to run
+      prefix: "user | ",
+      env: { ...asUser().env, NATIVE_RUNNER_ALSO_AS_ROOT: "1" },
+    }),
   ];
   return sumOf(await Promise.all(both));
 }

@@ -17,8 +17,8 @@ const kLeaseMs = 1500;
 /** For a machine under load: to see the end of the lease, and to kill what there is. */
 const kMarginMs = 2000;
 
-/** Each appends to `count` every 10 ms, as fast as a shell gets to it. */
-const kCounts = "while :; do echo x >> count; sleep 0.01; done";
+/** Each appends to `count` every 50 ms, as fast as a shell gets to it. */
+const kCounts = "while :; do echo x >> count; sleep 0.05; done";
 const kTrees = {
   plain: kCounts,
   // Its own sessions, deaf to signals, orphans of orphans, and stopped ones.
