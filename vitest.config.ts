@@ -62,6 +62,7 @@ const kOnce = [
   "demo-node/**",
   "docs/**",
   "learn/**",
+  "leases/frozen-host.test.ts",
   "mcp/**",
   "network/clients.test.ts",
   "opentelemetry/**",
@@ -69,17 +70,25 @@ const kOnce = [
   "remote/!(workspace)/**",
   "review/**",
   "runs/threads.test.ts",
+  "runtime/runtime-doctor.test.ts",
   "session/session-shell.test.ts",
   "skills/**",
+  "transaction/renames/**",
   "transaction/tools/**",
   "transaction/transaction-diff.test.ts",
 ].map((name) => `__tests__/integration/${name}`);
 
-/** Of the stress suites those that root alone runs, where both do: their integration suites run as the user. */
-const kOnceAsRoot = ["mcp/**", "remote/**", "transactions/many.test.ts"].map(
-  (name) => `__tests__/stress/${name}`,
-);
+/** Of the stress suites likewise, each half about as long. */
+const kStressAsUser = ["mcp/**", "remote/**"].map((name) => `__tests__/stress/${name}`);
+const kStressAsRoot = [
+  "clones/many.test.ts",
+  "growth.test.ts",
+  "session-growth.test.ts",
+  "transactions/many.test.ts",
+].map((name) => `__tests__/stress/${name}`);
 
+const { NATIVE_RUNNER_ALSO_AS_USER: isAlsoAsUser, NATIVE_RUNNER_ALSO_AS_ROOT: isAlsoAsRoot } =
+  process.env;
 const integration = isSanitized ? kNative : ["__tests__/integration/**/*.test.ts"];
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
@@ -112,7 +121,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: integration,
-          exclude: process.env.NATIVE_RUNNER_ALSO_AS_USER ? kOnce : [],
+          exclude: isAlsoAsUser ? kOnce : [],
           // A sanitizer makes our code several times slower; what hangs is still ended.
           testTimeout: isSanitized ? 120_000 : 30_000,
           hookTimeout: 30_000,
@@ -125,7 +134,7 @@ export default defineConfig({
         test: {
           name: "stress",
           include: ["__tests__/stress/**/*.test.ts"],
-          exclude: process.env.NATIVE_RUNNER_ALSO_AS_ROOT ? kOnceAsRoot : [],
+          exclude: isAlsoAsUser ? kStressAsUser : isAlsoAsRoot ? kStressAsRoot : [],
           testTimeout: 600_000,
           hookTimeout: 60_000, // what was made is removed, on a disk that is busy
           fileParallelism: false,

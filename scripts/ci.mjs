@@ -21,7 +21,7 @@ const node = (...args) => runToEnd(process.execPath, args);
 // this meanwhile, and only while nothing else wants them. Not beside the C++ units, which have files
 // written to the disk (syncfs(2)) and would wait for all that compilers write.
 const kAhead = [
-  ["scripts/build.mjs", "--native-only", "--tests", "--preset", "asan"],
+  ["scripts/build.mjs", "--native-only", "--preset", "asan", ...targets(kUnitPrograms)],
   ["scripts/build.mjs", "--native-only", "--preset", "tsan", ...targets(kUnitPrograms)],
 ];
 let ahead;
@@ -37,8 +37,8 @@ const steps = [
   { label: "tests", work: () => npm("test") },
   { label: "lint", work: () => npm("lint") },
   { label: "what was built meanwhile", work: () => ahead.atFullSpeed() },
-  { label: "asan", work: () => npm("check:asan") },
-  // Without Node, whose own threads it can't see into; `npm run check:tsan` has the commands too.
+  // The units; `npm run check:asan` and `check:tsan` have commands in Node too, before a release.
+  { label: "asan", work: () => npm("check:asan", "--", "--units") },
   { label: "tsan", work: () => npm("check:tsan", "--", "--units") },
   { label: "fuzz", work: () => npm("fuzz") },
   { label: "pack", work: () => node("scripts/checks/pack.mjs") },
