@@ -104,7 +104,7 @@ export default defineConfig({
           name: "unit",
           include: ["__tests__/**/*.test.ts"],
           exclude: ["__tests__/integration/**", "__tests__/stress/**", "__tests__/types/**"],
-          testTimeout: 30_000,
+          testTimeout: 60_000,
         },
       },
       {
@@ -112,8 +112,8 @@ export default defineConfig({
         test: {
           name: "types",
           include: ["__tests__/types/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000, // the compiler reads all declarations
+          testTimeout: 120_000,
+          hookTimeout: 120_000, // the compiler reads all declarations
         },
       },
       {
@@ -122,9 +122,10 @@ export default defineConfig({
           name: "integration",
           include: integration,
           exclude: isAlsoAsUser ? kOnce : [],
-          // A sanitizer makes our code several times slower; what hangs is still ended.
-          testTimeout: isSanitized ? 120_000 : 30_000,
-          hookTimeout: 30_000,
+          // A sanitizer, or a machine whose hypervisor is slow at page faults, takes several times as long; what hangs
+          // is still ended.
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: availableParallelism() + 1, // most of the time they wait for a command
           sequence: { groupOrder: 1 },
         },
