@@ -101,6 +101,19 @@ describe("whatever callers ask, take and leave", () => {
     expect(pulled).toEqual(["a 1"]);
   });
 
+  test("a caller that can't be asked is passed over, and another is asked", () => {
+    const { slots, attach } = world(2);
+    slots.wants("a", "k", 9, 0);
+    slots.wants("b", "k", 9, 0);
+    const asked: string[] = [];
+    slots.serve(0, (own, who) => {
+      asked.push(own);
+      return own === "a" ? undefined : attach(own, who);
+    });
+    expect(asked.filter((own) => own === "b")).toHaveLength(2);
+    expect(slots.free(0)).toBe(0);
+  });
+
   test("a slot that is kept for one is not taken by another, and not for ever", () => {
     const { slots, attach } = world(1);
     slots.wants("a", "k", 5, 0);
