@@ -28,9 +28,13 @@ const kinds = {};
 const left = [];
 for (let ms = 0; ms <= kLastMs; ms += 1) {
   for (let attempt = 0; attempt < Number(tries); attempt += 1) {
-    const { outcome } = await endAfter(ms);
+    const { outcome, audits } = await endAfter(ms);
     kinds[outcome.kind] = (kinds[outcome.kind] ?? 0) + 1;
-    for (const found of leftBy()) left.push(`after ${ms} ms, try ${attempt}: ${found}`);
+    for (const found of leftBy()) {
+      const { kill, timing } = audits[0];
+      const told = JSON.stringify({ ms, attempt, kill, timing });
+      left.push(`${found} after ${told}`);
+    }
   }
 }
 if (kind === "warm") {

@@ -6,7 +6,6 @@
 
 #include "supervise/os/child.h"
 #include "supervise/sandbox/listeners.h"
-#include "supervise/sandbox/socket_holders.h"
 
 namespace native_runner {
 namespace {
@@ -76,7 +75,7 @@ void ClonedSandbox::NoteReport(const Report& report) {
   // What is still to come is its end: where we can see that, the socket is looked at then.
   if (launcher_.valid()) {
     control_poll_.Stop();
-    WatchLauncher([this] { Settle(); });
+    WatchRest([this] { Settle(); });
   }
   if (!insist_.active()) InsistAfter(kInsistAfterMs);
 }
@@ -106,7 +105,7 @@ void ClonedSandbox::Insist() {
   if (launcher_.valid()) {
     const bool is_dying = end_watch_.Look(launcher_.get()) == EndWatch::Seen::kDying;
     if (!LauncherIsGone()) SignalPidfd(launcher_.get(), is_dying ? SIGCONT : SIGKILL);
-  } else if (KillSocketHolders(control_.peer_inode()) == 0) {
+  } else if (!KillHolders()) {
     // Our request may wait in the template's socket, and with it the clone's end of ours.
     if (origin_->SeemsSilent()) ++silent_turns_;
     if (silent_turns_ > kMostSilentTurns) origin_->GiveUp();
@@ -121,9 +120,9 @@ void ClonedSandbox::Settle() {
     if (LauncherIsGone() && launcher_.valid() && !control_poll_.active()) WatchControl();
     return;
   }
-  if (!LauncherIsGone()) return WatchLauncher([this] { Settle(); });
+  if (!AllAreGone()) return WatchRest([this] { Settle(); });
   insist_.Stop();
-  launcher_poll_.Stop();
+  rest_poll_.Stop();
   control_poll_.Stop();
   cgroup_.reset();
   holds_.reset();

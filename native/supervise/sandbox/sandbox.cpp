@@ -1,9 +1,12 @@
 #include "supervise/sandbox/sandbox.h"
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
 #include "supervise/proc/net_table.h"
+#include "supervise/proc/proc_file.h"
+#include "supervise/sandbox/socket_holders.h"
 
 namespace native_runner {
 
@@ -56,10 +59,29 @@ bool Sandbox::LauncherIsGone() const {
   return !launcher_.valid() || ProcessHasEnded(launcher_.get());
 }
 
-// Most often it goes before what is waited for first. Only after that is it worth a watch.
-void Sandbox::WatchLauncher(Poll::Callback on_end) {
-  if (launcher_poll_.active()) return;
-  launcher_poll_.Start(loop_, launcher_.get(), UV_READABLE, std::move(on_end));
+bool Sandbox::KillHolders() {
+  std::vector<Descriptor> found = KillSocketHolders(control_.peer_inode());
+  for (Descriptor& each : found) {
+    const auto is_same = [number = NumberOfPidfd(each.get())](const Descriptor& other) {
+      return NumberOfPidfd(other.get()) == number;
+    };
+    if (std::ranges::none_of(killed_, is_same)) killed_.push_back(std::move(each));
+  }
+  return !found.empty();
+}
+
+bool Sandbox::AllAreGone() {
+  if (!killed_.empty()) rest_poll_.Stop();  // it may watch one that is closed here
+  std::erase_if(killed_, [](const Descriptor& pidfd) { return ProcessHasEnded(pidfd.get()); });
+  return killed_.empty() && LauncherIsGone();
+}
+
+// Most often they go before what is waited for first. Only after that is it worth a watch.
+void Sandbox::WatchRest(Poll::Callback on_end) {
+  if (rest_poll_.active()) return;
+  const bool is_launcher = launcher_.valid() && (killed_.empty() || !LauncherIsGone());
+  const int pidfd = is_launcher ? launcher_.get() : killed_.front().get();
+  rest_poll_.Start(loop_, pidfd, UV_READABLE, std::move(on_end));
 }
 
 }  // namespace native_runner

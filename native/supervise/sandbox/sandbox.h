@@ -115,10 +115,14 @@ class Sandbox {
  protected:
   explicit Sandbox(Control control) : control_(std::move(control)) {}
 
-  // Calls back when a launcher that LauncherIsGone is not true of has ended.
-  void WatchLauncher(Poll::Callback on_end);
+  // Calls back when a process that AllAreGone waits for has ended.
+  void WatchRest(Poll::Callback on_end);
   // Also true where there is no pidfd to ask.
   bool LauncherIsGone() const;
+  // Kills who holds the control socket. False: nobody was found.
+  bool KillHolders();
+  // So is the launcher, and whoever KillHolders has killed.
+  bool AllAreGone();
 
   // Before the user hears of it.
   virtual void NoteReport(const Report& report) = 0;
@@ -135,8 +139,9 @@ class Sandbox {
   Descriptor err_;
   Descriptor terminal_;  // its master side
   Descriptor launcher_;  // pidfd, once it has reported
+  std::vector<Descriptor> killed_;  // pidfds, until each has ended
   Poll control_poll_;
-  Poll launcher_poll_;
+  Poll rest_poll_;
   bool own_init_ = false;
   bool has_launcher_ = false;  // the launcher has spoken: set-up is over
   bool has_ended_ = false;     // its last report has come

@@ -13,7 +13,6 @@
 
 #include "protocol/report.h"
 #include "supervise/os/child.h"
-#include "supervise/os/descriptor.h"
 #include "supervise/proc/proc_file.h"
 
 namespace native_runner {
@@ -41,12 +40,12 @@ Descriptor OpenShown(pid_t shown, std::size_t depth) {
 
 }  // namespace
 
-int KillSocketHolders(ino_t inode) {
+std::vector<Descriptor> KillSocketHolders(ino_t inode) {
   const std::string wanted = "socket:[" + std::to_string(inode) + "]";
   const std::size_t depth = NumbersInLine("/proc/self/status", "NSpid:").size();
   DIR* processes = opendir("/proc");
-  if (processes == nullptr) return 0;
-  int found = 0;
+  if (processes == nullptr) return {};
+  std::vector<Descriptor> found;
   while (const dirent* entry = readdir(processes)) {
     pid_t shown = 0;
     const char* end = entry->d_name + std::strlen(entry->d_name);
@@ -55,12 +54,12 @@ int KillSocketHolders(ino_t inode) {
     const std::string link =
         std::string("/proc/") + entry->d_name + "/fd/" + std::to_string(kControlDescriptor);
     if (!Holds(link, wanted)) continue;
-    const Descriptor pidfd = OpenShown(shown, depth);
-    if (!pidfd.valid() || !Holds(link, wanted)) continue;
-    SignalPidfd(pidfd.get(), SIGKILL);
-    ++found;
+    Descriptor pidfd = OpenShown(shown, depth);
+    if (pidfd.valid() && Holds(link, wanted)) found.push_back(std::move(pidfd));
   }
   closedir(processes);
+  for (const Descriptor& pidfd : found)
+    SignalPidfd(pidfd.get(), SIGKILL);
   return found;
 }
 

@@ -12,7 +12,6 @@
 #include "supervise/os/private_mounts.h"
 #include "supervise/sandbox/channels.h"
 #include "supervise/sandbox/listeners.h"
-#include "supervise/sandbox/socket_holders.h"
 
 namespace native_runner {
 namespace {
@@ -244,8 +243,7 @@ void SpawnedSandbox::Insist() {
   } else if (!has_launcher_) {
     // Where /proc shows none, the child's death is at least that of those who die with their
     // parent.
-    if (KillSocketHolders(control_.peer_inode()) == 0 && insisted_ > kPatience)
-      child_.Signal(SIGKILL);
+    if (!KillHolders() && insisted_ > kPatience) child_.Signal(SIGKILL);
   } else if (!launcher_.valid()) {
     child_.Signal(SIGKILL);  // no pidfd to be had: bwrap's death is the launcher's (PDEATHSIG)
   } else if (IsPatient()) {
@@ -273,14 +271,14 @@ void SpawnedSandbox::Settle() {
     if (!control_poll_.active()) WatchControl();
     return;
   }
-  if (LauncherIsGone()) {
+  if (AllAreGone()) {
     insist_.Stop();
-    launcher_poll_.Stop();
+    rest_poll_.Stop();
     cgroup_.reset();
     holds_.reset();
     return std::exchange(user_, nullptr)->OnGone();
   }
-  WatchLauncher([this] { Settle(); });
+  WatchRest([this] { Settle(); });
 }
 
 }  // namespace native_runner

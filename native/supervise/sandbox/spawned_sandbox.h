@@ -19,8 +19,9 @@ namespace native_runner {
 // A sandbox of its own: a child process of ours (bwrap, or the launcher itself) and the launcher.
 //
 // It is gone when the child was reaped, the control socket gave end of file (no launcher, no bwrap
-// in set-up), and the launcher's pidfd shows it dead, which as pid 1 it can only be after the
-// kernel has ended everything else in its pid namespace.
+// in set-up), the pidfds of those that were killed in set-up show their ends, and so does the
+// launcher's, which as pid 1 can only be dead after the kernel has ended everything else in its pid
+// namespace.
 //
 // Where the child makes a mount namespace, the launcher gets neither input nor order before its
 // mounts are cut off from the host's (private_mounts.h): it waits for them meanwhile.

@@ -109,7 +109,7 @@ void SessionSlot::Settle() {
 void SessionSlot::SettleAlone() {
   if (!is_proved_ && !control_closed_) return;
   if (LauncherIsGone()) return BeGone();
-  WatchLauncher([this] { Settle(); });
+  WatchRest([this] { Settle(); });
 }
 
 // One that outlives the session's launcher ends its tree itself, as where there is no session.
@@ -124,7 +124,7 @@ void SessionSlot::BeGone() {
   if (user_ == nullptr) return;
   insist_.Stop();
   control_poll_.Stop();
-  launcher_poll_.Stop();
+  rest_poll_.Stop();
   HandOnShell();
   std::exchange(user_, nullptr)->OnGone();
 }

@@ -53,12 +53,12 @@ TEST(KillSocketHolders, KillsThoseThatHoldItAsTheControlDescriptorAndNoOthers) {
   const KilledAtEnd ends[] = {KilledAtEnd(&*holder), KilledAtEnd(&*elsewhere),
                               KilledAtEnd(&*bystander)};
 
-  EXPECT_EQ(KillSocketHolders(wanted.control.peer_inode()), 1);
+  EXPECT_EQ(KillSocketHolders(wanted.control.peer_inode()).size(), 1U);
   ASSERT_TRUE(WaitForExit(holder->pidfd()));
   EXPECT_EQ(holder->Reap()->value, SIGKILL);
   EXPECT_FALSE(WaitForExit(elsewhere->pidfd(), 50));
   EXPECT_FALSE(WaitForExit(bystander->pidfd(), 0));
-  EXPECT_EQ(KillSocketHolders(wanted.control.peer_inode()), 0);
+  EXPECT_TRUE(KillSocketHolders(wanted.control.peer_inode()).empty());
 }
 
 TEST(KillSocketHolders, FindsChildrenThatLostTheirParent) {
@@ -73,20 +73,22 @@ TEST(KillSocketHolders, FindsChildrenThatLostTheirParent) {
   Report report;
   Descriptor pidfd;
   EXPECT_EQ(socket.control.Receive(&report, &pidfd), Control::Received::kNothing);
-  EXPECT_EQ(KillSocketHolders(socket.control.peer_inode()), 1);
+  const auto killed = KillSocketHolders(socket.control.peer_inode());
+  ASSERT_EQ(killed.size(), 1U);
   bool closed = false;
   for (int turn = 0; turn < 2'000 && !closed; ++turn) {
     closed = socket.control.Receive(&report, &pidfd) == Control::Received::kClosed;
     if (!closed) usleep(1'000);
   }
-  EXPECT_TRUE(closed) << "end of file is the proof that none is left";
+  EXPECT_TRUE(closed) << "none that is not dying has it";
+  EXPECT_TRUE(WaitForExit(killed[0].get())) << "the proof that it is gone";
 }
 
 TEST(KillSocketHolders, NeverHitsThisProcess) {
   Socket socket = OpenSocket();
   const Descriptor spare(dup(kControlDescriptor));  // whatever the test runner has there
   ASSERT_EQ(dup2(socket.peer.get(), kControlDescriptor), kControlDescriptor);
-  EXPECT_EQ(KillSocketHolders(socket.control.peer_inode()), 0);
+  EXPECT_TRUE(KillSocketHolders(socket.control.peer_inode()).empty());
   if (spare.valid()) {
     dup2(spare.get(), kControlDescriptor);
   } else {
@@ -102,7 +104,7 @@ int KillInside() {
   auto holder = Holder(socket.peer, kControlDescriptor, kWait);
   if (!holder) return 1;
   const KilledAtEnd end(&*holder);
-  if (getpid() != 1 || KillSocketHolders(socket.control.peer_inode()) != 1) return 2;
+  if (getpid() != 1 || KillSocketHolders(socket.control.peer_inode()).size() != 1) return 2;
   if (!WaitForExit(holder->pidfd())) return 3;
   return holder->Reap()->value == SIGKILL ? 0 : 4;
 }
