@@ -40,6 +40,9 @@ export type Host = {
   inputClosed(): void;
 };
 
+/** Why a session or transaction is over that was dropped. */
+export const kDropped = "its worker heard nothing of its caller for longer than a lease";
+
 /** How it ended. */
 export type GuestEnd = {
   value?: unknown;

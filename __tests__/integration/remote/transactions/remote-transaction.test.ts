@@ -156,6 +156,21 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a transaction on a worker", 
     await transaction.discard();
   }, 120_000); // a diff of three million lines is computed there
 
+  test("is closed where nothing is heard of its caller, says so, and is taken up again", async () => {
+    const runner = runnerFor(project());
+    const transaction = await runner.openTransaction();
+    await run(transaction, "echo kept > new");
+    const session = await runner.openSession();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8_000); // two leases
+    const why = "heard nothing of its caller";
+    const over = { ...kClosed, message: expect.stringContaining(why) };
+    await expect(transaction.diff()).rejects.toMatchObject(over);
+    expect(await session.ended).toContain(why);
+    const again = await runner.resumeTransaction(transaction.id);
+    expect((await run(again, "cat new")).out).toBe("kept");
+    await again.discard();
+  });
+
   test("is kept by close, and by its runner's, and taken up again", async () => {
     const workspace = project();
     const runner = runnerFor(workspace);

@@ -1,7 +1,7 @@
 import type { WaitForPortOptions } from "../../../../types/public.js";
 import type { NativeSession, SessionOptions } from "../../../../types/session.js";
 import { errorShape } from "../../wire/errors.js";
-import type { Guest, GuestEnd, Host, Place } from "../guest.js";
+import { type Guest, type GuestEnd, type Host, kDropped, type Place } from "../guest.js";
 
 /** What sessions are opened in. */
 export type SessionPlace = { openSession(options: SessionOptions): Promise<NativeSession> };
@@ -11,6 +11,7 @@ export class SessionGuest implements Guest {
   readonly done: Promise<GuestEnd>;
   #session: NativeSession | undefined;
   #isAborted = false;
+  #why: string | undefined;
   place: Place | undefined;
 
   constructor(runner: SessionPlace, options: SessionOptions, host: Host) {
@@ -21,6 +22,11 @@ export class SessionGuest implements Guest {
   abort(): void {
     this.#isAborted = true;
     void this.#session?.close().catch(() => {}); // `done` waits for its end
+  }
+
+  drop(): void {
+    this.#why = kDropped;
+    this.abort();
   }
 
   receive(): void {}
@@ -50,7 +56,8 @@ export class SessionGuest implements Guest {
         spawn: (input) => session.start(input),
       };
       host.began({ layers: session.layers, shares: session.shares });
-      return { value: await session.ended, ...nothing };
+      const reason = await session.ended;
+      return { value: this.#why ?? reason, ...nothing };
     } catch (error) {
       return { error: errorShape(error), ...nothing };
     }

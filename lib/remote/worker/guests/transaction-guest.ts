@@ -13,7 +13,7 @@ import { kPieceOperation, LongAnswers } from "../../wire/answers.js";
 import { errorShape } from "../../wire/errors.js";
 import type { RunKind } from "../../wire/messages.js";
 import { toPlain } from "../../wire/plain.js";
-import type { Guest, GuestEnd, Host } from "../guest.js";
+import { type Guest, type GuestEnd, type Host, kDropped } from "../guest.js";
 import type { RunnerPlace } from "../places.js";
 
 /** What a caller asks for: a new one, one that lies here, or which lie here. */
@@ -52,6 +52,7 @@ export class TransactionGuest implements Guest {
   readonly #answers = new LongAnswers();
   readonly #bounded: Bounded;
   #transaction: Transaction | undefined;
+  #why: string | null = null;
 
   constructor(runner: RunnerPlace, input: TransactionInput, bounded: Bounded, host: Host) {
     this.#bounded = bounded;
@@ -67,6 +68,11 @@ export class TransactionGuest implements Guest {
   abort(): void {
     this.#abort.abort();
     this.#over.resolve();
+  }
+
+  drop(): void {
+    this.#why = kDropped;
+    this.abort();
   }
 
   receive(): void {}
@@ -114,7 +120,7 @@ export class TransactionGuest implements Guest {
       host.began(toPlain({ id, backend, backendReason, recovered }, "transaction"));
       await this.#over.promise;
       await transaction.close();
-      return { value: null, ...kNothing };
+      return { value: this.#why, ...kNothing };
     } catch (error) {
       return { error: errorShape(error), ...kNothing };
     }
