@@ -2,14 +2,23 @@
 // fails ends it. Prints the time of each, and the counts of `npm test` as its last line.
 import { readFileSync } from "node:fs";
 import { startAhead } from "./lib/ahead.mjs";
-import { kUnitPrograms } from "./lib/gtest.mjs";
-import { inRoot } from "./lib/project.mjs";
+import { kThreadedPrograms, kUnitPrograms } from "./lib/gtest.mjs";
+import { inRoot, root } from "./lib/project.mjs";
 import { runToEnd } from "./lib/run.mjs";
 import { runSteps, stepEnded } from "./lib/steps.mjs";
 
 process.env.CI = "true";
 process.env.NO_COLOR = "1";
 process.env.FUZZ_SECONDS ??= "10";
+// The package is built twice, here and as a package of a workspace: the second time takes the compiler's results of the
+// first. Without -g, where a file lies does not show in what it is compiled to.
+Object.assign(process.env, {
+  CMAKE_C_COMPILER_LAUNCHER: "ccache",
+  CMAKE_CXX_COMPILER_LAUNCHER: "ccache",
+  CCACHE_DIR: inRoot("build", "ccache"),
+  CCACHE_BASEDIR: root,
+  CCACHE_NOHASHDIR: "1",
+});
 // Every process of this run carries it: see checks/leftovers.mjs.
 process.env.NATIVE_RUNNER_CI_RUN = `${process.pid}-${Date.now()}`;
 
@@ -22,7 +31,7 @@ const node = (...args) => runToEnd(process.execPath, args);
 // written to the disk (syncfs(2)) and would wait for all that compilers write.
 const kAhead = [
   ["scripts/build.mjs", "--native-only", "--preset", "asan", ...targets(kUnitPrograms)],
-  ["scripts/build.mjs", "--native-only", "--preset", "tsan", ...targets(kUnitPrograms)],
+  ["scripts/build.mjs", "--native-only", "--preset", "tsan", ...targets(kThreadedPrograms)],
 ];
 let ahead;
 

@@ -10,7 +10,7 @@ import {
 } from "../integration/hosts/common.mjs";
 import { measureRounds } from "./rounds.mjs";
 
-const [workspace] = process.argv.slice(2);
+const [workspace, runs] = process.argv.slice(2);
 const kAtOnce = 6;
 
 const runners = {
@@ -101,4 +101,4 @@ async function measure() {
   };
 }
 
-say(await measureRounds({ warmUp: 600, runs: 2000, runAll, measure }));
+say(await measureRounds({ warmUp: 600, runs: Number(runs), runAll, measure }));

@@ -15,7 +15,8 @@ bootstrap();
 
 const { name, exports: exported } = packageJson();
 const temp = tempDirectory("pack");
-const pnpm = (args, cwd) => runQuietly("npx", ["--yes", "pnpm@10", ...args], { cwd });
+const pnpm = (args, cwd, env = {}) =>
+  runQuietly("npx", ["--yes", "pnpm@10", ...args], { cwd, env: { ...process.env, ...env } });
 
 const smallest = ["--ro-bind", "/", "/", "--unshare-all", "true"];
 const bubblewrapWorks =
@@ -118,7 +119,7 @@ function fromCheckoutWithPnpm() {
   copyCheckout(checkout);
   const application = makeApplication(path.join(workspace, "app"), "workspace:*");
   pnpm(["install", "--no-frozen-lockfile"], workspace);
-  pnpm(["--filter", name, "build"], workspace);
+  pnpm(["--filter", name, "build"], workspace, { CCACHE_BASEDIR: checkout }); // where there is a cache
   checkConsumer(application, { bubblewrapWorks });
 }
 

@@ -1,13 +1,13 @@
 // Runs the C++ tests and the integration suite under a sanitizer, which sees nothing of ours in the
 // TypeScript units: those have a fake addon.
 //   node scripts/checks/sanitizer.mjs asan|tsan [--units]     (asan includes UBSan)
-// With --units the C++ tests only.
+// With --units the C++ tests only; under ThreadSanitizer those of the rooms that have threads.
 // The addon is loaded into stock Node, so the runtime is preloaded. Leaks are looked for in the C++
 // tests only: V8 leaks at exit by design, and would hide ours. Node's own code carries no
 // instrumentation; scripts/tsan.supp says what that means for ThreadSanitizer.
 import path from "node:path";
 import { neededLibraries } from "../lib/elf.mjs";
-import { kUnitPrograms, runUnits } from "../lib/gtest.mjs";
+import { kThreadedPrograms, kUnitPrograms, runUnits } from "../lib/gtest.mjs";
 import { buildDirectory, inRoot } from "../lib/project.mjs";
 import { fail, runToEnd } from "../lib/run.mjs";
 import { checkThatFaultsAreFound, environmentsOf } from "../lib/sanitizer/sanitizer.mjs";
@@ -21,13 +21,14 @@ if (sanitizer !== "asan" && sanitizer !== "tsan") {
 }
 
 const inNode = !process.argv.includes("--units");
+const programs = !inNode && sanitizer === "tsan" ? kThreadedPrograms : kUnitPrograms;
 
 const kNothing = { passed: 0, failed: [], skipped: [] };
 
 async function build() {
   await runToEnd(inRoot("scripts", "bootstrap"), ["--ci", "--no-build"]);
   const words = ["scripts/build.mjs", "--preset", sanitizer];
-  const targets = ["launcher", ...kUnitPrograms].flatMap((name) => ["--target", name]);
+  const targets = ["launcher", ...programs].flatMap((name) => ["--target", name]);
   // Tests of the commands need the addon, and dist/.
   const only = inNode ? ["--tests"] : ["--native-only", ...targets];
   await runToEnd(process.execPath, [...words, ...only]);
@@ -44,7 +45,7 @@ let environments;
 function units() {
   environments = environmentsOf(sanitizer);
   if (inNode) checkThatFaultsAreFound(sanitizer, environments);
-  return runUnits(sanitizer, { env: environments.inTests });
+  return runUnits(sanitizer, { programs, env: environments.inTests });
 }
 
 function integration() {

@@ -9,7 +9,9 @@ import { GtestOutput, testsListed } from "./gtest-output.mjs";
 import { buildDirectory, root } from "./project.mjs";
 import { fail, outputOf } from "./run.mjs";
 
-export const kUnitPrograms = ["policy_tests", "launcher_tests", "supervise_tests", "effects_tests"];
+/** Of rooms that have threads: for ThreadSanitizer the others have nothing to see. */
+export const kThreadedPrograms = ["supervise_tests", "effects_tests"];
+export const kUnitPrograms = ["policy_tests", "launcher_tests", ...kThreadedPrograms];
 
 const kTestBoundMs = 120_000; // of one test
 const kDrainMs = 5000; // for the rest of the output of a process that has ended
