@@ -63,9 +63,8 @@ function configure(preset) {
     console.log(`build/${preset} was configured in ${before}: it is made anew`);
     rmSync(directory, { recursive: true });
   }
-  const hasTests = preset === "fuzz" || hasTestLibraries(preset);
   const cache = [
-    ...(hasTests ? [] : ["-DNATIVE_RUNNER_TESTS=OFF"]),
+    ...(hasTestLibraries(preset) ? [] : ["-DNATIVE_RUNNER_TESTS=OFF"]),
     // Nobody edits one of them there.
     ...(process.env.CI === "true" ? ["-DNATIVE_RUNNER_JOIN_TESTS=ON"] : []),
   ];

@@ -30,7 +30,8 @@ const node = (...args) => runToEnd(process.execPath, args);
 // this meanwhile, and only while nothing else wants them. Not beside the C++ units, which have files
 // written to the disk (syncfs(2)) and would wait for all that compilers write.
 const kAhead = [
-  ["scripts/build.mjs", "--native-only", "--preset", "asan", ...targets(kUnitPrograms)],
+  ["scripts/build.mjs", "--native-only", "--preset", "fuzz", ...targets(kUnitPrograms)],
+  ["scripts/build.mjs", "--native-only", "--preset", "fuzz"],
   ["scripts/build.mjs", "--native-only", "--preset", "tsan", ...targets(kThreadedPrograms)],
 ];
 let ahead;

@@ -66,7 +66,7 @@ async function asBoth(project) {
       env: { ...env, NATIVE_RUNNER_ALSO_AS_USER: "1" },
     }),
     vitestAsUser([project], {
-      workers, // it has more to run
+      workers: workers + 1, // it has more to run
       prefix: "user | ",
       env: { ...asUser().env, NATIVE_RUNNER_ALSO_AS_ROOT: "1" },
     }),

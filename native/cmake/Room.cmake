@@ -10,6 +10,9 @@ endfunction()
 
 function(native_runner_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")  # which has signs among conversions
+    target_compile_options(${target} PRIVATE -Wno-sign-conversion)
+  endif()
   if(NATIVE_RUNNER_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -19,16 +19,18 @@ struct CallInfo {
   std::uint32_t architecture = 0;
   std::uint64_t instruction = 0;
   std::uint64_t stack = 0;
+  struct Exit {
+    std::int64_t result;
+    std::uint8_t is_error;
+  };
+  struct Seccomp {
+    std::uint64_t number;
+    std::uint64_t arguments[6];
+    std::uint32_t data;  // RET_DATA of the filter
+  };
   union {
-    struct {
-      std::int64_t result;
-      std::uint8_t is_error;
-    } exit;
-    struct {
-      std::uint64_t number;
-      std::uint64_t arguments[6];
-      std::uint32_t data;  // RET_DATA of the filter
-    } seccomp{};
+    Exit exit;
+    Seccomp seccomp{};
   };
 };
 

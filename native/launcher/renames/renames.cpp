@@ -45,7 +45,7 @@ void NameTemporary(char (&name)[32]) {
   text.Add(".renaming-");
   for (const unsigned char byte : bytes) {
     for (const unsigned digit : {byte / 16U, byte % 16U})
-      text.Add("0123456789abcdef" + digit, 1);
+      text.Add(&"0123456789abcdef"[digit], 1);
   }
   std::memcpy(name, text.c_str(), text.size() + 1);
 }

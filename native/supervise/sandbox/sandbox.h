@@ -137,8 +137,8 @@ class Sandbox {
   Control control_;
   Descriptor out_;
   Descriptor err_;
-  Descriptor terminal_;  // its master side
-  Descriptor launcher_;  // pidfd, once it has reported
+  Descriptor terminal_;             // its master side
+  Descriptor launcher_;             // pidfd, once it has reported
   std::vector<Descriptor> killed_;  // pidfds, until each has ended
   Poll control_poll_;
   Poll rest_poll_;

@@ -60,11 +60,11 @@ class CopiedProject {
   TreeText Host() const { return TextOfTree(overlay_.Host()); }
   TreeText Copies() const { return TextOfTree(overlay_.Upper()); }
 
-  std::vector<class Change> Changes() const {
+  std::vector<struct Change> Changes() const {
     auto changes =
         ScanCopy(overlay_.UpperTree(), overlay_.HostTree(), copied_.manifest, copied_.ledger);
     EXPECT_TRUE(changes) << changes.error().message;
-    return changes ? std::move(*changes) : std::vector<class Change>();
+    return changes ? std::move(*changes) : std::vector<struct Change>();
   }
   // By their paths, with a mark where there is a conflict.
   std::string Paths() const {

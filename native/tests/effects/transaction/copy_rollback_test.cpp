@@ -59,7 +59,7 @@ class CopyRollbackTest : public testing::Test {
     const auto changes = transaction->Changes(PathFilter());
     if (!changes) return "? " + changes.error().message;
     std::string told;
-    for (const class Change& change : changes.value())
+    for (const struct Change& change : changes.value())
       told += change.path + (change.conflict ? "! " : " ");
     return told;
   }

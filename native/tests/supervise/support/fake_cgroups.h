@@ -26,7 +26,7 @@ class FakeCgroups {
   void set_busy(bool busy) { busy_ = busy; }  // rmdir then fails with EBUSY
 
  private:
-  friend int MakeDirectory(const char* path, mode_t mode);
+  friend int NoteDirectory(const char* path);
   friend int RemoveDirectory(const char* path);
   bool Contains(const std::string& path) const { return path.starts_with(root_.path() + "/"); }
 
