@@ -4,14 +4,16 @@
 #include <fcntl.h>
 #include <features.h>
 #include <pthread.h>
-#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
 
 // libstdc++'s shared_ptr asks glibc 2.32's __libc_single_threaded whether atomics may be left out;
 // this definition answers "no", which is the truth in a Node process.
 char __libc_single_threaded = 0;
+#endif
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if defined(__x86_64__)

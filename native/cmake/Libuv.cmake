@@ -1,7 +1,7 @@
 # The libuv that the supervisor runs on, from third_party/: the addon carries it and needs none of its
 # host. Built as it comes, without our warnings and without sanitizers. Its functions are marked to be
-# exported from wherever they are: who links a shared object with it hides them
-# (native_runner_hide_libuv), or Node's own libuv would be called in their place.
+# exported from wherever they are: addon/exports.map hides them, or Node's own libuv would be called in
+# their place.
 set(LIBUV_ROOT "${CMAKE_SOURCE_DIR}/third_party/libuv")
 
 set(LIBUV_SOURCES
@@ -28,7 +28,3 @@ endif()
 set_target_properties(own_libuv PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
 find_package(Threads REQUIRED)
 target_link_libraries(own_libuv PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
-
-function(native_runner_hide_libuv target)
-  target_link_options(${target} PRIVATE -Wl,--exclude-libs,libown_libuv.a)
-endfunction()

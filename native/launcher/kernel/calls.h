@@ -272,7 +272,8 @@ inline std::uint64_t Now() {
 inline long Prctl(int what, unsigned long value = 0, unsigned long more = 0) {
   return Call(SYS_prctl, what, value, more, 0, 0);
 }
-inline long SetLimit(int resource, const rlimit64* next, rlimit64* old) {
+static_assert(sizeof(rlim_t) == 8, "prlimit64(2) takes 64 bits");
+inline long SetLimit(int resource, const rlimit* next, rlimit* old) {
   return Call(SYS_prlimit64, 0, resource, next, old);
 }
 inline void GetChildrenUsage(rusage* usage) {

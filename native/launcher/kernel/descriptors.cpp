@@ -16,7 +16,7 @@ constexpr int kFirstExtra = kControlDescriptor + 1;
 void CloseOneByOne() {
   ProcDirectory directory("/proc/self/fd");
   if (!directory.ok()) {
-    rlimit64 limit{};
+    rlimit limit{};
     kernel::SetLimit(RLIMIT_NOFILE, nullptr, &limit);
     for (std::uint64_t fd = kFirstExtra; fd < limit.rlim_max && fd <= INT_MAX; ++fd) {
       kernel::Close(static_cast<int>(fd));

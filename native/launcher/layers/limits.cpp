@@ -9,7 +9,7 @@ namespace native_runner {
 namespace {
 
 long Apply(int resource, std::uint64_t soft, std::uint64_t hard) {
-  rlimit64 limit{};
+  rlimit limit{};
   kernel::SetLimit(resource, nullptr, &limit);
   limit.rlim_max = std::min<std::uint64_t>(hard, limit.rlim_max);  // to raise it may not be ours
   limit.rlim_cur = std::min<std::uint64_t>(soft, limit.rlim_max);

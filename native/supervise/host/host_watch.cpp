@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -27,8 +28,8 @@ bool IsInherited(std::string_view line) {
 // Of the thread that asks; a few hundred nanoseconds in all.
 void AddLimits(std::string* state) {
   for (int kind = 0; kind < RLIMIT_NLIMITS; ++kind) {
-    rlimit64 limit{};
-    prlimit64(0, static_cast<__rlimit_resource>(kind), nullptr, &limit);
+    rlimit limit{};
+    syscall(SYS_prlimit64, 0, kind, nullptr, &limit);  // C libraries differ in its parameters
     *state += std::to_string(limit.rlim_cur) + " " + std::to_string(limit.rlim_max) + " ";
   }
   *state += std::to_string(getpriority(PRIO_PROCESS, 0)) + "\n";
