@@ -1,10 +1,13 @@
 // prepack: builds the release and stages what the tarball carries: dist/ and
-// prebuilds/<platform>-<arch>/{native_runner.node,launcher}, stripped. The next build, or postpack
+// prebuilds/<target>/{native_runner.node,launcher}, stripped. The next build, or postpack
 // (`node scripts/pack.mjs --clean`), removes the staged binaries again, as they would hide a build.
+//   NATIVE_RUNNER_PREBUILDS  names of the targets, by commas; default: this machine's
+//   --native-only            no dist/
 import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { buildDirectory, inRoot, packageJson } from "./lib/project.mjs";
 import { fail, run } from "./lib/run.mjs";
+import { presetFor, stripFor, targetOf, targets, thisMachine } from "./lib/targets.mjs";
 
 const prebuilds = inRoot("prebuilds");
 
@@ -13,19 +16,21 @@ if (process.argv.includes("--clean")) {
   process.exit(0);
 }
 
-run(process.execPath, ["scripts/build.mjs"]);
-checkManifest(packageJson());
+const machine = thisMachine();
 
-const target = path.join(prebuilds, `${process.platform}-${process.arch}`);
-mkdirSync(target, { recursive: true });
-stage("native_runner.node", 0o644, "--strip-unneeded");
-stage("launcher", 0o755, "--strip-all");
-run(process.execPath, ["scripts/checks/glibc.mjs", target]);
+function chosenTargets(names = process.env.NATIVE_RUNNER_PREBUILDS) {
+  if (names === undefined) return [targetOf(machine)];
+  return names.split(",").map((name) => {
+    const found = targets.find((target) => target.name === name);
+    return found ?? fail(`NATIVE_RUNNER_PREBUILDS: there is no target ${JSON.stringify(name)}`);
+  });
+}
 
-function stage(name, mode, strip) {
-  const staged = path.join(target, name);
-  copyFileSync(path.join(buildDirectory("release"), name), staged);
-  run("strip", [strip, staged]);
+function stage(target, name, mode, strip) {
+  const staged = path.join(prebuilds, target.name, name);
+  mkdirSync(path.dirname(staged), { recursive: true });
+  copyFileSync(path.join(buildDirectory(presetFor(target, machine)), name), staged);
+  run(stripFor(target, machine), [strip, staged]);
   chmodSync(staged, mode);
   console.log(
     `staged ${path.relative(inRoot(), staged)}: ${Math.ceil(statSync(staged).size / 1024)} KiB`,
@@ -40,4 +45,22 @@ function checkManifest({ scripts = {}, os }) {
   }
   if (existsSync(inRoot("binding.gyp"))) fail("binding.gyp would make npm run node-gyp at install");
   if (os !== undefined) fail("package.json has an `os` field; importing must work everywhere");
+}
+
+checkManifest(packageJson());
+const chosen = chosenTargets();
+// A build for this machine removes what is staged: all are built before the first is.
+for (const { arch } of chosen) {
+  const ofThisMachine = arch === machine.arch;
+  const words = process.argv.includes("--native-only") || !ofThisMachine ? ["--native-only"] : [];
+  run(process.execPath, [
+    "scripts/build.mjs",
+    ...words,
+    ...(ofThisMachine ? [] : ["--arch", arch]),
+  ]);
+}
+for (const target of chosen) {
+  stage(target, "native_runner.node", 0o644, "--strip-unneeded");
+  stage(target, "launcher", 0o755, "--strip-all");
+  run(process.execPath, ["scripts/checks/glibc.mjs", path.join(prebuilds, target.name)]);
 }

@@ -99,3 +99,22 @@ declare module "*/containers/doctor.mjs" {
   export function contradictions(text: string, fix: RegExp): string[];
   export function lackingRuntimes(text: string): string[];
 }
+
+declare module "*/release/bill.mjs" {
+  type Licence = { expression?: string; license?: { id?: string; name?: string } };
+  type Component = { name: string; version: string; licenses?: Licence[] };
+  export function unlicensed(components: readonly object[] | readonly Component[]): string[];
+}
+
+declare module "*/release/binaries.mjs" {
+  export function placesIn(bytes: Buffer, places?: readonly string[]): string[];
+}
+
+declare module "*/release/version.mjs" {
+  type Texts = {
+    version: string;
+    lock: { version?: string; packages?: Record<string, { version?: string }> };
+    changelog: string;
+  };
+  export function versionComplaints(texts: Texts): string[];
+}

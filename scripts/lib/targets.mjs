@@ -7,6 +7,8 @@ export const targets = [
   { name: "linux-arm64", arch: "arm64", libc: "glibc" },
 ];
 
+const kGnuNames = { x64: "x86_64", arm64: "aarch64" };
+
 /** The machine that this runs on, as far as it decides what a build is for. */
 export function thisMachine() {
   const { glibcVersionRuntime } = process.report.getReport().header;
@@ -38,6 +40,10 @@ export function presetFor(target, machine) {
   }
   return target.name;
 }
+
+/** The strip(1) for its binaries. */
+export const stripFor = ({ arch }, machine) =>
+  arch === machine.arch ? "strip" : `${kGnuNames[arch]}-linux-gnu-strip`;
 
 /** Whether a preset is for another kind of machine. */
 export const isCross = (preset) => targets.some(({ name }) => name === preset);

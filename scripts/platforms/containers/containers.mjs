@@ -17,12 +17,20 @@ const kWritable = ["--tmpfs=/tmp:rw,mode=1777", "--tmpfs=/var/tmp:rw,mode=1777"]
 const kRestricted = ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--read-only"];
 
 /**
- * `filter`: Docker's in the place of Podman's. `users`: options for each. `fix`: what doctor must name
+ * `isRootless`: an ordinary user starts it. `slow`: not one of the quick rows. `filter`: Docker's in the place of Podman's. `users`: options for each. `fix`: what doctor must name
  * for bubblewrap.
  */
 const kContainers = [
   {
     name: "container: Podman",
+    options: [],
+    users: { root: [], user: [kUser] },
+    fix: /unmask=ALL/,
+  },
+  {
+    name: "container: rootless Podman",
+    isRootless: true,
+    slow: true,
     options: [],
     users: { root: [], user: [kUser] },
     fix: /unmask=ALL/,
@@ -43,7 +51,7 @@ const kContainers = [
   },
 ];
 
-async function look({ options, filter, users, fix }) {
+async function look({ options, filter, users, fix, isRootless }) {
   const tree = packageTree(buildDirectory("release"), { withTests: false });
   const all = [...options];
   if (filter) {
@@ -53,7 +61,8 @@ async function look({ options, filter, users, fix }) {
   }
   const results = { failed: [] };
   for (const [user, own] of Object.entries(users)) {
-    const run = (...words) => runInPodman([...all, ...own], tree, ["node", ...words]);
+    const run = (...words) =>
+      runInPodman([...all, ...own], tree, ["node", ...words], { isRootless });
     const smoke = ["/package/__tests__/platforms/smoke/main.mjs", "/package", "--only", "landlock"];
     const { code, output } = await run(...smoke);
     results[user] = readSmoke(output, code);
@@ -85,6 +94,7 @@ export function containers() {
   const inPodman = kContainers.map((container) => ({
     name: container.name,
     how: "Podman, of a Debian root file system",
+    slow: container.slow,
     look: async () => {
       const why = whyNoPodman();
       return why === undefined ? look(container) : { failed: [why] };

@@ -1,18 +1,23 @@
-// Runs a program in a container of Podman's, from a directory in the place of an image.
+// Runs a program in a container of Podman's, from a directory in the place of an image: root's Podman, or
+// that of a user who has no rights of root's.
 import path from "node:path";
 import { outputOf, runBeside, runQuietly } from "../../lib/run.mjs";
 import { tempDirectory } from "../../lib/temp.mjs";
 import { rootTree } from "../root-tree.mjs";
+import { rootlessWords } from "./rootless.mjs";
 
-const kPackages = ["podman", "crun"];
+const kPrograms = { podman: "podman", crun: "crun", newuidmap: "uidmap", setpriv: "util-linux" };
 
 /** Why there are no containers here; undefined: there are. Installs Podman where root may. */
 export function whyNoPodman() {
   if (process.getuid() !== 0) return "only root can set a container up";
-  if (outputOf("podman", ["--version"]) !== undefined) return undefined;
-  if (outputOf("apt-get", ["--version"]) === undefined) return "there is no podman";
+  const missing = Object.entries(kPrograms)
+    .filter(([program]) => outputOf("sh", ["-c", `command -v ${program}`]) === undefined)
+    .map(([, name]) => name);
+  if (missing.length === 0) return undefined;
+  if (outputOf("apt-get", ["--version"]) === undefined) return `missing: ${missing.join(", ")}`;
   runQuietly("apt-get", ["update", "-qq"]);
-  runQuietly("apt-get", ["install", "-y", "--no-install-recommends", ...kPackages]);
+  runQuietly("apt-get", ["install", "-y", "--no-install-recommends", ...missing]);
   return undefined;
 }
 
@@ -22,26 +27,31 @@ const kWithCgroup2 = 'mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec "$@"';
 /** Limits that may be given without CAP_SYS_RESOURCE: Podman's own are above this machine's. */
 const kLimits = ["--ulimit=nofile=1024:1024", "--ulimit=nproc=4096:4096"];
 
+const run = (tree, root, options) => [
+  ...["--cgroup-manager=cgroupfs", "run", "--rm", "--network=none", "--cgroups=disabled"],
+  ...kLimits,
+  ...["--volume", `${tree}:/package:ro`, ...options, "--rootfs", `${root}:O`],
+];
+
+function rootfulWords(tree, options) {
+  const state = tempDirectory("podman");
+  const places = ["root", "runroot", "tmpdir"].flatMap((name) => [
+    `--${name}`,
+    path.join(state, name),
+  ]);
+  return ["podman", ...places, ...run(tree, rootTree("amd64"), options)];
+}
+
 /**
  * @param options of `podman run`.
  * @param words the program. @param tree the package's directory, which is /package in the container.
+ * @param isRootless an ordinary user starts Podman, whose root in the container is that user.
  * @returns {Promise<{ code: number, output: string }>}
  */
-export async function runInPodman(options, tree, words) {
-  const state = tempDirectory("podman");
-  const podman = [
-    ...["podman", "--root", path.join(state, "root"), "--runroot", path.join(state, "run")],
-    ...["--tmpdir", path.join(state, "tmp"), "--cgroup-manager=cgroupfs"],
-  ];
-  const run = ["run", "--rm", "--network=none", "--cgroups=disabled", ...kLimits];
-  const root = [
-    "--volume",
-    `${tree}:/package:ro`,
-    ...options,
-    "--rootfs",
-    `${rootTree("amd64")}:O`,
-  ];
-  const inNamespace = ["unshare", "--mount", "sh", "-c", kWithCgroup2, "sh"];
-  const [program, ...rest] = [...inNamespace, ...podman, ...run, ...root, ...words];
-  return runBeside(program, rest);
+export async function runInPodman(options, tree, words, { isRootless = false } = {}) {
+  const podman = isRootless
+    ? rootlessWords((root) => ["podman", ...run(tree, root, options)])
+    : rootfulWords(tree, options);
+  const inNamespace = ["--mount", "sh", "-c", kWithCgroup2, "sh"];
+  return runBeside("unshare", [...inNamespace, ...podman, ...words]);
 }
