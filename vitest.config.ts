@@ -78,7 +78,8 @@ const kOnce = [
   "transaction/renames/**",
   "transaction/tools/**",
   "transaction/transaction-{audit,changes,checkpoint,diff,files,promises,runners,unseen}.test.ts",
-  "transaction/commit/parts.test.ts",
+  "transaction/commit/**",
+  "transaction/transaction{,-death}.test.ts",
   "values/**",
 ].map((name) => `__tests__/integration/${name}`);
 

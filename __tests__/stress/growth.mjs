@@ -1,4 +1,4 @@
-// Rounds of 2,000 runs of all kinds of ends: WORKSPACE. Prints what this host had after a warm-up,
+// Rounds of so many runs of all kinds of ends: WORKSPACE RUNS. Prints what this host had after a warm-up,
 // and after.
 import { setTimeout as delay } from "node:timers/promises";
 import {

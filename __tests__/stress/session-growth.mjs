@@ -1,4 +1,4 @@
-// Rounds of 2,000 commands of all kinds of ends in one session: KIND WORKSPACE. Prints what this
+// Rounds of so many commands of all kinds of ends in one session: KIND WORKSPACE RUNS. Prints what this
 // host and the session's own processes had after a warm-up, and after.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,7 +12,7 @@ import {
 } from "../integration/hosts/common.mjs";
 import { measureRounds } from "./rounds.mjs";
 
-const [kind, shadowDir] = process.argv.slice(2);
+const [kind, shadowDir, runs] = process.argv.slice(2);
 const kAtOnce = 4;
 
 const runner =
@@ -92,7 +92,7 @@ async function measure() {
   };
 }
 
-const grown = await measureRounds({ warmUp: 400, runs: 2000, runAll, measure });
+const grown = await measureRounds({ warmUp: 400, runs: Number(runs), runAll, measure });
 const { stdout } = await session.exec(shell("echo $A"));
 await session.close();
 say({ ...grown, counted: Number(Buffer.from(stdout)), left: leftovers() });
