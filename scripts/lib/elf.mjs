@@ -4,7 +4,8 @@ import { runQuietly } from "./run.mjs";
 /** Dynamic symbols, as readelf(1) lists them, which reads files of every architecture. */
 function dynamicSymbols(file) {
   const table = runQuietly("readelf", ["--dyn-syms", "--wide", file]);
-  const row = /^\s*\d+: [\da-f]+ .* (UND|ABS|\d+) ([^@\s]+)(?:@+(\S+))?/gm;
+  const row =
+    /^\s*\d+: .* (?:LOCAL|GLOBAL|WEAK|UNIQUE) +\w+ +(UND|ABS|\d+) ([^@\s]+)(?:@+(\S+))?/gm;
   return [...table.matchAll(row)].map(([, section, name, version]) => ({ section, name, version }));
 }
 

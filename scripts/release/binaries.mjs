@@ -11,11 +11,11 @@ const kMachines = { x64: "Advanced Micro Devices X86-64", arm64: "AArch64" };
 const kEntry = /^(napi_register_module_v1|node_api_module_get_api_version_v1)$/;
 
 /** Paths of the machine that built, of which none may be in a binary. */
-const kPlaces = [root, os.homedir(), os.tmpdir(), "/home/", "/root/", "/builds/"];
+const kPlaces = [root, `${os.homedir()}/`, "/home/", "/builds/"];
 
 /** Which of `places` a binary has among its strings. Pure. */
 export function placesIn(bytes, places = kPlaces) {
-  const found = places.filter((place) => place !== "/" && bytes.includes(Buffer.from(place)));
+  const found = places.filter((place) => place.length > 1 && bytes.includes(Buffer.from(place)));
   return [...new Set(found)];
 }
 
