@@ -64,3 +64,26 @@ export function compareVersions(left, right) {
   }
   return 0;
 }
+
+/** The newest versions that an addon may ask for: those of Debian 10 and RHEL 8, on which Node 20 runs. */
+export const newest = { GLIBC: "2.28", GLIBCXX: "3.4.25", CXXABI: "1.3.11", GCC: "7.0.0" };
+
+/** What an addon needs from outside: what of it is too much, and the glibc it wants; undefined: it wants musl. */
+export function outsideOf(addon) {
+  const ofTheHost = undefinedSymbols(addon).filter((name) =>
+    /^(uv_|_ZNK?2v8|_ZN4node|napi_get_uv_event_loop)/.test(name),
+  );
+  const complaints = ofTheHost.map((name) => `the addon needs ${name} of its host`);
+  if (neededLibraries(addon).some((name) => name.includes("musl"))) {
+    return { complaints, glibc: undefined };
+  }
+  const symbols = requiredSymbols(addon);
+  for (const { symbol, library, version } of symbols) {
+    if (compareVersions(version, newest[library]) <= 0) continue;
+    complaints.push(
+      `the addon needs ${symbol}@${library}_${version}: newer than glibc ${newest.GLIBC} or libstdc++ of GCC 8 has`,
+    );
+  }
+  const needs = symbols.filter(({ library }) => library === "GLIBC").map(({ version }) => version);
+  return { complaints, glibc: needs.sort(compareVersions).at(-1) ?? "none" };
+}

@@ -3,8 +3,7 @@
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { outsideOf } from "../checks/glibc.mjs";
-import { exportedSymbols, isStatic, machineOf, oddities } from "../lib/elf.mjs";
+import { exportedSymbols, isStatic, machineOf, oddities, outsideOf } from "../lib/elf.mjs";
 import { root } from "../lib/project.mjs";
 
 const kMachines = { x64: "Advanced Micro Devices X86-64", arm64: "AArch64" };

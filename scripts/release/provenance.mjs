@@ -28,7 +28,7 @@ export function statementOf(tarball, binaries, commit) {
         buildType: "npm run release",
         externalParameters: { package: name, version },
         resolvedDependencies: [
-          { uri: `git+${repository?.url ?? name}`, digest: { gitCommit: commit } },
+          { ...(repository && { uri: repository.url }), digest: { gitCommit: commit } },
         ],
       },
       runDetails: {
