@@ -105,6 +105,8 @@ export default defineConfig({
     pool: "forks",
     sequence: { sequencer: LongestFirst },
     maxWorkers: availableParallelism(),
+    // What was seen, whole: a failure that comes once in a hundred runs may never be seen again.
+    chaiConfig: { truncateThreshold: 2_000 },
     projects: [
       {
         extends: true,

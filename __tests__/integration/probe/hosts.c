@@ -22,7 +22,22 @@ static void Pause(void) {
   nanosleep(&round, NULL);
 }
 
-// Prints "left: STAT" of every child that is alive, and kills it; the host's orphans are ours.
+// Prints what a file of /proc says, on one line: a process that is left may be left only this once.
+static void PrintFile(const char* process, const char* name) {
+  char path[300];
+  char text[1024];
+  snprintf(path, sizeof path, "/proc/%s/%s", process, name);
+  FILE* file = fopen(path, "r");
+  if (file == NULL) return;
+  const size_t got = fread(text, 1, sizeof text, file);
+  fclose(file);
+  printf(", %s:", name);
+  for (size_t i = 0; i < got; ++i)
+    putchar(text[i] < ' ' ? ' ' : text[i]);
+}
+
+// Prints "left: STAT" of every child that is alive, and what it is and waits for, and kills it; the
+// host's orphans are ours.
 static void EndChildren(void) {
   DIR* processes = opendir("/proc");
   if (processes == NULL) Die("/proc");
@@ -39,7 +54,13 @@ static void EndChildren(void) {
     int parent = 0;
     if (rest == NULL || sscanf(rest, ") %c %d", &state, &parent) != 2) continue;
     if (parent == getpid() && state != 'Z') {
+      text[strcspn(text, "\n")] = 0;
       printf("left: %s", text);
+      PrintFile(entry->d_name, "cmdline");
+      PrintFile(entry->d_name, "wchan");
+      PrintFile(entry->d_name, "syscall");
+      PrintFile(entry->d_name, "stack");
+      putchar('\n');
       kill(atoi(text), SIGKILL);
     }
   }
