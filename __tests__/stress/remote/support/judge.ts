@@ -31,6 +31,8 @@ export type Circumstances = {
   withinMs?: number;
   /** Calls may be refused with such an error. */
   mayThrow?: RegExp;
+  /** How late the machine was with what was due, at most: so late may a step be, too. */
+  lateMs?: number;
 };
 
 /** How a round went. */
@@ -58,7 +60,12 @@ export function readCounter(text: string): Map<number, Counted> {
 const kNever: Counted = { starts: 0, steps: 0, lastAt: 0 };
 
 /** What is wrong with one settlement. */
-function complaintsOf(line: CallerLine, counted: Counted, mayThrow?: RegExp): string[] {
+function complaintsOf(
+  line: CallerLine,
+  counted: Counted,
+  slackMs: number,
+  mayThrow?: RegExp,
+): string[] {
   const { outcome, isRight, thrown, exitCode, lengths = [] } = line;
   if (thrown !== undefined) {
     return mayThrow?.test(thrown) && counted.starts === 0 ? [] : [`it threw ${thrown}`];
@@ -73,7 +80,7 @@ function complaintsOf(line: CallerLine, counted: Counted, mayThrow?: RegExp): st
   if (isNotStarted && counted.starts > 0) wrong.push(`${kind}, not started: it was`);
   if (started === "yes" && counted.starts === 0) wrong.push(`${kind}, started: it was not`);
   const late = counted.lastAt - line.at;
-  if (late > kSlackMs) {
+  if (late > slackMs) {
     wrong.push(`a step ${Math.round(late)} ms after ${kind} ${ended ?? ""} (${reason ?? ""})`);
   }
   return wrong;
@@ -89,8 +96,9 @@ function nameOf({ outcome, thrown }: CallerLine): string {
 export function judge(
   lines: readonly CallerLine[],
   counter: Map<number, Counted>,
-  { faultAt, isCallerGone = false, withinMs = kWithinMs, mayThrow }: Circumstances,
+  { faultAt, isCallerGone = false, withinMs = kWithinMs, mayThrow, lateMs = 0 }: Circumstances,
 ): Verdict {
+  const slackMs = kSlackMs + 2 * lateMs; // of the worker and of the launcher
   const complaints: string[] = [];
   const outcomes: Record<string, number> = {};
   const settled = new Map<number, CallerLine[]>();
@@ -110,13 +118,14 @@ export function judge(
     outcomes[name] = (outcomes[name] ?? 0) + 1;
     if (line === undefined && !isCallerGone) complaints.push(`run ${call}: no outcome`);
     if (line) {
-      for (const each of complaintsOf(line, counted, mayThrow))
+      for (const each of complaintsOf(line, counted, slackMs, mayThrow))
         complaints.push(`run ${call}: ${each}`);
     }
     const isByItself = line?.outcome?.kind === "exited";
     const late = counted.lastAt - faultAt;
-    if (!isByItself && late > withinMs) {
-      complaints.push(`run ${call} (${name}): a step ${Math.round(late)} ms after the fault`);
+    if (!isByItself && late > withinMs + slackMs) {
+      const told = `${Math.round(late)} ms after the fault, ${Math.round(lateMs)} ms late`;
+      complaints.push(`run ${call} (${name}): a step ${told}`);
     }
   }
   return { complaints, outcomes };

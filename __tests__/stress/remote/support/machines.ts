@@ -120,10 +120,13 @@ export class Machines {
   broker: NatsServer | undefined;
   /** Where workers and callers find the broker, when it is not at its own address. */
   clientUrls: string[] | undefined;
+  readonly #lateMs: () => number;
   #rounds = 0;
 
-  constructor(directory = tempDirectory("faults")) {
+  /** `lateMs`: how late this machine was with what was due, at most, since the round began. */
+  constructor({ directory = tempDirectory("faults"), lateMs = (): number => 0 } = {}) {
     this.directory = directory;
+    this.#lateMs = lateMs;
     this.workspaces = join(directory, "workspaces");
     mkdirSync(this.workspaces);
   }
@@ -224,7 +227,8 @@ export class Machines {
       await delay(100);
       left = this.processesOfRuns();
     }
-    const verdict = judge(caller.lines, this.counted(caller), circumstances);
+    const told = { lateMs: this.#lateMs(), ...circumstances };
+    const verdict = judge(caller.lines, this.counted(caller), told);
     for (const each of left) verdict.complaints.push(`a process is left: ${each}`);
     if (caller.err !== "") verdict.complaints.push(`the caller wrote: ${caller.err}`);
     for (const worker of this.workers) {

@@ -1,5 +1,6 @@
 /** Rounds of a fault, in lanes beside one another; what is seen is counted, and each complaint kept. */
 
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect } from "vitest";
 
 import { randomOf, seedOf } from "../../transactions/random.js";
@@ -12,14 +13,15 @@ export type Random = () => number;
 /** Rounds of each kind of fault; NATIVE_RUNNER_ROUNDS asks for more than the suite's. */
 export const roundsOf = (few: number) => Number(process.env.NATIVE_RUNNER_ROUNDS ?? few);
 
-const kLanes = Number(process.env.NATIVE_RUNNER_LANES ?? 2);
+/** Lanes that go on beside one another; NATIVE_RUNNER_LANES asks for more than the suite's. */
+const lanesOf = (few: number) => Number(process.env.NATIVE_RUNNER_LANES ?? few);
 
 /** Does one round. */
 type Round = (machines: Machines, random: Random) => Promise<Verdict>;
 
 /**
  * @param few rounds, where nobody asks for more.
- * @param mostLanes lanes at most.
+ * @param fewLanes lanes, where nobody asks for more.
  * @param prepare starts what a lane has, before its first round.
  */
 export async function manyRounds(
@@ -27,7 +29,7 @@ export async function manyRounds(
   few: number,
   prepare: (machines: Machines) => Promise<void>,
   round: Round,
-  mostLanes = kLanes,
+  fewLanes = 2,
 ): Promise<Record<string, number>> {
   const seed = seedOf();
   const rounds = roundsOf(few);
@@ -36,11 +38,15 @@ export async function manyRounds(
   let next = 0;
   const lane = async (index: number) => {
     const random = randomOf(seed + index);
-    const machines = new Machines();
+    // What is due comes as much too late in every process of a busy machine.
+    const lateness = monitorEventLoopDelay({ resolution: 10 });
+    lateness.enable();
+    const machines = new Machines({ lateMs: () => lateness.max / 1e6 });
     await prepare(machines);
     try {
       while (next < rounds) {
         const number = next++;
+        lateness.reset();
         const seen = await round(machines, random);
         for (const each of seen.complaints) {
           process.stdout.write(`${name}, round ${number}: ${each}\n`);
@@ -50,10 +56,11 @@ export async function manyRounds(
           outcomes[kind] = (outcomes[kind] ?? 0) + n;
       }
     } finally {
+      lateness.disable();
       await machines.end();
     }
   };
-  const lanes = Math.min(mostLanes, rounds);
+  const lanes = Math.min(lanesOf(fewLanes), rounds);
   await Promise.all(Array.from({ length: lanes }, (_, index) => lane(index)));
   const told = JSON.stringify(outcomes);
   process.stdout.write(
