@@ -6,7 +6,7 @@
 
 #include "policy/options/request.h"
 #include "protocol/order.h"
-#include "supervise/os/terminal.h"
+#include "supervise/run/terminal.h"
 #include "supervise/sandbox/sandbox.h"
 #include "supervise/streams/live_action.h"
 #include "supervise/streams/live_input.h"

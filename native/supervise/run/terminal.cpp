@@ -1,4 +1,4 @@
-#include "supervise/os/terminal.h"
+#include "supervise/run/terminal.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
