@@ -5,6 +5,8 @@
 #include <csignal>
 #include <utility>
 
+#include "supervise/lease/lease_clock.h"
+
 namespace native_runner {
 namespace {
 
@@ -194,7 +196,8 @@ void Supervisor::CancelWaiting(const Job& job, bool closing) {
   if (closing) {
     result.rejection = Error{ErrorCode::kClosed, kShuttingDown, ""};
   }
-  result.outcome = Aborted();
+  const auto& lease = job.request.lease;
+  result.outcome = lease && lease->HasEnded(LeaseNow()) ? LeaseExpired() : Aborted();
   result.timing = TimingOf({.submitted = job.request.submitted_ns, .ended = uv_hrtime()});
   result.record = job.runtime->Unprepared(job.request);
   listener_->OnEnd(job.run, std::move(result));

@@ -22,7 +22,7 @@ namespace {
 // Returns when the command has ended, or its lease has, or when the host wants an end or is gone
 // itself. `group`: the command's own process group, which signals are for; 0: it has none. True:
 // the lease is why.
-bool Watch(const Control& control, const LeaseTimer& lease, pid_t group, Children* children,
+bool Watch(const Control& control, LeaseTimer& lease, pid_t group, Children* children,
            Renames* renames, Refusals* refusals) {
   using Wake = Control::Wake;
   while (!children->command_ended()) {
@@ -48,7 +48,7 @@ bool Watch(const Control& control, const LeaseTimer& lease, pid_t group, Childre
 }
 
 // The host first, as in Control::Wait.
-bool HasEnded(const Control& control, const LeaseTimer& lease) {
+bool HasEnded(const Control& control, LeaseTimer& lease) {
   while (lease.HasEnded()) {
     Control::Said said;
     const Control::Wake wake = control.Wait({.lease = lease.descriptor()}, &said);
@@ -77,7 +77,7 @@ void CloseInput(const OrderHeader& order) {
 }  // namespace
 
 void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock,
-                const OverlayRenames& overlay, const LeaseTimer& lease) {
+                const OverlayRenames& overlay, LeaseTimer& lease) {
   if (HasEnded(control, lease)) return ReportNotStarted(control);
   static constinit Observations observations;  // large, and most often untouched
   static constinit Tracer tracer(&observations);

@@ -16,7 +16,7 @@ bool PrepareStreams(const Control& control, const OrderHeader& header, Refusal* 
 // wants an end or is gone; ends what is left of its tree, and reports. After all checks, and after
 // kReady.
 void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock,
-                const OverlayRenames& overlay, const LeaseTimer& lease);
+                const OverlayRenames& overlay, LeaseTimer& lease);
 
 // Where the command is to start. Empty: where we are.
 bool EnterDirectory(const char* cwd, Refusal* refusal);

@@ -261,9 +261,9 @@ inline int OpenSignals(SignalSet set, int flags) {
 
 // Nanoseconds of the clock that the host reads as well: neither bwrap nor Firejail makes time
 // namespaces (time_namespaces(7)).
-inline std::uint64_t Now() {
+inline std::uint64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now{};
-  Call(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  Call(SYS_clock_gettime, clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(now.tv_nsec);
 }

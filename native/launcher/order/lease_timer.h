@@ -20,16 +20,17 @@ class LeaseTimer {
   // False: `refusal` says why it can't be kept. Close-on-exec.
   bool Begin(const OrderHeader& order, Refusal* refusal);
   // It holds until then: what the host says last.
-  void Extend(std::uint64_t until_ns) const;
+  void Extend(std::uint64_t until_ns);
 
   // Readable from its end on, unless it is extended; -1: there is no lease.
   int descriptor() const { return timer_; }
   bool HasEnded() const;
 
  private:
-  long Set(std::uint64_t until_ns) const;
+  long Set(std::uint64_t until_ns);
 
   int timer_ = -1;
+  std::uint64_t until_ns_ = 0;
 };
 
 }  // namespace native_runner

@@ -9,6 +9,7 @@
 
 #include "policy/denials/tell_denials.h"
 #include "supervise/denials/tell_later.h"
+#include "supervise/lease/lease_clock.h"
 #include "supervise/preparation/spawn_source.h"
 
 namespace native_runner {
@@ -207,6 +208,11 @@ void Run::OnGone() {
   connections_ = {};
   sandbox_.reset();
   Prepare();
+}
+
+void Run::Abort() {
+  const bool has_expired = request_.lease && request_.lease->HasEnded(LeaseNow());
+  End(has_expired ? LeaseExpired() : Aborted());
 }
 
 void Run::End(Outcome cause) {

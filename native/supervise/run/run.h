@@ -42,8 +42,9 @@ class Run : public std::enable_shared_from_this<Run>,
   // The deadline counts from here.
   void Start();
 
-  // Ends the run early; it reports its outcome once its end is proved.
-  void Abort() { End(Aborted()); }
+  // Ends the run early; it reports its outcome once its end is proved. One whose lease has ended
+  // before, which nobody needs to have seen yet, ends for that.
+  void Abort();
 
   // Whether something listens on a TCP port in its sandbox.
   PortState LookForPort(std::uint16_t port) const;

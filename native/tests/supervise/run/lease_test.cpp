@@ -95,6 +95,24 @@ TEST_P(RunLeaseTest, ThatHaveEndedBeforeItAreToldSo) {
   EXPECT_EQ(result.outcome.exit_code, 7);
 }
 
+// Such as by a worker that has seen the end of the lease a moment before the launcher.
+TEST_P(RunLeaseTest, ThatAreAbortedAfterItWereEndedByIt) {
+  const auto lease = Make(1500);
+  const auto run = host_.Start(runtime(), Leased("echo x >> count; sleep 1000", lease));
+  ASSERT_TRUE(host_.loop().RunUntil([&] { return !workspace_.Read("count").empty(); }));
+  while (!lease->HasEnded(LeaseNow()))
+    std::this_thread::yield();
+  run->Abort();
+  ExpectExpired(host_.Wait());
+}
+
+TEST_P(RunLeaseTest, ThatAreAbortedBeforeItAreToldSo) {
+  const auto run = host_.Start(runtime(), Leased("echo x >> count; sleep 1000", Make(600'000)));
+  ASSERT_TRUE(host_.loop().RunUntil([&] { return !workspace_.Read("count").empty(); }));
+  run->Abort();
+  EXPECT_EQ(host_.Wait().outcome.kind, OutcomeKind::kAborted);
+}
+
 std::string NameOf(const testing::TestParamInfo<bool>& in_sandbox) {
   return in_sandbox.param ? "Sandboxed" : "Local";
 }
