@@ -35,7 +35,8 @@ const before = await measure();
 const workers = new WorkerPlaces({ host: name, directory, seed, mark, kinds, descriptor });
 if (hasFaults) plantFaults(ledger);
 const standstill = hasStandstill
-  ? plantStandstill({ ledger, mark, name, workspace: workspaces[0] })
+  ? // In a workspace that nobody replaces, or it might not begin.
+    plantStandstill({ ledger, mark, name, workspace: new Workspace(join(directory, "still")) })
   : undefined;
 
 let rounds = 0;
