@@ -12,18 +12,23 @@ import { Kernel } from "./kernel.mjs";
 const kSuite = "trixie"; // of BusyBox
 const kInit = "scripts/platforms/machines/guest/initramfs";
 
+/** @param arch Debian's name of a processor. */
+function busyboxFor(arch) {
+  const unpacked = new DebianSuite(kSuite, arch).unpacked("busybox-static");
+  return path.join(unpacked, "usr/bin/busybox");
+}
+
 export function initramfs(kernel) {
   const directory = tempDirectory("initramfs");
   for (const each of ["bin", "modules", "root"]) mkdirSync(path.join(directory, each));
-  const busybox = new DebianSuite(kSuite, kernel.arch).unpacked("busybox-static");
-  cpSync(path.join(busybox, "usr/bin/busybox"), path.join(directory, "bin/busybox"));
+  cpSync(busyboxFor(kernel.arch), path.join(directory, "bin/busybox"));
   cpSync(inRoot(kInit), path.join(directory, "init"));
   for (const [index, { name, file }] of kernel.modules().entries()) {
     const place = `${String(index).padStart(2, "0")}-${name}.ko`;
     Kernel.copyModule(file, path.join(directory, "modules", place));
   }
   const names = readdirSync(directory, { recursive: true });
-  const packed = spawnSync("cpio", ["--create", "--format=newc", "--quiet"], {
+  const packed = spawnSync(busyboxFor("amd64"), ["cpio", "-o", "-H", "newc"], {
     cwd: directory,
     input: [".", ...names].join("\n"),
     maxBuffer: Infinity,

@@ -7,6 +7,7 @@ import { DebianSuite } from "../debian-suite.mjs";
 /** In the order of loading. Some are built in, and some are not there, as kernels differ. */
 const kModules = [
   ["virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci"],
+  ["vsock"], // a family of sockets that a test makes
   ["virtio_blk", "crc16", "mbcache", "jbd2", "crc32c_generic", "libcrc32c", "ext4", "overlay"],
 ].flat();
 

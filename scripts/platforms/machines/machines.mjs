@@ -58,7 +58,7 @@ function packageDisk(arch) {
   return makeDisk(tree, path.join(cacheDirectory("machines"), `package-${arch}.ext4`));
 }
 
-async function look({ series, suite, landlockAbi, arch = "amd64" }, work = kWork) {
+async function look({ series, suite, landlockAbi, arch = "amd64" }) {
   const kernel = new Kernel(series, suite, arch);
   const machine = {
     arch,
@@ -67,7 +67,7 @@ async function look({ series, suite, landlockAbi, arch = "amd64" }, work = kWork
     disks: [rootDisk(arch), packageDisk(arch)],
   };
   const log = path.join(cacheDirectory("machines"), `console-${kernel.version}-${arch}.txt`);
-  const parameters = { work: work.join(","), users: kUsers.join(","), slow: kSlow };
+  const parameters = { work: kWork.join(","), users: kUsers.join(","), slow: kSlow };
   const words = Object.entries(parameters).map(([name, value]) => `native_runner.${name}=${value}`);
   const { output, end } = await boot(machine, words, kBoundMs, log);
   const console = readConsole(output);
@@ -97,9 +97,9 @@ export function machines() {
     name: nameOf(kernel),
     how: "Debian's kernel, emulated",
     slow: true,
-    look: async (work) => {
+    look: async () => {
       const why = whyNone();
-      return why === undefined ? look(kernel, work) : { failed: [why] };
+      return why === undefined ? look(kernel) : { failed: [why] };
     },
   }));
 }

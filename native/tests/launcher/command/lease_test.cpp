@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "tests/launcher/support/launcher_fixture.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -42,7 +43,7 @@ class LeaseTest : public LauncherTest {
 
 TEST_P(LeaseTest, EndsTheCommand) {
   LauncherHost host(GetParam());
-  host.SendOrder(Leased("echo up; sleep 1000", After(1000)));
+  host.SendOrder(Leased("echo up; sleep 1000", After(Slow(1000))));
   const RunResult result = host.Finish();
   ExpectExpired(result);
   EXPECT_EQ(result.out, "up\n");
@@ -56,7 +57,7 @@ TEST_P(LeaseTest, EndsAllOfItsTree) {
       "setsid sleep 1000 & (setsid sh -c 'trap \"\" TERM HUP; sleep 1000 & sleep 1000' &)\n"
       "for i in 1 2 3 4; do sleep 1000 & kill -STOP $!; done\n"
       "echo up; sleep 1000";
-  host.SendOrder(Leased(script, After(1000)));
+  host.SendOrder(Leased(script, After(Slow(1000))));
   ExpectExpired(host.Finish());
   EXPECT_TRUE(host.OutputEnds(10'000));
 }
@@ -69,8 +70,8 @@ TEST_P(LeaseTest, IsNothingToACommandThatEndsBefore) {
 
 TEST_P(LeaseTest, IsExtendedByTheHost) {
   LauncherHost host(GetParam());
-  host.SendOrder(Leased("echo up; sleep 2; exit 7", After(1000)));
-  host.SendText(Until(After(1500)));
+  host.SendOrder(Leased("echo up; sleep 2; exit 7", After(Slow(1000))));
+  host.SendText(Until(After(Slow(1500))));
   host.SendText(Until(After(kLong)));
   ExpectExit(host.Finish(), 7);
 }

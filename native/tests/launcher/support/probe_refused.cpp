@@ -21,6 +21,10 @@
 #include <thread>
 #include <vector>
 
+#ifndef STATX_TYPE
+#include <linux/stat.h>  // musl before 1.2.5
+#endif
+
 namespace {
 
 constexpr int kMany = 10'000;

@@ -9,6 +9,7 @@
 #include "supervise/runtimes/landlock_runtime.h"
 #include "supervise/session/session_runtime.h"
 #include "tests/supervise/clone/clone_fixture.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -105,7 +106,7 @@ TEST_F(ExplainPlacesTest, OnATerminal) {
 
 TEST_F(ExplainPlacesTest, UpToADeadline) {
   ExecRequest request = Explained("cat /usr/missing; sleep 60");
-  request.limits.timeout_ms = 500;
+  request.limits.timeout_ms = Slow(500);
   const RunResult& result = Run(std::move(request));
   EXPECT_EQ(result.outcome.kind, OutcomeKind::kTimedOut);
   EXPECT_TRUE(TellsOf(result, "/usr/missing"));

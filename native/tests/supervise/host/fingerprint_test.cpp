@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "tests/supervise/support/temp_directory.h"
 
@@ -24,6 +26,8 @@ class FingerprintTest : public testing::Test {
         {.kind = Mount::Kind::kTmpfs, .source = "", .target = "/tmp"},
         {.kind = Mount::Kind::kReadOnlyBind, .source = tools, .target = tools},
         {.kind = Mount::Kind::kReadOnlyBind, .source = "/dev/null", .target = tools + "/secret"}};
+    // Kernels before 6.13 stamp files by a tick of some milliseconds.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
     before_ = Now();
     ASSERT_TRUE(before_.valid());
     EXPECT_EQ(Now().host, before_.host);

@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -115,7 +117,7 @@ TEST(Limits, WithoutDescriptorsAClientIsRefusedAndLaterOnesAreServed) {
   rlimit none = before;
   none.rlim_cur = static_cast<rlim_t>(taken.back().get()) + 1;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  EXPECT_EQ(connect(client_socket.get(), at.get(), at.size), 0);
+  EXPECT_EQ(connect(client_socket.get(), at.get(), at.size), 0) << strerror(errno);
   const bool is_refused = network.WaitUntil([&] { return !network.events().empty(); });
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   taken.clear();

@@ -13,6 +13,7 @@
 #include "tests/supervise/support/pattern.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/supervisor_fixture.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -191,7 +192,7 @@ TEST_F(SandboxPoolTest, RunsEndAtAnyMoment) {
 }
 
 TEST_F(SandboxPoolTest, GoesAwayWhenIdleAndComesBack) {
-  place_.rule.idle_ms = 100;
+  place_.rule.idle_ms = Slow(100);
   EXPECT_EQ(Fill(), 2u);
   EXPECT_TRUE(Eventually([this] { return counters_.standing == 0; }));
   EXPECT_TRUE(Eventually([] { return ChildrenOf(getpid()).empty(); }));

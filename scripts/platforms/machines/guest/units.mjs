@@ -16,6 +16,7 @@ for (const program of kProgramsTested) {
     cwd: process.cwd(),
     env: {
       ...process.env,
+      NATIVE_RUNNER_SLOW: String(slow),
       NATIVE_RUNNER_LAUNCHER: path.join(build, "launcher"),
       NATIVE_RUNNER_LAUNCHER_PROBE: path.join(tests, "launcher_probe"),
     },
