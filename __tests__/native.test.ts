@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 
 import { SandboxError } from "../lib/errors.js";
 import { createAddonLoader, type LoaderHost } from "../lib/native.js";
+import { targets } from "../scripts/lib/targets.mjs";
 import { FakeAddon } from "./support/fake-addon.js";
 
 const kRoot = "/opt/pkg";
@@ -10,6 +11,7 @@ function host(files: string[], changes: Partial<LoaderHost> = {}): LoaderHost {
   return {
     platform: "linux",
     arch: "x64",
+    libc: () => "glibc",
     root: kRoot,
     preset: undefined,
     exists: (path) => files.includes(path),
@@ -81,9 +83,30 @@ describe("createAddonLoader", () => {
     expect(failure(host(checkout, { preset: "asan" })).fix).toContain("--preset asan");
   });
 
-  it("tells an install to reinstall, and an unsupported processor that it is one", () => {
+  it("tells an install to reinstall, and a machine for which there is no binary that it is one", () => {
     expect(failure(host([])).fix).toContain("reinstall");
-    expect(failure(host([], { arch: "arm64" })).message).toContain("linux-arm64");
+    expect(failure(host([], { arch: "arm64" })).fix).toContain("reinstall");
+    const other = failure(host([], { arch: "riscv64" }));
+    expect(other.message).toBe("there is no prebuilt binary for linux-riscv64");
+    expect(other.fix).toContain("linux-x64, linux-arm64, linux-x64-musl");
+    const alpine = failure(host([], { arch: "arm64", libc: () => "musl" }));
+    expect(alpine.message).toBe("there is no prebuilt binary for linux-arm64-musl");
+  });
+
+  it("takes the binary for the C library of the process, and asks for that only where it matters", () => {
+    const forMusl = prebuilt.map((path) => path.replace("linux-x64", "linux-x64-musl"));
+    const load = vi.fn(() => new FakeAddon().addon);
+    createAddonLoader(() => host([...prebuilt, ...forMusl], { load, libc: () => "musl" }))();
+    createAddonLoader(() => host([...prebuilt, ...forMusl], { load, libc: () => null }))();
+    expect(load.mock.calls).toEqual([[forMusl[0]], [prebuilt[0]]]);
+    const libc = vi.fn(() => "musl");
+    createAddonLoader(() => host(build("release"), { load, libc }))();
+    expect(libc).not.toHaveBeenCalled();
+  });
+
+  it("knows the targets of a release", () => {
+    const other = failure(host([], { arch: "riscv64" }));
+    for (const { name } of targets) expect(other.fix).toContain(name);
   });
 
   it("does not load an addon without its launcher", () => {

@@ -2,7 +2,8 @@
  * The only loader of the addon. Importing this never throws and does no I/O: the binary is looked
  * for on first use, once per Node environment; a failure is remembered and thrown on every use.
  *
- * Where: build/<preset>/ of a checkout, else prebuilds/<platform>-<arch>/ of an installed package.
+ * Where: build/<preset>/ of a checkout, else prebuilds/<platform>-<arch>/ of an installed package, which
+ * for musl, such as Alpine's, has a -musl behind.
  * OPENAGENTIC_NATIVE_RUNNER_PRESET names one build and allows no other (sanitizer runs).
  */
 
@@ -10,6 +11,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { familySync } from "detect-libc";
 
 import type { NativeAddon } from "../types/addon.js";
 import { SandboxError } from "./errors.js";
@@ -19,6 +21,8 @@ import { makeResult } from "./runners/result.js";
 export type LoaderHost = {
   platform: string;
   arch: string;
+  /** The C library of the process: "glibc", "musl", or null where that can't be told. Asked when it matters. */
+  libc(): string | null;
   /** The package's folder. */
   root: string;
   /** Value of OPENAGENTIC_NATIVE_RUNNER_PRESET. */
@@ -28,18 +32,28 @@ export type LoaderHost = {
   load(path: string): unknown;
 };
 
+/** What releases have: scripts/lib/targets.mjs. */
+const kPrebuilt: readonly string[] = ["linux-x64", "linux-arm64", "linux-x64-musl"];
+
 const kPresets: readonly string[] = ["release", "debug", "asan", "tsan"];
 
 function unavailable(message: string, fix: string, cause?: unknown): SandboxError {
   return new SandboxError(message, { code: "ERR_SANDBOX_UNAVAILABLE", fix, cause });
 }
 
-function candidateFolders(host: LoaderHost): string[] {
+function targetOf(host: LoaderHost): string {
+  return `${host.platform}-${host.arch}${host.libc() === "musl" ? "-musl" : ""}`;
+}
+
+/** In the order in which they are looked at. */
+function* candidateFolders(host: LoaderHost): Generator<string> {
   const build = (preset: string) => join(host.root, "build", preset);
   if (host.preset === undefined || host.preset === "") {
-    return [build("release"), join(host.root, "prebuilds", `${host.platform}-${host.arch}`)];
+    yield build("release");
+    yield join(host.root, "prebuilds", targetOf(host));
+    return;
   }
-  if (kPresets.includes(host.preset)) return [build(host.preset)];
+  if (kPresets.includes(host.preset)) return yield build(host.preset);
   throw unavailable(
     `OPENAGENTIC_NATIVE_RUNNER_PRESET: no such build "${host.preset}"`,
     `unset it, or choose one of ${kPresets.join(", ")}`,
@@ -47,7 +61,7 @@ function candidateFolders(host: LoaderHost): string[] {
 }
 
 function missing(host: LoaderHost): SandboxError {
-  const target = `${host.platform}-${host.arch}`;
+  const target = targetOf(host);
   if (host.exists(join(host.root, "scripts", "build.mjs"))) {
     const option = host.preset ? ` -- --preset ${host.preset}` : "";
     return unavailable(
@@ -55,16 +69,23 @@ function missing(host: LoaderHost): SandboxError {
       `run \`npm run build${option}\` in ${host.root}`,
     );
   }
-  if (host.arch !== "x64") {
+  if (!kPrebuilt.includes(target)) {
     return unavailable(
       `there is no prebuilt binary for ${target}`,
-      "use an x64 host, or build the package from a checkout with `npm run build`",
+      `use one for which there is (${kPrebuilt.join(", ")}), or build the package from a checkout with \`npm run build\``,
     );
   }
   return unavailable(
     `the native binary is missing from ${host.root}`,
     "reinstall @openagentic/native-runner, and keep its prebuilds folder when bundling",
   );
+}
+
+function firstBuilt(host: LoaderHost): string | undefined {
+  for (const folder of candidateFolders(host)) {
+    if (host.exists(join(folder, "native_runner.node"))) return folder;
+  }
+  return undefined;
 }
 
 function load(host: LoaderHost): NativeAddon {
@@ -74,9 +95,7 @@ function load(host: LoaderHost): NativeAddon {
       "run the host application on Linux: a container, a virtual machine, or WSL 2 on Windows",
     );
   }
-  const folder = candidateFolders(host).find((path) =>
-    host.exists(join(path, "native_runner.node")),
-  );
+  const folder = firstBuilt(host);
   if (folder === undefined) throw missing(host);
 
   const binary = join(folder, "native_runner.node");
@@ -90,7 +109,7 @@ function load(host: LoaderHost): NativeAddon {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw unavailable(
       `the native binary can't be loaded: ${reason}`,
-      "on Alpine or a glibc older than the README's, build from a checkout with `npm run build`",
+      "on a C library older than the README's, build from a checkout with `npm run build`",
       cause,
     );
   }
@@ -119,6 +138,7 @@ export function createAddonLoader(describeHost: () => LoaderHost): () => NativeA
 export const loadAddon: () => NativeAddon = createAddonLoader(() => ({
   platform: process.platform,
   arch: process.arch,
+  libc: familySync,
   root: dirname(dirname(fileURLToPath(import.meta.url))),
   preset: process.env.OPENAGENTIC_NATIVE_RUNNER_PRESET,
   exists: existsSync,

@@ -1,7 +1,8 @@
 // Builds the addon and the launcher (CMake + Ninja), then dist/ (tsc). Does only what has changed.
 //   node scripts/build.mjs [--native-only] [--tests | --target NAME...]
-//                          [--preset release|debug|asan|tsan|fuzz | --arch x64|arm64]
-//     --arch   for another processor, below build/linux-ARCH/: cross-built, native code only
+//                          [--preset release|debug|asan|tsan|fuzz | --arch x64|arm64 --libc glibc|musl]
+//     --arch, --libc  for another machine, below build/<target>/: cross-built, native code only. For musl
+//              it is Zig that compiles, from npm, or what NATIVE_RUNNER_ZIG names
 //     --tests  the C++ tests too; they need GoogleTest, which a host that only uses the package
 //              from a checkout may lack
 //     --target these alone
@@ -18,6 +19,7 @@ import os from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { movedFrom } from "./lib/cmake-cache.mjs";
+import { zigProgram } from "./lib/npm/zig.mjs";
 import { buildDirectory, filesBelow, hashOf, inRoot, nodeProgram, root } from "./lib/project.mjs";
 import { fail, outputOf, run, runQuietly } from "./lib/run.mjs";
 import { hasGoogleTestSources, isCross, presetFor, targetOf, thisMachine } from "./lib/targets.mjs";
@@ -25,6 +27,7 @@ import { hasGoogleTestSources, isCross, presetFor, targetOf, thisMachine } from 
 const { values: options } = parseArgs({
   options: {
     arch: { type: "string" },
+    libc: { type: "string" },
     "native-only": { type: "boolean", default: false },
     preset: { type: "string" },
     target: { type: "string", multiple: true },
@@ -39,12 +42,12 @@ function leaveStamp(stamp, hash) {
   writeFileSync(stamp, hash);
 }
 
-function choosePreset({ arch, preset }) {
-  if (arch === undefined) return preset ?? "release";
-  if (preset !== undefined) fail("--arch and --preset can't be combined");
+function choosePreset({ arch, libc, preset }) {
+  if (arch === undefined && libc === undefined) return preset ?? "release";
+  if (preset !== undefined) fail("--preset can't be combined with --arch or --libc");
   try {
     const machine = thisMachine();
-    return presetFor(targetOf(machine, { arch }), machine);
+    return presetFor(targetOf(machine, { arch, libc }), machine);
   } catch (error) {
     return fail(error.message);
   }
@@ -89,6 +92,7 @@ function buildNative(preset, chosen) {
   if (outputOf("cmake", ["--version"]) === undefined) {
     fail("no cmake here; run scripts/bootstrap first");
   }
+  if (isCross(preset) && preset.endsWith("-musl")) process.env.NATIVE_RUNNER_ZIG = zigProgram();
   configure(preset);
   const args = ["--build", "--preset", preset, "--parallel", String(os.availableParallelism())];
   const targets = targetsOf(preset, chosen);

@@ -7,7 +7,7 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync, statSync } from
 import path from "node:path";
 import { buildDirectory, inRoot, packageJson } from "./lib/project.mjs";
 import { fail, run } from "./lib/run.mjs";
-import { presetFor, stripFor, targetOf, targets, thisMachine } from "./lib/targets.mjs";
+import { isCross, presetFor, stripFor, targetOf, targets, thisMachine } from "./lib/targets.mjs";
 
 const prebuilds = inRoot("prebuilds");
 
@@ -50,13 +50,14 @@ function checkManifest({ scripts = {}, os }) {
 checkManifest(packageJson());
 const chosen = chosenTargets();
 // A build for this machine removes what is staged: all are built before the first is.
-for (const { arch } of chosen) {
-  const ofThisMachine = arch === machine.arch;
-  const words = process.argv.includes("--native-only") || !ofThisMachine ? ["--native-only"] : [];
+for (const target of chosen) {
+  const { arch, libc } = target;
+  const isForOther = isCross(presetFor(target, machine));
+  const words = process.argv.includes("--native-only") || isForOther ? ["--native-only"] : [];
   run(process.execPath, [
     "scripts/build.mjs",
     ...words,
-    ...(ofThisMachine ? [] : ["--arch", arch]),
+    ...(isForOther ? ["--arch", arch, "--libc", libc] : []),
   ]);
 }
 for (const target of chosen) {

@@ -8,6 +8,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
+import { npmPack } from "./lib/npm/pack.mjs";
 import { inRoot, packageJson } from "./lib/project.mjs";
 import { fail, outputOf, run, runQuietly } from "./lib/run.mjs";
 import { targets } from "./lib/targets.mjs";
@@ -65,13 +66,8 @@ function pack() {
   const env = { ...process.env, NATIVE_RUNNER_PREBUILDS: names.join(",") };
   run(process.execPath, ["scripts/pack.mjs"], { env }); // built here, so that packing alone is timed
   const started = performance.now();
-  const listing = runQuietly(
-    "npm",
-    ["pack", "--json", "--loglevel=error", "--pack-destination", directory],
-    { env },
-  );
+  const entry = npmPack(directory, { env });
   const seconds = (performance.now() - started) / 1000;
-  const [entry] = Object.values(JSON.parse(listing.slice(listing.search(/^[[{]\s*$/m))));
   const missing = names
     .flatMap((name) => kFiles.map((file) => `prebuilds/${name}/${file}`))
     .filter((file) => !entry.files.some((each) => each.path === file));

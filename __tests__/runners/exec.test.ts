@@ -22,6 +22,7 @@ vi.mock(import("../../lib/native.js"), async (importOriginal) => {
   const describeHost = (): LoaderHost => ({
     platform: seam.platform,
     arch: "x64",
+    libc: () => "glibc",
     root: "/opt/pkg",
     preset: undefined,
     exists: () => true,

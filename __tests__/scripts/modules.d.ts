@@ -56,7 +56,14 @@ declare module "*/platforms/expected.mjs" {
 }
 
 declare module "*/platforms/table.mjs" {
-  type Result = { passed: number; failed: string[]; leftOut: string[]; lacks?: string[] };
+  type Result = {
+    passed: number;
+    failed: string[];
+    leftOut: string[];
+    lacks?: string[];
+    importMs?: number;
+    firstMs?: number;
+  };
   type Row = {
     name: string;
     how: string;

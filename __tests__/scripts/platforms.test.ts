@@ -34,11 +34,11 @@ describe("the table", () => {
   it("says what was not run, and tells each reason once", () => {
     const table = tableOf([
       { ...row, root: result, user: { ...result, failed: [] } },
-      { ...row, name: "two", user: { ...result, leftOut: [] } },
+      { ...row, name: "two", user: { ...result, leftOut: [], importMs: 12, firstMs: 34 } },
     ]);
     expect(table.split("\n").slice(2)).toEqual([
-      "| one | npm | 3 of 4 | 3 of 3 | not run | not run | not run | 2026-01-02, abc | 1 |",
-      "| two | npm | not run | 3 of 4 | not run | not run | not run | 2026-01-02, abc | nothing |",
+      "| one | npm | 3 of 4 | 3 of 3 | not run | not run | not run | not run | 2026-01-02, abc | 1 |",
+      "| two | npm | not run | 3 of 4 | 12, 34 | not run | not run | not run | 2026-01-02, abc | nothing |",
       "",
       "1. a: b|c in this bwrap (as root and as user)",
     ]);

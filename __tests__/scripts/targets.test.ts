@@ -10,6 +10,7 @@ describe("what is built for", () => {
   it("is this machine, unless something else was asked for", () => {
     expect(targetOf(kX64).name).toBe("linux-x64");
     expect(targetOf(kX64, { arch: "arm64" }).name).toBe("linux-arm64");
+    expect(targetOf(kX64, { libc: "musl" }).name).toBe("linux-x64-musl");
   });
 
   it("is one of those there are, which an error names", () => {

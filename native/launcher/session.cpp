@@ -1,6 +1,7 @@
 #include "launcher/session.h"
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>

@@ -45,7 +45,7 @@ export const includes = {
   "supervise/proc": "protocol policy/ supervise/os",
   "supervise/streams": "protocol policy/ supervise/os",
   "supervise/host": "protocol policy/ supervise/os supervise/streams",
-  "supervise/denials": "protocol policy/",
+  "supervise/denials": "protocol policy/ supervise/os",
   "supervise/lease": "policy/ supervise/os",
   "supervise/network": "protocol policy/ supervise/os",
   "supervise/network/io": "policy/ supervise/os",
@@ -129,7 +129,7 @@ export const imports = {
   "lib/regular-file": "lib/errors",
   "lib/fields": "lib/errors lib/nearest",
   "lib/argv": `types/ ${native}`,
-  "lib/native": "types/ lib/errors lib/runners/result",
+  "lib/native": "types/ lib/errors lib/runners/result detect-libc",
   "lib/index": "types/ lib/",
 
   "lib/package-version": "",

@@ -7,6 +7,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { checkConsumer, consumerDevDependencies, writeConsumer } from "../lib/consumer.mjs";
 import { checkDemo, demoDirectory } from "../lib/demo-node.mjs";
+import { npmPack } from "../lib/npm/pack.mjs";
 import { packageJson, root } from "../lib/project.mjs";
 import { bootstrap, fail, outputOf, run, runQuietly } from "../lib/run.mjs";
 import { tempDirectory } from "../lib/temp.mjs";
@@ -24,15 +25,7 @@ const bubblewrapWorks =
 if (!bubblewrapWorks) console.log("bwrap can't run here: only LocalNativeRunner runs a command");
 
 function makeTarball() {
-  const listing = runQuietly("npm", [
-    "pack",
-    "--json",
-    "--loglevel=error",
-    "--pack-destination",
-    temp,
-  ]);
-  // prepack's own output comes first; npm 12 keys the entries by package name.
-  const [entry] = Object.values(JSON.parse(listing.slice(listing.search(/^[[{]\s*$/m))));
+  const entry = npmPack(temp);
   checkContents(entry.files.map((file) => file.path));
   console.log(
     `${entry.filename}: ${entry.files.length} files, ${Math.ceil(entry.size / 1024)} KiB packed, ` +

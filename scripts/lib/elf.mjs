@@ -68,13 +68,16 @@ export function compareVersions(left, right) {
 /** The newest versions that an addon may ask for: those of Debian 10 and RHEL 8, on which Node 20 runs. */
 export const newest = { GLIBC: "2.28", GLIBCXX: "3.4.25", CXXABI: "1.3.11", GCC: "7.0.0" };
 
+/** The names of musl itself: in every musl, and Alpine's. */
+export const kMusl = /^libc\.(so$|musl-)/;
+
 /** What an addon needs from outside: what of it is too much, and the glibc it wants; undefined: it wants musl. */
 export function outsideOf(addon) {
   const ofTheHost = undefinedSymbols(addon).filter((name) =>
     /^(uv_|_ZNK?2v8|_ZN4node|napi_get_uv_event_loop)/.test(name),
   );
   const complaints = ofTheHost.map((name) => `the addon needs ${name} of its host`);
-  if (neededLibraries(addon).some((name) => name.includes("musl"))) {
+  if (neededLibraries(addon).some((name) => kMusl.test(name))) {
     return { complaints, glibc: undefined };
   }
   const symbols = requiredSymbols(addon);

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 export const targets = [
   { name: "linux-x64", arch: "x64", libc: "glibc" },
   { name: "linux-arm64", arch: "arm64", libc: "glibc" },
+  { name: "linux-x64-musl", arch: "x64", libc: "musl" },
 ];
 
 const kGnuNames = { x64: "x86_64", arm64: "aarch64" };

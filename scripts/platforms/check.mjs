@@ -35,7 +35,7 @@ async function lookHere(platform, users) {
 export async function checkPlatform(platform, users, { suites }) {
   const date = new Date().toISOString().slice(0, 10);
   const { look = () => lookHere(platform, users) } = platform;
-  const row = { name: platform.name, how: platform.how, date, ...(await look()) };
+  const row = { name: platform.name, how: platform.how, date, ...(await look(users)) };
   for (const user of ["root", "user"]) {
     const { failed = [], leftOut = [] } = row[user] ?? {};
     const surprises = unexpected(platform.name, user, leftOut);

@@ -1,34 +1,17 @@
 // The JavaScript engines that the package runs in, from npm: releases of Node.js, Bun and Deno. Their
 // versions are those of the lock files, which are also the tests'.
-import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import path from "node:path";
+import { installLocked } from "../lib/npm/install.mjs";
 import { inRoot } from "../lib/project.mjs";
-import { runQuietly } from "../lib/run.mjs";
 import { cacheDirectory } from "./cache.mjs";
 
 const kNodes = "__tests__/platforms/nodes";
 const kOthers = "__tests__/integration/other-hosts/engines";
 
-/** Installs what a folder's lock file names; returns where its packages are. */
-function install(folder, into) {
-  mkdirSync(into, { recursive: true });
-  const lock = readFileSync(inRoot(folder, "package-lock.json"));
-  const installed = path.join(into, "package-lock.json");
-  const modules = path.join(into, "node_modules");
-  if (existsSync(modules) && existsSync(installed) && readFileSync(installed).equals(lock)) {
-    return modules;
-  }
-  for (const name of ["package.json", "package-lock.json"]) {
-    cpSync(inRoot(folder, name), path.join(into, name));
-  }
-  const words = ["ci", "--prefix", into, "--ignore-scripts", "--no-audit", "--no-fund"];
-  runQuietly("npm", words);
-  return modules;
-}
-
 /** @returns {{ name: string, words: string[], node?: string }[]} the words in front of a program's path. */
 export function nodes() {
-  const modules = install(kNodes, cacheDirectory("nodes"));
+  const modules = installLocked(kNodes, cacheDirectory("nodes"));
   const { dependencies } = JSON.parse(readFileSync(inRoot(kNodes, "package.json"), "utf8"));
   return Object.entries(dependencies).map(([alias, wanted]) => {
     const node = path.join(modules, alias, "bin", "node");
@@ -37,7 +20,7 @@ export function nodes() {
 }
 
 export function otherEngines() {
-  const modules = install(kOthers, inRoot("build", "other-hosts"));
+  const modules = installLocked(kOthers, inRoot("build", "other-hosts"));
   const { optionalDependencies } = JSON.parse(
     readFileSync(inRoot(kOthers, "package.json"), "utf8"),
   );

@@ -4,6 +4,7 @@ import { bwraps } from "./bwraps.mjs";
 import { containers } from "./containers/containers.mjs";
 import { nodes, otherEngines } from "./engines.mjs";
 import { machines } from "./machines/machines.mjs";
+import { musl } from "./musl/musl.mjs";
 
 const fromNpm = (platform) => ({ ...platform, how: "npm" });
 
@@ -19,9 +20,9 @@ function underNode({ name, program, how }) {
 
 /**
  * @returns {{ name: string, how?: string, slow?: true, words?: string[], args?: string[],
- * node?: string, needs?: string, look?: () => Promise<object> }[]} `slow`: run by its name or with --all
+ * node?: string, needs?: string, look?: (users: object[]) => Promise<object> }[]} `slow`: run by its name or with --all
  * only. `needs`: a program that whoever runs it must be able to execute. `look`, where it is not run as
- * `words` here: resolves with what check.mjs makes a row of.
+ * `words` here: is given those who are to run it, and resolves with what check.mjs makes a row of.
  */
 export function platforms() {
   const here = [
@@ -29,5 +30,5 @@ export function platforms() {
     ...otherEngines().map(fromNpm),
     ...bwraps().map(underNode),
   ];
-  return [...here, ...containers(), ...machines()];
+  return [...here, ...musl(), ...containers(), ...machines()];
 }

@@ -13,7 +13,7 @@ function linesOf(output) {
 
 /**
  * What the program said. Pure.
- * @returns {{ passed: number, failed: string[], leftOut: string[], place: string }}
+ * @returns {{ passed: number, failed: string[], leftOut: string[], place: string, importMs?: number, firstMs?: number }}
  */
 export function readSmoke(output, code) {
   const lines = linesOf(output);
@@ -27,6 +27,8 @@ export function readSmoke(output, code) {
     failed,
     leftOut: told("left out"),
     place: sum?.place ?? "",
+    importMs: sum?.importMs,
+    firstMs: sum?.firstMs,
   };
 }
 

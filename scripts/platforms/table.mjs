@@ -7,7 +7,16 @@ const kPage = "docs/platforms/README.md";
 const kBegin = "<!-- table: npm run check:platforms -- --write -->";
 const kEnd = "<!-- end of table -->";
 const kHead = [
-  ["platform", "from", "smoke, root", "smoke, user", "C++", "unit, types", "integration"],
+  [
+    "platform",
+    "from",
+    "smoke, root",
+    "smoke, user",
+    "import, first (ms)",
+    "C++",
+    "unit, types",
+    "integration",
+  ],
   ["date, commit", "left out"],
 ].flat();
 
@@ -17,6 +26,12 @@ const line = (cells) => `| ${cells.join(" | ")} |`;
 function counted({ passed = 0, failed = [] } = {}) {
   const all = passed + failed.length;
   return all === 0 ? "not run" : `${passed} of ${all}`;
+}
+
+/** When the package was imported and the first command had ended; the ordinary user's, who comes second. */
+function timesOf({ user, root }) {
+  const { importMs, firstMs } = user ?? root ?? {};
+  return importMs === undefined ? "not run" : `${importMs}, ${firstMs ?? "none"}`;
 }
 
 /** What was left out, without paths of the machine on which it was seen. */
@@ -37,8 +52,9 @@ function reasonsOf(row) {
 /** A row of checkPlatform as it is written: its cells but the last, and what is told below the table. */
 function written(row) {
   const { name, how, root, user, units, suites = {}, date, commit } = row;
-  const counts = [root, user, units, suites.unit, suites.integration].map(counted);
-  const cells = [name, how, ...counts, `${date}, ${commit}`].map(cell);
+  const counts = [units, suites.unit, suites.integration].map(counted);
+  const seen = [counted(root), counted(user), timesOf(row), ...counts];
+  const cells = [name, how, ...seen, `${date}, ${commit}`].map(cell);
   return { name, cells, reasons: reasonsOf(row) };
 }
 

@@ -3,7 +3,15 @@
 import { readFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { exportedSymbols, isStatic, machineOf, oddities, outsideOf } from "../lib/elf.mjs";
+import {
+  exportedSymbols,
+  isStatic,
+  kMusl,
+  machineOf,
+  neededLibraries,
+  oddities,
+  outsideOf,
+} from "../lib/elf.mjs";
 import { root } from "../lib/project.mjs";
 
 const kMachines = { x64: "Advanced Micro Devices X86-64", arm64: "AArch64" };
@@ -33,5 +41,9 @@ export function complaintsOf(target, directory) {
   const seen = exportedSymbols(addon).filter((symbol) => !kEntry.test(symbol));
   if (seen.length > 0) complaints.push(`${target.name}: the addon exports ${seen.join(", ")}`);
   if (!isStatic(launcher)) complaints.push(`${target.name}: the launcher is not static`);
+  if (target.libc === "musl") {
+    const others = neededLibraries(addon).filter((name) => !kMusl.test(name));
+    if (others.length > 0) complaints.push(`${target.name}: the addon needs ${others.join(", ")}`);
+  }
   return [...complaints, ...outsideOf(addon).complaints];
 }

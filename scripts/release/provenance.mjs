@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import path from "node:path";
+import { zigProgram } from "../lib/npm/zig.mjs";
 import { packageJson } from "../lib/project.mjs";
 import { outputOf } from "../lib/run.mjs";
 
@@ -15,6 +16,8 @@ const digestOf = (file) => ({
 /** @param tarball its file. @param binaries { name: file }. @param commit what it was built from. */
 export function statementOf(tarball, binaries, commit) {
   const { name, version, repository } = packageJson();
+  const isForMusl = Object.keys(binaries).some((each) => each.includes("-musl/"));
+  const page = (file) => `pkg:npm/${name.replace("@", "%40")}@${version}#${file}`;
   const subject = [
     { name: path.basename(tarball), digest: digestOf(tarball) },
     ...Object.entries(binaries).map(([each, file]) => ({ name: each, digest: digestOf(file) })),
@@ -25,7 +28,7 @@ export function statementOf(tarball, binaries, commit) {
     predicateType: "https://slsa.dev/provenance/v1",
     predicate: {
       buildDefinition: {
-        buildType: "npm run release",
+        buildType: page("docs/contributing/release.md"),
         externalParameters: { package: name, version },
         resolvedDependencies: [
           { ...(repository && { uri: repository.url }), digest: { gitCommit: commit } },
@@ -33,12 +36,13 @@ export function statementOf(tarball, binaries, commit) {
       },
       runDetails: {
         builder: {
-          id: "scripts/release.mjs",
+          id: page("scripts/release.mjs"),
           version: {
             node: process.version,
             npm: versionOf("npm", "--version"),
             "g++": versionOf("g++", "--version"),
             "aarch64-linux-gnu-g++": versionOf("aarch64-linux-gnu-g++", "--version"),
+            ...(isForMusl && { zig: outputOf(zigProgram(), ["version"])?.trim() }),
             binutils: versionOf("ld", "--version"),
           },
         },

@@ -1,7 +1,6 @@
 #include "effects/changes/scanned_tree.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "effects/tree/descent.h"
 #include "policy/text/path.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

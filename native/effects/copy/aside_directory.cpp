@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +16,7 @@
 #include "effects/tree/kept_file.h"
 #include "policy/transaction/aside_place.h"
 #include "supervise/os/real_path.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

@@ -2,10 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <optional>
 #include <utility>
+
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

@@ -1,7 +1,6 @@
 #include "effects/files/survey_tree.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <optional>
 
 #include "policy/text/utf8.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

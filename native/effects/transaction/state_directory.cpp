@@ -1,7 +1,6 @@
 #include "effects/transaction/state_directory.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include "policy/text/path.h"
 #include "policy/text/quote.h"
 #include "supervise/os/real_path.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

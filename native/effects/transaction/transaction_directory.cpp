@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -17,6 +16,7 @@
 #include "effects/tree/new_id.h"
 #include "policy/text/path.h"
 #include "policy/text/quote.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

@@ -1,13 +1,14 @@
 #include "effects/tree/file_stat.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <new>
+
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

@@ -209,17 +209,18 @@ bool Control::SendMade(const int* descriptors, std::size_t count) const {
     cmsghdr header;
     char bytes[CMSG_SPACE(kMostMade * sizeof(int))];
   } space{};
+  const std::size_t size = count * sizeof(int);
   iovec part{&report, sizeof report};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = &space;
-  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  message.msg_controllen = static_cast<decltype(message.msg_controllen)>(CMSG_SPACE(size));
   cmsghdr* const header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(count * sizeof(int));
-  std::memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
+  header->cmsg_len = static_cast<decltype(header->cmsg_len)>(CMSG_LEN(size));
+  std::memcpy(CMSG_DATA(header), descriptors, size);
   return kernel::Send(kControlDescriptor, &message, MSG_NOSIGNAL) > 0;
 }
 

@@ -1,12 +1,13 @@
 #include "supervise/denials/host_look.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <climits>
 #include <cstdlib>
+
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

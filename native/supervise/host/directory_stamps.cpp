@@ -1,10 +1,11 @@
 #include "supervise/host/directory_stamps.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <ctime>
+
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

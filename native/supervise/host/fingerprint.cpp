@@ -1,12 +1,12 @@
 #include "supervise/host/fingerprint.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <utility>
 #include <vector>
 
 #include "policy/text/path.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "policy/denials/grants/secret_paths.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

@@ -1,7 +1,6 @@
 #include "supervise/host/program.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "policy/text/quote.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

@@ -1,10 +1,11 @@
 #include "supervise/host/replaced.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
+
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

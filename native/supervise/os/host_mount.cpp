@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include <climits>
 #include <cstring>
 #include <utility>
+
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

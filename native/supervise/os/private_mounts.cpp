@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "protocol/decimal.h"
 #include "supervise/os/child.h"
 #include "supervise/os/descriptor.h"
+#include "supervise/os/statx.h"
 
 // ThreadSanitizer takes every clone(2) for a fork(2), whatever its flags, and from then on loses
 // sight of the caller's locks. It does not know the C library's other name of the same function.

@@ -1,7 +1,6 @@
 #include "supervise/project/mount_points.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
 #include "policy/text/quote.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

@@ -1,11 +1,12 @@
 #include "supervise/project/owner_access.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <optional>
 #include <string>
+
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

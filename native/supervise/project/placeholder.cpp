@@ -4,13 +4,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
+#include "supervise/os/statx.h"
 #include "supervise/project/owner_access.h"
 
 namespace native_runner {

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <set>
@@ -12,6 +11,7 @@
 #include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
 #include "protocol/order.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

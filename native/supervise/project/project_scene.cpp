@@ -1,7 +1,6 @@
 #include "supervise/project/project_scene.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
 #include "supervise/os/real_path.h"
+#include "supervise/os/statx.h"
 #include "supervise/project/git_repository.h"
 #include "supervise/project/project_rules.h"
 #include "supervise/project/protected_walk.h"

@@ -1,7 +1,6 @@
 #include "supervise/project/protected_walk.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

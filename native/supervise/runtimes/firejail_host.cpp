@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pwd.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 
 #include "policy/text/path.h"
 #include "protocol/order.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {

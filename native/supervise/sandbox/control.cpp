@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "protocol/order.h"
 #include "protocol/step.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {
@@ -100,12 +100,13 @@ Control::Sent Control::Send(char kind, std::span<const std::byte> bytes,
   message.msg_iovlen = 2;
   if (!descriptors.empty()) {
     message.msg_control = &space;
-    message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    const std::size_t size = descriptors.size_bytes();
+    message.msg_controllen = static_cast<decltype(message.msg_controllen)>(CMSG_SPACE(size));
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-    std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+    header->cmsg_len = static_cast<decltype(header->cmsg_len)>(CMSG_LEN(size));
+    std::memcpy(CMSG_DATA(header), descriptors.data(), size);
   }
   if (sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0) return Sent::kSent;
   return errno == EPIPE || errno == ECONNRESET ? Sent::kPeerGone : Sent::kFailed;
@@ -143,7 +144,7 @@ Control::Received Control::Receive(Report* report, Descriptor* carried,
   message.msg_iovlen = 2;
   message.msg_control = &space;
   message.msg_controllen = more != nullptr ? sizeof space.bytes : CMSG_LEN(sizeof(int));
-  const std::size_t room = message.msg_controllen;
+  const auto room = message.msg_controllen;  // size_t, or socklen_t in musl
   ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   // A launcher that has ended without reading what we told it last, such as a kill: the kernel says
   // that once, ahead of the reports that still wait (unix(7), ECONNRESET).

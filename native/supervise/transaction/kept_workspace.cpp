@@ -1,7 +1,6 @@
 #include "supervise/transaction/kept_workspace.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "protocol/step.h"
 #include "supervise/os/file_clock.h"
+#include "supervise/os/statx.h"
 #include "supervise/transaction/namespaces.h"
 
 namespace native_runner {

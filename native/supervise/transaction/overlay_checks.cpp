@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "policy/text/path.h"
 #include "supervise/os/descriptor.h"
+#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {
