@@ -28,8 +28,8 @@ void LeaseTimer::Extend(std::uint64_t until_ns) {
   Set(until_ns);
 }
 
-// By the clock: a timer that is set to a moment that has passed is readable only when the kernel has
-// come to it.
+// By the clock: a timer that is set to a moment that has passed is readable only when the kernel
+// has come to it.
 bool LeaseTimer::HasEnded() const {
   return timer_ >= 0 && kernel::Now(kClock) >= until_ns_;
 }

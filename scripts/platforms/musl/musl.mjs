@@ -42,7 +42,7 @@ async function look(users) {
   runQuietly(process.execPath, ["scripts/build.mjs", "--native-only", "--libc", "musl"]);
   const suite = new DebianSuite(kSuite);
   const loader = path.join(suite.unpacked("musl"), "usr/lib/ld-musl-x86_64.so.1");
-  const modules = installLocked(kFolder, cacheDirectory("musl", "bun"), ["--libc=musl"]);
+  const modules = installLocked(kFolder, cacheDirectory("musl", "bun"), ["--force"]);
   const bun = path.join(modules, kBun, "bin/bun");
   const words = [loader, "--library-path", libraries(), bun];
   const directory = packageTree(buildDirectory("linux-x64-musl"), { withTests: false });
