@@ -42,7 +42,8 @@ Peer::Peer(const char* address, std::uint16_t port) {
   const SocketAddress at = Address(address, port);
   socket_ = Descriptor(socket(at.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(socket_.get(), at.get(), at.size) != 0) {
-    socket_.Close();
+    is_reset_ = errno == ECONNRESET;
+    if (!is_reset_) socket_.Close();
     return;
   }
   SetNoDelay(socket_.get());
@@ -61,6 +62,8 @@ bool Peer::Send(const std::string& bytes) {
 
 Received Peer::ReadSome(std::size_t most) {
   Received received;
+  received.is_reset = is_reset_;
+  if (is_reset_) return received;
   pollfd asked = {.fd = socket_.get(), .events = POLLIN, .revents = 0};
   if (poll(&asked, 1, kGenerousMs) != 1) {
     received.is_late = true;

@@ -23,7 +23,8 @@ struct Received {
 class Peer {
  public:
   explicit Peer(Descriptor socket);
-  // Connects; `connected` says whether that worked.
+  // Connects; `connected` says whether that worked, also where the other side has reset it since:
+  // on one processor that may be what connect(2) says.
   Peer(const char* address, std::uint16_t port);
 
   bool connected() const { return socket_.valid(); }
@@ -43,6 +44,7 @@ class Peer {
 
  private:
   Descriptor socket_;
+  bool is_reset_ = false;
 };
 
 // A socket that listens at `address`, with any port if it is 0.
