@@ -53,6 +53,7 @@ if (process.getuid() === 0) {
 
 const commit = outputOf("git", ["rev-parse", "--short", "HEAD"])?.trim() ?? "no commit";
 const isChanged = outputOf("git", ["status", "--porcelain", "--untracked-files=no"])?.trim() !== "";
+const names = all.map(({ name }) => name);
 const rows = [];
 let hasFailed = false;
 for (const platform of chosen) {
@@ -63,10 +64,9 @@ for (const platform of chosen) {
   console.log(`${row.failed.length === 0 ? "passed" : "FAILED"}: ${platform.name} (${took})`);
   for (const line of row.failed) console.log(`  ${line}`);
   hasFailed ||= row.failed.length > 0;
+  if (values.write) writeTable(rows.slice(-1), names); // each as it comes: they take long
 }
 console.log(`\n${tableOf(rows)}\n`);
-const names = all.map(({ name }) => name);
-if (values.write) writeTable(rows, names);
 const failed = rows.filter((row) => row.failed.length > 0).length;
 console.log(`platforms: ${rows.length - failed} passed, ${failed} failed`);
 process.exitCode = hasFailed ? 1 : 0;

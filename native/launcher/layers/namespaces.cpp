@@ -8,6 +8,8 @@
 namespace native_runner {
 namespace {
 
+constexpr char kHostsOwn[] = "the command would run in the host's own";
+
 // 0 when it can't be read.
 std::uint64_t NumberOf(const char* link) {
   char text[64] = {};
@@ -28,9 +30,13 @@ std::uint64_t NetworkCookie() {
   return result == 0 && size == sizeof cookie ? cookie : 0;
 }
 
-bool IsOtherNetwork(const OrderHeader& order) {
+// Where /proc does not show it.
+bool CheckNetwork(const OrderHeader& order, Refusal* refusal) {
   const std::uint64_t ours = order.network_cookie == 0 ? 0 : NetworkCookie();
-  return ours != 0 && ours != order.network_cookie;
+  if (ours != 0 && ours != order.network_cookie) return true;
+  return refusal->Because(
+      Layer::kNetworkNamespace,
+      ours == 0 ? "without /proc only Linux 5.14 or newer can tell whose it is" : kHostsOwn);
 }
 
 }  // namespace
@@ -51,8 +57,9 @@ bool CheckNamespaces(const OrderHeader& order, Refusal* refusal) {
     if ((order.flags & row.flag) == 0) continue;
     const std::uint64_t ours = NumberOf(row.link);
     if (ours != 0 && ours != row.hosts) continue;
-    if (ours == 0 && row.layer == Layer::kNetworkNamespace && IsOtherNetwork(order)) continue;
-    return refusal->Because(row.layer, "the command would run in the host's own");
+    if (ours != 0 || row.layer != Layer::kNetworkNamespace)
+      return refusal->Because(row.layer, kHostsOwn);
+    if (!CheckNetwork(order, refusal)) return false;
   }
   return true;
 }
