@@ -12,6 +12,7 @@
 #include "policy/denials/observation.h"
 #include "protocol/order.h"
 #include "protocol/report.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 
@@ -64,9 +65,9 @@ class LauncherHost {
 
   // The next report, but for kObserved, whose records are kept; empty at end of file, or when none
   // came in time. kAwaitingOrder, which comes or not depending on who is quicker, is passed over.
-  std::optional<Report> Receive(int timeout_ms = 60'000);
+  std::optional<Report> Receive(int timeout_ms = Slow(60'000));
   // Waits until the launcher has said kAwaitingOrder.
-  bool WaitStanding(int timeout_ms = 60'000);
+  bool WaitStanding(int timeout_ms = Slow(60'000));
   // Hands over what is to become stdin.
   void SendInput(int descriptor);
   int pidfd() const { return pidfd_; }        // -1 unless a report brought one
@@ -76,7 +77,7 @@ class LauncherHost {
   // A template's: asks for a clone, and is that one's host. `cgroup`: not kept; -1: none.
   std::unique_ptr<LauncherHost> Clone(const CloneRequest& request = {}, int cgroup = -1);
   // Whether the process that was started ends in time.
-  bool Ends(int timeout_ms = 60'000) const;
+  bool Ends(int timeout_ms = Slow(60'000)) const;
 
   // What was written to the command's stdout so far, waiting until it has `bytes` bytes.
   std::string ReadOut(std::size_t bytes);

@@ -9,6 +9,7 @@
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -69,13 +70,13 @@ TEST_F(RunTest, IsNotExecutable) {
 
 TEST_F(RunTest, TimesOutAndKeepsWhatWasWritten) {
   ExecRequest request = ShellRequest("echo before; sleep 60; echo after");
-  request.limits.timeout_ms = 150;
+  request.limits.timeout_ms = Slow(150);
   const RunResult result = Execute(std::move(request));
   EXPECT_EQ(result.outcome.kind, OutcomeKind::kTimedOut);
   EXPECT_EQ(result.outcome.exit_code, 124);
   EXPECT_EQ(Text(result.out.bytes), "before\n");
   EXPECT_GE(result.duration_ms, 149);
-  EXPECT_LT(result.duration_ms, 10'000);
+  EXPECT_LT(result.duration_ms, Slow(10'000));
 }
 
 TEST_F(RunTest, IsAborted) {
@@ -99,7 +100,7 @@ TEST_F(RunTest, IsAbortedBeforeItsCommandRuns) {
 
 TEST_F(RunTest, TheFirstCauseOfTheEndStays) {
   const auto run = host_.Start(Local(workspace_.path()), ShellRequest("exit 3"));
-  usleep(300'000);  // it has ended, but nobody looked yet
+  usleep(Slow(300'000u));  // it has ended, but nobody looked yet
   run->Abort();
   EXPECT_EQ(host_.Wait().outcome.kind, OutcomeKind::kExited);
 }
