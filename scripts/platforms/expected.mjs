@@ -14,10 +14,12 @@ const kByName = [
     ],
   },
   {
-    // Landlock came with 5.13.
+    // Landlock came with 5.13, overlays of a user namespace and their attributes with 5.11.
     holds: (name) => name.startsWith("Linux 5.10 "),
     checks: [
       "landlock: a command",
+      "bubblewrap: a transaction by overlay",
+      'bubblewrap: {"layers":["landlock"]}',
       'bubblewrap: {"layers":["landlock"],"required":["landlock-fs"]}',
     ],
   },

@@ -202,15 +202,22 @@ constexpr const char* kNames =
 constexpr const char* kOwnNames =
     "nameserver 127.0.0.1\noptions timeout:30 attempts:2\nnamed\nhosts: files dns\n";
 
+// arm64 has no /lib64.
+Texts ProgramsOfHost() {
+  Texts places = {"/usr", "/bin", "/lib"};
+  if (std::filesystem::exists("/lib64")) places.emplace_back("/lib64");
+  return places;
+}
+
 TEST_P(ByDomainTest, NamesAreFoundByOurFilesWhateverIsBound) {
   const auto expect_own = [this](const std::string& what) {
     EXPECT_EQ(Out(Shell(kNames)), kOwnNames) << what;
   };
   expect_own("by default");
   policy_.ro_binds_named = true;
-  policy_.ro_binds = {"/usr", "/bin", "/lib", "/lib64"};
+  policy_.ro_binds = ProgramsOfHost();
   expect_own("without an /etc");
-  policy_.ro_binds = {"/usr", "/bin", "/lib", "/lib64", "/etc/passwd", "/etc/alternatives"};
+  policy_.ro_binds.insert(policy_.ro_binds.end(), {"/etc/passwd", "/etc/alternatives"});
   expect_own("with a part of /etc");
   if (GetParam() == Isolation::kStrict) return;  // a bind of "/" has to bring /workspace there
   policy_.ro_binds = {"/"};
@@ -223,7 +230,7 @@ class NamesTest : public ByDomainTest {
   void SetUp() override {
     ByDomainTest::SetUp();
     policy_.ro_binds_named = true;
-    policy_.ro_binds = {"/usr", "/bin", "/lib", "/lib64"};
+    policy_.ro_binds = ProgramsOfHost();
     std::filesystem::create_directory(etc_.Path("etc"));
     Write("hosts", "10.1.2.3 a.test\n");
     Write("nsswitch.conf", "passwd: files\nhosts:  resolve [!UNAVAIL=return] files dns\n");

@@ -12,6 +12,7 @@
 #include "policy/options/request.h"
 #include "supervise/runtimes/bubblewrap_runtime.h"
 #include "supervise/runtimes/local_runtime.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 
@@ -29,7 +30,7 @@ inline ExecRequest CommandRequest(std::vector<std::string> argv) {
   ExecRequest request;
   request.argv = std::move(argv);
   request.environment = {"PATH=/usr/bin:/bin"};
-  request.limits.timeout_ms = 30'000;  // a test that hangs is to fail by itself
+  request.limits.timeout_ms = Slow(30'000);  // a test that hangs is to fail by itself
   return request;
 }
 
