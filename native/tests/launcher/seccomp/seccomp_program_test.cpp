@@ -114,6 +114,7 @@ const std::set<long>& Blocked() {
       SYS_setns,
       SYS_unshare,
       SYS_kexec_load,
+      SYS_kexec_file_load,
       SYS_init_module,
       SYS_finit_module,
       SYS_delete_module,
@@ -131,7 +132,6 @@ const std::set<long>& Blocked() {
       SYS_vhangup,
       SYS_nfsservctl,
 #ifdef __x86_64__
-      SYS_kexec_file_load,
       SYS_iopl,
       SYS_ioperm,
       SYS_modify_ldt,
