@@ -35,6 +35,7 @@ export type LoaderHost = {
 /** What releases have: scripts/lib/targets.mjs. */
 const kPrebuilt: readonly string[] = ["linux-x64", "linux-arm64", "linux-x64-musl"];
 
+const kAddon = "native_runner.node";
 const kPresets: readonly string[] = ["release", "debug", "asan", "tsan"];
 
 function unavailable(message: string, fix: string, cause?: unknown): SandboxError {
@@ -45,15 +46,14 @@ function targetOf(host: LoaderHost): string {
   return `${host.platform}-${host.arch}${host.libc() === "musl" ? "-musl" : ""}`;
 }
 
-/** In the order in which they are looked at. */
-function* candidateFolders(host: LoaderHost): Generator<string> {
+function folderOf(host: LoaderHost): string {
   const build = (preset: string) => join(host.root, "build", preset);
   if (host.preset === undefined || host.preset === "") {
-    yield build("release");
-    yield join(host.root, "prebuilds", targetOf(host));
-    return;
+    const release = build("release");
+    const isBuilt = host.exists(join(release, kAddon));
+    return isBuilt ? release : join(host.root, "prebuilds", targetOf(host));
   }
-  if (kPresets.includes(host.preset)) return yield build(host.preset);
+  if (kPresets.includes(host.preset)) return build(host.preset);
   throw unavailable(
     `OPENAGENTIC_NATIVE_RUNNER_PRESET: no such build "${host.preset}"`,
     `unset it, or choose one of ${kPresets.join(", ")}`,
@@ -81,13 +81,6 @@ function missing(host: LoaderHost): SandboxError {
   );
 }
 
-function firstBuilt(host: LoaderHost): string | undefined {
-  for (const folder of candidateFolders(host)) {
-    if (host.exists(join(folder, "native_runner.node"))) return folder;
-  }
-  return undefined;
-}
-
 function load(host: LoaderHost): NativeAddon {
   if (host.platform !== "linux") {
     throw unavailable(
@@ -95,12 +88,10 @@ function load(host: LoaderHost): NativeAddon {
       "run the host application on Linux: a container, a virtual machine, or WSL 2 on Windows",
     );
   }
-  const folder = firstBuilt(host);
-  if (folder === undefined) throw missing(host);
-
-  const binary = join(folder, "native_runner.node");
+  const folder = folderOf(host);
+  const binary = join(folder, kAddon);
   const launcherPath = join(folder, "launcher");
-  if (!host.exists(launcherPath)) throw missing(host);
+  if (!host.exists(binary) || !host.exists(launcherPath)) throw missing(host);
   try {
     const addon = host.load(binary) as NativeAddon;
     addon.configure({ launcherPath, makeResult });

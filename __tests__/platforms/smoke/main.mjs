@@ -2,8 +2,9 @@
  * Shows what the package can do on a platform. A plain program, so that any engine runs it, and an
  * emulated machine in bearable time:
  *   node main.mjs PACKAGE [--bwrap PROGRAM] [--slow FACTOR] [--only bubblewrap|landlock] [--name NAME]
- * PACKAGE is the directory with dist/; NAME leads to 127.0.0.1, and is no "localhost". One line of JSON for each check, and one of all with the milliseconds after
- * which the package was imported and the first command had ended; exit code 1 when one failed.
+ * PACKAGE is the directory with dist/; NAME leads to 127.0.0.1, and is no "localhost". One line of JSON for
+ * each check, and one of all with the milliseconds after which the package was imported and the first
+ * command had ended; exit code 1 when one failed.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";

@@ -98,7 +98,8 @@ export function judge(
   counter: Map<number, Counted>,
   { faultAt, isCallerGone = false, withinMs = kWithinMs, mayThrow, lateMs = 0 }: Circumstances,
 ): Verdict {
-  const slackMs = kSlackMs + 2 * lateMs; // of the worker and of the launcher
+  const machineMs = 2 * lateMs; // of the worker and of the launcher
+  const slackMs = kSlackMs + machineMs;
   const complaints: string[] = [];
   const outcomes: Record<string, number> = {};
   const settled = new Map<number, CallerLine[]>();
@@ -123,7 +124,7 @@ export function judge(
     }
     const isByItself = line?.outcome?.kind === "exited";
     const late = counted.lastAt - faultAt;
-    if (!isByItself && late > withinMs + slackMs) {
+    if (!isByItself && late > withinMs + machineMs) {
       const told = `${Math.round(late)} ms after the fault, ${Math.round(lateMs)} ms late`;
       complaints.push(`run ${call} (${name}): a step ${told}`);
     }

@@ -1,6 +1,5 @@
 // Runs whose network is by domain: that they have one of their own, whose listeners are ours.
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,9 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "protocol/namespace_number.h"
 #include "supervise/network/own_network.h"
-#include "supervise/os/descriptor.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"
@@ -102,10 +99,8 @@ TEST_P(ByDomainTest, ManyRunsLeaveNothingBehind) {
 
 // SO_NETNS_COOKIE is of Linux 5.14.
 bool KernelTellsCookies() {
-  const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  std::uint64_t cookie = 0;
-  socklen_t size = sizeof cookie;
-  return getsockopt(socket.get(), SOL_SOCKET, kNetworkCookieOption, &cookie, &size) == 0;
+  OrderHeader order;
+  return !OrderOwnNetwork(&order) && order.network_cookie != 0;
 }
 
 TEST_P(ByDomainTest, WithoutAProcThereIsAProofToo) {
