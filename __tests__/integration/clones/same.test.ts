@@ -59,7 +59,7 @@ const kOwn = "^(Vm|Rss|Huge|Tgid|Ngid|Pid|PPid|NStgid|NSpid|NSpgid|NSsid|SigQ|.*
 const kViews: [name: string, script: string][] = [
   ["who it is", "id; cat /proc/self/loginuid; cat /proc/self/setgroups"],
   ["its status", `grep -vE '${kOwn}' /proc/self/status`],
-  ["its numbers", "echo $$ $PPID; cut -d' ' -f1-8 /proc/$$/stat"],
+  ["its numbers", "echo $$ $PPID; cut -d' ' -f1,2,4-8 /proc/$$/stat"],
   ["how deep its namespaces are", "grep -E '^NS' /proc/self/status | awk '{print NF}'"],
   ["its environment", "env -u _ | sort"],
   ["its directory and umask", "pwd; readlink /proc/self/cwd; readlink /proc/self/root; umask"],

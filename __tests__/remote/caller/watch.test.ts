@@ -41,7 +41,7 @@ describe("a run whose worker is silent", () => {
         let patientUntil = 0;
         let isApart = false;
         let tickedAt = now;
-        watch.tick(now);
+        watch.begin(now);
         const tick = () => {
           if (now - tickedAt > kPause) patientUntil = now + kPatience;
           watch.tick(now);
@@ -107,7 +107,7 @@ describe("a run whose worker is silent", () => {
   test("that its caller does not know counts from the grant", () => {
     const watch = new Watch();
     const { run } = granted(1_000);
-    watch.tick(7_400);
+    watch.begin(7_400);
     expect(watch.judge(run, undefined, 7_500)).not.toBe("lost");
     expect(watch.judge(run, undefined, 7_501)).toBe("lost");
   });
@@ -115,11 +115,20 @@ describe("a run whose worker is silent", () => {
 
 test("a caller that had nothing to wait for was not stopped", () => {
   const watch = new Watch();
-  watch.tick(0);
-  watch.rest();
+  watch.begin(0);
   const { run, link } = granted(100_000);
-  watch.tick(100_000);
+  watch.begin(100_000);
   watch.tick(100_050);
   expect(watch.judge(run, link, 106_400)).not.toBe("lost");
   expect(watch.judge(run, link, 106_501)).toBe("lost");
+});
+
+test("a caller that is stopped before its first tick reads first what has come", () => {
+  const watch = new Watch();
+  const { run, link } = granted(1_000);
+  watch.begin(1_000);
+  watch.tick(9_000);
+  expect(watch.judge(run, link, 9_000)).not.toBe("lost");
+  expect(watch.judge(run, link, 9_000 + kPatience)).not.toBe("lost");
+  expect(watch.judge(run, link, 9_001 + kPatience)).toBe("lost");
 });

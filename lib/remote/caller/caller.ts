@@ -71,7 +71,10 @@ export class Caller {
       run.settle({ kind: "failed", error: failure });
       return run;
     }
-    if (this.#runs.size === 0) this.#vigil.begin();
+    if (this.#runs.size === 0) {
+      this.#watch.begin(now);
+      this.#vigil.begin();
+    }
     this.#runs.set(run.number, run);
     this.#vigil.await(run);
     if (request.inside !== undefined) this.#grantInside(run, request.inside, now);
@@ -128,7 +131,6 @@ export class Caller {
   }
 
   #rest(): void {
-    this.#watch.rest();
     this.#sayEnds();
     this.#vigil.rest();
   }

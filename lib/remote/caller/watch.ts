@@ -18,24 +18,24 @@ export type Verdict = "wait" | "probe" | "lost";
 
 /** Says when a run is lost. Times are of `performance.now()`. Pure. */
 export class Watch {
-  #tickedAt: number | undefined;
+  #tickedAt = 0;
   #patientUntil = 0;
   #apartSince: number | undefined;
 
-  /** Called often; sees when this process was stopped meanwhile. */
-  tick(now: number): void {
-    if (this.#tickedAt !== undefined && now - this.#tickedAt > kPauseMs) this.#be(now);
+  /** There are runs from here on: this process may be stopped before the first tick. */
+  begin(now: number): void {
     this.#tickedAt = now;
   }
 
-  /** Nothing is waited for, so nobody ticks. */
-  rest(): void {
-    this.#tickedAt = undefined;
+  /** Called often while there are runs; sees when this process was stopped meanwhile. */
+  tick(now: number): void {
+    if (now - this.#tickedAt > kPauseMs) this.#bePatient(now);
+    this.#tickedAt = now;
   }
 
   connected(now: number): void {
     this.#apartSince = undefined;
-    this.#be(now);
+    this.#bePatient(now);
   }
 
   disconnected(now: number): void {
@@ -50,7 +50,7 @@ export class Watch {
     return isUnheard && now - run.probedAt > kProbeMs ? "probe" : "wait";
   }
 
-  #be(now: number): void {
+  #bePatient(now: number): void {
     this.#patientUntil = now + kAfterPauseMs;
   }
 }
