@@ -51,11 +51,28 @@ export function toPlain(value: unknown, field: string, depth = 0): unknown {
   if (Array.isArray(value)) {
     return Array.from(value, (each, index) => toPlain(each, `${field}[${index}]`, depth + 1));
   }
-  const copy: Record<string, unknown> = Object.create(null);
+  const copy: Record<string, unknown> = {};
+  let isMarked = false;
   for (const [name, each] of Object.entries(value)) {
-    if (each !== undefined) copy[name] = toPlain(each, `${field}.${name}`, depth + 1);
+    if (each === undefined) continue;
+    put(copy, name, toPlain(each, `${field}.${name}`, depth + 1));
+    isMarked ||= isMark(name);
   }
-  return Object.keys(copy).some(isMark) ? { $object: copy } : copy;
+  return isMarked ? { $object: copy } : copy;
+}
+
+/** Sets a field of its own, also where an object has a setter of that name. */
+function put(copy: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== "__proto__") {
+    copy[name] = value;
+    return;
+  }
+  Object.defineProperty(copy, name, {
+    value,
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  });
 }
 
 function plainNumber(value: number): unknown {
@@ -76,13 +93,6 @@ export function fromPlain(value: unknown, depth = 0): unknown {
 
 function fieldsOf(value: object, depth: number): object {
   const copy: Record<string, unknown> = {};
-  for (const [name, each] of Object.entries(value)) {
-    Object.defineProperty(copy, name, {
-      value: fromPlain(each, depth + 1),
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    });
-  }
+  for (const [name, each] of Object.entries(value)) put(copy, name, fromPlain(each, depth + 1));
   return copy;
 }
