@@ -73,12 +73,16 @@ export async function openBroker(args = []) {
   };
 }
 
-/** A broker with some of `native-runner worker`, and what a RemoteNativeRunner takes to reach them. */
-export async function openPool(workspaces, names = ["w1", "w2"]) {
+/**
+ * A broker with some of `native-runner worker`, and what a RemoteNativeRunner takes to reach them.
+ * @param more of each worker's command line.
+ */
+export async function openPool(workspaces, names = ["w1", "w2"], more = []) {
   const broker = await openBroker();
   const { url } = broker;
   const options = ["--server", url, "--insecure", "--pool", "bench", "--workspaces", workspaces];
-  for (const name of names) await broker.start(kMain, ["worker", ...options, "--name", name]);
+  for (const name of names)
+    await broker.start(kMain, ["worker", ...options, "--name", name, ...more]);
   return {
     options: { servers: [url], insecure: true, pool: "bench" },
     close: () => broker.close(),

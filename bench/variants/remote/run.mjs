@@ -11,13 +11,13 @@ export { missing } from "./broker.mjs";
 
 const kTrue = { argv: ["/bin/true"] };
 
-/** A workspace for each side, and a pool for one of them. */
-export async function openBoth() {
+/** A workspace for each side, and a pool of two workers for one of them; `more` is of each one's command line. */
+export async function openBoth(more = []) {
   const { RemoteNativeRunner } = await import("../../../dist/adapters/remote.js");
   const { BubblewrapNativeRunner } = await import("../../../dist/index.js");
   const top = mkdtempSync(join(tmpdir(), "native-runner-bench-remote-"));
   for (const name of ["there", "here"]) mkdirSync(join(top, name));
-  const pool = await openPool(top);
+  const pool = await openPool(top, ["w1", "w2"], more);
   const remote = new RemoteNativeRunner({ ...pool.options, workspace: join(top, "there") });
   const local = new BubblewrapNativeRunner({ shadowDir: join(top, "here") });
   return {

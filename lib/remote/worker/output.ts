@@ -3,8 +3,8 @@
 const kStreams = [1, 2] as const;
 /** As much of both streams goes with the end of a run, which is sent again if need be. */
 const kMostInEnd = 200 * 1024;
-/** One such frame makes a message; see wire/outbox.ts. */
-const kMostInFrame = 8 * 1024;
+/** One such frame is a message of its own, as long as one may be; see wire/outbox.ts. */
+const kMostInFrame = 15 * 1024;
 
 /** Standard output, standard error. */
 export type StreamNumber = (typeof kStreams)[number];
