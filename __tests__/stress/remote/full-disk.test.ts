@@ -6,18 +6,20 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { RemoteNativeRunner } from "../../../lib/adapters/remote.js";
 import { whyNoNatsServer } from "../../integration/remote/support/nats-server.js";
 import { describeUnless, whyNoBubblewrap } from "../../integration/support/gate.js";
 import { tempDirectory } from "../../integration/support/temp.js";
-import { randomOf, seedOf } from "../transactions/random.js";
-import { Machines } from "./support/machines.js";
-import { mixedRuns } from "./support/rounds.js";
+import type { Machines } from "./support/machines.js";
+import { manyRounds, mixedRuns, type Random } from "./support/rounds.js";
 
 const kMiB = 1024 ** 2;
 const kName = "small";
+const kRuns = 24;
+const kNoRoom = /ENOSPC|[Nn]o space left/;
 /** Mounts what the first two words name, and goes on as the rest. */
 const kMount = `
   mount -t tmpfs -o size=6m small "$1" && mount -t tmpfs -o size=6m small "$2" || exit 99
@@ -26,81 +28,135 @@ const kMount = `
 const whyNoMounts =
   process.getuid?.() === 0 ? undefined : "only root has a mount namespace with tmpfs in it here";
 
+/** What a command leaves in the workspace that is moved. */
+const kCat = { argv: ["sh", "-c", "cat small; echo back >> made"] };
+const kShared = { backend: "copy" } as const;
+
+/** A lane's worker, and two runners: one for transactions on it, one whose workspace is moved to it. */
+class SmallDisk {
+  readonly shared: RemoteNativeRunner;
+  readonly mover: RemoteNativeRunner;
+  readonly from = tempDirectory("moved");
+  readonly #seenHere: readonly string[];
+
+  private constructor(machines: Machines, seenHere: readonly string[]) {
+    const place = { servers: machines.urls, insecure: true, pool: "faults" };
+    this.shared = new RemoteNativeRunner({ ...place, workspace: machines.workspace() });
+    const workspace = { directory: this.from, transactions: tempDirectory("own") };
+    this.mover = new RemoteNativeRunner({ ...place, workspace });
+    this.#seenHere = seenHere;
+    this.put("small", "small\n");
+  }
+
+  static async start(machines: Machines): Promise<SmallDisk> {
+    await machines.startBroker();
+    const state = tempDirectory("state");
+    const moved = path.join(machines.workspaces, `.native-runner-${kName}`);
+    mkdirSync(moved);
+    const before = ["unshare", "--mount", "sh", "-c", kMount, "sh", state, moved];
+    await machines.startWorker(kName, { before });
+    return new SmallDisk(machines, [state, moved]);
+  }
+
+  put(name: string, content: string | Uint8Array): void {
+    writeFileSync(path.join(this.from, name), content);
+  }
+
+  read(name: string): string {
+    return readFileSync(path.join(this.from, name), "latin1");
+  }
+
+  /** With room, a command in a workspace that is moved works, and what it has made comes back. */
+  async expectMoved(): Promise<void> {
+    const made = existsSync(path.join(this.from, "made")) ? this.read("made") : "";
+    expect(await this.mover.exec(kCat)).toMatchObject({
+      exitCode: 0,
+      stdoutText: this.read("small"),
+    });
+    expect(this.read("made")).toBe(`${made}back\n`);
+  }
+
+  /** A workspace for which there is no room is refused, and stays as it is. */
+  async expectNoRoomToMove(): Promise<void> {
+    const big = randomBytes(12 * kMiB);
+    this.put("big", big);
+    const made = this.read("made");
+    const sent = await this.mover.exec(kCat).then(
+      ({ outcome }) => outcome,
+      (error: unknown) => error,
+    );
+    expect(String((sent as { message?: unknown }).message ?? JSON.stringify(sent))).toMatch(
+      kNoRoom,
+    );
+    expect(readFileSync(path.join(this.from, "big")).equals(big)).toBe(true);
+    expect(this.read("made")).toBe(made);
+    this.put("big", "no more\n");
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.shared.close(), this.mover.close()]);
+    // The small file systems are the worker's alone: nothing of all this is seen here.
+    expect(this.#seenHere.flatMap((each) => readdirSync(each))).toEqual([]);
+  }
+}
+
+/** Fills the disk while runs that need no room go on: all of those end by themselves. */
+async function round(disk: SmallDisk, machines: Machines, random: Random) {
+  const { shared } = disk;
+  // The controls: with room, a transaction and a workspace that is moved work.
+  const first = await shared.openTransaction(kShared);
+  const bytes = Math.floor(kMiB * (0.5 + 2 * random()));
+  const wrote = await first.exec({ argv: ["sh", "-c", `head -c ${bytes} /dev/zero > zeros`] });
+  expect(wrote.exitCode).toBe(0);
+  await disk.expectMoved();
+
+  const caller = machines.startCaller(mixedRuns(kRuns, random, 5));
+  await delay(random() * 1_000);
+  // A command fills the file system of the state: it is told so, as by any full disk.
+  const full = await first.exec({ argv: ["sh", "-c", "head -c 20000000 /dev/zero > more"] });
+  expect(full.outcome).toMatchObject({ kind: "exited" });
+  expect([full.exitCode === 0, full.stderrText]).toEqual([false, expect.stringMatching(kNoRoom)]);
+  await expect(shared.openTransaction(kShared)).rejects.toThrow(kNoRoom);
+  await disk.expectNoRoomToMove();
+  await caller.gone;
+  const verdict = await machines.verdict(caller, {
+    faultAt: Date.now(),
+    withinMs: Number.POSITIVE_INFINITY,
+  });
+
+  // What there was is kept, and may go; then there is room, and all works again.
+  expect((await first.changes()).map(({ path: each }) => each)).toContain("zeros");
+  await first.discard();
+  const last = String(random());
+  const third = await shared.openTransaction(kShared);
+  await third.exec({ argv: ["sh", "-c", `echo ${last} > last`] });
+  await third.commit();
+  await third.discard();
+  expect(await shared.exec({ argv: ["cat", "last"] })).toMatchObject({ stdoutText: `${last}\n` });
+  disk.put("small", `again ${last}\n`);
+  await disk.expectMoved();
+  return verdict;
+}
+
 describeUnless(
   whyNoNatsServer ?? whyNoBubblewrap ?? whyNoMounts,
   "a worker whose disk is full",
   () => {
     test("tells who needs room, serves who needs none, and goes on when there is some", async () => {
-      const seed = seedOf();
-      const machines = new Machines();
-      const { url } = await machines.startBroker();
-      const state = tempDirectory("state");
-      const moved = path.join(machines.workspaces, `.native-runner-${kName}`);
-      mkdirSync(moved);
-      const before = ["unshare", "--mount", "sh", "-c", kMount, "sh", state, moved];
-      await machines.startWorker(kName, { before });
-      const place = { servers: [url], insecure: true, pool: "faults" };
-      const shared = new RemoteNativeRunner({ ...place, workspace: machines.workspace() });
-      const from = tempDirectory("moved");
-      writeFileSync(path.join(from, "small"), "small\n");
-      const options = { workspace: { directory: from, transactions: tempDirectory("own") } };
-      const mover = new RemoteNativeRunner({ ...place, ...options });
-      const cat = { argv: ["sh", "-c", "cat small; echo back > made"] };
-
-      // The controls: with room, a transaction and a workspace that is moved work.
-      const first = await shared.openTransaction({ backend: "copy" });
-      const wrote = await first.exec({ argv: ["sh", "-c", "head -c 1000000 /dev/zero > zeros"] });
-      expect(wrote.exitCode).toBe(0);
-      expect(await mover.exec(cat)).toMatchObject({ exitCode: 0, stdoutText: "small\n" });
-      expect(readFileSync(path.join(from, "made"), "utf8")).toBe("back\n");
-
-      // A command fills the file system of the state: it is told so, as by any full disk.
-      const full = await first.exec({ argv: ["sh", "-c", "head -c 20000000 /dev/zero > more"] });
-      expect(full.exitCode).not.toBe(0);
-      expect(full.outcome).toMatchObject({ kind: "exited" });
-      expect(full.stderrText).toMatch(/No space left/);
-      const second = shared.openTransaction({ backend: "copy" });
-      await expect(second).rejects.toThrow(/ENOSPC|[Nn]o space left/);
-
-      // A workspace for which there is no room.
-      const big = path.join(from, "big");
-      writeFileSync(big, randomBytes(12 * kMiB));
-      const sent = await mover.exec(cat).then(
-        ({ outcome }) => outcome,
-        (error: unknown) => error,
+      const disks = new Map<Machines, SmallDisk>();
+      const outcomes = await manyRounds(
+        "a full disk",
+        2,
+        async (machines) => void disks.set(machines, await SmallDisk.start(machines)),
+        async (machines, random) => {
+          const disk = disks.get(machines);
+          if (disk === undefined) throw new Error("it was not started");
+          return round(disk, machines, random);
+        },
       );
-      expect(String((sent as { message?: unknown }).message ?? JSON.stringify(sent))).toMatch(
-        /ENOSPC|[Nn]o space left/,
-      );
-      expect(readFileSync(big).length).toBe(12 * kMiB);
-      expect(readFileSync(path.join(from, "made"), "utf8")).toBe("back\n");
-
-      // Runs that need no room there: all of them end by themselves.
-      const caller = machines.startCaller(mixedRuns(24, randomOf(seed), 5));
-      await caller.gone;
-      const verdict = await machines.verdict(caller, {
-        faultAt: Date.now(),
-        withinMs: Number.POSITIVE_INFINITY,
-      });
-      expect(verdict, `seed ${seed}`).toEqual({ complaints: [], outcomes: { exited: 24 } });
-
-      // What there was is kept, and may go; then there is room, and all works again.
-      expect((await first.changes()).map(({ path: each }) => each)).toContain("zeros");
-      await first.discard();
-      const third = await shared.openTransaction({ backend: "copy" });
-      await third.exec({ argv: ["sh", "-c", "echo committed > last"] });
-      await third.commit();
-      await third.discard();
-      expect(await shared.exec({ argv: ["cat", "last"] })).toMatchObject({
-        stdoutText: "committed\n",
-      });
-      writeFileSync(big, "no more\n");
-      writeFileSync(path.join(from, "small"), "again\n");
-      expect(await mover.exec(cat)).toMatchObject({ exitCode: 0, stdoutText: "again\n" });
-      // The small file systems are the worker's alone: nothing of all this is seen here.
-      expect([existsSync(moved) ? readdirSync(moved) : [], readdirSync(state)]).toEqual([[], []]);
-      await Promise.all([shared.close(), mover.close()]);
-      await machines.end();
+      expect(Object.keys(outcomes)).toEqual(["exited"]);
+      expect((outcomes.exited ?? 0) % kRuns).toBe(0);
+      await Promise.all([...disks.values()].map((disk) => disk.close()));
     });
   },
 );
