@@ -22,7 +22,14 @@ import { movedFrom } from "./lib/cmake-cache.mjs";
 import { zigProgram } from "./lib/npm/zig.mjs";
 import { buildDirectory, filesBelow, hashOf, inRoot, nodeProgram, root } from "./lib/project.mjs";
 import { fail, outputOf, run, runQuietly } from "./lib/run.mjs";
-import { hasGoogleTestSources, isCross, presetFor, targetOf, thisMachine } from "./lib/targets.mjs";
+import {
+  crossTargetOf,
+  hasGoogleTestSources,
+  isCross,
+  presetFor,
+  targetOf,
+  thisMachine,
+} from "./lib/targets.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -92,7 +99,7 @@ function buildNative(preset, chosen) {
   if (outputOf("cmake", ["--version"]) === undefined) {
     fail("no cmake here; run scripts/bootstrap first");
   }
-  if (isCross(preset) && preset.endsWith("-musl")) process.env.NATIVE_RUNNER_ZIG = zigProgram();
+  if (crossTargetOf(preset)?.libc === "musl") process.env.NATIVE_RUNNER_ZIG = zigProgram();
   configure(preset);
   const args = ["--build", "--preset", preset, "--parallel", String(os.availableParallelism())];
   const targets = targetsOf(preset, chosen);

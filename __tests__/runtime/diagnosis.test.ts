@@ -1,8 +1,13 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
 import { bubblewrapFix } from "../../lib/runtime/diagnosis/bubblewrap.js";
 import { installCommand, parseOsRelease } from "../../lib/runtime/diagnosis/distribution.js";
-import { type HostFacts, readHostFacts } from "../../lib/runtime/diagnosis/facts.js";
+import {
+  enforcedProfile,
+  type HostFacts,
+  readHostFacts,
+} from "../../lib/runtime/diagnosis/facts.js";
 import { firejailFix } from "../../lib/runtime/diagnosis/firejail.js";
 import { landlockFix } from "../../lib/runtime/diagnosis/landlock.js";
 
@@ -15,6 +20,7 @@ const kUser: HostFacts = {
   sysctls: { "user.max_user_namespaces": "127000" },
   container: undefined,
   securityModules: ["lockdown", "capability", "landlock"],
+  appArmorProfile: undefined,
 };
 
 describe("the package", () => {
@@ -58,6 +64,27 @@ describe("bubblewrapFix", () => {
     expect(fix(kUidMap, { sysctls })).toContain("kernel.apparmor_restrict_unprivileged_userns=0");
     const other = fix(kUidMap, { sysctls }, { bwrapPath: "/opt/bin/bwrap" });
     expect(other).toContain("profile bwrap /opt/bin/bwrap ");
+  });
+
+  it("gives the profile that the page has, and that an emulated machine loads", () => {
+    const linesOf = (text: string) => text.split("\n").flatMap((line) => line.trim() || []);
+    const loaded = linesOf(readFileSync("scripts/platforms/machines/guest/apparmor/bwrap", "utf8"));
+    const page = /^```\n(abi <abi[^`]*)```/m.exec(readFileSync("docs/installing.md", "utf8"))?.[1];
+    expect(linesOf(page ?? "")).toEqual(loaded);
+    const sysctls = { "kernel.apparmor_restrict_unprivileged_userns": "1" };
+    const given = linesOf(fix(kUidMap, { sysctls }) ?? "");
+    expect(given.slice(1, 1 + loaded.length)).toEqual(loaded);
+  });
+
+  it("names the profile of AppArmor that confines this process, but where a container has brought it", () => {
+    const confined = { appArmorProfile: "snap.host" };
+    expect(fix(kNoNamespace, confined)).toContain("AppArmor's profile snap.host confines");
+    expect(fix(kNoNamespace, confined)).toContain("`/usr/bin/bwrap px,`");
+    expect(fix(kNoNamespace, { ...confined, uid: 0 })).not.toContain("px,");
+    expect(fix(kNoNamespace, { ...confined, container: "docker" })).toContain(
+      "apparmor=unconfined",
+    );
+    expect(fix("bwrap: Unknown option --size", confined)).toContain("whose --help lists");
   });
 
   it.each([
@@ -112,6 +139,15 @@ describe("bubblewrapFix", () => {
 });
 
 describe("landlockFix", () => {
+  it("names the profile of AppArmor that keeps the launcher from being started", () => {
+    const reason = "posix_spawn native-runner-launcher: Permission denied";
+    const confined = { ...kUser, appArmorProfile: "snap.host" };
+    expect(landlockFix(reason, confined)).toContain("AppArmor's profile snap.host");
+    expect(landlockFix(reason, confined)).toContain("flags=(attach_disconnected)");
+    expect(landlockFix(reason, kUser)).toBeUndefined();
+    expect(landlockFix("Landlock can't be looked at", confined)).toBeUndefined();
+  });
+
   it("names the kernel that is needed, the boot option, and the container's filter", () => {
     const fix = (changes: Partial<HostFacts>) =>
       landlockFix("Landlock needs Linux 5.13 or newer with landlock enabled", {
@@ -147,4 +183,18 @@ it("firejailFix sends elsewhere where it is nested", () => {
 
 it("readHostFacts reads this host and never throws", () => {
   expect(readHostFacts()).toMatchObject({ platform: process.platform, arch: process.arch });
+});
+
+describe("the profile of AppArmor", () => {
+  it.each([
+    ["/usr/bin/host (enforce)", "/usr/bin/host"],
+    ["snap.a b.host//child (enforce)", "snap.a b.host//child"],
+    ["host (complain)", undefined],
+    ["bwrap (unconfined)", undefined],
+    ["unconfined", undefined],
+    ["", undefined],
+    [undefined, undefined],
+  ])("of the label %s is %s", (label, expected) => {
+    expect(enforcedProfile(label)).toBe(expected);
+  });
 });

@@ -99,7 +99,10 @@ declare module "*/machines/console.mjs" {
 }
 
 declare module "*/machines/doctor.mjs" {
-  export function misdiagnoses(text: string, landlockAbi: number): string[];
+  export function misdiagnoses(
+    text: string,
+    known: { landlockAbi: number; refusing?: string | undefined },
+  ): string[];
 }
 
 declare module "*/containers/doctor.mjs" {

@@ -91,16 +91,39 @@ describe("what doctor says of a kernel", () => {
     });
 
   it("is compared with what that kernel has", () => {
-    expect(misdiagnoses(report(0, []), 0)).toEqual([]);
-    expect(misdiagnoses(report(2, ["landlock-fs"]), 2)).toEqual([]);
+    expect(misdiagnoses(report(0, []), { landlockAbi: 0 })).toEqual([]);
+    expect(misdiagnoses(report(2, ["landlock-fs"]), { landlockAbi: 2 })).toEqual([]);
     const all = ["landlock-fs", "landlock-tcp", "landlock-scope"];
-    expect(misdiagnoses(report(7, all), 7)).toEqual([]);
-    expect(misdiagnoses(report(4, all), 4)).toEqual([
+    expect(misdiagnoses(report(7, all), { landlockAbi: 7 })).toEqual([]);
+    expect(misdiagnoses(report(4, all), { landlockAbi: 4 })).toEqual([
       'doctor says of Landlock\'s layers: ["landlock-fs","landlock-tcp","landlock-scope"], ' +
         'not ["landlock-fs","landlock-tcp"]',
     ]);
-    expect(misdiagnoses(report(2, ["landlock-fs"]), 6)).toHaveLength(2);
-    expect(misdiagnoses("Segmentation fault", 6)[0]).toContain("Segmentation fault");
+    expect(misdiagnoses(report(2, ["landlock-fs"]), { landlockAbi: 6 })).toHaveLength(2);
+    expect(misdiagnoses("Segmentation fault", { landlockAbi: 6 })[0]).toContain(
+      "Segmentation fault",
+    );
+  });
+
+  it("names the profile of AppArmor that refuses", () => {
+    const layers = ["landlock-fs"];
+    const report = (bubblewrap: object, chosen: string) =>
+      JSON.stringify({
+        chosen,
+        host: { landlockAbi: 1 },
+        runtimes: [
+          { name: "bubblewrap", ...bubblewrap },
+          { name: "landlock", available: true, layers },
+        ],
+      });
+    const known = { landlockAbi: 1, refusing: "host" };
+    const fix = "AppArmor's profile host confines this process";
+    expect(misdiagnoses(report({ available: false, fix }, "landlock"), known)).toEqual([]);
+    expect(misdiagnoses(report({ available: false }, "landlock"), known)).toHaveLength(1);
+    expect(misdiagnoses(report({ available: true }, "bubblewrap"), known)).toHaveLength(3);
+    expect(
+      misdiagnoses(report({ available: false, fix }, "landlock"), { landlockAbi: 1 }),
+    ).toHaveLength(2);
   });
 });
 

@@ -46,8 +46,11 @@ export function presetFor(target, machine) {
 export const stripFor = ({ arch }, machine) =>
   arch === machine.arch ? "strip" : `${kGnuNames[arch]}-linux-gnu-strip`;
 
+/** What a preset builds for, where that is another kind of machine; undefined: it is this one. */
+export const crossTargetOf = (preset) => targets.find(({ name }) => name === preset);
+
 /** Whether a preset is for another kind of machine. */
-export const isCross = (preset) => targets.some(({ name }) => name === preset);
+export const isCross = (preset) => crossTargetOf(preset) !== undefined;
 
 /** Where GoogleTest's sources are: cross-built tests need them (native/cmake/GoogleTestTarget.cmake). */
 export const hasGoogleTestSources = () => existsSync("/usr/src/googletest/CMakeLists.txt");

@@ -19,6 +19,7 @@ const kReport: DoctorReport = {
     sysctls: {},
     container: undefined,
     securityModules: undefined,
+    appArmorProfile: undefined,
     landlockAbi: 4,
   },
   runtimeType: "auto",

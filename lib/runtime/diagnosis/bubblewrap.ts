@@ -1,29 +1,13 @@
 /** What to do when bwrap can't build its sandbox, from its own words and the host's settings. Pure. */
 
 import type { RuntimeConfig } from "../config/config.js";
+import { letInProfile, profileFor } from "./app-armor.js";
 import type { HostFacts, Sysctl } from "./facts.js";
 
 const kRefused = /not permitted|permission denied|no permissions|RTM_NEW|uid map|\/ slave/i;
 
 function setSysctl(name: Sysctl, value: string): string {
   return `run \`sysctl -w ${name}=${value}\`, and keep it in /etc/sysctl.d/90-userns.conf`;
-}
-
-/** The profile that lets this one program make user namespaces, as Ubuntu's own profiles do. */
-function appArmorProfile(program: string): string {
-  return [
-    `allow user namespaces to ${program}: write this to /etc/apparmor.d/bwrap`,
-    "",
-    "  abi <abi/4.0>,",
-    "  include <tunables/global>",
-    `  profile bwrap ${program} flags=(unconfined) {`,
-    "    userns,",
-    "    include if exists <local/bwrap>",
-    "  }",
-    "",
-    "and load it with `apparmor_parser -r /etc/apparmor.d/bwrap`; or, for all programs,",
-    "`sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`",
-  ].join("\n");
 }
 
 const kUnmaskProc: Readonly<Record<string, string>> = {
@@ -53,7 +37,7 @@ export function bubblewrapFix(
   facts: HostFacts,
   config: RuntimeConfig,
 ): string | undefined {
-  const { sysctls, container } = facts;
+  const { sysctls, container, appArmorProfile } = facts;
   if (/\bpidfd_open\b/.test(reason)) {
     return (
       "use a kernel with pidfd_open(2), Linux 5.3 or newer; gVisor may lack it: run the host " +
@@ -86,7 +70,10 @@ export function bubblewrapFix(
     return setSysctl("kernel.unprivileged_userns_clone", "1");
   }
   if (facts.uid !== 0 && sysctls["kernel.apparmor_restrict_unprivileged_userns"] === "1") {
-    return appArmorProfile(programOf(config));
+    return profileFor(programOf(config));
+  }
+  if (appArmorProfile !== undefined && container === undefined) {
+    return letInProfile(appArmorProfile, facts, programOf(config));
   }
   if (container === undefined) return undefined;
   return (

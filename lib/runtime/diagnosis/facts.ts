@@ -29,6 +29,8 @@ export type HostFacts = {
   container: string | undefined;
   /** The kernel's active security modules; undefined where they can't be read. */
   securityModules: readonly string[] | undefined;
+  /** The profile of AppArmor that confines this process, enforced; undefined where none does. */
+  appArmorProfile: string | undefined;
 };
 
 function readText(path: string): string | undefined {
@@ -57,6 +59,11 @@ function detectContainer(): string | undefined {
   return kind ?? (process.env.container || undefined); // systemd's convention
 }
 
+/** @param label of a process, as in proc_pid_attr(5): "NAME (enforce)"; also "unconfined", or another module's. */
+export function enforcedProfile(label: string | undefined): string | undefined {
+  return /^(.+) \(enforce\)$/.exec(label ?? "")?.[1];
+}
+
 /** Looks at the host this process runs on. */
 export function readHostFacts(): HostFacts {
   const osRelease = readText("/etc/os-release") ?? readText("/usr/lib/os-release") ?? "";
@@ -69,5 +76,7 @@ export function readHostFacts(): HostFacts {
     sysctls: readSysctls(),
     container: detectContainer(),
     securityModules: readText("/sys/kernel/security/lsm")?.split(","),
+    // Before Linux 5.1 there is one label of all modules, which may not be AppArmor's.
+    appArmorProfile: enforcedProfile(readText("/proc/self/attr/apparmor/current")),
   };
 }

@@ -11,10 +11,11 @@ const quoted = (value) => JSON.stringify(value) ?? "nothing";
 
 /**
  * @param text what `doctor --json` printed.
- * @param landlockAbi what the kernel has; 0 for none.
+ * @param known.landlockAbi what the kernel has; 0 for none.
+ * @param known.refusing the profile of AppArmor that forbids bwrap's sandbox; undefined: none does.
  * @returns {string[]} a line for each thing that it says otherwise.
  */
-export function misdiagnoses(text, landlockAbi) {
+export function misdiagnoses(text, { landlockAbi, refusing }) {
   let report;
   try {
     report = JSON.parse(text);
@@ -37,7 +38,11 @@ export function misdiagnoses(text, landlockAbi) {
     layers.filter((name) => name.startsWith("landlock-")),
     wanted,
   );
-  expect("whether bubblewrap works", of("bubblewrap").available, true);
-  expect("what auto takes", report.chosen, "bubblewrap");
+  const { available, fix = "" } = of("bubblewrap");
+  expect("whether bubblewrap works", available, refusing === undefined);
+  expect("what auto takes", report.chosen, refusing === undefined ? "bubblewrap" : "landlock");
+  if (refusing !== undefined && !fix.includes(`AppArmor's profile ${refusing} confines`)) {
+    lines.push(`doctor does not name the profile that refuses: ${fix || "no fix"}`);
+  }
   return lines;
 }

@@ -15,7 +15,9 @@ import { Kernel } from "./kernel.mjs";
 import { boot } from "./qemu.mjs";
 import { rootDisk } from "./root-disk.mjs";
 
-const kWork = ["smoke", "doctor", "units"]; // functions of guest/init
+/** Functions of guest/init. */
+const kWork = ["smoke", "doctor", "units"];
+const kAppArmorWork = ["without_userns", "with_userns", "bwrap_apart"];
 const kUsers = ["root", "user"];
 const kSlow = 10; // how many times as long as here anything may take
 const kBoundMs = 45 * 60_000; // of all of a machine's work
@@ -29,10 +31,17 @@ const kKernels = [
   { series: "6.18", suite: "trixie-backports", landlockAbi: 7 },
   { series: "7", suite: "trixie-backports", landlockAbi: 8 },
   { series: "6.12", suite: "trixie", landlockAbi: 6, arch: "arm64" },
+  { series: "6.18", suite: "trixie-backports", landlockAbi: 7, work: kAppArmorWork },
 ];
 
 /** Where the binaries for a processor are, by Debian's name of it. */
 const kBuilds = { amd64: "release", arm64: "linux-arm64" };
+
+/** The profile of AppArmor that forbids bwrap its namespace; as root bwrap has none of its own. */
+function refusing(work, user) {
+  if (work === "without_userns") return "host-without-userns";
+  return work === "bwrap_apart" && user === "root" ? "host-that-starts-bwrap-apart" : undefined;
+}
 
 /** What the programs in the guest said, by user. */
 function readResults({ parts }, landlockAbi) {
@@ -41,13 +50,13 @@ function readResults({ parts }, landlockAbi) {
   for (const { work, user, output, code } of parts) {
     if (code === undefined) results.failed.push(`${user}: ${work} has not ended`);
     else if (work === "smoke") results[user] = readSmoke(output, code);
-    else if (work === "doctor") {
-      const lines = misdiagnoses(output, landlockAbi);
-      results.failed.push(...lines.map((line) => `${user}: ${line}`));
-    } else if (work === "units") {
+    else if (work === "units") {
       const counts = output.split("\n").filter((line) => line.startsWith('{"program"'));
       units.push(...counts.map((line) => JSON.parse(line)));
       if (code !== 0) results.failed.push(`${user}: the C++ tests ended with ${code}`);
+    } else {
+      const lines = misdiagnoses(output, { landlockAbi, refusing: refusing(work, user) });
+      results.failed.push(...lines.map((line) => `${user}: ${work}: ${line}`));
     }
   }
   return units.length === 0 ? results : { ...results, units: sumOf(units) };
@@ -58,7 +67,7 @@ function packageDisk(arch) {
   return makeDisk(tree, path.join(cacheDirectory("machines"), `package-${arch}.ext4`));
 }
 
-async function look({ series, suite, landlockAbi, arch = "amd64" }) {
+async function look({ series, suite, landlockAbi, arch = "amd64", work = kWork }) {
   const kernel = new Kernel(series, suite, arch);
   const machine = {
     arch,
@@ -67,7 +76,7 @@ async function look({ series, suite, landlockAbi, arch = "amd64" }) {
     disks: [rootDisk(arch), packageDisk(arch)],
   };
   const log = path.join(cacheDirectory("machines"), `console-${kernel.version}-${arch}.txt`);
-  const parameters = { work: kWork.join(","), users: kUsers.join(","), slow: kSlow };
+  const parameters = { work: work.join(","), users: kUsers.join(","), slow: kSlow };
   const words = Object.entries(parameters).map(([name, value]) => `native_runner.${name}=${value}`);
   const { output, end } = await boot(machine, words, kBoundMs, log);
   const console = readConsole(output);
@@ -86,10 +95,9 @@ function whyNone() {
   return whyNoSuites();
 }
 
-function nameOf({ series, suite, arch }) {
-  return arch === undefined
-    ? `Linux ${series} (${suite})`
-    : `Linux ${series} on ${arch} (${suite})`;
+function nameOf({ series, suite, arch, work }) {
+  const processor = arch === undefined ? "" : ` on ${arch}`;
+  return `Linux ${series}${processor}${work === kAppArmorWork ? " with AppArmor" : ""} (${suite})`;
 }
 
 export function machines() {

@@ -12,6 +12,7 @@
 #include "supervise/run/run.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -46,7 +47,7 @@ class RunLeaseTest : public testing::TestWithParam<bool> {
 
 TEST_P(RunLeaseTest, EndWithIt) {
   const RunResult result =
-      host_.Execute(runtime(), Leased("(setsid sleep 1000 &); sleep 1000", Make(1000)));
+      host_.Execute(runtime(), Leased("(setsid sleep 1000 &); sleep 1000", Make(Slow(1000))));
   ExpectExpired(result);
   EXPECT_EQ(result.kill, Kill::kProved);
 }
@@ -60,7 +61,7 @@ TEST_P(RunLeaseTest, AreNotStartedAfterIt) {
 }
 
 TEST_P(RunLeaseTest, GoOnWhileItIsRenewed) {
-  const auto lease = Make(500);
+  const auto lease = Make(Slow(500));
   Timer beat;
   beat.Start(host_.loop().get(), 0, 20, [&] {
     if (lease->Renew(LeaseNow())) host_.shared.leases.Tell(lease);
@@ -71,7 +72,7 @@ TEST_P(RunLeaseTest, GoOnWhileItIsRenewed) {
 }
 
 TEST_P(RunLeaseTest, EndWithoutTheSupervisor) {
-  const auto lease = Make(1500);
+  const auto lease = Make(Slow(1500));
   const auto run = host_.Start(runtime(), Leased(kCounts, lease));
   ASSERT_TRUE(host_.loop().RunUntil([&] { return !workspace_.Read("count").empty(); }));
   while (!lease->HasEnded(LeaseNow()))
@@ -85,7 +86,7 @@ TEST_P(RunLeaseTest, EndWithoutTheSupervisor) {
 
 // What has happened first is told, whoever has looked late.
 TEST_P(RunLeaseTest, ThatHaveEndedBeforeItAreToldSo) {
-  const auto lease = Make(1500);
+  const auto lease = Make(Slow(1500));
   const auto run = host_.Start(runtime(), Leased("echo x >> count; exit 7", lease));
   ASSERT_TRUE(host_.loop().RunUntil([&] { return !workspace_.Read("count").empty(); }));
   while (!lease->HasEnded(LeaseNow()))
@@ -97,7 +98,7 @@ TEST_P(RunLeaseTest, ThatHaveEndedBeforeItAreToldSo) {
 
 // Such as by a worker that has seen the end of the lease a moment before the launcher.
 TEST_P(RunLeaseTest, ThatAreAbortedAfterItWereEndedByIt) {
-  const auto lease = Make(1500);
+  const auto lease = Make(Slow(1500));
   const auto run = host_.Start(runtime(), Leased("echo x >> count; sleep 1000", lease));
   ASSERT_TRUE(host_.loop().RunUntil([&] { return !workspace_.Read("count").empty(); }));
   while (!lease->HasEnded(LeaseNow()))
