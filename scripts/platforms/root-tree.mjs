@@ -44,7 +44,7 @@ function makeTree(arch) {
   for (const name of ["shadow", "gshadow"]) writeFileSync(at("etc", name), "", { mode: 0o640 });
   rmSync(at("usr/bin/awk"), { force: true }); // of an earlier time
   symlinkSync("mawk", at("usr/bin/awk"));
-  for (const directory of ["home/user", "package", "var/lib/dpkg"])
+  for (const directory of ["home/user", "mnt", "package", "var/lib/dpkg"])
     mkdirSync(at(directory), { recursive: true });
   writeFileSync(at("var/lib/dpkg/status"), "");
   chownSync(at("home/user"), kUser, kUser);

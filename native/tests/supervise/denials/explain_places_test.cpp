@@ -106,7 +106,7 @@ TEST_F(ExplainPlacesTest, OnATerminal) {
 
 TEST_F(ExplainPlacesTest, UpToADeadline) {
   ExecRequest request = Explained("cat /usr/missing; sleep 60");
-  request.limits.timeout_ms = Slow(500);
+  request.limits.timeout_ms = Slow(800);
   const RunResult& result = Run(std::move(request));
   EXPECT_EQ(result.outcome.kind, OutcomeKind::kTimedOut);
   EXPECT_TRUE(TellsOf(result, "/usr/missing"));

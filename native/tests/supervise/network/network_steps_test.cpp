@@ -14,6 +14,7 @@
 #include "supervise/network/sandbox_network.h"
 #include "supervise/transaction/namespaces.h"
 #include "tests/supervise/support/processes.h"
+#include "tests/supervise/support/requests.h"
 
 namespace native_runner {
 namespace {
@@ -49,7 +50,7 @@ int BoundPort(const Descriptor& socket) {
 }
 
 Result<Sockets> MakeSockets(const Texts& steps) {
-  return MakeNamespaces(NATIVE_RUNNER_LAUNCHER, steps);
+  return MakeNamespaces(LauncherPath(), steps);
 }
 
 class NetworkStepsTest : public testing::Test {

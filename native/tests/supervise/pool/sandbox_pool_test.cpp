@@ -87,7 +87,7 @@ TEST_F(SandboxPoolTest, TheDeadlineCountsFromTheOrder) {
   EXPECT_EQ(Text(in_time.out.bytes), "done\n");
   EXPECT_LT(in_time.duration_ms, 20'000);
   ExecRequest slow = ShellRequest("echo before; sleep 600");
-  slow.limits.timeout_ms = 300;
+  slow.limits.timeout_ms = Slow(300);
   const RunResult& late = Run(std::move(slow));
   EXPECT_EQ(late.outcome.kind, OutcomeKind::kTimedOut);
   EXPECT_EQ(Text(late.out.bytes), "before\n");

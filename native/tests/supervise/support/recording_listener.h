@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "supervise/supervisor.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 
@@ -92,7 +93,7 @@ class RecordingListener : public RunListener {
   }
 
   // The run's end; nullptr when it does not come in time. Valid until the listener goes.
-  const Ended* Wait(std::uint64_t run, int timeout_ms = 60'000) {
+  const Ended* Wait(std::uint64_t run, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
     const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                      [&] { return ended_.contains(run); });
@@ -101,7 +102,7 @@ class RecordingListener : public RunListener {
 
   // The layers of a session's commands, or why there is none; nullptr when it does not come in
   // time.
-  const Result<LayerRecord>* WaitOpen(std::uint64_t session, int timeout_ms = 60'000) {
+  const Result<LayerRecord>* WaitOpen(std::uint64_t session, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
     const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                      [&] { return opened_.contains(session); });
@@ -109,7 +110,7 @@ class RecordingListener : public RunListener {
   }
 
   // Why a session has ended; empty when it does not in time.
-  std::string WaitGone(std::uint64_t session, int timeout_ms = 60'000) {
+  std::string WaitGone(std::uint64_t session, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
     news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                    [&] { return gone_.contains(session); });
@@ -118,7 +119,7 @@ class RecordingListener : public RunListener {
   }
 
   // False when a live process does not tell so much in time.
-  bool WaitEvents(std::uint64_t run, std::size_t count, int timeout_ms = 60'000) {
+  bool WaitEvents(std::uint64_t run, std::size_t count, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
     return news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                           [&] { return events_[run].size() >= count; });
@@ -130,7 +131,7 @@ class RecordingListener : public RunListener {
   }
 
   // How a wait for a port ended; kSilent when it does not in time.
-  PortState WaitPort(std::uint64_t wait, int timeout_ms = 60'000) {
+  PortState WaitPort(std::uint64_t wait, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
     news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                    [&] { return ports_.contains(wait); });
@@ -139,14 +140,14 @@ class RecordingListener : public RunListener {
   }
 
   // The answer to a request of a pool's; nullptr when it does not come in time.
-  const Result<std::size_t>* WaitAnswer(std::uint64_t request, int timeout_ms = 60'000) {
+  const Result<std::size_t>* WaitAnswer(std::uint64_t request, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
     const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                      [&] { return answers_.contains(request); });
     return came ? &answers_.at(request) : nullptr;
   }
 
-  bool WaitClosed(int timeout_ms = 60'000) {
+  bool WaitClosed(int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
     return news_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return closed_; });
   }

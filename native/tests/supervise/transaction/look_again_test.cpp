@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "supervise/transaction/current_workspace.h"
+#include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {
@@ -26,8 +27,8 @@ class LookAgainTest : public testing::Test {
     auto workspace = OpenWorkspace(place_.Path("host"));
     ASSERT_TRUE(workspace);
     const std::string state = place_.Path("state");
-    auto kept = KeepWorkspace(NATIVE_RUNNER_LAUNCHER, *workspace,
-                              {state, state + "/upper", state + "/work"});
+    auto kept =
+        KeepWorkspace(LauncherPath(), *workspace, {state, state + "/upper", state + "/work"});
     if (!kept) GTEST_SKIP() << kept.error().message;
     kept_ = std::move(*kept);
   }
@@ -52,7 +53,7 @@ class LookAgainTest : public testing::Test {
     fs::remove(place_.Path("host/a"));
   }
   void LookAgainNow() const {
-    const auto failed = LookAgain(NATIVE_RUNNER_LAUNCHER, *kept_);
+    const auto failed = LookAgain(LauncherPath(), *kept_);
     ASSERT_FALSE(failed) << failed->message;
   }
 

@@ -13,6 +13,7 @@
 #include "protocol/step.h"
 #include "supervise/transaction/kept_workspace.h"
 #include "tests/supervise/support/processes.h"
+#include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {
@@ -30,7 +31,7 @@ class NamespacesTest : public testing::Test {
   }
 
   static Result<std::vector<Descriptor>> Make(const Steps& steps) {
-    return MakeNamespaces(NATIVE_RUNNER_LAUNCHER, steps);
+    return MakeNamespaces(LauncherPath(), steps);
   }
 
   static Steps Begin() {
