@@ -2,10 +2,9 @@ import type { NativeExecInput, SandboxedExecResult } from "../../../../types/pub
 import type { BatchOptions } from "../../../../types/session.js";
 import { SandboxError } from "../../../errors.js";
 import { errorShape } from "../../wire/errors.js";
-import type { ToWorker } from "../../wire/messages.js";
-import type { Guest, GuestEnd, Host, Place } from "../guest.js";
-import { Output } from "../output.js";
+import type { GuestEnd, Host, Place } from "../guest.js";
 import type { StdinBuffer } from "../stdin-buffer.js";
+import { CommandGuest } from "./command-guest.js";
 import { resultShape } from "./results.js";
 
 /** What a batch is given. */
@@ -17,43 +16,18 @@ export type BatchInput = {
 };
 
 /** Commands one after the other in one sandbox; what they wrote is one stream, with the length of each. */
-export class BatchGuest implements Guest {
+export class BatchGuest extends CommandGuest {
   readonly done: Promise<GuestEnd>;
-  readonly #abort = new AbortController();
-  readonly #output: Output;
-  readonly #stdin: StdinBuffer;
 
   constructor(place: Place, input: BatchInput, stdin: StdinBuffer, host: Host) {
-    this.#output = new Output(host.credit, host.out);
-    this.#stdin = stdin;
-    if (host.isAborted()) this.#abort.abort();
+    super("a batch", stdin, host);
     this.done = this.#run(place, input, host);
-  }
-
-  abort(): void {
-    this.#abort.abort();
-    this.#stdin.drop();
-    this.#output.letGo();
-  }
-
-  drop(): void {
-    this.#output.drop();
-    this.abort();
-  }
-
-  receive(message: ToWorker, body: Uint8Array): void {
-    if (message.t === "credit") this.#output.grant(message.stream, message.bytes);
-    else if (message.t === "input") this.#stdin.add(body);
-  }
-
-  async call(operation: string): Promise<unknown> {
-    throw new TypeError(`there is no operation ${operation} on a batch`);
   }
 
   async #run(place: Place, input: BatchInput, host: Host): Promise<GuestEnd> {
     const { commands, options, lengths } = input;
     try {
-      const stdin = (await this.#stdin.whole) ?? new Uint8Array(0);
+      const stdin = (await this.stdin.whole) ?? new Uint8Array(0);
       let at = 0;
       const inputOf = (length: number | null | undefined) => {
         if (typeof length !== "number") return undefined;
@@ -68,23 +42,23 @@ export class BatchGuest implements Guest {
           stdin: inputOf(lengths[index]),
           lease: host.lease,
         })),
-        { ...(options as BatchOptions), signal: this.#abort.signal },
+        { ...(options as BatchOptions), signal: this.signal },
       );
       const value = results.map((result) => this.#told(result));
-      const rest = await this.#output.rest();
-      return { value, ...this.#output.told, rest };
+      const rest = await this.output.rest();
+      return { value, ...this.output.told, rest };
     } catch (error) {
       const results = error instanceof SandboxError ? (error.results ?? []) : [];
       const value = { results: results.map((result) => this.#told(result)) };
-      const rest = await this.#output.rest();
-      return { error: errorShape(error), value, ...this.#output.told, rest };
+      const rest = await this.output.rest();
+      return { error: errorShape(error), value, ...this.output.told, rest };
     }
   }
 
   #told(result: SandboxedExecResult): object {
     const { stdout, stderr } = result;
-    this.#output.push(1, stdout);
-    this.#output.push(1, stderr);
+    this.output.push(1, stdout);
+    this.output.push(1, stderr);
     return { ...resultShape(result), lengths: [stdout.length, stderr.length] };
   }
 }
