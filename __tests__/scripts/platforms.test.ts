@@ -51,6 +51,14 @@ describe("the table", () => {
     expect(table).toContain(" | 1 |\n\n1. landlock: no such kernel (as user)");
   });
 
+  it("says what has failed, whatever passed", () => {
+    const failed = [`root: units has not ended, see ${process.cwd()}/build/x\nmore`];
+    const table = tableOf([{ ...row, failed, units: { passed: 3, failed: [] } }]);
+    expect(table).toContain(" | 3 of 3 | not run | not run | 2026-01-02, abc | 1 |");
+    expect(table).toContain("\n\n1. **failed**: root: units has not ended, see build/x");
+    expect(table).not.toContain("more");
+  });
+
   it("keeps the rows of platforms that were not run this time, and their reasons", () => {
     const names = ["two", "one", "three"];
     const gone = { ...row, name: "gone", user: { ...result, leftOut: ["of what is gone"] } };

@@ -1,7 +1,7 @@
 // The table of docs/platforms/README.md: written by the command alone, from what it has seen. Rows of
 // platforms that were not run this time stay as they were written, with the commit they belong to.
 import { readFileSync, writeFileSync } from "node:fs";
-import { inRoot } from "../lib/project.mjs";
+import { inRoot, root as place } from "../lib/project.mjs";
 
 const kPage = "docs/platforms/README.md";
 const kBegin = "<!-- table: npm run check:platforms -- --write -->";
@@ -37,7 +37,13 @@ function timesOf({ user, root }) {
 /** What was left out, without paths of the machine on which it was seen. */
 const plainly = (text) => text.replace(/\/\S*\/bwrap\S*/g, "this bwrap");
 
-/** What a row lacks and leaves out: each reason once, with those for whom. */
+const kMostTold = 200; // characters of a failure, which may be a whole console
+
+/** A failure in a line, without the place of the checkout. */
+const failureOf = (text) =>
+  `**failed**: ${text.split("\n")[0].replaceAll(`${place}/`, "").slice(0, kMostTold)}`;
+
+/** What has failed in a row, and what it lacks and leaves out: each reason once, with those for whom. */
 function reasonsOf(row) {
   const told = new Map();
   for (const user of ["root", "user"]) {
@@ -46,7 +52,8 @@ function reasonsOf(row) {
       told.set(reason, [...(told.get(reason) ?? []), `as ${user}`]);
     }
   }
-  return [...told].map(([reason, users]) => `${reason} (${users.join(" and ")})`);
+  const left = [...told].map(([reason, users]) => `${reason} (${users.join(" and ")})`);
+  return [...row.failed.map(failureOf), ...left];
 }
 
 /** A row of checkPlatform as it is written: its cells but the last, and what is told below the table. */
