@@ -1,6 +1,7 @@
 #include "supervise/sandbox/end_watch.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -72,6 +73,9 @@ TEST_F(EndWatchTest, WhileSomethingBelowItDiesThatIsSeen) {
   ASSERT_NE(tail, 0);
   child->Signal(SIGSTOP);
   EXPECT_EQ(Expect(*child, Seen::kSilent), Seen::kSilent);
+  // It dies after we have looked, also where there is one processor for both.
+  const sched_param none{};
+  ASSERT_EQ(sched_setscheduler(tail, SCHED_IDLE, &none), 0);
   kill(tail, SIGKILL);
   EXPECT_EQ(watch_.Look(child->pidfd()), Seen::kDying);
   EXPECT_EQ(Expect(*child, Seen::kSilent), Seen::kSilent) << "it is dead, and nobody reaps it";
