@@ -4,9 +4,13 @@ import { runQuietly } from "./run.mjs";
 /** Dynamic symbols, as readelf(1) lists them, which reads files of every architecture. */
 function dynamicSymbols(file) {
   const table = runQuietly("readelf", ["--dyn-syms", "--wide", file]);
-  const row =
-    /^\s*\d+: .* (?:LOCAL|GLOBAL|WEAK|UNIQUE) +\w+ +(UND|ABS|\d+) ([^@\s]+)(?:@+(\S+))?/gm;
-  return [...table.matchAll(row)].map(([, section, name, version]) => ({ section, name, version }));
+  const row = /^\s*\d+: .* (LOCAL|GLOBAL|WEAK|UNIQUE) +\w+ +(UND|ABS|\d+) ([^@\s]+)(?:@+(\S+))?/gm;
+  return [...table.matchAll(row)].map(([, binding, section, name, version]) => ({
+    binding,
+    section,
+    name,
+    version,
+  }));
 }
 
 const isUndefined = ({ section }) => section === "UND";
@@ -26,10 +30,10 @@ export const undefinedSymbols = (file) =>
     .filter(isUndefined)
     .map(({ name }) => name);
 
-/** Names of all symbols that others in the process can see. */
+/** Names of all symbols that others in the process can see. Local ones are of sections, which arm64 lists too. */
 export const exportedSymbols = (file) =>
   dynamicSymbols(file)
-    .filter((symbol) => !isUndefined(symbol))
+    .filter((symbol) => !isUndefined(symbol) && symbol.binding !== "LOCAL")
     .map(({ name }) => name);
 
 /** The processor, in readelf's words: "Advanced Micro Devices X86-64", "AArch64". */
