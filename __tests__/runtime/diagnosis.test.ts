@@ -189,6 +189,7 @@ describe("the profile of AppArmor", () => {
   it.each([
     ["/usr/bin/host (enforce)", "/usr/bin/host"],
     ["snap.a b.host//child (enforce)", "snap.a b.host//child"],
+    ["host (kill)", "host"],
     ["host (complain)", undefined],
     ["bwrap (unconfined)", undefined],
     ["unconfined", undefined],

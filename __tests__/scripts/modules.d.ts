@@ -69,8 +69,10 @@ declare module "*/platforms/table.mjs" {
     how: string;
     date: string;
     commit: string;
+    failed: readonly string[];
     root?: Result;
     user?: Result;
+    units?: { passed: number; failed: readonly unknown[] };
   };
   export function tableOf(rows: readonly Row[]): string;
   export function mergedTable(

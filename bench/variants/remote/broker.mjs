@@ -75,9 +75,9 @@ export async function openBroker(args = []) {
 
 /**
  * A broker with some of `native-runner worker`, and what a RemoteNativeRunner takes to reach them.
- * @param more of each worker's command line.
+ * @param options.more of each worker's command line.
  */
-export async function openPool(workspaces, names = ["w1", "w2"], more = []) {
+export async function openPool(workspaces, { names = ["w1", "w2"], more = [] } = {}) {
   const broker = await openBroker();
   const { url } = broker;
   const options = ["--server", url, "--insecure", "--pool", "bench", "--workspaces", workspaces];

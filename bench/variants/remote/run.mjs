@@ -17,7 +17,7 @@ export async function openBoth(more = []) {
   const { BubblewrapNativeRunner } = await import("../../../dist/index.js");
   const top = mkdtempSync(join(tmpdir(), "native-runner-bench-remote-"));
   for (const name of ["there", "here"]) mkdirSync(join(top, name));
-  const pool = await openPool(top, ["w1", "w2"], more);
+  const pool = await openPool(top, { more });
   const remote = new RemoteNativeRunner({ ...pool.options, workspace: join(top, "there") });
   const local = new BubblewrapNativeRunner({ shadowDir: join(top, "here") });
   return {

@@ -28,7 +28,7 @@ export function letInProfile(profile: string, { uid }: HostFacts, program: strin
   const apart =
     uid === 0 ? "" : `, or give bwrap a profile that does and start it in that: \`${program} px,\``;
   return (
-    `AppArmor's profile ${profile} confines this process and forbids a step of the sandbox: allow \`userns,\`, ` +
+    `AppArmor's profile ${profile} confines this process, and may be what refuses: allow \`userns,\`, ` +
     `\`mount,\`, \`umount,\`, \`pivot_root,\` and \`capability,\` in it${apart}; and ${kNeedsDisconnected}`
   );
 }

@@ -59,9 +59,9 @@ function detectContainer(): string | undefined {
   return kind ?? (process.env.container || undefined); // systemd's convention
 }
 
-/** @param label of a process, as in proc_pid_attr(5): "NAME (enforce)"; also "unconfined", or another module's. */
+/** @param label of a process, as in proc_pid_attr(5): "NAME (MODE)"; also "unconfined", or another module's. */
 export function enforcedProfile(label: string | undefined): string | undefined {
-  return /^(.+) \(enforce\)$/.exec(label ?? "")?.[1];
+  return /^(.+) \((?:enforce|kill)\)$/.exec(label ?? "")?.[1];
 }
 
 /** Looks at the host this process runs on. */

@@ -75,7 +75,9 @@ async function look({ series, suite, landlockAbi, arch = "amd64", work = kWork }
     initramfs: initramfs(kernel),
     disks: [rootDisk(arch), packageDisk(arch)],
   };
-  const log = path.join(cacheDirectory("machines"), `console-${kernel.version}-${arch}.txt`);
+  const isAppArmor = work === kAppArmorWork;
+  const guest = [kernel.version, arch, ...(isAppArmor ? ["apparmor"] : [])].join("-");
+  const log = path.join(cacheDirectory("machines"), `console-${guest}.txt`);
   const parameters = { work: work.join(","), users: kUsers.join(","), slow: kSlow };
   const words = Object.entries(parameters).map(([name, value]) => `native_runner.${name}=${value}`);
   const { output, end } = await boot(machine, words, kBoundMs, log);
@@ -86,7 +88,8 @@ async function look({ series, suite, landlockAbi, arch = "amd64", work = kWork }
       `the machine ended early (${end}), see ${log}: ${output.slice(-kMostShown)}`,
     );
   }
-  return { ...results, how: `Debian's kernel ${kernel.version}, emulated ${arch}` };
+  const how = `Debian's kernel ${kernel.version}, emulated ${arch}`;
+  return { ...results, how: isAppArmor ? `${how}; \`doctor\` alone` : how };
 }
 
 /** Why there can be no emulated machines here; undefined: there can. */

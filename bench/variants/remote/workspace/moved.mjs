@@ -15,7 +15,7 @@ export async function open() {
   const { project, change, top, remove } = await openProject();
   const workspaces = join(top, "worker");
   await mkdir(workspaces);
-  const pool = await openPool(workspaces, ["w1"]);
+  const pool = await openPool(workspaces, { names: ["w1"] });
   const runner = new RemoteNativeRunner({ ...pool.options, workspace: { directory: project } });
   let ownMs = 0;
   const run = async () => {
