@@ -61,10 +61,12 @@ export class DebianSuite {
     return runQuietly(program, args, { cwd: this.directory, env, ...options });
   }
 
-  /** Asks the archive what it has, unless that was done today. */
+  /** Asks the archive what it has, unless that was done today. What it is asked with names this checkout's place. */
   update() {
     const stamp = path.join(this.directory, "updated");
-    if (isText(stamp, today())) return;
+    const configuration = configurationOf(this.directory, this.arch);
+    const file = path.join(this.directory, "apt.conf");
+    if (isText(stamp, today()) && isText(file, configuration)) return;
     for (const part of ["etc/sources.list.d", "etc/preferences.d", "etc/apt.conf.d", "state"]) {
       mkdirSync(path.join(this.directory, part), { recursive: true });
     }
@@ -72,10 +74,7 @@ export class DebianSuite {
       mkdirSync(path.join(this.directory, part), { recursive: true });
     }
     writeFileSync(path.join(this.directory, "status"), "");
-    writeFileSync(
-      path.join(this.directory, "apt.conf"),
-      configurationOf(this.directory, this.arch),
-    );
+    writeFileSync(file, configuration);
     const line = `deb [arch=${this.arch} signed-by=${kKeys}] ${archive()} ${this.suite} main\n`;
     writeFileSync(path.join(this.directory, "etc/sources.list"), line);
     this.#apt("apt-get", ["update", "-qq"]);
