@@ -4,8 +4,10 @@
 const script = `
 set -e
 mkdir -p out && cd out
-ls ../native/policy/*/*.cpp ../native/tests/policy/*/*path_test.cpp ../native/tests/policy/*/out*_test.cpp |
-  xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 g++ -std=c++20 -I../native -c
+{
+  find ../native/policy -name '*.cpp'
+  ls ../native/tests/policy/*/*path_test.cpp ../native/tests/policy/*/out*_test.cpp
+} | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 g++ -std=c++20 -I../native -c
 g++ *.o -lgtest -lgtest_main -pthread -o policy_tests
 ./policy_tests --gtest_brief=1
 `;
