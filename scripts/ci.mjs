@@ -52,6 +52,7 @@ const steps = [
   { label: "tsan", work: () => npm("check:tsan", "--", "--units") },
   { label: "fuzz", work: () => npm("fuzz") },
   { label: "pack", work: () => node("scripts/checks/pack.mjs") },
+  { label: "demo", work: () => npm("demo") }, // what README shows first
   { label: "platforms", work: () => npm("check:platforms") },
   { label: "processes left behind", work: () => node("scripts/checks/leftovers.mjs") },
 ];
