@@ -73,11 +73,7 @@ function configure(preset) {
     console.log(`build/${preset} was configured in ${before}: it is made anew`);
     rmSync(directory, { recursive: true });
   }
-  const cache = [
-    ...(hasTestLibraries(preset) ? [] : ["-DNATIVE_RUNNER_TESTS=OFF"]),
-    // Nobody edits one of them there.
-    ...(process.env.CI === "true" ? ["-DNATIVE_RUNNER_JOIN_TESTS=ON"] : []),
-  ];
+  const cache = hasTestLibraries(preset) ? [] : ["-DNATIVE_RUNNER_TESTS=OFF"];
   const stamp = path.join(directory, ".configured");
   const hash = hashOf(
     filesBelow("CMakePresets.json", "native/cmake/toolchains"),

@@ -19,7 +19,7 @@ function(native_runner_warnings target)
 endfunction()
 
 # The files of a folder are one source for the compiler, which has the templates that they share to
-# build but once. Builds without a sanitizer have each file by itself, so each includes what it uses.
+# build but once. The preset debug has each file by itself: one is quick to build again there.
 function(native_runner_join_folders target)
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)

@@ -20,7 +20,7 @@ class HttpPort : public testing::TestWithParam<bool> {
     if (!GetParam()) return {"127.1.0.1", port};
     Peer client("127.0.0.1", network->proxy_port());
     client.Send("CONNECT " + At("a.test", port) + " HTTP/1.1\r\n\r\n");
-    EXPECT_TRUE(client.ReadTo(kEnd).bytes.starts_with("HTTP/1.1 200 "));
+    EXPECT_TRUE(client.ReadTo(kHeadEnd).bytes.starts_with("HTTP/1.1 200 "));
     return client;
   }
   static NetworkHost::Setup Setup(const TestServer& server) {
@@ -78,10 +78,10 @@ TEST_P(HttpPort, ASecondRequestCantHideBehindTheFirst) {
     {
       TestServer server([&got](Peer peer) {
         while (true) {
-          const Received head = peer.ReadTo(kEnd);
+          const Received head = peer.ReadTo(kHeadEnd);
           got += head.bytes;
-          if (!head.bytes.ends_with(kEnd)) return;
-          if (head.bytes.find("chunked") != std::string::npos) got += peer.ReadTo(kEnd).bytes;
+          if (!head.bytes.ends_with(kHeadEnd)) return;
+          if (head.bytes.find("chunked") != std::string::npos) got += peer.ReadTo(kHeadEnd).bytes;
           if (!peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) return;
         }
       });
@@ -137,12 +137,12 @@ TEST_P(HttpPort, ManyRequestsAtOnceWithAnswersThatAreThereAlready) {
 
 TEST_P(HttpPort, BodiesOfAnySizeAndFramingPass) {
   TestServer server([](Peer peer) {
-    const std::string head = peer.ReadTo(kEnd).bytes;
+    const std::string head = peer.ReadTo(kHeadEnd).bytes;
     EXPECT_NE(head.find("Transfer-Encoding: chunked"), std::string::npos);
     const std::string body = peer.ReadTo("0\r\n\r\n").bytes;
     peer.Send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" +
               body);
-    const std::string second = peer.ReadTo(kEnd).bytes;
+    const std::string second = peer.ReadTo(kHeadEnd).bytes;
     peer.Send("HTTP/1.1 200 OK\r\n\r\nuntil the end");
   });
   NetworkHost network(Setup(server));
@@ -153,8 +153,8 @@ TEST_P(HttpPort, BodiesOfAnySizeAndFramingPass) {
   body += "0\r\n\r\n";
   const std::string host = "Host: " + At("a.test", server.port()) + "\r\n";
   client.Send("PUT /x HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n" + body);
-  EXPECT_TRUE(client.ReadTo(kEnd).bytes.starts_with("HTTP/1.1 100"));
-  EXPECT_TRUE(client.ReadTo(kEnd).bytes.starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(client.ReadTo(kHeadEnd).bytes.starts_with("HTTP/1.1 100"));
+  EXPECT_TRUE(client.ReadTo(kHeadEnd).bytes.starts_with("HTTP/1.1 200"));
   EXPECT_TRUE(client.ReadTo("0\r\n\r\n").bytes == body);
   client.Send("GET / HTTP/1.1\r\n" + host + "\r\n");
   EXPECT_TRUE(client.ReadAll().bytes.ends_with("\r\n\r\nuntil the end"));
@@ -163,7 +163,7 @@ TEST_P(HttpPort, BodiesOfAnySizeAndFramingPass) {
 TEST_P(HttpPort, AnUpgradeIsRelayedAfterTheHostHasAgreed) {
   for (const bool agrees : {true, false}) {
     TestServer server([agrees](Peer peer) {
-      const std::string head = peer.ReadTo(kEnd).bytes;
+      const std::string head = peer.ReadTo(kHeadEnd).bytes;
       EXPECT_NE(head.find("Upgrade: websocket"), std::string::npos);
       if (!agrees) {
         peer.Send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
@@ -178,7 +178,7 @@ TEST_P(HttpPort, AnUpgradeIsRelayedAfterTheHostHasAgreed) {
     client.Send(
         Get("/", At("a.test", server.port()), "Upgrade: websocket\r\nConnection: Upgrade\r\n") +
         "GET /frames HTTP/1.1\r\nHost: evil.test\r\n\r\n");
-    const std::string head = client.ReadTo(kEnd).bytes;
+    const std::string head = client.ReadTo(kHeadEnd).bytes;
     EXPECT_EQ(head.substr(9, 3), agrees ? "101" : "200");
     client.ShutWrite();
     const std::string rest = client.ReadAll().bytes;
@@ -194,7 +194,7 @@ TEST_P(HttpPort, AnAnswerThatBreaksOffIsNoWholeAnswer) {
   const std::string whole = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789";
   for (const std::size_t size : {std::size_t{0}, std::size_t{20}, whole.size() - 1, whole.size()}) {
     TestServer server([&](Peer peer) {
-      static_cast<void>(peer.ReadTo(kEnd));
+      static_cast<void>(peer.ReadTo(kHeadEnd));
       peer.Send(whole.substr(0, size));
     });
     NetworkHost network(Setup(server));

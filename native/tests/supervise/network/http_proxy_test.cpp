@@ -120,7 +120,7 @@ TEST(HttpProxy, FailuresAreSaidAndAreNoDenials) {
     for (const bool is_tunnel : {false, true}) {
       const std::string whom = At(host, closed);
       Peer client("127.0.0.1", network.proxy_port());
-      client.Send(is_tunnel ? "CONNECT " + whom + " HTTP/1.1\r\nHost: " + whom + kEnd
+      client.Send(is_tunnel ? "CONNECT " + whom + " HTTP/1.1\r\nHost: " + whom + kHeadEnd
                             : Get("http://" + whom + "/", whom));
       EXPECT_EQ(ReadAnswer(&client).substr(9, 3), status) << host;
     }
@@ -142,7 +142,7 @@ TEST(HttpProxy, TunnelsByConnect) {
   NetworkHost network(Allowing({a}));
   Peer client("127.0.0.1", network.proxy_port());
   client.Send("CONNECT " + a + " HTTP/1.1\r\n\r\nat once");
-  EXPECT_TRUE(client.ReadTo(kEnd).bytes.starts_with("HTTP/1.1 200 "));
+  EXPECT_TRUE(client.ReadTo(kHeadEnd).bytes.starts_with("HTTP/1.1 200 "));
   EXPECT_EQ(client.ReadSome(7).bytes, "at once");
   client.ShutWrite();
   EXPECT_EQ(client.ReadAll().bytes, "");
@@ -158,7 +158,7 @@ TEST(HttpProxy, ATunnelToATlsPortHasToNameItsHost) {
     NetworkHost network(std::move(setup));
     Peer client("127.0.0.1", network.proxy_port());
     client.Send("CONNECT " + a + " HTTP/1.1\r\n\r\n");
-    EXPECT_TRUE(client.ReadTo(kEnd).bytes.starts_with("HTTP/1.1 200 "));
+    EXPECT_TRUE(client.ReadTo(kHeadEnd).bytes.starts_with("HTTP/1.1 200 "));
     const TlsBytes hello = Records(HelloMessage(HelloBody(ServerName(name))), 16384);
     client.Send({hello.begin(), hello.end()});
     client.ShutWrite();
