@@ -85,7 +85,7 @@ export type NativeContext = {
   isAborted?: boolean;
   /** With `explain`: what no grant is to open. */
   advice?: AdviceLists;
-  /** The host's variables, in a worker thread; absent on the main thread, where environ is read. */
+  /** The host's variables, where process.env is not environ (a worker thread, Bun); else absent, and environ is read. */
   environment?: Record<string, string>;
 };
 

@@ -4,7 +4,6 @@
  */
 
 import { createHash } from "node:crypto";
-import { isMainThread } from "node:worker_threads";
 
 import type { NativeAddon, NativeContext, RunnerHandle } from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
@@ -21,6 +20,7 @@ import { fromNative, invalidType, SandboxError } from "../errors.js";
 import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
 import { Callbacks, checkSignal, onAbort } from "./abort.js";
+import { hostEnvironment } from "./host-environment.js";
 import { requestOf, spawnRequestOf } from "./requests.js";
 import { withReason } from "./result.js";
 import { LiveProcess } from "./sandbox-process.js";
@@ -31,11 +31,6 @@ function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
   } catch (failure) {
     return { failure };
   }
-}
-
-/** A worker's process.env is its own, which the addon can't see; on the main thread it can. */
-function hostEnvironment(): Pick<NativeContext, "environment"> {
-  return isMainThread ? {} : { environment: { ...process.env } as Record<string, string> };
 }
 
 /**

@@ -7,27 +7,28 @@ import { tryRunBeside } from "./run.mjs";
 import { tempDirectory } from "./temp.mjs";
 
 /**
- * Projects of the Vitest configuration, in the checkout or a copy of it. `before`, words in front of
- * the command line, and `spawnOptions` (uid, env …) say as whom; that user must be able to write in
- * `countsDirectory`. `prefix` goes before each line of output;
+ * Projects of the Vitest configuration, in the checkout or a copy of it; of their files those that `files` has, if it is
+ * given. `node` is Node.js, or the words that start another engine; `before`, words in front of the command line, and `spawnOptions` (uid, env …) say as whom; that user must be able
+ * to write in `countsDirectory`. `prefix` goes before each line of output;
  * `workers` is how many files are run at a time, if not what the configuration says.
  */
 export async function runVitest(projects, options = {}) {
   const { directory = root, countsDirectory, node = process.execPath, ...others } = options;
-  const { before = [], workers, ...spawnOptions } = others;
+  const { before = [], files = [], workers, ...spawnOptions } = others;
   const countsFile = path.join(countsDirectory ?? tempDirectory("vitest"), "counts.json");
   const reporter = path.join(directory, "scripts", "lib", "count-reporter.mjs");
   const vitest = path.relative(root, nodeProgram("vitest"));
   const args = [
     path.resolve(directory, vitest),
     "run",
+    ...files,
     ...projects.flatMap((project) => ["--project", project]),
     "--reporter=default",
     `--reporter=${reporter}`,
   ];
   const env = { ...(options.env ?? process.env), COUNTS_FILE: countsFile };
   if (workers !== undefined) env.VITEST_MAX_WORKERS = String(workers); // also above a project's own
-  const [program, ...words] = [...before, node, ...args];
+  const [program, ...words] = [...before, ...[node].flat(), ...args];
   rmSync(countsFile, { force: true }); // an earlier run's
   const status = await tryRunBeside(program, words, { ...spawnOptions, cwd: directory, env });
   if (!existsSync(countsFile)) {

@@ -10,14 +10,22 @@ function canRun(as, program) {
   return spawnSync(file, args, { ...as.spawnOptions, stdio: "ignore" }).status === 0;
 }
 
-/** The suites that look at JavaScript and at what it reaches; the C++ ones are no matter of engines. */
-async function suitesIn(node, as) {
-  const PATH = `${path.dirname(node)}:${as.env.PATH}`;
-  const env = { ...as.env, PATH, NATIVE_RUNNER_TEST_AS: as.user };
-  const countsDirectory = as.env.HOME;
-  const options = { directory: as.directory, countsDirectory, before: as.before, node };
-  const run = (projects) => runVitest(projects, { ...as.spawnOptions, ...options, env });
-  return { unit: await run(["unit", "types"]), integration: await run(["integration"]) };
+/**
+ * The suites that look at JavaScript and at what it reaches; the C++ ones are no matter of a platform that is here.
+ * @param suites `node`, if another than this, or the words that start another engine; `env`, variables; `before`, words in
+ * front of the command line, for root to run; `integration`, the files that apply, as Vitest takes them, if not all and the units too.
+ * @param isOneOfTwo both root and an ordinary user run them: what does not depend on that is left to the second.
+ */
+async function suitesIn({ node, env: own, before = [], integration: files }, as, isOneOfTwo) {
+  const PATH = typeof node === "string" ? `${path.dirname(node)}:${as.env.PATH}` : as.env.PATH;
+  const env = { ...as.env, PATH, ...own, NATIVE_RUNNER_TEST_AS: as.user };
+  if (isOneOfTwo && as.user === "root") env.NATIVE_RUNNER_ALSO_AS_USER = "1";
+  const words = [...before, ...as.before];
+  const options = { directory: as.directory, countsDirectory: as.env.HOME, before: words };
+  const run = (projects) =>
+    runVitest(projects, { ...as.spawnOptions, ...options, node: node ?? as.node, files, env });
+  const unit = files === undefined ? await run(["unit", "types"]) : undefined;
+  return { unit, integration: await run(["integration"]) };
 }
 
 /** Here, as each user. */
@@ -45,13 +53,11 @@ export async function checkPlatform(platform, users, { suites }) {
   for (const { name, reason } of row.units?.failed ?? []) {
     row.failed.push(`C++: ${name}: ${reason}`);
   }
-  if (suites && platform.node !== undefined) {
+  if (suites && platform.suites !== undefined) {
     const all = [];
-    for (const as of users) all.push(await suitesIn(platform.node, as));
-    row.suites = {
-      unit: sumOf(all.map(({ unit }) => unit)),
-      integration: sumOf(all.map(({ integration }) => integration)),
-    };
+    for (const as of users) all.push(await suitesIn(platform.suites, as, users.length > 1));
+    const sum = (suite) => sumOf(all.flatMap((each) => each[suite] ?? []));
+    row.suites = { unit: sum("unit"), integration: sum("integration") };
     for (const [suite, { failed }] of Object.entries(row.suites)) {
       for (const { name, reason } of failed) row.failed.push(`${suite}: ${name}: ${reason}`);
     }

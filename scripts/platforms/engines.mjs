@@ -9,28 +9,61 @@ import { cacheDirectory } from "./cache.mjs";
 const kNodes = "__tests__/platforms/nodes";
 const kOthers = "__tests__/integration/other-hosts/engines";
 
-/** @returns {{ name: string, words: string[], node?: string }[]} the words in front of a program's path. */
+/** The integration suites but those of what is Node's own: its adapters, how it prints, WASM skills. */
+const kSuites = [
+  "audit-log",
+  "cli",
+  "clones",
+  "denials",
+  "files",
+  "isolation",
+  "learn",
+  "leases",
+  "mcp",
+  "network",
+  "prewarm",
+  "process-sandbox",
+  "project",
+  "promises",
+  "remote",
+  "review",
+  "runs",
+  "runtime",
+  "session",
+  "spawn",
+  "transaction",
+  "values",
+];
+
+/** @returns {{ name: string, words: string[], suites?: object }[]} `words`: those in front of a program's path. */
 export function nodes() {
   const modules = installLocked(kNodes, cacheDirectory("nodes"));
   const { dependencies } = JSON.parse(readFileSync(inRoot(kNodes, "package.json"), "utf8"));
   return Object.entries(dependencies).map(([alias, wanted]) => {
     const node = path.join(modules, alias, "bin", "node");
-    return { name: `Node.js ${wanted.split("@").at(-1)}`, words: [node], node };
+    return { name: `Node.js ${wanted.split("@").at(-1)}`, words: [node], suites: { node } };
   });
 }
+
+/** Hosts that a test starts run in it too. What is left out is told by each test (other-hosts/this-engine.ts). */
+const suitesOf = (engine, words) => ({
+  node: words,
+  env: { NATIVE_RUNNER_TEST_ENGINE: engine },
+  integration: kSuites.map((name) => `__tests__/integration/${name}/`),
+});
 
 export function otherEngines() {
   const modules = installLocked(kOthers, inRoot("build", "other-hosts"));
   const { optionalDependencies } = JSON.parse(
     readFileSync(inRoot(kOthers, "package.json"), "utf8"),
   );
-  const bun = "@oven/bun-linux-x64";
-  const deno = "@deno/linux-x64-glibc";
+  const engine = (kind, module, program, ...args) => {
+    const words = [path.join(modules, module, program), ...args];
+    const name = `${kind} ${optionalDependencies[module]}`;
+    return { name, words, suites: suitesOf(kind, words) };
+  };
   return [
-    { name: `Bun ${optionalDependencies[bun]}`, words: [path.join(modules, bun, "bin", "bun")] },
-    {
-      name: `Deno ${optionalDependencies[deno]}`,
-      words: [path.join(modules, deno, "deno"), "run", "--allow-all", "--no-lock"],
-    },
+    engine("Bun", "@oven/bun-linux-x64", "bin/bun"),
+    engine("Deno", "@deno/linux-x64-glibc", "deno", "run", "--allow-all", "--no-lock"),
   ];
 }

@@ -22,6 +22,14 @@ const uses = {
   bubblewrap: exec(native.BubblewrapNativeRunner),
   landlock: exec(native.LandlockNativeRunner),
   local: exec(native.LocalNativeRunner),
+  environment: async () => {
+    process.env.NATIVE_RUNNER_SET = "by the host";
+    delete process.env.NATIVE_RUNNER_TAKEN_AWAY;
+    const script = 'echo "$NATIVE_RUNNER_SET, $NATIVE_RUNNER_TAKEN_AWAY"';
+    const runner = new native.LocalNativeRunner({ shadowDir });
+    const { stdout } = await runner.exec({ argv: ["sh", "-c", script] });
+    return new TextDecoder().decode(stdout);
+  },
   session: async () => {
     const session = await new native.BubblewrapNativeRunner({ shadowDir }).openSession();
     await session.close();

@@ -12,6 +12,7 @@ import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
 import { type HostOptions, killHost, runHost, startHost } from "../support/host.js";
 import { buildProbe } from "../support/probe.js";
 import { eventually } from "../support/processes.js";
+import { buildSkills } from "../support/skills.js";
 import { tempDirectory } from "../support/temp.js";
 import { engines } from "./engines.js";
 
@@ -23,12 +24,32 @@ beforeAll(() => {
   probe = buildProbe(tempDirectory("tools"));
 });
 
+/** A variable of a host that takes it out of its process.env. */
+const kTakenAway = { env: { NATIVE_RUNNER_TAKEN_AWAY: "still there" } };
+
 test("under Node the host program can do all that it tries", async () => {
-  const { code, out, err } = await runHost(probe, "other-host.mjs", { args: [tempDirectory()] });
+  const options = { args: [tempDirectory()], ...kTakenAway };
+  const { code, out, err } = await runHost(probe, "other-host.mjs", options);
   expect({ code, err }).toEqual({ code: 0, err: "" });
-  for (const [use, settled] of Object.entries(JSON.parse(out))) {
+  const report = JSON.parse(out);
+  for (const [use, settled] of Object.entries(report)) {
     expect(settled, use).toHaveProperty("value");
   }
+  expect(report.environment.value).toBe("by the host, \n");
+});
+
+/** What a host makes of a WASM skill with an engine, and no other one on its PATH. */
+async function ofSkill(engine: string, options: HostOptions = {}) {
+  const { echo } = await buildSkills(["echo"]);
+  const args = [echo, engine];
+  const env = { PATH: tempDirectory() };
+  const { code, out, err } = await runHost(probe, "skills/engine.mjs", { ...options, args, env });
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out);
+}
+
+test.each(["node", "auto"])("under Node a skill runs with the engine %s", async (engine) => {
+  expect(await ofSkill(engine)).toEqual({ output: "hello" });
 });
 
 for (const { name, words, whyNot } of engines()) {
@@ -39,10 +60,19 @@ for (const { name, words, whyNot } of engines()) {
 
   describeUnless(why, name, () => {
     test("does all that Node does, with the same ends", async () => {
-      const inNode = await runHost(probe, "other-host.mjs", { args: [tempDirectory()] });
-      const { code, out, err, left } = await run("other-host.mjs");
+      const args = [tempDirectory()];
+      const inNode = await runHost(probe, "other-host.mjs", { args, ...kTakenAway });
+      const here = await runHost(probe, "other-host.mjs", { words, args, ...kTakenAway });
+      const { code, out, err, left } = here;
       expect({ code, err, left }).toEqual({ code: 0, err: "", left: [] });
       expect(JSON.parse(out)).toEqual(JSON.parse(inNode.out));
+    });
+
+    test.each(["node", "auto"])("says what a skill needs, with the engine %s", async (engine) => {
+      const error = await ofSkill(engine, { words });
+      expect(error).toMatchObject({ name: "SkillError", code: "ERR_SKILL_ENGINE" });
+      expect(error.message).toContain(`needs Node.js, and this host runs in ${name}`);
+      expect(error.fix).toContain("install wasmtime");
     });
 
     test("ends by itself when its runs are over", async () => {

@@ -163,6 +163,23 @@ for (const [label, makeRunner] of kRunners) {
       expect((await environmentOf(runner)).has("LATER")).toBe(false);
     });
 
+    test("is that of an object that somebody has put in its place", async () => {
+      const before = process.env;
+      try {
+        setOnHost({ MONKEY: "in the first" });
+        const values = { ...before, KEYBOARD: "in another", LEFT_OUT: undefined, NUMBER: 7 };
+        process.env = values as unknown as NodeJS.ProcessEnv;
+        delete process.env.MONKEY;
+        const got = await environmentOf(makeRunner("scrub"));
+        expect(got.get("KEYBOARD")).toBe("in another");
+        expect(got.get("NUMBER")).toBe("7");
+        expect(got.has("MONKEY") || got.has("LEFT_OUT")).toBe(false);
+      } finally {
+        process.env = before;
+      }
+      expect((await environmentOf(makeRunner("scrub"))).get("MONKEY")).toBe("in the first");
+    });
+
     test("a value of 100 KiB", async () => {
       const BIG = "v".repeat(100 * 1024);
       expect((await environmentOf(makeRunner("clean"), { BIG })).get("BIG")).toBe(BIG);

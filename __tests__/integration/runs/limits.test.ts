@@ -5,8 +5,9 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { kNodeAlone, whyNotHere } from "../other-hosts/this-engine.js";
 import { bindsWithNode } from "../promises/scene.js";
-import { describeSandboxed, isRoot } from "../support/gate.js";
+import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
 import {
   BubblewrapNativeRunner,
   LocalNativeRunner,
@@ -152,7 +153,8 @@ describeSandboxed("limits: memoryBytes and Node", () => {
   // Since version 13 V8 maps the range of its code, 512 MiB, as writable, which RLIMIT_DATA counts.
   const codeRangeBytes = Number.parseInt(process.versions.v8, 10) < 13 ? 0 : 512 * 1024 ** 2;
 
-  test("Node starts under 300 MB, and what V8 reserves for code", async () => {
+  const name = "Node starts under 300 MB, and what V8 reserves for code";
+  testUnless(whyNotHere(kNodeAlone), name, async () => {
     const shadowDir = tempDirectory();
     mkdirSync(join(shadowDir, "x"));
     const runner = new BubblewrapNativeRunner({ shadowDir, roBinds: bindsWithNode() });

@@ -8,8 +8,12 @@ import { type ExternalEngine, ExternalSkillEngine } from "./external.js";
 import { kIwasm, kWasmEdge, kWasmer } from "./others.js";
 import { wasmtime } from "./wasmtime.js";
 
-/** Engines by name, in the order of preference after the built-in one. */
-export const kEngineNames = ["node", "wasmtime", "wasmedge", "wasmer", "iwasm"] as const;
+/** Engines that are programs, in the order of preference. */
+const kExternalNames = ["wasmtime", "wasmedge", "wasmer", "iwasm"] as const;
+type ExternalName = (typeof kExternalNames)[number];
+
+/** Engines by name; "node" is the built-in one. */
+export const kEngineNames = ["node", ...kExternalNames] as const;
 
 /** An engine by its name. */
 export type SkillEngineName = (typeof kEngineNames)[number];
@@ -24,7 +28,7 @@ export type EngineShelf = {
 
 const kInstall = "install wasmtime (https://wasmtime.dev) so that it is on PATH";
 
-function external(name: Exclude<SkillEngineName, "node">, cacheDir: string | undefined) {
+function external(name: ExternalName, cacheDir: string | undefined) {
   const known: Record<typeof name, ExternalEngine> = {
     wasmtime: wasmtime(cacheDir),
     wasmedge: kWasmEdge,
@@ -36,7 +40,7 @@ function external(name: Exclude<SkillEngineName, "node">, cacheDir: string | und
 
 /** An engine that is a program on the host's own PATH; undefined where it is not there. */
 export function findEngine(
-  name: Exclude<SkillEngineName, "node">,
+  name: ExternalName,
   cacheDir: string | undefined,
 ): SkillEngine | undefined {
   const program = loadAddon().findProgram(name);
@@ -56,9 +60,22 @@ export function checkEngine(engine: unknown): "auto" | SkillEngineName | SkillEn
   throw invalidType("engine", `"auto", ${kEngineNames.join(", ")} or an engine`, engine);
 }
 
+/** Bun and Deno say of themselves that they are a Node, too. */
+const kHost = ["Bun", "Deno"].find((name) => name.toLowerCase() in process.versions);
+
+/** The built-in engines are Node's own WebAssembly, node:wasi and worker threads with limits. */
+function builtIn(engine: SkillEngine): SkillEngine {
+  if (kHost === undefined) return engine;
+  throw new SkillError(`the built-in engine needs Node.js, and this host runs in ${kHost}`, {
+    code: "ERR_SKILL_ENGINE",
+    fix: `${kInstall}, or run the host in Node.js`,
+  });
+}
+
 /**
  * "auto" is the built-in engine, for components wasmtime and else the component toolchain, and for
- * fuel that must be metered (`strictFuel`) an engine that meters it.
+ * fuel that must be metered (`strictFuel`) an engine that meters it. In Bun and Deno, which have no built-in one, it is
+ * the first that is on PATH.
  *
  * @throws SkillError with code ERR_SKILL_ENGINE, and a fix, when the one that is asked for is not here.
  */
@@ -69,19 +86,25 @@ export function chooseEngine(
   strictFuel: boolean,
 ): SkillEngine {
   if (typeof asked === "object") return asked;
-  if (asked === "node") return request.isComponent ? shelf.components : shelf.node;
+  const own = request.isComponent ? shelf.components : shelf.node;
+  if (asked === "node") return builtIn(own);
+  const find = (name: ExternalName) => findEngine(name, shelf.cacheDir);
+  const firstOf = (...names: readonly ExternalName[]) => {
+    for (const name of names) {
+      const found = find(name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
   if (asked !== "auto") {
-    const found = findEngine(asked, shelf.cacheDir);
+    const found = find(asked);
     if (found !== undefined) return found;
     throw new SkillError(`there is no ${asked} on the host's PATH`, {
       code: "ERR_SKILL_ENGINE",
       fix: asked === "wasmtime" ? kInstall : `install ${asked}, or leave the engine to "auto"`,
     });
   }
-  if (request.isComponent) return findEngine("wasmtime", shelf.cacheDir) ?? shelf.components;
-  if (!strictFuel) return shelf.node;
-  const meters = (["wasmtime", "wasmedge"] as const).map((name) =>
-    findEngine(name, shelf.cacheDir),
-  );
-  return meters.find((engine) => engine !== undefined) ?? shelf.node;
+  if (request.isComponent) return find("wasmtime") ?? builtIn(own);
+  if (strictFuel) return firstOf("wasmtime", "wasmedge") ?? builtIn(own);
+  return kHost === undefined ? own : (firstOf(...kExternalNames) ?? builtIn(own));
 }
