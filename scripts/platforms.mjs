@@ -4,7 +4,8 @@
 //     NAME      only platforms whose name has this in it, slow ones too
 //     --all     slow platforms too, which are emulated: an hour
 //     --list    says which platforms there are
-//     --suites  in each Node.js also the unit, type and integration suites (some minutes each)
+//     --suites  also the suites that apply: in each Node.js units, types and integration, in other engines and under each
+//               bwrap integration (a quarter of an hour each)
 //     --write   writes the rows to the table of docs/platforms/README.md; others stay as they are
 // What is downloaded is kept below build/platforms.
 import { parseArgs } from "node:util";
@@ -44,8 +45,8 @@ if (values.list || chosen.length === 0) {
 const self = { user: "root", directory: root, before: [], env: process.env, spawnOptions: {} };
 const users = [];
 if (process.getuid() === 0) {
-  const { checkout, before, env, node, spawnOptions } = makeOrdinaryUser();
-  users.push(self, { user: "user", directory: checkout, before, env, node, spawnOptions });
+  const { checkout, ...user } = makeOrdinaryUser();
+  users.push(self, { user: "user", directory: checkout, ...user });
 } else {
   users.push({ ...self, user: "user" });
   console.log("not run: the checks as root, since this is not root");

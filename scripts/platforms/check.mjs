@@ -1,5 +1,6 @@
 // What is run on a platform, and what counts as a failure.
 import { spawnSync } from "node:child_process";
+import os from "node:os";
 import path from "node:path";
 import { runVitest, sumOf } from "../lib/suites.mjs";
 import { unexpected } from "./expected.mjs";
@@ -17,15 +18,28 @@ function canRun(as, program) {
  * @param isOneOfTwo both root and an ordinary user run them: what does not depend on that is left to the second.
  */
 async function suitesIn({ node, env: own, before = [], integration: files }, as, isOneOfTwo) {
-  const PATH = typeof node === "string" ? `${path.dirname(node)}:${as.env.PATH}` : as.env.PATH;
-  const env = { ...as.env, PATH, ...own, NATIVE_RUNNER_TEST_AS: as.user };
-  if (isOneOfTwo && as.user === "root") env.NATIVE_RUNNER_ALSO_AS_USER = "1";
-  const words = [...before, ...as.before];
-  const options = { directory: as.directory, countsDirectory: as.env.HOME, before: words };
-  const run = (projects) =>
-    runVitest(projects, { ...as.spawnOptions, ...options, node: node ?? as.node, files, env });
-  const unit = files === undefined ? await run(["unit", "types"]) : undefined;
-  return { unit, integration: await run(["integration"]) };
+  const program = typeof node === "string" ? node : (as.node ?? process.execPath);
+  const PATH = `${path.dirname(program)}:${as.env.PATH}`;
+  const tests = { NATIVE_RUNNER_TEST_AS: as.user, NATIVE_RUNNER_TEST_NODE: program };
+  const env = { ...as.env, PATH, ...own, ...tests };
+  const options = {
+    ...as.spawnOptions,
+    directory: as.directory,
+    countsDirectory: as.home,
+    before: [...before, ...as.before],
+    node: node ?? as.node,
+    prefix: `${as.user} | `,
+    files,
+    env,
+  };
+  if (isOneOfTwo) {
+    // As `npm test` has it: the second has more to run.
+    if (as.user === "root") env.NATIVE_RUNNER_ALSO_AS_USER = "1";
+    const processors = os.availableParallelism();
+    options.workers = as.user === "root" ? Math.ceil(processors / 2) : processors + 1;
+  }
+  const unit = files === undefined ? await runVitest(["unit", "types"], options) : undefined;
+  return { unit, integration: await runVitest(["integration"], options) };
 }
 
 /** Here, as each user. */
@@ -54,8 +68,8 @@ export async function checkPlatform(platform, users, { suites }) {
     row.failed.push(`C++: ${name}: ${reason}`);
   }
   if (suites && platform.suites !== undefined) {
-    const all = [];
-    for (const as of users) all.push(await suitesIn(platform.suites, as, users.length > 1));
+    const isOneOfTwo = users.length > 1;
+    const all = await Promise.all(users.map((as) => suitesIn(platform.suites, as, isOneOfTwo)));
     const sum = (suite) => sumOf(all.flatMap((each) => each[suite] ?? []));
     row.suites = { unit: sum("unit"), integration: sum("integration") };
     for (const [suite, { failed }] of Object.entries(row.suites)) {

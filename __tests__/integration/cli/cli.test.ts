@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { kNodeProgram } from "../support/node.js";
 
 const kMain = join(import.meta.dirname, "../../../dist/cli/main.js");
 let workspace: string;
@@ -16,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => rm(workspace, { recursive: true, force: true }));
 
 function start(args: string[], env: NodeJS.ProcessEnv = process.env) {
-  const child = spawn(process.execPath, [kMain, ...args], { cwd: workspace, env });
+  const child = spawn(kNodeProgram, [kMain, ...args], { cwd: workspace, env });
   const code = new Promise<number | null>((resolve) => child.on("close", resolve));
   return { child, code };
 }

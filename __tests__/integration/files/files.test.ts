@@ -15,8 +15,8 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-
 import { isRoot, testUnless, whyNoBubblewrap } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import {
   BubblewrapNativeRunner,
   createRuntime,
@@ -295,7 +295,7 @@ describe("files", () => {
       import { LocalNativeRunner } from "${join(import.meta.dirname, "../../../dist/index.js")}";
       const { files } = new LocalNativeRunner({ shadowDir: "/tmp" });
       await files.read("f").catch(({ name, code }) => console.log(name, code));`;
-    const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+    const { stdout } = spawnSync(kNodeProgram, ["--input-type=module", "-e", script], {
       encoding: "utf8",
       env: { ...process.env, OPENAGENTIC_NATIVE_RUNNER_PRESET: "none" },
     });

@@ -4,9 +4,9 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-
 import { command, kCli, whyNoCli } from "../support/command.js";
 import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import { eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
 import { connect, kGenerations, serverWords, textOf } from "./support/client.js";
@@ -72,7 +72,7 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "the end of", () => {
       const mark = newMark();
       const host = new URL("../hosts/mcp/client.mjs", import.meta.url).pathname;
       const words = serverWords(workspace, state);
-      const client = spawn(process.execPath, [host, JSON.stringify(words)], {
+      const client = spawn(kNodeProgram, [host, JSON.stringify(words)], {
         env: { ...process.env, [kMarker]: mark },
         stdio: ["ignore", "pipe", "ignore"],
       });

@@ -5,8 +5,8 @@ import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect } from "vitest";
-
 import { describeUnless, testUnless, whyNoBubblewrap } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import { whyNoOwnNetwork } from "./own-network.js";
 import { type End, type Job, kHere, makeWorld } from "./world.js";
 import { fillWorld } from "./world-files.js";
@@ -30,7 +30,7 @@ function lacks(...programs: string[]): string | undefined {
 
 const kModules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const kHosts = fileURLToPath(new URL("../hosts/network", import.meta.url));
-const kNode = process.execPath;
+const kNode = kNodeProgram;
 const kNpm = `PATH=$PATH:${dirname(kNode)}`;
 const kDirect = "unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy NODE_USE_ENV_PROXY;";
 const kLarge = 64 << 20;

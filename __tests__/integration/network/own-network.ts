@@ -7,8 +7,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-
 import { isRoot, plainEnvironment } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kElsewhere = fileURLToPath(new URL("../hosts/network/elsewhere.mjs", import.meta.url));
@@ -56,7 +56,7 @@ export function inOwnNetwork({ here, elsewhere }: OwnNetwork): string[] {
   writeFileSync(join(directory, "hosts"), ["127.0.0.1 localhost\n", ...lines].join(""));
   const addresses = Object.keys(here).filter((address) => address !== "127.0.0.1");
   const given = [directory, addresses.join(" "), elsewhere?.address ?? ""];
-  const programs = [`NODE=${process.execPath}`, `ELSEWHERE=${kElsewhere}`];
+  const programs = [`NODE=${kNodeProgram}`, `ELSEWHERE=${kElsewhere}`];
   const setUp = ["env", ...programs, "sh", "-c", kSetUp, "sh", ...given];
   if (isRoot) return ["unshare", "--mount", "--net", ...setUp];
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];

@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import wabt from "wabt";
-
 import { describeSandboxed, plainEnvironment } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import {
   applyProcessSandbox,
   createBubblewrapProcessSandbox,
@@ -35,7 +35,7 @@ function engine(): { folder: string; command: ProcessSandboxCommand } {
   copyFileSync(join(kHere, "engine.mjs"), join(tools, "engine.mjs"));
   writeFileSync(join(tools, "copy.wasm"), bytes);
   writeFileSync(join(folder, "input"), "Grüße\n");
-  const node = dirname(process.execPath); // where it may be outside of the read-only paths
+  const node = dirname(kNodeProgram); // where it may be outside of the read-only paths
   const mounts: ProcessSandboxMount[] = [
     { kind: "dir", label: "engine", hostPath: tools, guestPath: "/engine", mode: "ro" },
     { kind: "dir", label: "node", hostPath: node, guestPath: node, mode: "ro" },
@@ -48,7 +48,7 @@ function engine(): { folder: string; command: ProcessSandboxCommand } {
     },
   ];
   const args = ["--no-warnings", join(tools, "engine.mjs"), folder, join(tools, "copy.wasm")];
-  return { folder, command: { cmd: process.execPath, args, env: {}, mounts } };
+  return { folder, command: { cmd: kNodeProgram, args, env: {}, mounts } };
 }
 
 function run(command: ProcessSandboxCommand, sandbox?: ProcessSandbox) {

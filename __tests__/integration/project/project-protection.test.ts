@@ -16,8 +16,8 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-
 import { describeSandboxed } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import { Bwrap } from "../support/package.js";
 import { eventually } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
@@ -175,7 +175,7 @@ describeSandboxed("a project", () => {
   test("leaves nothing behind when its host exits in the middle of a command", () => {
     const project = tempDirectory("exit");
     const program = fileURLToPath(new URL("../hosts/project-exit.mjs", import.meta.url));
-    const { status, stdout } = spawnSync(process.execPath, [program, project], {
+    const { status, stdout } = spawnSync(kNodeProgram, [program, project], {
       encoding: "utf8",
       timeout: 60_000,
     });

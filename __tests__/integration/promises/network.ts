@@ -4,6 +4,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 
+import { kNodeProgram } from "../support/node.js";
 import type { PromiseName } from "./matrix.js";
 import { type Promised, says } from "./promise.js";
 import { bindsWithNode, kProbe, type Scene } from "./scene.js";
@@ -87,7 +88,7 @@ export function networkRows(services: () => Services): Promised[] {
 
 /** A server and its client, both inside; Node must be among what is mounted. */
 const kOwnServer = [
-  process.execPath,
+  kNodeProgram,
   "-e",
   `const net = require("node:net");
    const server = net.createServer((socket) => socket.end("hello")).listen(0, "127.0.0.1", () => {

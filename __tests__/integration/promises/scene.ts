@@ -2,8 +2,8 @@
 
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-
 import { isRoot } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import { buildProbe } from "../support/probe.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -35,7 +35,7 @@ export const bindsWith = (...more: string[]): string[] => [...kSystem, ...more];
 
 /** The default binds, and where this Node is if it is in none of them. */
 export const bindsWithNode = (): string[] => {
-  const node = dirname(realpathSync(process.execPath));
+  const node = dirname(realpathSync(kNodeProgram));
   return node.startsWith("/usr/") ? [...kSystem] : bindsWith(node);
 };
 

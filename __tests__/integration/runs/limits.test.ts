@@ -4,10 +4,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-
 import { kNodeAlone, whyNotHere } from "../other-hosts/this-engine.js";
 import { bindsWithNode } from "../promises/scene.js";
 import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import {
   BubblewrapNativeRunner,
   LocalNativeRunner,
@@ -158,7 +158,7 @@ describeSandboxed("limits: memoryBytes and Node", () => {
     const shadowDir = tempDirectory();
     mkdirSync(join(shadowDir, "x"));
     const runner = new BubblewrapNativeRunner({ shadowDir, roBinds: bindsWithNode() });
-    const seen = await run(runner, [process.execPath, "-p", "1 + 1"], {
+    const seen = await run(runner, [kNodeProgram, "-p", "1 + 1"], {
       limits: { memoryBytes: 300_000_000 + codeRangeBytes },
     });
     expect(seen).toMatchObject({ exitCode: 0, out: "2" });

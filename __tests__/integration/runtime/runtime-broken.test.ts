@@ -4,6 +4,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { brokenPath, command, kCli, kMain, whyNoCli } from "../support/command.js";
+import { kNodeProgram } from "../support/node.js";
 import { describeRuntime } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -62,7 +63,7 @@ describe("where nothing works", () => {
       } catch (error) {
         console.log(error.code, error.steps.map(({ name }) => name).join());
       }`;
-    const { stdout } = command([process.execPath, "--input-type=module", "-e", program]);
+    const { stdout } = command([kNodeProgram, "--input-type=module", "-e", program]);
     expect(stdout).toBe("ERR_SANDBOX_UNAVAILABLE bubblewrap,landlock,firejail\n");
     expect(existsSync(made)).toBe(false);
   });

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 import { describeUnless, testUnless } from "../support/gate.js";
-import { kNodeInside } from "../support/node.js";
+import { kNodeInside, kNodeProgram } from "../support/node.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -33,7 +33,7 @@ function command(words: readonly string[], env: NodeJS.ProcessEnv = {}) {
 }
 
 const cli = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
-  command([process.execPath, kMain, ...args], env);
+  command([kNodeProgram, kMain, ...args], env);
 
 function runtimeOf(report: Report, name: string) {
   const found = report.runtimes.find((runtime) => runtime.name === name);

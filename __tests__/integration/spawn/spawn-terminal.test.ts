@@ -2,9 +2,9 @@
 
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-
 import { describeUnless, testUnless } from "../support/gate.js";
 import { kLiveRunners, Screen, spawn, whole } from "../support/live.js";
+import { kNodeProgram } from "../support/node.js";
 import { BubblewrapNativeRunner, type NativeSpawnInput } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
 import { whyNo } from "../support/runtimes.js";
@@ -12,9 +12,9 @@ import { tempDirectory } from "../support/temp.js";
 
 const pty = { cols: 91, rows: 23 };
 const kBash = existsSync("/bin/bash") ? undefined : "there is no /bin/bash";
-const kNode = /^\/(usr|bin)\//.test(process.execPath)
+const kNode = /^\/(usr|bin)\//.test(kNodeProgram)
   ? undefined
-  : `node is not below /usr: ${process.execPath}`;
+  : `node is not below /usr: ${kNodeProgram}`;
 
 /** An interactive bash that echoes nothing of its own, with a prompt of our own. */
 const bash: NativeSpawnInput = {
@@ -93,7 +93,7 @@ for (const [name, reason, makeRunner] of kLiveRunners) {
 
     testUnless(kNode, "node: a REPL", async () => {
       const env = { NODE_DISABLE_COLORS: "1", NODE_REPL_HISTORY: "" };
-      const argv = [globalThis.process.execPath, "-i"];
+      const argv = [kNodeProgram, "-i"];
       const process = await spawn(makeRunner(tempDirectory()), argv, { pty, env });
       const screen = new Screen(process.stdout);
       await screen.until("> ");

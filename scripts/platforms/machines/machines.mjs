@@ -20,7 +20,7 @@ const kWork = ["smoke", "doctor", "units"];
 const kAppArmorWork = ["without_userns", "with_userns", "bwrap_apart"];
 const kUsers = ["root", "user"];
 const kSlow = 10; // how many times as long as here anything may take
-const kBoundMs = 45 * 60_000; // of all of a machine's work
+const kSilenceMs = 45 * 60_000; // between two of the programs' ends
 const kMostShown = 1500; // characters of a console, where a machine ends early
 
 /** The newest of a series that a suite has, and the version of Landlock's interface in it. */
@@ -80,7 +80,7 @@ async function look({ series, suite, landlockAbi, arch = "amd64", work = kWork }
   const log = path.join(cacheDirectory("machines"), `console-${guest}.txt`);
   const parameters = { work: work.join(","), users: kUsers.join(","), slow: kSlow };
   const words = Object.entries(parameters).map(([name, value]) => `native_runner.${name}=${value}`);
-  const { output, end } = await boot(machine, words, kBoundMs, log);
+  const { output, end } = await boot(machine, words, kSilenceMs, log);
   const console = readConsole(output);
   const results = readResults(console, landlockAbi);
   if (!console.isDone || end !== undefined) {

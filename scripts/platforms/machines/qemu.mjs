@@ -56,11 +56,11 @@ function emulator(program) {
 /**
  * @param machine `arch`, `kernel`, `initramfs`; `disks`, files, the first of which is the root's.
  * @param parameters of the kernel's command line.
- * @param boundMs after which the guest is killed.
+ * @param silenceMs a guest that has written nothing for so long is killed.
  * @param log a file that has what it has written so far.
  * @returns {Promise<{ output: string, end: string | undefined }>} `end`: why it did not shut down itself.
  */
-export function boot({ arch, kernel, initramfs, disks }, parameters, boundMs, log) {
+export function boot({ arch, kernel, initramfs, disks }, parameters, silenceMs, log) {
   const { program, hardware, parameters: own } = kMachines[arch];
   const { loader, words, env } = emulator(program);
   const drives = disks.flatMap((file) => [
@@ -88,8 +88,9 @@ export function boot({ arch, kernel, initramfs, disks }, parameters, boundMs, lo
     const timer = setTimeout(() => {
       isLate = true;
       child.kill("SIGKILL");
-    }, boundMs);
+    }, silenceMs);
     const take = (text) => {
+      timer.refresh();
       output += text;
       appendFileSync(log, text);
     };
@@ -101,7 +102,7 @@ export function boot({ arch, kernel, initramfs, disks }, parameters, boundMs, lo
       running.delete(child);
       clearTimeout(timer);
       const how = isLate
-        ? `it was killed after ${boundMs / 1000} s`
+        ? `it was killed: it had written nothing for ${silenceMs / 1000} s`
         : `QEMU ended with ${signal ?? code}`;
       resolve({ output, end: !isLate && code === 0 ? undefined : how });
     });

@@ -28,8 +28,11 @@ const kAnswers = {
   nothing: () => {},
 };
 
+/** The command line runs in Node whatever engine this host runs in. */
+const kNodeProgram = process.env.NATIVE_RUNNER_TEST_NODE ?? process.execPath;
+
 async function cli(args, env = {}) {
-  const child = spawn(process.execPath, [kMain, ...args], {
+  const child = spawn(kNodeProgram, [kMain, ...args], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -214,7 +217,7 @@ export const scenarios = {
     const words = ["run", "-w", shadowDir, "--no-stdin", "--config", process.env.CONFIG];
     const allowed = ["--allow-host", `a.test:${port}`];
     const live = await local.spawn({
-      argv: [process.execPath, kMain, ...words, ...allowed, "--", ...argv("a.test", "b.test")],
+      argv: [kNodeProgram, kMain, ...words, ...allowed, "--", ...argv("a.test", "b.test")],
       pty: { cols: 200, rows: 40, term: "dumb" },
     });
     const [out, { exitCode }] = await Promise.all([text(live.stdout), live.result]);

@@ -6,9 +6,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
 import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
+import { kNodeProgram } from "../../support/node.js";
 import { eventually, marked, newMark } from "../../support/processes.js";
 import { tempDirectory } from "../../support/temp.js";
 import { startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
@@ -24,7 +24,7 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a caller that is killed", ()
       await startWorker({ server: url, slots: 2, name: "one" });
       const workspace = tempDirectory();
       const mark = newMark();
-      const holder = spawn(process.execPath, [kHolder, JSON.stringify({ url, workspace, mark })], {
+      const holder = spawn(kNodeProgram, [kHolder, JSON.stringify({ url, workspace, mark })], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       const gone = once(holder, "close");

@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { beforeAll, expect, test } from "vitest";
-
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
 import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
+import { kNodeProgram } from "../../support/node.js";
 import { tempDirectory } from "../../support/temp.js";
 import { type NatsServer, startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
 import { startWorker } from "../support/worker.js";
@@ -21,7 +21,7 @@ type Ended = { out: string; err: string; code: number | null };
 /** Runs a host to its end; one that does not end is killed, and has no code. */
 async function host(url: string, way: string, seen?: (out: string) => void): Promise<Ended> {
   const asked = JSON.stringify({ url, way, workspace: tempDirectory() });
-  const child = spawn(process.execPath, [kHost, asked], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(kNodeProgram, [kHost, asked], { stdio: ["ignore", "pipe", "pipe"] });
   const timer = setTimeout(() => child.kill("SIGKILL"), kMostMs);
   let out = "";
   let err = "";

@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-
 import { describeUnless } from "../../support/gate.js";
+import { kNodeProgram } from "../../support/node.js";
 import { tempDirectory } from "../../support/temp.js";
 import {
   makeCertificates,
@@ -18,7 +18,7 @@ import { connectBy } from "./broker.js";
 const kMain = path.join(import.meta.dirname, "../../../../dist/cli/main.js");
 
 function command(...words: string[]) {
-  const ran = spawnSync(process.execPath, [kMain, "broker-config", ...words], { encoding: "utf8" });
+  const ran = spawnSync(kNodeProgram, [kMain, "broker-config", ...words], { encoding: "utf8" });
   return { code: ran.status, stdout: ran.stdout, stderr: ran.stderr };
 }
 

@@ -6,7 +6,6 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-
 import {
   addWorkerCommand,
   type WorkerCliOptions,
@@ -14,6 +13,7 @@ import {
 import { parseWorkerPolicy } from "../../../../lib/remote/policy/worker-policy.js";
 import { Workspaces } from "../../../../lib/remote/policy/workspace-place.js";
 import { PolicyPlaces } from "../../../../lib/remote/worker/policy-places.js";
+import { kNodeProgram } from "../../support/node.js";
 import { tempDirectory } from "../../support/temp.js";
 
 const kMain = fileURLToPath(new URL("../../../../dist/cli/main.js", import.meta.url));
@@ -65,7 +65,7 @@ describe("a policy that only the runner can refuse", () => {
     writeFileSync(file, JSON.stringify({ mounts: [mount("/proc/x")] }));
     const broker = ["--server", "nats://127.0.0.1:9", "--insecure", "--pool", "p"];
     const words = ["worker", ...broker, "--workspaces", directory, "--policy", file];
-    const { stderr, status } = spawnSync(process.execPath, [kMain, ...words], {
+    const { stderr, status } = spawnSync(kNodeProgram, [kMain, ...words], {
       encoding: "utf8",
       timeout: 110_000, // one that finds nothing wrong would try for ever
     });

@@ -14,10 +14,10 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
-
 import { Refusal } from "../../../../lib/remote/policy/refusal.js";
 import { type HeldWorkspace, Workspaces } from "../../../../lib/remote/policy/workspace-place.js";
 import { describeSandboxed } from "../../support/gate.js";
+import { kNodeProgram } from "../../support/node.js";
 import { BubblewrapNativeRunner } from "../../support/package.js";
 import { tempDirectory } from "../../support/temp.js";
 
@@ -126,7 +126,7 @@ test("a link that comes and goes on the way never leads out", async () => {
   const middle = path.join(root, "a/w");
   mkdirSync(path.join(outside, "deep"));
   const swap = fileURLToPath(new URL("./swap.mjs", import.meta.url));
-  const child = spawn(process.execPath, [swap, middle, outside], {
+  const child = spawn(kNodeProgram, [swap, middle, outside], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   await once(child.stdout, "data");

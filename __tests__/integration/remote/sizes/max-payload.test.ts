@@ -3,9 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
 import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
+import { kNodeProgram } from "../../support/node.js";
 import { tempDirectory } from "../../support/temp.js";
 import { startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
 import { startWorker } from "../support/worker.js";
@@ -51,7 +51,7 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a broker whose messages may 
     });
     await runner.close();
     const words = ["worker", "--server", url, "--insecure", "--pool", "p", "--workspaces", "/tmp"];
-    const worker = spawnSync(process.execPath, [kMain, ...words], { encoding: "utf8" });
+    const worker = spawnSync(kNodeProgram, [kMain, ...words], { encoding: "utf8" });
     expect(worker.stderr).toMatch(said);
     expect(worker.status).not.toBe(0);
   });

@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 
+import { kNodeProgram } from "../../support/node.js";
 import { tempDirectory } from "../../support/temp.js";
 
 const kMain = fileURLToPath(new URL("../../../../dist/cli/main.js", import.meta.url));
@@ -57,7 +58,7 @@ export async function startWorker(choice: WorkerChoice): Promise<TestWorker> {
   }
   words.push(...(choice.words ?? []));
   const env = { ...process.env, XDG_STATE_HOME: tempDirectory("state"), ...choice.env };
-  const child = spawn(process.execPath, [kMain, "worker", ...words], {
+  const child = spawn(kNodeProgram, [kMain, "worker", ...words], {
     env,
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -5,9 +5,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-
 import { bindsWithNode } from "../../promises/scene.js";
 import { describeSandboxed, testUnless } from "../../support/gate.js";
+import { kNodeProgram } from "../../support/node.js";
 import { BubblewrapNativeRunner, type NativeRunner } from "../../support/package.js";
 import { buildProbe } from "../../support/probe.js";
 import { run } from "../../support/seen.js";
@@ -49,7 +49,7 @@ function lacks(...programs: string[]): string | undefined {
 
 const kPnpm = fileURLToPath(new URL("../../../../node_modules/pnpm", import.meta.url));
 const kWithNode = { roBinds: [...bindsWithNode(), kPnpm] };
-const kNodeDirectory = dirname(process.execPath);
+const kNodeDirectory = dirname(kNodeProgram);
 
 type Tool = {
   name: string;
