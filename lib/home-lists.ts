@@ -121,9 +121,13 @@ function accountHome(): string | undefined {
   return account.home;
 }
 
-/** The home directories of this user, as real paths: HOME's, and the account's where it is another. */
+/**
+ * The home directories of this user, as real paths: HOME's, and the account's where it is another. In Bun homedir() goes by
+ * the HOME that the process was started with.
+ */
 export function homes(): string[] {
-  const named = new Set([homedir(), accountHome() ?? homedir()]);
+  const home = homedir();
+  const named = new Set([process.env.HOME ?? home, home, accountHome() ?? home]);
   return [...new Set([...named].map(realPath))].filter(
     (path) => path.startsWith("/") && path !== "/",
   );

@@ -20,6 +20,16 @@ import { loadAddon } from "../native.js";
 
 const kReadTextOptions: FieldsOf<WorkspaceReadTextOptions> = { maxBytes: true, fatal: true };
 
+/** @throws a TypeError with Node's code, which not every engine gives it. */
+function textOf(bytes: Uint8Array, fatal: boolean): string {
+  try {
+    // A mark is text too: without it, what is written back would not be what was read.
+    return new TextDecoder("utf-8", { fatal, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw Object.assign(error as TypeError, { code: "ERR_ENCODING_INVALID_ENCODED_DATA" });
+  }
+}
+
 /** See {@link WorkspaceFiles}. */
 export class NativeWorkspaceFiles implements WorkspaceFiles {
   readonly #options: WorkspaceFilesOptions;
@@ -52,8 +62,7 @@ export class NativeWorkspaceFiles implements WorkspaceFiles {
     const { maxBytes, fatal = false } = options;
     if (typeof fatal !== "boolean") throw invalidType("fatal", "a boolean", fatal);
     const bytes = await this.read(path, { maxBytes });
-    // A mark is text too: without it, what is written back would not be what was read.
-    return new TextDecoder("utf-8", { fatal, ignoreBOM: true }).decode(bytes);
+    return textOf(bytes, fatal);
   }
 
   write(

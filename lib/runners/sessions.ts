@@ -42,12 +42,15 @@ function either(signals: readonly (AbortSignal | undefined)[]) {
 const runnerClosed = () =>
   new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
 
+/** A session, and its native handle, which may be collected later: in Bun much later. */
+type Open = { session: WeakRef<Session>; handle: WeakRef<SessionHandle>; ended: Promise<string> };
+
 export class Sessions {
   readonly #make: (addon: NativeAddon, options: SessionOptions) => SessionHandle;
   readonly #meter: RunMeter;
   readonly #opening = new Map<Supervised<SessionHandle>, Promise<Session>>();
   /** Does not keep those that their users have dropped. */
-  readonly #open = new Set<{ session: WeakRef<Session>; ended: Promise<string> }>();
+  readonly #open = new Set<Open>();
   readonly #ready: Ready;
   #isClosed = false;
 
@@ -82,7 +85,8 @@ export class Sessions {
         await session.close(); // it came up while the runner was being closed
         throw runnerClosed();
       }
-      const entry = { session: new WeakRef(session), ended: session.ended };
+      const handle = new WeakRef(supervised.handle);
+      const entry: Open = { session: new WeakRef(session), handle, ended: session.ended };
       const open = this.#open;
       open.add(entry);
       void entry.ended.then(() => open.delete(entry));
@@ -109,7 +113,9 @@ export class Sessions {
       supervised.close(),
       opening.then(({ ended }) => ended),
     ]);
-    for (const { session } of this.#open) void session.deref()?.close();
+    for (const { session, handle } of this.#open) {
+      void (session.deref() ?? handle.deref())?.close();
+    }
     await Promise.allSettled([...closing, ...[...this.#open].map(({ ended }) => ended)]);
   }
 

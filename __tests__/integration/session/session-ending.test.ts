@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { whyNotHere } from "../other-hosts/this-engine.js";
 import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
 import { killHost, runHost, startHost } from "../support/host.js";
 import type { NativeSession } from "../support/package.js";
@@ -207,8 +208,15 @@ describeSandboxed("sessions leave nothing", () => {
     expect(await end("idle")).toMatchObject({ ...clean, out: '"last"\n' });
   });
 
-  test.each(["collect", "drop"])("when nobody refers to them: %s", async (how) => {
-    expect(await end(how)).toMatchObject({ ...clean, out: "[true,0]\n" });
+  const kUncollected = whyNotHere({ Bun: "its collector frees few in ten seconds of gc()" });
+  for (const how of ["collect", "drop"]) {
+    testUnless(kUncollected, `when nobody refers to them: ${how}`, async () => {
+      expect(await end(how)).toMatchObject({ ...clean, out: "[true,0]\n" });
+    });
+  }
+
+  test("with their runner, when nobody refers to them", async () => {
+    expect(await end("drop")).toMatchObject(clean);
   });
 
   test("when a worker is ended in mid-run", async () => {

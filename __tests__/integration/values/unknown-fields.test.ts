@@ -2,6 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 
+import { kEngine } from "../other-hosts/this-engine.js";
 import { type EntryPoint, entryPoints } from "../support/entry-points/index.js";
 import { describeSandboxed } from "../support/gate.js";
 import { BubblewrapNativeRunner, parseRuntimeConfig } from "../support/package.js";
@@ -45,10 +46,13 @@ function expectUnknown(error: unknown, field: string, place: string): void {
 describeSandboxed("unknown fields", () => {
   // The tests' names are needed before there is a workspace.
   const host = { shadowDir: tempDirectory("fields"), skill: "/skills/echo.wasm" };
-  const points = entryPoints(host);
+  // Skills have no built-in engine in others: values are looked at, and then it is missing.
+  const isHere = ({ title }: EntryPoint) =>
+    kEngine === "Node.js" || !/^(skill|execute options)/.test(title);
+  const points = entryPoints(host).filter(isHere);
   let made: EntryPoint[] = points;
   beforeAll(async () => {
-    made = entryPoints({ ...host, skill: (await buildSkills(["echo"])).echo });
+    made = entryPoints({ ...host, skill: (await buildSkills(["echo"])).echo }).filter(isHere);
   }, 60_000);
   const titles = points.map(({ title, misspelled }, index): [string, number] => [
     `${title} (${misspelled[0]})`,
