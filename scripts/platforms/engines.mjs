@@ -9,24 +9,22 @@ import { cacheDirectory } from "./cache.mjs";
 const kNodes = "__tests__/platforms/nodes";
 const kOthers = "__tests__/integration/other-hosts/engines";
 
-/** The integration suites but those of what is Node's own: its adapters, how it prints, WASM skills. */
+/**
+ * The integration suites in which the package runs commands: not those of programs that run in Node whatever starts them
+ * (the command line, MCP, the review), nor what is Node's own (how it prints values, WASM skills).
+ */
 const kSuites = [
   "audit-log",
-  "cli",
   "clones",
   "denials",
   "files",
   "isolation",
-  "learn",
   "leases",
-  "mcp",
   "network",
   "prewarm",
   "process-sandbox",
   "project",
   "promises",
-  "remote",
-  "review",
   "runs",
   "runtime",
   "session",

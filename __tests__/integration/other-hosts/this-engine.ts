@@ -13,3 +13,8 @@ export function whyNotHere(reasons: Partial<Record<EngineName, string>>): string
 
 /** What is about Node itself, or about how it prints values. */
 export const kNodeAlone = { Bun: "it is about Node.js", Deno: "it is about Node.js" };
+
+/** For tests of what a worker leaves when it is ended. */
+export const kEarly = {
+  Deno: "worker.terminate() settles before the thread has ended, and its processes",
+};

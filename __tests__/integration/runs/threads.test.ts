@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 
-import { whyNotHere } from "../other-hosts/this-engine.js";
+import { kEarly, whyNotHere } from "../other-hosts/this-engine.js";
 import { describeSandboxed, testUnless } from "../support/gate.js";
 import { runHost } from "../support/host.js";
 import { buildProbe } from "../support/probe.js";
@@ -13,9 +13,6 @@ beforeAll(() => {
   probe = buildProbe(tempDirectory("tools"));
 });
 
-const kEarly = {
-  Deno: "worker.terminate() settles before the thread has ended, and its processes",
-};
 const kWhyNot: Record<string, string | undefined> = {
   terminate: whyNotHere(kEarly),
   busy: whyNotHere(kEarly),

@@ -29,7 +29,7 @@ const kKernels = [
   { series: "6.1", suite: "bookworm", landlockAbi: 2 },
   { series: "6.12", suite: "trixie", landlockAbi: 6 },
   { series: "6.18", suite: "trixie-backports", landlockAbi: 7 },
-  { series: "7", suite: "trixie-backports", landlockAbi: 8 },
+  { series: "7", suite: "trixie-backports", landlockAbi: 11 },
   { series: "6.12", suite: "trixie", landlockAbi: 6, arch: "arm64" },
   { series: "6.18", suite: "trixie-backports", landlockAbi: 7, work: kAppArmorWork },
 ];
