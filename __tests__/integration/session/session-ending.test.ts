@@ -2,12 +2,13 @@
 
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 
+import { Session } from "../../../lib/runners/session.js";
 import { kEarly, whyNotHere } from "../other-hosts/this-engine.js";
 import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
 import { killHost, runHost, startHost } from "../support/host.js";
-import type { NativeSession } from "../support/package.js";
+import { BubblewrapNativeRunner, type NativeSession } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
 import { childrenOf, eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { whyNo } from "../support/runtimes.js";
@@ -242,6 +243,28 @@ describeSandboxed("sessions leave nothing", () => {
     await delay(50);
     killHost(host);
     expect(await host.ended).toMatchObject({ code: 128 + 9, left: [] });
+  });
+});
+
+/** As in Bun, whose collector may take a session long before what is native of it. */
+class WithoutSessions<Value extends object> {
+  readonly #value: Value;
+  constructor(value: Value) {
+    this.#value = value;
+  }
+  deref(): Value | undefined {
+    return this.#value instanceof Session ? undefined : this.#value;
+  }
+}
+
+describeSandboxed("a session that was collected before its native part", () => {
+  test("ends with its runner", async () => {
+    vi.stubGlobal("WeakRef", WithoutSessions);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory(), prewarm: 0 });
+    const { ended } = await runner.openSession();
+    await runner.close();
+    expect(await ended).toBe("it was closed");
   });
 });
 
