@@ -18,10 +18,16 @@ function canRun(as, program) {
  * @param isOneOfTwo both root and an ordinary user run them: what does not depend on that is left to the second.
  */
 async function suitesIn({ node, env: own, before = [], integration: files }, as, isOneOfTwo) {
-  const program = typeof node === "string" ? node : (as.node ?? process.execPath);
-  const PATH = `${path.dirname(program)}:${as.env.PATH}`;
-  const tests = { NATIVE_RUNNER_TEST_AS: as.user, NATIVE_RUNNER_TEST_NODE: program };
-  const env = { ...as.env, PATH, ...own, ...tests };
+  const system = as.node ?? process.execPath;
+  const program = typeof node === "string" ? node : system;
+  const env = {
+    ...as.env,
+    PATH: `${path.dirname(program)}:${as.env.PATH}`,
+    ...own,
+    NATIVE_RUNNER_TEST_AS: as.user,
+    NATIVE_RUNNER_TEST_NODE: program,
+    NATIVE_RUNNER_TEST_SYSTEM_NODE: system,
+  };
   const options = {
     ...as.spawnOptions,
     directory: as.directory,

@@ -15,7 +15,7 @@ import { afterEach, expect, test } from "vitest";
 
 import { whyNotHere } from "../../other-hosts/this-engine.js";
 import { describeSandboxed, testUnless } from "../../support/gate.js";
-import { kNodeInside } from "../../support/node.js";
+import { kNodeInSandbox } from "../../support/node.js";
 import { BubblewrapNativeRunner, type NativeExecInput } from "../../support/package.js";
 import { run } from "../../support/seen.js";
 import { tempDirectory } from "../../support/temp.js";
@@ -66,7 +66,7 @@ const kTimes = "stat -c %Y docs*/sub/deep docs*/none docs* docs*/sub/deep/c.txt"
 
 /** A script for Node: each call that fails says how, and the next is made. */
 const calls = (text: string) => [
-  ...kNodeInside,
+  ...kNodeInSandbox,
   "-e",
   `const fs = require("node:fs");
    const mv = (from, to) => {

@@ -6,13 +6,13 @@ import { expect, test } from "vitest";
 
 import { describeSandboxed } from "../../support/gate.js";
 import { tree } from "../../support/mounts.js";
-import { kNodeInside } from "../../support/node.js";
+import { kNodeInSandbox } from "../../support/node.js";
 import type { Transaction } from "../../support/package.js";
 import { run } from "../../support/seen.js";
 import { tempDirectory } from "../../support/temp.js";
 import { openTransaction, treeOf } from "../../support/transactions.js";
 
-const script = (text: string) => [...kNodeInside, "-e", `const fs = require("node:fs");${text}`];
+const script = (text: string) => [...kNodeInSandbox, "-e", `const fs = require("node:fs");${text}`];
 
 /** Directories of files: "d0/s/0" and so on. */
 function filled(directories: number, files: number): string {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { describeSandboxed, testUnless } from "../../support/gate.js";
-import { kNodeInside } from "../../support/node.js";
+import { kNodeInSandbox } from "../../support/node.js";
 import { run } from "../../support/seen.js";
 import { tempDirectory } from "../../support/temp.js";
 import { openTransaction } from "../../support/transactions.js";
@@ -56,7 +56,7 @@ describeSandboxed("who answers renames", () => {
           }, 50);
         }, 50);
       }, 500);`;
-    const made = await run(transaction, [...kNodeInside, "-e", script]);
+    const made = await run(transaction, [...kNodeInSandbox, "-e", script]);
     expect(made).toMatchObject({ err: "", exitCode: 0 });
     const { begun, done } = JSON.parse(made.out) as { begun: string[]; done: string[] };
     expect([...done].sort()).toEqual(["/tmp/own/here", "large", "never-looked-up"]);
