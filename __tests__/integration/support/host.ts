@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
 
 import { engines, kEngineEnvironment } from "../other-hosts/engines.js";
 import { plainEnvironment } from "./gate.js";
@@ -45,6 +46,13 @@ function otherWords(): readonly string[] | undefined {
   return found.words;
 }
 
+/** Those whose host has not ended: a host that hangs does not outlive the tests of a file. */
+const running = new Set<ChildProcess>();
+afterAll(() => {
+  const hosts = [...running].flatMap(({ pid = 0 }) => childrenOf(pid));
+  for (const pid of hosts) process.kill(pid, "SIGKILL");
+});
+
 /** Starts hosts/NAME; `before` is put in front of the command line. */
 export function startHost(probe: string, name: string, options: HostOptions = {}): Host {
   const program = fileURLToPath(new URL(`../hosts/${name}`, import.meta.url));
@@ -55,6 +63,7 @@ export function startHost(probe: string, name: string, options: HostOptions = {}
     env: { ...plainEnvironment(), ...(words && kEngineEnvironment), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  running.add(reaper);
   let out = "";
   let err = "";
   reaper.stdout.on("data", (chunk) => {
@@ -66,6 +75,7 @@ export function startHost(probe: string, name: string, options: HostOptions = {}
   const ended = new Promise<HostEnd>((resolve, reject) => {
     reaper.on("error", reject);
     reaper.on("close", (code) => {
+      running.delete(reaper);
       const left =
         code === kLeft ? out.split("\n").filter((line) => line.startsWith("left: ")) : [];
       resolve({ code, out, err, left });
