@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/supervise/support/processes.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -19,7 +20,7 @@ class EndWatchTest : public testing::Test {
   // Looks until it has seen that, or some seconds have passed.
   Seen Expect(const Child& child, Seen wanted) {
     Seen seen = watch_.Look(child.pidfd());
-    for (int turn = 0; turn < 1'000 && seen != wanted; ++turn) {
+    for (int turn = 0; turn < Slow(1'000) && seen != wanted; ++turn) {
       usleep(10'000);
       seen = watch_.Look(child.pidfd());
     }
@@ -60,7 +61,7 @@ TEST_F(EndWatchTest, WhileSomethingBelowItDiesThatIsSeen) {
   ASSERT_TRUE(child);
   const KilledAtEnd end(&*child);
   pid_t tail = 0;
-  for (int turn = 0; turn < 6'000 && tail == 0; ++turn) {  // until it holds all and writes
+  for (int turn = 0; turn < Slow(6'000) && tail == 0; ++turn) {  // until it holds all and writes
     usleep(10'000);
     const auto children = ChildrenOf(child->pid());
     for (const pid_t each : children) {
