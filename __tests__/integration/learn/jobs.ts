@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-import { kNodeProgram } from "../support/node.js";
+import { kNodeInSandbox } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 
 /** A job in a workspace of its own. */
@@ -117,7 +117,7 @@ const server = createServer((_, response) => {
 });
 `,
     }),
-    argv: [kNodeProgram, "server.mjs"],
+    argv: [...kNodeInSandbox, "server.mjs"],
     env: {},
     hosts: [],
   };
