@@ -8,9 +8,9 @@ import { tempDirectory } from "./temp.mjs";
 
 /**
  * Projects of the Vitest configuration, in the checkout or a copy of it; of their files those that `files` has, if it is
- * given. `node` is Node.js, or the words that start another engine; `before`, words in front of the command line, and `spawnOptions` (uid, env …) say as whom; that user must be able
- * to write in `countsDirectory`. `prefix` goes before each line of output;
- * `workers` is how many files are run at a time, if not what the configuration says.
+ * given. `node` is Node.js, or the words that start another engine. `before`, words in front of the command line, and
+ * `spawnOptions` (uid, env …) say as whom; that user must be able to write in `countsDirectory`. `prefix` goes before each
+ * line of output; `workers` is how many files are run at a time, if not what the configuration says.
  */
 export async function runVitest(projects, options = {}) {
   const { directory = root, countsDirectory, node = process.execPath, ...others } = options;

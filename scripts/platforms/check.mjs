@@ -1,8 +1,10 @@
 // What is run on a platform, and what counts as a failure.
 import { spawnSync } from "node:child_process";
+import { chmodSync, symlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { runVitest, sumOf } from "../lib/suites.mjs";
+import { tempDirectory } from "../lib/temp.mjs";
 import { unexpected } from "./expected.mjs";
 import { smoke } from "./smoke.mjs";
 
@@ -11,10 +13,19 @@ function canRun(as, program) {
   return spawnSync(file, args, { ...as.spawnOptions, stdio: "ignore" }).status === 0;
 }
 
+/** A directory for PATH with that Node and nothing beside it: programs look for more beside those that they know. */
+function directoryOf(program) {
+  const directory = tempDirectory("node");
+  chmodSync(directory, 0o755);
+  symlinkSync(program, path.join(directory, "node"));
+  return directory;
+}
+
 /**
  * The suites that look at JavaScript and at what it reaches; the C++ ones are no matter of a platform that is here.
  * @param suites `node`, if another than this, or the words that start another engine; `env`, variables; `before`, words in
- * front of the command line, for root to run; `integration`, the files that apply, as Vitest takes them, if not all and the units too.
+ * front of the command line, for root to run; `integration`, the files that apply, as Vitest takes them, if not all and the
+ * units too.
  * @param isOneOfTwo both root and an ordinary user run them: what does not depend on that is left to the second.
  */
 async function suitesIn({ node, env: own, before = [], integration: files }, as, isOneOfTwo) {
@@ -22,7 +33,7 @@ async function suitesIn({ node, env: own, before = [], integration: files }, as,
   const program = typeof node === "string" ? node : system;
   const env = {
     ...as.env,
-    PATH: `${path.dirname(program)}:${as.env.PATH}`,
+    PATH: `${directoryOf(program)}:${as.env.PATH}`,
     ...own,
     NATIVE_RUNNER_TEST_AS: as.user,
     NATIVE_RUNNER_TEST_NODE: program,

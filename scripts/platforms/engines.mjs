@@ -5,33 +5,10 @@ import path from "node:path";
 import { installLocked } from "../lib/npm/install.mjs";
 import { inRoot } from "../lib/project.mjs";
 import { cacheDirectory } from "./cache.mjs";
+import { kEngineSuites } from "./sandbox-suites.mjs";
 
 const kNodes = "__tests__/platforms/nodes";
 const kOthers = "__tests__/integration/other-hosts/engines";
-
-/**
- * The integration suites in which the package runs commands: not those of programs that run in Node whatever starts them
- * (the command line, MCP, the review), nor what is Node's own (how it prints values, WASM skills).
- */
-const kSuites = [
-  "audit-log",
-  "clones",
-  "denials",
-  "files",
-  "isolation",
-  "leases",
-  "network",
-  "prewarm",
-  "process-sandbox",
-  "project",
-  "promises",
-  "runs",
-  "runtime",
-  "session",
-  "spawn",
-  "transaction",
-  "values",
-];
 
 /** @returns {{ name: string, words: string[], suites?: object }[]} `words`: those in front of a program's path. */
 export function nodes() {
@@ -47,7 +24,7 @@ export function nodes() {
 const suitesOf = (engine, words) => ({
   node: words,
   env: { NATIVE_RUNNER_TEST_ENGINE: engine },
-  integration: kSuites.map((name) => `__tests__/integration/${name}/`),
+  integration: kEngineSuites,
 });
 
 export function otherEngines() {

@@ -15,12 +15,6 @@ const commands = readFileSync(
   .split("\n")
   .filter((line) => line !== "" && !line.startsWith("#"));
 
-/** The system's: the host's may have places that no sandbox shows, beside which some programs look for more. */
-const kOrdinary = {
-  TMPDIR: "/tmp",
-  PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-};
-
 describeSandboxed("ordinary commands are not denied", () => {
   let runner: BubblewrapNativeRunner;
   beforeAll(() => {
@@ -37,7 +31,7 @@ describeSandboxed("ordinary commands are not denied", () => {
     test.each(commands)("%s", async (command) => {
       const { outcome, denials } = await runner.exec({
         argv: ["bash", "-c", command],
-        env: kOrdinary,
+        env: { TMPDIR: "/tmp" }, // the host's may be a place that no sandbox shows
         explain,
       });
       expect(["exited", "not-found"]).toContain(outcome.kind);

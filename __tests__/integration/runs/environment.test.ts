@@ -1,8 +1,11 @@
 /** Which of the host's variables reach a command. */
 
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
 import { describeSandboxed } from "../support/gate.js";
+import { kNodeProgram } from "../support/node.js";
 import {
   BubblewrapNativeRunner,
   LocalNativeRunner,
@@ -186,3 +189,19 @@ for (const [label, makeRunner] of kRunners) {
     });
   });
 }
+
+test("an object that was put in the place of process.env before the package came counts too", () => {
+  const script = `
+    process.env = { ...process.env, MONKEY: "put in" };
+    delete process.env.KEYBOARD;
+    const { LocalNativeRunner } = await import(process.argv[1]);
+    const runner = new LocalNativeRunner({ shadowDir: "/tmp", envPolicy: ["MONKEY", "KEYBOARD", "TOWEL"] });
+    const { stdout } = await runner.exec({ argv: ["sh", "-c", 'echo "$MONKEY, $KEYBOARD, $TOWEL"'] });
+    process.stdout.write(stdout);`;
+  const dist = join(import.meta.dirname, "../../../dist/index.js");
+  const { stdout } = spawnSync(kNodeProgram, ["--input-type=module", "-e", script, dist], {
+    encoding: "utf8",
+    env: { ...process.env, KEYBOARD: "taken out", TOWEL: "stays" },
+  });
+  expect(stdout).toBe("put in, , stays\n");
+});
