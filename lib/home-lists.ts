@@ -121,13 +121,13 @@ function accountHome(): string | undefined {
   return account.home;
 }
 
-/**
- * The home directories of this user, as real paths: HOME's, and the account's where it is another. In Bun homedir() goes by
- * the HOME that the process was started with.
- */
+/** HOME as the host has it now: in Bun homedir() goes by the HOME that the process was started with. */
+export const homeDirectory = (): string => process.env.HOME || homedir();
+
+/** The home directories of this user, as real paths: HOME's, and the account's where it is another. */
 export function homes(): string[] {
   const home = homedir();
-  const named = new Set([process.env.HOME ?? home, home, accountHome() ?? home]);
+  const named = new Set([homeDirectory(), home, accountHome() ?? home]);
   return [...new Set([...named].map(realPath))].filter(
     (path) => path.startsWith("/") && path !== "/",
   );

@@ -2,7 +2,7 @@
 
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import {
   buildConfigForSkill,
@@ -67,6 +67,17 @@ describe("buildConfigForSkill", () => {
       expect(() => buildConfigForSkill(path, "", "untrusted")).toThrow(/directory of its own/);
     },
   );
+
+  it("goes by the HOME that the host has now", () => {
+    const path = join("/srv/another-home", "skill.wasm");
+    expect(() => buildConfigForSkill(path, "", "untrusted")).not.toThrow();
+    vi.stubEnv("HOME", "/srv/another-home");
+    try {
+      expect(() => buildConfigForSkill(path, "", "untrusted")).toThrow(/directory of its own/);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
 
   it("takes one below the temporary directory", () => {
     const path = join(tmpdir(), "skill", "skill.wasm");

@@ -1,7 +1,8 @@
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 
 import { invalidValue } from "../errors.js";
+import { homeDirectory } from "../home-lists.js";
 import {
   checkInput,
   checkPath,
@@ -45,7 +46,7 @@ const kShared = ["/tmp", "/var/tmp", "/etc", "/root", "/run", "/proc", "/sys", "
  */
 function skillDirectory(wasmPath: string): string {
   const directory = dirname(wasmPath);
-  const shared = [homedir(), tmpdir(), ...kShared];
+  const shared = [homeDirectory(), tmpdir(), ...kShared];
   if (!shared.some((place) => isWithin(place, directory))) return directory;
   throw invalidValue(
     `\`wasmPath\` lies in ${directory}, all of which its sandbox would show; give the skill a directory of its own`,

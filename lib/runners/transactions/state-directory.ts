@@ -1,5 +1,6 @@
-import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+
+import { homeDirectory } from "../../home-lists.js";
 
 /**
  * Where transactions are kept unless an option says so: in $XDG_STATE_HOME, which counts only where it is
@@ -7,6 +8,6 @@ import { isAbsolute, join } from "node:path";
  */
 export function defaultStateDirectory(): string {
   const named = process.env.XDG_STATE_HOME ?? "";
-  const state = isAbsolute(named) ? named : join(homedir(), ".local", "state");
+  const state = isAbsolute(named) ? named : join(homeDirectory(), ".local", "state");
   return join(state, "openagentic", "transactions");
 }
