@@ -18,3 +18,6 @@ export const kNodeAlone = { Bun: "it is about Node.js", Deno: "it is about Node.
 export const kEarly = {
   Deno: "worker.terminate() settles before the thread has ended, and its processes",
 };
+
+/** For tests of file names of any bytes that this process itself makes or reads. */
+export const kUtf8Names = { Deno: "its node:fs makes and reads names of UTF-8 alone" };

@@ -11,6 +11,7 @@
 
 #include "tests/supervise/support/pattern.h"
 #include "tests/supervise/support/supervisor_fixture.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -170,9 +171,9 @@ TEST_F(SupervisorTest, ADeadlineHoldsThoughTheMainThreadIsBusy) {
 }
 
 TEST_F(SupervisorTest, TheDeadlineCountsFromTheStartOfTheRun) {
-  SubmitShell(1, "sleep 0.5", kLane, 1);
+  SubmitShell(1, "sleep " + std::to_string(Slow(1)), kLane, 1);
   ExecRequest request = ShellRequest("exit 0");
-  request.limits.timeout_ms = 400;
+  request.limits.timeout_ms = Slow(800);
   Submit(2, std::move(request), Local(workspace_.path()), kLane, 1);
   EXPECT_EQ(Result(2).outcome.kind, OutcomeKind::kExited);
 }
