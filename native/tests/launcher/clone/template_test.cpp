@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "tests/launcher/clone/template_fixture.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -84,7 +85,7 @@ TEST_F(TemplateTest, ManyLeaveNothingInIt) {
   for (int turn = 0; turn < 30; ++turn)
     ExpectServes(*made);
   EXPECT_EQ(descriptors(), before);
-  for (int turn = 0; turn < 2'000 && !ChildrenOf(launcher).empty(); ++turn)
+  for (int turn = 0; turn < Slow(2'000) && !ChildrenOf(launcher).empty(); ++turn)
     usleep(1'000);
   EXPECT_EQ(ChildrenOf(launcher), "");
 }
@@ -244,7 +245,7 @@ TEST_F(TemplateTest, ACloneIsBornIntoItsCgroup) {
     EXPECT_NE(of_clone.str().find("0::/" + name + "\n"), std::string::npos) << of_clone.str();
   }
   bool is_gone = false;
-  for (int turn = 0; turn < 2'000 && !is_gone; ++turn, usleep(1'000))
+  for (int turn = 0; turn < Slow(2'000) && !is_gone; ++turn, usleep(1'000))
     is_gone = rmdir(group.c_str()) == 0;
   EXPECT_TRUE(is_gone) << "something is left in it";
 }

@@ -10,6 +10,7 @@
 #include "tests/supervise/support/pattern.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/supervisor_fixture.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 
@@ -62,7 +63,7 @@ class CloneFixture : public SupervisorFixture {
   }
 
   static bool Eventually(const std::function<bool()>& condition) {
-    for (int turn = 0; turn < 2'000 && !condition(); ++turn)
+    for (int turn = 0; turn < Slow(2'000) && !condition(); ++turn)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return condition();
   }

@@ -94,7 +94,7 @@ TEST_F(TemplateKeeperTest, TemplatesInVainBecomeRare) {
 }
 
 TEST_F(TemplateKeeperTest, GoesWhenIdleAndComesBack) {
-  place_.rule.idle_ms = 1'000;  // longer than a busy machine takes to look
+  place_.rule.idle_ms = Slow(1'000);  // longer than a busy machine takes to look
   Warm();
   EXPECT_NE(Template(), 0);
   EXPECT_TRUE(Eventually([] { return CountChildren() == 0; }));
@@ -103,9 +103,10 @@ TEST_F(TemplateKeeperTest, GoesWhenIdleAndComesBack) {
 }
 
 TEST_F(TemplateKeeperTest, AnIdleOneWaitsForItsClones) {
-  place_.rule.idle_ms = 100;
+  place_.rule.idle_ms = Slow(100);
   Warm();
-  const std::uint64_t run = Start(ShellRequest("sleep 0.5; echo done"));
+  const std::uint64_t run =
+      Start(ShellRequest("sleep " + std::to_string(Slow(0.5)) + "; echo done"));
   const RunResult& result = Result(run);
   EXPECT_EQ(result.start, SandboxStart::kCloned);
   EXPECT_EQ(Text(result.out.bytes), "done\n");

@@ -14,6 +14,7 @@
 #include "supervise/network/dial/resolver.h"
 #include "tests/supervise/network/support/network_host.h"
 #include "tests/supervise/network/support/peers.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -71,7 +72,7 @@ TEST(Resolver, WhatHasNotBegunIsGivenUpWithWhoAsked) {
     BusyThreads busy;
     // What waits for a thread that does not come would wait for ever.
     std::thread patience([&busy] {
-      for (int turn = 0; turn < 2000 && !busy.is_over(); ++turn)
+      for (int turn = 0; turn < Slow(2000) && !busy.is_over(); ++turn)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       busy.End();
     });

@@ -46,7 +46,7 @@ class SandboxPoolTest : public SupervisorFixture {
   const RunResult& Run(ExecRequest request) { return Result(Start(std::move(request))); }
 
   bool Eventually(const std::function<bool()>& condition) {
-    for (int turn = 0; turn < 4'000 && !condition(); ++turn)
+    for (int turn = 0; turn < Slow(4'000) && !condition(); ++turn)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     return condition();
   }

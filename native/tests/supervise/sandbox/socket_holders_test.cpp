@@ -11,6 +11,7 @@
 
 #include "supervise/sandbox/control.h"
 #include "tests/supervise/support/processes.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -76,7 +77,7 @@ TEST(KillSocketHolders, FindsChildrenThatLostTheirParent) {
   const auto killed = KillSocketHolders(socket.control.peer_inode());
   ASSERT_EQ(killed.size(), 1U);
   bool closed = false;
-  for (int turn = 0; turn < 2'000 && !closed; ++turn) {
+  for (int turn = 0; turn < Slow(2'000) && !closed; ++turn) {
     closed = socket.control.Receive(&report, &pidfd) == Control::Received::kClosed;
     if (!closed) usleep(1'000);
   }

@@ -12,6 +12,7 @@
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/supervisor_fixture.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 namespace {
@@ -33,7 +34,7 @@ std::vector<pid_t> Leaves() {
 // Between commands: the one launcher that waits for the next. The last one's may be about to exit.
 std::vector<pid_t> WaitForStanding() {
   std::vector<pid_t> leaves = Leaves();
-  for (int turn = 0; turn < 2'000; ++turn) {
+  for (int turn = 0; turn < Slow(2'000); ++turn) {
     usleep(5'000);
     const std::vector<pid_t> before = std::exchange(leaves, Leaves());
     if (leaves.size() == 1 && leaves == before) break;

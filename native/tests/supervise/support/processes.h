@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "supervise/os/child.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 
@@ -88,7 +89,7 @@ inline bool IsAlive(pid_t pid) {
 
 // For a process that nobody reports on: its end may lie a moment behind that of its descriptors.
 inline bool IsGoneSoon(pid_t pid) {
-  for (int turn = 0; turn < 2'000 && IsAlive(pid); ++turn)
+  for (int turn = 0; turn < Slow(2'000) && IsAlive(pid); ++turn)
     usleep(1'000);
   return !IsAlive(pid);
 }

@@ -13,6 +13,7 @@
 #include "tests/supervise/support/recording_listener.h"
 #include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
+#include "tests/support/slow.h"
 
 namespace native_runner {
 
@@ -60,7 +61,7 @@ class SupervisorFixture : public testing::Test {
 
   // Waits for what a command writes into the workspace.
   bool WaitForText(const std::string& file, const std::string& text) {
-    for (int turn = 0; turn < 4'000; ++turn) {
+    for (int turn = 0; turn < Slow(4'000); ++turn) {
       if (workspace_.Read(file).find(text) != std::string::npos) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
