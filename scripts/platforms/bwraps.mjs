@@ -1,6 +1,6 @@
 // The bwrap of each Debian suite, as its package has it: where that wants a newer C library than this
 // machine's, with the suite's own.
-import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { outputOf } from "../lib/run.mjs";
 import { cacheDirectory } from "./cache.mjs";
@@ -21,7 +21,11 @@ function withLibraries(suite, program, version) {
     .map((directory) => path.join(directory, "ld-linux-x86-64.so.2"))
     .find((file) => existsSync(file));
   const file = path.join(cacheDirectory("bwraps"), `bwrap-${version}`);
-  const words = [loader, "--library-path", directories.join(":"), program];
+  // Its processes are to have bwrap's name, which is that of the file that is executed: the loader's.
+  const named = path.join(cacheDirectory(`bwraps/${version}`), "bwrap");
+  rmSync(named, { force: true });
+  symlinkSync(loader, named);
+  const words = [named, "--library-path", directories.join(":"), program];
   const quoted = words.map((word) => `'${word}'`).join(" ");
   writeFileSync(file, `#!/bin/sh\nexec ${quoted} "$@"\n`);
   chmodSync(file, 0o755);
