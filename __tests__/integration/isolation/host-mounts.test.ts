@@ -11,7 +11,13 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed, describeUnless, isRoot } from "../support/gate.js";
+import {
+  describeSandboxed,
+  describeUnless,
+  isRoot,
+  testUnless,
+  whyNoBindFd,
+} from "../support/gate.js";
 import { kPlace, kWays, mounting, tree } from "../support/mounts.js";
 import type { NativeMount } from "../support/package.js";
 import { run } from "../support/seen.js";
@@ -119,38 +125,44 @@ describeSandboxed("mounts", () => {
     expect(places.at(-1)).toBeLessThan(argv.indexOf("/workspace"));
   });
 
-  test("follow a symbolic link when a run starts, and the record has the real path", async () => {
-    const first = tree({ file: "first" });
-    const second = tree({ file: "second" });
-    const link = join(tree(), "link");
-    symlinkSync(first, link);
-    const runner = mounting([{ hostPath: link, guestPath: "/data", mode: "ro" }], { prewarm: 1 });
-    await runner.warm();
-    const seen = await run(runner, "cat /data/file");
-    expect(seen.out).toBe("first");
-    expect(seen.result.audits[0]?.argv).toContain(first);
-    expect(seen.result.audits[0]?.argv).not.toContain(link);
-    const next = `${link}.next`;
-    symlinkSync(second, next);
-    renameSync(next, link);
-    expect((await run(runner, "cat /data/file")).out).toBe("second");
-    await runner.close();
-  });
+  testUnless(
+    whyNoBindFd,
+    "follow a symbolic link when a run starts, as the record does",
+    async () => {
+      const first = tree({ file: "first" });
+      const second = tree({ file: "second" });
+      const link = join(tree(), "link");
+      symlinkSync(first, link);
+      const runner = mounting([{ hostPath: link, guestPath: "/data", mode: "ro" }], { prewarm: 1 });
+      await runner.warm();
+      const seen = await run(runner, "cat /data/file");
+      expect(seen.out).toBe("first");
+      expect(seen.result.audits[0]?.argv).toContain(first);
+      expect(seen.result.audits[0]?.argv).not.toContain(link);
+      const next = `${link}.next`;
+      symlinkSync(second, next);
+      renameSync(next, link);
+      expect((await run(runner, "cat /data/file")).out).toBe("second");
+      await runner.close();
+    },
+  );
 
-  test.each(["directory", "file"])("show a %s that was replaced, whatever stands", async (kind) => {
-    const root = tree({ "dir/file": "old" });
-    const hostPath = join(root, kind === "file" ? "dir/file" : "dir");
-    const path = kind === "file" ? "/data" : "/data/file";
-    const runner = mounting([{ hostPath, guestPath: "/data", mode: "ro" }], { prewarm: 1 });
-    await runner.warm();
-    renameSync(hostPath, join(root, "old"));
-    if (kind === "directory") mkdirSync(hostPath);
-    writeFileSync(join(root, "dir/file"), "new");
-    const seen = await run(runner, `cat ${path}`);
-    expect(seen.out).toBe("new");
-    expect(seen.result.audits[0]?.prewarmed).toBe(false);
-    expect(runner.pool()).toMatchObject({ taken: 0, discarded: 1 });
-    await runner.close();
+  describeUnless(whyNoBindFd, "whatever stands", () => {
+    test.each(["directory", "file"])("show a %s that was replaced", async (kind) => {
+      const root = tree({ "dir/file": "old" });
+      const hostPath = join(root, kind === "file" ? "dir/file" : "dir");
+      const path = kind === "file" ? "/data" : "/data/file";
+      const runner = mounting([{ hostPath, guestPath: "/data", mode: "ro" }], { prewarm: 1 });
+      await runner.warm();
+      renameSync(hostPath, join(root, "old"));
+      if (kind === "directory") mkdirSync(hostPath);
+      writeFileSync(join(root, "dir/file"), "new");
+      const seen = await run(runner, `cat ${path}`);
+      expect(seen.out).toBe("new");
+      expect(seen.result.audits[0]?.prewarmed).toBe(false);
+      expect(runner.pool()).toMatchObject({ taken: 0, discarded: 1 });
+      await runner.close();
+    });
   });
 
   test("are part of the policy's hash, but for their labels", async () => {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { describeUnless, isRoot, plainEnvironment, whyNoBubblewrap } from "../support/gate.js";
+import { describeUnless, isRoot, plainEnvironment, whyNoBindFd } from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -20,7 +20,7 @@ const kRefused = "mount-namespace: the host's mounts changed while it was made";
 const kMostTries = 8;
 
 function whyNot(): string | undefined {
-  if (whyNoBubblewrap !== undefined) return whyNoBubblewrap;
+  if (whyNoBindFd !== undefined) return whyNoBindFd; // most of it is about sandboxes made ahead
   const [program = "", ...args] = [...kApart, "true"];
   const tried = spawnSync(program, args, { encoding: "utf8" });
   return tried.status === 0 ? undefined : `no namespaces: ${tried.error ?? tried.stderr}`;

@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 
 import { makeScene, type Scene } from "../promises/scene.js";
 import { describeSurvival } from "../promises/survival.js";
-import { describeSandboxed } from "../support/gate.js";
+import { describeUnless, whyNoOption } from "../support/gate.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
 import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kShowsProc = "test -e /proc/self && echo shown || echo hidden";
 
-describeSandboxed("procBind: false", () => {
+describeUnless(whyNoOption("--perms"), "procBind: false", () => {
   const make = (options: { layers?: "landlock"[]; devBind?: boolean; extraArgs?: string[] } = {}) =>
     new BubblewrapNativeRunner({ shadowDir: tempDirectory(), procBind: false, ...options });
 

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { loadAddon } from "../../../lib/native.js";
-import { testUnless, whyNoBubblewrap } from "../support/gate.js";
+import { testUnless, whyNoBindFd, whyNoBubblewrap } from "../support/gate.js";
 import { type Host, killHost, startHost } from "../support/host.js";
 import { buildProbe } from "../support/probe.js";
 import { childrenOf, eventually, marked, newMark } from "../support/processes.js";
@@ -107,8 +107,11 @@ const kBubblewrap = [
   ["terminal", "cold"],
   ["explained", "cold"],
 ] as const;
+const kByDescriptor: readonly string[] = ["cloned", "prewarmed", "transaction"];
+const whyNoSandboxOf = (kind: string) =>
+  kByDescriptor.includes(kind) ? whyNoBindFd : whyNoBubblewrap;
 const kKinds: readonly (readonly [kind: string, start: string, why: string | undefined])[] = [
-  ...kBubblewrap.map(([kind, start]) => [kind, start, whyNoBubblewrap] as const),
+  ...kBubblewrap.map(([kind, start]) => [kind, start, whyNoSandboxOf(kind)] as const),
   ["landlock", "cold", whyNo("landlock")],
   ["landlock session", "session", whyNo("landlock")],
   ["firejail", "cold", whyNo("firejail")],

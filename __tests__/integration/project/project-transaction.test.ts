@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { treeOf } from "../../support/tree-of.js";
-import { describeSandboxed } from "../support/gate.js";
+import { describeUnless, whyNoBindFd } from "../support/gate.js";
 import { BubblewrapNativeRunner, Bwrap, type BwrapOptions } from "../support/package.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -27,7 +27,7 @@ const make = (options: BwrapOptions = {}) =>
 const read = (name: string) => readFileSync(join(project, name), "utf8");
 const waiting = () => readdirSync(state).length;
 
-describeSandboxed("Bwrap in a transaction", () => {
+describeUnless(whyNoBindFd, "Bwrap in a transaction", () => {
   test("keeps what commands change from the project, and shows it to later ones", async () => {
     const before = treeOf(project);
     const bwrap = make();

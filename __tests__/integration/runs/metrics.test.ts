@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { realpathSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
+import { describeSandboxed, describeUnless, whyNoBindFd } from "../support/gate.js";
 import { runHost } from "../support/host.js";
 import {
   BubblewrapNativeRunner,
@@ -166,7 +166,7 @@ async function heardWhile(body: () => Promise<unknown>) {
   };
 }
 
-describeSandboxed("standing sandboxes", () => {
+describeUnless(whyNoBindFd, "standing sandboxes", () => {
   test("are hits and misses", async () => {
     const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory(), prewarm: 1 });
     const { pools } = await heardWhile(async () => {

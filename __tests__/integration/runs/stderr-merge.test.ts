@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed, describeUnless } from "../support/gate.js";
+import { describeSandboxed, describeUnless, testUnless, whyNoBindFd } from "../support/gate.js";
 import { kLiveRunners, whole } from "../support/live.js";
 import {
   BubblewrapNativeRunner,
@@ -85,7 +85,7 @@ for (const [label, reason, makeRunner] of kLiveRunners) {
 }
 
 describeSandboxed("stderr merged, Bubblewrap", () => {
-  test("in a sandbox that was made before", async () => {
+  testUnless(whyNoBindFd, "in a sandbox that was made before", async () => {
     await using runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory(), prewarm: 1 });
     expect(await runner.warm()).toBe(1);
     await expectMerged(runner);

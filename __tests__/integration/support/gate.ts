@@ -30,6 +30,20 @@ function whyNoSandbox(): string | undefined {
 /** Why bwrap can't be used here; undefined when it can. */
 export const whyNoBubblewrap = whyNoSandbox();
 
+/** What can be asked of this bwrap, by its own list. */
+const bwrapOptions = new Set(
+  spawnSync("bwrap", ["--help"], { encoding: "utf8", env: plainEnvironment() })
+    .stdout?.split("\n")
+    .map((line) => line.trim().split(" ")[0]),
+);
+
+/** Why what needs an option of bwrap's can't be had; undefined where it can. */
+export const whyNoOption = (option: string): string | undefined =>
+  whyNoBubblewrap ?? (bwrapOptions.has(option) ? undefined : `this bwrap has no ${option}`);
+
+/** Sandboxes made ahead, cloned ones and overlays: they are mounted by descriptor. */
+export const whyNoBindFd = whyNoOption("--bind-fd");
+
 /** `test`, or where there is a reason why it can't run here, one that is skipped and says so. */
 export function testUnless(
   reason: string | undefined,

@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-
+import { whyNoBindFd } from "./gate.js";
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
@@ -36,7 +36,7 @@ const kDecoder = new TextDecoder();
 const sh = (script: string) => ({ argv: ["sh", "-c", script] });
 
 /** Runs a script in each of the ways in which a command gets a sandbox; what it prints. */
-export const kWays: [
+const kAllWays: [
   name: string,
   run: (mounts: readonly NativeMount[], script: string, options?: Choice) => Promise<string>,
 ][] = [
@@ -83,3 +83,8 @@ export const kWays: [
     },
   ],
 ];
+
+/** Those that this bwrap has. */
+export const kWays = kAllWays.filter(
+  ([name]) => whyNoBindFd === undefined || name !== "a prewarmed run",
+);
