@@ -311,6 +311,12 @@ export interface NativeAddon {
    * (flock(2)). False: it is locked by another process, or by another descriptor. Throws as Node's fs does.
    */
   lockFile(descriptor: number): boolean;
+  /**
+   * What tells a state of an entry from its others, of an open file, or of what is at a path (no link is
+   * followed): the six numbers that {@link WorkspaceSurvey} has. Not every engine's node:fs tells a file's
+   * times to the nanosecond. Throws as Node's fs does.
+   */
+  entryState(place: number | string): Uint8Array;
   /** The path of a program on the host's own PATH, or on the given one; null when there is none. */
   findProgram(name: string, searchPath?: string): string | null;
 }

@@ -297,6 +297,9 @@ export class FakeAddon {
         term = () => 1;
       },
       lockFile: () => true,
+      entryState: () => {
+        throw new Error("fake-addon: files are for integration tests");
+      },
       configure: ({ launcherPath }) => void fake.configured.push(launcherPath),
       buildBubblewrapArgv: ({ bwrapPath, commandArgv }) => {
         fake.#refuse();

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <napi.h>
 
 #include "addon/convert/options/argv_options.h"
@@ -11,6 +12,7 @@
 #include "addon/values/file_values.h"
 #include "addon/values/value_builder.h"
 #include "effects/files/lock_file.h"
+#include "effects/tree/entry_state.h"
 #include "policy/bubblewrap/bubblewrap_argv.h"
 #include "supervise/host/program.h"
 #include "supervise/runtimes/landlock_runtime.h"
@@ -92,6 +94,29 @@ Napi::Value LockFileOf(const Napi::CallbackInfo& info) {
   return env.Undefined();
 }
 
+// What tells the state of an entry from its others, of an open file or of what is at a path; as
+// bytes.
+Napi::Value EntryStateOf(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const bool is_open = info[0].IsNumber();
+  if (!is_open && !info[0].IsString()) {
+    Reader(env).Fail({ErrorCode::kInvalidType, "Expected a file descriptor or a path", ""});
+    return env.Undefined();
+  }
+  const std::string path = is_open ? std::string() : std::string(info[0].As<Napi::String>());
+  const auto state = is_open ? StateOf(info[0].As<Napi::Number>().Int32Value(), "", "fstat")
+                             : StateOf(AT_FDCWD, path.c_str(), "lstat");
+  if (!state) {
+    napi_value error = MakeFileError(env, state.error(), {.path = path, .to = {}});
+    if (error != nullptr) napi_throw(env, error);
+    return env.Undefined();
+  }
+  ValueBuilder builder(env);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(state.value().data());
+  napi_value made = builder.CopiedBytes(bytes, sizeof(EntryState));
+  return builder.ok() ? Napi::Value(env, made) : env.Undefined();
+}
+
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   EnvironmentState* state = EnvironmentState::Create(env);
   if (state == nullptr) return exports;
@@ -103,6 +128,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("landlockAbi", Napi::Function::New(env, LandlockAbiOf, "landlockAbi"));
   exports.Set("findProgram", Napi::Function::New(env, FindProgramOf, "findProgram"));
   exports.Set("lockFile", Napi::Function::New(env, LockFileOf, "lockFile"));
+  exports.Set("entryState", Napi::Function::New(env, EntryStateOf, "entryState"));
   DefineProcessSandbox(env, exports);
   DefineWorkspaceFiles(env, exports);
   DefineTransaction(env, exports, state);

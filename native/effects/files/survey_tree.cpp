@@ -1,39 +1,30 @@
 #include "effects/files/survey_tree.h"
 
 #include <fcntl.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 #include <optional>
 
+#include "effects/tree/entry_state.h"
 #include "policy/text/utf8.h"
-#include "supervise/os/statx.h"
 
 namespace native_runner {
 namespace {
 
 constexpr const char* kCall = "scandir";
-constexpr unsigned kMask =
-    STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
-
-std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
-}
-
 class Surveyor {
  public:
   FileResult<std::optional<FileType>> Visit(int directory, const char* name,
                                             const std::string& path) {
     if (!IsUtf8(path)) return Refused(kCall, EILSEQ);
-    struct statx seen {};
-    if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, kMask, &seen) != 0) {
-      if (errno == ENOENT) return std::optional<FileType>();
-      return Refused(kCall, errno);
+    const auto state = StateOf(directory, name, kCall);
+    if (!state) {
+      if (state.error().number == ENOENT) return std::optional<FileType>();
+      return state.error();
     }
-    const FileType type = FileTypeOf(seen.stx_mode);
+    const FileType type = FileTypeOf(static_cast<mode_t>(state.value().front()));
     std::string target;
     if (type == FileType::kSymlink) {
       auto read = TargetOf(directory, name);
@@ -47,13 +38,7 @@ class Surveyor {
       survey_.text += target;
       survey_.text += '\0';
     }
-    for (const std::uint64_t number :
-         {std::uint64_t{seen.stx_mode},
-          std::uint64_t{makedev(seen.stx_dev_major, seen.stx_dev_minor)},
-          std::uint64_t{seen.stx_ino}, std::uint64_t{seen.stx_size}, Nanoseconds(seen.stx_mtime),
-          Nanoseconds(seen.stx_ctime)}) {
-      survey_.numbers.push_back(number);
-    }
+    survey_.numbers.insert(survey_.numbers.end(), state.value().begin(), state.value().end());
     return std::optional(type);
   }
 

@@ -26,8 +26,9 @@ import { askFor, distinctFiles } from "../blobs/wanted.js";
 import { applied, type Delta, parseDelta } from "../content/delta.js";
 import type { FileEntry } from "../content/entry.js";
 import { type Bounds, Manifest } from "../content/manifest.js";
+import { sizeOf } from "../content/stamp.js";
 import { BeganAnew, type Exchange, type Headers } from "../exchange.js";
-import { numberOf, survey } from "../source/survey.js";
+import { survey } from "../source/survey.js";
 import { badMessage, WorkspaceError } from "../workspace-error.js";
 import { removeTree } from "./remove-tree.js";
 import { Tree } from "./tree.js";
@@ -139,8 +140,7 @@ export class WorkspaceCache {
           const tree = new Tree(workspace.directory, id);
           removeTree(join(tree.directory, "incoming"));
           const { seen } = await survey(tree.files, { ...this.#bounds, maxEntries: 2 ** 24 });
-          for (const { type, stamp } of seen)
-            if (type === "file") tree.bytes += Number(numberOf(stamp, 3));
+          for (const { type, stamp } of seen) if (type === "file") tree.bytes += sizeOf(stamp);
           tree.usedAt = statSync(tree.directory).mtimeMs - Date.now(); // before all that comes
           workspace.trees.push(tree);
         }

@@ -2,15 +2,15 @@ import { Beneath } from "../content/beneath.js";
 import type { Delta } from "../content/delta.js";
 import { digestOf } from "../content/digest.js";
 import { comparePaths, kTop, parentOf } from "../content/paths.js";
+import { isSameDirectory, isSameStamp, type Stamp } from "../content/stamp.js";
 import type { Known, Snapshot } from "../source/snapshot.js";
-import { isSameDirectory, isSameStamp, type Stamp, stampOf } from "../source/survey.js";
 
 const kGone: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 
 /** undefined: nothing is there, or it is in what is no directory any more. */
 function stampAt(tree: Beneath, path: string): Stamp | undefined {
   try {
-    return stampOf(tree.lstat(path));
+    return tree.lstat(path);
   } catch (error) {
     if (kGone.has((error as NodeJS.ErrnoException).code)) return undefined;
     throw error;

@@ -7,6 +7,7 @@ import { digestOf } from "../content/digest.js";
 import { type Entry, kModeBits } from "../content/entry.js";
 import type { Manifest } from "../content/manifest.js";
 import { comparePaths } from "../content/paths.js";
+import { mtimeNsOf, sizeOf } from "../content/stamp.js";
 import type { Exchange } from "../exchange.js";
 import { WorkspaceError } from "../workspace-error.js";
 import type { ToldChange } from "./told-change.js";
@@ -23,9 +24,9 @@ async function entryOf(tree: Beneath, { path, type, mode, target }: ToldChange):
     if (type !== "file") tree.lstat(path);
     if (type === "directory") return { type, path, mode: mode & kModeBits };
     if (type === "symlink") return { type, path, target: target ?? "" };
-    const { sha256, status } = await digestOf(tree, path);
-    const mtimeUs = Number(status.mtimeNs / 1000n);
-    const size = Number(status.size);
+    const { sha256, stamp } = await digestOf(tree, path);
+    const mtimeUs = Number(mtimeNsOf(stamp) / 1000n);
+    const size = sizeOf(stamp);
     return { type: "file", path, mode: mode & kModeBits, size, mtimeUs, sha256 };
   } catch (error) {
     if (error instanceof WorkspaceError) throw error;

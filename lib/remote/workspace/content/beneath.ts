@@ -4,18 +4,10 @@
  * directories. What is swapped in meanwhile is ELOOP or ENOTDIR, and leads nowhere. One thread; blocks.
  */
 
-import {
-  type BigIntStats,
-  closeSync,
-  constants,
-  fchmodSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-} from "node:fs";
+import { closeSync, constants, fchmodSync, fstatSync, openSync, readdirSync } from "node:fs";
 
 import { kTop } from "./paths.js";
+import { type Stamp, stampOf } from "./stamp.js";
 
 const kDirectory = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const kOwn = 0o700;
@@ -52,9 +44,8 @@ export class Beneath {
   }
 
   /** Of the entry itself. */
-  lstat(path: string): BigIntStats {
-    if (path === kTop) return fstatSync(this.#at(0), { bigint: true });
-    return lstatSync(this.nameOf(path), { bigint: true });
+  lstat(path: string): Stamp {
+    return stampOf(path === kTop ? this.#at(0) : this.nameOf(path));
   }
 
   /** Names in a directory. */

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
-import type { BigIntStats } from "node:fs";
 
 import { WorkspaceError } from "../workspace-error.js";
 import type { Beneath } from "./beneath.js";
-import { chunksOf, isUnchanged } from "./file-reader.js";
+import { chunksOf } from "./file-reader.js";
+import { isSameStamp, type Stamp } from "./stamp.js";
 
 const kTries = 5;
 
 /** A file's content, and the state in which it had that. */
-export type Digested = { readonly sha256: string; readonly status: BigIntStats };
+export type Digested = { readonly sha256: string; readonly stamp: Stamp };
 
 async function tryDigest(tree: Beneath, path: string): Promise<Digested | undefined> {
   const hash = createHash("sha256");
@@ -17,7 +17,7 @@ async function tryDigest(tree: Beneath, path: string): Promise<Digested | undefi
     const step = await chunks.next();
     if (step.done) {
       const { before, after } = step.value;
-      return isUnchanged(before, after) ? { sha256: hash.digest("hex"), status: after } : undefined;
+      return isSameStamp(before, after) ? { sha256: hash.digest("hex"), stamp: after } : undefined;
     }
     hash.update(step.value);
   }

@@ -1,26 +1,15 @@
 /** Reads files for hashing and sending, in slices, and sees whether they change meanwhile. */
 
-import { type BigIntStats, closeSync, fstatSync, readSync } from "node:fs";
+import { closeSync, readSync } from "node:fs";
 
 import type { Beneath } from "./beneath.js";
+import { isRegular, type Stamp, sizeOf, stampOf } from "./stamp.js";
 
 const kBlock = 256 * 1024;
 /** Bytes after which whatever else waits for the thread has its turn. */
 const kSlice = 8 * 1024 * 1024;
 
 const others = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/** Whether nothing of a file has changed in between; nobody can set ctime. */
-export function isUnchanged(one: BigIntStats, other: BigIntStats): boolean {
-  return (
-    one.ino === other.ino &&
-    one.dev === other.dev &&
-    one.size === other.size &&
-    one.mtimeNs === other.mtimeNs &&
-    one.ctimeNs === other.ctimeNs &&
-    one.mode === other.mode
-  );
-}
 
 /**
  * The bytes of a file, at most `most` of them. A chunk is valid until the next is asked for, unless
@@ -33,14 +22,14 @@ export async function* chunksOf(
   path: string,
   most: number,
   { fresh = false } = {},
-): AsyncGenerator<Buffer, { before: BigIntStats; after: BigIntStats }, void> {
+): AsyncGenerator<Buffer, { before: Stamp; after: Stamp }, void> {
   const descriptor = tree.open(path);
   try {
-    const before = fstatSync(descriptor, { bigint: true });
-    if (!before.isFile()) {
+    const before = stampOf(descriptor);
+    if (!isRegular(before)) {
       throw Object.assign(new Error(`ENXIO: no regular file, '${path}'`), { code: "ENXIO", path });
     }
-    const size = Math.min(kBlock, Math.max(1, Number(before.size)));
+    const size = Math.min(kBlock, Math.max(1, sizeOf(before)));
     let block = Buffer.allocUnsafe(size);
     let total = 0;
     let slice = 0;
@@ -55,7 +44,7 @@ export async function* chunksOf(
       slice = 0;
       await others();
     }
-    return { before, after: fstatSync(descriptor, { bigint: true }) };
+    return { before, after: stampOf(descriptor) };
   } finally {
     closeSync(descriptor);
   }

@@ -8,16 +8,9 @@ import { Beneath } from "../content/beneath.js";
 import { digestOf } from "../content/digest.js";
 import { type Entry, kModeBits, textOf } from "../content/entry.js";
 import { type Bounds, Manifest } from "../content/manifest.js";
+import { ctimeNsOf, isSameStamp, modeOf, mtimeNsOf, type Stamp, sizeOf } from "../content/stamp.js";
 import { WorkspaceError } from "../workspace-error.js";
-import {
-  isSameStamp,
-  numberOf,
-  type Seen,
-  type Stamp,
-  type Survey,
-  stampOf,
-  survey,
-} from "./survey.js";
+import { type Seen, type Survey, survey } from "./survey.js";
 
 /**
  * How much older than the moment at which it was read a file's times have to be, in nanoseconds. A file
@@ -85,26 +78,20 @@ function isGone(error: unknown): boolean {
   return kGone.has((error as NodeJS.ErrnoException).code);
 }
 
-const microseconds = (ns: bigint) => Number(BigInt.asIntN(64, ns) / 1000n);
-
 function isOld(stamp: Stamp, readAtNs: bigint): boolean {
-  const mtime = BigInt.asIntN(64, numberOf(stamp, 4));
-  const ctime = BigInt.asIntN(64, numberOf(stamp, 5));
-  return mtime + kTickNs < readAtNs && ctime + kTickNs < readAtNs;
+  return mtimeNsOf(stamp) + kTickNs < readAtNs && ctimeNsOf(stamp) + kTickNs < readAtNs;
 }
 
 async function readFile(tree: Beneath, path: string): Promise<Known | undefined> {
   const readAtNs = BigInt(Date.now()) * 1_000_000n;
   try {
-    const { sha256, status } = await digestOf(tree, path);
-    const { mode, size, mtimeNs } = status;
-    const stamp = stampOf(status);
+    const { sha256, stamp } = await digestOf(tree, path);
     const entry: Entry = {
       type: "file",
       path,
-      mode: Number(mode) & kModeBits,
-      size: Number(size),
-      mtimeUs: microseconds(mtimeNs),
+      mode: modeOf(stamp) & kModeBits,
+      size: sizeOf(stamp),
+      mtimeUs: Number(mtimeNsOf(stamp) / 1000n),
       sha256,
     };
     return { stamp, entry, isProof: isOld(stamp, readAtNs) };
@@ -117,7 +104,7 @@ async function readFile(tree: Beneath, path: string): Promise<Known | undefined>
 }
 
 function entryOf({ path, type, stamp, target }: Seen): Entry | undefined {
-  if (type === "directory") return { type, path, mode: Number(numberOf(stamp, 0)) & kModeBits };
+  if (type === "directory") return { type, path, mode: modeOf(stamp) & kModeBits };
   return type === "symlink" ? { type, path, target } : undefined;
 }
 

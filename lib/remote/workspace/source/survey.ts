@@ -1,12 +1,10 @@
-import type { BigIntStats } from "node:fs";
-
 import type { WorkspaceSurvey } from "../../../../types/addon-files.js";
 import { loadAddon } from "../../../native.js";
 import type { Bounds } from "../content/manifest.js";
 import { kTop } from "../content/paths.js";
+import { kStampWords, type Stamp } from "../content/stamp.js";
 import { WorkspaceError } from "../workspace-error.js";
 
-const kNumbers = 6; // of each entry, as native/effects/files/survey_tree.h has them
 const kTypeBits = 0o170000;
 const kTypes: ReadonlyMap<number, "file" | "directory" | "symlink"> = new Map([
   [0o100000, "file"],
@@ -15,44 +13,6 @@ const kTypes: ReadonlyMap<number, "file" | "directory" | "symlink"> = new Map([
 ]);
 /** What a commit of a transaction keeps in a workspace for a moment. */
 const kAside = /^\.native-runner-aside-/;
-
-/**
- * What tells a state of an entry from its others: mode, device, inode, size, mtime and ctime, as 32-bit
- * words, because comparing big integers makes objects of them.
- */
-export type Stamp = { readonly words: Uint32Array; readonly at: number };
-
-const kWords = 2 * kNumbers;
-
-/** Of what `node:fs` says. */
-export function stampOf({ mode, dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Stamp {
-  const numbers = BigUint64Array.of(mode, dev, ino, size, mtimeNs, ctimeNs);
-  return { words: new Uint32Array(numbers.buffer), at: 0 };
-}
-
-/** One of its six numbers. */
-export function numberOf({ words, at }: Stamp, which: number): bigint {
-  const low = words[at + 2 * which] ?? 0;
-  const high = words[at + 2 * which + 1] ?? 0;
-  return (BigInt(high) << 32n) | BigInt(low);
-}
-
-function isSame(one: Stamp, other: Stamp, words: number): boolean {
-  for (let at = 0; at < words; at += 1) {
-    if (one.words[one.at + at] !== other.words[other.at + at]) return false;
-  }
-  return true;
-}
-
-/** Whether an entry is in the same state. */
-export function isSameStamp(one: Stamp, other: Stamp): boolean {
-  return isSame(one, other, kWords);
-}
-
-/** Whether a path still leads to the same directory, with the same mode, whatever it holds. */
-export function isSameDirectory(one: Stamp, other: Stamp): boolean {
-  return isSame(one, other, 6);
-}
 
 /** What was seen of an entry. */
 export type Seen = {
@@ -75,7 +35,7 @@ function unpacked({ text, numbers }: WorkspaceSurvey): Survey {
   const fields = text.split("\0");
   const seen: Seen[] = [];
   let field = 0;
-  for (let at = 0; at < words.length; at += kWords) {
+  for (let at = 0; at < words.length; at += kStampWords) {
     const type = kTypes.get((words[at] ?? 0) & kTypeBits) ?? "other";
     const path = fields[field++] ?? "";
     const target = type === "symlink" ? (fields[field++] ?? "") : "";

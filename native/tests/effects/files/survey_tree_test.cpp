@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "effects/tree/entry_state.h"
 #include "tests/effects/support/tree.h"
 
 namespace native_runner {
@@ -30,10 +31,10 @@ TEST(SurveyTreeTest, TellsPathsTargetsAndStates) {
   EXPECT_EQ(Words(survey.value()),
             (std::vector<std::string>{".", "file", "inner", "inner/file", "link", "../outside"}));
   const auto& numbers = survey.value().numbers;
-  ASSERT_EQ(numbers.size(), 5 * kSurveyNumbers);
+  ASSERT_EQ(numbers.size(), 5 * kStateNumbers);
   struct stat seen {};
   ASSERT_EQ(lstat(tree.Path("file").c_str(), &seen), 0);
-  const std::uint64_t* file = numbers.data() + kSurveyNumbers;
+  const std::uint64_t* file = numbers.data() + kStateNumbers;
   EXPECT_EQ(file[0], seen.st_mode);
   EXPECT_EQ(file[1], seen.st_dev);
   EXPECT_EQ(file[2], seen.st_ino);

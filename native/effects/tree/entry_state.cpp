@@ -1,0 +1,36 @@
+#include "effects/tree/entry_state.h"
+
+#include <fcntl.h>
+#include <sys/sysmacros.h>
+
+#include <cerrno>
+
+#include "supervise/os/statx.h"
+
+namespace native_runner {
+namespace {
+
+constexpr unsigned kMask =
+    STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
+
+std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
+}
+
+}  // namespace
+
+FileResult<EntryState> StateOf(int directory, const char* name, const char* call) {
+  struct statx seen {};
+  if (statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, kMask, &seen) != 0) {
+    return Refused(call, errno);
+  }
+  return EntryState{seen.stx_mode,
+                    makedev(seen.stx_dev_major, seen.stx_dev_minor),
+                    seen.stx_ino,
+                    seen.stx_size,
+                    Nanoseconds(seen.stx_mtime),
+                    Nanoseconds(seen.stx_ctime)};
+}
+
+}  // namespace native_runner
