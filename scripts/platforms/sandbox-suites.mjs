@@ -17,6 +17,19 @@ const kOfSandboxes = [
   "transaction",
 ];
 
+/** Those of a caller of remote workers, without those of the worker and the broker, which are programs of their own. */
+const kOfCallers = [
+  "gone",
+  "hosts",
+  "live",
+  "runs",
+  "sessions",
+  "sizes",
+  "transactions",
+  "wire",
+  "workspace",
+];
+
 const folder = (name) => `__tests__/integration/${name}/`;
 
 export const kSandboxSuites = kOfSandboxes.map(folder);
@@ -28,4 +41,5 @@ export const kSandboxSuites = kOfSandboxes.map(folder);
 export const kEngineSuites = [
   ...kSandboxSuites,
   ...["audit-log", "files", "runtime", "values"].map(folder),
+  ...kOfCallers.map((name) => folder(`remote/${name}`)),
 ];

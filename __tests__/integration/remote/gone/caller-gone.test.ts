@@ -56,6 +56,9 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a caller that is killed", ()
         for (const result of await Promise.all(both)) expect(result.exitCode).toBe(0);
       } finally {
         holder.kill("SIGKILL");
+        // Deno's own kill() ends none that it has stopped.
+        const { pid } = holder;
+        if (pid !== undefined && existsSync(`/proc/${pid}`)) process.kill(pid, "SIGKILL");
         await gone;
         await runner.close();
       }
