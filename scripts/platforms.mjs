@@ -1,7 +1,7 @@
 // npm run check:platforms: shows that the package works on the platforms of its users, and what each
 // leaves out. Ends with a table; exit code 1 when a check has failed.
 //   npm run check:platforms -- [NAME...] [--all] [--list] [--suites] [--write]
-//     NAME      only platforms whose name has this in it, slow ones too
+//     NAME      only the platform of this name, or those whose name has this in it; slow ones too
 //     --all     slow platforms too, which are emulated: an hour
 //     --list    says which platforms there are
 //     --suites  also the suites that apply: in each Node.js units, types and integration, in other engines and under each
@@ -29,12 +29,13 @@ const { platforms } = await import("./platforms/platforms.mjs");
 const { checkPlatform } = await import("./platforms/check.mjs");
 const { tableOf, writeTable } = await import("./platforms/table.mjs");
 
-const wanted = ({ name, slow = false }) =>
-  positionals.length === 0
-    ? values.all || !slow
-    : positionals.some((each) => name.toLowerCase().includes(each.toLowerCase()));
-
 const all = platforms();
+const isName = (word) => all.some(({ name }) => name === word);
+const means = (word, name) =>
+  isName(word) ? name === word : name.toLowerCase().includes(word.toLowerCase());
+const wanted = ({ name, slow = false }) =>
+  positionals.length === 0 ? values.all || !slow : positionals.some((word) => means(word, name));
+
 const chosen = all.filter(wanted);
 if (values.list || chosen.length === 0) {
   for (const { name, slow } of all) console.log(slow ? `${name} (slow)` : name);
