@@ -1,7 +1,8 @@
 /** What of this host no grant is to open, for the addon. */
 
 import type { AdviceLists } from "../../types/addon.js";
-import { homes, kReadOnlyOfHome, secretsOf } from "../home-lists.js";
+import { kReadOnlyOfHome, secretsOf } from "../home-lists.js";
+import { homes } from "../homes.js";
 import { kProtectedNames } from "../protected-names.js";
 
 const kNames = [...kProtectedNames, ...kReadOnlyOfHome];

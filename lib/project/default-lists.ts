@@ -1,7 +1,8 @@
 /** What a project's commands must not write although the project is theirs. */
 
 import { join, relative } from "node:path";
-import { homes, kReadOnlyOfHome } from "../home-lists.js";
+import { kReadOnlyOfHome } from "../home-lists.js";
+import { homes } from "../homes.js";
 import { kProtectedNames } from "../protected-names.js";
 
 /** Paths to protect in each of these projects (real paths). */

@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
 
 import { invalidValue } from "../errors.js";
-import { homeDirectory } from "../home-lists.js";
+import { homeDirectory } from "../homes.js";
 import {
   checkInput,
   checkPath,

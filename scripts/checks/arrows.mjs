@@ -139,16 +139,17 @@ export const imports = {
   "lib/metrics/": "types/ lib/errors lib/audit-log/",
   "lib/runners/result": "types/ lib/errors lib/denials/",
   "lib/protected-names": "",
-  "lib/home-lists": "",
+  "lib/homes": "",
+  "lib/home-lists": "lib/homes",
   "lib/shell-quote": "",
-  "lib/denials/": "types/ lib/home-lists lib/protected-names lib/shell-quote",
-  "lib/runners/": `types/ ${native} lib/audit-log/ lib/denials/ lib/protected-names lib/files/ lib/metrics/ lib/network/ lib/runners/`,
+  "lib/denials/": "types/ lib/home-lists lib/homes lib/protected-names lib/shell-quote",
+  "lib/runners/": `types/ ${native} lib/audit-log/ lib/denials/ lib/protected-names lib/files/ lib/homes lib/metrics/ lib/network/ lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network/ lib/runners/ lib/shell-policy/ valibot leven strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
-  "lib/project/": `types/ ${native} lib/audit-log/ lib/network/ lib/home-lists lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
+  "lib/project/": `types/ ${native} lib/audit-log/ lib/network/ lib/home-lists lib/homes lib/protected-names lib/runners/ lib/runtime/config/ lib/runtime/diagnosis/`,
   "lib/skills/guest/": "",
-  "lib/skills/": `types/ ${native} lib/runners/ lib/runtime/ lib/skills/ valibot`,
+  "lib/skills/": `types/ ${native} lib/homes lib/runners/ lib/runtime/ lib/skills/ valibot`,
   // Names of files and commands are shown to people here, too.
   "lib/mcp/":
     "types/ lib/errors lib/shell-quote lib/runners/transactions/transaction-error lib/cli/transactions/visible-text lib/cli/transactions/change-text " +

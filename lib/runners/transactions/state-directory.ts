@@ -1,6 +1,6 @@
 import { isAbsolute, join } from "node:path";
 
-import { homeDirectory } from "../../home-lists.js";
+import { homeDirectory } from "../../homes.js";
 
 /**
  * Where transactions are kept unless an option says so: in $XDG_STATE_HOME, which counts only where it is
