@@ -15,7 +15,10 @@ export type SessionOptions = {
   idleTimeoutMs?: number | undefined;
   /** Commands after which it ends, an integer >= 1. Default: no limit. */
   maxCommands?: number | undefined;
-  /** Bytes of the private /tmp that its commands share (Bubblewrap). Default: no limit. */
+  /**
+   * Bytes of the private /tmp that its commands share, an integer >= 1. Default: no limit. Where there is no
+   * such /tmp (Landlock), or a bwrap without --size can't bound it, the session is refused.
+   */
   tmpBytes?: number | undefined;
   /**
    * Whether shell commands (`["bash", "-c", script, …]`, also sh, dash, ash; `-lc` and the like) hand

@@ -183,6 +183,13 @@ Result<Preparation> BubblewrapRuntime::Plan(const ExecRequest& request, const Pr
     error.fix += ", or leave procBind at its default";
     return error;
   }
+  // Of a run's own memory limit a layer tells it; a session was asked for this very bound.
+  if (request.opens_session && request.limits.memory_bytes && !program.features.size) {
+    Error error = LacksOption(program.path, "--size");
+    error.message += ", which tmpBytes needs";
+    error.fix += ", or leave tmpBytes out";
+    return error;
+  }
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
   auto workspace = OpenWorkspace(policy_.shadow_dir);

@@ -58,6 +58,10 @@ Result<Preparation> LandlockRuntime::Plan(const ExecRequest& request, Shared& sh
   if (LandlockAbi() == 0) return NoLandlock();
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
+  if (request.opens_session && request.limits.memory_bytes) {
+    return Error{ErrorCode::kSetup, "Landlock has no private /tmp, which tmpBytes is the size of",
+                 "leave tmpBytes out, or use Bubblewrap"};
+  }
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
   const auto kept = KeptOf(transaction_);

@@ -138,6 +138,19 @@ TEST_F(BubblewrapRuntimeTest, ABwrapThatLacksAnOptionIsToldByTheOptionNotByAVers
   EXPECT_EQ(without_proc.error().message, "/opt/bwrap lacks --perms, which procBind: false needs");
 }
 
+TEST_F(BubblewrapRuntimeTest, ASessionThatWasToHaveABoundIsRefusedWithoutOne) {
+  ExecRequest request = CommandRequest({"session"});
+  request.opens_session = true;
+  program_.features.size = false;
+  EXPECT_TRUE(Plan(request)) << "none was asked for";
+  request.limits.memory_bytes = 1 << 20;
+  const auto made = Plan(request);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().message, "/opt/bwrap lacks --size, which tmpBytes needs");
+  program_.features.size = true;
+  EXPECT_TRUE(Plan(request));
+}
+
 TEST_F(BubblewrapRuntimeTest, TheRecordShowsPathsAndTheCommand) {
   ExecRequest request = CommandRequest({"node", "a.js"});
   request.cwd = "sub/dir";

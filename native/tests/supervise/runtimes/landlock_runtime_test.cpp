@@ -120,6 +120,14 @@ TEST_F(LandlockRuntimeTest, WhatCannotBePreparedIsASetupError) {
   ExecRequest request = CommandRequest({"true"});
   request.limits.max_processes = 5;  // without a cgroup all of the user's would be counted
   EXPECT_FALSE(Prepare(request));
+
+  ExecRequest session = CommandRequest({"session"});
+  session.opens_session = true;
+  EXPECT_TRUE(Prepare(session));
+  session.limits.memory_bytes = 1 << 20;  // the size of its /tmp
+  const auto bounded = Prepare(session);
+  ASSERT_FALSE(bounded);
+  EXPECT_EQ(bounded.error().code, ErrorCode::kSetup);
 }
 
 TEST_F(LandlockRuntimeTest, WhatOnlyTheKernelCanTellIsLeftToTheLauncher) {

@@ -1,0 +1,62 @@
+/** A bound of a session's /tmp that can't be had is refused: it is not left out without a word. */
+
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { describeUnless, whyNoOption } from "../support/gate.js";
+import { BubblewrapNativeRunner, LandlockNativeRunner } from "../support/package.js";
+import { describeRuntime } from "../support/runtimes.js";
+import { run } from "../support/seen.js";
+import { tempDirectory } from "../support/temp.js";
+
+const kBound = { tmpBytes: 1024 ** 2 };
+const kFill = "head -c 2000000 /dev/zero > /tmp/file; echo $?";
+
+/** A bwrap that does not tell of an option, which is then not used. */
+function bwrapWithout(option: string): string {
+  const path = join(tempDirectory("stub"), "bwrap");
+  const help = `bwrap --help | grep -v -e ${option}`;
+  writeFileSync(path, `#!/bin/sh\n[ "$1" = --help ] && { ${help}; exit; }\nexec bwrap "$@"\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+describeUnless(whyNoOption("--size"), "a bwrap without --size", () => {
+  const runnerOf = (option: string) => {
+    const bwrapPath = bwrapWithout(option);
+    return new BubblewrapNativeRunner({ shadowDir: tempDirectory(), bwrapPath, prewarm: 0 });
+  };
+
+  test("opens no session, and no batch, whose /tmp was to be bounded", async () => {
+    const refusal = {
+      name: "SandboxError",
+      code: "ERR_SANDBOX_UNAVAILABLE",
+      message: expect.stringContaining("lacks --size, which tmpBytes needs"),
+      fix: expect.stringContaining("leave tmpBytes out"),
+    };
+    const runner = runnerOf("--size");
+    await expect(runner.openSession(kBound)).rejects.toMatchObject(refusal);
+    await expect(runner.execBatch([["true"]], kBound)).rejects.toMatchObject(refusal);
+    await using session = await runner.openSession();
+    expect(await run(session, kFill), "the control").toMatchObject({ out: "0" });
+  });
+
+  test("but one that has it does", async () => {
+    await using session = await runnerOf("--no-such-option").openSession(kBound);
+    expect(await run(session, kFill)).toMatchObject({ out: "1" });
+  });
+});
+
+describeRuntime("landlock", () => {
+  test("opens none either: it has no /tmp of its own", async () => {
+    const runner = new LandlockNativeRunner({ shadowDir: tempDirectory() });
+    await expect(runner.openSession(kBound)).rejects.toMatchObject({
+      name: "SandboxError",
+      code: "ERR_SANDBOX_SETUP",
+      message: expect.stringContaining("no private /tmp"),
+    });
+    await using session = await runner.openSession();
+    expect(await run(session, "echo up"), "the control").toMatchObject({ out: "up" });
+  });
+});
