@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <napi.h>
 
 #include "addon/convert/options/argv_options.h"
@@ -104,8 +103,8 @@ Napi::Value EntryStateOf(const Napi::CallbackInfo& info) {
     return env.Undefined();
   }
   const std::string path = is_open ? std::string() : std::string(info[0].As<Napi::String>());
-  const auto state = is_open ? StateOf(info[0].As<Napi::Number>().Int32Value(), "", "fstat")
-                             : StateOf(AT_FDCWD, path.c_str(), "lstat");
+  const auto state =
+      is_open ? StateOf(info[0].As<Napi::Number>().Int32Value(), "", "fstat") : StateAt(path);
   if (!state) {
     napi_value error = MakeFileError(env, state.error(), {.path = path, .to = {}});
     if (error != nullptr) napi_throw(env, error);

@@ -33,4 +33,11 @@ FileResult<EntryState> StateOf(int directory, const char* name, const char* call
                     Nanoseconds(seen.stx_ctime)};
 }
 
+FileResult<EntryState> StateAt(const std::string& path) {
+  constexpr const char* kCall = "lstat";
+  if (path.empty()) return Refused(kCall, ENOENT);  // statx(2) would take the working directory
+  if (path.find('\0') != std::string::npos) return Refused(kCall, EINVAL);
+  return StateOf(AT_FDCWD, path.c_str(), kCall);
+}
+
 }  // namespace native_runner

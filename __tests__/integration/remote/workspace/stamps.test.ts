@@ -90,6 +90,12 @@ test("what is not there, or is no place, is told as node:fs tells it", () => {
   expect(() => stampOf(missing)).toThrow(
     expect.objectContaining({ code: "ENOENT", syscall: "lstat", path: missing }),
   );
+  for (const [named, code] of [
+    ["", "ENOENT"],
+    [`${place()}/file\0more`, "EINVAL"],
+  ] as const) {
+    expect(() => stampOf(named)).toThrow(expect.objectContaining({ code, syscall: "lstat" }));
+  }
   expect(() => stampOf(1_000_000)).toThrow(
     expect.objectContaining({ code: "EBADF", syscall: "fstat" }),
   );

@@ -28,7 +28,7 @@ TEST(EntryStateTest, IsThatOfStat) {
   tree.Link("nowhere", "link");
   for (const char* name : {"file", "inner", "link"}) {
     const std::string path = tree.Path(name);
-    const auto state = StateOf(AT_FDCWD, path.c_str(), "lstat");
+    const auto state = StateAt(path);
     ASSERT_TRUE(state.ok()) << name;
     struct stat seen {};
     ASSERT_EQ(lstat(path.c_str(), &seen), 0);
@@ -49,11 +49,14 @@ TEST(EntryStateTest, IsThatOfAnOpenFile) {
 
 TEST(EntryStateTest, TellsWhyThereIsNone) {
   const Tree tree;
-  const auto state = StateOf(AT_FDCWD, tree.Path("missing").c_str(), "lstat");
+  const auto state = StateAt(tree.Path("missing"));
   ASSERT_FALSE(state.ok());
   EXPECT_EQ(state.error().number, ENOENT);
   EXPECT_STREQ(state.error().call, "lstat");
   EXPECT_EQ(StateOf(-1, "", "fstat").error().number, EBADF);
+  EXPECT_EQ(StateAt("").error().number, ENOENT);
+  const std::string cut = tree.Path("file") + '\0' + "more";
+  EXPECT_EQ(StateAt(cut).error().number, EINVAL);
 }
 
 }  // namespace
