@@ -10,7 +10,13 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { describeUnless, isRoot, plainEnvironment, whyNoBubblewrap } from "../support/gate.js";
+import {
+  describeUnless,
+  isRoot,
+  plainEnvironment,
+  whyNoBindFd,
+  whyNoBubblewrap,
+} from "../support/gate.js";
 import { kNodeInside } from "../support/node.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -20,6 +26,9 @@ const kHost = fileURLToPath(new URL("../hosts/mounts/while-it-runs.mjs", import.
 const kApart = isRoot ? ["unshare", "-m"] : ["unshare", "-U", "-r", "-m"];
 /** … and words that run it without privileges in there. */
 const kAsUser = ["unshare", "-U", "--map-user=1000", "--map-group=1000"];
+
+/** Kinds of runs that need no sandbox made ahead. */
+const kCold = ["run", "session", "project"];
 
 const kScript = `
   directory=$1 workspace=$2; shift 2
@@ -67,7 +76,7 @@ describeUnless(whyNot(), "a filesystem that the host mounts meanwhile", () => {
     ["an ordinary user", kAsUser],
   ];
   for (const [whose, before] of kHosts) {
-    test.each(["run", "prewarmed", "session", "project"])(
+    test.each(whyNoBindFd ? kCold : ["prewarmed", ...kCold])(
       `is not in a %s of ${whose}'s, and read-only in the next one`,
       async (kind) => {
         const seen = await seenBy(kind, before);
