@@ -1,26 +1,15 @@
 /** A bound of a session's /tmp that can't be had is refused: it is not left out without a word. */
 
-import { chmodSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { describeUnless, whyNoOption } from "../support/gate.js";
 import { BubblewrapNativeRunner, LandlockNativeRunner } from "../support/package.js";
-import { describeRuntime } from "../support/runtimes.js";
+import { bwrapWithout, describeRuntime } from "../support/runtimes.js";
 import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kBound = { tmpBytes: 1024 ** 2 };
 const kFill = "head -c 2000000 /dev/zero > /tmp/file; echo $?";
-
-/** A bwrap that does not tell of an option, which is then not used. */
-function bwrapWithout(option: string): string {
-  const path = join(tempDirectory("stub"), "bwrap");
-  const help = `bwrap --help | grep -v -e ${option}`;
-  writeFileSync(path, `#!/bin/sh\n[ "$1" = --help ] && { ${help}; exit; }\nexec bwrap "$@"\n`);
-  chmodSync(path, 0o755);
-  return path;
-}
 
 describeUnless(whyNoOption("--size"), "a bwrap without --size", () => {
   const runnerOf = (option: string) => {

@@ -1,8 +1,12 @@
 /** Which runtimes this host can have. A suite for one that it can't says why, and is skipped. */
 
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
 import type { RuntimeAvailability, RuntimeName } from "../../../lib/index.js";
 import { availableRuntimes } from "../../../lib/index.js";
 import { describeUnless } from "./gate.js";
+import { tempDirectory } from "./temp.js";
 
 const reports = await availableRuntimes({}, { environment: {} });
 
@@ -22,6 +26,15 @@ export function whyNo(name: RuntimeName): string | undefined {
 export function whyNoSecondWall(): string | undefined {
   const lacks = [whyNo("bubblewrap"), whyNo("landlock")];
   return lacks.includes(undefined) ? undefined : lacks.join("; ");
+}
+
+/** The path of a bwrap whose --help does not list an option: the package then does without it. */
+export function bwrapWithout(option: string): string {
+  const path = join(tempDirectory("stub"), "bwrap");
+  const help = `bwrap --help | grep -v -e ${option}`;
+  writeFileSync(path, `#!/bin/sh\n[ "$1" = --help ] && { ${help}; exit; }\nexec bwrap "$@"\n`);
+  chmodSync(path, 0o755);
+  return path;
 }
 
 /** `describe` for tests that need this runtime to work here. */

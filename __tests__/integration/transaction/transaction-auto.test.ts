@@ -1,12 +1,13 @@
 /** "auto" takes an overlay where one can be had, else a copy, and says why. */
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
+import { bwrapWithout } from "../support/runtimes.js";
 import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 import { openTransaction, project, stateDirectory } from "../support/transactions.js";
@@ -96,10 +97,7 @@ describeSandboxed("auto", () => {
   });
 
   test("takes a copy where bwrap could bind something else than the overlay", async () => {
-    const bwrapPath = join(tempDirectory("stub"), "bwrap");
-    const help = '[ "$1" = --help ] && { bwrap --help | grep -v bind-fd; exit; }';
-    writeFileSync(bwrapPath, `#!/bin/sh\n${help}\nexec bwrap "$@"\n`);
-    chmodSync(bwrapPath, 0o755);
+    const bwrapPath = bwrapWithout("--bind-fd");
     const { transaction } = await openTransaction(project(), { bwrapPath });
     expect(transaction.backend).toBe("copy");
     expect(transaction.backendReason).toContain("--bind-fd");
