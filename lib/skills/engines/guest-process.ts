@@ -11,13 +11,9 @@ const kMiB = 1024 ** 2;
 
 /**
  * What V8 maps as writable for code, used or not, which RLIMIT_DATA counts: since version 13 the range
- * of JavaScript's, 512 MiB, since version 14 that of each module's too (the component toolchain's two
- * take as much again).
+ * of JavaScript's, 512 MiB, and that of each module's (the component toolchain's two take as much again).
  */
-function codeRangeBytes(v8: number): number {
-  if (v8 < 13) return 0;
-  return v8 < 14 ? 512 * kMiB : 1024 * kMiB;
-}
+const codeRangeBytes = (v8: number): number => (v8 < 13 ? 0 : 1024 * kMiB);
 
 /** What Node itself needs of writable memory: V8's heap and code, its threads' stacks. */
 const kOverheadBytes = 256 * kMiB + codeRangeBytes(Number.parseInt(process.versions.v8, 10));
