@@ -21,7 +21,6 @@ namespace {
 
 constexpr const char* kCall = "open";
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
-constexpr std::uint64_t kNanoseconds = 1'000'000'000;
 constexpr std::uint64_t kBlockBytes = 512;  // of statx(2)'s blocks, whatever the file system's are
 
 FileResult<Descriptor> OpenIn(int root, std::string_view path, int flags = kDirectory,
@@ -67,11 +66,6 @@ Error Failed(std::string_view what, const FileError& error) {
 
 bool IsRefused(const FileError& error, int number) {
   return error.kind == FileError::Kind::kSystem && error.number == number;
-}
-
-// Unsigned: a time can be set to anything, and is only compared.
-std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
 }
 
 constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;

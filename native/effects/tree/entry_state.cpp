@@ -13,11 +13,6 @@ namespace {
 constexpr unsigned kMask =
     STATX_TYPE | STATX_MODE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME;
 
-std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
-}
-
 }  // namespace
 
 FileResult<EntryState> StateOf(int directory, const char* name, const char* call) {

@@ -13,13 +13,6 @@
 namespace native_runner {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-
-// Unsigned: a time can be set to anything, and is only compared.
-std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
-}
-
 double Milliseconds(const struct statx_timestamp& time) {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }

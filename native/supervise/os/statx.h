@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
+
 #ifndef STATX_TYPE
 #include <linux/stat.h>
 #include <sys/syscall.h>
@@ -13,3 +15,13 @@ inline int statx(int directory, const char* path, int flags, unsigned mask, stru
   return static_cast<int>(syscall(SYS_statx, directory, path, flags, mask, status));
 }
 #endif
+
+namespace native_runner {
+
+// Since the epoch. Unsigned: a time can be set to anything, and is only compared.
+inline std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
+  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
+}
+
+}  // namespace native_runner
