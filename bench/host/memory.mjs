@@ -18,15 +18,21 @@ export function resetPeak() {
   writeFileSync("/proc/self/clear_refs", "5");
 }
 
+/** Of a process, that may have ended meanwhile: "" then. */
+function readOf(pid, file) {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch (error) {
+    if (error.code === "ENOENT" || error.code === "ESRCH") return "";
+    throw error;
+  }
+}
+
 function childrenOf(parent) {
-  const stats = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return stats.filter((pid) => {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === parent;
-    } catch {
-      return false; // gone
-    }
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.filter((pid) => {
+    const stat = readOf(pid, "stat");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === parent;
   });
 }
 
@@ -37,7 +43,7 @@ function childrenOf(parent) {
 export function descendantBytes(counts, parent = process.pid) {
   let bytes = 0;
   for (const pid of childrenOf(parent)) {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    const status = readOf(pid, "status");
     const name = /^Name:\s+(.*)$/m.exec(status)?.[1];
     const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
     bytes += (counts(name) ? resident : 0) + descendantBytes(counts, Number(pid));
