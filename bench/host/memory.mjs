@@ -1,13 +1,13 @@
 // Resident memory of this process, from /proc/self/status, in bytes.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
+
+import { childrenOf, statusOf } from "../../scripts/lib/processes.mjs";
 
 function statusBytes(field) {
-  const match = new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(
-    readFileSync("/proc/self/status", "utf8"),
-  );
-  if (match === null) throw new Error(`/proc/self/status has no ${field}`);
-  return Number(match[1]) * 1024;
+  const kibibytes = statusOf("self", field);
+  if (kibibytes === undefined) throw new Error(`/proc/self/status has no ${field}`);
+  return Number(kibibytes) * 1024;
 }
 
 export const residentBytes = () => statusBytes("VmRSS");
@@ -18,24 +18,6 @@ export function resetPeak() {
   writeFileSync("/proc/self/clear_refs", "5");
 }
 
-/** Of a process, that may have ended meanwhile: "" then. */
-function readOf(pid, file) {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "utf8");
-  } catch (error) {
-    if (error.code === "ENOENT" || error.code === "ESRCH") return "";
-    throw error;
-  }
-}
-
-function childrenOf(parent) {
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-  return pids.filter((pid) => {
-    const stat = readOf(pid, "stat");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === parent;
-  });
-}
-
 /**
  * Resident bytes (VmRSS: with what they share, counted anew for each) of the processes below this
  * one whose name `counts`.
@@ -43,10 +25,8 @@ function childrenOf(parent) {
 export function descendantBytes(counts, parent = process.pid) {
   let bytes = 0;
   for (const pid of childrenOf(parent)) {
-    const status = readOf(pid, "status");
-    const name = /^Name:\s+(.*)$/m.exec(status)?.[1];
-    const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
-    bytes += (counts(name) ? resident : 0) + descendantBytes(counts, Number(pid));
+    const resident = Number(statusOf(pid, "VmRSS") ?? 0) * 1024; // none of one that has ended meanwhile
+    bytes += (counts(statusOf(pid, "Name")) ? resident : 0) + descendantBytes(counts, pid);
   }
   return bytes;
 }

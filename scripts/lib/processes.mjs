@@ -8,19 +8,25 @@ const read = (pid, file) => {
     return ""; // gone, or not ours to read
   }
 };
-const statusOf = (pid, field) =>
+/** The first word of a field of proc_pid_status(5); undefined where the process is gone or lacks it. */
+export const statusOf = (pid, field) =>
   read(pid, "status").match(new RegExp(`^${field}:\\s+(\\S+)`, "m"))?.[1];
 
-function processesWhere(holds) {
-  return readdirSync("/proc")
+const pidsWhere = (holds) =>
+  readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
-    .filter(holds)
-    .map((pid) => {
-      const commandLine = read(pid, "cmdline").replaceAll("\0", " ").trim();
-      return { pid, command: commandLine || `[${statusOf(pid, "Name")}]` };
-    });
-}
+    .filter(holds);
+
+const processesWhere = (holds) =>
+  pidsWhere(holds).map((pid) => {
+    const commandLine = read(pid, "cmdline").replaceAll("\0", " ").trim();
+    return { pid, command: commandLine || `[${statusOf(pid, "Name")}]` };
+  });
+
+/** The process ids of the children of a process. */
+export const childrenOf = (parent) =>
+  pidsWhere((pid) => Number(statusOf(pid, "PPid") ?? Number.NaN) === parent);
 
 /** The processes of a user. */
 export const processesOf = (uid) =>
