@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 
 import { defineConfig } from "vitest/config";
@@ -49,41 +50,20 @@ const kNative = [
 ].map((name) => `__tests__/integration/${name}`);
 
 /**
- * What these show does not depend on who runs them: where root runs the suites and then an ordinary user does, they run
- * once, as that user.
+ * The suites run as an ordinary user. Where root runs them, first as root and then as a user, root runs the files alone whose
+ * first line is `// As root too: why`.
  */
-const kOnce = [
-  "audit-log/**",
-  "cli/!(messages).test.ts",
-  "cli/transactions/**",
-  "demo-node/!(project).test.ts",
-  "docs/**",
-  "files/files-{ending,values}.test.ts",
-  "learn/**",
-  "leases/**",
-  "mcp/**",
-  "network/{clients,events,face,values}.test.ts",
-  "opentelemetry/**",
-  "other-hosts/**",
-  "process-sandbox/**",
-  "project/{git,project,project-transaction}.test.ts",
-  "remote/!(workspace)/**",
-  "remote/workspace/{cache-size,cuts,several}.test.ts",
-  "review/**",
-  "runs/!(ending|environment|limits|outcomes|set-up-races|setup|workspace).test.ts",
-  "runtime/**",
-  "session/session-{batch,memory,proc,shell,state}.test.ts",
-  "skills/**",
-  "spawn/!(spawn-ending).test.ts",
-  "transaction/renames/**",
-  "transaction/tools/**",
-  "transaction/transaction-{audit,changes,checkpoint,diff,files,promises,runners,unseen}.test.ts",
-  "transaction/commit/**",
-  "transaction/transaction{,-death}.test.ts",
-  "values/**",
-].map((name) => `__tests__/integration/${name}`);
+const kAsRootToo = "// As root too: ";
 
-/** Of the stress suites likewise, each half about as long. */
+function asRootToo(): string[] {
+  const directory = "__tests__/integration";
+  return readdirSync(directory, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => `${directory}/${name}`)
+    .filter((file) => readFileSync(file, "utf8").startsWith(kAsRootToo));
+}
+
+/** Of the stress suites some run as root and some as a user, each half about as long. */
 const kStressAsUser = ["chaos.test.ts", "mcp/**", "remote/**"].map(
   (name) => `__tests__/stress/${name}`,
 );
@@ -100,7 +80,8 @@ const kStressMs = process.env.NATIVE_RUNNER_ROUNDS === undefined ? 600_000 : 6 *
 
 const { NATIVE_RUNNER_ALSO_AS_USER: isAlsoAsUser, NATIVE_RUNNER_ALSO_AS_ROOT: isAlsoAsRoot } =
   process.env;
-const integration = isSanitized ? kNative : ["__tests__/integration/**/*.test.ts"];
+const kAll = ["__tests__/integration/**/*.test.ts"];
+const integration = isSanitized ? kNative : isAlsoAsUser ? asRootToo() : kAll;
 
 /** One project per kind of test; folders under __tests__ mirror lib. No retries anywhere. */
 export default defineConfig({
@@ -134,7 +115,6 @@ export default defineConfig({
         test: {
           name: "integration",
           include: integration,
-          exclude: isAlsoAsUser ? kOnce : [],
           // A sanitizer, or a machine whose hypervisor is slow at page faults, takes several times as long; what hangs
           // is still ended.
           testTimeout: 120_000,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { nearest } from "../lib/nearest.js";
+import { nearest } from "../lib/fields.js";
 
 const kNames = [
   "argv",

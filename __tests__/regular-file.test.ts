@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { readPieces, readRegularFile } from "../lib/regular-file.js";
-import { loadRuntimeConfig } from "../lib/runtime/config/config-file.js";
+import { loadRuntimeConfig } from "../lib/runtime/parse-config.js";
 
 const kText = JSON.stringify({ network: "allow" });
 let folder: string;

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 
-import { shellLines, shellQuote } from "../lib/shell-quote.js";
+import { shellLines, shellQuote } from "../lib/text.js";
 
 const kWords = [
   "",

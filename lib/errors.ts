@@ -3,7 +3,8 @@
  * sandbox that can't exist on this host is a SandboxError. What happens to a run is never thrown.
  */
 
-import type { SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
+import type { Outcome, SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
+import type { Change } from "../types/transaction.js";
 
 /** Details of a {@link SandboxError}. */
 export type SandboxErrorOptions = {
@@ -89,4 +90,79 @@ export function invalidState(message: string): Error {
 export function invalidValue(message: string, cause?: unknown): TypeError {
   const error = new TypeError(message, cause === undefined ? undefined : { cause });
   return Object.assign(error, { code: "ERR_INVALID_ARG_VALUE" });
+}
+
+/**
+ * Why a transaction can't be committed, a commit not be undone, or no checkpoint be made; the host's
+ * files are as before.
+ */
+export class TransactionError extends Error {
+  /**
+   * ERR_TRANSACTION_CONFLICT: the host has changed the same files. ERR_TRANSACTION_PROTECTED: code of the
+   * host's runs by itself what would be changed. ERR_TRANSACTION_UNEXPECTED: it is not what was expected.
+   * ERR_TRANSACTION_BUSY: a command runs in it.
+   */
+  readonly code:
+    | "ERR_TRANSACTION_CONFLICT"
+    | "ERR_TRANSACTION_PROTECTED"
+    | "ERR_TRANSACTION_UNEXPECTED"
+    | "ERR_TRANSACTION_BUSY";
+  /** The paths because of which, relative to the workspace. */
+  readonly paths: readonly string[];
+  /** The changes at these paths; none of an undo. */
+  readonly conflicts: readonly Change[];
+
+  constructor(
+    message: string,
+    code: TransactionError["code"],
+    paths: readonly string[],
+    conflicts: readonly Change[] = [],
+  ) {
+    super(message);
+    this.name = "TransactionError";
+    this.code = code;
+    this.paths = paths;
+    this.conflicts = conflicts;
+  }
+}
+
+/** Details of a {@link WaitForPortError}. */
+export type WaitForPortErrorOptions = {
+  /** The port that was waited for. */
+  port: number;
+  /** What would help. */
+  fix?: string | undefined;
+  /** How the process ended, where that is why. */
+  outcome?: Outcome | undefined;
+};
+
+/** Nothing listens on a port that `waitForPort` waits for; `code` is stable. */
+export class WaitForPortError extends Error {
+  /** For programs; the only one of this class. */
+  readonly code = "ERR_SANDBOX_PORT";
+  /** The port that was waited for. */
+  readonly port: number;
+  // `declare`: a field that is not there must not be printed as undefined with the error.
+  /** What would help, when that is known. */
+  declare readonly fix: string | undefined;
+  /** How the process ended, where that is why. */
+  declare readonly outcome: Outcome | undefined;
+
+  constructor(message: string, options: WaitForPortErrorOptions) {
+    super(message);
+    this.name = "WaitForPortError";
+    this.port = options.port;
+    if (options.fix !== undefined) this.fix = options.fix;
+    if (options.outcome !== undefined) this.outcome = options.outcome;
+  }
+}
+
+/** For a process that has ended and never listened. */
+export function endedBefore(
+  port: number,
+  { outcome, exitCode }: Pick<SandboxedExecResult, "outcome" | "exitCode">,
+): WaitForPortError {
+  const end = `${outcome.kind}, exit code ${exitCode}`;
+  const message = `the process ended before it listened on port ${port}: ${end}`;
+  return new WaitForPortError(message, { port, outcome });
 }

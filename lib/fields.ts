@@ -3,8 +3,9 @@
  * refused, since a field that is ignored may be a protection, misspelled.
  */
 
+import leven from "leven";
+
 import { invalidType, invalidValue } from "./errors.js";
-import { suggestion } from "./nearest.js";
 
 /** The names of an object's fields; the compiler sees that none is missing. */
 export type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: true };
@@ -36,4 +37,65 @@ export function expectFields(
     if ((value as Record<string, unknown>)[name] === undefined) continue;
     throw unknownField(name, place, Object.keys(known));
   }
+}
+
+const kLongestName = 64;
+const kShortestPart = 3;
+
+const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
+const lastPart = (path: string) => path.slice(path.lastIndexOf(".") + 1);
+const isPart = (part: string, whole: string) =>
+  part.length >= kShortestPart && whole.includes(part);
+
+/**
+ * The one of `choices` that `name` was most likely meant to be; undefined when none is close. Of a
+ * path ("limits.timeoutMs") the last part counts; else as the addon's NearestName.
+ */
+export function nearest(name: string, choices: readonly string[]): string | undefined {
+  if (name.length > kLongestName) return undefined;
+  const meant = plain(name);
+  let least = Math.max(2, Math.floor(name.length / 3)) + 1;
+  let found: string | undefined;
+  for (const choice of choices) {
+    const distance = leven(meant, plain(lastPart(choice)));
+    if (distance >= least) continue;
+    least = distance;
+    found = choice;
+  }
+  return (
+    found ??
+    choices.find((choice) => {
+      const other = plain(lastPart(choice));
+      return isPart(meant, other) || isPart(other, meant);
+    })
+  );
+}
+
+/** "; did you mean …?", or nothing. */
+export function suggestion(name: string, choices: readonly string[]): string {
+  const meant = nearest(name, choices);
+  return meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+}
+
+/** Reading and copying of runner options; their values are checked by the addon. */
+
+function frozen(element: unknown): unknown {
+  if (typeof element !== "object" || element === null || Array.isArray(element)) return element;
+  return Object.freeze(Object.assign(Object.create(null), element));
+}
+
+/**
+ * The options' own copy, without a prototype: each is read once, arrays and the objects in them are
+ * copied and frozen.
+ * @throws TypeError when they are no object.
+ */
+export function copyOptions<Options extends object>(options: Options): Options {
+  if (typeof options !== "object" || options === null) {
+    throw invalidType("options", "an object", options);
+  }
+  const copy: Record<string, unknown> = Object.assign(Object.create(null), options);
+  for (const [name, value] of Object.entries(copy)) {
+    if (Array.isArray(value)) copy[name] = Object.freeze([...value].map(frozen));
+  }
+  return copy as Options;
 }

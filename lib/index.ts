@@ -129,12 +129,17 @@ export type {
   TransactionBackend,
   TransactionOptions,
 } from "../types/transaction-options.js";
-export { buildBubblewrapArgv } from "./argv.js";
 export { AuditLog } from "./audit-log/audit-log.js";
-export { AuditLogError, type AuditLogErrorCode } from "./audit-log/audit-log-error.js";
-export { readAuditLog } from "./audit-log/read/entries.js";
-export { verifyAuditLog } from "./audit-log/read/verify.js";
-export { SandboxError, type SandboxErrorOptions } from "./errors.js";
+export { readAuditLog } from "./audit-log/entries.js";
+export { AuditLogError, type AuditLogErrorCode } from "./audit-log/files.js";
+export { verifyAuditLog } from "./audit-log/verify.js";
+export {
+  SandboxError,
+  type SandboxErrorOptions,
+  TransactionError,
+  WaitForPortError,
+  type WaitForPortErrorOptions,
+} from "./errors.js";
 export {
   type AppliedProcessSandbox,
   type ApplyProcessSandboxOptions,
@@ -146,40 +151,41 @@ export {
   type SandboxFromEnvOptions,
   sandboxFromEnv,
 } from "./process-sandbox/from-env.js";
-export { Bwrap, type BwrapExecOptions, type BwrapOptions } from "./project/bwrap.js";
-export type { BwrapFolder } from "./project/folders.js";
+export {
+  Bwrap,
+  type BwrapExecOptions,
+  type BwrapFolder,
+  type BwrapOptions,
+} from "./project/bwrap.js";
 export { isNested } from "./project/nesting.js";
-export { BubblewrapNativeRunner } from "./runners/bubblewrap.js";
+export { BubblewrapNativeRunner, buildBubblewrapArgv } from "./runners/bubblewrap.js";
 export { FirejailNativeRunner } from "./runners/firejail.js";
 export { LandlockNativeRunner } from "./runners/landlock.js";
 export { Lease } from "./runners/lease.js";
 export { LocalNativeRunner } from "./runners/local.js";
-export { TransactionError } from "./runners/transactions/transaction-error.js";
-export {
-  WaitForPortError,
-  type WaitForPortErrorOptions,
-} from "./runners/wait-for-port-error.js";
+export type { CanaryProbe, CanaryProbeName, CanaryVerdict } from "./runtime/canary-probes.js";
+export type {
+  BubblewrapConfig,
+  FirejailConfig,
+  LandlockConfig,
+  RuntimeConfig,
+  RuntimeConfigInput,
+  SecurityConfig,
+} from "./runtime/config.js";
+export { forgetAvailability } from "./runtime/configured-runtime.js";
 export {
   availableRuntimes,
-  type BubblewrapConfig,
-  type CanaryProbe,
-  type CanaryProbeName,
-  type CanaryVerdict,
   type CreateRuntimeOptions,
   createRuntime,
+  type RuntimeReport,
+} from "./runtime/create.js";
+export { loadRuntimeConfig, parseRuntimeConfig } from "./runtime/parse-config.js";
+export {
   type ExecuteOptions,
-  type FirejailConfig,
-  forgetAvailability,
-  type LandlockConfig,
-  loadRuntimeConfig,
-  parseRuntimeConfig,
   type Runtime,
   type RuntimeAvailability,
-  type RuntimeConfig,
-  type RuntimeConfigInput,
   type RuntimeMount,
   type RuntimeName,
-  type RuntimeReport,
   type RuntimeResult,
   type RuntimeRunner,
   type RuntimeRunnerOptions,
@@ -187,43 +193,51 @@ export {
   type RuntimeStep,
   type RuntimeType,
   RuntimeUnavailableError,
-  type SecurityConfig,
-} from "./runtime/index.js";
+} from "./runtime/runtime.js";
 export { checkShellCommand } from "./shell-policy/check-shell-command.js";
-export type { ShellAllowlistMode, ShellPolicy } from "./shell-policy/policy.js";
 export type {
+  ShellAllowlistMode,
   ShellAllowlistRule,
   ShellBlockRule,
   ShellFinding,
+  ShellPolicy,
   ShellRefusal,
   ShellVerdict,
-} from "./shell-policy/verdict.js";
+} from "./shell-policy/policy.js";
 export {
-  buildConfigForSkill,
-  type EngineCommand,
-  type EngineEnforcement,
-  type ExecuteSkillOptions,
-  type ResolvedSkillLimits,
-  type RunSandboxedOptions,
-  runSandboxed,
-  type SandboxedSkillRun,
-  type Skill,
   type SkillAnswer,
   type SkillEnforcement,
-  type SkillEngine,
-  type SkillEngineName,
   SkillError,
   type SkillErrorCode,
   type SkillErrorDetails,
   type SkillExecutionResult,
-  type SkillLimitName,
-  type SkillLimits,
-  type SkillManifest,
-  type SkillRequest,
-  type SkillRuntimeName,
-  type SkillSandboxConfig,
-  shouldUseOsSandbox,
-  type TrustTier,
+} from "./skills/answer.js";
+export type { SkillRuntimeName } from "./skills/confinement.js";
+export type { SkillEngineName } from "./skills/engines/choice.js";
+export type {
+  EngineCommand,
+  EngineEnforcement,
+  SkillEngine,
+  SkillRequest,
+} from "./skills/engines/engine.js";
+export {
+  type ExecuteSkillOptions,
   WasmSkillExecutor,
   type WasmSkillExecutorOptions,
-} from "./skills/index.js";
+} from "./skills/executor.js";
+export type { SkillLimitName } from "./skills/guest/answer.mjs";
+export {
+  buildConfigForSkill,
+  type RunSandboxedOptions,
+  runSandboxed,
+  type SandboxedSkillRun,
+  type SkillSandboxConfig,
+} from "./skills/sandbox.js";
+export {
+  type ResolvedSkillLimits,
+  type Skill,
+  type SkillLimits,
+  type SkillManifest,
+  shouldUseOsSandbox,
+  type TrustTier,
+} from "./skills/skill.js";

@@ -15,7 +15,7 @@ import { familySync } from "detect-libc";
 
 import type { NativeAddon } from "../types/addon.js";
 import { SandboxError } from "./errors.js";
-import { makeResult } from "./runners/result.js";
+import { makeResult } from "./exec-result.js";
 
 /** What the loader needs of its host; the seam at which tests put a fake platform or addon. */
 export type LoaderHost = {

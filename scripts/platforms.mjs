@@ -9,7 +9,7 @@
 //     --write   writes the rows to the table of docs/platforms/README.md; others stay as they are
 // What is downloaded is kept below build/platforms.
 import { parseArgs } from "node:util";
-import { bootstrap, outputOf } from "./lib/run.mjs";
+import { bootstrap, outputOf, run } from "./lib/run.mjs";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -21,6 +21,7 @@ const { values, positionals } = parseArgs({
   },
 });
 bootstrap();
+run(process.execPath, ["scripts/build.mjs", "--native-only", "--tests"]); // what machines without a compiler run
 
 const { makeOrdinaryUser } = await import("./lib/ordinary-user.mjs");
 const { root } = await import("./lib/project.mjs");

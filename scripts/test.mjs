@@ -1,18 +1,21 @@
-// npm test: sets up what is missing, then every test there is. As root, what needs the kernel runs
-// twice: as root and as an ordinary user, in a copy of the checkout, side by side. Ends with one
-// plain line of counts.
+// npm test: sets up what is missing, then the tests: C++ units (with AddressSanitizer and UBSan), TypeScript units
+// and types, integration. As root, what looks at the kernel runs twice: as root and as an ordinary user, in a copy of
+// the checkout, side by side. Ends with one plain line of counts.
+//   node scripts/test.mjs [--stress]     the stress suites instead, as root and as a user
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
-import { runUnits } from "./lib/gtest.mjs";
+import { kUnitPrograms, runUnits } from "./lib/gtest.mjs";
 import { makeOrdinaryUser } from "./lib/ordinary-user.mjs";
 import { processesOf } from "./lib/processes.mjs";
-import { inRoot } from "./lib/project.mjs";
+import { buildDirectory, inRoot } from "./lib/project.mjs";
 import { runToEnd } from "./lib/run.mjs";
+import { environmentOfTests } from "./lib/sanitizer/sanitizer.mjs";
 import { runSteps } from "./lib/steps.mjs";
 import { closeWith, runVitest, sumOf } from "./lib/suites.mjs";
 import { otherEngines } from "./platforms/engines.mjs";
 
 const isRoot = process.getuid() === 0;
+const isStress = process.argv.includes("--stress");
 const kNothing = { passed: 0, failed: [], skipped: [] };
 
 const env = { ...process.env, NATIVE_RUNNER_TEST_AS: isRoot ? "root" : "user" };
@@ -47,10 +50,35 @@ function leftBehind() {
 }
 
 async function setUp() {
-  await runToEnd(inRoot("scripts", "bootstrap"), ["--tests"]);
+  await runToEnd(inRoot("scripts", "bootstrap"), ["--ci", "--tests"]);
   // The ordinary user has no settings of npm's, and gets a copy.
   otherEngines();
   return kNothing;
+}
+
+/** Clang builds them for the fuzz targets: quicker than GCC's AddressSanitizer, with more checks. */
+const kUnitPreset = "fuzz";
+
+async function buildUnits() {
+  const targets = ["launcher", ...kUnitPrograms].flatMap((name) => ["--target", name]);
+  const words = ["scripts/build.mjs", "--native-only", "--preset", kUnitPreset, ...targets];
+  await runToEnd(process.execPath, words);
+  return kNothing;
+}
+
+/** A report of a sanitizer is a failure, whatever the test in whose process it came made of the exit code. */
+async function units(options = {}) {
+  const parent = options.directory === undefined ? buildDirectory(kUnitPreset) : user.home;
+  const { variables, takeReports } = environmentOfTests(parent, options.directory && user.uid);
+  const counts = await runUnits(kUnitPreset, {
+    ...options,
+    env: { ...(options.env ?? process.env), ...variables },
+  });
+  const reported = takeReports().map(({ name, text }) => {
+    console.log(`\n== ${name}\n${text}`);
+    return { name, reason: `reported:\n${text}` };
+  });
+  return { ...counts, failed: [...counts.failed, ...reported] };
 }
 
 /**
@@ -75,40 +103,41 @@ async function asBoth(project) {
 }
 
 // What looks at the kernel.
-const unitsOfUser = { programs: ["launcher_tests", "supervise_tests", "effects_tests"] };
+const unitsOfUser = { programs: ["launcher_tests", "supervise_tests", "workspace_tests"] };
 // Root's units have tried more of the calls that fail and of the moments to die at.
 const kFewer = { NATIVE_RUNNER_FEWER_CALLS: "1" };
 const first = [
   { label: "set-up", work: setUp },
-  { label: "C++ units", work: () => runUnits("release") },
+  { label: "C++ units are built", work: buildUnits },
+  { label: "C++ units", work: () => units() },
   { label: "TypeScript units and types", work: () => vitest(["unit", "types"]) },
 ];
-const asOneself = [
-  { label: "integration", work: () => vitest(["integration"]) },
-  { label: "stress", work: () => vitest(["stress"]) },
-];
-const asRootAndUser = [
-  { label: "a copy of the checkout for an ordinary user", work: makeUser },
-  {
-    label: "C++ units as an ordinary user",
-    work: () => {
-      const { env: own, ...others } = asUser();
-      return runUnits("release", { ...unitsOfUser, ...others, env: { ...own, ...kFewer } });
-    },
+const copyForUser = { label: "a copy of the checkout for an ordinary user", work: makeUser };
+const unitsAsUser = {
+  label: "C++ units as an ordinary user",
+  work: () => {
+    const { env: own, ...others } = asUser();
+    return units({ ...unitsOfUser, ...others, env: { ...own, ...kFewer } });
   },
-  { label: "integration as root and as an ordinary user", work: () => asBoth("integration") },
-  { label: "stress as root and as an ordinary user", work: () => asBoth("stress") },
-  { label: "processes left behind", work: leftBehind },
-];
+};
+const suite = (project) =>
+  isRoot
+    ? { label: `${project} as root and as an ordinary user`, work: () => asBoth(project) }
+    : { label: project, work: () => vitest([project]) };
+const end = { label: "processes left behind", work: leftBehind };
 
-const steps = [...first, ...(isRoot ? asRootAndUser : asOneself)];
-const sum = sumOf(await runSteps("tests", steps));
+const steps = isStress
+  ? [{ label: "set-up", work: setUp }, ...(isRoot ? [copyForUser] : []), suite("stress")]
+  : [...first, ...(isRoot ? [copyForUser, unitsAsUser] : []), suite("integration")];
+const sum = sumOf(await runSteps("tests", isRoot ? [...steps, end] : steps));
 console.log();
 if (!isRoot) {
   console.log(
     "not run: the suites as root, since this is not root; `sudo npm test` runs both halves",
   );
 }
-const line = closeWith("tests", sum);
-mkdirSync(inRoot("build"), { recursive: true });
-writeFileSync(inRoot("build", "test-summary.txt"), `${line}\n`);
+const line = closeWith(isStress ? "stress" : "tests", sum);
+if (!isStress) {
+  mkdirSync(inRoot("build"), { recursive: true });
+  writeFileSync(inRoot("build", "test-summary.txt"), `${line}\n`);
+}

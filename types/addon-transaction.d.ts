@@ -83,7 +83,7 @@ export type CommitRequest = Pick<CommitOptions, "paths" | "exact" | "allowProtec
   expected?: { path: string; version: string }[];
 };
 
-/** Changes as native/addon/transactions/packed_changes.h packs them; `numbers` are bytes of doubles. */
+/** Changes as native/addon/workspace/transaction_values.h packs them; `numbers` are bytes of doubles. */
 export type PackedChanges = { text: string; numbers: Uint8Array };
 
 /** The changes by what becomes of them; those in the last three keep all others from it. */

@@ -4,10 +4,10 @@ import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
 import { onTestFinished } from "vitest";
 
-import { isSignatureDue, kGenesis, seal } from "../../lib/audit-log/chain.js";
-import { fingerprintOf } from "../../lib/audit-log/keys.js";
+import { fingerprintOf, isSignatureDue, kGenesis, seal } from "../../lib/audit-log/chain.js";
 import type { AuditKind } from "../../types/audit-log.js";
 
 export const keys = generateKeyPairSync("ed25519");

@@ -5,7 +5,7 @@ import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { verifyAuditLog } from "../../lib/audit-log/read/verify.js";
+import { verifyAuditLog } from "../../lib/audit-log/verify.js";
 import { directory, hashIn, keys, madeLines, sealAll, written } from "./made-log.js";
 
 const kinds = async (lines: readonly string[]) =>

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { chooseRunner } from "../../lib/cli/choose-runner.js";
 import type { CliOptions } from "../../lib/cli/options.js";
 import { BubblewrapNativeRunner, LandlockNativeRunner } from "../../lib/index.js";
-import type { RuntimeKind } from "../../lib/runtime/kinds/kind.js";
+import type { RuntimeKind } from "../../lib/runtime/kinds.js";
 import type { RuntimeAvailability } from "../../lib/runtime/runtime.js";
 import { kDefaultCliOptions } from "../support/cli-options.js";
 import { FakeAddon } from "../support/fake-addon.js";

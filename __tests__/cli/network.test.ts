@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
-
-import { deniedConnections } from "../../lib/cli/denied-connections.js";
-import { rulesInWords } from "../../lib/cli/network-words.js";
-import { networkOf, type PolicyOptions, resolvePolicy } from "../../lib/cli/policy.js";
-import { host, preset } from "../../lib/cli/values/option-values.js";
-import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
+import {
+  networkOf,
+  type PolicyOptions,
+  resolvePolicy,
+  rulesInWords,
+} from "../../lib/cli/policy.js";
+import { deniedConnections } from "../../lib/cli/run.js";
+import { host, preset } from "../../lib/cli/values.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 import type { NetworkConnection } from "../../types/public.js";
 
 const kHosts = "OPENAGENTIC_SANDBOX_ALLOW_HOSTS";

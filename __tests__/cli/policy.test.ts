@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 
 import { networkOf, type PolicyOptions, resolvePolicy } from "../../lib/cli/policy.js";
 import { CliError } from "../../lib/cli/terminal.js";
-import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
 import type { Variables } from "../../lib/runtime/environment.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 
 type Case = { options?: PolicyOptions; file?: object; variables?: Variables };
 

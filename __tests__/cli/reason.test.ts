@@ -5,13 +5,13 @@ import type { Outcome } from "../../types/public.js";
 import { kDefaultCliOptions } from "../support/cli-options.js";
 import { result } from "../support/fake-addon.js";
 
-const told = (outcome: Outcome) => endReason(result({ outcome }), kDefaultCliOptions);
+const reported = (outcome: Outcome) => endReason(result({ outcome }), kDefaultCliOptions);
 
 describe("endReason", () => {
   it.each<Outcome>([{ kind: "exited" }, { kind: "signaled", signal: "SIGSEGV" }])(
     "says nothing of %j: that was the command's own",
     (outcome) => {
-      expect(told(outcome)).toBeUndefined();
+      expect(reported(outcome)).toBeUndefined();
     },
   );
 
@@ -24,13 +24,13 @@ describe("endReason", () => {
     [{ kind: "limit-exceeded", limit: "memoryBytes" }, /--memory$/],
     [{ kind: "limit-exceeded", limit: "maxStdoutBytes" }, /--max-output$/],
   ])("tells %j in one line", (outcome, expected) => {
-    expect(told(outcome)?.message).toMatch(expected);
+    expect(reported(outcome)?.message).toMatch(expected);
   });
 });
 
 describe("a set-up that failed", () => {
   const failed = (reason: string, fix?: string) =>
-    told({ kind: "setup-failed", reason, ...(fix === undefined ? {} : { fix }) });
+    reported({ kind: "setup-failed", reason, ...(fix === undefined ? {} : { fix }) });
 
   it.each([
     "cannot enter /workspace/nope: No such file or directory",

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { resultJson } from "../../lib/cli/result-json.js";
+import { resultJson } from "../../lib/cli/run.js";
 import { result } from "../support/fake-addon.js";
 
 it("shows UTF-8 as text and says all else of the result", () => {

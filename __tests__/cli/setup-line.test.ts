@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { SetupLine } from "../../lib/cli/setup-line.js";
+import { SetupLine } from "../../lib/cli/reason.js";
 
 /** What comes through, by the time of the last chunk and in the end. */
 function through(chunks: readonly string[], reason?: string) {

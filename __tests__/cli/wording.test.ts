@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { inCliWords } from "../../lib/cli/wording.js";
+import { inCliWords } from "../../lib/cli/reason.js";
 
 describe("inCliWords", () => {
   it.each([

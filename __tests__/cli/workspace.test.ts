@@ -2,9 +2,8 @@ import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
+import { checkMounts, checkWorkspace } from "../../lib/cli/checks.js";
 import { CliError } from "../../lib/cli/terminal.js";
-import { checkMounts, checkWorkspace } from "../../lib/cli/workspace.js";
 import { kDefaultCliOptions } from "../support/cli-options.js";
 
 let folder: string;

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { kRuntimeNames } from "../../lib/runtime/names.js";
+import { kRuntimeNames } from "../../lib/runtime/runtime.js";
 import { type Keeping, kMatrix, kPromiseNames } from "../integration/promises/matrix.js";
 
 const kPage = fileURLToPath(new URL("../../docs/sandboxing.md", import.meta.url));

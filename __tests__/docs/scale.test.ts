@@ -7,12 +7,9 @@ import path from "node:path";
 import stripJsonComments from "strip-json-comments";
 import { expect, type TestContext, test } from "vitest";
 
-import {
-  callerPermissions,
-  workerPermissions,
-} from "../../lib/remote/broker-config/permissions.js";
+import { callerPermissions, workerPermissions } from "../../lib/remote/broker/broker-config.js";
 import { defaultWorkerPolicy, parseWorkerPolicy } from "../../lib/remote/policy/worker-policy.js";
-import { prometheusText } from "../../lib/remote/worker/prometheus-text.js";
+import { prometheusText } from "../../lib/remote/worker/metrics-server.js";
 
 const kPages = path.join(import.meta.dirname, "../../docs/scale");
 const page = (name: string) => readFileSync(path.join(kPages, name), "utf8");
@@ -65,10 +62,10 @@ test("the metrics are those that there are", () => {
   const names = [...text.matchAll(/^# TYPE native_runner_worker_(\w+)/gm)].map(([, name]) => name);
   const [, table = ""] = page("operating.md").split("| metric, after");
   const rows = table.split("\n\n")[0]?.split("\n").slice(2) ?? [];
-  const told = rows.flatMap((row) =>
+  const reported = rows.flatMap((row) =>
     [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name),
   );
-  expect(told.sort()).toEqual(names.sort());
+  expect(reported.sort()).toEqual(names.sort());
 });
 
 test("the unit is one that systemd takes", (context: TestContext) => {

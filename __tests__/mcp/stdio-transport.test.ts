@@ -1,9 +1,9 @@
 import { PassThrough } from "node:stream";
 import * as sdk from "@modelcontextprotocol/server";
+
 import { expect, test } from "vitest";
 
-import { LineReader } from "../../lib/mcp/line-reader.js";
-import { idOfLong, kLongestMessage, StdioTransport } from "../../lib/mcp/stdio-transport.js";
+import { idOfLong, kLongestMessage, LineReader, StdioTransport } from "../../lib/mcp/stdio.js";
 
 /** What a reader says of bytes that come in pieces of `size`. */
 function read(bytes: Buffer, size: number, most: number) {

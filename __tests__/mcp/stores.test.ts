@@ -1,10 +1,8 @@
 /** What a server keeps is bounded, however long it lives. */
 
 import { expect, test } from "vitest";
-
-import { GrantOffers } from "../../lib/mcp/offers.js";
-import { OutputStore } from "../../lib/mcp/output-store.js";
-import { Questions } from "../../lib/mcp/questions.js";
+import { GrantOffers, OutputStore } from "../../lib/mcp/sandbox.js";
+import { Questions } from "../../lib/mcp/server.js";
 import type { Denial } from "../../types/public.js";
 
 const denial = (path: string): Denial => ({

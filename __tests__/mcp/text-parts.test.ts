@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { partsOf, shortened, textOf } from "../../lib/mcp/text-parts.js";
+import { partsOf, shortened, textOf } from "../../lib/mcp/words.js";
 
 test("parts are all of the bytes, none is too long, and none ends within a character", () => {
   fc.assert(

@@ -3,7 +3,7 @@ import diagnostics from "node:diagnostics_channel";
 import { expect, test } from "vitest";
 
 import { Channels } from "../../lib/metrics/channels.js";
-import { kMostRules, NetworkCounts } from "../../lib/metrics/network-metrics.js";
+import { kMostRules, NetworkCounts } from "../../lib/metrics/run-metrics.js";
 import type { NetworkConnection, SandboxedAuditRecord } from "../../types/public.js";
 
 const connection = (fields: Partial<NetworkConnection> = {}): NetworkConnection => ({
@@ -68,8 +68,8 @@ test("what a command chooses does not grow the counts", () => {
 test("each connection is told as it comes, to whoever listened when its run began", () => {
   const channels = new Channels();
   const name = "@openagentic/native-runner:connection";
-  const told: unknown[] = [];
-  const on = (message: unknown) => void told.push(message);
+  const reported: unknown[] = [];
+  const on = (message: unknown) => void reported.push(message);
   expect(channels.onConnection("hash")).toBeUndefined();
   diagnostics.subscribe(name, on);
   try {
@@ -77,7 +77,7 @@ test("each connection is told as it comes, to whoever listened when its run bega
     tell?.(7, "opened", connection());
     tell?.(7, "refused", connection({ verdict: "denied" }));
     const common = { run: 7, runner: expect.any(Number), policyHash: "hash" };
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { ...common, event: "opened", connection: connection() },
       { ...common, event: "refused", connection: connection({ verdict: "denied" }) },
     ]);
@@ -89,8 +89,8 @@ test("each connection is told as it comes, to whoever listened when its run bega
 test("a connection is told in the async context in which its run began", () => {
   const store = new AsyncLocalStorage<string>();
   const name = "@openagentic/native-runner:connection";
-  const told: unknown[] = [];
-  const on = () => void told.push(store.getStore());
+  const reported: unknown[] = [];
+  const on = () => void reported.push(store.getStore());
   diagnostics.subscribe(name, on);
   try {
     const channels = new Channels();
@@ -100,7 +100,7 @@ test("a connection is told in the async context in which its run began", () => {
     first?.(1, "opened", connection());
     second?.(2, "refused", connection({ verdict: "denied" }));
     first?.(1, "ended", connection());
-    expect(told).toEqual(["first", "second", "first"]);
+    expect(reported).toEqual(["first", "second", "first"]);
   } finally {
     diagnostics.unsubscribe(name, on);
   }

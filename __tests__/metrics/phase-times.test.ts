@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 
-import { PhaseTimes } from "../../lib/metrics/phase-times.js";
+import { PhaseTimes } from "../../lib/metrics/run-metrics.js";
 
 function timesOf(...all: number[]): PhaseTimes {
   const times = new PhaseTimes();

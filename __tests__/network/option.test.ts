@@ -1,9 +1,6 @@
 import { expect, test, vi } from "vitest";
 
-import { askerOf } from "../../lib/network/asker.js";
-import { inAscii } from "../../lib/network/host-entry.js";
-import { networkOption } from "../../lib/network/network-option.js";
-import { kPresetNames, kPresets } from "../../lib/network/presets.js";
+import { askerOf, inAscii, kPresetNames, kPresets, networkOption } from "../../lib/network.js";
 
 const value = (message: string) =>
   expect.objectContaining({ code: "ERR_INVALID_ARG_VALUE", message });

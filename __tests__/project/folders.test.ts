@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 
-import { projectFolders } from "../../lib/project/folders.js";
+import { projectFolders } from "../../lib/project/bwrap.js";
 
 const top = realpathSync(mkdtempSync(join(tmpdir(), "native-runner-folders-")));
 const at = (...names: string[]) => join(top, ...names);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { outerBwrapFix } from "../../lib/project/nested-fix.js";
-import { mountSigns } from "../../lib/project/nesting.js";
+import { mountSigns, outerBwrapFix } from "../../lib/project/nesting.js";
 
 describe("the mount table", () => {
   it.each([

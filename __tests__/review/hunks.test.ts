@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { withHunks } from "../../lib/review/hunks.js";
+import { withHunks } from "../../lib/review/review.js";
 import { hunksOf } from "../../web/review/hunk-ranges.js";
 import { changesBetween } from "../../web/review/line-changes.js";
 

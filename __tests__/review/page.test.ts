@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 
-import { reviewRuns, runsOf } from "../../lib/review/run-list.js";
+import { reviewRuns, runsOf } from "../../lib/review/review.js";
 import type { SandboxedAuditRecord } from "../../types/public.js";
 import type { TransactionRun } from "../../types/transaction.js";
 import {
@@ -153,8 +153,13 @@ test("a change is of the command that ran then, of all where several did", () =>
 });
 
 test("a command is told without the sandbox's own words", () => {
-  const [told] = reviewRuns([run(1000)]);
-  expect(told).toMatchObject({ id: 0, command: ["sh", "-c", "x"], denials: [], connections: [] });
+  const [reported] = reviewRuns([run(1000)]);
+  expect(reported).toMatchObject({
+    id: 0,
+    command: ["sh", "-c", "x"],
+    denials: [],
+    connections: [],
+  });
   const [other] = reviewRuns([run(1, { runtime: "landlock", cmd: "ls", argv: ["--", "x"] })]);
   expect(other?.command).toEqual(["ls", "--", "x"]);
 });

@@ -178,7 +178,7 @@ describe.each([
 
   it("aborts at once with a signal that already is", async () => {
     const running = makeRunner().exec({ ...kInput, signal: AbortSignal.abort() });
-    expect(fake.run().context).toMatchObject({ isAborted: true }); // told before it can start
+    expect(fake.run().context).toMatchObject({ isAborted: true }); // reported before it can start
     expect(fake.aborted).toEqual([0]);
     fake.run().resolve(result({ exitCode: 130, outcome: { kind: "aborted" } }));
     await expect(running).resolves.toMatchObject({ outcome: { kind: "aborted" } });

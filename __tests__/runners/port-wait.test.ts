@@ -34,7 +34,7 @@ it("hands over the port and the options, for a process and for a session", async
   const inSession = session.waitForPort(81);
   fake.answerPort("listening");
   await inSession;
-  expect(fake.told).toEqual([
+  expect(fake.reported).toEqual([
     ["waitForPort", 0, 80, { timeoutMs: 5, intervalMs: 6 }],
     ["waitForPort", 0, 81, { timeoutMs: undefined, intervalMs: undefined }],
   ]);
@@ -76,8 +76,8 @@ it("stops when its signal is aborted, and does not begin where it already is", a
   const reason = new Error("enough");
   controller.abort(reason);
   await expect(waiting).rejects.toBe(reason);
-  expect(fake.told.at(-1)).toEqual(["stopWait", 7]);
-  fake.told.length = 0;
+  expect(fake.reported.at(-1)).toEqual(["stopWait", 7]);
+  fake.reported.length = 0;
   await expect(process.waitForPort(80, { signal: controller.signal })).rejects.toBe(reason);
-  expect(fake.told).toEqual([]);
+  expect(fake.reported).toEqual([]);
 });

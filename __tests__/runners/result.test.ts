@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { makeResult, withReason } from "../../lib/runners/result.js";
+import { makeResult, withReason } from "../../lib/exec-result.js";
 import type { Outcome, SandboxStart } from "../../types/public.js";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

@@ -93,13 +93,13 @@ describe("output", () => {
     const process = await spawned();
     liveOf().onStdout(bytes("x".repeat(70_000)));
     await turn();
-    expect(fake.told).toEqual([]); // over its highWaterMark: nobody reads
+    expect(fake.reported).toEqual([]); // over its highWaterMark: nobody reads
     expect(process.stdout.read()?.length).toBe(70_000);
     await turn();
-    expect(fake.told).toEqual([["grant", 0, "stdout", 70_000]]);
+    expect(fake.reported).toEqual([["grant", 0, "stdout", 70_000]]);
     liveOf().onStderr(bytes("abc"));
     await turn();
-    expect(fake.told.slice(1)).toEqual([["grant", 0, "stderr", 3]]);
+    expect(fake.reported.slice(1)).toEqual([["grant", 0, "stderr", 3]]);
   });
 
   it("ends with the process, after all that came before", async () => {
@@ -116,7 +116,7 @@ describe("output", () => {
     const process = await spawned();
     process.stdout.destroy();
     await turn();
-    expect(fake.told).toEqual([["closeOutput", 0, "stdout"]]);
+    expect(fake.reported).toEqual([["closeOutput", 0, "stdout"]]);
     liveOf().onStdout(bytes("more"));
   });
 });
@@ -127,13 +127,13 @@ describe("input", () => {
     process.stdin.write("one");
     process.stdin.write("two");
     process.stdin.end("three");
-    expect(fake.told).toEqual([["write", 0, "one"]]);
+    expect(fake.reported).toEqual([["write", 0, "one"]]);
     liveOf().onEvent("input-taken");
     await turn();
-    expect(fake.told.slice(1)).toEqual([["write", 0, "twothree"]]);
+    expect(fake.reported.slice(1)).toEqual([["write", 0, "twothree"]]);
     liveOf().onEvent("input-taken");
     await turn();
-    expect(fake.told.slice(2)).toEqual([["endInput", 0]]);
+    expect(fake.reported.slice(2)).toEqual([["endInput", 0]]);
     const finished = new Promise((resolve) => process.stdin.once("finish", resolve));
     liveOf().onEvent("input-taken");
     await finished;
@@ -183,7 +183,7 @@ describe("a live process", () => {
     const process = await spawned();
     process.signal("SIGTERM");
     process.signal("SIGWINCH");
-    expect(fake.told).toEqual([
+    expect(fake.reported).toEqual([
       ["signal", 0, 15],
       ["signal", 0, 28],
     ]);
@@ -196,7 +196,7 @@ describe("a live process", () => {
   it("is resized when it has a terminal", async () => {
     const process = await spawned({ pty });
     process.resize({ cols: 1, rows: 2 });
-    expect(fake.told).toEqual([["resize", 0, { cols: 1, rows: 2 }]]);
+    expect(fake.reported).toEqual([["resize", 0, { cols: 1, rows: 2 }]]);
     fake = freshAddon();
     const plain = await spawned();
     expect(() => plain.resize(pty)).toThrow(

@@ -9,7 +9,7 @@ import {
   parseRuntimeConfig,
 } from "../../lib/index.js";
 import { ConfiguredRuntime } from "../../lib/runtime/configured-runtime.js";
-import { kKinds } from "../../lib/runtime/kinds/all.js";
+import { kKinds } from "../../lib/runtime/kinds.js";
 import { type FakeAddon, nativeError, result } from "../support/fake-addon.js";
 import { freshAddon } from "../support/fake-native.js";
 
@@ -24,17 +24,17 @@ beforeEach(() => {
 });
 
 const make = () => new BubblewrapNativeRunner({ shadowDir: "/w" });
-const told = () => fake.told.map(([what]) => what);
+const reported = () => fake.reported.map(([what]) => what);
 
 describe("what the host has", () => {
   it("is looked at after each run, once for those that end meanwhile", async () => {
     const transaction = await make().openTransaction();
     const runs = [1, 2, 3].map(() => transaction.exec({ argv: ["true"] }));
     await vi.waitFor(() => expect(fake.runs).toHaveLength(3));
-    expect(told()).toEqual(["open"]);
+    expect(reported()).toEqual(["open"]);
     for (const run of fake.runs) run.resolve(result());
     await Promise.all(runs);
-    await vi.waitFor(() => expect(told()).toEqual(["open", "look", "look"]));
+    await vi.waitFor(() => expect(reported()).toEqual(["open", "look", "look"]));
   });
 });
 
@@ -47,7 +47,7 @@ describe("what is begun in a transaction", () => {
     live.catch(() => {});
     expect(fake.runs).toHaveLength(0);
     await vi.waitFor(() => expect(fake.runs).toHaveLength(3));
-    expect(told()).toEqual(["open", "freshen"]);
+    expect(reported()).toEqual(["open", "freshen"]);
     for (const run of fake.runs) run.resolve(result());
     await Promise.all(runs);
   });
@@ -68,11 +68,11 @@ describe("what is begun in a transaction", () => {
     const after = transaction.exec({ argv: ["after"] });
     await vi.waitFor(() => expect(fake.aborted).toEqual([0]));
     expect(fake.runs.map(({ request }) => request.argv[0])).toEqual(["before"]);
-    expect(told()).toEqual(["open", "freshen", "check"]);
+    expect(reported()).toEqual(["open", "freshen", "check"]);
     fake.run(0).resolve(result({ outcome: { kind: "aborted" } }));
     await Promise.all([before, committing]);
     await vi.waitFor(() => expect(fake.runs).toHaveLength(2));
-    expect(told().filter((what) => what !== "look")).toEqual([
+    expect(reported().filter((what) => what !== "look")).toEqual([
       "open",
       "freshen",
       "check",
@@ -110,7 +110,7 @@ describe("what has a transaction for itself", () => {
     const closed = rolled.then(() => transaction.close());
     expect(await undone).toBe("ERR_TRANSACTION_CONFLICT");
     await closed;
-    expect(told()).toEqual(["open", "checkpoint", "undo", "rollback", "close"]);
+    expect(reported()).toEqual(["open", "checkpoint", "undo", "rollback", "close"]);
   });
 
   it("is no checkpoint while a command runs", async () => {
@@ -160,7 +160,7 @@ describe("the end of a transaction", () => {
     expect(fake.closed).toBe(1);
     await transaction.discard();
     await transaction.discard();
-    expect(told()).toEqual(["open", "close", "discard"]);
+    expect(reported()).toEqual(["open", "close", "discard"]);
   });
 
   it("is final for its commands", async () => {
@@ -176,10 +176,10 @@ describe("the end of a transaction", () => {
     await runner.openTransaction();
     await runner.openTransaction();
     await runner.close();
-    expect(told()).toEqual(["open", "open", "close", "close"]);
+    expect(reported()).toEqual(["open", "open", "close", "close"]);
     const closed = { code: "ERR_SANDBOX_CLOSED", message: "the runner was closed" };
     await expect(runner.openTransaction()).rejects.toMatchObject(closed);
-    expect(told()).toHaveLength(4);
+    expect(reported()).toHaveLength(4);
   });
 
   it("comes at once for one that is up after the runner was closed", async () => {
@@ -187,7 +187,7 @@ describe("the end of a transaction", () => {
     const opening = runner.openTransaction();
     await runner.close();
     await expect(opening).rejects.toMatchObject({ code: "ERR_SANDBOX_CLOSED" });
-    expect(told()).toEqual(["open", "discard"]);
+    expect(reported()).toEqual(["open", "discard"]);
   });
 });
 
@@ -233,15 +233,15 @@ describe("a runner in a transaction of another", () => {
     await vi.waitFor(() => expect(fake.runs).toHaveLength(1));
     fake.run().resolve(result());
     await first;
-    await vi.waitFor(() => expect(told()).toEqual(["open", "look"]));
+    await vi.waitFor(() => expect(reported()).toEqual(["open", "look"]));
 
     const second = runner.exec({ argv: ["sleep", "9"] });
     await vi.waitFor(() => expect(fake.runs).toHaveLength(2));
     const closing = transaction.close();
     await vi.waitFor(() => expect(fake.aborted).toHaveLength(1));
-    expect(told()).toEqual(["open", "look"]);
+    expect(reported()).toEqual(["open", "look"]);
     fake.run(1).resolve(result({ outcome: { kind: "aborted" } }));
     await Promise.all([second, closing]);
-    await vi.waitFor(() => expect(told()).toContain("close"));
+    await vi.waitFor(() => expect(reported()).toContain("close"));
   });
 });

@@ -17,13 +17,13 @@ beforeEach(() => {
 });
 
 const make = () => new BubblewrapNativeRunner({ shadowDir: "/w", network: "allow" });
-const told = () => fake.told.map(([what]) => what);
+const reported = () => fake.reported.map(([what]) => what);
 
 describe("openTransaction", () => {
   it("gives a runner with the runner's options", async () => {
     const transaction = await make().openTransaction({ directory: "/state" });
     expect(transaction).toMatchObject({ id: "0123456789ab", backend: "overlay" });
-    expect(fake.told).toEqual([["open", { workspace: "/w", directory: "/state" }]]);
+    expect(fake.reported).toEqual([["open", { workspace: "/w", directory: "/state" }]]);
     expect(fake.options.at(-1)).toMatchObject({ shadowDir: "/w", network: "allow" });
   });
 
@@ -36,7 +36,7 @@ describe("openTransaction", () => {
     vi.stubEnv("HOME", "/home/u");
     await make().openTransaction();
     vi.unstubAllEnvs();
-    expect(fake.told).toEqual([["open", { workspace: "/w", directory }]]);
+    expect(fake.reported).toEqual([["open", { workspace: "/w", directory }]]);
   });
 
   it("says why there is none, as a SandboxError", async () => {
@@ -65,12 +65,12 @@ describe("a copy", () => {
     const options = { directory: "/state", backend: "auto", maxBytes: 5 } as const;
     const transaction = await runner.openTransaction(options);
     expect(transaction).toMatchObject({ backend: "copy", backendReason: "no overlay" });
-    expect(fake.told).toEqual([["open", { workspace: "/w", bwrapPath: "/b", ...options }]]);
+    expect(fake.reported).toEqual([["open", { workspace: "/w", bwrapPath: "/b", ...options }]]);
   });
 
   it("tells its progress, and at last all of it", async () => {
     const progress: object[] = [];
-    let late: ((told: { files: number; bytes: number }) => void) | undefined;
+    let late: ((reported: { files: number; bytes: number }) => void) | undefined;
     fake.copies = async ({ onProgress }) => {
       onProgress?.({ files: 1, bytes: 2 });
       late = onProgress;
@@ -96,7 +96,7 @@ describe("a copy", () => {
     };
     await expect(make().openTransaction({ onProgress })).rejects.toBe(thrown);
     expect(onProgress).toHaveBeenCalledOnce();
-    expect(told()).toEqual(["open", "stop"]);
+    expect(reported()).toEqual(["open", "stop"]);
   });
 
   it("is stopped by a signal, also where it is there by then", async () => {
@@ -108,10 +108,10 @@ describe("a copy", () => {
     };
     const opening = make().openTransaction({ signal: controller.signal });
     await expect(opening).rejects.toBe(reason);
-    expect(told()).toEqual(["open", "stop", "discard"]);
+    expect(reported()).toEqual(["open", "stop", "discard"]);
     const early = make().openTransaction({ signal: controller.signal });
     await expect(early).rejects.toBe(reason);
-    expect(told(), "nothing is begun").toHaveLength(3);
+    expect(reported(), "nothing is begun").toHaveLength(3);
   });
 
   it("is made when it is opened: nothing is said of that when it is resumed", async () => {
@@ -122,7 +122,7 @@ describe("a copy", () => {
       code,
       message: expect.stringContaining('"maxBytes"'),
     });
-    expect(fake.told).toEqual([]);
+    expect(fake.reported).toEqual([]);
   });
 });
 
@@ -138,7 +138,7 @@ describe("transactions", () => {
     fake.listed = [{ ...listed, createdMs: 1000 }];
     const createdAt = new Date(1000);
     expect(await make().transactions({ directory: "/s" })).toEqual([{ ...listed, createdAt }]);
-    expect(fake.told).toEqual([["list", { directory: "/s" }]]);
+    expect(fake.reported).toEqual([["list", { directory: "/s" }]]);
   });
 
   it.each([
@@ -151,7 +151,7 @@ describe("transactions", () => {
       .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(TypeError);
     expect(failure).toMatchObject({ code, message: expect.stringContaining(named) });
-    expect(fake.told).toEqual([]);
+    expect(fake.reported).toEqual([]);
   });
 
   it("say why they can't be told, as a SandboxError", async () => {

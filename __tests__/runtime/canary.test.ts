@@ -3,9 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 
-import { type Achieved, type Evidence, judge } from "../../lib/runtime/canary/judge.js";
-import { kCanaryScript, parseAnswer } from "../../lib/runtime/canary/script.js";
-import { whyBroken } from "../../lib/runtime/canary/verdict.js";
+import { type Achieved, type Evidence, judge } from "../../lib/runtime/canary.js";
+import { whyBroken } from "../../lib/runtime/canary-probes.js";
+import { kCanaryScript, parseAnswer } from "../../lib/runtime/canary-script.js";
 
 const kNone: Achieved = { read: [], wrote: [], tcp: false, abstract: false };
 const kAll: Achieved = { read: ["/a", "/b"], wrote: ["/a", "/b"], tcp: true, abstract: true };

@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
 
 import { SandboxError } from "../../lib/errors.js";
-import { AvailabilityCache } from "../../lib/runtime/availability-cache.js";
-import { commonCause, withCause } from "../../lib/runtime/cause.js";
-import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
-import { kKinds } from "../../lib/runtime/kinds/all.js";
-import type { RuntimeAvailability, RuntimeStep } from "../../lib/runtime/runtime.js";
-import { RuntimeUnavailableError } from "../../lib/runtime/unavailable.js";
+import { AvailabilityCache } from "../../lib/runtime/configured-runtime.js";
+import { kKinds } from "../../lib/runtime/kinds.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
+import {
+  commonCause,
+  type RuntimeAvailability,
+  type RuntimeStep,
+  RuntimeUnavailableError,
+  withCause,
+} from "../../lib/runtime/runtime.js";
 
 const kThrown = new SandboxError("no bwrap", { code: "ERR_SANDBOX_UNAVAILABLE" });
 const step = (cause?: unknown): RuntimeStep =>

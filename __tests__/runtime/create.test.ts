@@ -2,7 +2,7 @@
 
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import type { RuntimeKind } from "../../lib/runtime/kinds/kind.js";
+import type { RuntimeKind } from "../../lib/runtime/kinds.js";
 import type { RuntimeAvailability } from "../../lib/runtime/runtime.js";
 
 const seam = vi.hoisted(() => ({ working: new Set<string>(), asked: [] as string[] }));
@@ -18,7 +18,7 @@ vi.mock(import("../../lib/runtime/availability.js"), () => ({
 }));
 
 const { availableRuntimes, createRuntime, forgetAvailability, RuntimeUnavailableError } =
-  await import("../../lib/runtime/index.js");
+  await import("../../lib/index.js");
 
 const warn = vi.fn();
 const none = { environment: {}, warn };

@@ -1,15 +1,16 @@
 import { readFileSync } from "node:fs";
+
 import { describe, expect, it } from "vitest";
-import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
-import { bubblewrapFix } from "../../lib/runtime/diagnosis/bubblewrap.js";
-import { installCommand, parseOsRelease } from "../../lib/runtime/diagnosis/distribution.js";
+
 import {
   enforcedProfile,
   type HostFacts,
+  installCommand,
+  parseOsRelease,
   readHostFacts,
-} from "../../lib/runtime/diagnosis/facts.js";
-import { firejailFix } from "../../lib/runtime/diagnosis/firejail.js";
-import { landlockFix } from "../../lib/runtime/diagnosis/landlock.js";
+} from "../../lib/runtime/host-facts.js";
+import { bubblewrapFix, firejailFix, landlockFix } from "../../lib/runtime/host-fixes.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 
 const kUser: HostFacts = {
   platform: "linux",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
 import { readRuntimeEnvironment, withEnvironment } from "../../lib/runtime/environment.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 
 const kType = "OPENAGENTIC_RUNTIME_TYPE";
 const kAlias = "ZEPTOCLAW_RUNTIME_TYPE";

@@ -3,10 +3,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../../lib/runtime/configured-runtime.js";
-import { kKinds } from "../../lib/runtime/kinds/all.js";
-import type { RuntimeName } from "../../lib/runtime/names.js";
+import { kKinds } from "../../lib/runtime/kinds.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
+import type { RuntimeName } from "../../lib/runtime/runtime.js";
 import { type FakeAddon, result } from "../support/fake-addon.js";
 import { freshAddon } from "../support/fake-native.js";
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-
-import { parseRuntimeConfig } from "../../lib/runtime/config/parse-config.js";
 import { ConfiguredRuntime } from "../../lib/runtime/configured-runtime.js";
 import { createRuntime } from "../../lib/runtime/create.js";
 import { readRuntimeEnvironment, withEnvironment } from "../../lib/runtime/environment.js";
-import { kKinds } from "../../lib/runtime/kinds/all.js";
+import { kKinds } from "../../lib/runtime/kinds.js";
+import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
 
 const kHosts = "OPENAGENTIC_SANDBOX_ALLOW_HOSTS";
 const rules = { allow: ["a.test"], deny: ["b.a.test"], allowPrivate: ["10.0.0.0/8"] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { RuntimeResult } from "../../lib/runtime/result.js";
+import { RuntimeResult } from "../../lib/runtime/runtime.js";
 import type { SandboxedExecResult } from "../../types/public.js";
 import { result } from "../support/fake-addon.js";
 

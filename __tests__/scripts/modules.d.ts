@@ -34,19 +34,6 @@ declare module "*/lib/steps.mjs" {
   export function timeTable(rows: { label: string; seconds: number }[]): string[];
 }
 
-declare module "*/lib/tidy-batches.mjs" {
-  type Entry = { directory: string; file: string; command: string };
-  type Options = {
-    size?: number;
-    takenBy?: (file: string) => ReadonlySet<string>;
-    textOf?: (file: string) => string;
-  };
-  export function batchesOf(entries: readonly Entry[], options?: Options): Entry[][];
-  export function includesSource(text: string): boolean;
-  export function sourceOf(batch: readonly Entry[]): string;
-  export function splits(output: string): boolean;
-}
-
 declare module "*/scripts/lib/cmake-cache.mjs" {
   export function movedFrom(directory: string, root: string): string | undefined;
 }

@@ -6,10 +6,10 @@ import { filterOf, programsOf, suitesIn, suitesNear } from "../../scripts/dev/na
 import { kRoot } from "../support/compile.js";
 
 it.each([
-  ["native/supervise/streams/feeder.cpp", ["supervise_tests", "effects_tests"]],
+  ["native/supervise/streams/feeder.cpp", ["supervise_tests", "workspace_tests"]],
   ["native/launcher/layers/files.h", ["launcher_tests", "supervise_tests"]],
-  ["native/policy/text/path.cpp", ["policy_tests", "supervise_tests", "effects_tests"]],
-  ["native/effects/tree/beneath.cpp", ["effects_tests"]],
+  ["native/policy/text/path.cpp", ["policy_tests", "supervise_tests", "workspace_tests"]],
+  ["native/workspace/tree/beneath.cpp", ["workspace_tests"]],
   ["native/tests/launcher/session_test.cpp", ["launcher_tests"]],
   ["native/tests/protocol/order_test.cpp", ["policy_tests"]],
   ["native/addon/module.cpp", []],
@@ -22,7 +22,7 @@ it("knows every room", () => {
     existsSync(join(kRoot, "native", room, "CMakeLists.txt")),
   );
   expect(rooms).toContain("policy");
-  const everything = ["policy_tests", "launcher_tests", "supervise_tests", "effects_tests"];
+  const everything = ["policy_tests", "launcher_tests", "supervise_tests", "workspace_tests"];
   for (const room of rooms.filter((each) => !["tests", "protocol"].includes(each))) {
     expect(programsOf(`native/${room}/file.cpp`), room).not.toEqual(everything);
   }

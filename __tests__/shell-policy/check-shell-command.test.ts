@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 
 import { checkShellCommand } from "../../lib/shell-policy/check-shell-command.js";
-import type { ShellPolicy } from "../../lib/shell-policy/policy.js";
-import { kShellBlockRules } from "../../lib/shell-policy/verdict.js";
+import { kShellBlockRules, type ShellPolicy } from "../../lib/shell-policy/policy.js";
 
 const kStrict = { shellAllowlistMode: "strict" } as const;
 

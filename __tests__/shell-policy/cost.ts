@@ -2,8 +2,7 @@
 
 import { Budget } from "../../lib/shell-policy/budget.js";
 import { checkShellCommand } from "../../lib/shell-policy/check-shell-command.js";
-import type { ShellPolicy } from "../../lib/shell-policy/policy.js";
-import { kShellBlockRules } from "../../lib/shell-policy/verdict.js";
+import { kShellBlockRules, type ShellPolicy } from "../../lib/shell-policy/policy.js";
 import { kMostCharacters } from "./hostile-texts.js";
 
 /** So that nothing that is found ends a check early. */

@@ -5,7 +5,7 @@
 
 import { describe, expect, it } from "vitest";
 
-import { kMaxSteps } from "../../lib/shell-policy/limits.js";
+import { kMaxSteps } from "../../lib/shell-policy/budget.js";
 import { relativeCost, stepsOf, warmUp } from "./cost.js";
 import { hostileText, kMostCharacters, kSlow } from "./hostile-texts.js";
 

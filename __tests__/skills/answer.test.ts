@@ -2,8 +2,13 @@
 
 import { describe, expect, it } from "vitest";
 
-import { checkAnswer, parseAnswer, type RunRecord, settle } from "../../lib/skills/answer.js";
-import { SkillError } from "../../lib/skills/skill-error.js";
+import {
+  checkAnswer,
+  parseAnswer,
+  type RunRecord,
+  SkillError,
+  settle,
+} from "../../lib/skills/answer.js";
 
 const record: RunRecord = {
   skill: "echo",

@@ -3,9 +3,13 @@
 import { describe, expect, it } from "vitest";
 
 import type { SkillRequest } from "../../lib/index.js";
-import { ExternalSkillEngine } from "../../lib/skills/engines/external.js";
-import { kIwasm, kWasmEdge, kWasmer } from "../../lib/skills/engines/others.js";
-import { wasmtime } from "../../lib/skills/engines/wasmtime.js";
+import {
+  ExternalSkillEngine,
+  kIwasm,
+  kWasmEdge,
+  kWasmer,
+  wasmtime,
+} from "../../lib/skills/engines/external.js";
 import { result } from "../support/fake-addon.js";
 
 const request: SkillRequest = {

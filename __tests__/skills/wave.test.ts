@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 
-import { readWaveResult, readWaveString, waveString } from "../../lib/skills/engines/wave.js";
+import { readWaveResult, readWaveString, waveString } from "../../lib/skills/engines/external.js";
 
 it.each([
   ["", '""'],

@@ -75,14 +75,14 @@ describeSandboxed("chaos", () => {
     const evidence = tempDirectory("evidence");
     const ended = await chaos(kPlantedMinutes, "--plant-standstill", "--evidence", evidence);
     expect(ended.status, ended.text).toBe(1);
-    const told = [
+    const reported = [
       /host-1 did not come to rest/,
       /host-1\/planted-standstill \(endless, cold, deadline 600000 ms, .* s ago; its command is there/,
       / command \d+ \(parent \d+\): state S, waits in \w+, system call \d+: sleep 600/,
       / bwrap \d+ \(parent \d+\): state S/,
       / {4}\S+ \d+: state S, waits in \w+, system call \d+, stack /,
     ];
-    for (const each of told) expect(ended.text).toMatch(each);
+    for (const each of reported) expect(ended.text).toMatch(each);
     const [kept = ""] = readdirSync(evidence);
     expect(ended.text).toContain(join(evidence, kept));
     const files = readdirSync(join(evidence, kept)).sort();

@@ -96,7 +96,7 @@ export class FakeAddon {
   readonly runs: FakeRun[] = [];
   readonly aborted: number[] = [];
   /** What live processes were told: the call's name and its arguments. */
-  readonly told: [string, ...unknown[]][] = [];
+  readonly reported: [string, ...unknown[]][] = [];
   policyTextCalls = 0;
   closed = 0;
   readonly poolState = { standing: 2, taken: 5, missed: 1, discarded: 3 };
@@ -160,32 +160,32 @@ export class FakeAddon {
         return run;
       }
       write(id: number, bytes: Uint8Array) {
-        fake.told.push(["write", id, Buffer.from(bytes).toString()]);
+        fake.reported.push(["write", id, Buffer.from(bytes).toString()]);
       }
       endInput(id: number) {
-        fake.told.push(["endInput", id]);
+        fake.reported.push(["endInput", id]);
       }
       grant(id: number, stream: string, bytes: number) {
-        fake.told.push(["grant", id, stream, bytes]);
+        fake.reported.push(["grant", id, stream, bytes]);
       }
       closeOutput(id: number, stream: string) {
-        fake.told.push(["closeOutput", id, stream]);
+        fake.reported.push(["closeOutput", id, stream]);
       }
       signal(id: number, signal: number) {
-        fake.told.push(["signal", id, signal]);
+        fake.reported.push(["signal", id, signal]);
       }
       resize(id: number, size: { cols: number; rows: number }) {
-        fake.told.push(["resize", id, size]);
+        fake.reported.push(["resize", id, size]);
       }
       waitForPort(id: number, port: number, options: object) {
-        fake.told.push(["waitForPort", id, port, options]);
+        fake.reported.push(["waitForPort", id, port, options]);
         const done = new Promise<PortAnswer>((resolve) => {
           fake.answerPort = resolve;
         });
         return { id: 7, done };
       }
       stopWait(id: number) {
-        fake.told.push(["stopWait", id]);
+        fake.reported.push(["stopWait", id]);
         fake.answerPort("stopped");
       }
       abort(id: number) {
@@ -232,50 +232,50 @@ export class FakeAddon {
     }
     class Transaction implements TransactionHandle {
       async open(options: OpenOptions): Promise<OpenedTransaction> {
-        fake.told.push(["open", options]);
+        fake.reported.push(["open", options]);
         if (fake.openFailure) throw fake.openFailure;
         if (fake.copies) return fake.copies(options);
         return { id: "0123456789ab", backend: "overlay" } as const;
       }
       stop() {
-        fake.told.push(["stop"]);
+        fake.reported.push(["stop"]);
       }
       async close() {
-        fake.told.push(["close"]);
+        fake.reported.push(["close"]);
       }
       isStale() {
         return fake.isStale;
       }
       async freshen() {
-        fake.told.push(["freshen"]);
+        fake.reported.push(["freshen"]);
         if (fake.freshenFailure) throw fake.freshenFailure;
         fake.isStale = false;
       }
       async look() {
-        fake.told.push(["look"]);
+        fake.reported.push(["look"]);
       }
       async changes(options: object) {
-        fake.told.push(["changes", options]);
+        fake.reported.push(["changes", options]);
         return kNoChanges;
       }
       async diff(options: object) {
-        fake.told.push(["diff", options]);
+        fake.reported.push(["diff", options]);
         return "";
       }
       async check(request: object) {
-        fake.told.push(["check", request]);
+        fake.reported.push(["check", request]);
         return fake.commitAnswer;
       }
       async commit(request: object) {
-        fake.told.push(["commit", request]);
+        fake.reported.push(["commit", request]);
         return fake.commitAnswer;
       }
       async undo() {
-        fake.told.push(["undo"]);
+        fake.reported.push(["undo"]);
         return fake.undoConflicts;
       }
       async checkpoint({ name = "" }: { name?: string }) {
-        fake.told.push(["checkpoint", name]);
+        fake.reported.push(["checkpoint", name]);
         const made = { id: `00000000000${fake.checkpoints.length}`, name, createdMs: 1000 };
         fake.checkpoints.push(made);
         return made;
@@ -284,10 +284,10 @@ export class FakeAddon {
         return fake.checkpoints;
       }
       async rollback(options: object) {
-        fake.told.push(["rollback", options]);
+        fake.reported.push(["rollback", options]);
       }
       async discard() {
-        fake.told.push(["discard"]);
+        fake.reported.push(["discard"]);
       }
     }
     return {
@@ -329,12 +329,12 @@ export class FakeAddon {
       LandlockSession: Session,
       Transaction,
       async listTransactions(options) {
-        fake.told.push(["list", options]);
+        fake.reported.push(["list", options]);
         if (fake.openFailure) throw fake.openFailure;
         return fake.listed;
       },
       answerNetworkQuestion: (question, answer) =>
-        void fake.told.push(["answer", question, answer]),
+        void fake.reported.push(["answer", question, answer]),
       landlockAbi: () => 7,
       findProgram: (name) => `/usr/bin/${name}`,
     };

@@ -5,12 +5,12 @@ export type Bare = "a" | "b";
 /** Has a comment, and members that have none. */
 export type Half = {
   /** Has one. */
-  told: string;
+  reported: string;
   missing: string;
   /** Has one. */
   inside: {
     /** Has one. */
-    told: string;
+    reported: string;
     bare: string;
   };
 };

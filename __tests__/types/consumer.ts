@@ -321,8 +321,8 @@ export async function sessions(): Promise<number> {
   await session.waitForPort(3000).catch((error: unknown) => {
     if (!(error instanceof WaitForPortError)) throw error;
     const { code, port, outcome }: WaitForPortError = error;
-    const told: ["ERR_SANDBOX_PORT", number, string | undefined] = [code, port, outcome?.kind];
-    return told;
+    const reported: ["ERR_SANDBOX_PORT", number, string | undefined] = [code, port, outcome?.kind];
+    return reported;
   });
   const reason: string = await session.ended;
   await session.close();

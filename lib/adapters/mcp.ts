@@ -2,9 +2,7 @@
 
 import type { McpServer } from "@modelcontextprotocol/server";
 
-import { registerTools, servingOf } from "../mcp/register.js";
-import { registerResources } from "../mcp/resources.js";
-import { loadMcpSdk } from "../mcp/sdk.js";
+import { loadMcpSdk, registerResources, registerTools, servingOf } from "../mcp/server.js";
 import { type SandboxToolsOptions, toolSandboxOf } from "./tool-sandbox.js";
 
 export type { SandboxToolsOptions } from "./tool-sandbox.js";

@@ -4,8 +4,7 @@ import type { Shell } from "@openai/agents";
 
 import type { NativeLimits, NativeRunner } from "../../types/public.js";
 import { expectFields, type FieldsOf } from "../fields.js";
-import { outcomeWords } from "../mcp/outcome-words.js";
-import { shellWords } from "../mcp/shell.js";
+import { outcomeWords, shellWords } from "../mcp/words.js";
 
 /** Options of {@link createSandboxShell}. */
 export type SandboxShellOptions = {

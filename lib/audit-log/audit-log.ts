@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 
@@ -11,12 +12,11 @@ import type {
 import { invalidType, invalidValue } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { packageVersion } from "../package-version.js";
-import { AuditLogError } from "./audit-log-error.js";
-import { fingerprintOf } from "./keys.js";
+import { fingerprintOf, privateKeyOf } from "./chain.js";
+import { AuditLogError } from "./files.js";
 import { LogFile } from "./log-file.js";
-import { checkedOptions } from "./options.js";
 import { RecordWriter } from "./record-writer.js";
-import { enrolLog } from "./sink.js";
+import { registerLog } from "./sink.js";
 
 const kGrant: FieldsOf<AuditGrant> = {
   option: true,
@@ -27,7 +27,7 @@ const kGrant: FieldsOf<AuditGrant> = {
 };
 
 /** After the first lost record, each so many more are told. */
-const kToldEach = 10_000;
+const kReportEach = 10_000;
 
 /** Those that are open in this environment: what waits is written before it ends. */
 const open = new Set<RecordWriter>();
@@ -102,7 +102,7 @@ export class AuditLog implements AuditLogTarget {
     this.#writer = new RecordWriter(file, checked);
     if (open.size === 0) process.on("exit", writeAllNow);
     open.add(this.#writer);
-    enrolLog(this, { add: (kind, event) => this.#add(kind, event) });
+    registerLog(this, { add: (kind, event) => this.#add(kind, event) });
     const { torn } = file.tail;
     if (torn !== undefined) this.#add("recovered", torn);
     this.#add("open", {
@@ -179,9 +179,66 @@ export class AuditLog implements AuditLogTarget {
 
   #lose(reason: string): void {
     this.#lost += 1;
-    if (this.#lost % kToldEach !== 1) return;
+    if (this.#lost % kReportEach !== 1) return;
     const records = this.#lost === 1 ? "a record" : `${this.#lost} records`;
     const message = `the audit log ${this.path} has lost ${records}: ${reason}`;
     this.#onError(new AuditLogError(message, "ERR_AUDIT_LOG_UNWRITABLE"));
   }
+}
+
+/** The options of a log, checked. */
+
+const kOptions: FieldsOf<AuditLogOptions> = {
+  key: true,
+  signEvery: true,
+  maxBytes: true,
+  onError: true,
+};
+
+const kSignEvery = 64;
+const kLeastMaxBytes = 4096;
+
+/** What a log is written by. */
+export type CheckedOptions = {
+  key: KeyObject | undefined;
+  signEvery: number;
+  /** `Infinity` where none is named. */
+  maxBytes: number;
+  onError: (error: Error) => void;
+};
+
+function integer(value: unknown, field: string, least: number, absent: number): number {
+  if (value === undefined) return absent;
+  if (typeof value !== "number") throw invalidType(field, `an integer from ${least} on`, value);
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw invalidValue(`Expected \`${field}\` to be an integer from ${least} on, got ${value}`);
+}
+
+const warn = (error: Error) => process.emitWarning(error.message, "AuditLogWarning");
+
+/** Never throws: what the caller's function throws is raised where nothing of ours is under way. */
+function callback(value: unknown): (error: Error) => void {
+  if (value === undefined) return warn;
+  if (typeof value !== "function") throw invalidType("onError", "a function", value);
+  return (error) => {
+    try {
+      value(error);
+    } catch (thrown) {
+      queueMicrotask(() => {
+        throw thrown;
+      });
+    }
+  };
+}
+
+/** @throws TypeError or RangeError that names the option. */
+function checkedOptions(options: AuditLogOptions): CheckedOptions {
+  expectFields(options, "options", kOptions);
+  const { key, signEvery, maxBytes, onError } = options;
+  return {
+    key: key === undefined ? undefined : privateKeyOf(key),
+    signEvery: integer(signEvery, "signEvery", 1, kSignEvery),
+    maxBytes: integer(maxBytes, "maxBytes", kLeastMaxBytes, Number.POSITIVE_INFINITY),
+    onError: callback(onError),
+  };
 }

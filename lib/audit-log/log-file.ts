@@ -15,11 +15,15 @@ import {
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-import { AuditLogError } from "./audit-log-error.js";
 import type { Link } from "./chain.js";
-import { lockLog } from "./log-lock.js";
-import { messageOf, openLogFile } from "./open-log-file.js";
-import { lastRotated, nextRotated } from "./rotated.js";
+import {
+  AuditLogError,
+  lastRotated,
+  lockLog,
+  messageOf,
+  nextRotated,
+  openLogFile,
+} from "./files.js";
 import { readTail, recoverTail, type Tail } from "./tail.js";
 
 const writeTo = promisify(write);

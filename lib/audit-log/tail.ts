@@ -1,11 +1,11 @@
 /** The end of a log that is opened again: its last record, and what a death in mid-write has left. */
 
 import { createHash } from "node:crypto";
-import { fstatSync, ftruncateSync, readSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from "node:fs";
 
 import type { AuditEvents } from "../../types/audit-log.js";
-import { AuditLogError } from "./audit-log-error.js";
 import { type Link, linkOf } from "./chain.js";
+import { AuditLogError, logFiles } from "./files.js";
 
 const kLineFeed = 10;
 const kBlockBytes = 64 * 1024;
@@ -43,7 +43,7 @@ function readEnd(descriptor: number, size: number): { bytes: Buffer; from: numbe
 }
 
 /** Of lines without the last one's end. */
-function lastLink(lines: Buffer): Link {
+function linkIn(lines: Buffer): Link {
   const link = linkOf(lines.subarray(lines.lastIndexOf(kLineFeed) + 1));
   if (link?.isWhole) return link;
   throw damaged("its last line is no record, or was changed since");
@@ -80,7 +80,7 @@ export function readTail(descriptor: number): Tail {
   const { bytes, from } = readEnd(descriptor, size);
   const end = bytes.lastIndexOf(kLineFeed);
   const torn = bytes.subarray(end + 1);
-  const last = end < 0 ? undefined : lastLink(bytes.subarray(0, end));
+  const last = end < 0 ? undefined : linkIn(bytes.subarray(0, end));
   if (last === undefined && !isBegin(torn)) throw damaged("it is another file than a log");
   if (torn.length === 0) return { last, torn: undefined, size };
   return { last, torn: recoveredOf(torn), size: from + end + 1 };
@@ -91,4 +91,22 @@ export function recoverTail(descriptor: number): Tail {
   const tail = readTail(descriptor);
   if (tail.torn !== undefined) ftruncateSync(descriptor, tail.size);
   return tail;
+}
+
+/**
+ * The last record of a log, by its end alone; undefined: it has none.
+ * @throws AuditLogError ERR_AUDIT_LOG_MISSING where there is none, ERR_AUDIT_LOG_DAMAGED where its last line
+ * is no record.
+ */
+export function lastLink(path: string): Link | undefined {
+  for (const file of logFiles(path).reverse()) {
+    const descriptor = openSync(file, "r");
+    try {
+      const { last } = readTail(descriptor);
+      if (last !== undefined) return last;
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+  return undefined;
 }

@@ -4,13 +4,12 @@ import { resolve } from "node:path";
 
 import type { InTransaction, NetworkByDomain } from "../../types/public.js";
 import type { AuditLog } from "../audit-log/audit-log.js";
-import { loadRuntimeConfig } from "../runtime/config/config-file.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
 import { createRuntime } from "../runtime/create.js";
 import type { Variables } from "../runtime/environment.js";
-import { kKinds } from "../runtime/kinds/all.js";
-import type { RuntimeName } from "../runtime/names.js";
-import type { Runtime, RuntimeRunner } from "../runtime/runtime.js";
+import { kKinds } from "../runtime/kinds.js";
+import { loadRuntimeConfig } from "../runtime/parse-config.js";
+import type { Runtime, RuntimeName, RuntimeRunner } from "../runtime/runtime.js";
 import type { CliOptions } from "./options.js";
 import { kDefaultRuntime, type Policy, type PolicyOptions, resolvePolicy } from "./policy.js";
 import { printError } from "./terminal.js";

@@ -7,20 +7,20 @@
 
 import { CommanderError } from "commander";
 
-import { AuditLogError } from "../audit-log/audit-log-error.js";
+import { AuditLogError } from "../audit-log/files.js";
 import { SandboxError } from "../errors.js";
 import { packageVersion } from "../package-version.js";
-import { auditExport, auditHead, auditShow, auditVerify } from "./audit/audit.js";
-import { doctor } from "./doctor/doctor.js";
-import { explain } from "./explain/explain.js";
+import { auditExport, auditHead, auditShow, auditVerify } from "./audit.js";
+import { doctor } from "./doctor.js";
+import { explain } from "./explain.js";
 import { learn } from "./learn/learn.js";
 import { createProgram } from "./program.js";
+import { inCliWords } from "./reason.js";
 import { run } from "./run.js";
 import { runSkill } from "./skill.js";
 import { CliError, printError } from "./terminal.js";
 import { txCommit, txDiff, txDiscard, txList, txShow, txUndo } from "./transactions/tx.js";
-import { why } from "./why/why.js";
-import { inCliWords } from "./wording.js";
+import { why } from "./why.js";
 
 /** Codes of the TypeErrors and RangeErrors that the library throws for wrong values. */
 const kMisuse: ReadonlySet<unknown> = new Set([
@@ -61,11 +61,11 @@ const program = createProgram(packageVersion(), {
   learn,
   doctor,
   // What it is made of is no other command's to load.
-  mcp: async (options) => (await import("./mcp/mcp.js")).mcp(options),
+  mcp: async (options) => (await import("./mcp.js")).mcp(options),
   worker: async (options) => (await import("./worker/worker.js")).worker(options),
   brokerConfig: async (options) =>
-    (await import("./broker/broker-config.js")).brokerConfig(options),
-  review: async (id, options) => (await import("./review/review.js")).review(id, options),
+    (await import("./worker/broker-config.js")).brokerConfig(options),
+  review: async (id, options) => (await import("./review.js")).review(id, options),
   runSkill,
   ...tx,
   ...audit,

@@ -1,7 +1,12 @@
 /** The command line's options, and what they mean to the library. */
 
+import type { Command } from "commander";
+
+import type { AuditGrant } from "../../types/audit-log.js";
 import type {
+  Denial,
   EnvironmentPolicy,
+  Grant,
   IsolationMode,
   NativeExecInput,
   NativeLimits,
@@ -9,8 +14,9 @@ import type {
   NetworkMode,
   NetworkPreset,
 } from "../../types/public.js";
-import type { RuntimeType } from "../runtime/names.js";
-import type { AuditOption } from "./audit/audit-option.js";
+import { AuditLog } from "../audit-log/audit-log.js";
+import type { RuntimeType } from "../runtime/runtime.js";
+import { directory, file, path } from "./values.js";
 
 /**
  * As commander hands them over, parsed. What says something of the policy has no default here: see
@@ -61,6 +67,20 @@ export type CliOptions = AuditOption & {
   json?: boolean;
 };
 
+type OfRunAlone = "stdin" | "json" | "transaction" | "commit" | "discard";
+
+/** As commander hands them over. */
+export type McpOptions = Omit<CliOptions, OfRunAlone> & {
+  /** A transaction's id, or "latest". */
+  resume?: string;
+  /** A port, or true for any. */
+  http?: string | true;
+  tokenFile?: string;
+};
+
+/** For `--resume`: the last of the workspace. */
+export const kLatest = "latest";
+
 /** The limits of a run. */
 export function limits(options: CliOptions): NativeLimits {
   return {
@@ -83,4 +103,113 @@ export function execInput(command: readonly string[], options: CliOptions): Nati
     env: Object.fromEntries(options.env ?? []),
     limits: limits(options),
   };
+}
+
+/** `--audit-log`, of the commands that do something which is recorded. */
+
+/** As commander hands it over. */
+export type AuditOption = {
+  /** The file of a log. */
+  auditLog?: string;
+};
+
+/** Adds it. */
+export function withAuditOption(command: Command): Command {
+  return command.option(
+    "--audit-log <file>",
+    "record it in this audit log, which is made where there is none: see `native-runner audit`",
+    file,
+  );
+}
+
+/** An option that `run` and all of these have. */
+export function withStateDirectory(command: Command): Command {
+  return command.option(
+    "--state-directory <dir>",
+    "where transactions are kept; default: openagentic/transactions in $XDG_STATE_HOME or ~/.local/state",
+    directory,
+  );
+}
+
+/** As `run` has it too. */
+export function withAllowProtected(command: Command): Command {
+  return command.option(
+    "--allow-protected <path>",
+    "commit it although code of this host runs it by itself, such as .git/hooks; repeatable",
+    path,
+  );
+}
+
+/**
+ * Does something with the log that the options name, if any; it is closed when that has settled.
+ * @throws (rejects) AuditLogError where it can't be had or written; what `work` throws.
+ */
+export async function recorded<Value>(
+  { auditLog: path }: AuditOption,
+  work: (auditLog: AuditLog | undefined) => Promise<Value>,
+): Promise<Value> {
+  if (path === undefined) return work(undefined);
+  await using auditLog = new AuditLog(path);
+  return await work(auditLog);
+}
+
+/** Records what was granted for denials, as far as the command line has an option for it; each once. */
+export function recordGrants(
+  auditLog: AuditLog | undefined,
+  denials: readonly Denial[],
+  how: Omit<AuditGrant, "option" | "value">,
+): void {
+  const byOption = new Map<string, Grant>();
+  for (const { grant } of denials) if (grant?.cli) byOption.set(grant.cli, grant);
+  for (const { option, value } of byOption.values()) auditLog?.grant({ option, value, ...how });
+}
+
+/** A command line with the grants of denials added to it. Pure. */
+
+const kMillisecondsPerSecond = 1000;
+
+/** What holds another comes before it: a later mount would hide it. */
+export function withMounts(
+  mounts: readonly NativeMount[],
+  added: readonly NativeMount[],
+): NativeMount[] {
+  const placeOf = ({ guestPath, hostPath }: NativeMount) => guestPath ?? hostPath;
+  const places = new Set(added.map(placeOf));
+  const all = [...mounts.filter((mount) => !places.has(placeOf(mount))), ...added];
+  return all.sort((one, other) => placeOf(one).length - placeOf(other).length);
+}
+
+function addGrant(options: CliOptions, grant: Grant): CliOptions {
+  switch (grant.option) {
+    case "mounts":
+      return { ...options, mount: withMounts(options.mount ?? [], [grant.value]) };
+    case "fsReadDirs":
+      return { ...options, roBind: [...new Set([...(options.roBind ?? []), grant.value])] };
+    case "network.allow": {
+      const { network: _, ...rest } = options;
+      return { ...rest, allowHost: [...new Set([...(options.allowHost ?? []), grant.value])] };
+    }
+    case "network":
+      return { ...options, network: grant.value };
+    case "limits.memoryBytes":
+      return { ...options, memory: grant.value };
+    case "limits.cpuSeconds":
+      return { ...options, cpu: grant.value * kMillisecondsPerSecond };
+    case "limits.maxProcesses":
+      return { ...options, maxProcesses: grant.value };
+    case "limits.maxOpenFiles":
+      return { ...options, maxOpenFiles: grant.value };
+    case "limits.maxFileBytes":
+      return { ...options, maxFile: grant.value };
+    default:
+      return options; // the command line has none for it
+  }
+}
+
+/** The options with all that these denials would need, as far as there are options for it. */
+export function withGrants(options: CliOptions, denials: readonly Denial[]): CliOptions {
+  return denials.reduce(
+    (so, { grant }) => (grant === undefined || grant.cli === "" ? so : addGrant(so, grant)),
+    options,
+  );
 }

@@ -2,29 +2,23 @@
 
 import { Command, Option, type OutputConfiguration } from "commander";
 
-import { kPresetNames } from "../network/presets.js";
-import { kRuntimeTypes } from "../runtime/names.js";
-import { type AuditActions, addAuditCommand } from "./audit/audit-command.js";
-import { withAuditOption } from "./audit/audit-option.js";
-import type { BrokerConfigOptions } from "./broker/broker-config.js";
-import { addBrokerConfigCommand } from "./broker/broker-config-command.js";
-import type { DoctorOptions } from "./doctor/doctor.js";
-import type { LearnOptions } from "./learn/learn.js";
-import { addLearnCommand } from "./learn/learn-command.js";
-import type { McpOptions } from "./mcp/mcp.js";
-import { addMcpCommand } from "./mcp/mcp-command.js";
-import type { CliOptions } from "./options.js";
-import type { ReviewCliOptions } from "./review/review.js";
-import { addReviewCommand } from "./review/review-command.js";
-import type { SkillCliOptions } from "./skill.js";
-import { addSkillCommand } from "./skill-command.js";
+import { kPresetNames } from "../network.js";
+import { kRuntimeTypes } from "../runtime/runtime.js";
+import { formatSize } from "../text.js";
+import { type AuditActions, addAuditCommand } from "./audit.js";
+import type { DoctorOptions } from "./doctor.js";
+import { addLearnCommand, type LearnOptions } from "./learn/learn.js";
 import {
-  addTxCommand,
-  type TxActions,
+  type CliOptions,
+  kLatest,
+  type McpOptions,
   withAllowProtected,
+  withAuditOption,
   withStateDirectory,
-} from "./transactions/tx-command.js";
-import { formatDuration } from "./values/duration.js";
+} from "./options.js";
+import type { ReviewCliOptions } from "./review.js";
+import { addSkillCommand, type SkillCliOptions } from "./skill.js";
+import { addTxCommand, type TxActions } from "./transactions/tx.js";
 import {
   count,
   directory,
@@ -32,17 +26,22 @@ import {
   environmentPolicy,
   file,
   finiteDuration,
+  formatDuration,
   host,
   mount,
   path,
+  port,
   preset,
   size,
   variable,
-} from "./values/option-values.js";
-import { formatSize } from "./values/size.js";
-import type { WhyOptions } from "./why/why.js";
-import type { WorkerCliOptions } from "./worker/worker-command.js";
-import { addWorkerCommand } from "./worker/worker-command.js";
+} from "./values.js";
+import type { WhyOptions } from "./why.js";
+import type { BrokerConfigOptions } from "./worker/broker-config.js";
+import {
+  addBrokerConfigCommand,
+  addWorkerCommand,
+  type WorkerCliOptions,
+} from "./worker/commands.js";
 
 /** What the commands do. */
 export type Actions = TxActions &
@@ -291,4 +290,70 @@ Examples:
     outputError: (text, write) => write(misuse(text, "skill run")),
   });
   return program;
+}
+
+/** The grammar of `native-runner mcp`. Parsing only. */
+
+/** Adds what it has besides the options of `run`. */
+function addMcpCommand(command: Command, action: (options: McpOptions) => Promise<void>): Command {
+  return command
+    .usage("[options]")
+    .description("serve the sandbox to an agent by MCP, on standard input and output or HTTP")
+    .option(
+      "--resume <id>",
+      `go on in a transaction that waits: its id, or "${kLatest}": this workspace's last, or a new one`,
+    )
+    .option("--http [port]", "serve HTTP on 127.0.0.1 instead; default: any free port")
+    .option(
+      "--token-file <file>",
+      "with --http: the token that clients must have; default: a new one, which is told",
+      file,
+    )
+    .hook("preAction", (self) => {
+      const { tokenFile, http } = self.opts<McpOptions>();
+      if (tokenFile !== undefined && http === undefined) {
+        self.error("error: --token-file means nothing without --http");
+      }
+    })
+    .addHelpText(
+      "after",
+      `
+The options are the policy: the model can't widen it. Commands work in a transaction of the
+workspace, which waits on disk (\`native-runner tx\`) when the client is gone.
+
+Examples:
+  $ native-runner mcp --workspace ~/project
+  $ native-runner mcp --workspace ~/project --allow-preset npm --memory 4G --resume latest
+  $ native-runner mcp --workspace ~/project --http 7777 --token-file ~/.config/native-runner/token`,
+    )
+    .action((options: McpOptions) => action(options));
+}
+
+/** The grammar of `native-runner review`. Parsing only. */
+
+/** Adds it to an empty command. */
+function addReviewCommand(
+  command: Command,
+  action: (id: string | undefined, options: ReviewCliOptions) => Promise<void>,
+): Command {
+  return withAuditOption(withStateDirectory(command))
+    .usage("[options] [TRANSACTION]")
+    .argument("[transaction]", "its id, or enough of its beginning; default: this directory's last")
+    .description("serve a page on which a person reviews, commits, discards and undoes changes")
+    .option("--port <port>", "where on 127.0.0.1; default: any that is free", port)
+    .option("--open", "open the page in a browser")
+    .option("--approved-by <name>", "who has approved, for the record of what is committed")
+    .addHelpText(
+      "after",
+      `
+The page's address has a token: whoever knows it may commit. The page is served until SIGINT, or
+until the transaction is discarded; what was not committed waits.
+Exit codes: as those of \`native-runner tx\`.
+
+Examples:
+  $ native-runner run --transaction -- npm install
+  $ native-runner review --open
+  $ native-runner review 4be8 --port 7788`,
+    )
+    .action((id: string | undefined, options: ReviewCliOptions) => action(id, options));
 }

@@ -1,10 +1,10 @@
 /** Why a run did not end by itself, in one line, and what can be done about it. */
 
 import type { Outcome, SandboxedExecResult } from "../../types/public.js";
+import { kRunLimitOptions } from "../denials/advice-lists.js";
+import { formatSize } from "../text.js";
 import type { CliOptions } from "./options.js";
-import { formatDuration } from "./values/duration.js";
-import { formatSize } from "./values/size.js";
-import { inCliWords, kLimitOptions } from "./wording.js";
+import { formatDuration } from "./values.js";
 
 /** For standard error. `said`: the run's own stderr has told it already. */
 export type Reason = { message: string; fix?: string; said?: boolean };
@@ -80,4 +80,101 @@ export function truncations(result: SandboxedExecResult): Reason[] {
   check("stdout", result.truncatedStdout, result.stdout.length, result.stdoutBytes);
   check("stderr", result.truncatedStderr, result.stderr.length, result.stderrBytes);
   return reasons;
+}
+
+/** Messages of the library in the words of the command line. */
+
+/** The options that set a limit, by the limit's name. */
+const kLimitOptions: Readonly<Record<string, string>> = {
+  timeoutMs: "--timeout",
+  ...kRunLimitOptions,
+  maxStdoutBytes: "--max-output",
+  maxStderrBytes: "--max-output",
+  maxFuel: "--fuel",
+  maxMemoryBytes: "--memory",
+  maxDurationMs: "--timeout",
+  maxOutputBytes: "--max-output",
+};
+
+/** Whole phrases: a configuration file has some of the same names, and there they are the right ones. */
+const kPhrases: readonly (readonly [RegExp, string])[] = [
+  [/\b(?:Local)?NativeRunner(?:\.exec)?: cwd must/g, "--cwd must"],
+  [/\bNativeRunner\.exec: argv\[0\] is required/g, "the command is empty"],
+  [/\bshadowDir must be a directory when a run starts, got/g, "--workspace is no directory:"],
+  [/create the directory before calling exec/g, "create it, or name another with --workspace"],
+  [/\broBinds names/g, "the read-only mounts name"],
+  [/\bmounts\[\d+\]\.hostPath(?= names| \()/g, "a mount"],
+  [/\bmounts\[\d+\]\.guestPath(?= ")/g, "a mount at"],
+  [/^Expected `mounts\[\d+\]\.hostPath`/g, "Expected the host path of --mount"],
+  [/^Expected `mounts\[\d+\]\.guestPath` to be another than .*, got/g, "Expected one --mount for"],
+  [
+    /^Expected `mounts\[\d+\]\.guestPath` to be a path that does not hide `mounts.*, got/g,
+    "Expected --mount to hide no earlier one, got",
+  ],
+  [/^Expected `mounts\[\d+\]\.guestPath`/g, "Expected the guest path of --mount"],
+  [/^Expected `mounts` to be/g, "Expected --mount to name"],
+  [/remove it from mounts\b/g, "leave it out"],
+  [/\bmount it with mode "ro"/g, "mount it read-only"],
+  [/^Expected `network\.allow\[\d+\]`/g, "Expected --allow-host"],
+  [/\bfsReadDirs names/g, "the readable directories name"],
+  [/\bfsWriteDirs names/g, "the writable directories name"],
+  [/remove it from (?:roBinds|fsReadDirs|fsWriteDirs)\b/g, "leave it out"],
+  [/\bits absolute path in bwrapPath\b/g, "its absolute path with --bwrap"],
+  [/\bits absolute path in firejailPath\b/g, "its absolute path in the configuration"],
+  [/^Expected `bwrapPath`/g, "Expected --bwrap"],
+  [/^Expected `cwd`/g, "Expected --cwd"],
+  [/^Expected `env\.([^`]*)`/g, "Expected --env $1"],
+  [/^Expected `env`/g, "Expected the name of --env"],
+  [/^Expected `envPolicy(?:\[\d+\])?`/g, "Expected --env-policy"],
+  [/^`wasmPath` can't be used: /g, "the skill can't be used: "],
+  [/\bleave out strictLimits\b/g, "leave out --strict-limits"],
+  [/^`runtimeType` is native/g, "the runtime is native"],
+  [/\bisolation `compat`/g, "--isolation compat"],
+];
+
+const kLimit = /`?\b(?:limits|resourceLimits)\.(\w+)\b`?/g;
+
+/** The same message without the names that only code has. */
+export function inCliWords(message: string): string {
+  let text = message;
+  for (const [phrase, words] of kPhrases) text = text.replace(phrase, words);
+  return text.replace(kLimit, (whole, name: string) => kLimitOptions[name] ?? whole);
+}
+
+/**
+ * Keeps back the line in which a runner tells on standard error why a run could not be set up, so
+ * that it can be told in the command line's own words; everything else goes through as it comes.
+ */
+export class SetupLine {
+  readonly #write: (chunk: Uint8Array) => void;
+  #held: Uint8Array | undefined;
+
+  /** @param write where standard error goes. */
+  constructor(write: (chunk: Uint8Array) => void) {
+    this.#write = write;
+  }
+
+  /** A piece of standard error. */
+  add(chunk: Uint8Array): void {
+    this.#flush();
+    if (Buffer.from(chunk).includes("native-runner: ")) this.#held = chunk;
+    else this.#write(chunk);
+  }
+
+  /** The run is over. @param reason why it could not be set up; undefined where it was. */
+  end(reason: string | undefined): void {
+    const line = Buffer.from(`native-runner: ${reason}\n`);
+    if (reason !== undefined && this.#held !== undefined) {
+      const held = Buffer.from(this.#held);
+      const at = held.length - line.length;
+      if (at >= 0 && held.subarray(at).equals(line)) this.#held = held.subarray(0, at);
+    }
+    this.#flush();
+  }
+
+  #flush(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined && held.length > 0) this.#write(held);
+  }
 }

@@ -1,17 +1,14 @@
+import type { NetworkConnection, SandboxedExecResult } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
 import type { AuditLog } from "../audit-log/audit-log.js";
-import { recorded } from "./audit/audit-option.js";
+import { visibleLine } from "../text.js";
+import { checkCommand, checkMounts, checkWorkspace } from "./checks.js";
 import { chooseRunner } from "./choose-runner.js";
-import { deniedConnections } from "./denied-connections.js";
-import { type CliOptions, execInput } from "./options.js";
-import { endReason, truncations } from "./reason.js";
-import { resultJson } from "./result-json.js";
-import { SetupLine } from "./setup-line.js";
-import { checkCommand } from "./shell-lists.js";
+import { type CliOptions, execInput, recorded } from "./options.js";
+import { endReason, SetupLine, truncations } from "./reason.js";
 import { printError, readStdin, watchOutput } from "./terminal.js";
-import { openFor } from "./transactions/open.js";
 import { settle } from "./transactions/settle.js";
-import { checkMounts, checkWorkspace } from "./workspace.js";
+import { openFor } from "./transactions/transaction-place.js";
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -71,4 +68,78 @@ async function runRecorded(
     await transaction?.discard(); // it could not even be begun
     for (const name of kSignals) process.removeListener(name, onSignal);
   }
+}
+
+const kDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return kDecoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A stream as text; when it is no UTF-8, with U+FFFD in it and exact in base64 beside it. */
+function streamFields(name: "stdout" | "stderr", bytes: Uint8Array): Record<string, string> {
+  const text = decode(bytes);
+  if (text !== undefined) return { [name]: text };
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return { [name]: buffer.toString("utf8"), [`${name}Base64`]: buffer.toString("base64") };
+}
+
+/**
+ * The whole result as JSON: its fields, the streams as text where they are UTF-8, and what has become of
+ * its transaction, if it was in one.
+ */
+export function resultJson(result: SandboxedExecResult, transaction?: object): string {
+  const { exitCode, outcome, stdout, stderr, ...rest } = result;
+  const streams = { ...streamFields("stdout", stdout), ...streamFields("stderr", stderr) };
+  return JSON.stringify({ exitCode, outcome, ...streams, ...rest, transaction }, null, 2);
+}
+
+/** What a run was refused of the network, for the person at the terminal. Pure. */
+
+const kMostShown = 20;
+
+/** "a.test:443"; a name that was not even resolved has no port. */
+function placeOf({ host, port }: NetworkConnection): string {
+  return port === 0 ? host : `${host}:${port}`;
+}
+
+/** The option that would allow it; none where no option would, as for an address. */
+function optionFor({ host, port, rule, address }: NetworkConnection): string {
+  const isName = /[a-z]/i.test(host.replace(/^.*\./, "")) && !host.includes(":");
+  if (!isName || rule !== undefined || address !== undefined) return "";
+  const isDefault = port === 0 || port === 80 || port === 443;
+  return `--allow-host ${isDefault ? host : `${host}:${port}`}`;
+}
+
+function inColumns(rows: readonly (readonly string[])[]): string[] {
+  const widths = [0, 1].map((column) =>
+    Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return rows.map((row) =>
+    row
+      .map((text, column) => text.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** A row for each host and port that was refused, in the order in which they were; empty for none. */
+export function deniedConnections(result: SandboxedExecResult): string[] {
+  const rows = new Map<string, string[]>();
+  for (const connection of result.audits.flatMap(({ connections = [] }) => connections)) {
+    if (connection.verdict !== "denied") continue;
+    const place = placeOf(connection);
+    if (rows.has(place)) continue;
+    rows.set(place, [visibleLine(place), connection.reason ?? "", optionFor(connection)]);
+  }
+  const shown = [...rows.values()].slice(0, kMostShown);
+  const left = rows.size - shown.length;
+  return [
+    ...inColumns(shown),
+    ...(left === 0 ? [] : [`and ${left} more: see \`connections\` of --json`]),
+  ];
 }

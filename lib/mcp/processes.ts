@@ -1,7 +1,7 @@
 /** Commands that go on after the call that started them, and what they have written since. */
 
 import type { SandboxedExecResult, SandboxProcess } from "../../types/public.js";
-import { ToolError } from "./tool.js";
+import { ToolError } from "./words.js";
 
 const kMostAlive = 32;
 const kMostKnown = 128;

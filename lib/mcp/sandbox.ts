@@ -1,15 +1,12 @@
 /** What the tools work on: one transaction of the workspace, and what was begun in it. */
 
 import type { Denial } from "../../types/denials.js";
+import type { NetworkAnswer, NetworkRequest } from "../../types/network.js";
 import type { NativeExecInput, NativeLimits, SandboxedExecResult } from "../../types/public.js";
 import type { Transaction } from "../../types/transaction.js";
-import { shellQuote } from "../shell-quote.js";
-import { HostQuestions } from "./host-questions.js";
-import { GrantOffers } from "./offers.js";
-import { OutputStore } from "./output-store.js";
+import { shellQuote, visibleLine } from "../text.js";
 import { Processes } from "./processes.js";
-import { shellWords } from "./shell.js";
-import { ToolError } from "./tool.js";
+import { partsOf, shellWords, ToolError, textOf } from "./words.js";
 
 /** What starts commands. */
 export type Commands = Pick<Transaction, "exec" | "spawn">;
@@ -195,4 +192,153 @@ export class ToolSandbox {
       this.#generation += 1;
     }
   }
+}
+
+/** Hosts that no rule names: a person is asked while the command waits, where the client can do that. */
+
+/** Puts a question; resolves with whether the answer was an explicit yes. */
+export type Asker = (question: string, label: string, signal: AbortSignal) => Promise<boolean>;
+
+const kMostAnswers = 1000;
+
+export class HostQuestions {
+  readonly #answers = new Map<string, Promise<NetworkAnswer>>();
+  readonly #askers = new Set<Asker>(); // of the connections; the last is asked
+
+  /** Somebody who can be asked; what is returned takes it back. */
+  add(asker: Asker): () => void {
+    this.#askers.add(asker);
+    return () => this.#askers.delete(asker);
+  }
+
+  /**
+   * As `onRequest` of a network by domain. An answer holds for as long as the server lives.
+   * @throws (rejects) where nobody can be asked, or answers: a denial for which a grant is named.
+   */
+  async decide({ host, port, signal }: NetworkRequest): Promise<NetworkAnswer> {
+    const key = `${host}:${port}`;
+    const known = this.#answers.get(key);
+    if (known !== undefined) return known;
+    const asker = [...this.#askers].at(-1);
+    if (asker === undefined || this.#answers.size >= kMostAnswers) {
+      throw new Error("nobody can be asked");
+    }
+    const question = `A command in the sandbox wants to reach ${visibleLine(host)} on port ${port}, which no rule allows.`;
+    const answer = asker(question, "Allow this until the server ends", signal).then(
+      (yes): NetworkAnswer => (yes ? "allow" : "deny"),
+    );
+    this.#answers.set(key, answer);
+    answer.catch(() => this.#answers.delete(key)); // nobody has answered: it is asked again
+    return answer;
+  }
+}
+
+/** Grants that a command's denials have named: a model can ask for one of these, and for no other. */
+
+const kMostOffers = 256;
+
+export class GrantOffers {
+  readonly #byId = new Map<string, Denial>(); // the oldest first
+  readonly #ids = new Map<string, string>();
+  readonly #granted = new Map<string, Denial>();
+  #last = 0;
+
+  /** The id of a denial's grant; undefined where it has none that can be given. */
+  offer(denial: Denial): string | undefined {
+    const cli = denial.grant?.cli ?? "";
+    if (cli === "" || this.#granted.has(cli)) return undefined;
+    const known = this.#ids.get(cli);
+    if (known !== undefined) return known;
+    this.#last += 1;
+    const id = `g${this.#last}`;
+    this.#ids.set(cli, id);
+    this.#byId.set(id, denial);
+    const [oldest] = this.#byId;
+    if (this.#byId.size > kMostOffers && oldest !== undefined) {
+      this.#byId.delete(oldest[0]);
+      this.#ids.delete(oldest[1].grant?.cli ?? "");
+    }
+    return id;
+  }
+
+  find(id: string): Denial | undefined {
+    return this.#byId.get(id);
+  }
+
+  isGranted(denial: Denial): boolean {
+    return this.#granted.has(denial.grant?.cli ?? "");
+  }
+
+  /** They have been given, for as long as the server lives. */
+  give(denials: readonly Denial[]): void {
+    for (const denial of denials) this.#granted.set(denial.grant?.cli ?? "", denial);
+  }
+
+  /** All that were given. */
+  given(): Denial[] {
+    return [...this.#granted.values()];
+  }
+}
+
+/** What commands wrote, for clients that fetch it; the oldest goes when there is too much of it. */
+
+/** The longest text of one message: what clients read at once is bounded, to 10 MB by the SDK's. */
+export const kMostPart = 1024 ** 2;
+
+const kMostBytes = 64 * 1024 ** 2;
+const kMostOutputs = 256;
+
+export type Stream = "stdout" | "stderr" | "diff";
+
+export const kOutputTemplate = "native-runner://output/{id}/{stream}/{part}";
+
+/** A text that a client may fetch, and need not. */
+export type Link = { uri: string; name: string; mimeType: string; size?: number };
+
+type Kept = { id: number; stream: Stream; parts: Uint8Array[]; bytes: number };
+
+export class OutputStore {
+  readonly #kept = new Map<string, Kept>(); // the oldest first
+  #bytes = 0;
+  #last = 0;
+
+  /** A number for a command, of which up to two streams are kept. */
+  next(): number {
+    this.#last += 1;
+    return this.#last;
+  }
+
+  /** Keeps one, and gives a link for each of its parts. */
+  keep(id: number, stream: Stream, bytes: Uint8Array): Link[] {
+    const kept = { id, stream, parts: partsOf(bytes, kMostPart), bytes: bytes.length };
+    this.#kept.set(`${id}/${stream}`, kept);
+    this.#bytes += bytes.length;
+    for (const [key, oldest] of this.#kept) {
+      const isOver = this.#bytes > kMostBytes || this.#kept.size > kMostOutputs;
+      if (!isOver || this.#kept.size === 1) break;
+      this.#kept.delete(key);
+      this.#bytes -= oldest.bytes;
+    }
+    return linksOf(kept);
+  }
+
+  /** All that can be fetched. */
+  links(): Link[] {
+    return [...this.#kept.values()].flatMap(linksOf);
+  }
+
+  /** The text of a part; undefined where there is none any more. */
+  read(id: string, stream: string, part: string): string | undefined {
+    const bytes = this.#kept.get(`${id}/${stream}`)?.parts[Number(part)];
+    return bytes && textOf(bytes);
+  }
+}
+
+function linksOf({ id, stream, parts }: Kept): Link[] {
+  return parts.map((part, index) => ({
+    uri: `native-runner://output/${id}/${stream}/${index}`,
+    name: `${stream === "diff" ? "diff" : `${stream} of command`} ${id}${parts.length === 1 ? "" : `, part ${index + 1} of ${parts.length}`}`,
+    mimeType: "text/plain",
+    size: part.length,
+  }));
 }

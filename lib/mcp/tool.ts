@@ -5,13 +5,10 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import type * as v from "valibot";
 
 import type { Narrowing } from "./roots.js";
-import type { ToolSandbox } from "./sandbox.js";
+import type { Link, ToolSandbox } from "./sandbox.js";
 
 /** A schema that reads a value, and shows itself as JSON Schema. */
 type Schema = v.GenericSchema<unknown, Record<string, unknown>>;
-
-/** A text that a client may fetch, and need not. */
-export type Link = { uri: string; name: string; mimeType: string; size?: number };
 
 /** What a call comes to. */
 export type Answer<Output> = {
@@ -65,9 +62,6 @@ export type Tool<Input extends Schema = Schema, Output extends Schema = Schema> 
     context: ToolContext,
   ): Promise<Answer<v.InferOutput<Output>> | Question>;
 };
-
-/** Why a call is refused, in words for the model. */
-export class ToolError extends Error {}
 
 /** The same tool as one of a list: its input is what its own schema has let through. */
 export function defineTool<Input extends Schema, Output extends Schema>(

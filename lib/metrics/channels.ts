@@ -20,7 +20,7 @@ import type {
 import type { PoolState, SandboxedExecResult } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
 import { fromNative } from "../errors.js";
-import { bytesOf } from "./bytes.js";
+import { bytesOf } from "./run-metrics.js";
 
 const kPackage = "@openagentic/native-runner";
 const kRunStart: Channel = channel(`${kPackage}:run.start`);

@@ -2,11 +2,9 @@ import type { NativeContext, NativeRequest, NativeRun } from "../../types/addon.
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type { PoolState, SandboxedAuditRecord, SandboxedExecResult } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
-import { RunRecorder } from "../audit-log/run-recorder.js";
-import type { AuditSink } from "../audit-log/sink.js";
+import { type AuditSink, RunRecorder } from "../audit-log/sink.js";
 import { Channels } from "./channels.js";
-import { RunMetrics } from "./run-metrics.js";
-import { TransactionCounts } from "./transaction-metrics.js";
+import { RunMetrics, TransactionCounts } from "./run-metrics.js";
 
 /** Takes what is known of a run that has ended; must not throw. */
 export type KeepRun = (audit: SandboxedAuditRecord, exitCode: number) => void;

@@ -1,8 +1,21 @@
-import type { RunnerMetrics, TransactionMetrics } from "../../types/metrics.js";
-import type { Outcome, PoolState, SandboxedExecResult } from "../../types/public.js";
-import { bytesOf } from "./bytes.js";
-import { NetworkCounts } from "./network-metrics.js";
-import { PhaseTimes } from "./phase-times.js";
+import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
+
+import type {
+  ConnectionMetrics,
+  NetworkMetrics,
+  PhaseMetrics,
+  RunnerMetrics,
+  StreamMetrics,
+  TransactionMetrics,
+} from "../../types/metrics.js";
+import type {
+  NetworkConnection,
+  Outcome,
+  PoolState,
+  SandboxedAuditRecord,
+  SandboxedExecResult,
+} from "../../types/public.js";
+import type { TransactionAudit } from "../../types/transaction.js";
 
 const noOutcomes = (): Record<Outcome["kind"], number> => ({
   exited: 0,
@@ -105,4 +118,165 @@ export class RunMetrics {
       network: this.#network.snapshot(),
     };
   }
+}
+
+const kMicrosecondsPerMs = 1000;
+const kDayUs = 24 * 3600 * 1e6;
+
+/** Times that are kept as they are: most runners are made for a few runs, and never asked. */
+const kFew = 32;
+
+/**
+ * How long one part of the runs took. The mean and the longest are exact; percentiles come of a
+ * histogram of some 30 KiB, made when there are many times, or when somebody asks.
+ */
+export class PhaseTimes {
+  #recentUs: number[] = [];
+  #histogram: RecordableHistogram | undefined;
+  #count = 0;
+  #sumUs = 0;
+  #maxUs = 0;
+
+  /** A run's time; 0 where it did not come to this part, which then does not count. */
+  record(ms: number): void {
+    if (ms === 0) return;
+    const us = Math.max(1, Math.round(ms * kMicrosecondsPerMs));
+    this.#count += 1;
+    this.#sumUs += us;
+    if (us > this.#maxUs) this.#maxUs = us;
+    if (this.#recentUs.push(Math.min(us, kDayUs)) >= kFew) this.#fold();
+  }
+
+  summary(): PhaseMetrics {
+    const { count, maxUs } = { count: this.#count, maxUs: this.#maxUs };
+    if (count === 0) return { count, meanMs: 0, maxMs: 0, p50Ms: 0, p95Ms: 0, p99Ms: 0 };
+    const histogram = this.#fold();
+    // The end of a bucket may lie beyond all that is in it.
+    const percentile = (rank: number) =>
+      Math.min(histogram.percentile(rank), maxUs) / kMicrosecondsPerMs;
+    return {
+      count,
+      meanMs: this.#sumUs / count / kMicrosecondsPerMs,
+      maxMs: maxUs / kMicrosecondsPerMs,
+      p50Ms: percentile(50),
+      p95Ms: percentile(95),
+      p99Ms: percentile(99),
+    };
+  }
+
+  #fold(): RecordableHistogram {
+    this.#histogram ??= createHistogram({ lowest: 1, highest: kDayUs, figures: 2 });
+    for (const us of this.#recentUs) this.#histogram.record(us);
+    this.#recentUs = [];
+    return this.#histogram;
+  }
+}
+
+/** How many rules `byRule` tells apart; what came by others is added up as "other". */
+export const kMostRules = 100;
+const kOther = "other";
+
+const nothing = (): ConnectionMetrics => ({ connections: 0, bytesOut: 0, bytesIn: 0 });
+
+/**
+ * Adds up what a runner's commands connected to. Hosts are counted by the rule that allowed them: a
+ * command chooses names at will, and what it chooses must not grow here.
+ */
+export class NetworkCounts {
+  #allowed = 0;
+  #denied = 0;
+  #omitted = 0;
+  readonly #byRule = new Map<string, ConnectionMetrics>();
+
+  ended({ connections, connectionsOmitted = 0 }: SandboxedAuditRecord): void {
+    this.#omitted += connectionsOmitted;
+    for (const connection of connections ?? []) this.#add(connection);
+  }
+
+  #add({ verdict, rule = kOther, bytesOut, bytesIn, count }: NetworkConnection): void {
+    if (verdict === "denied") {
+      this.#denied += count;
+      return;
+    }
+    this.#allowed += count;
+    const label = this.#byRule.has(rule) || this.#byRule.size < kMostRules ? rule : kOther;
+    const counted = this.#byRule.get(label) ?? nothing();
+    counted.connections += count;
+    counted.bytesOut += bytesOut;
+    counted.bytesIn += bytesIn;
+    this.#byRule.set(label, counted);
+  }
+
+  snapshot(): NetworkMetrics {
+    const byRule = [...this.#byRule].map(([rule, counted]) => [rule, { ...counted }]);
+    return {
+      allowed: this.#allowed,
+      denied: this.#denied,
+      omitted: this.#omitted,
+      byRule: Object.fromEntries(byRule),
+    };
+  }
+}
+
+const kDone = {
+  commit: "commits",
+  undo: "undos",
+  checkpoint: "checkpoints",
+  rollback: "rollbacks",
+  discard: "discards",
+} as const satisfies Record<TransactionAudit["action"], keyof TransactionMetrics>;
+
+/** Adds up what became of transactions. */
+export class TransactionCounts {
+  readonly #counts: TransactionMetrics = {
+    open: 0,
+    opened: 0,
+    commits: 0,
+    undos: 0,
+    checkpoints: 0,
+    rollbacks: 0,
+    discards: 0,
+    conflicts: 0,
+    protected: 0,
+    unexpected: 0,
+    failed: 0,
+    paths: 0,
+    bytes: 0,
+  };
+
+  /** One was opened, or resumed; `closed` follows. */
+  opened(): void {
+    this.#counts.open += 1;
+    this.#counts.opened += 1;
+  }
+
+  closed(): void {
+    this.#counts.open -= 1;
+  }
+
+  /** `written`: what a commit has written. */
+  settled({ action, outcome }: TransactionAudit, written: { paths: number; bytes: number }): void {
+    const counts = this.#counts;
+    if (outcome === "done") counts[kDone[action]] += 1;
+    else counts[outcome === "conflict" ? "conflicts" : outcome] += 1;
+    counts.paths += written.paths;
+    counts.bytes += written.bytes;
+  }
+
+  /** All of it until now, a copy. */
+  snapshot(): TransactionMetrics {
+    return { ...this.#counts };
+  }
+}
+
+function ofStream(kept: number, written: number): StreamMetrics {
+  return { kept, dropped: written - kept };
+}
+
+/** What was kept and what was dropped of a run's output. */
+export function bytesOf(result: SandboxedExecResult): RunnerMetrics["bytes"] {
+  return {
+    stdout: ofStream(result.stdout.length, result.stdoutBytes),
+    stderr: ofStream(result.stderr.length, result.stderrBytes),
+  };
 }

@@ -1,3 +1,5 @@
+import { posix } from "node:path";
+
 import type {
   ProcessSandbox,
   ProcessSandboxCommand,
@@ -7,7 +9,6 @@ import type {
 } from "../../types/process-sandbox.js";
 import { invalidType } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
-import { redactor } from "./redact.js";
 
 /** What `applyProcessSandbox` takes. */
 export type ApplyProcessSandboxOptions = {
@@ -102,4 +103,29 @@ export function applyProcessSandbox(options: ApplyProcessSandboxOptions): Applie
       })),
     },
   };
+}
+
+/** Hides host paths in what is recorded. Pure. */
+
+const kRedacted = "<redacted>";
+
+/** As written and as normalized, without slashes at the end; "" for the root, which is no secret. */
+function spellings(path: string): string[] {
+  return [path, posix.normalize(path)].map((each) => each.replace(/\/+$/, ""));
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+}
+
+/**
+ * A function that replaces each of `paths`, wherever it stands in a text, the longest first. A path
+ * ends with its component: "/home/me" is hidden in "--dir=/home/me/x", and left in "/home/mexico".
+ */
+function redactor(paths: readonly string[]): (text: string) => string {
+  const known = [...new Set(paths.flatMap(spellings))].filter((path) => path !== "");
+  if (known.length === 0) return (text) => text;
+  known.sort((a, b) => b.length - a.length);
+  const pattern = new RegExp(`(?:${known.map(escaped).join("|")})(?![\\p{L}\\p{N}_-])`, "gu");
+  return (text) => text.replace(pattern, kRedacted);
 }

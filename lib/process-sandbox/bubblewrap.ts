@@ -4,8 +4,8 @@ import type {
   ProcessSandbox,
 } from "../../types/process-sandbox.js";
 import { fromNative } from "../errors.js";
+import { copyOptions } from "../fields.js";
 import { loadAddon } from "../native.js";
-import { copyOptions } from "../runners/options.js";
 
 type Loaded = { handle: ProcessSandboxHandle } | { failure: unknown };
 

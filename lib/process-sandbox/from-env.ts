@@ -1,20 +1,44 @@
 /** The sandbox that an operator selects for a host application by environment variables. */
 
+import { existsSync } from "node:fs";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import type { ProcessSandbox } from "../../types/process-sandbox.js";
+import type { NetworkMode } from "../../types/public.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
-import type { RuntimeConfigInput } from "../runtime/config/config.js";
-import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
+import { loadAddon } from "../native.js";
+import { kDefaultRoBinds } from "../runners/bubblewrap.js";
+import { LocalNativeRunner } from "../runners/local.js";
+import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config.js";
+import { kDefaultRuntimeBinds } from "../runtime/config-schema.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
-import { readRuntimeEnvironment, type Variables, withEnvironment } from "../runtime/environment.js";
-import { kKinds } from "../runtime/kinds/all.js";
-import type { RuntimeName } from "../runtime/names.js";
-import type { Runtime, RuntimeRunner, RuntimeRunnerOptions } from "../runtime/runtime.js";
-import { type Found, type Selection, select } from "./select.js";
+import {
+  type RuntimeEnvironment,
+  readRuntimeEnvironment,
+  type Variables,
+  withEnvironment,
+} from "../runtime/environment.js";
+import { installCommand, readHostFacts } from "../runtime/host-facts.js";
+import { kKinds, unlessDefault } from "../runtime/kinds.js";
+import { parseRuntimeConfig } from "../runtime/parse-config.js";
+import {
+  kConfiningNames,
+  type Runtime,
+  type RuntimeName,
+  type RuntimeRunner,
+  type RuntimeRunnerOptions,
+  type RuntimeStep,
+  RuntimeUnavailableError,
+  withCause,
+} from "../runtime/runtime.js";
+import { createBubblewrapProcessSandbox } from "./bubblewrap.js";
 
 /** How `sandboxFromEnv` tells what it finds. */
 export type SandboxFromEnvOptions = {
-  /** Told of each warning. Default: a process warning. */
+  /** Reported of each warning. Default: a process warning. */
   warn?: ((message: string) => void) | undefined;
   /** The host application, in front of every message: "demo-node: …". Default "native-runner". */
   name?: string | undefined;
@@ -105,4 +129,175 @@ export async function sandboxFromEnv(
     isConfined: found.name !== "native",
     runner: (runnerOptions) => runtime.runner(runnerOptions),
   };
+}
+
+/** The sandbox that a selection asks for, proved to work, or why it can't be had. */
+
+/** Why nothing could be selected: a warning, or an error where a sandbox is required. */
+type Unavailable = { warning: string; error: () => Error };
+
+/** What was asked for. */
+type Selection = {
+  config: RuntimeConfig;
+  said: RuntimeEnvironment;
+  input: RuntimeConfigInput;
+  path: string | undefined;
+};
+
+/** What confines. */
+type Found = {
+  name: RuntimeName;
+  runtime: Runtime;
+  processSandbox: ProcessSandbox | undefined;
+};
+
+function linuxOnly(type: RuntimeConfig["runtimeType"]): string {
+  const what = type === "auto" ? "the sandbox" : kKinds[type as RuntimeName].title;
+  return `${what} is Linux-only`;
+}
+
+function without(type: RuntimeConfig["runtimeType"]): string {
+  return `continuing without ${type === "bubblewrap" ? "process sandbox" : "a sandbox"}`;
+}
+
+function unavailable(message: string, fix: string): SandboxError {
+  return new SandboxError(message, { code: "ERR_SANDBOX_UNAVAILABLE", fix });
+}
+
+const kByDomain = "with a network by domain";
+
+/** Tries one runtime, in the way that the host will use it. */
+async function tryRuntime(name: RuntimeName, selection: Selection): Promise<Found | RuntimeStep> {
+  const { config, said, input } = selection;
+  const runtime = new ConfiguredRuntime(kKinds[name], config);
+  const { available, reason, fix, cause } = await runtime.isAvailable();
+  const because = { ...(reason ? { reason } : {}), ...(fix ? { fix } : {}) };
+  if (!available) return withCause({ name, available, ...because }, cause);
+  if (name !== "bubblewrap") return { name, runtime, processSandbox: cannotWrap(name) };
+  const network =
+    said.bubblewrap.network ?? said.network ?? input.bubblewrap?.network ?? input.network;
+  const byDomain = said.allowHosts !== undefined || typeof network === "object";
+  if (byDomain) return { name, runtime, processSandbox: cannotWrap(name, kByDomain) };
+  const processSandbox = processSandboxOf(config, network);
+  const broken = await whyWrapFails(processSandbox);
+  if (broken !== undefined) return { name, available: false, reason: broken };
+  return { name, runtime, processSandbox };
+}
+
+/** What was asked for, or why it can't be had. */
+async function select(selection: Selection, prefix: string): Promise<Found | Unavailable> {
+  const { runtimeType } = selection.config;
+  const withoutSandbox = (message: string, fix: string): Unavailable => ({
+    warning: `${message}; ${without(runtimeType)}`,
+    error: () => unavailable(prefix + message, fix),
+  });
+  if (process.platform !== "linux") {
+    return withoutSandbox(linuxOnly(runtimeType), "use Linux, a container, or WSL 2 on Windows");
+  }
+  const { config } = selection;
+  const { bwrapPath } = config.bubblewrap;
+  const bwrap = findBwrap(bwrapPath, selection.path);
+  const notFound = `bwrap not found in PATH (${bwrapPath})`;
+  if (bwrap === null && runtimeType === "bubblewrap") {
+    return {
+      warning: `bwrap not found (${bwrapPath}); ${without(runtimeType)}`,
+      error: () => unavailable(prefix + notFound, installBwrap()),
+    };
+  }
+  const found = {
+    ...selection,
+    config: { ...config, bubblewrap: { ...config.bubblewrap, bwrapPath: bwrap ?? bwrapPath } },
+  };
+  const steps: RuntimeStep[] = [];
+  for (const name of runtimeType === "auto" ? kConfiningNames : [runtimeType]) {
+    const isMissing = name === "bubblewrap" && bwrap === null;
+    const tried = isMissing
+      ? { name, available: false, reason: notFound, fix: installBwrap() }
+      : await tryRuntime(name, found);
+    if ("runtime" in tried) return tried;
+    steps.push(tried);
+  }
+  const what =
+    runtimeType === "auto" ? "no sandbox works here" : `${runtimeType} does not work here`;
+  const reasons = steps.map(({ name, reason }) => `${name}: ${reason ?? "not available"}`);
+  return {
+    warning: `${what} (${reasons.join("; ")}); ${without(runtimeType)}`,
+    error: () => new RuntimeUnavailableError(prefix + what, steps),
+  };
+}
+
+/** The process sandbox of a configuration, and the proof that it works. */
+
+const kTimeoutMs = 15_000;
+
+/** As configured; of the default binds those that this host has. */
+function processSandboxOf(
+  { bubblewrap }: RuntimeConfig,
+  network: NetworkMode | undefined,
+): ProcessSandbox {
+  const { bwrapPath, isolation } = bubblewrap;
+  const named = unlessDefault(bubblewrap.roBinds, kDefaultRuntimeBinds);
+  const roBinds = named ?? kDefaultRoBinds.filter((path) => existsSync(path));
+  return createBubblewrapProcessSandbox({ bwrapPath, isolation, network, roBinds });
+}
+
+/** Stands for a runtime that has runners only. @param under what keeps it from that, as a clause. */
+function cannotWrap(name: RuntimeName, under = ""): ProcessSandbox {
+  return {
+    name,
+    wrap() {
+      const what = `${name} can't wrap a process that the host starts itself`;
+      throw new SandboxError(under === "" ? what : `${what} ${under}`, {
+        code: "ERR_SANDBOX_UNAVAILABLE",
+        fix: `run it with the runner, or ${under === "" ? "select bubblewrap" : "allow or deny all"}`,
+      });
+    },
+  };
+}
+
+/** Starts a shell in the sandbox; undefined when that works. */
+async function whyWrapFails(sandbox: ProcessSandbox): Promise<string | undefined> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-"));
+  try {
+    const { cmd, args } = sandbox.wrap({
+      cmd: "/bin/sh",
+      args: ["-c", "exit 0"],
+      env: {},
+      mounts: [
+        {
+          kind: "dir",
+          label: "shadow-workspace",
+          hostPath: folder,
+          guestPath: "/workspace",
+          mode: "rw",
+        },
+      ],
+    });
+    const { exitCode, outcome, stderr } = await new LocalNativeRunner({
+      shadowDir: folder,
+      envPolicy: "clean",
+    }).exec({ argv: [cmd, ...args], limits: { timeoutMs: kTimeoutMs } });
+    if (outcome.kind === "exited" && exitCode === 0) return undefined;
+    const said = new TextDecoder().decode(stderr).trim().split("\n").at(-1);
+    return said || `a test process did not run to its end (${outcome.kind}, ${exitCode})`;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Where bwrap is: on `searchPath`, else on the PATH of this process; null when it is not there. A
+ * missing addon is not decided here: what is asked of it next says so.
+ */
+function findBwrap(bwrapPath: string, searchPath: string | undefined): string | null {
+  try {
+    return loadAddon().findProgram(bwrapPath, searchPath);
+  } catch {
+    return bwrapPath;
+  }
+}
+
+/** How Bubblewrap is installed on this host. */
+function installBwrap(): string {
+  return installCommand(readHostFacts().distribution, "bubblewrap");
 }

@@ -1,3 +1,6 @@
+import { realpathSync, statSync } from "node:fs";
+import { isAbsolute, join, relative } from "node:path";
+
 import type { ProjectRunnerOptions } from "../../types/addon.js";
 import type { AuditLogTarget } from "../../types/audit-log.js";
 import type { BubblewrapNetwork, EnvironmentPolicy, NativeLimits } from "../../types/public.js";
@@ -5,17 +8,12 @@ import type { Transaction } from "../../types/transaction.js";
 import type { TransactionOptions } from "../../types/transaction-options.js";
 import { type AuditSink, takeAuditLog } from "../audit-log/sink.js";
 import { invalidState, invalidType, invalidValue, SandboxError } from "../errors.js";
-import { expectFields, type FieldsOf } from "../fields.js";
-import { defaultSecrets } from "../home-lists.js";
-import { networkOption } from "../network/network-option.js";
-import { copyOptions } from "../runners/options.js";
+import { copyOptions, expectFields, type FieldsOf } from "../fields.js";
+import { networkOption } from "../network.js";
+import { defaultSecrets, homes, kProtectedNames, kReadOnlyOfHome } from "../protected-paths.js";
 import type { Supervised } from "../runners/supervised.js";
-import { endAtExit } from "./at-exit.js";
-import { defaultReadOnly } from "./default-lists.js";
-import { type BwrapFolder, type ProjectFolders, projectFolders } from "./folders.js";
 import { outputText } from "./output-text.js";
-import { projectRunner, workingRunner } from "./project-runner.js";
-import { ProjectTransaction } from "./project-transaction.js";
+import { ProjectTransaction, projectRunner, workingRunner } from "./project-runner.js";
 
 const kOutputBytes = 64 * 1024;
 const kTimeoutMs = 60_000;
@@ -253,4 +251,96 @@ export class Bwrap {
     runner.meter.recordTo(this.#sink);
     return runner;
   }
+}
+
+/** The folders of a project, as they are bound: real paths, none inside another. */
+
+/** A folder by its absolute path, or an object that has one. */
+export type BwrapFolder = string | { readonly path: string };
+
+function pathOf(folder: BwrapFolder, field: string): string {
+  const isObject = typeof folder === "object" && folder !== null;
+  if (isObject) expectFields(folder, field, { path: true });
+  const path = isObject ? folder.path : folder;
+  if (typeof path !== "string") throw invalidType(field, "an absolute path", folder);
+  if (!isAbsolute(path) || path.includes("\0")) {
+    throw invalidValue(`Expected \`${field}\` to be an absolute path, got ${JSON.stringify(path)}`);
+  }
+  return path;
+}
+
+function realFolder(folder: BwrapFolder, field: string): string {
+  const path = pathOf(folder, field);
+  let reason = "it is a file";
+  try {
+    const real = realpathSync(path);
+    if (statSync(real).isDirectory()) return real;
+  } catch (error) {
+    reason = error instanceof Error ? error.message : String(error);
+  }
+  throw invalidValue(
+    `Expected \`${field}\` to be a folder that exists, got ${JSON.stringify(path)}: ${reason}`,
+  );
+}
+
+const isInside = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
+
+/** The folders to bind, and where commands start. */
+type ProjectFolders = {
+  /** The real path of each, the project first. */
+  projects: [string, ...string[]];
+  /** What is bound: those that are not inside another. */
+  bound: string[];
+};
+
+/**
+ * Resolves links, and folds duplicates and folders inside others into one.
+ * @throws TypeError that names what is not absolute, or not there.
+ */
+export function projectFolders(
+  project: BwrapFolder,
+  additional: readonly BwrapFolder[],
+): ProjectFolders {
+  const root = realFolder(project, "project");
+  const others = new Set(
+    additional.map((folder, index) => realFolder(folder, `additionalFolders[${index}]`)),
+  );
+  others.delete(root);
+  const projects: [string, ...string[]] = [root, ...others];
+  const bound = projects.filter(
+    (path) => !projects.some((other) => other !== path && isInside(path, other)),
+  );
+  return { projects, bound };
+}
+
+/** What a project's commands must not write although the project is theirs. */
+
+/** Paths to protect in each of these projects (real paths). */
+function defaultReadOnly(projects: readonly string[]): string[] {
+  const shared = homes().flatMap((home) =>
+    projects
+      .map((project) => relative(project, home))
+      .filter((inside) => inside !== ".." && !inside.startsWith("../")),
+  );
+  const ofHomes = shared.flatMap((inside) => kReadOnlyOfHome.map((path) => join(inside, path)));
+  return [...new Set([...kProtectedNames, ...ofHomes])];
+}
+
+/** Ends project commands before this process exits, so that nothing of their protection stays. */
+
+const running = new Set<{ runner: Supervised }>();
+
+function endAll(): void {
+  for (const { runner } of running) runner.endNow();
+}
+
+/** Until what it returns is called, `runner` is ended when the process exits by itself. */
+function endAtExit(runner: Supervised): () => void {
+  if (running.size === 0) process.on("exit", endAll);
+  const entry = { runner };
+  running.add(entry);
+  return () => {
+    running.delete(entry);
+    if (running.size === 0) process.off("exit", endAll);
+  };
 }

@@ -1,15 +1,13 @@
 /** The page's server, on the loopback alone. */
 
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-import { Events } from "./events.js";
-import { sentFailure } from "./failure.js";
-import { makeGate } from "./gate.js";
-import { pageFile } from "./page-files.js";
-import type { Review } from "./review.js";
+import { SandboxError } from "../errors.js";
+import { type Review, sentFailure } from "./review.js";
 import { type Facts, routesOf, type Sent } from "./routes.js";
 
 /** How often changes are looked for that a command makes while it runs, as long as a page is open. */
@@ -30,7 +28,7 @@ export class ReviewServer {
   readonly #http: Server;
   readonly #admit: ReturnType<typeof makeGate>;
   #looking: NodeJS.Timeout | undefined;
-  #onTold: () => void = () => {};
+  #onReported: () => void = () => {};
 
   constructor(review: Review, facts: Facts, token: string) {
     this.#review = review;
@@ -42,9 +40,9 @@ export class ReviewServer {
     });
   }
 
-  /** `onTold` is called after each thing that the page has done, or tried to. */
-  watch(onTold: () => void): void {
-    this.#onTold = onTold;
+  /** `onReported` is called after each thing that the page has done, or tried to. */
+  watch(onReported: () => void): void {
+    this.#onReported = onReported;
   }
 
   /** @param port 0: any that is free. @throws (rejects) as `net.Server.listen`. */
@@ -111,7 +109,7 @@ export class ReviewServer {
     }
     response.writeHead(sent.status, { "content-type": sent.type });
     // Who is told may end the server.
-    if (request.method === "POST") response.once("finish", () => this.#onTold());
+    if (request.method === "POST") response.once("finish", () => this.#onReported());
     response.end(request.method === "HEAD" ? undefined : sent.body);
   }
 
@@ -135,4 +133,121 @@ export class ReviewServer {
       return { status, type: "application/json; charset=utf-8", body: JSON.stringify(body) };
     }
   }
+}
+
+/** What changes while the page is open, by server-sent events. */
+
+/** What the page is told of: it asks for the rest. */
+export type ReviewEvent = "changed" | "runs" | "state";
+
+const kBeatMs = 15_000;
+
+class Events {
+  readonly #open = new Set<ServerResponse>();
+  readonly #beat = setInterval(() => this.#write(":\n\n"), kBeatMs).unref();
+
+  /** The answer stays open until the page has gone, or {@link close}. */
+  add(response: ServerResponse): void {
+    this.#open.add(response);
+    response.once("close", () => this.#open.delete(response));
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write("retry: 1000\n\n");
+  }
+
+  tell(event: ReviewEvent, data: object = {}): void {
+    this.#write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  }
+
+  /** How many pages are open. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  close(): void {
+    clearInterval(this.#beat);
+    for (const response of this.#open) response.end();
+  }
+
+  #write(text: string): void {
+    for (const response of this.#open) response.write(text);
+  }
+}
+
+/** Who may speak to a review page: a browser on this host, from the page's own address, with its token. */
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+/** What the request is for, behind the token; or why it is refused. */
+export type Admission = { path: string } | { status: number; why: string };
+
+/**
+ * Checks, in this order: Host (another name for this address is DNS rebinding), where the request
+ * comes from (Origin and Sec-Fetch-Site, which a page can't choose), the token, the method.
+ */
+function makeGate(token: string, port: () => number) {
+  const wanted = digest(token);
+  return ({ method = "", url = "", headers }: IncomingMessage): Admission => {
+    const hosts = [`127.0.0.1:${port()}`, `localhost:${port()}`];
+    if (!hosts.includes(headers.host ?? "")) {
+      return { status: 421, why: "this is not the address of the review page" };
+    }
+    const { origin } = headers;
+    const site = headers["sec-fetch-site"] ?? "none";
+    // A link that somebody follows: it shows the page, which the token lets them do.
+    const isVisit = method === "GET" && headers["sec-fetch-mode"] === "navigate";
+    const isOwn = origin === undefined || hosts.some((host) => origin === `http://${host}`);
+    if (!isOwn || !(isVisit || ["none", "same-origin"].includes(String(site)))) {
+      return { status: 403, why: "another page may not use the review page" };
+    }
+    const [, given = "", ...rest] = url.split("?", 1).join("").split("/");
+    if (!timingSafeEqual(digest(given), wanted) || rest.length === 0) {
+      return { status: 404, why: "the address has no token, or another one" };
+    }
+    if (method !== "GET" && method !== "HEAD" && method !== "POST") {
+      return { status: 405, why: `${method} is not a method of the review page` };
+    }
+    if (method === "POST" && origin === undefined) {
+      return { status: 403, why: "Expected an Origin" };
+    }
+    return { path: rest.join("/") };
+  };
+}
+
+/** The page's own files, as the build has made them. */
+
+/** Also for the sources, which are in another place. */
+const kDirectory = new URL("../../dist/review/page/", import.meta.url);
+const kTypes: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  txt: "text/plain; charset=utf-8", // the licences of what is bundled
+};
+const kName = /^[\w-]+\.(html|js|css|svg|txt)$/;
+
+export type PageFile = { type: string; text: string };
+
+/** Undefined for what is no file of the page's. @param nonce what styles that scripts add have. */
+async function pageFile(path: string, nonce: string): Promise<PageFile | undefined> {
+  const name = path === "" ? "index.html" : path;
+  const ending = kName.exec(name)?.[1] ?? "";
+  const type = kTypes[ending];
+  if (type === undefined) return undefined;
+  try {
+    const text = await readFile(new URL(name, kDirectory), "utf8");
+    return { type, text: ending === "html" ? text.replaceAll("__NONCE__", nonce) : text };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** @throws (rejects) SandboxError where the package was built without its page. */
+export async function expectPage(): Promise<void> {
+  if ((await pageFile("", "")) !== undefined) return;
+  throw new SandboxError("the review page was not built", {
+    code: "ERR_SANDBOX_UNAVAILABLE",
+    fix: "npm run build",
+  });
 }

@@ -1,10 +1,9 @@
 /** A transaction as its page sees it: what there is, and what may be done with it. */
 
 import type { WorkspaceFiles } from "../../types/files.js";
-import type { Change, Transaction } from "../../types/transaction.js";
-import { ReviewFailure } from "./failure.js";
-import { type Hunk, withHunks } from "./hunks.js";
-import { type ReviewRun, reviewRuns, runsOf } from "./run-list.js";
+import type { SandboxedAuditRecord } from "../../types/public.js";
+import type { Change, Transaction, TransactionRun } from "../../types/transaction.js";
+import { TransactionError } from "../errors.js";
 
 /** As the page has it. */
 export type ReviewChange = Omit<Change, "changedAt"> & {
@@ -204,4 +203,179 @@ export class Review {
     if (this.#state === "open") return;
     throw new ReviewFailure(410, "ERR_REVIEW_OVER", `the transaction was ${this.#state}`);
   }
+}
+
+/** A file of which some changes are taken, and the others not. Pure. */
+
+/** Lines that take the place of others: half-open ranges from 0, of what "\n" alone divides. */
+export type Hunk = {
+  fromBefore: number;
+  toBefore: number;
+  fromAfter: number;
+  toAfter: number;
+};
+
+const kNewline = 10;
+
+/**
+ * What lies between newlines: behind the last one too, where there may be nothing. Bytes, so that what is
+ * no UTF-8 stays what it is.
+ */
+function linesOf(bytes: Uint8Array): Uint8Array[] {
+  const lines: Uint8Array[] = [];
+  let from = 0;
+  for (let end = bytes.indexOf(kNewline); end >= 0; end = bytes.indexOf(kNewline, from)) {
+    lines.push(bytes.subarray(from, end));
+    from = end + 1;
+  }
+  lines.push(bytes.subarray(from));
+  return lines;
+}
+
+function joined(lines: readonly Uint8Array[]): Uint8Array {
+  const length = lines.reduce((sum, line) => sum + line.length + 1, -1);
+  const text = new Uint8Array(Math.max(length, 0)).fill(kNewline);
+  let at = 0;
+  for (const line of lines) {
+    text.set(line, at);
+    at += line.length + 1;
+  }
+  return text;
+}
+
+/**
+ * `before` with the hunks' lines of `after` in it.
+ * @throws ReviewFailure where they overlap, are not in order, or lie outside.
+ */
+export function withHunks(
+  before: Uint8Array,
+  after: Uint8Array,
+  hunks: readonly Hunk[],
+): Uint8Array {
+  const old = linesOf(before);
+  const now = linesOf(after);
+  const parts: Uint8Array[] = [];
+  let at = 0;
+  let last = 0;
+  for (const { fromBefore, toBefore, fromAfter, toAfter } of hunks) {
+    const isOrdered = fromBefore >= at && toBefore >= fromBefore && fromAfter >= last;
+    if (!isOrdered || toAfter < fromAfter || toBefore > old.length || toAfter > now.length) {
+      throw new ReviewFailure(400, "ERR_REVIEW_HUNKS", "Expected hunks in order, within the file");
+    }
+    for (const line of old.slice(at, fromBefore)) parts.push(line);
+    for (const line of now.slice(fromAfter, toAfter)) parts.push(line);
+    at = toBefore;
+    last = toAfter;
+  }
+  for (const line of old.slice(at)) parts.push(line);
+  return joined(parts);
+}
+
+/** The commands of a transaction, as the page shows them. */
+
+/** One of them. */
+export type ReviewRun = {
+  id: number;
+  command: string[];
+  startedAt: string;
+  durationMs: number;
+  outcome: string;
+  exitCode: number;
+  signal: string | null;
+  runtime: string;
+  usage: SandboxedAuditRecord["usage"];
+  denials: NonNullable<SandboxedAuditRecord["denials"]>;
+  connections: NonNullable<SandboxedAuditRecord["connections"]>;
+};
+
+/** A file's time is that of the kernel's last tick, up to 10 ms ago. */
+const kTickMs = 10;
+/** By how much an end is told too early, being in whole milliseconds. */
+const kRoundingMs = 1;
+
+/** Bubblewrap's own options end with "--chdir DIRECTORY --"; a value among them may be "--". */
+function commandOf({ cmd, argv, runtime }: SandboxedAuditRecord): string[] {
+  const at = argv.findIndex((word, i) => word === "--chdir" && argv[i + 2] === "--");
+  return runtime === "bubblewrap" && at >= 0 ? argv.slice(at + 3) : [cmd, ...argv];
+}
+
+export function reviewRuns(runs: readonly TransactionRun[]): ReviewRun[] {
+  return runs.map(({ endedAt, exitCode, audit }, id) => ({
+    id,
+    command: commandOf(audit),
+    startedAt: new Date(endedAt.getTime() - audit.durationMs).toISOString(),
+    durationMs: audit.durationMs,
+    outcome: audit.outcome,
+    exitCode,
+    signal: audit.signal,
+    runtime: audit.runtime,
+    usage: audit.usage,
+    denials: audit.denials ?? [],
+    connections: audit.connections ?? [],
+  }));
+}
+
+/** When the command itself ran: its sandbox was built before, and is taken down after. */
+function timeOf({ endedAt, audit }: TransactionRun): { beginMs: number; endMs: number } {
+  const { setupMs, commandMs, teardownMs } = audit.timing;
+  const endMs = endedAt.getTime() - (teardownMs ?? 0) + kRoundingMs;
+  const lastedMs = commandMs ?? audit.durationMs - (setupMs ?? 0);
+  return { beginMs: endMs - lastedMs - 2 * kRoundingMs, endMs };
+}
+
+/**
+ * Those during which a path was last changed: one, but where several ran at once. One that began in the
+ * same tick of the clock is only told of where there is no other.
+ */
+export function runsOf(change: Change, runs: readonly TransactionRun[]): number[] {
+  const at = change.changedAt?.getTime();
+  if (at === undefined) return [];
+  const during = (slackMs: number) =>
+    runs.flatMap((run, id) => {
+      const { beginMs, endMs } = timeOf(run);
+      return at <= endMs && at >= beginMs - slackMs ? [id] : [];
+    });
+  const surely = during(0);
+  return surely.length > 0 ? surely : during(kTickMs);
+}
+
+/** Why a request can't be answered, as the page is told. */
+
+/** An answer other than 200. */
+export class ReviewFailure extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+/** As it is sent. */
+export type SentFailure = {
+  status: number;
+  body: { error: { code: string; message: string; fix?: string; paths?: readonly string[] } };
+};
+
+const kRefused = 409;
+const kMisuse = 400;
+const kFailed = 500;
+
+/** Whatever was thrown, without a stack. */
+export function sentFailure(error: unknown): SentFailure {
+  if (error instanceof TransactionError) {
+    const { code, message, paths } = error;
+    return { status: kRefused, body: { error: { code, message, paths } } };
+  }
+  const { message, code, fix } = error as Error & { code?: string; fix?: string };
+  const status =
+    error instanceof ReviewFailure
+      ? error.status
+      : error instanceof TypeError || error instanceof RangeError
+        ? kMisuse
+        : kFailed;
+  const reported = { code: code ?? "ERR_REVIEW", message, ...(fix && { fix }) };
+  return { status, body: { error: reported } };
 }

@@ -1,13 +1,9 @@
 /** What the page may ask for, by method and path. */
 
 import type { IncomingMessage } from "node:http";
-
 import * as v from "valibot";
 
-import { ReviewFailure } from "./failure.js";
-import { mediaTypeOf } from "./media-type.js";
-import { bodyOf } from "./request-body.js";
-import type { Review } from "./review.js";
+import { type Review, ReviewFailure } from "./review.js";
 
 /** An answer of 200. */
 export type Sent = { type: string; body: string | Uint8Array; isUntrusted?: true };
@@ -34,7 +30,7 @@ const commit = v.strictObject({
 const nothing = v.strictObject({});
 
 /** By "METHOD path". @param told is called after what has changed the transaction. */
-export function routesOf(facts: Facts, told: () => void): ReadonlyMap<string, Route> {
+export function routesOf(facts: Facts, reported: () => void): ReadonlyMap<string, Route> {
   return new Map<string, Route>([
     [
       "GET api/transaction",
@@ -69,7 +65,7 @@ export function routesOf(facts: Facts, told: () => void): ReadonlyMap<string, Ro
       "POST api/commit",
       async (review, request) => {
         const { paths, left } = await review.commit(await bodyOf(request, commit));
-        told();
+        reported();
         return json({ committed: paths, left });
       },
     ],
@@ -78,7 +74,7 @@ export function routesOf(facts: Facts, told: () => void): ReadonlyMap<string, Ro
       async (review, request) => {
         await bodyOf(request, nothing);
         await review.undo();
-        told();
+        reported();
         return json({});
       },
     ],
@@ -87,9 +83,69 @@ export function routesOf(facts: Facts, told: () => void): ReadonlyMap<string, Ro
       async (review, request) => {
         await bodyOf(request, nothing);
         await review.discard();
-        told();
+        reported();
         return json({});
       },
     ],
   ]);
+}
+
+/** The JSON of a request, in full and checked. */
+
+const kMostBytes = 16 * 1024 ** 2;
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of request) {
+    bytes += (part as Buffer).length;
+    if (bytes > kMostBytes)
+      throw new ReviewFailure(413, "ERR_REVIEW_BODY", "the request is too large");
+    parts.push(part as Buffer);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** @throws (rejects) ReviewFailure that names what is wrong. */
+async function bodyOf<Schema extends v.GenericSchema>(
+  request: IncomingMessage,
+  schema: Schema,
+): Promise<v.InferOutput<Schema>> {
+  const type = request.headers["content-type"] ?? "";
+  if (!/^application\/json\b/.test(type)) {
+    throw new ReviewFailure(415, "ERR_REVIEW_BODY", "Expected a content type of application/json");
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(await textOf(request));
+  } catch (error) {
+    if (error instanceof ReviewFailure) throw error;
+    throw new ReviewFailure(400, "ERR_REVIEW_BODY", "Expected JSON");
+  }
+  const parsed = v.safeParse(schema, json);
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const place = issue && v.getDotPath(issue);
+  const message = `${place ? `${place}: ` : ""}${issue?.message ?? "the request is wrong"}`;
+  throw new ReviewFailure(400, "ERR_REVIEW_BODY", message);
+}
+
+/** How a file's bytes are sent to the page: as a picture, or as text that nothing obeys. Pure. */
+
+const kPictures: Readonly<Record<string, string>> = {
+  avif: "image/avif",
+  bmp: "image/bmp",
+  gif: "image/gif",
+  ico: "image/x-icon",
+  jpeg: "image/jpeg",
+  jpg: "image/jpeg",
+  png: "image/png",
+  webp: "image/webp",
+};
+
+/** Never HTML, and SVG only where a picture is asked for: scripts of one in <img> don't run. */
+function mediaTypeOf(path: string, asPicture = false): string {
+  const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
+  if (asPicture && ending === "svg") return "image/svg+xml";
+  return kPictures[ending] ?? "text/plain; charset=utf-8";
 }

@@ -9,9 +9,8 @@ import { invalidType, invalidValue } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import { membershipOf } from "../runners/transactions/membership.js";
-import { expectPage } from "./page-files.js";
 import { Review } from "./review.js";
-import { ReviewServer } from "./review-server.js";
+import { expectPage, ReviewServer } from "./review-server.js";
 
 /** Options of {@link serveReview}. */
 export type ReviewOptions = {

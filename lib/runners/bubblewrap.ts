@@ -1,4 +1,6 @@
 import type {
+  BubblewrapArgvOptions,
+  BubblewrapCommand,
   BubblewrapNativeRunnerOptions,
   BubblewrapNetwork,
   CloneMode,
@@ -15,11 +17,13 @@ import type {
   TransactionOptions,
 } from "../../types/transaction-options.js";
 import { takeAuditLog } from "../audit-log/sink.js";
-import { networkOption, withNetwork } from "../network/network-option.js";
-import { copyOptions } from "./options.js";
-import { SessionRunner } from "./session-runner.js";
+import { fromNative } from "../errors.js";
+import { copyOptions } from "../fields.js";
+import { loadAddon } from "../native.js";
+import { networkOption, withNetwork } from "../network.js";
 import { Supervised } from "./supervised.js";
-import { takePart } from "./transactions/membership.js";
+import { SessionRunner } from "./supervised-runner.js";
+import { extractMembership } from "./transactions/membership.js";
 import { Transactions } from "./transactions/transactions.js";
 
 /** What a runner mounts read-only when it is not told; the addon's DefaultRoBinds. */
@@ -85,7 +89,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
     const sink = takeAuditLog(own);
-    const taken = takePart(own);
+    const taken = extractMembership(own);
     if (taken !== undefined) {
       own.prewarm = 0; // a commit ends what stands in the transaction's own pool alone
       own.clone = "never";
@@ -104,7 +108,7 @@ export class BubblewrapNativeRunner extends SessionRunner {
         new addon.BubblewrapSession(natively, session, taken?.handle, poolNumber),
       taken?.handle,
     );
-    this.takePart(taken);
+    this.extractMembership(taken);
     this.#supervised = supervised;
     this.#transactions = new Transactions(own, { counts: supervised.meter.transactions, sink });
     this.shadowDir = own.shadowDir;
@@ -188,5 +192,21 @@ export class BubblewrapNativeRunner extends SessionRunner {
    */
   override async close(): Promise<void> {
     await Promise.all([super.close(), this.#transactions.close()]);
+  }
+}
+
+/**
+ * The plain Bubblewrap command line for a command: pure and deterministic, nothing is looked up.
+ * `args` holds the options, "--", and the command unchanged; `cmd` is `bwrapPath`. See bwrap(1).
+ *
+ * @throws TypeError on a wrong value, also on a `cwd` that leaves the workspace.
+ * @throws SandboxError where the native addon is missing.
+ */
+export function buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand {
+  const addon = loadAddon();
+  try {
+    return addon.buildBubblewrapArgv(options);
+  } catch (error) {
+    throw fromNative(error);
   }
 }

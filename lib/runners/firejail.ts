@@ -4,7 +4,7 @@ import type {
   NetworkMode,
 } from "../../types/public.js";
 import { takeAuditLog } from "../audit-log/sink.js";
-import { copyOptions } from "./options.js";
+import { copyOptions } from "../fields.js";
 import { Supervised } from "./supervised.js";
 import { SupervisedRunner } from "./supervised-runner.js";
 

@@ -4,10 +4,10 @@ import type {
   NetworkMode,
 } from "../../types/public.js";
 import { takeAuditLog } from "../audit-log/sink.js";
-import { copyOptions } from "./options.js";
-import { SessionRunner } from "./session-runner.js";
+import { copyOptions } from "../fields.js";
 import { Supervised } from "./supervised.js";
-import { takePart } from "./transactions/membership.js";
+import { SessionRunner } from "./supervised-runner.js";
+import { extractMembership } from "./transactions/membership.js";
 
 /** What a command may read when nothing is named; the addon's DefaultReadDirs. */
 export const kDefaultReadDirs: readonly string[] = Object.freeze([
@@ -52,7 +52,7 @@ export class LandlockNativeRunner extends SessionRunner {
   constructor(options: LandlockNativeRunnerOptions) {
     const own = copyOptions(options);
     const sink = takeAuditLog(own);
-    const taken = takePart(own);
+    const taken = extractMembership(own);
     const supervised = new Supervised(
       (addon) => new addon.LandlockNativeRunner(own, taken?.handle),
     );
@@ -67,7 +67,7 @@ export class LandlockNativeRunner extends SessionRunner {
       (addon, session) => new addon.LandlockSession(own, session, taken?.handle),
       taken?.handle,
     );
-    this.takePart(taken);
+    this.extractMembership(taken);
     this.shadowDir = own.shadowDir;
     const { fsReadDirs = kDefaultReadDirs, fsWriteDirs = kDefaultWriteDirs } = own;
     const { allowReadWorkspace = true, allowWriteWorkspace = true } = own;

@@ -1,9 +1,9 @@
 import type { EnvironmentPolicy, LocalNativeRunnerOptions } from "../../types/public.js";
 import { takeAuditLog } from "../audit-log/sink.js";
-import { copyOptions } from "./options.js";
+import { copyOptions } from "../fields.js";
 import { Supervised } from "./supervised.js";
 import { SupervisedRunner } from "./supervised-runner.js";
-import { takePart } from "./transactions/membership.js";
+import { extractMembership } from "./transactions/membership.js";
 
 /**
  * Runs commands directly on the host, in `shadowDir`: NO sandbox. Limits, deadlines, outcomes,
@@ -20,7 +20,7 @@ export class LocalNativeRunner extends SupervisedRunner {
   constructor(options: LocalNativeRunnerOptions) {
     const own = copyOptions(options);
     const sink = takeAuditLog(own);
-    const taken = takePart(own);
+    const taken = extractMembership(own);
     const supervised = new Supervised((addon) => new addon.LocalNativeRunner(own, taken?.handle));
     supervised.meter.recordTo(sink);
     super(supervised, { shadowDir: own.shadowDir }, taken?.handle);

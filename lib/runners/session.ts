@@ -1,4 +1,4 @@
-import type { SessionHandle } from "../../types/addon.js";
+import type { NativeAddon, SessionHandle } from "../../types/addon.js";
 import type {
   NativeExecInput,
   NativeSpawnInput,
@@ -6,11 +6,18 @@ import type {
   SandboxProcess,
   WaitForPortOptions,
 } from "../../types/public.js";
-import type { NativeSession, SessionShare } from "../../types/session.js";
-import { fromNative, SandboxError } from "../errors.js";
-import { checkSignal } from "./abort.js";
-import { waitForPort } from "./port-wait.js";
-import type { Supervised } from "./supervised.js";
+import type {
+  BatchOptions,
+  NativeSession,
+  SessionOptions,
+  SessionShare,
+} from "../../types/session.js";
+import { fromNative, invalidType, SandboxError, withResults } from "../errors.js";
+import { copyOptions, expectFields, type FieldsOf } from "../fields.js";
+import type { RunMeter } from "../metrics/run-meter.js";
+import { checkSignal, onAbort } from "./abort.js";
+import { waitForPort } from "./sandbox-process.js";
+import { type Ready, Supervised } from "./supervised.js";
 
 const kShared: readonly SessionShare[] = Object.freeze([
   "workspace",
@@ -104,5 +111,151 @@ export class Session implements NativeSession {
   #expectOpen(): void {
     const { reason } = this.#end;
     if (reason !== undefined) throw hasEnded(reason);
+  }
+}
+
+/** The sessions of one runner, which end with it. */
+
+/** Makes the native session of a runner's options, which it holds, and the session's own. */
+export type MakeSession = (
+  addon: NativeAddon,
+  options: SessionOptions,
+  poolNumber: number,
+) => SessionHandle;
+
+const kBatchOptions: FieldsOf<BatchOptions> = {
+  stopOnError: true,
+  shell: true,
+  tmpBytes: true,
+  signal: true,
+};
+
+/** What ends a batch that is to stop on errors. */
+const hasFailed = (result: SandboxedExecResult) =>
+  result.outcome.kind !== "exited" || result.exitCode !== 0;
+
+/** Why the commands of a batch do not run that stopped on an error. */
+const kStopped = () => new Error("a command of the batch before this one did not exit with 0");
+
+/** One signal for both. `stop` lets go of them. */
+function either(signals: readonly (AbortSignal | undefined)[]) {
+  const controller = new AbortController();
+  const stops = signals.map((signal) => onAbort(signal, () => controller.abort(signal?.reason)));
+  return { signal: controller.signal, stop: () => stops.forEach((stop) => void stop()) };
+}
+
+const runnerClosed = () =>
+  new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
+
+/** A session, and its native handle, which may be collected later: in Bun much later. */
+type Open = { session: WeakRef<Session>; handle: WeakRef<SessionHandle>; ended: Promise<string> };
+
+export class Sessions {
+  readonly #make: (addon: NativeAddon, options: SessionOptions) => SessionHandle;
+  readonly #meter: RunMeter;
+  readonly #opening = new Map<Supervised<SessionHandle>, Promise<Session>>();
+  /** Does not keep those that their users have dropped. */
+  readonly #open = new Set<Open>();
+  readonly #ready: Ready;
+  #isClosed = false;
+
+  /** @param meter the runner's; as is `ready`. */
+  constructor(
+    make: (addon: NativeAddon, options: SessionOptions) => SessionHandle,
+    meter: RunMeter,
+    ready: Ready,
+  ) {
+    this.#make = make;
+    this.#meter = meter;
+    this.#ready = ready;
+  }
+
+  async open(options: SessionOptions = {}): Promise<NativeSession> {
+    return this.#openOne(options);
+  }
+
+  async #openOne(options: SessionOptions): Promise<Session> {
+    if (this.#isClosed) throw runnerClosed();
+    const own = copyOptions(options);
+    for (let waits = this.#ready(); waits; waits = this.#ready(true)) await waits;
+    if (this.#isClosed) throw runnerClosed();
+    const supervised = new Supervised((addon) => this.#make(addon, own), this.#meter);
+    supervised.ready = this.#ready;
+    const opening = Session.open(supervised);
+    this.#opening.set(supervised, opening);
+    try {
+      const session = await opening;
+      this.#meter.sessionOpened(supervised.policyHash());
+      if (this.#isClosed) {
+        await session.close(); // it came up while the runner was being closed
+        throw runnerClosed();
+      }
+      const handle = new WeakRef(supervised.handle);
+      const entry: Open = { session: new WeakRef(session), handle, ended: session.ended };
+      const open = this.#open;
+      open.add(entry);
+      void entry.ended.then(() => open.delete(entry));
+      return session;
+    } finally {
+      this.#opening.delete(supervised);
+    }
+  }
+
+  /** Ends all of them; no other is opened any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.endAll();
+  }
+
+  /** None is open, or about to be. */
+  isEmpty(): boolean {
+    return this.#open.size === 0 && this.#opening.size === 0;
+  }
+
+  /** Ends those that there are now. */
+  async endAll(): Promise<void> {
+    const closing = [...this.#opening].flatMap(([supervised, opening]) => [
+      supervised.close(),
+      opening.then(({ ended }) => ended),
+    ]);
+    for (const { session, handle } of this.#open) {
+      void (session.deref() ?? handle.deref())?.close();
+    }
+    await Promise.allSettled([...closing, ...[...this.#open].map(({ ended }) => ended)]);
+  }
+
+  /** See `BubblewrapNativeRunner.execBatch`. */
+  async execBatch(
+    commands: readonly (NativeExecInput | string[])[],
+    options: BatchOptions = {},
+  ): Promise<SandboxedExecResult[]> {
+    if (!Array.isArray(commands)) throw invalidType("commands", "an array", commands);
+    expectFields(options, "options", kBatchOptions);
+    const { stopOnError = false, signal, ...rest } = copyOptions(options);
+    if (typeof stopOnError !== "boolean") {
+      throw invalidType("stopOnError", "a boolean", stopOnError);
+    }
+    const abort = checkSignal(signal);
+    const inputs = commands.map((command) =>
+      Array.isArray(command) ? { argv: [...command] } : { ...command },
+    );
+    await using session = await this.#openOne(rest);
+    for (const input of inputs) await session.check(input); // misuse: nothing has run yet
+    const results: SandboxedExecResult[] = [];
+    let over: AbortSignal | undefined; // those that are left do not start
+    for (const input of inputs) {
+      const own = either([input.signal, abort]);
+      const request: NativeExecInput = { ...input, signal: over ?? own.signal };
+      const result = await session
+        .exec(request)
+        .catch((error: unknown) => {
+          throw withResults(error, results);
+        })
+        .finally(own.stop);
+      results.push(result);
+      if (abort?.aborted) over ??= abort;
+      else if (stopOnError && hasFailed(result)) over ??= AbortSignal.abort(kStopped());
+    }
+    return results;
   }
 }

@@ -4,8 +4,16 @@
  */
 
 import { createHash } from "node:crypto";
+import { types } from "node:util";
+import { isMainThread } from "node:worker_threads";
 
-import type { NativeAddon, NativeContext, RunnerHandle } from "../../types/addon.js";
+import type {
+  NativeAddon,
+  NativeContext,
+  NativeRequest,
+  NativeSpawnRequest,
+  RunnerHandle,
+} from "../../types/addon.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
 import type {
   BubblewrapExplanation,
@@ -16,13 +24,13 @@ import type {
   SandboxProcess,
 } from "../../types/public.js";
 import { adviceLists } from "../denials/advice-lists.js";
-import { fromNative, invalidType, SandboxError } from "../errors.js";
+import { fromNative, invalidType, invalidValue, SandboxError } from "../errors.js";
+import { withReason } from "../exec-result.js";
+import { unknownField } from "../fields.js";
 import { RunMeter } from "../metrics/run-meter.js";
 import { loadAddon } from "../native.js";
 import { Callbacks, checkSignal, onAbort } from "./abort.js";
-import { hostEnvironment } from "./host-environment.js";
-import { requestOf, spawnRequestOf } from "./requests.js";
-import { withReason } from "./result.js";
+import { leaseHandle } from "./lease.js";
 import { LiveProcess } from "./sandbox-process.js";
 
 function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
@@ -113,7 +121,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
       if (isExplained(request)) context.advice = adviceLists();
-      // Told after the call, it would come too late for what starts at once.
+      // Reported after the call, it would come too late for what starts at once.
       if (signal?.aborted) context.isAborted = true;
       const live = new LiveProcess(handle, request, context, async (run) =>
         withReason(await this.meter.follow(run, request, context.policyHash), signal),
@@ -124,7 +132,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
         unsubscribe();
       });
       this.#runs.set(live.id, settled);
-      settled.catch(() => {}); // whoever has the process is told by its `result`
+      settled.catch(() => {}); // whoever has the process is reported by its `result`
       await live.started;
       return live;
     } catch (error) {
@@ -247,8 +255,8 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   #context(): NativeContext {
     const policyHash = this.policyHash();
     const onConnection = this.meter.onConnection(policyHash);
-    const told = onConnection && { onConnection };
-    return { policyHash, ...hostEnvironment(), ...told };
+    const reported = onConnection && { onConnection };
+    return { policyHash, ...hostEnvironment(), ...reported };
   }
 
   async #run(input: NativeExecInput): Promise<SandboxedExecResult> {
@@ -277,4 +285,110 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       this.#tellOfPool();
     }
   }
+}
+
+/** What the addon is given of a call's input: each field read once. */
+
+/** The request with all else that the input has, so that the addon, which knows the fields, refuses it. */
+function withUnknown<Request extends object>(request: Request, input: object): Request {
+  for (const name of Object.keys(input)) {
+    if (name === "signal" || Object.hasOwn(request, name)) continue;
+    Object.defineProperty(request, name, {
+      value: (input as Record<string, unknown>)[name],
+      enumerable: true,
+    });
+  }
+  return request;
+}
+
+/** For `exec`, with callbacks that can't throw into the addon. */
+function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeRequest {
+  const request = {
+    argv: input.argv,
+    cwd: input.cwd,
+    env: input.env,
+    stdin: input.stdin,
+    stderr: input.stderr,
+    limits: input.limits,
+    lease: leaseHandle(input.lease),
+    explain: input.explain,
+    onStdout: callbacks.wrap(input.onStdout, "onStdout"),
+    onStderr: callbacks.wrap(input.onStderr, "onStderr"),
+  };
+  return withUnknown(request, input);
+}
+
+/** What exec has and a live process has in another form: taken silently, it would do nothing. */
+const kNotForSpawn: readonly [string, string][] = [
+  ["stdin", "write to the process' stdin"],
+  ["onStdout", "read the process' stdout"],
+  ["onStderr", "read the process' stderr"],
+];
+const kNoLimitOfSpawn: readonly string[] = ["maxStdoutBytes", "maxStderrBytes", "keep"];
+const kSpawnFields: readonly string[] = [
+  "argv",
+  "cwd",
+  "env",
+  "limits",
+  "lease",
+  "explain",
+  "pty",
+  "stderr",
+  "signal",
+];
+
+/** For `spawn`. @throws TypeError for what only exec has. */
+function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
+  const given = input as Record<string, unknown>;
+  for (const [field, instead] of kNotForSpawn) {
+    if (given[field] !== undefined) {
+      throw invalidValue(`Expected \`${field}\` to be left out with spawn: ${instead}`);
+    }
+  }
+  // What the addon would take for ours.
+  if (given.onEvent !== undefined) throw unknownField("onEvent", "input", kSpawnFields);
+  const { argv, cwd, env, limits, explain, pty, stderr } = input;
+  const limitsGiven = Object(limits) as Record<string, unknown>;
+  for (const field of kNoLimitOfSpawn) {
+    if (limitsGiven[field] !== undefined) {
+      const why = "nothing is kept of the output";
+      throw invalidValue(`Expected \`limits.${field}\` to be left out with spawn: ${why}`);
+    }
+  }
+  const lease = leaseHandle(input.lease);
+  return withUnknown({ argv, cwd, env, limits, lease, explain, pty, stderr }, input);
+}
+
+/** Which of the host's variables the addon can't see by itself. Pure but for what it reads of the process. */
+
+/**
+ * Node's own process.env alone refuses a property that is not enumerable (ERR_INVALID_OBJECT_DEFINE_PROPERTY); another
+ * object that a host or a test runner has put in its place takes it, and it is taken out again.
+ */
+function isNodesOwn(env: NodeJS.ProcessEnv): boolean {
+  if (types.isProxy(env)) return false;
+  const name = "OPENAGENTIC_NATIVE_RUNNER_PROBE";
+  const property = { value: "", configurable: true, enumerable: false, writable: true };
+  try {
+    Object.defineProperty(env, name, property);
+  } catch (error) {
+    return (error as { code?: unknown }).code === "ERR_INVALID_OBJECT_DEFINE_PROPERTY";
+  }
+  delete env[name];
+  return false;
+}
+
+/**
+ * What is environ(7), which the addon reads: process.env in Node's main thread. A worker has a copy of its own, and in
+ * Bun it is one everywhere: what is set, or deleted, there does not reach environ.
+ */
+const kEnviron =
+  isMainThread && !("bun" in process.versions) && isNodesOwn(process.env) ? process.env : undefined;
+
+/** @returns process.env as it is now, where that is not environ; its values as child_process would pass them. */
+function hostEnvironment(): Pick<NativeContext, "environment"> {
+  const { env } = process;
+  if (env === kEnviron) return {};
+  const variables = Object.entries(env).filter(([, value]) => value !== undefined);
+  return { environment: Object.fromEntries(variables.map(([name, value]) => [name, `${value}`])) };
 }

@@ -5,15 +5,14 @@ import { tmpdir } from "node:os";
 import { join, normalize } from "node:path";
 
 import { SandboxError } from "../errors.js";
+import { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 import { LocalNativeRunner } from "../runners/local.js";
-import { runCanary } from "./canary/canary.js";
-import { whyBroken } from "./canary/verdict.js";
-import { withCause } from "./cause.js";
-import type { RuntimeConfig } from "./config/config.js";
-import { installCommand } from "./diagnosis/distribution.js";
-import { type HostFacts, readHostFacts } from "./diagnosis/facts.js";
-import type { RuntimeKind } from "./kinds/kind.js";
-import type { RuntimeAvailability, RuntimeState } from "./runtime.js";
+import { type MakeRunner, runCanary } from "./canary.js";
+import { type CanaryProbe, whyBroken } from "./canary-probes.js";
+import type { RuntimeConfig } from "./config.js";
+import { type HostFacts, installCommand, readHostFacts } from "./host-facts.js";
+import { bubblewrapKind, type RuntimeKind } from "./kinds.js";
+import { type RuntimeAvailability, type RuntimeState, withCause } from "./runtime.js";
 
 const kNone: Pick<RuntimeAvailability, "layers" | "probes"> = { layers: [], probes: [] };
 
@@ -75,7 +74,7 @@ async function tryNative(): Promise<RuntimeAvailability> {
 }
 
 /** The canary has a workspace of its own, which may lack the directories for mounts in it. */
-export function outsideOfWorkspace(config: RuntimeConfig): RuntimeConfig {
+function outsideOfWorkspace(config: RuntimeConfig): RuntimeConfig {
   const mounts = config.bubblewrap.mounts.filter(
     ({ hostPath, guestPath = hostPath }) => !normalize(guestPath).startsWith("/workspace/"),
   );
@@ -119,5 +118,62 @@ export async function findAvailability(
     return await prove(kind, config, facts);
   } catch (error) {
     return whyThrown(error, kind, config, facts);
+  }
+}
+
+/** Proves that sandboxes can be cloned here: the canary, run in a clone. */
+
+/** Whether Bubblewrap's sandboxes are cloned under a configuration. */
+export type ClonesProof = {
+  /** "proved": they are. "unused": runs are cold. "broken": a test command got out of a clone. */
+  state: "proved" | "unused" | "broken";
+  /** Why it is not "proved". */
+  reason?: string;
+  /** What the canary tried in a clone. */
+  probes: CanaryProbe[];
+};
+
+async function proveInClone(
+  config: RuntimeConfig,
+  runners: BubblewrapNativeRunner[],
+): Promise<ClonesProof> {
+  const grants = bubblewrapKind.grants(config);
+  if (grants === undefined) return { state: "unused", reason: "nothing is confined", probes: [] };
+  let cold: string | undefined;
+  const makeRunner: MakeRunner = (shadowDir) => {
+    // A standing sandbox would do as well, and is no proof.
+    const options = { shadowDir, envPolicy: "clean" as const, prewarm: 0 };
+    const runner = bubblewrapKind.makeRunner(outsideOfWorkspace(config), options, []);
+    if (!(runner instanceof BubblewrapNativeRunner)) return runner;
+    runners.push(runner);
+    return {
+      exec: async (input) => {
+        await runner.warm();
+        const result = await runner.exec(input);
+        const { start, coldReason } = result.audits[0] ?? {};
+        if (start !== "cloned") cold = coldReason ?? "runs are cold";
+        return result;
+      },
+    };
+  };
+  const makeControl: MakeRunner = (shadowDir) =>
+    new LocalNativeRunner({ shadowDir, envPolicy: "clean" });
+  const report = await runCanary(makeRunner, makeControl, grants);
+  if (cold !== undefined) return { state: "unused", reason: cold, probes: [] };
+  if (report.kind === "failed") return { state: "unused", reason: report.reason, probes: [] };
+  const { probes } = report;
+  const reason = whyBroken(probes);
+  return reason === undefined ? { state: "proved", probes } : { state: "broken", reason, probes };
+}
+
+/** Never rejects: what goes wrong is the reason. */
+export async function proveClones(config: RuntimeConfig): Promise<ClonesProof> {
+  const runners: BubblewrapNativeRunner[] = [];
+  try {
+    return await proveInClone(config, runners);
+  } catch (error) {
+    return { state: "unused", reason: messageOf(error), probes: [] };
+  } finally {
+    await Promise.all(runners.map((runner) => runner.close()));
   }
 }

@@ -3,21 +3,22 @@ import { resolve } from "node:path";
 import type { AuditLogTarget } from "../../types/audit-log.js";
 import { invalidType, invalidValue, SandboxError } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
-import { availabilityOf } from "./availability-cache.js";
-import type { RuntimeConfig } from "./config/config.js";
-import type { RuntimeKind } from "./kinds/kind.js";
-import { checkMounts, type Mount } from "./mounts.js";
-import type { RuntimeName } from "./names.js";
-import { RuntimeResult } from "./result.js";
-import type {
-  ExecuteOptions,
-  Runtime,
-  RuntimeAvailability,
-  RuntimeRunner,
-  RuntimeRunnerOptions,
-  RuntimeStep,
+import { checkShellCommand } from "../shell-policy/check-shell-command.js";
+import type { ShellFinding } from "../shell-policy/policy.js";
+import { findAvailability } from "./availability.js";
+import type { RuntimeConfig, SecurityConfig } from "./config.js";
+import { checkMounts, type Mount, type RuntimeKind } from "./kinds.js";
+import {
+  type ExecuteOptions,
+  type Runtime,
+  type RuntimeAvailability,
+  type RuntimeName,
+  RuntimeResult,
+  type RuntimeRunner,
+  type RuntimeRunnerOptions,
+  type RuntimeStep,
+  withCause,
 } from "./runtime.js";
-import { checkAgainstLists } from "./shell-check.js";
 
 const kExecuteOptions: FieldsOf<ExecuteOptions> = {
   workdir: true,
@@ -127,4 +128,64 @@ export class ConfiguredRuntime implements Runtime {
     if (this.#runners.size > kMostRunners && oldest !== undefined) this.#runners.delete(oldest);
     return runner;
   }
+}
+
+/** Remembers what was found out for a runtime and a policy; one proof serves all who wait for it. */
+export class AvailabilityCache {
+  readonly #known = new Map<string, Promise<RuntimeAvailability>>();
+
+  readonly #find: typeof findAvailability;
+
+  /** @param find for tests. */
+  constructor(find = findAvailability) {
+    this.#find = find;
+  }
+
+  async get(
+    kind: RuntimeKind,
+    config: RuntimeConfig,
+    refresh = false,
+  ): Promise<RuntimeAvailability> {
+    const key = JSON.stringify([kind.name, kind.policy(config)]);
+    const known = refresh ? undefined : this.#known.get(key);
+    const answer = known ?? this.#find(kind, config);
+    this.#known.set(key, answer);
+    const found = await answer;
+    return withCause(structuredClone(found), found.cause);
+  }
+
+  clear(): void {
+    this.#known.clear();
+  }
+}
+
+/** What this Node environment knows: hosts do not change often, and a proof costs some runs. */
+const processCache = new AvailabilityCache();
+
+/** See {@link AvailabilityCache.get}. */
+function availabilityOf(
+  kind: RuntimeKind,
+  config: RuntimeConfig,
+  refresh?: boolean,
+): Promise<RuntimeAvailability> {
+  return processCache.get(kind, config, refresh);
+}
+
+/** Forgets which runtimes work here, for when the host was changed: the next question asks it anew. */
+export function forgetAvailability(): void {
+  processCache.clear();
+}
+
+/**
+ * What the shell lists only warn of.
+ * @throws SandboxError with code ERR_COMMAND_BLOCKED for a command that they refuse.
+ */
+export function checkAgainstLists(command: string, security: SecurityConfig): ShellFinding[] {
+  const { allowed, blocked, warnings } = checkShellCommand(command, security);
+  if (allowed) return warnings;
+  const reason = blocked?.reason ?? "The shell lists refuse it.";
+  throw new SandboxError(`command blocked (${blocked?.rule ?? "shell lists"}): ${reason}`, {
+    code: "ERR_COMMAND_BLOCKED",
+    cause: blocked,
+  });
 }

@@ -1,15 +1,24 @@
 /** Chooses a runtime. */
 
+import type { AuditLogTarget } from "../../types/audit-log.js";
+import { expectAuditLog } from "../audit-log/sink.js";
 import { invalidValue } from "../errors.js";
-import { withCause } from "./cause.js";
-import type { RuntimeConfigInput } from "./config/config.js";
+import { expectFields, type FieldsOf } from "../fields.js";
+import type { RuntimeConfig, RuntimeConfigInput } from "./config.js";
 import { ConfiguredRuntime } from "./configured-runtime.js";
-import { kKinds } from "./kinds/all.js";
-import { kConfiningNames, kRuntimeNames, type RuntimeName } from "./names.js";
-import type { Runtime, RuntimeAvailability, RuntimeStep } from "./runtime.js";
-import { type CreateRuntimeOptions, type RuntimeSettings, runtimeSettings } from "./settings.js";
-import { RuntimeUnavailableError } from "./unavailable.js";
-import { warnOnce } from "./warn.js";
+import { readRuntimeEnvironment, type Variables, withEnvironment } from "./environment.js";
+import { kKinds } from "./kinds.js";
+import { parseRuntimeConfig } from "./parse-config.js";
+import {
+  kConfiningNames,
+  kRuntimeNames,
+  type Runtime,
+  type RuntimeAvailability,
+  type RuntimeName,
+  type RuntimeStep,
+  RuntimeUnavailableError,
+  withCause,
+} from "./runtime.js";
 
 /** A runtime and whether it works here. */
 export type RuntimeReport = RuntimeAvailability & {
@@ -101,4 +110,65 @@ export async function availableRuntimes(
     reports.push({ name, ...found });
   }
   return reports;
+}
+
+/** The configuration as the operator's variables leave it. */
+
+/** How a runtime is chosen, besides its configuration. */
+export type CreateRuntimeOptions = {
+  /**
+   * The operator's variables, which win over the configuration. Default process.env; `{}` for none.
+   */
+  environment?: Variables | undefined;
+  /** Reported of every warning; each is given as a process warning as well, once. */
+  warn?: ((message: string) => void) | undefined;
+  /** An `AuditLog`, where the runtime's runners record their runs. Default none. */
+  auditLog?: AuditLogTarget | undefined;
+};
+
+const kOptions: FieldsOf<CreateRuntimeOptions> = {
+  environment: true,
+  warn: true,
+  auditLog: true,
+};
+
+/** What holds for this process. */
+export type RuntimeSettings = {
+  config: RuntimeConfig;
+  /** A sandbox or an error. */
+  required: boolean;
+  /** About variables that contradict each other or are not understood. */
+  warnings: string[];
+};
+
+/** @throws TypeError that names the setting or the variable that is wrong. */
+function runtimeSettings(
+  input: RuntimeConfigInput,
+  options: CreateRuntimeOptions,
+): RuntimeSettings {
+  expectFields(options, "options", kOptions);
+  expectAuditLog(options.auditLog);
+  const said = readRuntimeEnvironment(options.environment ?? process.env);
+  const configured = parseRuntimeConfig(input);
+  const config = parseRuntimeConfig(withEnvironment(configured, said));
+  return { config, required: said.required, warnings: said.warnings };
+}
+
+/** Warnings for the operator: each text once for each Node environment. */
+
+const given = new Set<string>();
+
+/** Codes of the process warnings. */
+type RuntimeWarningCode = "OPENAGENTIC_NATIVE_RUNTIME" | "OPENAGENTIC_RUNTIME_CONFIG";
+
+/** Gives a process warning, and tells `warn` each time. */
+function warnOnce(
+  message: string,
+  code: RuntimeWarningCode,
+  warn?: ((message: string) => void) | undefined,
+): void {
+  warn?.(message);
+  if (given.has(message)) return;
+  given.add(message);
+  process.emitWarning(message, { type: "SandboxWarning", code });
 }

@@ -5,20 +5,9 @@
 
 import type { BubblewrapNetwork, NetworkMode } from "../../types/public.js";
 import { invalidValue } from "../errors.js";
-import type { RuntimeConfig } from "./config/config.js";
-import {
-  oneOf,
-  readFlag,
-  readHosts,
-  readNetwork,
-  readPaths,
-  readText,
-  type Variables,
-} from "./environment-values.js";
-import { kRuntimeTypes, type RuntimeType } from "./names.js";
-import { onlyHosts } from "./network.js";
-
-export type { Variables } from "./environment-values.js";
+import { suggestion } from "../fields.js";
+import type { RuntimeConfig } from "./config.js";
+import { kRuntimeTypes, type RuntimeType } from "./runtime.js";
 
 /** What the variables say; a field that is undefined was not set. */
 export type RuntimeEnvironment = {
@@ -137,6 +126,16 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
   };
 }
 
+/** The network with these hosts in place of what it allows; what it denies stays denied. */
+function onlyHosts(
+  network: BubblewrapNetwork | undefined,
+  allow: readonly string[],
+): BubblewrapNetwork {
+  if (typeof network !== "object") return { allow };
+  const { deny, allowPrivate } = network;
+  return { allow, ...(deny && { deny }), ...(allowPrivate && { allowPrivate }) };
+}
+
 /** The configuration as the operator's variables change it; those win. */
 export function withEnvironment(config: RuntimeConfig, said: RuntimeEnvironment): RuntimeConfig {
   const { bubblewrap } = config;
@@ -155,4 +154,68 @@ export function withEnvironment(config: RuntimeConfig, said: RuntimeEnvironment)
       roBinds: said.bubblewrap.roBinds ?? bubblewrap.roBinds,
     },
   };
+}
+
+/** Values of the operator's variables. Pure; each throws a TypeError that names the variable. */
+
+/** Environment variables by name. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The value; an empty one counts as not set. */
+function readText(variables: Variables, name: string): string | undefined {
+  const value = variables[name];
+  return value === "" ? undefined : value;
+}
+
+/** The error for a value that is not known. */
+function oneOf(name: string, value: string, values: readonly string[]): TypeError {
+  const choices = values.join(", ");
+  return invalidValue(`${name}=${value} is not one of ${choices}${suggestion(value, values)}`);
+}
+
+/** "1" is true; "0", "" and nothing are false. */
+function readFlag(variables: Variables, name: string): boolean {
+  const value = readText(variables, name);
+  if (value === undefined || value === "0") return false;
+  if (value === "1") return true;
+  throw oneOf(name, value, ["0", "1"]);
+}
+
+/** "allow" or "deny". */
+function readNetwork(variables: Variables, name: string): NetworkMode | undefined {
+  const value = readText(variables, name);
+  if (value === undefined || value === "allow" || value === "deny") return value;
+  throw oneOf(name, value, ["allow", "deny"]);
+}
+
+/** A comma list of absolute paths. */
+function readPaths(variables: Variables, name: string): string[] | undefined {
+  const value = readText(variables, name);
+  if (value === undefined) return undefined;
+  const paths = value.split(",").map((path) => path.trim());
+  const named = paths.filter((path) => path !== "");
+  if (named.length > 0 && named.every((path) => path.startsWith("/"))) return named;
+  throw invalidValue(`${name}=${value} is not a comma list of absolute paths`);
+}
+
+/** The shape of an entry; whether it is a name the addon says. */
+const kHost = /^(\*\.)?[^\s:/@*%?#[\]\\]+(:[0-9]{1,5})?$/u;
+
+/** Whether a text could be an entry of `network.allow`. */
+export function looksLikeHost(text: string): boolean {
+  return kHost.test(text) && !text.includes("\0");
+}
+
+/** A comma list of hosts, as `network.allow` has them. */
+function readHosts(variables: Variables, name: string): string[] | undefined {
+  const value = readText(variables, name);
+  if (value === undefined) return undefined;
+  const hosts = value
+    .split(",")
+    .map((host) => host.trim())
+    .filter((host) => host !== "");
+  if (hosts.length > 0 && hosts.every(looksLikeHost)) return hosts;
+  throw invalidValue(
+    `${name}=${value} is not a comma list of hosts ("host", "host:port", "*.domain")`,
+  );
 }

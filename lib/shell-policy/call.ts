@@ -1,10 +1,11 @@
 /** One command as it would be run: its words, what it reads and writes, and what feeds it. */
 
 import type { Assignment, Redirection } from "unbash";
+
 import type { Budget } from "./budget.js";
-import { type Place, positionIn } from "./script/place.js";
+import type { ShellBlockRule, ShellFinding } from "./policy.js";
+import { type Place, positionIn } from "./script/walk.js";
 import { type ShellWord, shellWords } from "./script/word.js";
-import type { ShellFinding } from "./verdict.js";
 
 export type ShellRedirect = {
   /** `<<` also for `<<-`. */
@@ -43,7 +44,7 @@ export type Effect =
     };
 
 /** Finds the effects of the commands that it is listed for. */
-export type Carrier = (call: ShellCall) => Effect[];
+export type CommandWrapper = (call: ShellCall) => Effect[];
 
 export function shellRedirect(
   node: Redirection,
@@ -78,6 +79,29 @@ export function assignmentWords(node: Assignment, place: Place, budget: Budget):
   }));
 }
 
-export function basename(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
+/** A class of the block list, or a part of one. */
+
+export type ShellRule = {
+  readonly name: ShellBlockRule;
+  readonly reason: string;
+  /** The commands it is about, by name. */
+  readonly commands: readonly string[];
+  /** The offending word; the command word itself where no argument is to blame. */
+  readonly find: (call: ShellCall) => ShellWord | undefined;
+};
+
+/** Any use of the command. */
+export function anyUse({ words }: ShellCall): ShellWord | undefined {
+  return words[0];
+}
+
+/** The arguments that are not options. */
+export function operands({ words }: ShellCall): ShellWord[] {
+  const found: ShellWord[] = [];
+  let dashes = false;
+  for (const word of words.slice(1)) {
+    if (!dashes && word.text === "--") dashes = true;
+    else if (dashes || !word.text.startsWith("-") || word.text === "-") found.push(word);
+  }
+  return found;
 }

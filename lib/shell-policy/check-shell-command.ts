@@ -1,7 +1,27 @@
+import { type Assignment, type Command, parse, type Redirection, type Word } from "unbash";
+
 import { invalidType } from "../errors.js";
-import { Inspector } from "./inspector.js";
-import { type ShellPolicy, shellSettings } from "./policy.js";
-import type { ShellVerdict } from "./verdict.js";
+import { Budget, beyondLimits, kCallSteps, kGlobSteps, kParseSteps, kWordSteps } from "./budget.js";
+import {
+  assignmentWords,
+  type Effect,
+  type ShellCall,
+  type ShellRedirect,
+  shellRedirect,
+} from "./call.js";
+import { commandWrapperOf } from "./command-wrappers/known-commands.js";
+import { Findings, Judge } from "./judge.js";
+import { basename, WorkingDirectory } from "./path.js";
+import {
+  type ShellPolicy,
+  type ShellSettings,
+  type ShellVerdict,
+  shellSettings,
+} from "./policy.js";
+import { variableCode } from "./rules/variables.js";
+import { hidesSubscript, type SyntaxHazard } from "./script/syntax.js";
+import { kTopPlace, type Place, positionIn, type ScriptVisitor, walk } from "./script/walk.js";
+import { type ShellWord, shellWords } from "./script/word.js";
 
 /**
  * What the shell lists say to a command line: the block list first, then the allow list in the mode
@@ -18,4 +38,261 @@ export function checkShellCommand(command: string, policy: ShellPolicy = {}): Sh
   const inspector = new Inspector(shellSettings(policy));
   inspector.script(command);
   return inspector.verdict();
+}
+
+/**
+ * Follows one command through all that it would run: makes calls of what the walk of its script
+ * tells, has each judged, and goes on with what carriers find in it. One use each; what is found
+ * goes to its `Findings`.
+ */
+
+class Inspector implements ScriptVisitor {
+  readonly #settings: ShellSettings;
+  readonly #findings: Findings;
+  readonly #judge: Judge;
+  readonly #budget = new Budget();
+  readonly #directory = new WorkingDirectory();
+
+  constructor(settings: ShellSettings) {
+    this.#settings = settings;
+    this.#findings = new Findings(settings);
+    this.#judge = new Judge(settings, this.#findings);
+  }
+
+  get going(): boolean {
+    return !this.#findings.decided;
+  }
+
+  verdict(): ShellVerdict {
+    this.#affordable();
+    return this.#findings.verdict();
+  }
+
+  /** Reads a text as the shell would; `place` is where a string that a command runs stands. */
+  script(text: string, place: Place = kTopPlace): void {
+    const beyond = beyondLimits(text);
+    if (beyond) {
+      const position = place.fixed ? place.fixed.position : beyond.position;
+      this.#findings.add(beyond.rule, beyond.reason, undefined, position);
+      return;
+    }
+    if (!this.spend(kParseSteps * text.length)) return;
+    try {
+      walk(parse(text), place, this, this.#budget.nesting);
+    } catch (error) {
+      // The parser's own recursion may end before its limits do; anything else is our mistake.
+      if (!(error instanceof RangeError)) throw error;
+      this.tooDeep();
+    }
+    if (place === kTopPlace) this.#judge.together();
+  }
+
+  hazard({ kind, what }: SyntaxHazard, position: number, place: Place): void {
+    const where = positionIn(place, position);
+    if (kind === "unreadable") {
+      this.#findings.add("unreadable-syntax", what, undefined, where);
+    } else if (this.#settings.shell !== "bash") {
+      const reason = `Only bash reads ${what} this way; another sh may run something else.`;
+      const rule = kind === "hidden" ? "unreadable-syntax" : "shell-dialect";
+      this.#findings.add(rule, reason, undefined, where);
+    }
+  }
+
+  tooDeep(): void {
+    this.#findings.add("too-deep", "The command is nested too deeply.");
+  }
+
+  spend(steps: number): boolean {
+    this.#budget.spend(steps);
+    return this.#affordable();
+  }
+
+  arithmetic(): void {
+    this.#judge.arithmetic.read();
+  }
+
+  variable(name: string, position: number, place: Place): void {
+    this.#variable(name, {
+      text: "",
+      literal: false,
+      raw: name,
+      position: positionIn(place, position),
+    });
+  }
+
+  values(words: readonly Word[], place: Place): ShellWord[] {
+    const values = words.flatMap((word) => this.#resolved(word, place));
+    if (!this.spend(this.#stepsOf(values))) return [];
+    for (const value of values) {
+      this.#judge.arithmetic.value(value);
+      this.#judge.value(value, this.#directory.path);
+    }
+    return values;
+  }
+
+  assignment(node: Assignment, place: Place): void {
+    const position = positionIn(place, node.pos);
+    const words = node.value.type === "Word" ? [node.value] : node.value.elements;
+    const values = this.values(words, place);
+    const hidden = values.find(({ literal, text }) => literal && hidesSubscript(text));
+    if (hidden) {
+      const reason = "Arithmetic would run the substitution in this value.";
+      this.#findings.add("dynamic-code", reason, hidden);
+    }
+    const [first] = values;
+    const value = first ?? { text: "", literal: true, raw: "", position };
+    this.#variable(node.name, values.length > 1 ? { ...value, literal: false } : value, place);
+  }
+
+  redirections(nodes: readonly Redirection[], place: Place): void {
+    this.#redirects(nodes, place);
+  }
+
+  command(node: Command, place: Place): void {
+    const words = node.name ? this.#resolved(node.name, place) : [];
+    for (const argument of node.args) {
+      if (argument.type === "Word") words.push(...this.#resolved(argument, place));
+      else words.push(...assignmentWords(argument, place, this.#budget));
+    }
+    const redirects = this.#redirects(node.redirects, place);
+    const [name] = words;
+    if (name === undefined) {
+      if (node.name) {
+        const reason = "This command word is empty.";
+        this.#findings.add("dynamic-command", reason, undefined, positionIn(place, node.pos));
+      }
+      return;
+    }
+    // `time -f x ls` is the program time for every shell but bash.
+    const timed = place.timed && name.text.startsWith("-");
+    const time = { text: "time", literal: true, raw: "time", position: name.position };
+    const call = timed ? [time, ...words] : words;
+    this.#recursion(call, place);
+    this.#call(call, redirects, place);
+  }
+
+  /** False once the budget is spent, which refuses the command. */
+  #affordable(): boolean {
+    if (this.#budget.spent) {
+      this.#findings.add("too-deep", "To check this command takes more work than is allowed.");
+    }
+    return this.going;
+  }
+
+  #stepsOf(words: readonly ShellWord[]): number {
+    if (words.length === 0) return 0;
+    const each = kWordSteps + (this.#directory.path?.length ?? 0);
+    return words.reduce(
+      (steps, { text, literal }) => steps + each + text.length * (literal ? 1 : kGlobSteps),
+      kCallSteps,
+    );
+  }
+
+  #resolved(word: Word, place: Place): ShellWord[] {
+    if (!this.going) return [];
+    const words = shellWords(word, positionIn(place, word.pos), this.#budget);
+    return this.#affordable() ? words : [];
+  }
+
+  #redirects(nodes: readonly Redirection[], place: Place): ShellRedirect[] {
+    const redirects = nodes.flatMap((node) => shellRedirect(node, place, this.#budget) ?? []);
+    if (!this.spend(this.#stepsOf(redirects.map(({ target }) => target)))) return [];
+    this.#judge.redirects(redirects, this.#directory.path);
+    return redirects;
+  }
+
+  #call(words: readonly ShellWord[], redirects: readonly ShellRedirect[], place: Place): void {
+    const [word] = words;
+    if (word === undefined || !this.going) return;
+    if (this.#budget.tooDeep) {
+      this.tooDeep();
+      return;
+    }
+    if (!this.spend(this.#stepsOf(words))) return;
+    if (!word.literal || /^!/.test(word.text)) {
+      const reason = "Which command this word names is only known as it runs.";
+      this.#findings.add("dynamic-command", reason, word);
+      return;
+    }
+    const name = basename(word.text);
+    const call: ShellCall = {
+      name,
+      words,
+      redirects,
+      upstream: () => place.upstream?.names(this.#budget) ?? [],
+      piped: () => place.upstream?.printed(word.position, this.#budget) ?? [],
+      directory: this.#directory.path,
+    };
+    this.#judge.call(call);
+    const wrapper = commandWrapperOf(name);
+    if (wrapper === undefined) this.#judge.unknown(call);
+    const effects = wrapper?.(call) ?? [];
+    if (!this.#affordable()) return;
+    this.#budget.nested(() => {
+      for (const effect of effects) this.#effect(effect, call, place);
+    });
+    this.#judge.name(word);
+    if (name === "cd" || name === "pushd") this.#directory.enter(words);
+  }
+
+  #effect(effect: Effect, call: ShellCall, place: Place): void {
+    if (!this.going) return;
+    switch (effect.kind) {
+      case "call":
+        this.#call(effect.words, call.redirects, place);
+        return;
+      case "perhaps":
+        this.#perhaps(effect.words, effect.certain, call, place);
+        return;
+      case "code":
+        this.#code(effect.word, place);
+        return;
+      case "variable":
+        this.#variable(effect.name, effect.value, place);
+        return;
+      case "finding":
+        this.#findings.add(effect.rule, effect.reason, effect.word);
+    }
+  }
+
+  #perhaps(words: readonly ShellWord[], certain: boolean, call: ShellCall, place: Place): void {
+    const found = this.#judge.commandAmong([...call.words.slice(0, 1), ...words]);
+    if (found) {
+      const [, ...after] = words.slice(found.index - 1);
+      this.#call([found.word, ...after], call.redirects, place);
+      return;
+    }
+    const operand = certain ? words.find(({ text }) => !text.startsWith("-")) : undefined;
+    const reason = "This check can't tell which command the program runs.";
+    if (operand) this.#findings.add("unknown-option", reason, operand);
+  }
+
+  #code(word: ShellWord, place: Place): void {
+    if (word.literal) {
+      const { functions } = place;
+      this.script(word.text, { ...kTopPlace, functions, fixed: { position: word.position } });
+    } else if (/\b(?:base(?:64|32)|xxd|openssl)\b/.test(word.raw)) {
+      this.#findings.add("decoded-execution", "This decodes data and runs it.", word);
+    } else {
+      const reason = "This string is run as shell code, and is only known as it runs.";
+      this.#findings.add("dynamic-code", reason, word);
+    }
+  }
+
+  #variable(name: string, value: ShellWord, place: Place = kTopPlace): void {
+    this.#judge.variable(name, value);
+    for (const effect of variableCode(name, value)) {
+      if (effect.kind === "code") this.#code(effect.word, place);
+      else if (effect.kind === "finding") {
+        this.#findings.add(effect.rule, effect.reason, effect.word);
+      }
+    }
+  }
+
+  /** A function that starts itself more than once never ends and fills the process table. */
+  #recursion([word]: readonly ShellWord[], place: Place): void {
+    if (word && place.concurrent && place.functions.includes(word.text)) {
+      this.#findings.add("fork-bomb", "This function starts itself again and again.", word);
+    }
+  }
 }

@@ -1,20 +1,20 @@
 /** What the lists say to one call, redirect, value or variable: the walk's part is to bring them. */
 
-import { AllowedCommands } from "./allowed-commands.js";
-import { Arithmetic } from "./arithmetic.js";
-import { basename, type ShellCall, type ShellRedirect } from "./call.js";
-import { carrierOf, isInert } from "./carriers/index.js";
-import { possibleCommands } from "./carriers/possible-commands.js";
-import type { Findings } from "./findings.js";
-import { normalized } from "./path.js";
-import type { ShellSettings } from "./policy.js";
+import type { ShellCall, ShellRedirect } from "./call.js";
+import { commandWrapperOf, isInert } from "./command-wrappers/known-commands.js";
+import { basename, normalized } from "./path.js";
+import type { ShellAllowlistRule, ShellFinding, ShellSettings, ShellVerdict } from "./policy.js";
+import {
+  isDevice,
+  kKernelFile,
+  kNetworkFile,
+  kNetworkPrograms,
+  rulesOf,
+} from "./rules/block-list.js";
 import { kCredentialReason, namesCredential } from "./rules/credential-path.js";
-import { isDevice } from "./rules/disk-write.js";
-import { rulesOf } from "./rules/index.js";
-import { kNetworkFile, kNetworkPrograms } from "./rules/reverse-shell.js";
-import { kKernelFile } from "./rules/system.js";
-import type { ShellWord } from "./script/word.js";
-import { variableFinding } from "./variable.js";
+import { variableFinding } from "./rules/variables.js";
+import { hidesSubscript } from "./script/syntax.js";
+import { partOf, printable, type ShellWord } from "./script/word.js";
 
 /** Their words are text for people, in which a path is no more than its name. */
 const kSpeech = new Set(["echo", "printf", "git", "gh"]);
@@ -71,7 +71,7 @@ export class Judge {
       this.#allowed.has(name) ||
       this.#settings.blocklist.includes(program) ||
       rulesOf(program).length > 0 ||
-      carrierOf(program) !== undefined
+      commandWrapperOf(program) !== undefined
     );
   }
 
@@ -127,4 +127,176 @@ export class Judge {
       this.#findings.add("reverse-shell", "A named pipe and a connection make a reverse shell.");
     }
   }
+}
+
+/**
+ * What was found in one command, and the verdict that follows from it. The block list decides
+ * before the allow list, wherever in the command they find something.
+ */
+
+type Rule = ShellFinding["rule"];
+
+const kAllowlistRules: ReadonlySet<Rule> = new Set<ShellAllowlistRule>([
+  "not-on-allowlist",
+  "shell-state",
+  "search-path",
+  "shell-dialect",
+  "unknown-option",
+  "unread-script",
+]);
+
+export class Findings {
+  readonly #settings: ShellSettings;
+  /** What only the allow list minds, by rule and word. */
+  readonly #minded = new Map<string, ShellFinding>();
+  #blocked: ShellFinding | undefined;
+
+  constructor(settings: ShellSettings) {
+    this.#settings = settings;
+  }
+
+  /** Something was found that no mode lets pass, so nothing more needs to be seen. */
+  get decided(): boolean {
+    return this.#blocked !== undefined;
+  }
+
+  /** `position` is used where there is no word, or where the word has none. */
+  add(rule: Rule, reason: string, word?: ShellWord, position?: number): void {
+    if (this.decided || this.#settings.disabled.includes(rule)) return;
+    const finding: ShellFinding = { rule, reason };
+    if (word) finding.command = printable(word);
+    const where = word?.position ?? position;
+    if (where !== undefined) finding.position = where;
+    if (!kAllowlistRules.has(rule)) {
+      this.#blocked = finding;
+      return;
+    }
+    const key = `${rule} ${finding.command}`;
+    if (!this.#minded.has(key)) this.#minded.set(key, finding);
+  }
+
+  verdict(): ShellVerdict {
+    const { mode } = this.#settings;
+    const minded = mode === "off" ? [] : [...this.#minded.values()];
+    const blocked = this.#blocked ?? (mode === "strict" ? minded[0] : undefined);
+    const warnings = mode === "warn" ? minded : [];
+    return blocked === undefined
+      ? { allowed: true, warnings }
+      : { allowed: false, warnings, blocked };
+  }
+}
+
+/** Command words against a list of names and paths that allows. */
+
+/** Where a program found by its path is the one that its name stands for. */
+const kSystemFolders = new Set([
+  "/bin",
+  "/sbin",
+  "/usr/bin",
+  "/usr/sbin",
+  "/usr/local/bin",
+  "/usr/local/sbin",
+]);
+
+function isSystemPath(path: string): boolean {
+  return kSystemFolders.has(path.slice(0, Math.max(0, path.lastIndexOf("/"))));
+}
+
+class AllowedCommands {
+  readonly #list: readonly string[];
+  /** The names of those that the list has by their path; made when first needed. */
+  #names: ReadonlySet<string> | undefined;
+
+  constructor(list: readonly string[]) {
+    this.#list = list;
+  }
+
+  has(word: string): boolean {
+    if (this.#list.includes(word)) return true;
+    const slash = word.lastIndexOf("/");
+    if (slash >= 0) return isSystemPath(word) && this.#list.includes(word.slice(slash + 1));
+    this.#names ??= new Set(this.#list.filter(isSystemPath).map(basename));
+    return this.#names.has(word);
+  }
+}
+
+/**
+ * Values that would run a command as soon as arithmetic reads the variable that holds them. One
+ * check sees both, in any order, before it says so: either is harmless alone.
+ */
+
+/** Builtins that read the name of a variable, or arithmetic, in what their words expand to. */
+const kReaders = new Set(
+  (
+    "declare export getopts let local mapfile printf read readarray readonly test typeset unset " +
+    "wait ["
+  ).split(" "),
+);
+
+class Arithmetic {
+  #reads = false;
+  #value: ShellWord | undefined;
+
+  /** There is arithmetic on variables. */
+  read(): void {
+    this.#reads = true;
+  }
+
+  value(word: ShellWord): void {
+    if (this.#value === undefined && word.text.includes("[") && hidesSubscript(word.text)) {
+      this.#value = word;
+    }
+  }
+
+  call({ name, words, redirects }: ShellCall): void {
+    for (const word of words) this.value(word);
+    for (const { target } of redirects) this.value(target);
+    if (kReaders.has(name) && words.some(({ literal }) => !literal)) this.read();
+  }
+
+  together(findings: Findings): void {
+    if (!this.#reads || this.#value === undefined) return;
+    const reason = "Arithmetic would run the substitution in this value.";
+    findings.add("dynamic-code", reason, this.#value);
+  }
+}
+
+/** Words of a program of which nothing is known that may name a command for it to run. */
+
+/** Names of commands that are more often a program's own word: `tool test`, `tool --type file`. */
+const kOwnWords = new Set(
+  (
+    "[ alias at batch bind builtin cat cc clear command complete cut date declare diff dir dirs echo enable " +
+    "env eval ex exec exit export expr false fc file find fold format fmt free git go hash head help " +
+    "history host id info install jobs join kill last less let link local login look make man more mount " +
+    "node npm paste patch pr printf python read rename return run script sed sequence service set shift " +
+    "sleep sort source split stat strip sum sync test time times top touch trap tree true type ulimit " +
+    "unset users view x86_64 i386 linux32 linux64 arm aarch64 w wait watch which who write yarn yes"
+  ).split(" "),
+);
+
+/** What of a word would name the command, and whether it has arguments of its own with it. */
+function named(word: ShellWord): { text: string; line: boolean } {
+  const { text } = word;
+  const assigned = /^-*[\w.-]+=/.exec(text)?.[0] ?? "";
+  const value = text.slice(text.startsWith("-") && assigned === "" ? text.length : assigned.length);
+  const [first = ""] = value.trimStart().split(/[\s;&|]/, 1);
+  return { text: first, line: first.length < value.trim().length };
+}
+
+/** With the index at which a command would begin. */
+function possibleCommands(
+  words: readonly ShellWord[],
+): { readonly word: ShellWord; readonly index: number }[] {
+  return words.flatMap((word, index) => {
+    const before = words[index - 1]?.text ?? "";
+    const { text, line } = named(word);
+    const own =
+      index < 2 ||
+      (before.startsWith("-") && before !== "--") ||
+      word.text.startsWith("-") ||
+      word.text.includes("=");
+    if (index === 0 || text === "" || (own && !line && kOwnWords.has(text))) return [];
+    return [{ word: partOf(word, text), index }];
+  });
 }

@@ -1,6 +1,6 @@
 /** Paths as text: nothing is looked up, `~` is a folder like any other. Also for globs' marks. */
 
-import { kAnyCharacter, kAnyText, kExpansion } from "./script/word.js";
+import { kAnyCharacter, kAnyText, kExpansion, type ShellWord } from "./script/word.js";
 
 /** Without empty, `.` and `..` segments and without a slash at the end; `/` stays. */
 export function normalized(path: string): string {
@@ -22,6 +22,10 @@ export function isRooted(path: string): boolean {
 export function resolved(path: string, directory: string | undefined): string {
   const full = isRooted(path) || directory === undefined ? path : `${directory}/${path}`;
   return normalized(full);
+}
+
+export function basename(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 export function isGlob(text: string): boolean {
@@ -56,4 +60,24 @@ export function mayMatch(glob: string, name: string): boolean {
   }
   while (glob[g] === kAnyText) g++;
   return g === glob.length;
+}
+
+/** The folder that literal `cd`s of a script have led to, as far as it can be told. */
+
+export class WorkingDirectory {
+  #path: string | undefined;
+
+  /** Undefined at first, and where a `cd` is only known as it runs. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** After a `cd` or `pushd` with these words. */
+  enter(words: readonly ShellWord[]): void {
+    const target = words.slice(1).find(({ text }) => !/^-[LPe@]+$|^--$/.test(text));
+    if (target === undefined) this.#path = "~";
+    else
+      this.#path =
+        target.literal || target.text === "~" ? resolved(target.text, this.#path) : undefined;
+  }
 }

@@ -4,17 +4,20 @@ import { existsSync } from "node:fs";
 
 import { SandboxError } from "../errors.js";
 import type { FieldsOf } from "../fields.js";
-import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config/config.js";
-import { parseRuntimeConfig } from "../runtime/config/parse-config.js";
+import type { RuntimeConfig, RuntimeConfigInput } from "../runtime/config.js";
 import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
 import { createRuntime } from "../runtime/create.js";
 import { readRuntimeEnvironment, type Variables } from "../runtime/environment.js";
-import { kKinds } from "../runtime/kinds/all.js";
-import type { RuntimeRunner, RuntimeStep } from "../runtime/runtime.js";
-import { RuntimeUnavailableError } from "../runtime/unavailable.js";
+import { kKinds } from "../runtime/kinds.js";
+import { parseRuntimeConfig } from "../runtime/parse-config.js";
+import {
+  type RuntimeRunner,
+  type RuntimeStep,
+  RuntimeUnavailableError,
+} from "../runtime/runtime.js";
 
 /** The runtimes that may hold an untrusted skill, the stronger first. */
-export const kSkillRuntimes = ["bubblewrap", "landlock"] as const;
+const kSkillRuntimes = ["bubblewrap", "landlock"] as const;
 
 /** A runtime that may hold an untrusted skill. */
 export type SkillRuntimeName = (typeof kSkillRuntimes)[number];
@@ -54,7 +57,7 @@ const kRequired: readonly (readonly [SkillRuntimeName, readonly string[]])[] = [
 const kLibraries = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
 
 /** A sandbox that was proved to work here. */
-export type Confinement = {
+type Confinement = {
   name: SkillRuntimeName;
   /**
    * A runner under which a process reads `readable` and the system's libraries, writes only into

@@ -3,9 +3,8 @@
 import type { SandboxedExecResult } from "../../types/public.js";
 import { SandboxError } from "../errors.js";
 import type { RuntimeRunner } from "../runtime/runtime.js";
-import type { SkillAnswer } from "./answer.js";
+import { type SkillAnswer, SkillError } from "./answer.js";
 import type { EngineCommand, SkillEngine, SkillRequest } from "./engines/engine.js";
-import { SkillError } from "./skill-error.js";
 
 /** Bytes of an engine's standard error that are kept. */
 const kMaxStderrBytes = 65_536;
@@ -14,7 +13,7 @@ const kMaxStderrBytes = 65_536;
  * Units of fuel that count as a second of CPU time where the engine has no meter: an engine that
  * compiles executes about a thousand million instructions in it.
  */
-export const kFuelPerCpuSecond = 1e9;
+const kFuelPerCpuSecond = 1e9;
 
 /** Seconds of CPU time for a fuel limit that the engine can't keep; undefined when it can. */
 export function cpuSecondsFor(engine: SkillEngine, request: SkillRequest): number | undefined {
@@ -94,7 +93,7 @@ function answerOf(
 }
 
 /** Makes the runner for a process that reads these paths. */
-export type MakeRunner = (readable: readonly string[]) => Pick<RuntimeRunner, "exec">;
+type MakeRunner = (readable: readonly string[]) => Pick<RuntimeRunner, "exec">;
 
 /** Thrown by a process that prepares a skill and does not end by itself: its end is the answer. */
 class Unprepared extends Error {

@@ -6,7 +6,14 @@ import { expectFields, type FieldsOf } from "../fields.js";
 import { withRegularFile } from "../regular-file.js";
 import { checkSignal } from "../runners/abort.js";
 import { LocalNativeRunner } from "../runners/local.js";
-import { type RunRecord, type SkillAnswer, settle } from "./answer.js";
+import {
+  type RunRecord,
+  type SkillAnswer,
+  type SkillEnforcement,
+  SkillError,
+  type SkillExecutionResult,
+  settle,
+} from "./answer.js";
 import { type ConfinementOptions, kConfinementOptions } from "./confinement.js";
 import { cpuSecondsFor, type EngineRun, runEngine } from "./engine-process.js";
 import {
@@ -19,19 +26,15 @@ import { ComponentSkillEngine } from "./engines/component.js";
 import type { SkillEngine, SkillRequest } from "./engines/engine.js";
 import { NodeSkillEngine } from "./engines/node.js";
 import { type BinaryKind, binaryKind } from "./guest/module-limits.mjs";
-import { withPrivateDirectory } from "./private-directory.js";
-import type { SkillEnforcement, SkillExecutionResult } from "./result.js";
-import { runSandboxed } from "./sandbox.js";
-import { buildConfigForSkill } from "./sandbox-config.js";
+import { buildConfigForSkill, runSandboxed, withPrivateDirectory } from "./sandbox.js";
 import {
   checkInput,
   checkSkill,
   kMaxComponentBytes,
   kMaxModuleBytes,
   type Skill,
+  shouldUseOsSandbox,
 } from "./skill.js";
-import { SkillError } from "./skill-error.js";
-import { shouldUseOsSandbox } from "./tier.js";
 import { SkillWorkers } from "./workers.js";
 
 /** Bytes that tell a module from a component. */

@@ -1,13 +1,11 @@
 import { createHash } from "node:crypto";
+import { Worker } from "node:worker_threads";
 
 import { readPieces } from "../regular-file.js";
 import type { SkillAnswer } from "./answer.js";
-import {
-  type CompiledModule,
-  type CompileOutcome,
-  compileModule,
-} from "./guest/compile-module.mjs";
-import { ModuleCompiler } from "./module-compiler.js";
+import type { CompileAnswer, CompileJob } from "./guest/compile-worker.mjs";
+import { type CompiledModule, type CompileOutcome, compileModule } from "./guest/module-limits.mjs";
+import { guestScript } from "./guest-process.js";
 import { kMaxModuleBytes } from "./skill.js";
 
 /** Compiled modules that are kept; the least recently used goes first. */
@@ -20,7 +18,7 @@ const kMaxModules = 32;
 const kMaxHereBytes = 1024 ** 2;
 
 /** A module, or why there is none. */
-export type Compiled = CompiledModule | { answer: SkillAnswer };
+type Compiled = CompiledModule | { answer: SkillAnswer };
 
 /** A module's file: the hash of its bytes, and those where they are few. */
 type ReadModule = { hash: string; bytes: Uint8Array<ArrayBuffer> | undefined };
@@ -76,5 +74,33 @@ export class ModuleCache {
     const compiled = await this.#compiler.compile({ path, maxPages });
     if (compiled.hash !== hash) throw new Error(`${path} was changed while it was read`);
     return answered(compiled.outcome);
+  }
+}
+
+function compileInWorker(job: CompileJob): Promise<CompileAnswer> {
+  const worker = new Worker(guestScript("compile-worker.mjs"), {
+    name: "native-runner-compile",
+    argv: [],
+    env: {},
+    execArgv: ["--no-warnings"],
+    workerData: job,
+  });
+  const answer = new Promise<CompileAnswer>((resolve, reject) => {
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", (code) => reject(new Error(`the compiler ended with ${code}`)));
+  });
+  return answer.finally(() => worker.terminate());
+}
+
+/** Compiles large modules off the host's thread, one at a time: each takes memory of its size. */
+class ModuleCompiler {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @throws (rejects) what reading the file throws. */
+  async compile(job: CompileJob): Promise<CompileAnswer> {
+    const turn = this.#last.then(() => compileInWorker(job));
+    this.#last = turn.catch(() => {});
+    return turn;
   }
 }

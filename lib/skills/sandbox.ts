@@ -1,9 +1,12 @@
 /** The second wall: one call of a skill as a process of its engine, in the OS sandbox. */
 
-import { realpath } from "node:fs/promises";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 
 import { invalidValue } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
+import { homeDirectory } from "../protected-paths.js";
 import {
   type ConfinementOptions,
   confine,
@@ -12,8 +15,15 @@ import {
 } from "./confinement.js";
 import { type EngineRun, runEngine } from "./engine-process.js";
 import type { SkillEngine, SkillRequest } from "./engines/engine.js";
-import { withPrivateDirectory } from "./private-directory.js";
-import { isWithin, type SkillSandboxConfig } from "./sandbox-config.js";
+import {
+  checkInput,
+  checkPath,
+  checkTier,
+  type ResolvedSkillLimits,
+  resolveLimits,
+  type SkillLimits,
+  type TrustTier,
+} from "./skill.js";
 
 /** How `runSandboxed` runs. */
 export type RunSandboxedOptions = ConfinementOptions & {
@@ -84,4 +94,83 @@ export async function runSandboxed(
     const run = await runEngine(makeRunner, engine, request, signal);
     return { ...run, runtime: confinement.name };
   });
+}
+
+/** Everything that the sandbox of one call is made from. */
+export type SkillSandboxConfig = {
+  /** Absolute. */
+  wasmPath: string;
+  /** The skill's standard input. */
+  input: string;
+  /** As the skill's own. */
+  trustTier: TrustTier;
+  /** What the call may use. */
+  resourceLimits: ResolvedSkillLimits;
+  /** Host paths that can be read, besides the engine's own: the skill's directory. */
+  readablePaths: readonly string[];
+  /** Host paths that can be written: none. */
+  writablePaths: readonly string[];
+  /** False. */
+  allowNetwork: boolean;
+  /** The directory on the host below which each run gets a private one, removed afterwards. */
+  tempDir: string;
+};
+
+/** Whether an absolute path is a directory, or lies below it. */
+const isWithin = (path: string, directory: string) =>
+  path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
+
+/** Directories that hold more than one skill; so do those above them. */
+const kShared = ["/tmp", "/var/tmp", "/etc", "/root", "/run", "/proc", "/sys", "/dev", "/usr/bin"];
+
+/**
+ * The directory that holds a skill. All of it is shown to the sandbox, so one that holds what is
+ * not the skill's is refused: the user's home, the temporary directory, and what is above.
+ */
+function skillDirectory(wasmPath: string): string {
+  const directory = dirname(wasmPath);
+  const shared = [homeDirectory(), tmpdir(), ...kShared];
+  if (!shared.some((place) => isWithin(place, directory))) return directory;
+  throw invalidValue(
+    `\`wasmPath\` lies in ${directory}, all of which its sandbox would show; give the skill a directory of its own`,
+  );
+}
+
+/**
+ * The sandbox for one call of a skill: it reads the skill's own directory, writes nothing, has no
+ * network and a private temporary directory. Does no I/O.
+ *
+ * @throws TypeError or RangeError that names the field; also for a skill that lies in a directory
+ * which is not its own.
+ */
+export function buildConfigForSkill(
+  wasmPath: string,
+  input: string,
+  tier: TrustTier,
+  limits?: SkillLimits,
+): SkillSandboxConfig {
+  const path = resolve(checkPath("wasmPath", wasmPath));
+  return {
+    wasmPath: path,
+    input: checkInput(input),
+    trustTier: checkTier(tier),
+    resourceLimits: resolveLimits(limits),
+    readablePaths: [skillDirectory(path)],
+    writablePaths: [],
+    allowNetwork: false,
+    tempDir: tmpdir(),
+  };
+}
+
+/** Calls `use` with a new, empty directory below `parent` that only this user can enter. */
+export async function withPrivateDirectory<Value>(
+  parent: string,
+  use: (directory: string) => Promise<Value>,
+): Promise<Value> {
+  const directory = await realpath(await mkdtemp(join(parent, "native-runner-skill-")));
+  try {
+    return await use(directory);
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
 }

@@ -80,7 +80,7 @@ export const kMaxModuleBytes = 64 * kMiB;
 export const kMaxComponentBytes = 16 * kMiB;
 
 /** Most bytes of an input. */
-export const kMaxInputBytes = 16 * kMiB;
+const kMaxInputBytes = 16 * kMiB;
 
 /** Bytes of the largest `maxOutputBytes`. */
 const kMaxOutputBytes = 64 * kMiB;
@@ -175,4 +175,12 @@ export function checkSkill(skill: Skill): Skill & { resourceLimits: ResolvedSkil
     trustTier: tier,
     resourceLimits: resolveLimits(resourceLimits),
   };
+}
+
+/**
+ * Whether skills of this tier run behind the OS sandbox as well: untrusted ones, always.
+ * @throws TypeError for what is no tier, so that a misspelt one is never taken for a trusted one.
+ */
+export function shouldUseOsSandbox(tier: TrustTier): boolean {
+  return checkTier(tier) === "untrusted";
 }

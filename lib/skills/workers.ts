@@ -6,10 +6,9 @@
 
 import { Worker } from "node:worker_threads";
 
-import { checkAnswer, type SkillAnswer } from "./answer.js";
+import { checkAnswer, type SkillAnswer, SkillError } from "./answer.js";
 import type { WorkerJob } from "./guest/worker.mjs";
-import { guestScript } from "./guest-script.js";
-import { SkillError } from "./skill-error.js";
+import { guestScript } from "./guest-process.js";
 
 /** A worker whose skill grew its memory beyond this is not kept: memory is freed at its end. */
 const kKeepBelowBytes = 32 * 1024 ** 2;

@@ -1,20 +1,18 @@
 #include <napi.h>
 
-#include "addon/convert/options/argv_options.h"
+#include "addon/convert/runner_options.h"
 #include "addon/environment/environment_state.h"
-#include "addon/files/files_object.h"
-#include "addon/runners/lease_object.h"
-#include "addon/runners/process_sandbox.h"
+#include "addon/runners/runner_core.h"
 #include "addon/runners/runner_object.h"
-#include "addon/transactions/transaction_list_value.h"
-#include "addon/transactions/transaction_object.h"
 #include "addon/values/file_values.h"
 #include "addon/values/value_builder.h"
-#include "effects/files/lock_file.h"
-#include "effects/tree/entry_state.h"
-#include "policy/bubblewrap/bubblewrap_argv.h"
+#include "addon/workspace/files_object.h"
+#include "addon/workspace/transaction_object.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
+#include "supervise/backends/launcher_backends.h"
 #include "supervise/host/program.h"
-#include "supervise/runtimes/landlock_runtime.h"
+#include "workspace/files/workspace_files.h"
+#include "workspace/tree/file_stat.h"
 
 namespace native_runner {
 namespace {

@@ -18,9 +18,12 @@ function(native_runner_warnings target)
   endif()
 endfunction()
 
-# The files of a folder are one source for the compiler, which has the templates that they share to
-# build but once. The preset debug has each file by itself: one is quick to build again there.
+# With NATIVE_RUNNER_JOIN the compiler sees the sources of a folder as one, and builds the templates
+# that they share once. The preset debug compiles each file by itself, which rebuilds one file faster.
 function(native_runner_join_folders target)
+  if(NOT NATIVE_RUNNER_JOIN)
+    return()
+  endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
     get_filename_component(folder "${source}" DIRECTORY)
@@ -30,17 +33,21 @@ function(native_runner_join_folders target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# For files whose own names (in anonymous namespaces, or macros) are those of another in the folder.
-function(native_runner_keep_apart)
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+# The standard headers that most sources include, compiled once for each target.
+function(native_runner_precompile target)
+  if(NATIVE_RUNNER_JOIN)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <atomic> <chrono> <deque> <functional> <map> <memory> <mutex> <optional>
+      <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
+  endif()
 endfunction()
 
 # Warnings, no exceptions, and the sanitizers that were asked for.
 function(native_runner_options target)
   native_runner_warnings(${target})
   target_compile_options(${target} PRIVATE -fno-exceptions)
+  native_runner_join_folders(${target})
   if(NATIVE_RUNNER_SANITIZE)
-    native_runner_join_folders(${target})
     target_compile_options(${target} PRIVATE
       -fsanitize=${NATIVE_RUNNER_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     # AddressSanitizer sees null pointers and accesses outside of objects by itself. GCC takes as long

@@ -6,9 +6,7 @@ pkg_check_modules(LIBSECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 
 # libseccomp's names of processors are those of CMake.
 set(SECCOMP_ARCHITECTURE "${CMAKE_SYSTEM_PROCESSOR}")
-set(SECCOMP_GENERATOR_SOURCES
-  "${CMAKE_SOURCE_DIR}/native/launcher/seccomp/generate.cpp"
-  "${CMAKE_SOURCE_DIR}/native/launcher/seccomp/filter_compiler.cpp")
+set(SECCOMP_GENERATOR_SOURCES "${CMAKE_SOURCE_DIR}/native/launcher/seccomp/generate.cpp")
 
 # Sets SECCOMP_GENERATOR: what a custom command runs, and depends on.
 function(native_runner_seccomp_generator includes)

@@ -1,31 +1,89 @@
 // The launcher: starts inside the sandbox, takes one order from the host, checks and adds layers,
 // runs the command, and reports how it ended and what it used once nothing of its tree is left.
-// In its other role it makes namespaces, furnishes and enters them (protocol/step.h). One thread,
+// In its other role it makes namespaces, furnishes and enters them (protocol/order.h). One thread,
 // no heap, no C library (kernel/calls.h); all it says goes over the control socket.
 
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include <cerrno>
 
-#include "launcher/clone/template.h"
+#include "launcher/command/renames.h"
 #include "launcher/command/run_command.h"
 #include "launcher/kernel/calls.h"
-#include "launcher/kernel/descriptors.h"
-#include "launcher/kernel/signals.h"
-#include "launcher/layers/files.h"
+#include "launcher/kernel/process.h"
 #include "launcher/layers/landlock.h"
 #include "launcher/layers/layers.h"
-#include "launcher/layers/pid_namespace.h"
-#include "launcher/namespaces/steps.h"
-#include "launcher/order/control.h"
-#include "launcher/order/lease_timer.h"
-#include "launcher/order/mapped_order.h"
-#include "launcher/order/take_order.h"
-#include "launcher/renames/renames.h"
-#include "launcher/session.h"
+#include "launcher/namespaces/namespaces.h"
+#include "launcher/namespaces/template.h"
+#include "launcher/order/host_channel.h"
+#include "launcher/order/order.h"
 
 namespace native_runner {
+
 namespace {
+
+constexpr std::size_t kStackBytes = 64 * 1024;
+constexpr int kNothingDone = 77;  // no exit code of `inside`
+
+struct Entry {
+  MappedOrder* order;
+  int (*inside)(MappedOrder&);
+  bool maps_user;
+  bool is_session;
+  long uid;
+  long gid;
+};
+
+// The files of a process that is not dumpable are root's (proc(5)), so for this it is; no command
+// runs yet that could make use of it.
+bool MapUserAsDumpable(const Entry& entry) {
+  kernel::Prctl(PR_SET_DUMPABLE, 1);
+  const bool is_mapped = MapUser(entry.uid, entry.gid);
+  kernel::Prctl(PR_SET_DUMPABLE, 0);
+  return is_mapped;
+}
+
+// A session finds its commands' processes in /proc (children.h), which here is still that of the
+// pid namespace outside. What the host mounts later is to show inside, and nothing the other way.
+// In a container that hides parts of its /proc no other may be mounted.
+bool MountOwnProc() {
+  return kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) == 0 &&
+         kernel::Mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC) == 0;
+}
+
+int Enter(void* argument) {
+  const Entry& entry = *static_cast<Entry*>(argument);
+  kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (entry.maps_user && !MapUserAsDumpable(entry)) return kNothingDone;
+  if (entry.is_session && !MountOwnProc()) return kNothingDone;
+  entry.order->header.flags |= kOrderIsInit;
+  return entry.inside(*entry.order);
+}
+
+// Goes on with `inside` as pid 1 of a new pid (and IPC) namespace, so that the end of the run is
+// the kernel's work. Uid 0 needs nothing else; anyone else gets a user namespace with it, in which
+// the user stays who he is. Returns true when that was done, `inside` has ended and all is over;
+// false when no such namespace may be made here, or none with the /proc that a session needs, and
+// nothing was done.
+bool RunInPidNamespace(MappedOrder& order, int (*inside)(MappedOrder&)) {
+  alignas(16) static char stack[kStackBytes];
+  const bool is_session = (order.header.flags & kOrderSession) != 0;
+  Entry entry{
+      &order, inside, false, is_session, kernel::Call(SYS_geteuid), kernel::Call(SYS_getegid)};
+  entry.maps_user = entry.uid != 0;
+  unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | SIGCHLD;
+  if (is_session) flags |= CLONE_NEWNS;
+  if (entry.maps_user) flags |= CLONE_NEWUSER;
+  // What `inside` closes (CloseInput) is not to stay open here.
+  if ((order.header.flags & kOrderOwnSession) != 0) flags |= CLONE_FILES;
+  const long pid = kernel::Clone(flags, stack + sizeof stack, Enter, &entry);
+  if (pid < 0) return false;
+  int status = 0;
+  kernel::Wait(static_cast<pid_t>(pid), &status, 0);
+  return !(WIFEXITED(status) && WEXITSTATUS(status) == kNothingDone);
+}
 
 // First of all: no command, of whatever user, may look into us, take our descriptors or write to
 // our executable by way of /proc/1 (CVE-2019-5736).
@@ -51,7 +109,7 @@ bool MayBeStopped(const OrderHeader& order) {
 }
 
 // From the order on: in the process that will be the command's parent.
-int EnterLayersAndRun(Control& control, MappedOrder& order) {
+int EnterLayersAndRun(HostChannel& control, MappedOrder& order) {
   Refusal refusal;
   Landlock landlock;
   OverlayRenames overlay;
@@ -86,10 +144,10 @@ int EnterLayersAndRun(Control& control, MappedOrder& order) {
   return 0;
 }
 
-// The other role (protocol/step.h), on the host and without a command: what it was started with is
+// The other role (protocol/order.h), on the host and without a command: what it was started with is
 // for the program that it may execute.
 int RunSteps() {
-  Control control;
+  HostChannel control;
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
@@ -103,14 +161,14 @@ int RunSteps() {
   return 0;
 }
 
-int RefuseRole(const Control& control, const char* what) {
+int RefuseRole(const HostChannel& control, const char* what) {
   Refusal refusal;
   refusal.Because(what, -EPROTO);
   control.SendRefused(refusal);
   return 0;
 }
 
-int RunInClone(Control& control) {
+int RunInClone(HostChannel& control) {
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
@@ -121,7 +179,7 @@ int RunInClone(Control& control) {
 
 // As process 1 of a pid namespace that was made for it: a new voice, whose pidfd the host has not.
 int RunAsInit(MappedOrder& order) {
-  Control control;
+  HostChannel control;
   return EnterLayersAndRun(control, order);
 }
 
@@ -130,7 +188,7 @@ int RunOrder() {
   PrepareSignals();
   CloseInheritedDescriptors();
 
-  Control control;
+  HostChannel control;
   MappedOrder order;
   ReceivedOrder received;
   if (!TakeOrder(control, &received, &order)) return 0;
@@ -147,7 +205,7 @@ int RunOrder() {
 }  // namespace
 }  // namespace native_runner
 
-// `arguments`: how many, our own name included (runtime/start.cpp).
+// `arguments`: how many, our own name included (runtime.cpp).
 extern "C" int LauncherMain(long arguments);
 
 extern "C" int LauncherMain(long arguments) {

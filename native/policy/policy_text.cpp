@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "policy/bubblewrap/ro_binds.h"
-#include "policy/text/quote.h"
+#include "policy/bubblewrap/bubblewrap_mounts.h"
+#include "policy/text/text.h"
 
 namespace native_runner {
 namespace {

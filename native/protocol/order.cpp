@@ -1,8 +1,9 @@
-// Decoding only: the launcher links this file alone, so nothing here may allocate.
 #include "protocol/order.h"
 
 #include <cstring>
 #include <type_traits>
+
+// Decoding only: the launcher links this file alone, so nothing here may allocate.
 
 namespace native_runner {
 

@@ -11,6 +11,88 @@
 
 namespace native_runner {
 
+// What an order with kOrderNamespaces has in place of rules: the steps by which a launcher makes
+// namespaces, furnishes them, and enters them. They are taken in their order, and the first that
+// fails is the end (kRefused). The first character is the step's kind; FILE is DEVICE:INODE:PATH
+// (identity.h), a directory that is looked up in the namespaces as they are by then and must
+// be the one that the host has looked at; NUMBER is a descriptor that the launcher was started
+// with.
+//
+// A launcher takes such an order when it is started with an argument, kNamespacesRole. Without one
+// it is the launcher of a command, closes what it was started with, and takes no such order.
+
+// Makes a user namespace in which the user stays who he is, with all capabilities. For who may make
+// no other namespace without.
+inline constexpr char kStepUserNamespace = 'u';
+
+// Makes a mount namespace. What is mounted in it is its own; what the host mounts or unmounts later
+// is seen in it too.
+inline constexpr char kStepMountNamespace = 'm';
+
+// FILE: of the overlay to come, the next layer that it only reads, from the uppermost on; where it
+// puts changes; and what it needs for that besides, on the same mount. See overlay(5) in
+// Documentation/filesystems of Linux.
+inline constexpr char kStepLower = 'l';
+inline constexpr char kStepUpper = 'c';
+inline constexpr char kStepWork = 'w';
+
+// FILE: mounts the overlay of these on it.
+inline constexpr char kStepOverlay = 'o';
+
+// NUMBER: enters the namespace that it is, and closes it.
+inline constexpr char kStepJoin = 'j';
+
+// NUMBER:PATH: refuses unless the path leads to what the descriptor is.
+inline constexpr char kStepShown = 's';
+
+// NUMBER: has the overlay whose root it is forget what nobody uses of what it knows of its layers,
+// so that it looks at them again; closes it.
+inline constexpr char kStepLookAgain = 'a';
+
+// Makes a network namespace whose loopback is up. "u" behind it: with a user namespace, as above,
+// for who may make no other without. Nobody is handed either: what is bound in it keeps it.
+inline constexpr char kStepNetworkNamespace = 'n';
+
+// LENGTH:DIGITS: has every address of this block of IPv6 (its base, in 32 hexadecimal digits) lead
+// to the loopback, where the kernel has IPv6; else nothing is done.
+inline constexpr char kStepLocalBlock = 'b';
+
+// A list of ports, with a comma between: binds a socket to each, and hands all of them over. A
+// plain number is TCP that listens on every address, of IPv6 too where the kernel has it; behind
+// kUdpPort it is UDP on 127.0.0.1. Close-on-exec, non-blocking.
+inline constexpr char kStepListen = 'p';
+inline constexpr char kUdpPort = 'u';
+inline constexpr std::size_t kMostMade = 96;  // of one step; Linux takes 253 in a message
+
+// NUMBER: executes it, with the order's argv and environment, and all that it was started with. The
+// last step. Who has none of this kind ends with kExited.
+inline constexpr char kStepExecute = 'x';
+
+// The steps of a template (kOrderTemplate), which each of its clones takes once it has a user, pid,
+// mount, IPC, UTS and cgroup namespace of its own. Of those above they may have
+// kStepNetworkNamespace (without "u"; else the clone stays in the template's), kStepLocalBlock and
+// kStepListen. PATH is where a file system of the clone's own is mounted.
+
+// PATH: proc(5), not in the state of the template's; "r" ahead of the path: read-only.
+inline constexpr char kStepProc = 'P';
+// PATH: a tmpfs of the size that the clone's request says, mode 0755.
+inline constexpr char kStepTmpfs = 't';
+// PATH: devpts, another instance than any other (Documentation/filesystems/devpts.rst).
+inline constexpr char kStepTerminals = 'd';
+
+// UID:GID: who commands are. The clone enters a further user namespace, in which nobody has these
+// mounts in his power, and leaves all capabilities. "-" behind it: nobody in it can make another
+// one (user_namespaces(7), /proc/sys/user). The last step, and no template's order is without.
+inline constexpr char kStepLeave = 'i';
+
+// Whether a step makes something: the launcher then hands it over with a report of its own, kMade.
+constexpr bool MakesSomething(char kind) {
+  return kind == kStepUserNamespace || kind == kStepMountNamespace || kind == kStepOverlay ||
+         kind == kStepListen;
+}
+
+inline constexpr char kNamespacesRole[] = "namespaces";
+
 // The order that the supervisor hands to the launcher over a descriptor: a fixed header followed by
 // NUL-terminated strings (cwd, argv..., environment..., rules...). Both sides are built from this
 // file, so the layout is the host's own; version and size are checked all the same, since a stale
@@ -42,11 +124,11 @@ enum OrderFlag : std::uint32_t {
   kOrderTerminal = 1u << 15,     // with it, a terminal of the header's size is its 0, 1 and 2
   kOrderMergeStderr = 1u << 16,  // stderr goes where stdout does; not with a terminal
   kOrderOwnMounts = 1u << 17,    // none of our mounts gets what others mount, or gives them ours
-  kOrderNamespaces = 1u << 18,   // no command's: the rules are steps (step.h); with no other flag
+  kOrderNamespaces = 1u << 18,   // no command's: the rules are steps (Step); with no other flag
   kOrderRenames = 1u << 19,      // rename directories that the overlay of a rule refuses to rename
   kOrderTemplate = 1u << 20,     // run no command: make a sandbox for each that the host asks for;
-                                 // the rules are each one's steps (step.h); with no other flag
-  kOrderExplain = 1u << 21,      // trace the command and tell what it was refused (observation.h)
+                                 // the rules are each one's steps (Step); with no other flag
+  kOrderExplain = 1u << 21,      // trace the command and tell what it was refused (report.h)
   kOrderLookUps = 1u << 22,      // with it, also files that it only looked for (stat(2), access(2))
 };
 inline constexpr std::uint32_t kOrderKnownFlags = 0x7fffff;
@@ -59,7 +141,7 @@ inline constexpr char kRuleList = 'l';       // list directories
 inline constexpr char kRuleDevice = 'd';     // read and write an existing file, ioctl(2) a device
 
 // Or it is to be checked, with kOrderCheckFiles, what a program that was to confine files did. The
-// first two are followed by DEVICE:INODE:PATH (file_identity.h), as the host has it.
+// first two are followed by DEVICE:INODE:PATH (identity.h), as the host has it.
 inline constexpr char kRuleHidden = 'h';    // the host's file is not what is at the path
 inline constexpr char kRuleShown = 's';     // it is
 inline constexpr char kRuleReadOnly = 'o';  // the path that follows is mounted read-only

@@ -2,12 +2,56 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <csignal>
-#include <utility>
 
-#include "supervise/lease/lease_clock.h"
+#include "supervise/preparation/leases.h"
 
 namespace native_runner {
+
+void Lanes::Add(RunJob job) {
+  const std::uint64_t lane = job.lane;
+  lanes_[lane].waiting.push_back(std::move(job));
+  Fill(lane);
+}
+
+// A run may end while it starts: the loop that started it then goes on with the next.
+void Lanes::Fill(std::uint64_t lane) {
+  const auto found = lanes_.find(lane);
+  if (is_filling_ || found == lanes_.end()) return;
+  Lane& here = found->second;
+  is_filling_ = true;
+  while (!here.waiting.empty() && here.in_flight < here.waiting.front().lane_width) {
+    RunJob job = std::move(here.waiting.front());
+    here.waiting.pop_front();
+    ++here.in_flight;
+    begin_(std::move(job));
+  }
+  is_filling_ = false;
+  if (here.in_flight == 0 && here.waiting.empty()) lanes_.erase(found);
+}
+
+std::optional<RunJob> Lanes::Withdraw(std::uint64_t run) {
+  for (auto& [id, lane] : lanes_) {
+    const auto found = std::find_if(lane.waiting.begin(), lane.waiting.end(),
+                                    [run](const RunJob& waiting) { return waiting.run == run; });
+    if (found == lane.waiting.end()) continue;
+    RunJob job = std::move(*found);
+    lane.waiting.erase(found);
+    return job;
+  }
+  return std::nullopt;
+}
+
+std::vector<RunJob> Lanes::WithdrawAll() {
+  std::vector<RunJob> all;
+  for (auto& [id, lane] : lanes_) {
+    std::move(lane.waiting.begin(), lane.waiting.end(), std::back_inserter(all));
+    lane.waiting.clear();
+  }
+  return all;
+}
+
 namespace {
 
 constexpr const char* kShuttingDown = "the Node environment is shutting down";
@@ -92,7 +136,7 @@ void Supervisor::StopWait(std::uint64_t wait) {
 void Supervisor::Answer(std::uint64_t question, NetworkAnswer answer) {
   queue_.Post(AnswerMessage{question, answer});
 }
-void Supervisor::TellRenewed(std::shared_ptr<const Lease> lease) {
+void Supervisor::ReportRenewed(std::shared_ptr<const Lease> lease) {
   queue_.Post(LeaseMessage{std::move(lease)});
 }
 void Supervisor::Close() {
@@ -158,7 +202,7 @@ void Supervisor::Begin(Job job) {
   };
   listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
   const SandboxPools::Offer offer = pools_.RunStarts(reference, job.runtime, is_live);
-  job.request.may_stand = offer.standing;
+  job.request.allow_prewarmed = offer.standing;
   // What is only explained asks for none, so none is made for it.
   const bool may_clone = offer.clone || (job.request.plan_only && job.pool.rule.clones);
   job.request.clones_of = may_clone ? job.pool.number : 0;

@@ -2,26 +2,138 @@
 
 #include <uv.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "policy/options/request.h"
 #include "policy/result.h"
-#include "supervise/lanes.h"
-#include "supervise/message_queue.h"
-#include "supervise/network/open_questions.h"
-#include "supervise/pool/sandbox_pools.h"
+#include "supervise/network/sandbox_network.h"
+#include "supervise/pool/sandbox_pool.h"
+#include "supervise/preparation/backend.h"
 #include "supervise/preparation/run_result.h"
-#include "supervise/preparation/runtime.h"
-#include "supervise/preparation/session_opener.h"
 #include "supervise/run/run.h"
 
 namespace native_runner {
+
+// Messages from any thread to the one that runs a libuv loop, in the order in which they were
+// posted. Keeps the loop running until it is closed.
+template <typename Message>
+class MessageQueue {
+ public:
+  using OnMessages = std::function<void(std::vector<Message>)>;
+
+  MessageQueue() = default;
+  ~MessageQueue() = default;
+  MessageQueue(const MessageQueue&) = delete;
+  MessageQueue& operator=(const MessageQueue&) = delete;
+
+  // Before the loop runs. It is to be closed, and the loop to be run to its end, before this goes.
+  void Open(uv_loop_t* loop, OnMessages on_messages) {
+    on_messages_ = std::move(on_messages);
+    wake_.data = this;
+    uv_async_init(loop, &wake_,
+                  [](uv_async_t* wake) { static_cast<MessageQueue*>(wake->data)->Deliver(); });
+  }
+
+  // Any thread. Nothing once it is closed.
+  void Post(Message message) {
+    bool is_first = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_closed_) return;
+      messages_.push_back(std::move(message));
+      is_first = messages_.size() == 1;
+      ++wakers_;  // the handle stays open until we have used it
+    }
+    // Outside the lock, so that the thread that is woken does not have to wait for it.
+    if (is_first) uv_async_send(&wake_);
+    --wakers_;
+  }
+
+  // The loop's thread. Once.
+  void Close() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_closed_ = true;
+    }
+    while (wakers_ != 0)
+      std::this_thread::yield();  // for as long as one system call of theirs takes
+    uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
+  }
+
+  // The loop's thread.
+  bool is_closing() const {
+    return uv_is_closing(reinterpret_cast<const uv_handle_t*>(&wake_)) != 0;
+  }
+
+ private:
+  void Deliver() {
+    std::vector<Message> messages;
+    {
+      const std::lock_guard lock(mutex_);
+      messages.swap(messages_);
+    }
+    on_messages_(std::move(messages));
+  }
+
+  OnMessages on_messages_;
+  uv_async_t wake_{};
+  std::mutex mutex_;  // guards the next two
+  std::vector<Message> messages_;
+  bool is_closed_ = false;
+  std::atomic<int> wakers_ = 0;  // who is about to use wake_
+};
+
+// A run that is asked for. Runs of one lane start in order, at most `lane_width` of them at once;
+// the others wait. A live process is in no lane: it may run for days, and would keep the others
+// waiting.
+struct RunJob {
+  std::uint64_t run = 0;  // unique
+  std::uint64_t lane = 0;
+  std::size_t lane_width = 1;
+  std::shared_ptr<const Backend> runtime;
+  ExecRequest request;
+  PoolReference pool = {};
+};
+
+// The lanes of one supervisor, and what waits in them. Supervisor thread only.
+class Lanes {
+ public:
+  // `begin` starts a job whose turn it is; it may end, and OnEnd be called, from in there.
+  explicit Lanes(std::function<void(RunJob)> begin) : begin_(std::move(begin)) {}
+
+  void Add(RunJob job);
+
+  // One that was begun has ended. Fill follows, once that was told.
+  void OnEnd(std::uint64_t lane) { --lanes_[lane].in_flight; }
+  void Fill(std::uint64_t lane);
+
+  // Takes out what waits: one run, if it does, or all.
+  std::optional<RunJob> Withdraw(std::uint64_t run);
+  std::vector<RunJob> WithdrawAll();
+
+ private:
+  struct Lane {
+    std::size_t in_flight = 0;
+    std::deque<RunJob> waiting;
+  };
+
+  std::function<void(RunJob)> begin_;
+  std::map<std::uint64_t, Lane> lanes_;
+  bool is_filling_ = false;
+};
 
 // Where a supervisor's news go. Called on the supervisor thread.
 class RunListener {
@@ -71,14 +183,14 @@ class Supervisor {
   void Apply(std::uint64_t run, LiveAction action);
 
   // The lease was renewed: the launchers of its runs are to hear of it.
-  void TellRenewed(std::shared_ptr<const Lease> lease);
+  void ReportRenewed(std::shared_ptr<const Lease> lease);
 
   // Makes what is missing in a runner's pool; ends all in it, for good. `request` is unique.
   struct PoolRequest {
     std::uint64_t request = 0;
     bool closes = false;
     PoolReference pool;
-    std::shared_ptr<const Runtime> runtime;
+    std::shared_ptr<const Backend> runtime;
   };
   void Submit(PoolRequest request);
 
@@ -160,7 +272,7 @@ class Supervisor {
 
   // Supervisor thread only from here on.
   OpenQuestions questions_;  // outlives all who ask
-  Shared shared_;
+  SupervisorContext shared_;
   SandboxPools pools_;
   PortWaits ports_;
   Lanes lanes_;

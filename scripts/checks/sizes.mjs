@@ -1,40 +1,32 @@
-// Refuses what grows out of its room: a file of code over 350 lines, a folder over 20 files. Looks at
-// what git has, or is about to have, but for third_party/, which others have cut.
-//   node scripts/checks/sizes.mjs [DIRECTORY]     default this project
-import { existsSync, readFileSync } from "node:fs";
+// A report, which refuses nothing: for native/ (without its tests) and lib/, how many files and folders there are, the
+// median of lines, the largest files, and the thinnest, which may be part of something.
+//   node scripts/checks/sizes.mjs [COUNT]     how many of each, default 8
+import { readFileSync } from "node:fs";
 import path from "node:path";
-import { root } from "../lib/project.mjs";
-import { fail, outputOf } from "../lib/run.mjs";
+import { filesBelow, inRoot } from "../lib/project.mjs";
 
-const kMostLines = 350;
-const kMostFiles = 20;
-const kCode = /\.(c|cpp|h|cmake|js|mjs|ts|mts)$|CMakeLists\.txt$/;
+const count = Number(process.argv[2] ?? 8);
+const rooms = {
+  native: (file) => /\.(cpp|h)$/.test(file) && !file.startsWith(inRoot("native/tests")),
+  lib: (file) => /\.m?ts$/.test(file),
+};
 
-const directory = path.resolve(process.argv[2] ?? root);
-const listed = outputOf("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-  cwd: directory,
-});
-if (listed === undefined) fail("this needs git, and a directory that it knows");
-const files = listed
-  .split("\n")
-  .filter((file) => !file.startsWith("third_party/"))
-  .filter((file) => existsSync(path.join(directory, file || "?")));
-
-const counts = new Map();
-const wrong = [];
-for (const file of files) {
-  const folder = path.posix.dirname(file);
-  counts.set(folder, (counts.get(folder) ?? 0) + 1);
-  if (!kCode.test(file)) continue;
-  const lines = readFileSync(path.join(directory, file), "utf8").split("\n").length - 1;
-  if (lines > kMostLines)
-    wrong.push(`${file} has ${lines} lines, at most ${kMostLines} are wanted`);
-}
-for (const [folder, count] of counts) {
-  const isTop = folder === "."; // what tools look for there is not ours to choose
-  if (count > kMostFiles && !isTop) {
-    wrong.push(`${folder}/ has ${count} files, at most ${kMostFiles} are wanted`);
+for (const [room, isWanted] of Object.entries(rooms)) {
+  const files = filesBelow(room)
+    .filter(isWanted)
+    .map((file) => ({
+      name: path.relative(inRoot(), file),
+      lines: readFileSync(file, "utf8").split("\n").length - 1,
+    }))
+    .sort((one, other) => other.lines - one.lines);
+  const folders = new Set(files.map(({ name }) => path.dirname(name))).size;
+  const median = files[Math.floor(files.length / 2)]?.lines ?? 0;
+  console.log(`${room}: ${files.length} files in ${folders} folders, median ${median} lines`);
+  for (const [word, some] of [
+    ["largest", files.slice(0, count)],
+    ["thinnest", files.slice(-count).reverse()],
+  ]) {
+    console.log(`  ${word}`);
+    for (const { name, lines } of some) console.log(`    ${String(lines).padStart(4)}  ${name}`);
   }
 }
-for (const each of wrong) console.error(each);
-if (wrong.length > 0) fail("split what is over, by what it holds");

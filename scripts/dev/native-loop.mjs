@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { buildDirectory, root } from "../lib/project.mjs";
 import { filterOf, programsOf, suitesNear } from "./native-rooms.mjs";
 
-const kTests = ["policy_tests", "launcher_tests", "supervise_tests", "effects_tests"];
+const kTests = ["policy_tests", "launcher_tests", "supervise_tests", "workspace_tests"];
 const kAll = [...kTests, "native_runner", "launcher"];
 const kSettleMs = 50; // an editor writes a file in more than one step
 

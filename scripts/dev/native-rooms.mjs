@@ -6,10 +6,10 @@ import { inRoot } from "../lib/project.mjs";
 /** What tests a room: its own program first, then those that run it too. */
 const kProgramsOfRoom = {
   protocol: ["policy_tests", "launcher_tests", "supervise_tests"],
-  policy: ["policy_tests", "supervise_tests", "effects_tests"],
+  policy: ["policy_tests", "supervise_tests", "workspace_tests"],
   launcher: ["launcher_tests", "supervise_tests"],
-  supervise: ["supervise_tests", "effects_tests"],
-  effects: ["effects_tests"],
+  supervise: ["supervise_tests", "workspace_tests"],
+  workspace: ["workspace_tests"],
   addon: [], // integration tests only
 };
 
@@ -18,7 +18,7 @@ const kProgramOfTests = {
   policy: "policy_tests",
   launcher: "launcher_tests",
   supervise: "supervise_tests",
-  effects: "effects_tests",
+  workspace: "workspace_tests",
 };
 
 const kEveryProgram = [...new Set(Object.values(kProgramOfTests))];

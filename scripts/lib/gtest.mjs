@@ -10,7 +10,7 @@ import { buildDirectory, root } from "./project.mjs";
 import { fail, outputOf } from "./run.mjs";
 
 /** Of rooms that have threads: for ThreadSanitizer the others have nothing to see. */
-export const kThreadedPrograms = ["supervise_tests", "effects_tests"];
+export const kThreadedPrograms = ["supervise_tests", "workspace_tests"];
 export const kUnitPrograms = ["policy_tests", "launcher_tests", ...kThreadedPrograms];
 
 const kTestBoundMs = 120_000; // of one test

@@ -39,7 +39,7 @@ function isNeeded(file) {
   const inBuild = path.relative(inRoot("build"), file);
   if (inBuild === "" || inBuild.startsWith("..")) return true;
   if (inBuild.split(path.sep)[0] === "other-hosts") return true; // engines that a test installed
-  return /^release(\/(native_runner\.node|launcher|native(\/tests(\/\w+_(tests|probe))?)?))?$/.test(
+  return /^(release(\/(native_runner\.node|launcher))?|fuzz(\/(launcher|native(\/tests(\/\w+_(tests|probe))?)?))?)$/.test(
     inBuild,
   );
 }

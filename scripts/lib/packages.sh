@@ -61,7 +61,6 @@ package_for() { # package_for MANAGER WHAT
     # Only for the distribution's own node; another one brings its headers along.
     *:node-headers) distribution_node_headers "$1" ;;
 
-    *:ccache) echo ccache ;;
     *:clang) echo clang ;;
     apt-get:clang-tidy) echo clang-tidy ;;
     apt-get:clang-format) echo clang-format ;;

@@ -2,7 +2,6 @@
 // the end where the time went. The times of the last run are kept below build/.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { setTimeout } from "node:timers/promises";
 import { inRoot } from "./project.mjs";
 
 const kSayEveryMs = 30_000;
@@ -27,13 +26,6 @@ function keepTime(name, label, seconds) {
   times[name] = { ...times[name], [label]: seconds };
   mkdirSync(inRoot("build"), { recursive: true });
   writeFileSync(file, `${JSON.stringify(times, null, 2)}\n`);
-}
-
-/** Resolves when a step of another process, begun after this call or under way now, has ended well. */
-export async function stepEnded(name, label, { everyMs = 1000, signal } = {}) {
-  const timeOf = () => readTimes()[name]?.[label];
-  const before = timeOf();
-  while (timeOf() === before) await setTimeout(everyMs, undefined, { signal });
 }
 
 /** Lines of "label  time  share", the total last. */

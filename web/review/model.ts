@@ -1,8 +1,6 @@
 /** What the page's server tells, as lib/review has it. */
 
-import type { Hunk } from "../../lib/review/hunks.js";
-import type { ReviewChange } from "../../lib/review/review.js";
-import type { ReviewRun } from "../../lib/review/run-list.js";
+import type { Hunk, ReviewChange, ReviewRun } from "../../lib/review/review.js";
 
 export type { Hunk, ReviewChange, ReviewRun };
 

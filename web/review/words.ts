@@ -1,6 +1,6 @@
 /** How things are said. Pure. */
 
-import { visibleLine } from "../../lib/cli/transactions/visible-text.js";
+import { visibleLine } from "../../lib/text.js";
 import type { ReviewChange, ReviewRun } from "./model.js";
 
 const kLetters = { added: "A", modified: "M", deleted: "D", renamed: "R" } as const;

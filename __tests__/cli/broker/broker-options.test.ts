@@ -8,7 +8,7 @@ import {
   type BrokerCliOptions,
   brokerOptions,
   withBrokerOptions,
-} from "../../../lib/cli/broker/broker-options.js";
+} from "../../../lib/cli/worker/commands.js";
 import { BrokerAccess } from "../../../lib/remote/broker/broker-access.js";
 
 const directory = mkdtempSync(path.join(tmpdir(), "broker-options-"));

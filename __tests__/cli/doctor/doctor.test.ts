@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import { doctorExitCode } from "../../../lib/cli/doctor/doctor.js";
-import { chosenOf, type DoctorReport, median } from "../../../lib/cli/doctor/doctor-report.js";
-import { doctorText } from "../../../lib/cli/doctor/doctor-text.js";
-import { parseRuntimeConfig } from "../../../lib/runtime/config/parse-config.js";
-import { missingBwrapOptions } from "../../../lib/runtime/diagnosis/bwrap-options.js";
-import type { RuntimeName } from "../../../lib/runtime/names.js";
+import { doctorExitCode, doctorText } from "../../../lib/cli/doctor.js";
+import { chosenOf, type DoctorReport, median } from "../../../lib/cli/doctor-report.js";
+import { missingBwrapOptions } from "../../../lib/runtime/host-facts.js";
+import { parseRuntimeConfig } from "../../../lib/runtime/parse-config.js";
+import type { RuntimeName } from "../../../lib/runtime/runtime.js";
 
 const kReport: DoctorReport = {
   version: "1.2.3",

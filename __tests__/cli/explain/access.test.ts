@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { accessOf } from "../../../lib/cli/explain/access.js";
-import { parseRuntimeConfig } from "../../../lib/runtime/config/parse-config.js";
+import { accessOf } from "../../../lib/cli/explain.js";
+import { parseRuntimeConfig } from "../../../lib/runtime/parse-config.js";
 
 const kMounts = [
   { hostPath: "/srv", mode: "ro" },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { type ExplainContext, policyText } from "../../../lib/cli/explain/policy-text.js";
+import { type ExplainContext, policyText } from "../../../lib/cli/explain.js";
 import type { CliOptions } from "../../../lib/cli/options.js";
 import { kDefaultCliOptions } from "../../support/cli-options.js";
 

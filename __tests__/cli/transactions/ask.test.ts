@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { answerOf } from "../../../lib/cli/transactions/ask.js";
+import { answerOf } from "../../../lib/cli/transactions/settle.js";
 
 it.each([
   ["c", "commit"],

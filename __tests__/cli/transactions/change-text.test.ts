@@ -1,12 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 
-import {
-  changeSummary,
-  counted,
-  diffText,
-  notableChanges,
-} from "../../../lib/cli/transactions/change-text.js";
+import { changeSummary, counted, diffText, notableChanges } from "../../../lib/change-text.js";
 import type { Change } from "../../../lib/index.js";
 
 const kFile = 0o100644;

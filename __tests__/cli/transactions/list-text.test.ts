@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { age, listText } from "../../../lib/cli/transactions/list-text.js";
+import { age, listText } from "../../../lib/cli/transactions/tx.js";
 import type { ListedTransaction } from "../../../lib/index.js";
 
 const kNow = Date.UTC(2026, 0, 2);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { formatDuration, parseDuration } from "../../../lib/cli/values/duration.js";
+import { formatDuration, parseDuration } from "../../../lib/cli/values.js";
 
 describe("parseDuration", () => {
   it.each([

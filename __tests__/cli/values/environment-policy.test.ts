@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { parseEnvironmentPolicy } from "../../../lib/cli/values/environment-policy.js";
+import { parseEnvironmentPolicy } from "../../../lib/cli/values.js";
 
 const parse = (text: string) => parseEnvironmentPolicy(text, { PATH: "/bin", clear: "1" });
 

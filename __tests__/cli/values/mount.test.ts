@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 
-import { parseMount } from "../../../lib/cli/values/mount.js";
+import { parseMount } from "../../../lib/cli/values.js";
 
 describe("parseMount", () => {
   it.each([

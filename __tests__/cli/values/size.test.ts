@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-
-import { formatSize, parseSize } from "../../../lib/cli/values/size.js";
+import { parseSize } from "../../../lib/cli/values.js";
+import { formatSize } from "../../../lib/text.js";
 
 describe("parseSize", () => {
   it.each([

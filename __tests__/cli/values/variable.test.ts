@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { parseVariable } from "../../../lib/cli/values/variable.js";
+import { parseVariable } from "../../../lib/cli/values.js";
 
 const kHost = { HOME: "/root", EMPTY: "" };
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { whyJson } from "../../../lib/cli/why/why-json.js";
+import { whyJson } from "../../../lib/cli/why.js";
 import type { Denial } from "../../../types/public.js";
 
 const denial: Denial = {
@@ -21,8 +21,8 @@ const result = {
 };
 
 it("has the denials to the letter, and the options to paste", () => {
-  const { stdoutText: _, ...told } = result;
-  expect(whyJson(result)).toEqual({ ...told, options: ["--mount /srv/a:ro"] });
+  const { stdoutText: _, ...reported } = result;
+  expect(whyJson(result)).toEqual({ ...reported, options: ["--mount /srv/a:ro"] });
   expect(JSON.parse(JSON.stringify(whyJson(result))).denials).toEqual([denial]);
 });
 

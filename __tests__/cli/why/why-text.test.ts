@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 
-import { optionsOf, wantedOf, whyText } from "../../../lib/cli/why/why-text.js";
+import { optionsOf, wantedOf, whyText } from "../../../lib/cli/why.js";
 import type { Denial } from "../../../types/public.js";
 
 const denial: Denial = {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { CliOptions } from "../../../lib/cli/options.js";
-import { withGrants, withMounts } from "../../../lib/cli/why/with-grants.js";
+import { type CliOptions, withGrants, withMounts } from "../../../lib/cli/options.js";
 import type { Denial, Grant } from "../../../types/public.js";
 
 const of = (grant: Omit<Grant, "cli">, cli = "--option"): Denial =>

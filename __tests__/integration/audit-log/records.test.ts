@@ -148,10 +148,10 @@ describeUnless(whyNoBubblewrap, "with Bubblewrap", () => {
     const transaction = await careful.transaction();
     await transaction.discard();
     const all = await recorded(log);
-    const told = all.map((entry) =>
+    const reported = all.map((entry) =>
       entry.kind === "run" ? `run ${entry.event.exitCode}` : entry.kind,
     );
-    expect(told).toEqual(["policy", "run 4", "policy", "run 0", "transaction"]);
+    expect(reported).toEqual(["policy", "run 4", "policy", "run 0", "transaction"]);
   });
 
   test("a runtime's runners record, and so does `execute`", async () => {

@@ -317,13 +317,17 @@ describeUnless(whyNoBubblewrap, "a disk that is full", () => {
     const [program = "", ...args] = words;
     const done = spawnSync(program, args, { encoding: "utf8", env: plainEnvironment() });
     expect(done.stderr).toBe("");
-    const told = JSON.parse(done.stdout) as { errors: string[]; rejected: string; count: number };
-    expect(told).toMatchObject({ rejected: "ERR_AUDIT_LOG_UNWRITABLE", lost: 0 });
-    expect(told.errors).toEqual([expect.stringContaining("ENOSPC")]);
+    const reported = JSON.parse(done.stdout) as {
+      errors: string[];
+      rejected: string;
+      count: number;
+    };
+    expect(reported).toMatchObject({ rejected: "ERR_AUDIT_LOG_UNWRITABLE", lost: 0 });
+    expect(reported.errors).toEqual([expect.stringContaining("ENOSPC")]);
     path = out;
     expect(await verifyAuditLog(out)).toMatchObject({
       ok: true,
-      records: told.count + 12,
+      records: reported.count + 12,
       lost: 0,
     });
   });

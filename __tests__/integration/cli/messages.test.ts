@@ -1,3 +1,4 @@
+// As root too: root is told other remedies.
 /** What the command line says when something is wrong, in its own words. They need a built dist/. */
 
 import { spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// As root too: cloned sandboxes keep root's ids and capabilities apart.
 /** A template that dies ends the runs in its clones, and nothing else; the next runs begin anew. */
 
 import { setTimeout as delay } from "node:timers/promises";

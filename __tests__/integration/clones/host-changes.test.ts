@@ -1,3 +1,4 @@
+// As root too: cloned sandboxes keep root's ids and capabilities apart.
 /** What changes on the host is seen by the next run: a template that would be made otherwise now is not used. */
 
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// As root too: cloned sandboxes keep root's ids and capabilities apart.
 /** What clones of one template, at once, have of one another and of the template; each try with a control. */
 
 import { writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// As root too: cloned sandboxes keep root's ids and capabilities apart.
 /** Each kind of run in a clone: live processes, sessions beside it, input and output, deadlines, limits. */
 
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";

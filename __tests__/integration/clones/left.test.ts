@@ -1,3 +1,4 @@
+// As root too: cloned sandboxes keep root's ids and capabilities apart.
 /** A template leaves nothing, however its host or its runner ends, and costs nothing while it stands. */
 
 import { beforeAll, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// As root too: cloned sandboxes keep root's ids and capabilities apart.
 /** What is told of where a sandbox came from: in records, in metrics, for each kind of runner and of run. */
 
 import { afterEach, describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// As root too: cloned sandboxes keep root's ids and capabilities apart.
 /** A clone is what a new sandbox is: each kind of run ends alike in both, and sees the same. */
 
 import { rmSync } from "node:fs";

@@ -1,3 +1,4 @@
+// As root too: a project of root's.
 /** The project and its transaction: what commands see of it, and that it stays as it is. */
 
 import { linkSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";

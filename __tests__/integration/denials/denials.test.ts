@@ -1,8 +1,9 @@
+// As root too: root is refused other things.
 /** Each wall's refusals are told with the least to grant; with that, the same command succeeds. */
 
 import { beforeEach, expect } from "vitest";
 
-import { withMounts } from "../../../lib/cli/why/with-grants.js";
+import { withMounts } from "../../../lib/cli/options.js";
 import { describeSandboxed, testUnless } from "../support/gate.js";
 import {
   BubblewrapNativeRunner,

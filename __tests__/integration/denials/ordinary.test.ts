@@ -1,3 +1,4 @@
+// As root too: root is refused other things.
 /** What succeeds or fails by itself is called no denial: as root, and as an ordinary user. */
 
 import { mkdirSync, readFileSync } from "node:fs";
@@ -43,7 +44,7 @@ describeSandboxed("ordinary commands are not denied", () => {
     const before = tempDirectory("path"); // which no sandbox shows
     for (const name of ["env", "not-a-program"]) mkdirSync(join(before, name));
     const { PATH = "" } = process.env;
-    const told = await Promise.all(
+    const reported = await Promise.all(
       ["env", `stat ${join(before, "not-a-program")}`].map((command) =>
         runner.exec({
           argv: ["bash", "-c", `${command}; true`],
@@ -52,7 +53,7 @@ describeSandboxed("ordinary commands are not denied", () => {
         }),
       ),
     );
-    expect(told.map(({ denials }) => denials.map(({ program }) => program))).toEqual([
+    expect(reported.map(({ denials }) => denials.map(({ program }) => program))).toEqual([
       [],
       ["stat"], // of which there is none elsewhere
     ]);

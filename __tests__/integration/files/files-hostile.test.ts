@@ -1,3 +1,4 @@
+// As root too: root may open what a user may not.
 /** Whatever a command plants in the workspace, `runner.files` stays inside it and waits for nothing. */
 
 import { once } from "node:events";

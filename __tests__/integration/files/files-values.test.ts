@@ -116,7 +116,7 @@ describe("files refuse", () => {
     expect(await codeOf(files.remove(""))).toBe("EBUSY");
     expect(await codeOf(files.read("n".repeat(256)))).toBe("ENAMETOOLONG");
     await files.read("none").catch(({ stack }: Error) => {
-      if (kEngine !== "Bun") expect(stack).toContain("files-values.test.ts"); // who called is told
+      if (kEngine !== "Bun") expect(stack).toContain("files-values.test.ts"); // who called is reported
     });
   });
 });

@@ -1,3 +1,4 @@
+// As root too: root may open what a user may not.
 /** `runner.files`: what it does, in every runner that has a workspace. */
 
 import { execFileSync, spawnSync } from "node:child_process";

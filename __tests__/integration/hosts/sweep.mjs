@@ -32,8 +32,8 @@ for (let ms = 0; ms <= kLastMs; ms += 1) {
     kinds[outcome.kind] = (kinds[outcome.kind] ?? 0) + 1;
     for (const found of leftBy()) {
       const { kill, timing } = audits[0];
-      const told = JSON.stringify({ ms, attempt, kill, timing });
-      left.push(`${found} after ${told}`);
+      const reported = JSON.stringify({ ms, attempt, kill, timing });
+      left.push(`${found} after ${reported}`);
     }
   }
 }

@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /** Promise 7: what a call brings neither shows on the host nor steers what runs there. */
 
 import { spawn } from "node:child_process";

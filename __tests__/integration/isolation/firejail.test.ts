@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /**
  * What only Firejail does: nested, it runs a command unconfined and says so in passing; and what it
  * can't follow of its options it may pass over. None of it is believed.
@@ -154,7 +155,7 @@ describeRuntime("firejail", () => {
       else {
         expect(result.outcome).toMatchObject({
           kind: "setup-failed",
-          reason: expect.stringContaining(`Firejail can't be told of "${workspace}"`),
+          reason: expect.stringContaining(`Firejail can't be reported of "${workspace}"`),
         });
       }
     }

@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /** `mounts`: the host paths that a command gets, in every way in which it gets a sandbox. */
 
 import {

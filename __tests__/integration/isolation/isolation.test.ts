@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /** `isolation: "compat"`: exactly the flags of old, and the record shows it; still nothing survives. */
 
 import { spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /** LandlockNativeRunner's own options; what it keeps of the promises is in promises-landlock.test.ts. */
 
 import { spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /** Where mounts may stand, and what is left of that on the host: nothing. */
 
 import { spawnSync } from "node:child_process";

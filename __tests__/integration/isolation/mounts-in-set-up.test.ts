@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /**
  * What the host mounts while a sandbox is made could show inside where its mounts are shared, since
  * bwrap's are cut off from them only when it has made them. Then the sandbox is made once more. In a

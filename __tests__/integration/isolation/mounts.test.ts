@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /**
  * What the host mounts while a sandbox stands is not in it. In a mount namespace of our own, where a
  * directory is shared as systemd shares all of the host's; the control is a sandbox made afterwards.

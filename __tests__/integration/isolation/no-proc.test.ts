@@ -1,3 +1,4 @@
+// As root too: root has more to keep from a command.
 /** `procBind: false`: a strict sandbox without /proc, in which everything else holds. */
 
 import { expect, test } from "vitest";

@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { parseConfigText } from "../../../lib/runtime/config/config-file.js";
+import { parseConfigText } from "../../../lib/runtime/parse-config.js";
 import { whyNoOwnNetwork } from "../network/own-network.js";
 import { type CommandEnd, makeWorld, type World } from "../network/world.js";
 import { fillWorld } from "../network/world-files.js";

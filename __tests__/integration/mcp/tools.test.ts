@@ -157,7 +157,7 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
       const waiting = [1, 2].map(() => call("read", { process: "p1", waitMs: 45_000 }));
       const stopped = await call("stop", { process: "p1" });
       for (const { structuredContent } of await Promise.all(waiting)) {
-        expect(structuredContent).toMatchObject({ running: false }); // both are told
+        expect(structuredContent).toMatchObject({ running: false }); // both are reported
       }
       expect(stopped.structuredContent).toMatchObject({ running: false, outcome: "aborted" });
       expect((await call("read", { process: "p2" })).isError).toBe(true);
@@ -221,7 +221,7 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
       expect((await call("run", { command: "true", grants: ["g1"] })).isError).toBe(true);
     });
 
-    test(`${generation}: a client that can't ask is told what the operator can do`, async () => {
+    test(`${generation}: a client that can't ask is reported what the operator can do`, async () => {
       const { call } = await connect(generation);
       const outside = tempDirectory("outside", "/var/tmp");
       writeFileSync(join(outside, "file"), "contents\n");

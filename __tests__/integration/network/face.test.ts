@@ -10,30 +10,32 @@ import { scenario } from "./scenario.js";
 const kAllowed = "a.test allowed a.test:PORT transparent";
 
 /** Ports differ. */
-const plain = (told: readonly string[]) => told.map((each) => each.replace(/:\d+/, ":PORT"));
+const plain = (reported: readonly string[]) =>
+  reported.map((each) => each.replace(/:\d+/, ":PORT"));
 
 describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => {
   test("onRequest decides what no rule does, and what is no answer is a denial", async () => {
     const said = await scenario<Record<string, [number, string, ...string[]]>>("answers");
-    for (const [name, [code, out, ...told]] of Object.entries(said)) {
+    for (const [name, [code, out, ...reported]] of Object.entries(said)) {
       const isAllowed = name.endsWith("allow");
       expect([name, code, out]).toEqual([
         name,
         isAllowed ? 0 : 9,
         isAllowed ? "hello b.test\n" : "",
       ]);
-      expect(told[0]).toMatch(isAllowed ? /^b.test allowed onRequest / : /^b.test denied /);
+      expect(reported[0]).toMatch(isAllowed ? /^b.test allowed onRequest / : /^b.test denied /);
     }
     expect(Object.keys(said)).toHaveLength(8);
   }, 60_000);
 
   test("connections are told while the command runs, and denials that are alike once", async () => {
-    const { told, ...said } = await scenario<{ told: (number | string)[][]; count: number }>(
-      "events",
-    );
-    const [[run] = [], ...later] = told;
+    const { reported, ...said } = await scenario<{
+      reported: (number | string)[][];
+      count: number;
+    }>("events");
+    const [[run] = [], ...later] = reported;
     expect(run).toEqual(expect.any(Number));
-    expect(told[0]).toEqual([run, "opened", "a.test"]);
+    expect(reported[0]).toEqual([run, "opened", "a.test"]);
     // A connection's end and the next question are seen in either order.
     expect(later.sort()).toEqual([
       [run, "ended", "a.test"],
@@ -52,7 +54,7 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => 
     const said = await scenario<{
       asked: [host: string, isPort: boolean, via: string, names: string[], aborted: boolean][];
       out: string;
-      told: string[];
+      reported: string[];
       none: string[];
       layers: string[];
       bytesOut: number;
@@ -69,7 +71,7 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => 
       ]);
     }
     expect(said.out).toBe("hello a.test\nhello b.test\n");
-    expect(plain(said.told)).toEqual([
+    expect(plain(said.reported)).toEqual([
       kAllowed,
       "b.test allowed onRequest transparent",
       "c.test denied c.test transparent",
@@ -86,8 +88,8 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => 
       const { before, bwrap, ...kinds } = await scenario<Record<string, string[]>>("kinds");
       const names = ["cold", "prewarmed", "session", "batch", "live", "transaction"];
       expect(Object.keys(kinds).sort()).toEqual(names.sort());
-      for (const [name, told] of Object.entries(kinds)) {
-        expect([name, ...plain(told)]).toEqual([
+      for (const [name, reported] of Object.entries(kinds)) {
+        expect([name, ...plain(reported)]).toEqual([
           name,
           kAllowed,
           "b.test allowed onRequest transparent",
@@ -104,7 +106,7 @@ describeUnless(whyNoBubblewrap ?? whyNoOwnNetwork, "a network by domain", () => 
   test("a question ends with its run, and keeps no process alive", async () => {
     expect(await scenario("unanswered")).toEqual({
       outcome: "timed-out",
-      told: [expect.stringMatching(/^b\.test denied /)],
+      reported: [expect.stringMatching(/^b\.test denied /)],
       aborted: [true],
     });
   }, 60_000);

@@ -1,3 +1,4 @@
+// As root too: root's sandboxes have other ways out.
 /**
  * A network by domain in each kind of run: a real client that reaches what it may by its name, with a
  * proxy and without one, and nothing else.

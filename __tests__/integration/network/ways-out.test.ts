@@ -1,3 +1,4 @@
+// As root too: root's sandboxes have other ways out.
 /** Ways around the rules, each with a control that the same way leads where it may. */
 
 import { beforeAll, expect, test } from "vitest";

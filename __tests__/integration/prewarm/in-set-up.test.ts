@@ -1,3 +1,4 @@
+// As root too: what is prewarmed belongs to root.
 /**
  * A run may take a sandbox that is still setting up: its input and its output go on from there, whatever
  * their size. The bwrap is a slow one, so that the moment is not missed.

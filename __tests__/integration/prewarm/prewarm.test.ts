@@ -1,3 +1,4 @@
+// As root too: what is prewarmed belongs to root.
 /** Standing sandboxes: as good as new ones, never stale, and nothing of them is left. */
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";

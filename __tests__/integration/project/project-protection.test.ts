@@ -1,3 +1,4 @@
+// As root too: root's secrets and protections.
 /**
  * What runs code by itself (git hooks, dotfiles) stays as it is though the project is writable, also
  * where it does not exist yet; and nothing is left in the project for it.

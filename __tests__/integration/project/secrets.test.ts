@@ -1,3 +1,4 @@
+// As root too: root's secrets and protections.
 /**
  * Secrets stay hidden whatever the host does to them while a command runs, and what a read-only root
  * does not keep from being written, fifos, is refused too. The home directory is below an outer

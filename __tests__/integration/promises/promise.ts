@@ -103,9 +103,9 @@ function needsOf(
 
 /** One test for each row that can tell something for this user. */
 export function testRows(heading: Heading, rows: readonly Promised[], trial: Trial): void {
-  const told = rows.filter((row) => trial.isRoot || !row.onlyAsRoot);
-  const promised = told.filter((row) => needsOf(row, trial) !== undefined);
-  const others = told.filter((row) => needsOf(row, trial) === undefined);
+  const reported = rows.filter((row) => trial.isRoot || !row.onlyAsRoot);
+  const promised = reported.filter((row) => needsOf(row, trial) !== undefined);
+  const others = reported.filter((row) => needsOf(row, trial) === undefined);
   if (promised.length > 0) {
     describe(heading.kept, () => {
       for (const row of promised) testPromised(row, trial);

@@ -1,3 +1,4 @@
+// As root too: each promise holds for root.
 import { BubblewrapNativeRunner } from "../support/package.js";
 import { describePromises } from "./promises.js";
 

@@ -1,3 +1,4 @@
+// As root too: each promise holds for root.
 import { FirejailNativeRunner } from "../support/package.js";
 import { describePromises } from "./promises.js";
 

@@ -1,3 +1,4 @@
+// As root too: each promise holds for root.
 import { LandlockNativeRunner } from "../support/package.js";
 import { describePromises } from "./promises.js";
 

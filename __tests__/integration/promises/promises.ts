@@ -85,16 +85,16 @@ export function describePromises(
       ["4: its own network", lets, loopbackRows()],
     ];
     for (const [title, heading, rows] of table) {
-      const told = rows.filter(({ name }) => !opened.includes(name));
-      describe(title, () => testRows(heading, told, trial));
+      const reported = rows.filter(({ name }) => !opened.includes(name));
+      describe(title, () => testRows(heading, reported, trial));
     }
     describeSurvival(scene.get, makeRunner, exists);
 
     test("is told of every promise", () => {
       const rows = table.flatMap(([, , each]) => each.map(({ promise }) => promise));
-      const told = new Set([...rows, "nothing-survives"]);
-      const hostLacks = ["devices", "root-secrets"].filter((name) => !told.has(name as never));
-      expect([...told, ...hostLacks].sort()).toEqual([...kPromiseNames].sort());
+      const reported = new Set([...rows, "nothing-survives"]);
+      const hostLacks = ["devices", "root-secrets"].filter((name) => !reported.has(name as never));
+      expect([...reported, ...hostLacks].sort()).toEqual([...kPromiseNames].sort());
       expect(kMatrix["nothing-survives"][runtime].is).toBe("kept"); // all of survival.ts is
     });
   });

@@ -1,3 +1,4 @@
+// As root too: each promise holds for root.
 /** The table of promises again, each try a command of a session that has run another before. */
 
 import { describe, expect } from "vitest";

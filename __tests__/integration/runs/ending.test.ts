@@ -1,3 +1,4 @@
+// As root too: limits, ids and set-up differ for root.
 /** Promise 5 at any moment: a run that is ended in its first milliseconds, a host that dies. */
 
 import { randomInt } from "node:crypto";

@@ -1,3 +1,4 @@
+// As root too: limits, ids and set-up differ for root.
 /** Which of the host's variables reach a command. */
 
 import { spawnSync } from "node:child_process";

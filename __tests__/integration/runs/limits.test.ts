@@ -1,3 +1,4 @@
+// As root too: limits, ids and set-up differ for root.
 /** Resource limits: each stops its own thing, and a run within them is not disturbed. */
 
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// As root too: limits, ids and set-up differ for root.
 /** Each outcome of the contract, with its exit code, signal and words; the same in every runner. */
 
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// As root too: limits, ids and set-up differ for root.
 /** A set-up that fails because a file on the host was just being replaced is made once more. */
 
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

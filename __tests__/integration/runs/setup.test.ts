@@ -1,3 +1,4 @@
+// As root too: limits, ids and set-up differ for root.
 /** Sandboxes that can't be had: not at all (rejects, with what to do), or not for this run (125). */
 
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";

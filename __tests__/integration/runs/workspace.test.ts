@@ -1,3 +1,4 @@
+// As root too: limits, ids and set-up differ for root.
 /** The workspace and the directory that a command starts in. */
 
 import { mkdirSync, realpathSync, renameSync, symlinkSync, writeFileSync } from "node:fs";

@@ -10,10 +10,10 @@ import {
   type NativeExecInput,
   type RuntimeRunner,
 } from "../../../lib/index.js";
-import { type CanaryReport, runCanary } from "../../../lib/runtime/canary/canary.js";
-import { kSurvivorSuffix } from "../../../lib/runtime/canary/script.js";
-import { whyBroken } from "../../../lib/runtime/canary/verdict.js";
-import type { Grants } from "../../../lib/runtime/kinds/kind.js";
+import { type CanaryReport, runCanary } from "../../../lib/runtime/canary.js";
+import { whyBroken } from "../../../lib/runtime/canary-probes.js";
+import { kSurvivorSuffix } from "../../../lib/runtime/canary-script.js";
+import type { Grants } from "../../../lib/runtime/kinds.js";
 import { whyNotHere } from "../other-hosts/this-engine.js";
 import { describeSandboxed, testUnless } from "../support/gate.js";
 import { allPids, readProc } from "../support/processes.js";

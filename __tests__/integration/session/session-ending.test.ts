@@ -1,3 +1,4 @@
+// As root too: a session's commands are kept apart otherwise.
 /** However a session ends, every call has one outcome, it says why, and nothing is left. */
 
 import { spawnSync } from "node:child_process";

@@ -38,8 +38,8 @@ describeUnless(whyNo("landlock") ?? whyNoPlace(), "a Landlock session", () => {
     const args = ["tell", tempDirectory()];
     const { code, out, err, left } = await runHost(probe, "session.mjs", { args, before });
     expect({ code, err, left }).toEqual({ code: 0, err: "", left: [] });
-    const told = JSON.parse(out);
-    expect(told).toMatchObject({ said: "in", left: 0 });
-    expect(told.layers.includes("pid-namespace")).toBe(isOwn);
+    const reported = JSON.parse(out);
+    expect(reported).toMatchObject({ said: "in", left: 0 });
+    expect(reported.layers.includes("pid-namespace")).toBe(isOwn);
   });
 });

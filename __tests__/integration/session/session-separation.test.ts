@@ -1,3 +1,4 @@
+// As root too: a session's commands are kept apart otherwise.
 /** What one command of a session can do to another, to its launcher, and to the session's own. */
 
 import { mkdtempSync, readFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// As root too: a session's commands are kept apart otherwise.
 /** A bound of a session's /tmp that can't be had is refused: it is not left out without a word. */
 
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// As root too: a session's commands are kept apart otherwise.
 /** A command of a session is as good as a run of its own. */
 
 import { existsSync } from "node:fs";

@@ -1,3 +1,4 @@
+// As root too: how root's trees end.
 /** Promise 5 for live processes: whatever becomes of the host, nothing of them is left. */
 
 import { randomInt } from "node:crypto";

@@ -25,11 +25,11 @@ const kPrelude = `
  * @param mounts shell commands that mount what it needs; "true" for nothing.
  * @param before words that it is started with, such as those that make it another user's.
  */
-export function toldUnderMounts<Told>(
+export function toldUnderMounts<Reported>(
   mounts: string,
   script: string,
   before: readonly string[] = [],
-): Told {
+): Reported {
   const source = `${kPrelude}\nconst tell = (value) => console.log(JSON.stringify(value));\n${script}`;
   const words = [...before, ...kNodeInside, "--input-type=module", "-e", source];
   const unshare = [isRoot ? "-m" : "-rm", "sh", "-ec", `${mounts}; exec "$@"`, "sh", ...words];
@@ -39,5 +39,5 @@ export function toldUnderMounts<Told>(
     timeout: 120_000,
   });
   if (status !== 0) throw new Error(`it ended with ${status}: ${stderr}`);
-  return JSON.parse(stdout) as Told;
+  return JSON.parse(stdout) as Reported;
 }

@@ -1,3 +1,4 @@
+// As root too: owners, modes and mounts differ for root.
 /** A commit from one file system to another is all that it is on one, and leaves nothing beside. */
 
 import { spawnSync } from "node:child_process";
@@ -37,7 +38,7 @@ const kState = (top: string, more = "") => {
 describeSandboxed("a commit to another file system", () => {
   test.each(kBackends)("brings all, takes all back, and leaves nothing beside (%s)", (backend) => {
     const top = tempDirectory();
-    const told = toldUnderMounts<Record<string, unknown>>(
+    const reported = toldUnderMounts<Record<string, unknown>>(
       kState(top),
       `${kOpened(top, backend)}
       const made = "echo mine > a; chmod 755 a; echo mine > dir/x; rm b; rm -r gone; mkdir -m 750 new; echo n > new/n";
@@ -73,7 +74,7 @@ describeSandboxed("a commit to another file system", () => {
       a: "mine\n",
       mode: 0o755,
     };
-    expect(told).toMatchObject({
+    expect(reported).toMatchObject({
       left: [],
       after,
       beside: 1,
@@ -91,7 +92,7 @@ describeSandboxed("a commit to another file system", () => {
         inode: true,
       },
     });
-    expect(told.committed).toEqual([
+    expect(reported.committed).toEqual([
       "modified a",
       "deleted b",
       "modified dir/x",
@@ -103,13 +104,13 @@ describeSandboxed("a commit to another file system", () => {
       "added new/n",
       "added to",
     ]);
-    expect(told.seen).toMatchObject({ out: "mine\nn\n.\n..\na\ndir\nhard\nhole\nnew\nto" });
+    expect(reported.seen).toMatchObject({ out: "mine\nn\n.\n..\na\ndir\nhard\nhole\nnew\nto" });
   });
 
   test.each(kBackends)("is refused for want of space, with nothing changed (%s)", (backend) => {
     const top = tempDirectory();
     mkdirSync(join(top, "small"));
-    const told = toldUnderMounts<Record<string, unknown>>(
+    const reported = toldUnderMounts<Record<string, unknown>>(
       `${kState(top)}; mount -t tmpfs -o mode=0755,size=2m none ${join(top, "small")}`,
       `${kOpened(top, backend, "small/work")}
       await sh(transaction, "echo mine > a; head -c 4M /dev/zero > large");
@@ -124,14 +125,14 @@ describeSandboxed("a commit to another file system", () => {
       await transaction.discard();
       tell({ refused, host, left, changes, size });`,
     );
-    expect(told).toMatchObject({
+    expect(reported).toMatchObject({
       refused: { code: "ERR_SANDBOX_SETUP" },
       host: ["host a\n", "a", "b", "dir", "gone"],
       left: [],
       changes: ["modified a", "added large"],
       size: 1 << 20,
     });
-    expect((told.refused as { message: string }).message).toContain("large can't be copied");
+    expect((reported.refused as { message: string }).message).toContain("large can't be copied");
   });
 
   // Beside it is another file system, as where a container has the project as a volume.
@@ -139,7 +140,7 @@ describeSandboxed("a commit to another file system", () => {
     const top = tempDirectory();
     mkdirSync(join(top, "work"));
     const hasGit = spawnSync("git", ["--version"]).status === 0;
-    const told = toldUnderMounts<Record<string, unknown>>(
+    const reported = toldUnderMounts<Record<string, unknown>>(
       `${kState(top)}; mount -t tmpfs -o mode=0755 none ${join(top, "work")}`,
       `${kOpened(top, backend)}
       const { spawnSync } = await import("node:child_process");
@@ -162,7 +163,7 @@ describeSandboxed("a commit to another file system", () => {
       await transaction.discard();
       tell({ inside: inside.length, mode, seen, changes, plain, status, undone });`,
     );
-    const { seen, plain, status, ...rest } = told as {
+    const { seen, plain, status, ...rest } = reported as {
       seen: string[];
       plain: string;
       status: string;
@@ -183,7 +184,7 @@ describeSandboxed("a commit to another file system", () => {
   test("lets nobody change what an undo would bring back", () => {
     const top = tempDirectory();
     mkdirSync(join(top, "work"));
-    const told = toldUnderMounts<Record<string, unknown>>(
+    const reported = toldUnderMounts<Record<string, unknown>>(
       `${kState(top)}; mount -t tmpfs -o mode=0755 none ${join(top, "work")}`,
       `${kOpened(top, "overlay")}
       await sh(transaction, "echo mine > a");
@@ -195,7 +196,7 @@ describeSandboxed("a commit to another file system", () => {
       await transaction.discard();
       tell({ forged: forged.exitCode, refused, host, left: asides(workspace) });`,
     );
-    expect(told).toEqual({
+    expect(reported).toEqual({
       forged: 0,
       refused: expect.objectContaining({ code: "ERR_TRANSACTION_CONFLICT", paths: ["a"] }),
       host: "mine\n",
@@ -206,7 +207,7 @@ describeSandboxed("a commit to another file system", () => {
   testUnless(isRoot ? "root may write everywhere" : undefined, "works in another's", () => {
     const top = tempDirectory();
     mkdirSync(join(top, "above/work"), { recursive: true });
-    const told = toldUnderMounts<Record<string, unknown>>(
+    const reported = toldUnderMounts<Record<string, unknown>>(
       kState(top),
       `${kOpened(top, "overlay", "above/work")}
       fs.chmodSync(join(top, "above"), 0o500);
@@ -216,7 +217,7 @@ describeSandboxed("a commit to another file system", () => {
       await transaction.discard();
       fs.chmodSync(join(top, "above"), 0o700);`,
     );
-    expect(told.a).toBe("mine\n");
+    expect(reported.a).toBe("mine\n");
     const names = readdirSync(join(top, "above/work")).sort();
     expect(names).toEqual(["a", "b", "dir", "gone"]);
   });

@@ -1,3 +1,4 @@
+// As root too: owners, modes and mounts differ for root.
 /** "auto" takes an overlay where one can be had, else a copy, and says why. */
 
 import { spawnSync } from "node:child_process";
@@ -13,7 +14,7 @@ import { tempDirectory } from "../support/temp.js";
 import { openTransaction, project, stateDirectory } from "../support/transactions.js";
 import { toldUnderMounts } from "./own-mounts.js";
 
-type Told = {
+type Reported = {
   backend: string;
   reason?: string;
   ran: { out: string };
@@ -43,8 +44,8 @@ describeSandboxed("auto", () => {
     const { transaction } = await openTransaction(project());
     expect(transaction).toMatchObject({ backend: "overlay", backendReason: undefined });
     await transaction.discard();
-    const told = toldUnderMounts<Told>("true", kScript(project(), stateDirectory()));
-    expect(told).toMatchObject({ backend: "overlay", ...kDone });
+    const reported = toldUnderMounts<Reported>("true", kScript(project(), stateDirectory()));
+    expect(reported).toMatchObject({ backend: "overlay", ...kDone });
   });
 
   test("takes a copy where the state directory is on an overlay", () => {
@@ -52,10 +53,13 @@ describeSandboxed("auto", () => {
     for (const name of ["lower", "upper", "work", "root"]) mkdirSync(join(top, name));
     const options = `userxattr,lowerdir=${top}/lower,upperdir=${top}/upper,workdir=${top}/work`;
     const mount = `mount -t overlay overlay -o ${options} ${top}/root`;
-    const told = toldUnderMounts<Told>(mount, kScript(project(), join(top, "root/state")));
-    expect(told).toMatchObject({ backend: "copy", ...kDone });
-    expect(told.reason).toContain("no overlay can be mounted here");
-    expect(told.failure).toMatchObject({ code: "ERR_SANDBOX_UNAVAILABLE", message: told.reason });
+    const reported = toldUnderMounts<Reported>(mount, kScript(project(), join(top, "root/state")));
+    expect(reported).toMatchObject({ backend: "copy", ...kDone });
+    expect(reported.reason).toContain("no overlay can be mounted here");
+    expect(reported.failure).toMatchObject({
+      code: "ERR_SANDBOX_UNAVAILABLE",
+      message: reported.reason,
+    });
   });
 
   test("takes a copy where something is mounted in the workspace, and copies that too", () => {
@@ -63,7 +67,7 @@ describeSandboxed("auto", () => {
     const state = stateDirectory();
     mkdirSync(join(workspace, "sub"));
     const mount = `mount -t tmpfs none ${workspace}/sub; echo in > ${workspace}/sub/in; echo two > ${workspace}/sub/two`;
-    const told = toldUnderMounts<{
+    const reported = toldUnderMounts<{
       reason: string;
       seen: { out: string };
       changes: string[];
@@ -85,14 +89,14 @@ describeSandboxed("auto", () => {
       tell({ reason: transaction.backendReason, seen, changes, refused, host, committed: pathsOf(committed), left: pathsOf(left) });
       await transaction.discard();`,
     );
-    expect(told.reason).toContain(join(workspace, "sub"));
-    expect(told.seen.out).toBe("in");
-    expect(told.changes).toEqual(["modified a.txt", "modified sub/in", "deleted sub/two"]);
-    expect(told.refused).toMatchObject({ code: "ERR_SANDBOX_SETUP" });
-    expect(told.refused.message).toContain("sub is on another file system");
-    expect(told.host, "nothing was done").toBe("one\nin\n");
-    expect(told.committed).toEqual(["modified a.txt"]);
-    expect(told.left).toEqual(["modified sub/in", "deleted sub/two"]);
+    expect(reported.reason).toContain(join(workspace, "sub"));
+    expect(reported.seen.out).toBe("in");
+    expect(reported.changes).toEqual(["modified a.txt", "modified sub/in", "deleted sub/two"]);
+    expect(reported.refused).toMatchObject({ code: "ERR_SANDBOX_SETUP" });
+    expect(reported.refused.message).toContain("sub is on another file system");
+    expect(reported.host, "nothing was done").toBe("one\nin\n");
+    expect(reported.committed).toEqual(["modified a.txt"]);
+    expect(reported.left).toEqual(["modified sub/in", "deleted sub/two"]);
     expect(readdirSync(state)).toEqual([]);
   });
 
@@ -116,7 +120,7 @@ describeSandboxed("auto", () => {
     const state = stateDirectory();
     for (const path of [workspace, join(workspace, "a.txt"), state])
       chownSync(path, kOther, kOther);
-    const told = toldUnderMounts<Told & { foreign: { message: string }; owner: number }>(
+    const reported = toldUnderMounts<Reported & { foreign: { message: string }; owner: number }>(
       "true",
       `
       const workspace = ${JSON.stringify(workspace)};
@@ -132,13 +136,13 @@ describeSandboxed("auto", () => {
       tell({ backend: transaction.backend, reason: transaction.backendReason, ran, changes, foreign, host });`,
       words,
     );
-    expect(told).toMatchObject({ backend: "copy", ran: { out: "mine\ntwo" }, host: "mine\n" });
-    expect(told.reason).toContain("another owner or group");
-    expect(told.changes, "another owner is no change").toEqual([
+    expect(reported).toMatchObject({ backend: "copy", ran: { out: "mine\ntwo" }, host: "mine\n" });
+    expect(reported.reason).toContain("another owner or group");
+    expect(reported.changes, "another owner is no change").toEqual([
       "modified a.txt",
       "deleted run.sh",
     ]);
-    expect(told.foreign.message).toContain("b.txt can't be copied: its owner or group");
+    expect(reported.foreign.message).toContain("b.txt can't be copied: its owner or group");
     expect(statSync(join(workspace, "b.txt")).uid).toBe(0);
     expect(readdirSync(workspace).sort()).toEqual(["a.txt", "b.txt", "gone.txt"]);
   });
@@ -151,10 +155,10 @@ describeSandboxed("auto", () => {
     const script = `
       const runner = new BubblewrapNativeRunner({ shadowDir: ${JSON.stringify(workspace)} });
       tell(await failure(runner.openTransaction({ directory: ${JSON.stringify(state)} })));`;
-    const told = toldUnderMounts<{ code: string; message: string }>("true", script, words);
-    expect(told).toMatchObject({ code: "ERR_SANDBOX_UNAVAILABLE" });
-    expect(told.message).toContain("b.txt can't be copied");
-    expect(told.message, "and why it had to be").toContain("another owner or group");
+    const reported = toldUnderMounts<{ code: string; message: string }>("true", script, words);
+    expect(reported).toMatchObject({ code: "ERR_SANDBOX_UNAVAILABLE" });
+    expect(reported.message).toContain("b.txt can't be copied");
+    expect(reported.message, "and why it had to be").toContain("another owner or group");
     expect(readdirSync(state)).toEqual([]);
   });
 });

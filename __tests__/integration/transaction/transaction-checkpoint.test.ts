@@ -115,8 +115,8 @@ describeBackends("a rollback", (open, backend) => {
     writeFileSync(join(workspace, "a.txt"), "host\n");
     renameSync(join(workspace, "gone.txt"), join(workspace, "new"));
     await transaction.rollback(checkpoint);
-    const told = (await transaction.changes()).map(({ path, conflict }) => [path, conflict]);
-    expect(told).toEqual([
+    const reported = (await transaction.changes()).map(({ path, conflict }) => [path, conflict]);
+    expect(reported).toEqual([
       ["a.txt", true],
       ["b.txt", undefined],
     ]);

@@ -1,3 +1,4 @@
+// As root too: owners, modes and mounts differ for root.
 /** A copy of the workspace: all of it, nothing of the host's, and no more than is allowed. */
 
 import { spawnSync } from "node:child_process";
@@ -177,16 +178,16 @@ describeSandboxed("the limits of a copy", () => {
     const directory = stateDirectory();
     const workspace = tempDirectory();
     for (let i = 0; i < 500; i += 1) writeFileSync(join(workspace, `${i}`), "x".repeat(100));
-    const told: { files: number; bytes: number }[] = [];
-    const onProgress = (progress: { files: number; bytes: number }) => told.push(progress);
+    const reported: { files: number; bytes: number }[] = [];
+    const onProgress = (progress: { files: number; bytes: number }) => reported.push(progress);
     const opened = await kTried({ directory, onProgress }, workspace);
-    expect(told.at(-1)).toEqual({ files: 500, bytes: 50_000 });
-    for (let i = 1; i < told.length; i += 1) {
-      expect(told[i]?.files).toBeGreaterThanOrEqual(told[i - 1]?.files ?? 0);
+    expect(reported.at(-1)).toEqual({ files: 500, bytes: 50_000 });
+    for (let i = 1; i < reported.length; i += 1) {
+      expect(reported[i]?.files).toBeGreaterThanOrEqual(reported[i - 1]?.files ?? 0);
     }
-    const count = told.length;
+    const count = reported.length;
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(told, "nothing comes later").toHaveLength(count);
+    expect(reported, "nothing comes later").toHaveLength(count);
     expect(opened).toMatchObject({ backend: "copy" });
   });
 
@@ -240,10 +241,10 @@ describeSandboxed("the limits of a copy", () => {
         const failed = await failure(opening.then((made) => made.discard()));
         tell({ failure: failed, left: fs.readdirSync(${JSON.stringify(state)}) });`,
       );
-    const told = script("1m");
-    expect(told.failure).toMatchObject({ code: "ERR_SANDBOX_SETUP" });
-    expect(told.failure?.message).toContain("large can't be copied");
-    expect(told.left).toEqual([]);
+    const reported = script("1m");
+    expect(reported.failure).toMatchObject({ code: "ERR_SANDBOX_SETUP" });
+    expect(reported.failure?.message).toContain("large can't be copied");
+    expect(reported.left).toEqual([]);
     expect(script("16m"), "the control").toEqual({ left: [] });
   });
 

@@ -1,3 +1,4 @@
+// As root too: owners, modes and mounts differ for root.
 /** What is begun in a transaction sees the host's files as they are then, and goes on after a commit. */
 
 import {
@@ -186,8 +187,8 @@ describeSandboxed("what the host changes while a transaction is open", () => {
     mkdirSync(join(workspace, "theirs"));
     await pastTick();
     await run(transaction, "echo mine > made; echo mine > dir/deep/made");
-    const told = (await transaction.changes()).map(({ path, conflict }) => [path, conflict]);
-    expect(told).toEqual([
+    const reported = (await transaction.changes()).map(({ path, conflict }) => [path, conflict]);
+    expect(reported).toEqual([
       ["dir/deep/made", undefined],
       ["first", undefined],
       ["made", undefined],

@@ -1,3 +1,4 @@
+// As root too: owners, modes and mounts differ for root.
 /** `transactions()`: what lies in a directory, whatever else does, and that a look changes nothing. */
 
 import { spawn } from "node:child_process";
@@ -234,7 +235,7 @@ describeSandboxed("transactions()", () => {
 
 describeSandboxed("what is told of a commit in which a host has died", () => {
   test("is what the one that resumes it is told", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     for (let round = 0; round < 10; round += 1) {
       const workspace = mkdtempSync(join(tempDirectory(), "w-"));
       for (let i = 0; i < 300; i += 1) writeFileSync(join(workspace, `file${i}`), "host");
@@ -264,10 +265,10 @@ describeSandboxed("what is told of a commit in which a host has died", () => {
       const listed = await closed(state);
       const resumed = await runner.resumeTransaction(transaction.id, { directory: state });
       expect(resumed.recovered).toBe(listed.recovered);
-      told.push(resumed.recovered ?? "nothing");
+      reported.push(resumed.recovered ?? "nothing");
       await resumed.discard();
     }
-    expect(told.filter((each) => each !== "nothing")).not.toEqual([]);
+    expect(reported.filter((each) => each !== "nothing")).not.toEqual([]);
   }, 120_000);
 
   test("is torn where what could not be put back is still there", async () => {

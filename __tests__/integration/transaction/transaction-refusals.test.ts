@@ -1,3 +1,4 @@
+// As root too: owners, modes and mounts differ for root.
 /** What can't be a transaction is none, and says why; what stops being one runs nothing. */
 
 import { spawnSync } from "node:child_process";

@@ -45,8 +45,8 @@ async function live(runs: Runs, input: NativeExecInput) {
     running.result,
   ]);
   // What could not be started is told in the result itself.
-  const bytes = (text: string, told: Uint8Array) =>
-    told.length > 0 ? told : new Uint8Array(Buffer.from(text));
+  const bytes = (text: string, reported: Uint8Array) =>
+    reported.length > 0 ? reported : new Uint8Array(Buffer.from(text));
   return {
     ...result,
     stdout: bytes(stdout, result.stdout),

@@ -1,11 +1,11 @@
 import { nkeys } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 
-import { natsConfig } from "../../../lib/remote/broker-config/nats-config.js";
 import {
   callerPermissions,
+  natsConfig,
   workerPermissions,
-} from "../../../lib/remote/broker-config/permissions.js";
+} from "../../../lib/remote/broker/broker-config.js";
 
 test("a caller speaks as its tenant, and hears its tenant", () => {
   expect(callerPermissions("ci")).toEqual({

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { Deliveries } from "../../../lib/remote/caller/deliveries.js";
+import { Deliveries } from "../../../lib/remote/caller/post.js";
 
 const kWorkers = ["one", "two", "three"] as const;
 const worker = fc.constantFrom(...kWorkers);
@@ -34,9 +34,9 @@ test("a message that has reached nobody tells its grants, once", () => {
             waiting.set(each.worker, []);
           }
         } else {
-          const told = deliveries.undelivered(each.message);
+          const reported = deliveries.undelivered(each.message);
           const own = sent.get(each.message) ?? [];
-          expect(told).toEqual(own.map((run) => ({ run, attempt: run % 3 })));
+          expect(reported).toEqual(own.map((run) => ({ run, attempt: run % 3 })));
           sent.delete(each.message);
         }
       }
@@ -51,8 +51,8 @@ test("what was sent long ago counts as delivered, and the memory of it goes", ()
     deliveries.add("one", run, 1);
     return deliveries.send("one");
   });
-  const told = numbers.filter((number) => deliveries.undelivered(number).length > 0);
-  expect(told).toEqual(numbers.slice(-4_096));
+  const reported = numbers.filter((number) => deliveries.undelivered(number).length > 0);
+  expect(reported).toEqual(numbers.slice(-4_096));
 });
 
 test("what is no number of a message tells nothing", () => {

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { ReceivedOutput } from "../../../lib/remote/caller/received-output.js";
+import { ReceivedOutput } from "../../../lib/remote/caller/remote-run.js";
 
 /** Pieces of a stream, in the order in which they come, some of them twice. */
 const arrivals = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 20 }).chain((lengths) => {

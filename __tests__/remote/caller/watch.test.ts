@@ -3,9 +3,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { Link } from "../../../lib/remote/caller/link.js";
 import { RemoteRun } from "../../../lib/remote/caller/remote-run.js";
-import { Watch } from "../../../lib/remote/caller/watch.js";
+import { Link, Watch } from "../../../lib/remote/caller/watch.js";
 
 const kLost = 6_500;
 const kLostApart = 30_000;

@@ -10,8 +10,8 @@ import type {
   NarrowableOptions,
   RemoteNetwork,
 } from "../../../lib/remote/policy/ceiling.js";
+import { Refusal } from "../../../lib/remote/policy/checked.js";
 import { narrow } from "../../../lib/remote/policy/narrow.js";
-import { Refusal } from "../../../lib/remote/policy/refusal.js";
 import { parseWorkerPolicy } from "../../../lib/remote/policy/worker-policy.js";
 import type { NativeMount } from "../../../types/public.js";
 

@@ -3,8 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { decodeFrames, encodeFrame, WireError } from "../../../lib/remote/wire/frame.js";
-import { Inbox } from "../../../lib/remote/wire/inbox.js";
+import { decodeFrames, encodeFrame, Inbox, WireError } from "../../../lib/remote/wire/frame.js";
 import { readToCaller, readToWorker } from "../../../lib/remote/wire/messages.js";
 import { framesOf } from "../../support/remote/frames-of.js";
 

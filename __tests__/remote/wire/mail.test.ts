@@ -1,12 +1,11 @@
 /** Outbox and inbox together: what goes in comes out, in order, whatever its size; and bounded, whoever sends. */
 
 import { setImmediate as turn } from "node:timers/promises";
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { encodeFrame, WireError } from "../../../lib/remote/wire/frame.js";
-import { Inbox } from "../../../lib/remote/wire/inbox.js";
-import { Outbox } from "../../../lib/remote/wire/outbox.js";
+import { encodeFrame, Inbox, Outbox, WireError } from "../../../lib/remote/wire/frame.js";
 import { framesOf } from "../../support/remote/frames-of.js";
 
 type Sent = { subject: string; message: Uint8Array; reply: string | undefined };
@@ -71,7 +70,7 @@ describe("what is said", () => {
     for (let n = 0; n < 100; n += 1) box.send("a", { t: `${n}` }, undefined, reply);
     expect(sent).toEqual([]);
     await turn();
-    expect(sent.map(({ reply: told }) => told)).toEqual(["reply 1"]);
+    expect(sent.map(({ reply: reported }) => reported)).toEqual(["reply 1"]);
     expect(framesOf(new Inbox(), sent[0]?.message ?? Buffer.alloc(0))).toHaveLength(100);
   });
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 
-import { Attachments } from "../../../lib/remote/worker/attachments.js";
+import { Attachments } from "../../../lib/remote/worker/attachment.js";
 
 test("a caller is known until it is forgotten, and has a lease that no other has had", () => {
   const attachments = new Attachments();

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { FairQueue } from "../../../lib/remote/worker/fair-queue.js";
+import { FairQueue } from "../../../lib/remote/worker/slots.js";
 
 const kRemembered = 2_000;
 const crowd = fc.dictionary(

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { MetricsServer } from "../../../lib/remote/worker/metrics-server.js";
-import { prometheusText } from "../../../lib/remote/worker/prometheus-text.js";
-import type { WorkerState } from "../../../lib/remote/worker/worker-state.js";
+import { MetricsServer, prometheusText } from "../../../lib/remote/worker/metrics-server.js";
+import type { WorkerState } from "../../../lib/remote/worker/worker.js";
 
 const kState: WorkerState = {
   name: "w1",

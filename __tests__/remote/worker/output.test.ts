@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 
-import { Output } from "../../../lib/remote/worker/output.js";
+import { Output } from "../../../lib/remote/worker/streams.js";
 
 test("output that is dropped counts as sent, so that its end is not taken for whole", async () => {
   const sent: [number, number][] = [];
   const output = new Output(4, (_stream, at, bytes) => sent.push([at, bytes.length]));
   output.push(1, new Uint8Array(10));
-  expect(output.told).toEqual({ sent: [4, 0], isCut: false });
+  expect(output.reported).toEqual({ sent: [4, 0], isCut: false });
   output.drop();
   expect(sent).toEqual([[0, 4]]);
-  expect(output.told).toEqual({ sent: [10, 0], isCut: true });
+  expect(output.reported).toEqual({ sent: [10, 0], isCut: true });
   expect((await output.rest()).map(({ length }) => length)).toEqual([0, 0]);
 });
 

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { SeenRuns } from "../../../lib/remote/worker/seen-runs.js";
+import { SeenRuns } from "../../../lib/remote/worker/attachment.js";
 
 const run = fc.integer({ min: 1, max: 6 });
 const attempt = fc.integer({ min: 1, max: 5 });

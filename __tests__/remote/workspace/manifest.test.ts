@@ -2,14 +2,17 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import {
+  comparePaths,
+  type Entry,
+  isEntryPath,
+} from "../../../lib/remote/workspace/content/entry.js";
+import {
   applied,
   deltaOf,
+  Manifest,
   parseDelta,
   textOfDelta,
-} from "../../../lib/remote/workspace/content/delta.js";
-import type { Entry } from "../../../lib/remote/workspace/content/entry.js";
-import { Manifest } from "../../../lib/remote/workspace/content/manifest.js";
-import { comparePaths, isEntryPath } from "../../../lib/remote/workspace/content/paths.js";
+} from "../../../lib/remote/workspace/content/manifest.js";
 
 const kBounds = { maxEntries: 1000, maxBytes: 1e9 };
 const kSha = "a".repeat(64);

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
 import { describe, expect, it } from "vitest";
 
-import { loadRuntimeConfig } from "../../../lib/runtime/config/config-file.js";
-import { parseRuntimeConfig } from "../../../lib/runtime/config/parse-config.js";
+import { loadRuntimeConfig, parseRuntimeConfig } from "../../../lib/runtime/parse-config.js";
 
 const kDefaults = {
   runtimeType: "auto",

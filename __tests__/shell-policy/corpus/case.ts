@@ -1,6 +1,6 @@
 /** One command with what the lists say to it. */
 
-import type { ShellFinding } from "../../../lib/shell-policy/verdict.js";
+import type { ShellFinding } from "../../../lib/shell-policy/policy.js";
 
 export type Verdict = ShellFinding["rule"] | "allow";
 

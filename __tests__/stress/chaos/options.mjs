@@ -13,7 +13,7 @@ export const kUsage = `Usage: npm run chaos -- [options]
   --directory DIR  where to work, default a temporary directory
   --evidence DIR   where what each host did is kept after a fault, default build/evidence
   --plant-faults   leave something of everything behind: shows that it is found
-  --plant-standstill  have a call that never settles: shows what is told of it
+  --plant-standstill  have a call that never settles: shows what is reported of it
   --as-user        as an ordinary user, where root calls
   --help           this text
 `;

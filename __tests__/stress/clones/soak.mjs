@@ -160,9 +160,9 @@ const { before, after, grownBytes } = await measureRounds({
 });
 rmSync(workspace, { recursive: true });
 
-const told = (map) => [...map].map(([key, value]) => `${key} ${value}`).join(", ");
-say(`outcomes: ${told(kinds)}`);
-say(`starts: ${told(starts)}`);
+const reported = (map) => [...map].map(([key, value]) => `${key} ${value}`).join(", ");
+say(`outcomes: ${reported(kinds)}`);
+say(`starts: ${reported(starts)}`);
 say(`templates or cold sandboxes killed: ${kills}`);
 say(`resident memory: every round added ${(grownBytes / 2 ** 20).toFixed(1)} MiB or more`);
 say(`descriptors ${before.descriptors}, then ${after.descriptors}`);

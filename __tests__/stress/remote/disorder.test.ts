@@ -1,13 +1,13 @@
 /** Messages that come twice, and in another order than they were sent in, on both connections of each. */
 
 import { setTimeout as delay } from "node:timers/promises";
+
 import { expect, test } from "vitest";
 
 import { BrokerAccess } from "../../../lib/remote/broker/broker-access.js";
 import { Connection } from "../../../lib/remote/broker/connection.js";
-import { Inbox } from "../../../lib/remote/wire/inbox.js";
-import { Outbox } from "../../../lib/remote/wire/outbox.js";
-import { workerSubject } from "../../../lib/remote/wire/subjects.js";
+import { workerSubject } from "../../../lib/remote/subjects.js";
+import { Inbox, Outbox } from "../../../lib/remote/wire/frame.js";
 import { startNatsServer, whyNoNatsServer } from "../../integration/remote/support/nats-server.js";
 import { describeUnless, whyNoBubblewrap } from "../../integration/support/gate.js";
 import { eventually } from "../../integration/support/processes.js";

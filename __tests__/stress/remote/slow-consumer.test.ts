@@ -62,8 +62,8 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a caller that does not read"
       1,
     );
     process.stdout.write(`the broker had at most ${Math.round(most / kMiB)} MiB\n`);
-    const told = Object.values(seen).reduce((sum, n) => sum + n, 0);
-    expect(told).toBe(kRuns * roundsOf(2));
+    const reported = Object.values(seen).reduce((sum, n) => sum + n, 0);
+    expect(reported).toBe(kRuns * roundsOf(2));
     // 64 MiB is what a server keeps for one connection, by default.
     expect(most / kMiB).toBeLessThan(400);
   });

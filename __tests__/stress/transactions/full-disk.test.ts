@@ -64,7 +64,7 @@ const kBoth = `
   const before = treeOf();
   const changed = await sh("for f in f*; do echo mine > $f; done; rm f7; echo new > made");
   fill();
-  const told = (await transaction.changes()).length;
+  const reported = (await transaction.changes()).length;
   const diff = (await transaction.diff()).includes("+mine");
   const failing = await sh("echo more > other && head -c 4096 /dev/zero > other2");
   const refused = await codeOf(transaction.commit());
@@ -88,7 +88,7 @@ const kBoth = `
   fill();
   const final = await runner.resumeTransaction(transaction.id, { directory: state }).catch(() => again);
   const discarded = await codeOf(final.discard());
-  say({ changed, told, diff, failing, refused, isSame, committed: committed.length, left: left.length,
+  say({ changed, reported, diff, failing, refused, isSame, committed: committed.length, left: left.length,
     after, before, undone, whileFull, back, discarded, states: fs.readdirSync(state) });`;
 
 describeSandboxed("on a disk that is full", () => {
@@ -98,7 +98,7 @@ describeSandboxed("on a disk that is full", () => {
     const seen = JSON.parse(out || "{}");
     context.skip(seen.why !== undefined, `no overlay on a tmpfs: ${seen.why}`);
     expect(code, err + out).toBe(0);
-    expect(seen).toMatchObject({ changed: [0, "", ""], told: 41, diff: true, isSame: true });
+    expect(seen).toMatchObject({ changed: [0, "", ""], reported: 41, diff: true, isSame: true });
     expect(seen.failing[0], "a command is told that the disk is full").not.toBe(0);
     expect(seen.refused).toBe("ERR_SANDBOX_SETUP");
     expect(seen.committed).toBeGreaterThanOrEqual(41);
@@ -117,17 +117,17 @@ describeSandboxed("on a disk that is full", () => {
     const script = `
       const before = treeOf();
       const filled = await sh("head -c 100000000 /dev/zero > big; echo $?; echo mine > f1; cat f1 f2");
-      const told = (await transaction.changes()).map(({ path }) => path);
+      const reported = (await transaction.changes()).map(({ path }) => path);
       const freed = await sh("rm -f big; echo mine > f1 && cat f1");
       const isSame = JSON.stringify(treeOf()) === JSON.stringify(before);
       const discarded = await codeOf(transaction.discard());
-      say({ filled, told, freed, isSame, discarded, states: fs.readdirSync(state) });`;
+      say({ filled, reported, freed, isSame, discarded, states: fs.readdirSync(state) });`;
     const { out, err, code } = await onSmallDisk(place, script, { workspace });
     const seen = JSON.parse(out || "{}");
     context.skip(seen.why !== undefined, `no overlay on a tmpfs: ${seen.why}`);
     expect(code, err + out).toBe(0);
     expect(seen.filled[2]).toContain("No space left");
-    expect(seen.told).toContain("big");
+    expect(seen.reported).toContain("big");
     expect(seen.freed).toEqual([0, "mine\n", ""]);
     expect(seen).toMatchObject({ isSame: true, discarded: "done", states: [] });
   });

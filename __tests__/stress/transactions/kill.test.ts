@@ -88,17 +88,17 @@ describeSandboxed("a host that is killed", () => {
       if (isKilled || moment < 0) moment += 1;
       const { out, err } = await program.ended;
       if (!isKilled) longest = Math.max(longest, Number(out.split(" ")[1]));
-      const told = `seed ${seed}, lane ${index}, moment ${moment}, ${call}: ${err}`;
+      const reported = `seed ${seed}, lane ${index}, moment ${moment}, ${call}: ${err}`;
       const resumed = await runner.resumeTransaction(id, { directory: state });
       const seen = manifestOf(workspace);
       isCommitted = (await resumed.changes()).length === 0;
-      expect(seen, told).toEqual(isCommitted ? after : before);
-      expect(resumed.recovered, told).not.toBe("torn");
+      expect(seen, reported).toEqual(isCommitted ? after : before);
+      expect(resumed.recovered, reported).not.toBe("torn");
       counts[isCommitted ? "after" : "before"] += 1;
       if (resumed.recovered) counts[resumed.recovered as "completed"] += 1;
       expect(
         (await resumed.changes()).filter(({ conflict }) => conflict),
-        told,
+        reported,
       ).toEqual([]);
       await resumed.close();
     }

@@ -168,7 +168,7 @@ class Case {
     this.#log.push(`${step}: a command ${what} ${path}: ${[...paths].join(" ")}`);
   }
 
-  #told(): string {
+  #reported(): string {
     return `seed ${this.#seed}\n${this.#log.join("\n")}`;
   }
 
@@ -180,7 +180,7 @@ class Case {
       if (since === undefined || (this.#touched.get(path) ?? 0) <= since.step) continue;
       // What the host has made and removed since has left nothing that a commit could lose.
       if (!since.wasThere && !there.has(path)) continue;
-      expect(conflict, `${path}: ${this.#told()}`).toBe(true);
+      expect(conflict, `${path}: ${this.#reported()}`).toBe(true);
     }
     const conflicts = changes.filter(({ conflict }) => conflict);
     const before = manifestOf(workspace);
@@ -188,8 +188,8 @@ class Case {
     let wanted: Change[] = changes;
     if (conflicts.length > 0) {
       const refused = await transaction.commit().catch((error: unknown) => error);
-      expect(refused, this.#told()).toBeInstanceOf(TransactionError);
-      expect(manifestOf(workspace), this.#told()).toEqual(before);
+      expect(refused, this.#reported()).toBeInstanceOf(TransactionError);
+      expect(manifestOf(workspace), this.#reported()).toEqual(before);
       const isFree = ({ path }: Change) =>
         !conflicts.some((other) => covers(other.path, path) || covers(path, other.path));
       wanted = changes.filter(isFree);
@@ -198,15 +198,15 @@ class Case {
     const paths = wanted.map(({ path }) => path);
     const end = await transaction.commit({ paths }).catch((error: unknown) => error);
     if (end instanceof Error) {
-      expect(end, this.#told()).toBeInstanceOf(TransactionError);
-      expect(manifestOf(workspace), this.#told()).toEqual(before);
+      expect(end, this.#reported()).toBeInstanceOf(TransactionError);
+      expect(manifestOf(workspace), this.#reported()).toEqual(before);
       return "conflict";
     }
     const { committed } = end as Awaited<ReturnType<Transaction["commit"]>>;
     this.#expectCommitted(workspace, committed, byPath(before), inside);
     if (committed.length > 0) {
       await transaction.undo();
-      expect(manifestOf(workspace), this.#told()).toEqual(before);
+      expect(manifestOf(workspace), this.#reported()).toEqual(before);
     }
     return "committed";
   }
@@ -223,10 +223,10 @@ class Case {
     );
     for (const path of new Set([...before.keys(), ...after.keys()])) {
       const source = done.has(path) ? inside : before;
-      expect(after.get(path), `${path}: ${this.#told()}`).toBe(source.get(path));
+      expect(after.get(path), `${path}: ${this.#reported()}`).toBe(source.get(path));
     }
     for (const [path, { kind }] of done) {
-      expect(after.has(path), `${path}: ${this.#told()}`).toBe(kind !== "deleted");
+      expect(after.has(path), `${path}: ${this.#reported()}`).toBe(kind !== "deleted");
     }
   }
 }
@@ -292,15 +292,16 @@ describeSandboxed("the host and commands", () => {
         const { code } = end as Error & { code?: string };
         expect(["ERR_TRANSACTION_CONFLICT", "ERR_SANDBOX_SETUP"]).toContain(code);
       }
-      const told = `seed ${seed + index}, ${end instanceof Error ? end.message : "done"}`;
+      const reported = `seed ${seed + index}, ${end instanceof Error ? end.message : "done"}`;
       for (const name of [...names, "made"]) {
         const full = join(workspace, name);
         const now = existsSync(full) ? readFileSync(full, "utf8") : undefined;
         const untouched =
           end instanceof Error ? (name === "made" ? undefined : "host\n") : "mine\n";
-        expect(now, `${name}: ${told}`).toBe(last.has(name) ? last.get(name) : untouched);
+        expect(now, `${name}: ${reported}`).toBe(last.has(name) ? last.get(name) : untouched);
       }
-      for (const name of readdirSync(workspace)) expect([...names, "made"], told).toContain(name);
+      for (const name of readdirSync(workspace))
+        expect([...names, "made"], reported).toContain(name);
       await transaction.close();
     }
     process.stdout.write(`at once: ${JSON.stringify(ends)}\n`);

@@ -1,5 +1,4 @@
-import type { Frame } from "../../../lib/remote/wire/frame.js";
-import type { Inbox } from "../../../lib/remote/wire/inbox.js";
+import type { Frame, Inbox } from "../../../lib/remote/wire/frame.js";
 
 /** The frames that an inbox has when it is given a message; throws what it refuses. */
 export function framesOf(inbox: Inbox, message: Uint8Array): Frame[] {

@@ -1,20 +1,64 @@
-import type { RuntimeConfig } from "../../runtime/config/config.js";
+/** The grammar of `native-runner learn`. Parsing only. */
+
+import { type Command, InvalidArgumentError, Option } from "commander";
+
+import type { RuntimeConfig } from "../../runtime/config.js";
 import { readRuntimeEnvironment } from "../../runtime/environment.js";
+import { visibleLine } from "../../text.js";
+import { checkCommand, checkMounts, checkWorkspace } from "../checks.js";
 import { readPolicy } from "../choose-runner.js";
-import type { CliOptions } from "../options.js";
+import { type CliOptions, withStateDirectory } from "../options.js";
 import type { PolicyOptions } from "../policy.js";
-import { checkCommand } from "../shell-lists.js";
+import { endReason } from "../reason.js";
 import { CliError, printError, readStdin, watchOutput } from "../terminal.js";
-import { checkMounts, checkWorkspace } from "../workspace.js";
-import { notGrantedIn, notGrantedText, roundText } from "./learn-text.js";
-import { type Learned, LearnedGrants, optionsOf } from "./learned.js";
-import { learnedBefore, type PolicyFile, readPolicyFile, writePolicyFile } from "./policy-file.js";
-import { notDefault, policyText } from "./policy-text.js";
-import { learnInRounds, type Round } from "./rounds.js";
-import { whyNoStandIn } from "./stand-ins.js";
-import type { LearnedGrant } from "./verdict.js";
-import { withLearned } from "./with-learned.js";
-import { checkStandIns, tryOut } from "./workbench.js";
+import { count, file } from "../values.js";
+import { wantedOf } from "../why.js";
+import {
+  learnedBefore,
+  notDefault,
+  type PolicyFile,
+  policyText,
+  readPolicyFile,
+  writePolicyFile,
+} from "./policy-file.js";
+import {
+  type Learned,
+  type LearnedGrant,
+  LearnedGrants,
+  learnInRounds,
+  type NotGranted,
+  optionsOf,
+  type Round,
+} from "./rounds.js";
+import { checkStandIns, tryOut, whyNoStandIn, withLearned } from "./workbench.js";
+
+const kRounds = 10;
+const kMostRounds = 100;
+
+function rounds(text: string): number {
+  const value = count(text);
+  if (value >= 1 && value <= kMostRounds) return value;
+  throw new InvalidArgumentError(`Expected a whole number from 1 to ${kMostRounds}.`);
+}
+
+/** Makes `command`, which has the options of a policy already, the one that learns it. */
+export function addLearnCommand(
+  command: Command,
+  action: (command: string[], options: LearnOptions) => Promise<void>,
+): Command {
+  return withStateDirectory(command)
+    .usage("[options] -- COMMAND...")
+    .description("run a command until it is denied nothing that it needs, and print that policy")
+    .option("--into <file>", "add to the policy in FILE, or begin it", file)
+    .addOption(new Option("--max-rounds <n>", "the most runs").argParser(rounds).default(kRounds))
+    .addHelpText(
+      "after",
+      `
+Each run's changes are discarded, and what it may write outside the workspace is a copy. The network is
+real: public names that one run asks for are granted to the next. --network deny grants none.`,
+    )
+    .action(action);
+}
 
 /** As commander hands them over. */
 export type LearnOptions = CliOptions & {
@@ -130,4 +174,52 @@ export async function learn(command: string[], options: LearnOptions): Promise<v
   } finally {
     for (const name of kSignals) process.removeListener(name, onSignal);
   }
+}
+
+/** What learning says on standard error. Pure. */
+
+/** Lines of each list; a command may ask for any number of things. */
+const kMostListed = 40;
+
+function listed(lines: readonly string[]): string {
+  const shown = lines.slice(0, kMostListed).map((line) => `  ${line}\n`);
+  const left = lines.length - shown.length;
+  return `${shown.join("")}${left > 0 ? `  and ${left} more: see --json\n` : ""}`;
+}
+
+/** The option of the command line; where there is none, the value. */
+export function grantWords({ cli, option, value }: LearnedGrant): string {
+  return visibleLine(cli === "" ? `${option}: ${JSON.stringify(value)}` : cli);
+}
+
+function ended(round: Round, options: CliOptions): string {
+  const { outcome, exitCode } = round.result;
+  if (outcome.kind === "exited") return exitCode === 0 ? "succeeded" : `exited with ${exitCode}`;
+  return endReason(round.result, options)?.message ?? `ended: ${outcome.kind}`;
+}
+
+/** A round that is over. */
+function roundText(round: Round, number: number, options: CliOptions): string {
+  const head = `native-runner: round ${number}: ${ended(round, options)}`;
+  if (round.granted.length === 0) return `${head}\n`;
+  return `${head}; granted for the next:\n${listed(round.granted.map(grantWords))}`;
+}
+
+/** What nobody but a person grants, each once. */
+function notGrantedText(rounds: readonly Round[]): string {
+  const lines = notGrantedIn(rounds).map(({ denial, why, byHand }) => {
+    const hand = byHand === "" ? "" : `; by hand: ${byHand}`;
+    return visibleLine(`${wantedOf(denial)}: ${why}${hand}`);
+  });
+  return lines.length === 0 ? "" : `native-runner: not granted:\n${listed(lines)}`;
+}
+
+/** Those of all rounds, each once: of one that came several times the last. */
+function notGrantedIn(rounds: readonly Round[]): NotGranted[] {
+  const granted = new Set(rounds.flatMap((round) => round.granted.map(({ cli }) => cli)));
+  const found = new Map<string, NotGranted>();
+  for (const each of rounds.flatMap(({ notGranted }) => notGranted)) {
+    if (!granted.has(each.byHand)) found.set(`${wantedOf(each.denial)} ${each.why}`, each);
+  }
+  return [...found.values()];
 }

@@ -3,13 +3,15 @@
 import { randomBytes } from "node:crypto";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 
+import type { Grant, NativeMount } from "../../../types/public.js";
+import { cliOf } from "../../denials/advice-lists.js";
 import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
-import type { RuntimeConfig } from "../../runtime/config/config.js";
-import { parseConfigText } from "../../runtime/config/config-file.js";
+import type { RuntimeConfig, RuntimeConfigInput } from "../../runtime/config.js";
+import { parseConfigText, parseRuntimeConfig } from "../../runtime/parse-config.js";
 import { CliError } from "../terminal.js";
-import type { Learned } from "./learned.js";
-import { grantsIn, kPolicyHeader } from "./policy-text.js";
+import { type Learned, type LearnedGrant, optionsOf } from "./rounds.js";
 
 const kNewMode = 0o644;
 
@@ -95,4 +97,118 @@ export async function writePolicyFile(file: PolicyFile, text: string): Promise<v
     await rm(staged, { force: true });
     throw error;
   }
+}
+
+/** A policy file: a configuration as `--config` reads it, with the reason for each grant above it. Pure. */
+
+/** The first line: by it a file is known. */
+const kPolicyHeader = "// native-runner policy 1";
+
+const kAbout = [
+  "// Learned by `native-runner learn` from what the command was denied. Read it before you use it:",
+  "// `native-runner run --config FILE` and `doctor --config FILE` take it as it is.",
+];
+
+/** What of a configuration is not the default. */
+export function notDefault(config: RuntimeConfig): RuntimeConfigInput {
+  const differing = (value: object, defaults: object): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(value).flatMap(([name, field]): [string, unknown][] => {
+        const usual = (defaults as Record<string, unknown>)[name];
+        if (field === undefined || isDeepStrictEqual(field, usual)) return [];
+        const isSection = name !== "network" && isPlain(field) && isPlain(usual);
+        return [[name, isSection ? differing(field, usual) : field]];
+      }),
+    );
+  return differing(config, parseRuntimeConfig({})) as RuntimeConfigInput;
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Where both paths are one, it is said once. */
+function shortMount({ hostPath, guestPath, mode, label }: NativeMount): NativeMount {
+  const guest = guestPath === undefined || guestPath === hostPath ? {} : { guestPath };
+  return { hostPath, ...guest, mode, ...(label === undefined ? {} : { label }) };
+}
+
+/** A value on one line, as the entries of lists are written. */
+function inline(value: unknown): string {
+  if (!isPlain(value)) return JSON.stringify(value);
+  const fields = Object.entries(value).map(
+    ([name, field]) => `${JSON.stringify(name)}: ${inline(field)}`,
+  );
+  return `{ ${fields.join(", ")} }`;
+}
+
+/** How a grant stands in the file. */
+function entryOf(grant: LearnedGrant): string {
+  return inline(grant.option === "mounts" ? shortMount(grant.value) : grant.value);
+}
+
+type Reasons = ReadonlyMap<string, readonly string[]>;
+
+function written(value: unknown, indent: string, reasons: Reasons): string {
+  const inner = `${indent}  `;
+  if (Array.isArray(value) && value.length > 0) {
+    const items = value.map((item) => {
+      const entry = inline(item);
+      const why = (reasons.get(entry) ?? []).map((line) => `${inner}// ${line}\n`);
+      return `${why.join("")}${inner}${entry}`;
+    });
+    return `[\n${items.join(",\n")}\n${indent}]`;
+  }
+  if (isPlain(value)) {
+    const fields = Object.entries(value).map(
+      ([name, field]) => `${inner}${JSON.stringify(name)}: ${written(field, inner, reasons)}`,
+    );
+    return fields.length === 0 ? "{}" : `{\n${fields.join(",\n")}\n${indent}}`;
+  }
+  return JSON.stringify(value);
+}
+
+/** The text of a policy file. `config` has the grants in it. */
+export function policyText(config: RuntimeConfig, grants: readonly Learned[]): string {
+  const reasons = new Map(grants.map(({ grant, reasons }) => [entryOf(grant), reasons]));
+  const input = notDefault(config);
+  const { mounts } = input.bubblewrap ?? {};
+  const short =
+    mounts === undefined
+      ? input
+      : { ...input, bubblewrap: { ...input.bubblewrap, mounts: mounts.map(shortMount) } };
+  const options = optionsOf(grants);
+  const asOptions = options.length === 0 ? [] : [`// As options: ${options.join(" ")}`];
+  const head = [kPolicyHeader, ...kAbout, ...asOptions.filter((line) => !/[\r\n]/.test(line))];
+  return `${head.join("\n")}\n${written(short, "", reasons)}\n`;
+}
+
+/** The reasons above each entry of a file that {@link policyText} wrote, by the entry. */
+export function reasonsIn(text: string): Map<string, string[]> {
+  const reasons = new Map<string, string[]>();
+  let above: string[] = [];
+  for (const line of text.split("\n").map((each) => each.trim())) {
+    if (line.startsWith("//")) {
+      above.push(line.slice(2).trim());
+      continue;
+    }
+    if (above.length > 0) reasons.set(line.replace(/,$/, ""), above);
+    above = [];
+  }
+  return reasons;
+}
+
+/** What a configuration grants, with the reasons that a file's text has for it. */
+function grantsIn(config: RuntimeConfig, text: string): Learned[] {
+  const reasons = reasonsIn(text);
+  const network = config.bubblewrap.network ?? config.network;
+  const hosts = typeof network === "object" ? (network.allow ?? []) : [];
+  const grants = [
+    ...config.bubblewrap.mounts.map((value) => ({ option: "mounts" as const, value })),
+    ...hosts.map((value) => ({ option: "network.allow" as const, value })),
+  ];
+  return grants.map((grant) => {
+    const whole = { ...grant, cli: cliOf(grant as Grant) } as LearnedGrant;
+    return { grant: whole, reasons: reasons.get(entryOf(whole)) ?? [] };
+  });
 }

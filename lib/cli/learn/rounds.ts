@@ -1,8 +1,9 @@
 /** Learning, round after round. Knows of no sandbox: what a round is, is the caller's. */
 
-import type { Denial, SandboxedExecResult } from "../../../types/public.js";
-import type { Learned, LearnedGrants } from "./learned.js";
-import { type LearnedGrant, type NotGranted, verdictOf } from "./verdict.js";
+import type { Denial, Grant, SandboxedExecResult } from "../../../types/public.js";
+import { cliOf } from "../../denials/advice-lists.js";
+import { visibleLine } from "../../text.js";
+import { wantedOf } from "../why.js";
 
 /** What a round came to. */
 export type Round = {
@@ -87,4 +88,153 @@ async function leftOut(
       : { denial, why, byHand: verdict.grant.cli };
   });
   return { granted: [], notGranted };
+}
+
+/** What learning grants by itself, and what it leaves to a person. Pure. */
+
+/** A grant that learning gives: what a policy file can say. */
+export type LearnedGrant =
+  | Extract<Grant, { option: "mounts" }>
+  | { option: "network.allow"; value: string; cli: string };
+
+/** A denial that was not granted, why, and how a person would. */
+export type NotGranted = {
+  denial: Denial;
+  /** A clause. */
+  why: string;
+  /** Options of `run`, or a setting of the configuration; empty where there is none. */
+  byHand: string;
+};
+
+/** Names that lead nowhere but into the host's own network. */
+const kInner = /(^|\.)(localhost|local|internal|intranet|private|corp|home|lan|localdomain|arpa)$/;
+
+const isPublicName = (entry: string) => {
+  const name = entry.replace(/:\d+$/, "");
+  return name.includes(".") && !kInner.test(name);
+};
+
+function whyNot(denial: Denial, mayGrantNetwork: boolean): string | undefined {
+  const { grant, notAdvised, kind } = denial;
+  if (grant === undefined) return notAdvised ?? "no option allows it";
+  switch (grant.option) {
+    case "mounts":
+      return kind === "connect" ? "what is behind a socket acts for the host" : undefined;
+    case "network.allow":
+      if (!mayGrantNetwork) return "the network is not to be granted";
+      return isPublicName(grant.value) ? undefined : "it is no public name";
+    case "network":
+      return "it would allow all of the network";
+    case "allowWriteWorkspace":
+      return "the configuration says that the workspace is not written";
+    default:
+      return grant.option.startsWith("limits.")
+        ? "a limit that somebody has set is not raised"
+        : "a policy file can't say it";
+  }
+}
+
+function byHand({ grant, kind, path, hostPath, host }: Denial): string {
+  if (grant !== undefined) return grant.cli || `${grant.option}: ${JSON.stringify(grant.value)}`;
+  if (path !== undefined && hostPath !== undefined) {
+    const mode = kind === "write" ? "rw" : "ro";
+    return cliOf({ option: "mounts", value: { hostPath, guestPath: path, mode } } as Grant);
+  }
+  return host === undefined ? "" : `network.allowPrivate: ${JSON.stringify([host])}`;
+}
+
+/** What becomes of a denial. */
+function verdictOf(
+  denial: Denial,
+  mayGrantNetwork: boolean,
+): { grant: LearnedGrant } | { notGranted: NotGranted } {
+  const why = whyNot(denial, mayGrantNetwork);
+  if (why === undefined) return { grant: denial.grant as LearnedGrant };
+  return { notGranted: { denial, why, byHand: byHand(denial) } };
+}
+
+/** What has been granted so far, and why. */
+
+/** A grant with the reasons for it, each a line. */
+export type Learned = { grant: LearnedGrant; reasons: string[] };
+
+/** Reasons that are kept of one grant. */
+const kMostReasons = 4;
+
+/** The same for grants that are the same. */
+export function keyOf({ option, value }: LearnedGrant): string {
+  if (option === "network.allow") return `host ${value}`;
+  const { hostPath, guestPath = hostPath, mode } = value;
+  return JSON.stringify([hostPath, guestPath, mode]);
+}
+
+/** "read /opt/inc/a.h, asked for by cc1 (openat, ENOENT)", on one line whatever the command chose. */
+export function reasonOf(denial: Denial): string {
+  const { operation, program, errno, count } = denial;
+  const by = program === undefined ? "" : `, asked for by ${program}`;
+  const details = [operation, errno, count > 1 ? `${count} times` : ""].filter(Boolean).join(", ");
+  const text = visibleLine(`${wantedOf(denial)}${by} (${details})`);
+  return text.replace(/[\u2028\u2029]/g, " ");
+}
+
+/** As options to paste, in an order in which no mount hides another. */
+export function optionsOf(grants: readonly Learned[]): string[] {
+  const depth = ({ grant }: Learned) =>
+    grant.option === "mounts" ? (grant.value.guestPath ?? grant.value.hostPath).length : 0;
+  const inOrder = [...grants].sort((one, other) => depth(one) - depth(other));
+  return inOrder.map(({ grant }) => grant.cli).filter((cli) => cli !== "");
+}
+
+/** Grants in the order in which they were given. */
+export class LearnedGrants {
+  readonly #grants = new Map<string, Learned>();
+  readonly #withdrawn = new Set<string>();
+
+  constructor(before: readonly Learned[] = []) {
+    for (const learned of before) this.#grants.set(keyOf(learned.grant), learned);
+  }
+
+  get all(): Learned[] {
+    return [...this.#grants.values()];
+  }
+
+  /** Whether it is a new one; a writable mount takes the place of the read-only one. */
+  add(grant: LearnedGrant, denial: Denial): boolean {
+    const key = keyOf(grant);
+    if (this.#withdrawn.has(key)) return false;
+    const known = this.#grants.get(key);
+    if (known !== undefined) {
+      this.#tell(known, denial);
+      return false;
+    }
+    const learned = { grant, reasons: this.#takeReadOnly(grant) };
+    this.#tell(learned, denial);
+    this.#grants.set(key, learned);
+    return true;
+  }
+
+  /** Takes the grants of a host back: it leads nowhere that they would allow. True where there were any. */
+  withdraw(host: string): boolean {
+    const found = this.all.filter(
+      ({ grant }) => grant.option === "network.allow" && grant.value.replace(/:\d+$/, "") === host,
+    );
+    for (const { grant } of found) {
+      this.#grants.delete(keyOf(grant));
+      this.#withdrawn.add(keyOf(grant));
+    }
+    return found.length > 0;
+  }
+
+  #tell({ reasons }: Learned, denial: Denial): void {
+    const reason = reasonOf(denial);
+    if (reasons.length < kMostReasons && !reasons.includes(reason)) reasons.push(reason);
+  }
+
+  #takeReadOnly(grant: LearnedGrant): string[] {
+    if (grant.option !== "mounts" || grant.value.mode !== "rw") return [];
+    const before = keyOf({ ...grant, value: { ...grant.value, mode: "ro" } });
+    const reasons = this.#grants.get(before)?.reasons ?? [];
+    this.#grants.delete(before);
+    return reasons;
+  }
 }

@@ -1,17 +1,18 @@
 /** Where a round is held: a transaction that is discarded, and copies of what can be written besides. */
 
-import { resolve } from "node:path";
+import { cp, lstat, mkdtemp, opendir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
 
-import type { SandboxedExecResult } from "../../../types/public.js";
+import type { BubblewrapNetwork, NativeMount, SandboxedExecResult } from "../../../types/public.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
-import type { RuntimeConfig } from "../../runtime/config/config.js";
+import type { RuntimeConfig } from "../../runtime/config.js";
 import { ConfiguredRuntime } from "../../runtime/configured-runtime.js";
-import { kKinds } from "../../runtime/kinds/all.js";
-import { type CliOptions, execInput } from "../options.js";
+import { kKinds } from "../../runtime/kinds.js";
+import { type CliOptions, execInput, withMounts } from "../options.js";
 import { CliError } from "../terminal.js";
-import { openFor } from "../transactions/open.js";
-import { StandIns, whyNoStandIn } from "./stand-ins.js";
-import { withNamesTold } from "./with-learned.js";
+import { openFor } from "../transactions/transaction-place.js";
+import type { Learned } from "./rounds.js";
 
 /** @throws (rejects) CliError for a writable mount that no round could have a copy of. */
 export async function checkStandIns({ bubblewrap }: RuntimeConfig): Promise<void> {
@@ -34,8 +35,8 @@ export async function tryOut(
   const { workspace, envPolicy, stateDirectory } = options;
   try {
     const mounts = await standIns.inPlaceOf(config.bubblewrap.mounts);
-    const told = withNamesTold(config);
-    const own = { ...told, bubblewrap: { ...told.bubblewrap, mounts } };
+    const reported = withNamesReported(config);
+    const own = { ...reported, bubblewrap: { ...reported.bubblewrap, mounts } };
     const runtime = new ConfiguredRuntime(kKinds.bubblewrap, own);
     const runner = runtime.runner({ shadowDir: resolve(workspace), envPolicy });
     const place = stateDirectory === undefined ? {} : { stateDirectory };
@@ -56,4 +57,110 @@ export async function tryOut(
   } finally {
     await standIns.remove();
   }
+}
+
+/**
+ * Copies of what a round may write: what commands write to a mount is written on the host, transaction or
+ * not, and of a round nothing is to be left.
+ */
+
+const kMostEntries = 20_000;
+const kMostBytes = 256 * 1024 ** 2;
+
+class TooMuch extends Error {}
+
+type Total = { entries: number; bytes: number };
+
+async function add(path: string, total: Total): Promise<void> {
+  const stat = await lstat(path);
+  total.entries += 1;
+  total.bytes += stat.isFile() ? stat.size : 0;
+  if (total.entries > kMostEntries || total.bytes > kMostBytes) throw new TooMuch("too large");
+  if (!stat.isDirectory() && !stat.isFile() && !stat.isSymbolicLink()) throw new TooMuch("special");
+  if (!stat.isDirectory()) return;
+  for await (const entry of await opendir(path)) await add(join(path, entry.name), total);
+}
+
+/** Why no copy of it can be made; undefined where one can. */
+export async function whyNoStandIn(path: string): Promise<string | undefined> {
+  try {
+    await add(path, { entries: 0, bytes: 0 });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof TooMuch)) return `it can't be copied: ${(error as Error).message}`;
+    return error.message === "special"
+      ? "it has what is neither file nor directory, and a round writes to a copy"
+      : "it is too large for a copy, and a round writes to a copy";
+  }
+}
+
+/** The copies of one round. */
+class StandIns {
+  #directory: string | undefined;
+  #count = 0;
+
+  /** The mounts with a copy in place of each that can be written. */
+  async inPlaceOf(mounts: readonly NativeMount[]): Promise<NativeMount[]> {
+    const made: NativeMount[] = [];
+    for (const mount of mounts) made.push(mount.mode === "rw" ? await this.#copyOf(mount) : mount);
+    return made;
+  }
+
+  async #copyOf({ hostPath, guestPath = hostPath, mode }: NativeMount): Promise<NativeMount> {
+    this.#directory ??= await mkdtemp(join(tmpdir(), "native-runner-learn-"));
+    this.#count += 1;
+    const copy = join(this.#directory, String(this.#count), basename(hostPath));
+    await cp(hostPath, copy, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+    return { hostPath: copy, guestPath, mode };
+  }
+
+  async remove(): Promise<void> {
+    if (this.#directory !== undefined) {
+      await rm(this.#directory, { recursive: true, force: true });
+      this.#directory = undefined;
+    }
+  }
+}
+
+/** A configuration with grants. Pure. */
+
+const hostsOf = (grants: readonly Learned[]) =>
+  grants.flatMap(({ grant }) => (grant.option === "network.allow" ? [grant.value] : []));
+
+const mountsOf = (grants: readonly Learned[]) =>
+  grants.flatMap(({ grant }) => (grant.option === "mounts" ? [grant.value] : []));
+
+function withHosts(network: BubblewrapNetwork, hosts: readonly string[]): BubblewrapNetwork {
+  if (network === "allow" || hosts.length === 0) return network;
+  const rules = network === "deny" ? {} : network;
+  return { ...rules, allow: [...new Set([...(rules.allow ?? []), ...hosts])] };
+}
+
+/** The configuration with what was granted, for the Bubblewrap runtime. */
+export function withLearned(config: RuntimeConfig, grants: readonly Learned[]): RuntimeConfig {
+  const { bubblewrap } = config;
+  const hosts = hostsOf(grants);
+  const mounts = mountsOf(grants);
+  const own = bubblewrap.network;
+  return {
+    ...config,
+    runtimeType: "bubblewrap",
+    network: own === undefined ? withHosts(config.network, hosts) : config.network,
+    bubblewrap: {
+      ...bubblewrap,
+      ...(own === undefined ? {} : { network: withHosts(own, hosts) }),
+      mounts: mounts.length === 0 ? bubblewrap.mounts : withMounts(bubblewrap.mounts, mounts),
+    },
+  };
+}
+
+/** The same where nothing of the network is open, but what is asked for is told by name. */
+function withNamesReported(config: RuntimeConfig): RuntimeConfig {
+  const reported = (network: BubblewrapNetwork): BubblewrapNetwork =>
+    network === "deny" ? { allow: [] } : network;
+  const { bubblewrap } = config;
+  const own = bubblewrap.network;
+  return own === undefined
+    ? { ...config, network: reported(config.network) }
+    : { ...config, bubblewrap: { ...bubblewrap, network: reported(own) } };
 }

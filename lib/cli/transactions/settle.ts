@@ -1,15 +1,18 @@
 /** What becomes of the changes of `run --transaction`. */
 
+// biome-ignore lint/style/noRestrictedImports: a pager needs this process's own terminal
+import { spawn } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import { createInterface } from "node:readline";
+
 import type { SandboxedExecResult } from "../../../types/public.js";
 import type { Change, Transaction } from "../../../types/transaction.js";
-import { TransactionError } from "../../runners/transactions/transaction-error.js";
+import { changeSummary, counted, diffText, notableChanges } from "../../change-text.js";
+import { TransactionError } from "../../errors.js";
 import type { CliOptions } from "../options.js";
 import { printError, wantsColors } from "../terminal.js";
-import { ask } from "./ask.js";
-import { changeSummary, counted, diffText, notableChanges } from "./change-text.js";
-import { page } from "./pager.js";
-import { type Refusal, refusalOf } from "./transaction-failure.js";
-import { placeWords } from "./transaction-place.js";
+import { placeWords, type Refusal, refusalOf } from "./transaction-place.js";
 
 /** The largest text that V8 has room for, in bytes. */
 export const kMaxDiffBytes = 256 * 1024 ** 2;
@@ -155,4 +158,97 @@ async function settled(
   }
   const canAsk = process.stdin.isTTY && process.stderr.isTTY && !options.json;
   return canAsk && !signal.aborted ? settlement.asAsked(signal) : settlement.keep();
+}
+
+/** The question what is to become of changes, at a terminal. */
+
+type Answer = "commit" | "discard" | "keep" | "show";
+
+const kAnswers: readonly Answer[] = ["commit", "discard", "keep", "show"];
+
+/** The one that a word, or its first letters, stands for. */
+export function answerOf(text: string): Answer | undefined {
+  const word = text.trim().toLowerCase();
+  if (word === "diff") return "show";
+  return word === "" ? undefined : kAnswers.find((answer) => answer.startsWith(word));
+}
+
+/**
+ * Asks until there is an answer. The end of the input, Ctrl-C and `signal` are "keep", which loses
+ * nothing.
+ */
+async function ask(signal: AbortSignal): Promise<Answer> {
+  if (signal.aborted) return "keep";
+  const lines = createInterface({ input: process.stdin, output: process.stderr, signal });
+  lines.setPrompt("commit, discard, keep, or show the diff? [c/d/k/s] ");
+  try {
+    return await new Promise<Answer>((resolve) => {
+      lines.on("SIGINT", () => lines.close());
+      lines.on("close", () => {
+        process.stderr.write("\n");
+        resolve("keep");
+      });
+      lines.on("line", (line) => {
+        const answer = answerOf(line);
+        if (answer === undefined) lines.prompt();
+        else resolve(answer);
+      });
+      lines.prompt();
+    });
+  } finally {
+    lines.removeAllListeners("close");
+    lines.close();
+  }
+}
+
+/** Long text at a terminal, in the user's pager. */
+
+function isOnPath(program: string): boolean {
+  const directories = (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
+  return directories.some((directory) => {
+    try {
+      accessSync(join(directory, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** $PAGER, as a shell's words; else less, where there is one. "" or "cat": none. */
+function pagerCommand(): string {
+  const named = process.env.PAGER?.trim();
+  if (named !== undefined) return named === "cat" ? "" : named;
+  return isOnPath("less") ? "less -R" : "";
+}
+
+/** False where it can't be started. */
+function showIn(command: string, text: string): Promise<boolean> {
+  // As git has it: what fits on the screen is only written.
+  const env = { LESS: "FRX", LV: "-c", ...process.env };
+  const stdio = ["pipe", "inherit", "inherit"] as const;
+  const pager = spawn("/bin/sh", ["-c", command], { stdio: [...stdio], env });
+  // Ctrl-C is the pager's, and no interrupt of ours.
+  const others = process.listeners("SIGINT");
+  const ignore = () => {};
+  process.removeAllListeners("SIGINT").on("SIGINT", ignore);
+  const ended = new Promise<boolean>((resolve) => {
+    pager.on("error", () => resolve(false));
+    pager.on("close", (code) => resolve(code !== 126 && code !== 127)); // not executable, missing
+  });
+  pager.stdin?.on("error", () => {}); // who leaves early has seen enough
+  pager.stdin?.end(text);
+  return ended.finally(() => {
+    process.off("SIGINT", ignore);
+    for (const other of others) process.on("SIGINT", other);
+  });
+}
+
+/**
+ * Shows a text that has no control characters but colours, and resolves when the user has seen it. Away
+ * from a terminal, and where the pager can't be started, it is written to standard output.
+ */
+export async function page(text: string): Promise<void> {
+  const command = process.stdout.isTTY ? pagerCommand() : "";
+  if (command === "" || !(await showIn(command, text))) process.stdout.write(text);
 }

@@ -1,14 +1,15 @@
 /** Where the transactions of a command line are, and the one that it names. */
 
 import { resolve } from "node:path";
-
 import type { Transaction } from "../../../types/transaction.js";
 import type { ListedTransaction } from "../../../types/transaction-options.js";
+import type { TransactionError } from "../../errors.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
 import { listTransactions } from "../../runners/transactions/transactions.js";
-import { type AuditOption, recorded } from "../audit/audit-option.js";
+import type { RuntimeRunner } from "../../runtime/runtime.js";
+import { visibleLine } from "../../text.js";
+import { type AuditOption, recorded } from "../options.js";
 import { CliError, printError } from "../terminal.js";
-import { kInUse, kNoTransaction } from "./exit-codes.js";
 
 /** Options that every command about transactions has. */
 export type PlaceOptions = AuditOption & {
@@ -87,3 +88,72 @@ export async function withTransaction<Value>(
     return await use(transaction, listed, runner);
   });
 }
+
+/**
+ * The transaction that the options ask for, with the policy of the runner; undefined for none.
+ * @throws (rejects) as `openTransaction`.
+ */
+export async function openFor(
+  runner: RuntimeRunner,
+  options: PlaceOptions & { transaction?: boolean },
+): Promise<Transaction | undefined> {
+  if (!options.transaction) return undefined;
+  if (!(runner instanceof BubblewrapNativeRunner)) {
+    throw new CliError("--transaction needs Bubblewrap", 2, "name --runtime bubblewrap");
+  }
+  return runner.openTransaction(directoryOption(options));
+}
+
+/** Why a commit, or taking one back, was refused, in the words of the command line. Pure. */
+
+/** For standard error, and for programs. */
+export type Refusal = {
+  message: string;
+  fix: string;
+  exitCode: number;
+  json: { code: string; message: string; paths: readonly string[] };
+};
+
+/**
+ * @param what how the command line names the transaction: its id, and where it is.
+ * @param isUndo of an undo; else of a commit.
+ */
+export function refusalOf(error: TransactionError, what: string, isUndo = false): Refusal {
+  const { code, message, paths } = error;
+  const named = paths.map((path) => `\n  ${visibleLine(path)}`).join("");
+  const json = { code, message, paths };
+  const commit = `\`native-runner tx commit ${what}`;
+  if (code === "ERR_TRANSACTION_PROTECTED") {
+    return {
+      message: `nothing was committed: code of this host runs by itself what would be changed:${named}`,
+      fix: `look at it; ${commit} --allow-protected PATH\` allows it, --paths PATH commits others`,
+      exitCode: kProtected,
+      json,
+    };
+  }
+  if (isUndo) {
+    return {
+      message: `nothing was undone: this has been changed since the commit:${named}`,
+      fix: "what the files were is in commit/aside of the transaction's directory",
+      exitCode: kConflict,
+      json,
+    };
+  }
+  return {
+    message: `conflict, nothing was committed: the host has changed this too:${named}`,
+    fix: `${commit} --paths PATH\` commits others; \`native-runner tx diff ${what}\` shows what to bring together by hand`,
+    exitCode: kConflict,
+    json,
+  };
+}
+
+/** Exit codes of what is done with transactions, besides those of `run`; 123 and below 128 are ours. */
+
+/** There is no transaction of this id. */
+export const kNoTransaction = 120;
+/** The host has changed the same files: nothing was done. */
+const kConflict = 121;
+/** Code of the host's runs by itself what would be changed: nothing was done. */
+const kProtected = 122;
+/** Another process has the transaction open. */
+const kInUse = 123;

@@ -1,28 +1,97 @@
-/** `native-runner tx`: transactions that wait on disk. */
+/** The grammar of `native-runner tx`. Parsing only. */
 
+import type { Command, OutputConfiguration } from "commander";
+import pc from "picocolors";
 import type { Transaction } from "../../../types/transaction.js";
-import { TransactionError } from "../../runners/transactions/transaction-error.js";
+import type { ListedTransaction } from "../../../types/transaction-options.js";
+import { changeSummary, counted, diffText, notableChanges } from "../../change-text.js";
+import { TransactionError } from "../../errors.js";
 import { listTransactions } from "../../runners/transactions/transactions.js";
+import { visibleLine } from "../../text.js";
+import { withAllowProtected, withAuditOption, withStateDirectory } from "../options.js";
 import { printError, wantsColors, watchOutput } from "../terminal.js";
-import { changeSummary, counted, diffText, notableChanges } from "./change-text.js";
-import { listText } from "./list-text.js";
-import { page } from "./pager.js";
-import { kMaxDiffBytes } from "./settle.js";
-import { refusalOf } from "./transaction-failure.js";
+import { path } from "../values.js";
+import { kMaxDiffBytes, page } from "./settle.js";
 import {
   directoryOption,
   type PlaceOptions,
   placeWords,
+  refusalOf,
   withTransaction,
 } from "./transaction-place.js";
-import { visibleLine } from "./visible-text.js";
+
+/** What the commands do. */
+export type TxActions = {
+  txList(options: TxOptions): Promise<void>;
+  txShow(id: string, options: TxPathOptions): Promise<void>;
+  txDiff(id: string, options: TxPathOptions): Promise<void>;
+  txCommit(id: string, options: TxCommitOptions): Promise<void>;
+  txUndo(id: string, options: TxOptions): Promise<void>;
+  txDiscard(id: string, options: TxOptions): Promise<void>;
+};
+
+const kId = "a transaction's id, or enough of its beginning";
+
+function withPaths(command: Command): Command {
+  return command.option(
+    "--paths <path>",
+    "this path of the workspace and all below it only; repeatable",
+    path,
+  );
+}
+
+/** Adds the commands. `say`: how the parser's complaints are written, by the command's name. */
+export function addTxCommand(
+  program: Command,
+  actions: TxActions,
+  say: (name: string) => OutputConfiguration,
+): void {
+  const tx = program
+    .command("tx")
+    .description("the transactions of `run --transaction` that wait on disk")
+    .usage("list|show|diff|commit|undo|discard [options] ID")
+    .configureOutput(say("tx"))
+    .addHelpText(
+      "after",
+      `
+Exit codes: 0 done; 2 misuse; 120 no such transaction; 121 a conflict; 122 it is protected (both:
+nothing was changed); 123 another process has it open; 125 it can't be taken up.
+
+Examples:
+  $ native-runner tx list
+  $ native-runner tx diff 4be8 | git apply --check
+  $ native-runner tx commit 4be8 --paths src --paths package.json
+  $ native-runner tx undo 4be8`,
+    );
+  const add = (name: string, description: string) =>
+    withStateDirectory(tx.command(name).description(description))
+      .option("--json", "print JSON instead")
+      .configureOutput(say(`tx ${name}`));
+  add("list", "those on disk, the oldest first").action(actions.txList);
+  withPaths(add("show", "what one has changed").argument("<id>", kId)).action(actions.txShow);
+  withPaths(
+    add("diff", "the same as a patch for `git apply`; at a terminal in $PAGER").argument(
+      "<id>",
+      kId,
+    ),
+  ).action(actions.txDiff);
+  const addDeed = (name: string, description: string) =>
+    withAuditOption(add(name, description).argument("<id>", kId));
+  withAllowProtected(
+    withPaths(addDeed("commit", "bring the changes to the workspace, all or none")),
+  ).action(actions.txCommit);
+  addDeed("undo", "take the last commit back").action(actions.txUndo);
+  addDeed("discard", "remove it; the workspace stays as it is").action(actions.txDiscard);
+}
+
+/** `native-runner tx`: transactions that wait on disk. */
 
 /** As commander hands them over. */
-export type TxOptions = PlaceOptions & { json?: boolean };
+type TxOptions = PlaceOptions & { json?: boolean };
 /** Of `show`, `diff` and `commit`. */
-export type TxPathOptions = TxOptions & { paths?: string[] };
+type TxPathOptions = TxOptions & { paths?: string[] };
 /** Of `commit`. */
-export type TxCommitOptions = TxPathOptions & { allowProtected?: string[] };
+type TxCommitOptions = TxPathOptions & { allowProtected?: string[] };
 
 function print(value: object): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
@@ -130,4 +199,53 @@ export async function txDiscard(id: string, options: TxOptions): Promise<void> {
     if (options.json) print({ id: transaction.id, discarded: true });
     else process.stdout.write(`discarded ${transaction.id}\n`);
   });
+}
+
+/** The transactions on disk, for people. Pure. */
+
+const kMinute = 60_000;
+const kHour = 60 * kMinute;
+const kDay = 24 * kHour;
+
+/** How long ago, in the largest whole unit. */
+export function age(ms: number): string {
+  if (ms < kMinute) return "just now";
+  if (ms < kHour) return `${Math.floor(ms / kMinute)} min ago`;
+  return ms < kDay ? `${Math.floor(ms / kHour)} h ago` : `${Math.floor(ms / kDay)} d ago`;
+}
+
+const kRecovered: Record<NonNullable<ListedTransaction["recovered"]>, string> = {
+  "rolled-back": "(a commit is to be rolled back)",
+  completed: "(a commit is to be completed)",
+  torn: "",
+};
+
+/** A line for each, under a heading; ends with a newline. */
+export function listText(
+  listed: readonly ListedTransaction[],
+  now: number,
+  useColors: boolean,
+): string {
+  if (listed.length === 0) return "no transactions\n";
+  const colors = pc.createColors(useColors);
+  const paint = { open: colors.green, closed: (text: string) => text, torn: colors.red };
+  const rows = listed.map(({ id, state, createdAt, workspace, recovered, committed }) => ({
+    id,
+    state,
+    age: age(now - createdAt.getTime()),
+    workspace: [
+      visibleLine(workspace),
+      committed ? "(committed: undo takes it back)" : "",
+      recovered ? kRecovered[recovered] : "",
+    ]
+      .filter((word) => word !== "")
+      .join(" "),
+  }));
+  const width = Math.max("OPENED".length, ...rows.map((row) => row.age.length));
+  const heading = `ID            STATE   ${"OPENED".padEnd(width)}  WORKSPACE`;
+  const lines = rows.map(
+    (row) =>
+      `${row.id}  ${paint[row.state](row.state.padEnd(6))}  ${row.age.padEnd(width)}  ${row.workspace}`,
+  );
+  return `${[colors.bold(heading), ...lines].join("\n")}\n`;
 }

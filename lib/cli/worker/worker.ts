@@ -12,9 +12,8 @@ import { MetricsServer } from "../../remote/worker/metrics-server.js";
 import { PolicyPlaces } from "../../remote/worker/policy-places.js";
 import { defaultSlots } from "../../remote/worker/slots.js";
 import { Worker } from "../../remote/worker/worker.js";
-import { brokerOptions } from "../broker/broker-options.js";
 import { printError } from "../terminal.js";
-import type { WorkerCliOptions } from "./worker-command.js";
+import { brokerOptions, type WorkerCliOptions } from "./commands.js";
 
 /**
  * Output that passes through a worker is garbage soon after, outside of a heap of some MiB, all of which V8 by itself
@@ -31,7 +30,7 @@ function ownName(): string {
 }
 
 /** Resolves at the first signal, with what resolves at the second. */
-function told(): Promise<{ again: Promise<void> }> {
+function reported(): Promise<{ again: Promise<void> }> {
   const first = deferred<{ again: Promise<void> }>();
   const second = deferred<void>();
   let signals = 0;
@@ -62,7 +61,7 @@ export async function worker(options: WorkerCliOptions): Promise<void> {
     failed: (error) => failed.reject(error),
   });
   connection.hold();
-  const ending = told();
+  const ending = reported();
   await Promise.race([connection.open(), failed.promise, ending]);
   const serving = new Worker({ connection, pool, name, slots, places });
   if (connection.isConnected) serving.start();

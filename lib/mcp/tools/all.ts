@@ -1,14 +1,6 @@
 import type { Tool } from "../tool.js";
-import { changes } from "./changes.js";
-import { checkpoint } from "./checkpoint.js";
-import { commit } from "./commit.js";
-import { diff } from "./diff.js";
-import { discard } from "./discard.js";
-import { read } from "./read.js";
-import { rollback } from "./rollback.js";
-import { run } from "./run.js";
-import { start } from "./start.js";
-import { stop } from "./stop.js";
+import { changes, checkpoint, commit, diff, discard, rollback } from "./changes.js";
+import { read, run, start, stop } from "./commands.js";
 
 /** All tools, in the order in which they are listed. */
 export const kTools: readonly Tool[] = [

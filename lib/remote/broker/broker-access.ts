@@ -3,18 +3,13 @@
  * but for a broker of this machine alone that is said to be insecure.
  */
 
+import { BlockList, isIP } from "node:net";
+
 import type { ConnectionOptions } from "@nats-io/transport-node";
 
 import { invalidType, invalidValue } from "../../errors.js";
-import {
-  authenticatorOf,
-  type BrokerCredentials,
-  kFormsText,
-  type NatsAuthenticators,
-  readCredentials,
-} from "./credentials.js";
-import { type BrokerServer, isLoopback, readServers } from "./servers.js";
-import { type BrokerTls, readTls } from "./tls.js";
+import { expectFields, type FieldsOf } from "../../fields.js";
+import { withRegularFile } from "../../regular-file.js";
 
 /** How to reach a broker. */
 export type BrokerOptions = {
@@ -117,5 +112,199 @@ export class BrokerAccess {
       // A server may tell of others, which are not of this machine.
       ...(this.insecure && { ignoreClusterUpdates: true }),
     };
+  }
+}
+
+/** The addresses of a broker, and which of them are of this machine alone. */
+
+/** One server. */
+type BrokerServer = {
+  /** As it was given. */
+  url: string;
+  /** Whether the URL says that it is to be spoken to by TLS alone. */
+  isTls: boolean;
+  /** A name or an address, without brackets. */
+  hostname: string;
+};
+
+const kMostServers = 64;
+const kWanted = 'a URL such as "tls://broker.test:4222" or "nats://127.0.0.1:4222"';
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Whether nobody else than this machine can be behind it. */
+export function isLoopback(hostname: string): boolean {
+  const family = isIP(hostname);
+  if (family === 0) return hostname === "localhost";
+  return loopback.check(hostname, family === 4 ? "ipv4" : "ipv6");
+}
+
+function readServer(url: unknown, field: string): BrokerServer {
+  if (typeof url !== "string") throw invalidType(field, "a string", url);
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  // What is shown has no credentials in it.
+  const shown = url.replace(/\/\/.*@/s, "//…@").slice(0, 200);
+  if (parsed !== undefined && (parsed.username !== "" || parsed.password !== "")) {
+    const fix = "they belong into `credentials`, since URLs are shown in messages";
+    throw invalidValue(
+      `Expected \`${field}\` to have no credentials in it (${fix}), got "${shown}"`,
+    );
+  }
+  const isKnown = parsed?.protocol === "tls:" || parsed?.protocol === "nats:";
+  const isBare = ["", "/"].includes(parsed?.pathname ?? "?") && !/[?#\s]/.test(url);
+  if (!isKnown || !isBare || parsed.hostname === "") {
+    throw invalidValue(`Expected \`${field}\` to be ${kWanted}, got "${shown}"`);
+  }
+  const hostname = parsed.hostname.toLowerCase().replace(/^\[(.*)\]$/, "$1");
+  return { url, isTls: parsed.protocol === "tls:", hostname };
+}
+
+/** @throws TypeError that names the server. */
+function readServers(servers: unknown): BrokerServer[] {
+  if (!Array.isArray(servers)) throw invalidType("servers", "an array of URLs", servers);
+  if (servers.length === 0 || servers.length > kMostServers) {
+    throw invalidValue(
+      `Expected \`servers\` to have 1 to ${kMostServers} URLs, got ${servers.length}`,
+    );
+  }
+  return servers.map((url: unknown, at) => readServer(url, `servers[${at}]`));
+}
+
+/** Who a caller or a worker is to the broker. Messages never have a secret in them. */
+
+/** One of the forms that NATS has. */
+type BrokerCredentials =
+  | { user: string; password: string }
+  /** The seed of a user's nkey, "SU…". */
+  | { nkeySeed: string }
+  | { token: string }
+  /** The path of a file with a user's nkey seed, or of one that `nsc` has made (".creds"). */
+  | { file: string };
+
+/** What of the client's package is used; it is loaded by whoever connects. */
+type NatsAuthenticators = Pick<
+  typeof import("@nats-io/transport-node"),
+  | "credsAuthenticator"
+  | "nkeyAuthenticator"
+  | "tokenAuthenticator"
+  | "usernamePasswordAuthenticator"
+>;
+
+const kForms: readonly (readonly string[])[] = [
+  ["user", "password"],
+  ["nkeySeed"],
+  ["token"],
+  ["file"],
+];
+const kCredentialFields = Object.fromEntries(kForms.flat().map((name) => [name, true as const]));
+/** The forms, for messages. */
+const kFormsText = "{ user, password }, { nkeySeed }, { token } or { file }";
+const kSeed = /^SU[A-Z2-7]{56}$/;
+const kMostFileBytes = 64 * 1024;
+const kOthers = 0o007;
+
+function expectSeed(seed: string, what: string): void {
+  if (kSeed.test(seed)) return;
+  throw invalidValue(`Expected ${what} to be the seed of a user's nkey ("SU" and 56 characters)`);
+}
+
+/** Without I/O. @throws TypeError that names the field, without any secret. */
+function readCredentials(credentials: unknown): BrokerCredentials {
+  expectFields(credentials, "credentials", kCredentialFields);
+  const given = credentials as Record<string, unknown>;
+  const names = Object.keys(given).filter((name) => given[name] !== undefined);
+  const form = kForms.find(
+    (each) => each.length === names.length && each.every((name) => names.includes(name)),
+  );
+  if (form === undefined) {
+    const got = names.length === 0 ? "none of them" : names.join(", ");
+    throw invalidValue(`Expected \`credentials\` to be ${kFormsText}, got ${got}`);
+  }
+  for (const name of form) expectText(given[name], `credentials.${name}`);
+  const copy = Object.fromEntries(form.map((name) => [name, given[name]])) as BrokerCredentials;
+  if ("nkeySeed" in copy) expectSeed(copy.nkeySeed, "`credentials.nkeySeed`");
+  return copy;
+}
+
+function readPrivate(path: string): Promise<{ bytes: Buffer; mode: number }> {
+  return withRegularFile(path, kMostFileBytes, async (file) => {
+    const { mode } = await file.stat();
+    return { bytes: await file.readFile(), mode };
+  });
+}
+
+async function fromFile(path: string, nats: NatsAuthenticators) {
+  const naming = (reason: string, cause?: unknown) =>
+    invalidValue(`the credentials in ${path} can't be used: ${reason}`, cause);
+  const { bytes, mode } = await readPrivate(path).catch((cause) => {
+    throw naming(cause instanceof Error ? cause.message : String(cause), cause);
+  });
+  if ((mode & kOthers) !== 0) throw naming(`every user can read or write it (chmod o= ${path})`);
+  const text = bytes.toString("utf8");
+  if (text.includes("-----BEGIN NATS USER JWT-----")) return nats.credsAuthenticator(bytes);
+  const lines = text.split("\n").map((line) => line.trim());
+  const seed = lines.find((line) => line !== "" && !line.startsWith("#")) ?? "";
+  if (!kSeed.test(seed))
+    throw naming("there is neither a user's nkey seed nor a .creds text in it");
+  return nats.nkeyAuthenticator(new TextEncoder().encode(seed));
+}
+
+/**
+ * What signs or says who the client is, for `connect`; a file is read now.
+ *
+ * @throws (rejects) TypeError that names the file where it can't be used.
+ */
+async function authenticatorOf(credentials: BrokerCredentials, nats: NatsAuthenticators) {
+  if ("file" in credentials) return fromFile(credentials.file, nats);
+  if ("token" in credentials) return nats.tokenAuthenticator(credentials.token);
+  if ("nkeySeed" in credentials) {
+    return nats.nkeyAuthenticator(new TextEncoder().encode(credentials.nkeySeed));
+  }
+  return nats.usernamePasswordAuthenticator(credentials.user, credentials.password);
+}
+
+/** Certificates, as text. */
+
+/** Each is PEM text. */
+type BrokerTls = {
+  /** Certificates of authorities that may have signed the server's. Default: those that Node trusts. */
+  ca?: string | undefined;
+  /** Of this client, for servers that want one; with `key`. */
+  cert?: string | undefined;
+  /** Of `cert`. */
+  key?: string | undefined;
+};
+
+const kFields: FieldsOf<BrokerTls> = { ca: true, cert: true, key: true };
+const kPem = /^\s*-----BEGIN [A-Z0-9 ]+-----\s/m;
+
+/** @throws TypeError that names the field, without any secret. */
+function readTls(tls: unknown): BrokerTls {
+  expectFields(tls, "tls", kFields);
+  const { ca, cert, key } = tls as BrokerTls;
+  for (const [name, value] of Object.entries({ ca, cert, key })) {
+    if (value === undefined) continue;
+    expectText(value, `tls.${name}`);
+    if (!kPem.test(value)) {
+      throw invalidValue(`Expected \`tls.${name}\` to be PEM text ("-----BEGIN …"), not a path`);
+    }
+  }
+  if ((cert === undefined) !== (key === undefined)) {
+    throw invalidValue("Expected `tls.cert` and `tls.key` to be given together");
+  }
+  return { ca, cert, key };
+}
+
+/**
+ * That a value is a text with something in it. What may be a secret is told by its type alone.
+ *
+ * @throws TypeError that names the field.
+ */
+function expectText(value: unknown, field: string): asserts value is string {
+  if (typeof value !== "string") throw invalidType(field, "a string", typeof value);
+  if (value === "" || value.includes("\0")) {
+    throw invalidValue(`Expected \`${field}\` to be a string that is not empty, without NUL`);
   }
 }

@@ -3,9 +3,11 @@
  * told when it has gone and when it is back. Belongs to one JavaScript thread.
  */
 
+import type * as Transport from "@nats-io/transport-node";
+
 import type { ConnectionOptions, Msg, NatsConnection, Subscription } from "@nats-io/transport-node";
+
 import { SandboxError } from "../../errors.js";
-import { loadNats, type Nats } from "./nats.js";
 
 const kReconnectMs = 250;
 const kConnectMs = 5_000;
@@ -73,7 +75,7 @@ function unfit({ info }: NatsConnection): SandboxError | undefined {
 }
 
 /** What says where the broker is, and who we are there. */
-export type Access = { connectionOptions(nats: Nats): Promise<ConnectionOptions> };
+type Access = { connectionOptions(nats: Nats): Promise<ConnectionOptions> };
 
 const kOptions: ConnectionOptions = {
   maxReconnectAttempts: -1,
@@ -257,5 +259,28 @@ export class Connection {
   #fail(error: Error): void {
     this.#failure = error;
     for (const listener of [...this.#listeners]) listener.failed?.(error);
+  }
+}
+
+/** The client of NATS: an optional peer, loaded by what speaks with other machines alone. */
+
+/** What there is of it. */
+type Nats = typeof Transport;
+
+/** @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE, with the line that installs it. */
+async function loadNats(
+  load: () => Promise<Nats> = () => import("@nats-io/transport-node"),
+): Promise<Nats> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new SandboxError(
+      "other machines need the package @nats-io/transport-node, which can't be loaded",
+      {
+        code: "ERR_SANDBOX_UNAVAILABLE",
+        fix: "npm install @nats-io/transport-node@3",
+        cause,
+      },
+    );
   }
 }

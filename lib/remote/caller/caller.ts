@@ -1,22 +1,15 @@
-/**
- * A caller: keeps the runs that wait, grants each to one worker that asks for it or has a free slot, and settles each
- * exactly once. It alone decides what is started where; the broker only carries. One for each connection and tenant,
- * for any number of runners. Belongs to one JavaScript thread.
- */
+/** The connections of this Node environment: one for each broker and each who, for any number of runners. */
 
 import { randomBytes } from "node:crypto";
 
 import { SandboxError } from "../../errors.js";
-import type { Connection, Received } from "../broker/connection.js";
-import { errorOf } from "../wire/errors.js";
-import type { Frame } from "../wire/frame.js";
-import { Inbox } from "../wire/inbox.js";
+import { BrokerAccess, type BrokerOptions } from "../broker/broker-access.js";
+import { Connection, type Received } from "../broker/connection.js";
+import { behindCaller, callerSubject } from "../subjects.js";
+import { type Frame, Inbox } from "../wire/frame.js";
 import { readToCaller, type ToCaller } from "../wire/messages.js";
-import { fromPlain, toPlain } from "../wire/plain.js";
-import { behindCaller, callerSubject } from "../wire/subjects.js";
+import { errorOf, fromPlain, toPlain } from "../wire/plain.js";
 import { Dispatcher } from "./dispatcher.js";
-import { queueTimeout } from "./ends/queue-timeout.js";
-import type { Link } from "./link.js";
 import { Post } from "./post.js";
 import {
   RemoteRun,
@@ -24,10 +17,56 @@ import {
   type RunListener,
   type RunRequest,
   type SayToWorker,
-  type ToldWorker,
+  type WorkerMessage,
 } from "./remote-run.js";
-import { Vigil } from "./vigil.js";
-import { Watch } from "./watch.js";
+import { KeepAlive, type Link, Watch } from "./watch.js";
+
+type Shared = { caller: Caller; connection: Connection; users: number };
+
+/** By what they were made with. Runners share them, and the last one that goes closes them. */
+const shared = new Map<string, Shared>();
+
+/** A caller that a runner uses. */
+export type HeldCaller = { caller(): Caller; release(): Promise<void> };
+
+/** The caller for a tenant at a broker, made when it is first used. @throws TypeError on a wrong option */
+export function holdCaller(options: BrokerOptions, tenant: string): HeldCaller {
+  const access = new BrokerAccess(options);
+  const { servers, credentials, tls, insecure } = options;
+  const key = JSON.stringify([servers, credentials, tls, insecure, tenant]);
+  let own: Shared | undefined;
+  let isReleased = false;
+  return {
+    caller: () => {
+      if (own === undefined) {
+        own = shared.get(key) ?? make(access, tenant);
+        if (own.connection.failure !== undefined) own = make(access, tenant); // once more, for who comes anew
+        own.users += 1;
+        shared.set(key, own);
+      }
+      return own.caller;
+    },
+    release: async () => {
+      if (own === undefined || isReleased) return;
+      isReleased = true;
+      own.users -= 1;
+      if (own.users > 0) return;
+      if (shared.get(key) === own) shared.delete(key);
+      await own.caller.close();
+    },
+  };
+}
+
+function make(access: BrokerAccess, tenant: string): Shared {
+  const connection = new Connection(access);
+  return { connection, caller: new Caller(connection, tenant), users: 0 };
+}
+
+/**
+ * A caller: keeps the runs that wait, grants each to one worker that asks for it or has a free slot, and settles each
+ * exactly once. It alone decides what is started where; the broker only carries. One for each connection and tenant,
+ * for any number of runners. Belongs to one JavaScript thread.
+ */
 
 type Said<T extends ToCaller["t"]> = Extract<ToCaller, { t: T }>;
 const closed = (message: string) => new SandboxError(message, { code: "ERR_SANDBOX_CLOSED" });
@@ -41,7 +80,7 @@ export class Caller {
   readonly #inbox = new Inbox();
   readonly #runs = new Map<number, RemoteRun>();
   readonly #watch = new Watch();
-  readonly #vigil: Vigil;
+  readonly #keepAlive: KeepAlive;
   #numbers = 0;
   /** Messages that were none. */
   dropped = 0;
@@ -50,7 +89,7 @@ export class Caller {
     this.tenant = tenant;
     this.#connection = connection;
     this.#post = new Post(connection, tenant, this.id);
-    this.#vigil = new Vigil(connection, () => this.#tick());
+    this.#keepAlive = new KeepAlive(connection, () => this.#tick());
     const isConnected = () => connection.isConnected;
     const host = { id: this.id, isConnected, oldest: () => this.#oldest() };
     this.#dispatcher = new Dispatcher(host, this.#post);
@@ -73,10 +112,10 @@ export class Caller {
     }
     if (this.#runs.size === 0) {
       this.#watch.begin(now);
-      this.#vigil.begin();
+      this.#keepAlive.begin();
     }
     this.#runs.set(run.number, run);
-    this.#vigil.await(run);
+    this.#keepAlive.await(run);
     if (request.inside !== undefined) this.#grantInside(run, request.inside, now);
     else this.#dispatcher.enqueue(run, now);
     return run;
@@ -99,12 +138,12 @@ export class Caller {
   /** Its end, for somebody who waits for it. */
   ended(run: RemoteRun): Promise<RunEnd> {
     run.isAwaited = true;
-    if (this.#runs.has(run.number)) this.#vigil.await(run);
+    if (this.#runs.has(run.number)) this.#keepAlive.await(run);
     return run.end;
   }
 
   /** Says something within a run. It is nothing where that has ended, or not begun. */
-  tell(run: RemoteRun, message: ToldWorker, body?: Uint8Array): void {
+  tell(run: RemoteRun, message: WorkerMessage, body?: Uint8Array): void {
     if (run.worker !== undefined && this.#runs.has(run.number)) run.tell(message, body);
   }
 
@@ -114,8 +153,8 @@ export class Caller {
       each === undefined ? null : toPlain(each, `${operation}[${index}]`),
     );
     if (run.worker === undefined || !this.#runs.has(run.number)) throw closed("it has ended");
-    this.#vigil.await(plain);
-    const answer = await run.call(operation, plain).finally(() => this.#vigil.unawait(plain));
+    this.#keepAlive.await(plain);
+    const answer = await run.call(operation, plain).finally(() => this.#keepAlive.unawait(plain));
     if (answer === undefined) throw closed("it has ended");
     if (answer.error) throw errorOf(answer.error);
     return fromPlain(answer.value);
@@ -132,7 +171,7 @@ export class Caller {
 
   #rest(): void {
     this.#sayEnds();
-    this.#vigil.rest();
+    this.#keepAlive.rest();
   }
 
   #connected(isNew: boolean): void {
@@ -160,7 +199,7 @@ export class Caller {
 
   /** It is settled. */
   #forget(run: RemoteRun): void {
-    this.#vigil.unawait(run);
+    this.#keepAlive.unawait(run);
     if (this.#runs.delete(run.number) && this.#runs.size === 0) this.#rest();
   }
 
@@ -230,7 +269,7 @@ export class Caller {
         if (run === undefined) break;
         run.listedAt = now;
         run.channel.receive(message, message, body);
-        if (run.isOnlyOpen) this.#vigil.unawait(run);
+        if (run.isOnlyOpen) this.#keepAlive.unawait(run);
       }
     }
   }
@@ -334,8 +373,8 @@ export class Caller {
       if (own === worker) receipts.push([number, channel.heard]);
     }
     const ended = link.ended.splice(0);
-    const told = { at, saidAt: now, receipts, ended, oldest: this.#oldest() };
-    this.#post.toWorker(worker, { t: "echo", caller: this.id, ...told });
+    const reported = { at, saidAt: now, receipts, ended, oldest: this.#oldest() };
+    this.#post.toWorker(worker, { t: "echo", caller: this.id, ...reported });
   }
 
   /** Nothing runs any more: receipts go without waiting for a beat. */
@@ -345,4 +384,16 @@ export class Caller {
       if (link.ended.length > 0) this.#echo(link, no, performance.now());
     }
   }
+}
+
+/** The end of a run that has waited as long as it may. Pure. */
+
+function queueTimeout(
+  { pool, queueTimeoutMs }: Pick<RunRequest, "pool" | "queueTimeoutMs">,
+  isConnected: boolean,
+): RunEnd {
+  const reason = isConnected
+    ? `no worker of the pool "${pool}" had a free slot within ${queueTimeoutMs} ms`
+    : `there was no connection to the broker within ${queueTimeoutMs} ms`;
+  return { kind: "queue-timeout", reason };
 }

@@ -4,26 +4,24 @@ import { createHash } from "node:crypto";
 
 import type { NativeExecInput, SandboxedExecResult } from "../../../types/public.js";
 import { invalidType } from "../../errors.js";
+import { resultWith, withReason } from "../../exec-result.js";
 import { checkSignal, onAbort } from "../../runners/abort.js";
-import { resultWith, withReason } from "../../runners/result.js";
-import { errorOf } from "../wire/errors.js";
+import type { WirePort } from "../wire/channel.js";
 import type { RunKind } from "../wire/messages.js";
-import type { WirePort } from "../wire/port.js";
+import { errorOf } from "../wire/plain.js";
 import type { MovedWorkspace } from "../workspace/moved-workspace.js";
 import type { Caller } from "./caller.js";
-import { OutputCollector } from "./collector.js";
-import { creditFor } from "./credit.js";
-import { type Untold, untoldResult } from "./ends/lost-result.js";
-import { expectBegun } from "./ends/why-over.js";
 import {
+  expectBegun,
   kInputWithGrant,
+  type LostEnd,
+  lostResult,
   type RemoteRun,
   type RunEnd,
   type RunListener,
   type RunRequest,
 } from "./remote-run.js";
-import { execInputOf, type ToldResult } from "./request-of.js";
-import { expectSendable } from "./request-size.js";
+import { execInputOf, expectSendable, type ReportedResult } from "./request-of.js";
 
 /** What all commands of a place have in common. */
 export type PlaceOptions = {
@@ -114,7 +112,7 @@ export class RemotePlace {
     const signal = checkSignal(given.signal);
     const { input, stdin, onStdout, onStderr } = execInputOf(given);
     const argv = (input as { argv: string[] }).argv;
-    if (signal?.aborted) return withReason(this.untold({ kind: "aborted" }, argv, 0), signal);
+    if (signal?.aborted) return withReason(this.lostResult({ kind: "aborted" }, argv, 0), signal);
     const callbacks = { 1: onStdout, 2: onStderr };
     const isLive = onStdout !== undefined || onStderr !== undefined;
     let thrown: { error: unknown } | undefined;
@@ -170,22 +168,22 @@ export class RemotePlace {
     waitedMs: number,
   ): SandboxedExecResult {
     if (end.kind === "failed") throw end.error;
-    if (end.kind !== "ended") return this.untold(end, argv, waitedMs);
+    if (end.kind !== "ended") return this.lostResult(end, argv, waitedMs);
     if (end.error?.code === "ERR_SANDBOX_SETUP") {
       const reason = end.error.message;
-      return this.untold({ kind: "setup-failed", reason }, argv, waitedMs);
+      return this.lostResult({ kind: "setup-failed", reason }, argv, waitedMs);
     }
     if (end.error !== undefined) throw errorOf(end.error);
-    const told = end.value as ToldResult;
-    for (const { timing } of told.audits) timing.queueMs += waitedMs;
-    return resultWith(told, collector.whole(1, end.rest[0]), collector.whole(2, end.rest[1]));
+    const reported = end.value as ReportedResult;
+    for (const { timing } of reported.audits) timing.queueMs += waitedMs;
+    return resultWith(reported, collector.whole(1, end.rest[0]), collector.whole(2, end.rest[1]));
   }
 
   /** What is told of a run of which no worker has told. */
-  untold(end: Untold, argv: readonly string[], waitedMs: number): SandboxedExecResult {
+  lostResult(end: LostEnd, argv: readonly string[], waitedMs: number): SandboxedExecResult {
     const text = JSON.stringify([this.#options.pool, this.#options.policy]);
     this.#policyHash ??= createHash("sha256").update(text).digest("hex");
-    return untoldResult(end, argv, { policyHash: this.#policyHash, waitedMs });
+    return lostResult(end, argv, { policyHash: this.#policyHash, waitedMs });
   }
 
   /** Ends all that runs, and resolves when it has. */
@@ -194,4 +192,91 @@ export class RemotePlace {
     for (const run of runs) this.caller.abort(run);
     await Promise.all(runs.map(({ end }) => end));
   }
+}
+
+/** The output of a run, as it comes. */
+
+type Parts = { pieces: Uint8Array[]; bytes: number };
+
+/** Who looks at it. */
+export type Watchers = {
+  /** So many bytes were taken. */
+  taken(stream: 1 | 2, bytes: number): void;
+  /** Called with each piece; whoever throws is told of nothing more. */
+  onPiece?(stream: 1 | 2, bytes: Uint8Array): void;
+};
+
+/** Credit is given back in halves of the window. */
+export class OutputCollector {
+  readonly #parts: Record<1 | 2, Parts> = {
+    1: { pieces: [], bytes: 0 },
+    2: { pieces: [], bytes: 0 },
+  };
+  readonly #lostResult = { 1: 0, 2: 0 };
+  /** Bytes of each that were only shown, once what is kept comes behind them. */
+  #shown: Record<1 | 2, number> | undefined;
+  readonly #watchers: Watchers;
+  readonly #window: number;
+
+  constructor(window: number, watchers: Watchers) {
+    this.#window = window;
+    this.#watchers = watchers;
+  }
+
+  add(stream: 1 | 2, bytes: Uint8Array): void {
+    this.#keep(stream, bytes);
+    if (this.#shown === undefined) this.#watchers.onPiece?.(stream, bytes);
+    this.#lostResult[stream] += bytes.length;
+    if (this.#lostResult[stream] * 2 < this.#window) return;
+    this.#watchers.taken(stream, this.#lostResult[stream]);
+    this.#lostResult[stream] = 0;
+  }
+
+  /** All that was to be looked at has come; what comes now is what is kept of it. */
+  keptFollows(): void {
+    this.#shown = { 1: this.#parts[1].bytes, 2: this.#parts[2].bytes };
+  }
+
+  /** What came with the end is looked at too. */
+  showRest(rest: readonly Uint8Array[]): void {
+    if (this.#shown !== undefined) return;
+    for (const stream of [1, 2] as const) {
+      const bytes = rest[stream - 1];
+      if (bytes?.length) this.#watchers.onPiece?.(stream, bytes);
+    }
+  }
+
+  #keep(stream: 1 | 2, bytes: Uint8Array): void {
+    this.#parts[stream].pieces.push(bytes);
+    this.#parts[stream].bytes += bytes.length;
+  }
+
+  /** What is kept of one stream, and what came with the end: a plain array of its own. */
+  whole(stream: 1 | 2, rest: Uint8Array | undefined): Uint8Array {
+    const skipped = this.#shown?.[stream] ?? 0;
+    const { pieces, bytes } = this.#parts[stream];
+    const whole = new Uint8Array(bytes + (rest?.length ?? 0) - skipped);
+    let at = -skipped;
+    for (const piece of rest === undefined ? pieces : [...pieces, rest]) {
+      if (at + piece.length > 0) whole.set(at < 0 ? piece.subarray(-at) : piece, Math.max(0, at));
+      at += piece.length;
+    }
+    return whole;
+  }
+}
+
+/**
+ * How much output of one run may be on its way. A broker ends a connection for which it keeps more than 64 MiB (its
+ * `max_pending`), so that all runs together stay below that, however many there are; and a run alone gets what its
+ * way there and back holds. Pure.
+ */
+
+const kMost = 1024 ** 2;
+const kLeast = 256 * 1024;
+/** The first twelve have all of theirs; 64 have less than 40 MiB together. */
+const kShared = 12 * 1024 ** 2;
+
+/** @param others runs that are not settled. */
+function creditFor(others: number): number {
+  return Math.max(kLeast, Math.min(kMost, Math.floor(kShared / (others + 1))));
 }

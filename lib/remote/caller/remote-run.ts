@@ -1,4 +1,7 @@
-import { Channel, type Numbered } from "../wire/channel.js";
+import type { Outcome, SandboxedExecResult } from "../../../types/public.js";
+import { SandboxError } from "../../errors.js";
+import { resultWith } from "../../exec-result.js";
+import { Channel, type Numbered, WirePort } from "../wire/channel.js";
 import type {
   RunKind,
   RunToCaller,
@@ -7,9 +10,7 @@ import type {
   Unnumbered,
   WireErrorShape,
 } from "../wire/messages.js";
-import { fromPlain } from "../wire/plain.js";
-import { WirePort } from "../wire/port.js";
-import { ReceivedOutput } from "./received-output.js";
+import { errorOf, fromPlain } from "../wire/plain.js";
 
 /** Standard input that goes with the grant; longer one follows it. */
 export const kInputWithGrant = 128 * 1024;
@@ -63,11 +64,11 @@ type End = Extract<ToCaller, { t: "end" }>;
 type Answer = Extract<ToCaller, { t: "answer" }>;
 
 /** What is said to its worker within it. */
-export type ToldWorker = Unnumbered<RunToWorker>;
+export type WorkerMessage = Unnumbered<RunToWorker>;
 /** Sends it. */
 export type SayToWorker = (
   run: RemoteRun,
-  message: ToldWorker & Numbered,
+  message: WorkerMessage & Numbered,
   body?: Uint8Array,
 ) => void;
 
@@ -88,7 +89,7 @@ export class RemoteRun {
   isAborted = false;
   /** Somebody waits for its end. */
   isAwaited = false;
-  readonly channel: Channel<ToldWorker, RunToCaller>;
+  readonly channel: Channel<WorkerMessage, RunToCaller>;
   /** When its worker was last asked what became of it. */
   probedAt = 0;
   /** When its worker last said that it is there. */
@@ -144,7 +145,7 @@ export class RemoteRun {
   }
 
   /** Says something to its worker, which has begun it. */
-  tell(message: ToldWorker, body?: Uint8Array): void {
+  tell(message: WorkerMessage, body?: Uint8Array): void {
     this.channel.say(message, body, performance.now());
   }
 
@@ -249,4 +250,119 @@ export class RemoteRun {
   get started(): "yes" | "no" | "unknown" {
     return this.worker === undefined ? "no" : this.hasBegun ? "yes" : "unknown";
   }
+}
+
+/** What has come of one stream, in order whatever came first. Pure. */
+export class ReceivedOutput {
+  readonly #take: (bytes: Uint8Array) => void;
+  /** What came before its turn. */
+  readonly #early = new Map<number, Uint8Array>();
+  #length = 0;
+
+  /** @param take is given all bytes, in order. */
+  constructor(take: (bytes: Uint8Array) => void) {
+    this.#take = take;
+  }
+
+  /** Bytes that are here without a gap. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What comes a second time is dropped. */
+  add(at: number, bytes: Uint8Array): void {
+    if (at > this.#length) this.#early.set(at, bytes);
+    if (at !== this.#length) return;
+    this.#next(bytes);
+    for (let next = this.#early.get(this.#length); next; next = this.#early.get(this.#length)) {
+      this.#early.delete(this.#length);
+      this.#next(next);
+    }
+  }
+
+  #next(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#length += bytes.length;
+    this.#take(bytes);
+  }
+}
+
+/** What is told of a session or transaction that is over. Pure. */
+
+export function whyOver(end: RunEnd): string {
+  if (end.kind === "ended" && typeof end.value === "string") return end.value;
+  if (end.kind === "lost" || end.kind === "queue-timeout") return `it was lost: ${end.reason}`;
+  return "it was closed";
+}
+
+/** Why it did not begin. */
+export function expectBegun(end: RunEnd, what: string, isAborted: boolean): Error {
+  if (end.kind === "failed") return end.error;
+  if (end.kind === "ended" && end.error && !isAborted) return errorOf(end.error);
+  return new SandboxError(`${what}: ${whyOver(end)}`, {
+    code: isAborted ? "ERR_SANDBOX_CLOSED" : "ERR_SANDBOX_UNAVAILABLE",
+  });
+}
+
+/** Results of runs that no worker has told of. Pure. */
+
+const kNotKnown = 125;
+const kAborted = 130;
+
+/** An end of which no result has come. */
+export type LostEnd =
+  | Exclude<RunEnd, { kind: "ended" } | { kind: "failed" }>
+  /** Its worker could not begin with it. */
+  | { kind: "setup-failed"; reason: string };
+
+/**
+ * @param argv of the command, for its record.
+ * @param policyHash of what was asked for.
+ * @param waitedMs from the call to its end.
+ */
+export function lostResult(
+  end: LostEnd,
+  argv: readonly string[],
+  { policyHash, waitedMs }: { policyHash: string; waitedMs: number },
+): SandboxedExecResult {
+  const outcome: Outcome = { ...end };
+  const usage = { userCpuMs: 0, systemCpuMs: 0, peakMemoryBytes: 0 };
+  const isLost = end.kind === "lost";
+  const said = Buffer.from(end.kind === "setup-failed" ? `${end.reason}\n` : "");
+  return resultWith(
+    {
+      exitCode: end.kind === "aborted" ? kAborted : kNotKnown,
+      truncatedStdout: false,
+      truncatedStderr: false,
+      outcome,
+      stdoutBytes: 0,
+      stderrBytes: said.length,
+      usage,
+      audits: [
+        {
+          kind: "native.exec",
+          cmd: argv[0] ?? "",
+          argv: [...argv],
+          durationMs: 0,
+          timedOut: false,
+          signal: null,
+          truncatedStdout: false,
+          truncatedStderr: false,
+          runtime: "remote",
+          layers: [],
+          policyHash,
+          outcome: outcome.kind,
+          usage: { ...usage },
+          timing: { queueMs: waitedMs, setupMs: 0, commandMs: 0, teardownMs: 0 },
+          start: "cold",
+          prewarmed: false,
+          kill: isLost ? end.ended : null,
+        },
+      ],
+      denials: [],
+      denialsOmitted: 0,
+    },
+    new Uint8Array(0),
+    new Uint8Array(said),
+  );
 }

@@ -1,3 +1,5 @@
+import { isAbsolute } from "node:path";
+
 import type {
   BubblewrapExplanation,
   NativeExecInput,
@@ -7,7 +9,10 @@ import type {
   SandboxedExecResult,
   SandboxProcess,
 } from "../../../types/public.js";
-import type { RemoteNativeRunnerOptions } from "../../../types/remote/runner-options.js";
+import type {
+  RemoteNativeRunnerOptions,
+  RemoteWorkspace,
+} from "../../../types/remote/runner-options.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "../../../types/session.js";
 import type { Transaction } from "../../../types/transaction.js";
 import type {
@@ -15,23 +20,17 @@ import type {
   ResumeOptions,
   TransactionOptions,
 } from "../../../types/transaction-options.js";
-import { SandboxError } from "../../errors.js";
-import { expectFields, type FieldsOf } from "../../fields.js";
-import { copyOptions } from "../../runners/options.js";
-import { expectToken } from "../token.js";
-import type { MovedWorkspace } from "../workspace/moved-workspace.js";
-import { holdCaller } from "./callers.js";
-import { RemoteProcess } from "./live/remote-process.js";
-import { remoteBatch } from "./remote-batch.js";
-import { RemotePlace } from "./remote-place.js";
-import { RemoteSession } from "./remote-session.js";
+import { invalidType, invalidValue, SandboxError } from "../../errors.js";
+import { copyOptions, expectFields, type FieldsOf } from "../../fields.js";
+import { expectToken } from "../subjects.js";
+import { toPlain } from "../wire/plain.js";
+import { MovedWorkspace } from "../workspace/moved-workspace.js";
+import { holdCaller } from "./caller.js";
+import { type PlaceOptions, RemotePlace } from "./remote-place.js";
+import { RemoteProcess } from "./remote-process.js";
+import { RemoteSession, remoteBatch } from "./remote-session.js";
+import { listTransactions, openTransaction, resumeTransaction } from "./remote-transaction.js";
 import { execInputOf } from "./request-of.js";
-import { policyOf, queueTimeoutOf, workspaceOf } from "./runner-options.js";
-import {
-  listTransactions,
-  openTransaction,
-  resumeTransaction,
-} from "./transaction/open-transaction.js";
 
 const kFields: FieldsOf<RemoteNativeRunnerOptions> = {
   servers: true,
@@ -195,4 +194,54 @@ export class RemoteNativeRunner implements NativeRunner {
     if (!this.#isClosed) return;
     throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
   }
+}
+
+/** Options of `RemoteNativeRunner` as they go to workers. Pure. */
+
+const kQueueTimeoutMs = 60_000;
+
+function queueTimeoutOf(value: unknown = kQueueTimeoutMs): number {
+  if (typeof value !== "number") throw invalidType("queueTimeoutMs", "a number > 0", value);
+  if (value > 0) return value;
+  const error = new RangeError(`Expected \`queueTimeoutMs\` to be > 0, got ${value}`);
+  throw Object.assign(error, { code: "ERR_OUT_OF_RANGE" });
+}
+
+/** What is asked of the worker's policy. @throws TypeError for what can't be asked from here. */
+function policyOf(options: RemoteNativeRunnerOptions): unknown {
+  const { roBinds, mounts, network, isolation, envPolicy } = options;
+  const { devBind, procBind, allowWriteWorkspace, layers, required } = options;
+  if (typeof network === "object" && network !== null && network.onRequest !== undefined) {
+    throw invalidValue("`network.onRequest` can't be asked by a worker: name hosts in `allow`");
+  }
+  return toPlain(
+    {
+      roBinds,
+      mounts,
+      network,
+      isolation,
+      envPolicy,
+      devBind,
+      procBind,
+      allowWriteWorkspace,
+      layers,
+      required,
+    },
+    "options",
+  );
+}
+
+/** @throws TypeError unless it is a path, or a directory to be moved. */
+function workspaceOf(workspace: RemoteWorkspace): Pick<PlaceOptions, "workspace" | "moved"> {
+  if (typeof workspace !== "object" || workspace === null) {
+    return { workspace: absolute("workspace", workspace) };
+  }
+  absolute("workspace.directory", workspace.directory);
+  return { workspace: { isMoved: true }, moved: new MovedWorkspace(workspace) };
+}
+
+function absolute(field: string, value: unknown): string {
+  if (typeof value !== "string") throw invalidType(field, "an absolute path", value);
+  if (isAbsolute(value) && !value.includes("\0")) return value;
+  throw invalidValue(`Expected \`${field}\` to be an absolute path, got ${JSON.stringify(value)}`);
 }

@@ -1,4 +1,4 @@
-import type { Link } from "./link.js";
+import type { Connection } from "../broker/connection.js";
 import type { RemoteRun } from "./remote-run.js";
 
 /**
@@ -52,5 +52,74 @@ export class Watch {
 
   #bePatient(now: number): void {
     this.#patientUntil = now + kAfterPauseMs;
+  }
+}
+
+/** What a caller knows of one worker. Times are of `performance.now()`. */
+export class Link {
+  readonly worker: string;
+  readonly pool: string;
+  /** Slots that it had when it last said so, less those that were used since. */
+  free = 0;
+  /** The lease under which it takes grants. */
+  lease = 0;
+  heardAt = 0;
+  /** When it was last told that this caller lives; it ends what it runs some seconds after that. */
+  echoedAt = 0;
+  /** Runs whose ends have come, and that it was not told so yet. */
+  ended: number[] = [];
+
+  constructor(worker: string, pool: string) {
+    this.worker = worker;
+    this.pool = pool;
+  }
+}
+
+const kTickMs = 50;
+
+/**
+ * A caller looks at its runs while it has any; and while somebody waits for one of them the process goes on for it.
+ * A session or a transaction that is only open keeps no process, as on one machine.
+ */
+export class KeepAlive {
+  readonly #connection: Connection;
+  readonly #look: () => void;
+  readonly #awaited = new Set<object>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  /** @param look is called often between {@link begin} and {@link rest}. */
+  constructor(connection: Connection, look: () => void) {
+    this.#connection = connection;
+    this.#look = look;
+  }
+
+  /** There are runs. */
+  begin(): void {
+    this.#connection.use();
+    this.#timer = setInterval(this.#look, kTickMs);
+    if (this.#awaited.size === 0) this.#timer.unref();
+  }
+
+  /** There are none. */
+  rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#connection.unuse();
+  }
+
+  /** Somebody waits for it, whatever it is. */
+  await(what: object): void {
+    if (this.#awaited.has(what)) return;
+    this.#awaited.add(what);
+    if (this.#awaited.size > 1) return;
+    this.#timer?.ref();
+    this.#connection.hold();
+  }
+
+  /** Nobody does. */
+  unawait(what: object): void {
+    if (!this.#awaited.delete(what) || this.#awaited.size > 0) return;
+    this.#timer?.unref();
+    this.#connection.release();
   }
 }

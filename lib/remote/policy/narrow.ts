@@ -3,15 +3,12 @@
  * in is what came over the network, so it is checked here, and nothing else of it is looked at.
  */
 
-import type { NativeLimits } from "../../../types/public.js";
+import type { EnvironmentPolicy, NativeLimits, NativeMount } from "../../../types/public.js";
+import { kDefaultRoBinds } from "../../runners/bubblewrap.js";
 import type { Ceiling, LimitCeiling, NarrowableOptions } from "./ceiling.js";
-import { checked, type Fault } from "./checked.js";
-import { narrowEnvironment } from "./narrow/narrow-environment.js";
-import { narrowedLimits } from "./narrow/narrow-limits.js";
-import { narrowNetwork } from "./narrow/narrow-network.js";
-import { narrowMounts, narrowRoBinds } from "./narrow/narrow-paths.js";
-import { type Asked, askedSchema, limitsSchema } from "./policy-schema.js";
-import { Refusal } from "./refusal.js";
+import { checked, type Fault, listed, Refusal } from "./checked.js";
+import { narrowNetwork } from "./narrow-network.js";
+import { type Asked, type AskedLimits, askedSchema, limitsSchema } from "./policy-schema.js";
 
 /** What a runner for the caller is made with, beside the workspace. */
 export type RunnerOptionsForCaller = NarrowableOptions & {
@@ -111,4 +108,172 @@ export function narrowLimits(ceiling: LimitCeiling, asked: unknown = {}): Native
   const place = field === "" ? "limits" : `limits.${field}`;
   const message = fault.message.replace(`\`${field}\``, `\`${place}\``);
   return refusalOf({ ...fault, field: place, message });
+}
+
+/** What a run may use. A figure over the ceiling is refused, not lowered: the caller counts on what it asked. */
+
+/** What a run has that asks for nothing; those that are not here are then not set. As the runner's. */
+const kDefaults: Readonly<Partial<Record<keyof LimitCeiling, number>>> = Object.freeze({
+  timeoutMs: 60_000,
+  maxStdoutBytes: 1024 ** 2,
+  maxStderrBytes: 1024 ** 2,
+});
+
+const kNames = [
+  "timeoutMs",
+  "maxStdoutBytes",
+  "maxStderrBytes",
+  "memoryBytes",
+  "cpuSeconds",
+  "maxProcesses",
+  "maxOpenFiles",
+  "maxFileBytes",
+] as const satisfies readonly (keyof LimitCeiling)[];
+
+type Most = Partial<Record<keyof LimitCeiling, number | undefined>>;
+
+function overOf(ceiling: Most, asked: Most): Refusal | undefined {
+  for (const name of kNames) {
+    const most = ceiling[name];
+    const wanted = asked[name];
+    if (most === undefined || wanted === undefined || wanted <= most) continue;
+    return new Refusal(`limits.${name}`, wanted, `at most ${most}`);
+  }
+  return undefined;
+}
+
+/** A run's limits: what it asked for, else the runner's default or the ceiling, whichever is less. */
+function narrowedLimits(ceiling: LimitCeiling, asked: AskedLimits = {}): NativeLimits | Refusal {
+  const over = overOf(ceiling, asked);
+  if (over !== undefined) return over;
+  const limits: NativeLimits = asked.keep === undefined ? {} : { keep: asked.keep };
+  for (const name of kNames) {
+    const least = Math.min(
+      kDefaults[name] ?? Number.POSITIVE_INFINITY,
+      ceiling[name] ?? Number.POSITIVE_INFINITY,
+    );
+    const value = asked[name] ?? least;
+    if (name === "timeoutMs" || value !== Number.POSITIVE_INFINITY) limits[name] = value;
+  }
+  return limits;
+}
+
+/** The ceiling of a tenant: no figure is over the other's. */
+export function lowerLimits(ceiling: LimitCeiling, asked: Most): LimitCeiling | Refusal {
+  const over = overOf(ceiling, asked);
+  if (over !== undefined) return over;
+  const set = Object.entries(asked).filter(([, value]) => value !== undefined);
+  return { ...ceiling, ...Object.fromEntries(set) };
+}
+
+/**
+ * What is mounted: only what the ceiling mounts, each at its own place. A path below one of the ceiling's
+ * is not taken for narrower: commands may have planted a link there, which the mount would follow.
+ */
+
+type AskedMount = NonNullable<Asked["mounts"]>[number];
+
+const kWorkspace = "/workspace";
+
+/** Without doubled slashes, ".", and a slash at the end. */
+function normal(path: string): string {
+  const parts = path.split("/").filter((part) => part !== "" && part !== ".");
+  return `/${parts.join("/")}`;
+}
+
+/** Whether `path` is `above`, or lies below it. */
+function isWithin(path: string, above: string): boolean {
+  return above === "/" || path === above || path.startsWith(`${above}/`);
+}
+
+const guestOf = ({ hostPath, guestPath }: AskedMount | NativeMount) =>
+  normal(guestPath ?? hostPath);
+
+/** Those of the ceiling's that are asked for, in the ceiling's order. */
+function narrowRoBinds(
+  ceiling: readonly string[] | undefined,
+  asked: readonly string[] | undefined,
+): readonly string[] | undefined | Refusal {
+  if (asked === undefined) return ceiling;
+  const all = ceiling ?? kDefaultRoBinds;
+  const known = new Set(all.map(normal));
+  const at = asked.findIndex((path) => !known.has(normal(path)));
+  if (at >= 0) {
+    const allowed = all.length > 0 ? `one of ${listed(all)}` : "left out";
+    return new Refusal(`roBinds[${at}]`, asked[at], allowed);
+  }
+  const wanted = new Set(asked.map(normal));
+  return all.filter((path) => wanted.has(normal(path)));
+}
+
+/**
+ * A mount that lies over something else hides it. To leave it out would show what the operator has
+ * hidden, so it stays whatever is asked for.
+ */
+function hides(mounts: readonly NativeMount[], at: number, roBinds: readonly string[]): boolean {
+  const guest = guestOf(mounts[at] as NativeMount);
+  const below = [...roBinds.map(normal), ...mounts.slice(0, at).map(guestOf), kWorkspace];
+  return below.some((place) => isWithin(guest, place) || isWithin(place, guest));
+}
+
+/** Those of the ceiling's that are asked for, and those that hide something, in the ceiling's order. */
+function narrowMounts(
+  ceiling: readonly NativeMount[],
+  asked: readonly AskedMount[] | undefined,
+  ceilingRoBinds: readonly string[] | undefined,
+): readonly NativeMount[] | Refusal {
+  if (asked === undefined) return ceiling;
+  const modes = new Map<number, "ro" | "rw">();
+  for (const [at, mount] of asked.entries()) {
+    const of = ceiling.findIndex(
+      (each) =>
+        normal(each.hostPath) === normal(mount.hostPath) && guestOf(each) === guestOf(mount),
+    );
+    const found = ceiling[of];
+    if (found === undefined) {
+      const places = ceiling.map((each) => `${normal(each.hostPath)} at ${guestOf(each)}`);
+      const allowed = places.length > 0 ? `one of ${listed(places)}` : "left out";
+      return new Refusal(`mounts[${at}]`, { ...mount }, allowed);
+    }
+    if (modes.has(of)) return new Refusal(`mounts[${at}]`, { ...mount }, "named once");
+    if (mount.mode === "rw" && found.mode === "ro") {
+      return new Refusal(`mounts[${at}].mode`, mount.mode, '"ro"');
+    }
+    modes.set(of, mount.mode);
+  }
+  const roBinds = ceilingRoBinds ?? kDefaultRoBinds;
+  return ceiling.flatMap((mount, at) => {
+    const mode = modes.get(at);
+    if (mode !== undefined) return [{ ...mount, mode }];
+    return hides(ceiling, at, roBinds) ? [mount] : [];
+  });
+}
+
+/** Which of the worker's variables pass. */
+
+const isNames = (policy: EnvironmentPolicy): policy is readonly string[] => Array.isArray(policy);
+
+function quoted(policies: readonly string[]): string {
+  return policies.map((each) => JSON.stringify(each)).join(" or ");
+}
+
+/**
+ * "inherit" is wider than all, "clean" narrower than all, and a list than those that have its names. No
+ * list is narrower than "scrub", which also looks at values: a name that it lists may carry a secret.
+ */
+function narrowEnvironment(
+  ceiling: EnvironmentPolicy,
+  asked: EnvironmentPolicy | undefined,
+): EnvironmentPolicy | Refusal {
+  if (asked === undefined) return ceiling;
+  const isEmpty = isNames(asked) && asked.length === 0;
+  if (ceiling === "inherit" || asked === "clean" || isEmpty || asked === ceiling) return asked;
+  if (!isNames(ceiling)) {
+    const allowed = ceiling === "scrub" ? ["scrub", "clean"] : ["clean"];
+    return new Refusal("envPolicy", asked, quoted(allowed));
+  }
+  const some = `some of ${listed(ceiling) || "no names"}, or "clean"`;
+  if (!isNames(asked)) return new Refusal("envPolicy", asked, some);
+  const at = asked.findIndex((name) => !ceiling.includes(name));
+  return at < 0 ? asked : new Refusal(`envPolicy[${at}]`, asked[at], `one of ${listed(ceiling)}`);
 }

@@ -2,7 +2,7 @@
 
 import * as v from "valibot";
 
-import { kPresetNames } from "../../network/presets.js";
+import { kPresetNames } from "../../network.js";
 import { fields } from "./checked.js";
 
 const kMostCharacters = 4096; // PATH_MAX

@@ -4,14 +4,12 @@ import stripJsonComments from "strip-json-comments";
 
 import { invalidValue } from "../../errors.js";
 import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
-import { isToken } from "../token.js";
+import { isToken } from "../subjects.js";
 import type { Ceiling, LimitCeiling, NarrowableOptions, WorkerPolicy } from "./ceiling.js";
-import { checked, shown } from "./checked.js";
-import { lowerLimits } from "./narrow/narrow-limits.js";
-import { networkOf } from "./narrow/narrow-network.js";
-import { narrowOptions } from "./narrow.js";
+import { checked, Refusal, shown } from "./checked.js";
+import { lowerLimits, narrowOptions } from "./narrow.js";
+import { networkOf } from "./narrow-network.js";
 import { policySchema, type TenantOverride, tenantSchema } from "./policy-schema.js";
-import { Refusal } from "./refusal.js";
 
 const kOptions: NarrowableOptions = {
   network: "deny",

@@ -8,8 +8,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 
 import { invalidValue } from "../../errors.js";
-import { expectToken } from "../token.js";
-import { Refusal } from "./refusal.js";
+import { expectToken } from "../subjects.js";
+import { Refusal } from "./checked.js";
 
 /** The tenant of those who name none. */
 export const kDefaultTenant = "default";

@@ -4,7 +4,7 @@
  */
 
 import * as v from "valibot";
-import { isToken } from "../token.js";
+import { isToken } from "../subjects.js";
 import { WireError } from "./frame.js";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));

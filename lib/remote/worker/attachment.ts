@@ -2,7 +2,42 @@ import { Lease } from "../../runners/lease.js";
 import type { Channel, Receipt } from "../wire/channel.js";
 import type { RunToCaller, RunToWorker, Unnumbered } from "../wire/messages.js";
 import type { PendingGuest } from "./guests/guest-for.js";
-import { SeenRuns } from "./seen-runs.js";
+
+/** A tenant can't fill the memory of a worker by inventing callers; it holds up nobody but itself. */
+const kMostOfTenant = 4_096;
+
+/** The callers that a worker knows. Belongs to one worker. */
+export class Attachments {
+  readonly #tenants = new Map<string, Map<string, Attachment>>();
+  readonly #most: number;
+  #leases = 0;
+
+  constructor(most = kMostOfTenant) {
+    this.#most = most;
+  }
+
+  /** The caller's, made when it is new. Undefined: its tenant has as many callers as one may have. */
+  of(tenant: string, caller: string, now: number): Attachment | undefined {
+    const callers = this.#tenants.get(tenant) ?? new Map<string, Attachment>();
+    const known = callers.get(caller);
+    if (known !== undefined) return known;
+    if (callers.size >= this.#most) return undefined;
+    const made = new Attachment(tenant, caller, () => ++this.#leases, now);
+    callers.set(caller, made);
+    this.#tenants.set(tenant, callers);
+    return made;
+  }
+
+  forget({ tenant, caller }: Attachment): void {
+    const callers = this.#tenants.get(tenant);
+    callers?.delete(caller);
+    if (callers?.size === 0) this.#tenants.delete(tenant);
+  }
+
+  *[Symbol.iterator](): Generator<Attachment> {
+    for (const callers of this.#tenants.values()) yield* callers.values();
+  }
+}
 
 /** A lease of a caller on a worker, in milliseconds: so long its runs go on without a word of it. */
 export const kLeaseMs = 4_000;
@@ -115,5 +150,45 @@ export class Attachment {
   reservation(now: number): number {
     if (now > this.reservedUntil) this.reserved = 0;
     return this.reserved;
+  }
+}
+
+type Seen = { attempt: number; isStarted: boolean };
+
+/**
+ * Which grants of a caller have come: one that comes again, or after a later one, is not obeyed. So a run is started
+ * here once at most, whatever the way makes of messages. Numbers of runs grow; all below `oldest` are settled. Pure.
+ */
+export class SeenRuns {
+  readonly #runs = new Map<number, Seen>();
+  #oldest = 0;
+
+  /** Whether it has not come before, and may be started. */
+  isNew(run: number, attempt: number): boolean {
+    const seen = this.#runs.get(run);
+    if (run < this.#oldest || seen?.isStarted) return false;
+    if (seen !== undefined && seen.attempt >= attempt) return false;
+    this.#runs.set(run, { attempt, isStarted: false });
+    return true;
+  }
+
+  /** It is started, and will never be again. */
+  started(run: number): void {
+    const seen = this.#runs.get(run);
+    if (seen) seen.isStarted = true;
+  }
+
+  /** Its caller was told that this attempt, and those before, will never be started. */
+  refuse(run: number, attempt: number): void {
+    const seen = this.#runs.get(run) ?? { attempt, isStarted: false };
+    seen.attempt = Math.max(seen.attempt, attempt);
+    this.#runs.set(run, seen);
+  }
+
+  /** Nothing that is still on its way can start one of those that are settled. */
+  settled(oldest: number): void {
+    if (oldest <= this.#oldest) return;
+    this.#oldest = oldest;
+    for (const run of this.#runs.keys()) if (run < oldest) this.#runs.delete(run);
   }
 }

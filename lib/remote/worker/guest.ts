@@ -1,15 +1,23 @@
 /** What a worker runs for a caller. */
 
 import type {
+  BubblewrapExplanation,
   NativeExecInput,
   NativeSpawnInput,
   SandboxedExecResult,
   SandboxProcess,
 } from "../../../types/public.js";
-import type { BatchOptions } from "../../../types/session.js";
+import type { BatchOptions, NativeSession, SessionOptions } from "../../../types/session.js";
+import type { Transaction } from "../../../types/transaction.js";
+import type {
+  ListedTransaction,
+  ResumeOptions,
+  TransactionOptions,
+} from "../../../types/transaction-options.js";
 import type { Lease } from "../../runners/lease.js";
-import type { ToWorker, WireErrorShape } from "../wire/messages.js";
-import type { StreamNumber } from "./output.js";
+import type { WirePort } from "../wire/channel.js";
+import type { RunKind, ToWorker, WireErrorShape } from "../wire/messages.js";
+import type { StreamNumber } from "./streams.js";
 
 /** Where commands are run: a runner, a session, a transaction. */
 export type Place = {
@@ -69,4 +77,47 @@ export interface Guest {
   call(operation: string, args: readonly unknown[]): Promise<unknown>;
   /** Commands may be run in it: a session or a transaction, once it has begun. */
   readonly place?: Place | undefined;
+}
+
+/** A runner, as a worker uses it. */
+export type RunnerPlace = Place & {
+  /** Leads to the workspace. */
+  readonly shadowDir: string;
+  openSession(options: SessionOptions): Promise<NativeSession>;
+  openTransaction(options: TransactionOptions): Promise<Transaction>;
+  resumeTransaction(id: string, options?: ResumeOptions): Promise<Transaction>;
+  transactions(): Promise<ListedTransaction[]>;
+  warm(): Promise<number>;
+  explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
+};
+
+/** What was asked for, under the worker's own policy. */
+export type Granted = {
+  place: RunnerPlace;
+  /** The input with the limits that the policy sets. @throws what refuses it */
+  bounded(input: object, kind: RunKind): object;
+  /** All that ran in it has ended: what has to be done before its caller is told. Never rejects. */
+  finish?(): Promise<void>;
+  /** The run has ended. */
+  release(): void;
+};
+
+/** What a worker has to run commands in. */
+export interface Places {
+  /**
+   * The place for what a caller asks for.
+   * @param openPort asks the caller for the workspace, of one that is moved.
+   * @throws (rejects) TypeError for what is wrong, or more than the worker's policy allows.
+   */
+  find(
+    tenant: string,
+    policy: unknown,
+    workspace: unknown,
+    openPort: () => WirePort,
+  ): Promise<Granted>;
+  /** How many runs a tenant may have at once; undefined: as many as there are slots. */
+  slotsOf?(tenant: string): number | undefined;
+  /** Sandboxes that stand, so that the first runs are quick. */
+  warm?(): Promise<void>;
+  close(): Promise<void>;
 }

@@ -1,17 +1,15 @@
 /** A run on a worker, with the channel in which it and its caller speak. */
 
 import { SandboxError } from "../../errors.js";
-import { Channel } from "../wire/channel.js";
-import { errorShape } from "../wire/errors.js";
+import { Channel, WirePort } from "../wire/channel.js";
 import type { RunToCaller, RunToWorker, ToCaller, ToWorker, Unnumbered } from "../wire/messages.js";
-import { fromPlain } from "../wire/plain.js";
-import { WirePort } from "../wire/port.js";
+import { errorShape, fromPlain } from "../wire/plain.js";
 import type { Attachment, RunChannel } from "./attachment.js";
+import type { Granted, GuestEnd } from "./guest.js";
 import { type GuestNeeds, guestFor, type PendingGuest } from "./guests/guest-for.js";
-import type { Granted } from "./places.js";
 
 type Grant = Extract<ToWorker, { t: "grant" }>;
-type Told = Unnumbered<RunToCaller>;
+type Reported = Unnumbered<RunToCaller>;
 
 /** What a run has of its worker. */
 export type RunNeeds = {
@@ -39,7 +37,7 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
       else guest?.receive(message, bytes);
     },
   );
-  const tell = (message: Told, bytes?: Uint8Array) =>
+  const tell = (message: Reported, bytes?: Uint8Array) =>
     channel.say(message, bytes, performance.now());
   const host: GuestNeeds["host"] = {
     lease: attachment.lease,
@@ -74,7 +72,7 @@ export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): Pendin
 async function answerCall(
   { call, operation, args }: Extract<RunToWorker, { t: "call" }>,
   guest: PendingGuest | undefined,
-  tell: (message: Told) => void,
+  tell: (message: Reported) => void,
 ): Promise<void> {
   try {
     if (guest === undefined) throw new SandboxError("it has ended", { code: "ERR_SANDBOX_CLOSED" });
@@ -82,5 +80,42 @@ async function answerCall(
     tell({ t: "answer", call, value });
   } catch (error) {
     tell({ t: "answer", call, value: null, error: errorShape(error) });
+  }
+}
+
+type End = Extract<ToCaller, { t: "end" }>;
+
+/** In place of results that are longer than a frame may be. */
+const kTooLong = {
+  value: null,
+  rest: [],
+  error: {
+    name: "RangeError",
+    message:
+      "it has ended, but its results are too long to be sent: ask for fewer commands at once",
+    code: "ERR_OUT_OF_RANGE",
+  },
+};
+
+/** How a run has ended, as its caller is told, more than once if need be. */
+export class ReportedEnd {
+  readonly #end: Omit<End, "free" | "lease">;
+  readonly #body: Buffer;
+
+  constructor({ rest, ...end }: GuestEnd, of: Pick<End, "worker" | "pool" | "run" | "attempt">) {
+    const lengths = rest.map(({ length }) => length);
+    this.#end = { t: "end", ...of, ...end, value: end.value, rest: lengths };
+    this.#body = Buffer.concat(rest);
+  }
+
+  /** Bytes of output that go with it. */
+  get bytes(): number {
+    return this.#body.length;
+  }
+
+  /** @param send says whether it is short enough to be sent. */
+  say(send: (end: End, body?: Uint8Array) => boolean, slots: Pick<End, "free" | "lease">): void {
+    const end = { ...this.#end, ...slots };
+    if (!send(end, this.#body)) send({ ...end, ...kTooLong });
   }
 }

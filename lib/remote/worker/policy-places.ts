@@ -6,14 +6,15 @@ import {
   type LimitCeiling,
   type WorkerPolicy,
 } from "../policy/ceiling.js";
-import { narrow, narrowLimits } from "../policy/narrow.js";
-import { Refusal } from "../policy/refusal.js";
+import { Refusal } from "../policy/checked.js";
+import { narrow, narrowLimits, type RunnerOptionsForCaller } from "../policy/narrow.js";
 import { kDefaultTenant, type Workspaces } from "../policy/workspace-place.js";
+import type { WirePort } from "../wire/channel.js";
 import type { RunKind } from "../wire/messages.js";
 import { fromPlain } from "../wire/plain.js";
-import type { WirePort } from "../wire/port.js";
-import { MovedPlaces } from "./moved-places.js";
-import type { Granted, Places } from "./places.js";
+import type { ExchangePort } from "../workspace/exchange.js";
+import { WorkerWorkspaces } from "../workspace/worker-workspaces.js";
+import type { Granted, Places, RunnerPlace } from "./guest.js";
 
 /** Runners that stand, for policies and workspaces that come again; those that are used are not counted. */
 const kMostIdle = 32;
@@ -163,5 +164,65 @@ export class PolicyPlaces implements Places {
         await kept.drop();
       });
     }
+  }
+}
+
+/** Workspaces that callers send, each for one run, in a transaction whose changes go back. */
+class MovedPlaces {
+  readonly #root: string;
+  readonly #maxBytes: number | undefined;
+  #workspaces: Promise<WorkerWorkspaces> | undefined;
+
+  /**
+   * @param root made when a workspace comes.
+   * @param maxBytes of all files there, an integer > 0; undefined: 16 GiB.
+   */
+  constructor(root: string, maxBytes: number | undefined) {
+    this.#root = root;
+    this.#maxBytes = maxBytes;
+  }
+
+  async accept(
+    tenant: string,
+    options: RunnerOptionsForCaller,
+    port: ExchangePort,
+  ): Promise<Omit<Granted, "bounded">> {
+    const visit = await (await this.#open()).accept(tenant, port);
+    const runner = new BubblewrapNativeRunner({
+      ...options,
+      shadowDir: visit.directory,
+      prewarm: 0,
+      clone: "never",
+    });
+    try {
+      const transaction = await runner.openTransaction({ directory: visit.transactions });
+      return {
+        place: transaction as unknown as RunnerPlace,
+        finish: async () => {
+          await visit.settle(transaction).catch(() => {}); // the caller was reported, or is gone
+          await runner.close();
+        },
+        release: () => {},
+      };
+    } catch (error) {
+      await runner.close();
+      await visit.abandon(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  }
+
+  /** Not to be called while runs go on. */
+  async close(): Promise<void> {
+    await (await this.#workspaces?.catch(() => undefined))?.close();
+  }
+
+  #open(): Promise<WorkerWorkspaces> {
+    this.#workspaces ??= WorkerWorkspaces.open(this.#root, { maxBytes: this.#maxBytes }).catch(
+      (error) => {
+        this.#workspaces = undefined; // who had it may be gone the next time
+        throw error;
+      },
+    );
+    return this.#workspaces;
   }
 }

@@ -6,28 +6,26 @@
 import { randomBytes } from "node:crypto";
 
 import type { Connection, Received } from "../broker/connection.js";
-import { isToken } from "../token.js";
-import { type Frame, WireError } from "../wire/frame.js";
-import { Inbox } from "../wire/inbox.js";
-import { readToWorker, type ToCaller, type ToWorker } from "../wire/messages.js";
-import { Outbox } from "../wire/outbox.js";
 import {
   callerSubject,
   freeSubject,
+  isToken,
   lastOf,
   wantSubject,
   workerSubject,
-} from "../wire/subjects.js";
-import type { Attachment } from "./attachment.js";
-import { Attachments } from "./attachments.js";
-import { FreeDoor } from "./free-door.js";
+} from "../subjects.js";
+import { type Frame, Inbox, Outbox, WireError } from "../wire/frame.js";
+import {
+  readToWorker,
+  type ToCaller,
+  type ToWorker,
+  type WireErrorShape,
+} from "../wire/messages.js";
+import { type Attachment, Attachments } from "./attachment.js";
+import type { Places } from "./guest.js";
 import type { PendingGuest } from "./guests/guest-for.js";
-import { hostRun } from "./hosted-run.js";
-import type { Places } from "./places.js";
+import { hostRun, ReportedEnd } from "./hosted-run.js";
 import { Slots } from "./slots.js";
-import { ToldEnd } from "./told-end.js";
-import { WorkerCounts } from "./worker-counts.js";
-import type { WorkerState } from "./worker-state.js";
 
 const kBeatMs = 500;
 /** An end is said again after so long without its receipt. */
@@ -60,7 +58,7 @@ export class Worker {
   readonly #inboxes = new Map<string, Inbox>();
   readonly #attachments = new Attachments();
   readonly #unsubscribe: (() => void)[] = [];
-  readonly #door: FreeDoor;
+  readonly #door: AvailabilitySubscription;
   #isDraining = false;
   #timer: ReturnType<typeof setInterval> | undefined;
   #settled = () => {};
@@ -74,7 +72,7 @@ export class Worker {
     const most = (tenant: string) => places.slotsOf?.(tenant);
     this.slots = new Slots(slots, () => this.#attachments, most);
     const listen = () => this.#subscribe(freeSubject(pool, "*"), "free");
-    this.#door = new FreeDoor(listen, () => this.slots.free(performance.now()) > 0);
+    this.#door = new AvailabilitySubscription(listen, () => this.slots.free(performance.now()) > 0);
     this.#outbox = new Outbox(this.id, (subject, message) => connection.publish(subject, message));
   }
 
@@ -252,12 +250,12 @@ export class Worker {
     attachment.runs.delete(run);
     if (grant.inside === undefined) this.slots.release(attachment);
     this.counts.ended(end.value, end.error);
-    const told = new ToldEnd(end, { worker: this.id, pool: this.#pool, run, attempt });
-    this.counts.bytesOut += told.bytes;
+    const reported = new ReportedEnd(end, { worker: this.id, pool: this.#pool, run, attempt });
+    this.counts.bytesOut += reported.bytes;
     const say = () => {
       const free = this.#offered(attachment);
       const send = (message: ToCaller, body?: Uint8Array) => this.#say(attachment, message, body);
-      told.say(send, { free, lease: attachment.leaseNumber });
+      reported.say(send, { free, lease: attachment.leaseNumber });
     };
     const now = performance.now();
     this.#serve(now);
@@ -328,5 +326,128 @@ export class Worker {
       end.saidAt = now;
       end.say();
     }
+  }
+}
+
+/** What a worker tells of itself: figures at one moment, and counts since its start. */
+
+/** Of the broker's connection. "closed": it will not come back. */
+export type BrokerConnectionState = "connected" | "reconnecting" | "closed";
+
+/** Plain data; made anew each time it is asked for. */
+export type WorkerState = {
+  /** The worker's name, and the pool that it serves. */
+  name: string;
+  pool: string;
+  connection: BrokerConnectionState;
+  /** It takes no more runs, and ends when those under way have ended. */
+  isDraining: boolean;
+  /** Runs that it can have at once. */
+  slots: number;
+  /** Runs that it has, by tenant. */
+  running: Readonly<Record<string, number>>;
+  /** Callers that wait for a slot, by tenant. */
+  waiting: Readonly<Record<string, number>>;
+  /** Commands that were started. */
+  starts: number;
+  /** Grants that were not taken up, by reason, such as "busy" or "draining". */
+  declines: Readonly<Record<string, number>>;
+  /** Runs that were refused by the policy. */
+  refusals: number;
+  /** Ended runs by `outcome.kind`. */
+  outcomes: Readonly<Record<string, number>>;
+  /** Leases of callers that ended because nothing was heard of them. */
+  leasesLost: number;
+  /** Frames that were dropped since they are none. */
+  badFrames: number;
+  /** Bytes of input that came, and of output that went, over the broker. */
+  bytesIn: number;
+  bytesOut: number;
+};
+
+/** Numbers by name. */
+class Tally {
+  readonly #counts = new Map<string, number>();
+
+  add(name: string): void {
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  all(): Record<string, number> {
+    return Object.fromEntries(this.#counts);
+  }
+}
+
+/** What a worker has done since it was started; counters only grow. */
+class WorkerCounts {
+  /** Grants that were started. */
+  started = 0;
+  /** Grants that were not, by reason. */
+  readonly declined = new Tally();
+  /** Calls that were rejected: for what is wrong in them, or more than the policy allows. */
+  refused = 0;
+  /** Messages that were none of ours. */
+  dropped = 0;
+  /** Leases that ended with runs under them. */
+  leasesLost = 0;
+  /** Bytes of input that came, and of output that was sent. */
+  bytesIn = 0;
+  bytesOut = 0;
+  /** Runs by how they ended. */
+  readonly outcomes = new Tally();
+
+  ended(value: unknown, error: WireErrorShape | undefined): void {
+    if (error !== undefined) this.refused += 1;
+    else for (const each of Array.isArray(value) ? value : [value]) this.#ended(each);
+  }
+
+  #ended(value: unknown): void {
+    const kind = (value as { outcome?: { kind?: unknown } } | undefined)?.outcome?.kind;
+    if (typeof kind === "string") this.outcomes.add(kind);
+  }
+}
+
+/** A worker that has been full for so long does not ask for runs; short bursts are no reason to. */
+const kFullMs = 20;
+
+/** While a worker has slots, callers that look for a free worker find it. */
+class AvailabilitySubscription {
+  readonly #open: () => () => void;
+  readonly #hasRoom: () => boolean;
+  #close: (() => void) | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isOver = false;
+
+  /** @param open subscribes, and gives what ends that. */
+  constructor(open: () => () => void, hasRoom: () => boolean) {
+    this.#open = open;
+    this.#hasRoom = hasRoom;
+  }
+
+  /** A slot may have been taken, or given back. */
+  look(): void {
+    if (this.#isOver) return;
+    if (this.#hasRoom()) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      this.#close ??= this.#open();
+    } else if (this.#close !== undefined) {
+      this.#timer ??= setTimeout(() => this.#shut(), kFullMs);
+    }
+  }
+
+  /** It is not opened any more. */
+  close(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#close?.();
+    this.#close = undefined;
+  }
+
+  #shut(): void {
+    this.#timer = undefined;
+    if (this.#hasRoom()) return;
+    this.#close?.();
+    this.#close = undefined;
   }
 }

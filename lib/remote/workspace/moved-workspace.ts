@@ -1,14 +1,14 @@
 import { realpath } from "node:fs/promises";
+import type { Writable } from "node:stream";
 
 import type { CommitReport, Transaction } from "../../../types/transaction.js";
-import { invalidType } from "../../errors.js";
+import { invalidType, SandboxError, TransactionError } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
 import { BubblewrapNativeRunner } from "../../runners/bubblewrap.js";
-import { type BoundsOptions, boundsOf } from "./bounds.js";
-import { bringIn, type Changes } from "./changes/bring-in.js";
+import { some } from "../../runners/transactions/changes.js";
 import type { Bounds } from "./content/manifest.js";
 import type { ExchangePort } from "./exchange.js";
-import { FilesThread } from "./thread/files-thread.js";
+import { type BoundsOptions, boundsOf, FilesThread } from "./thread/files-thread.js";
 
 /** Options of a workspace that is moved by content. */
 export type MovedWorkspaceOptions = BoundsOptions & {
@@ -122,7 +122,10 @@ export class MovedWorkspace {
 
   #tripOf(
     thread: FilesThread,
-    { trip, ...told }: { trip: number; entries: number; bytes: number; skipped: readonly string[] },
+    {
+      trip,
+      ...reported
+    }: { trip: number; entries: number; bytes: number; skipped: readonly string[] },
     close: () => void,
   ): Brought {
     let isOver = false;
@@ -153,15 +156,15 @@ export class MovedWorkspace {
       end(async () => {
         await thread.call("caller", "abandon", { trip, reason });
       });
-    return { ...told, take, abandon };
+    return { ...reported, take, abandon };
   }
 
   async #take(thread: FilesThread, trip: number): Promise<CommitReport | undefined> {
-    const told = await thread.call("caller", "receiveDelta", { trip });
-    if (told.removed + told.set === 0) return undefined;
+    const reported = await thread.call("caller", "receiveDelta", { trip });
+    if (reported.removed + reported.set === 0) return undefined;
     const changes: Changes = {
-      going: told.going,
-      hasArchive: told.set > 0,
+      going: reported.going,
+      hasArchive: reported.set > 0,
       archive: async (write) => {
         const channel = thread.bytesChannel(write);
         await thread.call("caller", "archive", { trip, channel }, channel);
@@ -184,3 +187,113 @@ export class MovedWorkspace {
 }
 
 const isString = (value: unknown) => typeof value === "string";
+
+/**
+ * Brings what a worker has changed into the host's directory, by a transaction: all of it or nothing, and
+ * nothing where the host has changed the same since. It is unpacked by a tar in a sandbox, which can write
+ * to the transaction alone, so that no name, link or size of another machine's is the host's to fear.
+ */
+
+const kTar = ["tar", "-x", "-p", "-m", "-o", "-f", "-"];
+const kMostSaid = 500;
+
+/** What has come back, by those who have it. */
+type Changes = {
+  /** Paths that go before the rest comes, each with all below it. */
+  readonly going: readonly string[];
+  /** Whether anything is to be unpacked. */
+  readonly hasArchive: boolean;
+  /** Gives the archive; rejects where it can't be had whole. */
+  archive(write: (bytes: Uint8Array) => Promise<void>): Promise<void>;
+  /** Paths that the host has changed since the workspace was sent. */
+  conflicts(): Promise<string[]>;
+};
+
+/** `write` of a stream, which waits until the bytes are taken. */
+function writerOf(stream: Writable): (bytes: Uint8Array) => Promise<void> {
+  return (bytes) =>
+    new Promise((resolve, reject) => {
+      stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+}
+
+async function unpack(transaction: Transaction, archive: Changes["archive"]): Promise<void> {
+  const tar = await transaction.spawn({ argv: kTar });
+  const said: Uint8Array[] = [];
+  tar.stderr?.on("data", (chunk: Uint8Array) => {
+    if (said.length < 8) said.push(chunk);
+  });
+  tar.stdout.resume();
+  let failed: { error: unknown } | undefined;
+  try {
+    await archive(writerOf(tar.stdin));
+    tar.stdin.end();
+  } catch (error) {
+    failed = { error };
+    await tar.stop();
+  }
+  const { exitCode, outcome } = await tar.result;
+  const words = Buffer.concat(said).toString().trim().slice(0, kMostSaid);
+  if (failed && words === "") throw failed.error;
+  if (exitCode === 0 && !failed) return;
+  const why = outcome.kind === "exited" ? words : `${outcome.kind} ${words}`;
+  throw new SandboxError(`what has come back can't be unpacked: ${why}`, {
+    code: outcome.kind === "not-found" ? "ERR_SANDBOX_UNAVAILABLE" : "ERR_SANDBOX_SETUP",
+    ...(outcome.kind === "not-found" && { fix: "install tar where the sandbox sees it" }),
+    cause: failed?.error,
+  });
+}
+
+async function expectNoConflicts(
+  transaction: Transaction,
+  paths: readonly string[],
+): Promise<void> {
+  if (paths.length === 0) return;
+  // Of what could not be unpacked there is none.
+  const changes = await transaction.changes({ paths: [...paths] }).catch(() => []);
+  const conflicts = changes.map((change) => ({ ...change, conflict: true as const }));
+  const message = `the host has changed ${some(paths)} since the workspace was sent`;
+  throw new TransactionError(message, "ERR_TRANSACTION_CONFLICT", paths, conflicts);
+}
+
+/** What goes may have gone already: that is a conflict, and found as one. */
+async function remove(transaction: Transaction, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    try {
+      await transaction.files.remove(`/workspace/${path}`, { recursive: true });
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
+    }
+  }
+}
+
+/**
+ * @param open opens the transaction, which is gone afterwards.
+ * @throws (rejects) TransactionError ERR_TRANSACTION_CONFLICT and ERR_TRANSACTION_PROTECTED as `commit`;
+ * SandboxError where there can be no transaction, or no tar; as `changes` does. Nothing has changed then.
+ */
+async function bringIn(
+  open: () => Promise<Transaction>,
+  changes: Changes,
+  allowProtected: readonly string[],
+): Promise<CommitReport> {
+  const transaction = await open();
+  try {
+    await remove(transaction, changes.going);
+    const unpacked = changes.hasArchive ? unpack(transaction, changes.archive) : undefined;
+    const fault = await unpacked?.then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    // What the host has put in the way since keeps it from being unpacked: then that is why.
+    const isInTheWay =
+      (fault?.error as { code?: unknown } | undefined)?.code === "ERR_SANDBOX_SETUP";
+    if (fault && !isInTheWay) throw fault.error;
+    await expectNoConflicts(transaction, await changes.conflicts());
+    if (fault) throw fault.error;
+    return await transaction.commit({ allowProtected });
+  } finally {
+    await transaction.discard();
+  }
+}

@@ -1,10 +1,9 @@
 import { join } from "node:path";
 
 import type { Transaction } from "../../../types/transaction.js";
-import { type BoundsOptions, boundsOf } from "./bounds.js";
-import { toldChanges } from "./changes/told-change.js";
 import type { ExchangePort } from "./exchange.js";
-import { FilesThread } from "./thread/files-thread.js";
+import { reportedChanges } from "./thread/channel.js";
+import { type BoundsOptions, boundsOf, FilesThread } from "./thread/files-thread.js";
 
 /** A tree for one run. */
 export type Visit = {
@@ -116,7 +115,7 @@ export class WorkerWorkspaces {
     return this.#thread.call("worker", "sendChanges", {
       visit,
       contents,
-      changes: toldChanges(changes),
+      changes: reportedChanges(changes),
     });
   }
 

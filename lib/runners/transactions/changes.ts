@@ -1,10 +1,16 @@
-import type { PackedChanges, TransactionHandle } from "../../../types/addon-transaction.js";
-import type { Change, ChangesOptions } from "../../../types/transaction.js";
-import { invalidType } from "../../errors.js";
+import type {
+  CommitAnswer,
+  CommitRequest,
+  PackedChanges,
+  TransactionHandle,
+} from "../../../types/addon-transaction.js";
+import type { Change, ChangesOptions, CommitOptions } from "../../../types/transaction.js";
+import { invalidType, invalidValue, TransactionError } from "../../errors.js";
+import { expectFields, type FieldsOf } from "../../fields.js";
 
 const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted", "renamed"];
 const kTypes: readonly Change["type"][] = ["file", "directory", "symlink", "other"];
-const kNumbers = 8; // of each change, as native/addon/transactions/packed_changes.h has them
+const kNumbers = 8; // of each change, as native/addon/workspace/transaction_values.h has them
 const kConflict = 1;
 const kTarget = 2;
 const kFrom = 4;
@@ -48,7 +54,7 @@ export async function unpacked({ text, numbers }: PackedChanges): Promise<Change
 }
 
 /** See `Transaction.changes`. */
-export async function toldChanges(
+export async function reportedChanges(
   handle: TransactionHandle,
   { details = false, ...options }: ChangesOptions,
   protectedNames: readonly string[],
@@ -65,4 +71,94 @@ export async function toldChanges(
     if (paths.has(change.path) || paths.has(change.from ?? "")) change.protected = true;
   }
   return changes;
+}
+
+/** What of a commit is checked here, and what its answer says. */
+
+const kCommitOptions: FieldsOf<CommitOptions> = {
+  paths: true,
+  exact: true,
+  allowProtected: true,
+  approvedBy: true,
+  expected: true,
+  contents: true,
+};
+const kMostApprovedBy = 1000;
+
+/** A text of its user's, which is kept as it is. @throws TypeError */
+export function textOf(what: string, value: unknown, most: number): string {
+  if (typeof value !== "string") throw invalidType(what, "a string", value);
+  if (value.length <= most && !value.includes("\0")) return value;
+  throw invalidValue(`Expected \`${what}\` to have at most ${most} characters and no NUL`);
+}
+
+/** The first of them, for a message. */
+export function some(paths: readonly string[]): string {
+  const kMost = 3;
+  const shown = paths.slice(0, kMost).join(", ");
+  return paths.length > kMost ? `${shown} and ${paths.length - kMost} more` : shown;
+}
+
+/** The two sides of a rename are changes by themselves. */
+function expectedOf(changes: unknown): NonNullable<CommitRequest["expected"]> {
+  if (!Array.isArray(changes)) throw invalidType("expected", "an array of changes", changes);
+  return changes.flatMap((change: Partial<Change> | null, at) => {
+    const { path, version, kind, from } = change ?? {};
+    const name = `expected[${at}]`;
+    if (typeof path !== "string") throw invalidType(`${name}.path`, "a string", path);
+    if (typeof version !== "string") {
+      throw invalidType(`${name}.version`, "a string, as `changes` has it with `details`", version);
+    }
+    const gone = { path: from ?? "", version: "gone" };
+    return kind === "renamed" ? [{ path, version }, gone] : [{ path, version }];
+  });
+}
+
+function contentsOf(contents: unknown): NonNullable<CommitRequest["contents"]> {
+  if (typeof contents !== "object" || contents === null || Array.isArray(contents)) {
+    throw invalidType("contents", "an object of files by path", contents);
+  }
+  return Object.entries(contents).map(([path, data]) => {
+    if (typeof data === "string" || data instanceof Uint8Array) return { path, data };
+    throw invalidType(`contents[${JSON.stringify(path)}]`, "a string or a Uint8Array", data);
+  });
+}
+
+/** @throws TypeError for misuse; the paths are checked by native code. */
+export function commitRequest(
+  options: CommitOptions,
+  protectedNames: readonly string[],
+): { request: CommitRequest; approver: string | undefined } {
+  expectFields(options, "options", kCommitOptions);
+  const { approvedBy, expected, contents, ...asked } = options;
+  const approver =
+    approvedBy === undefined ? undefined : textOf("approvedBy", approvedBy, kMostApprovedBy);
+  const request = {
+    ...asked,
+    protectedNames,
+    ...(expected !== undefined && { expected: expectedOf(expected) }),
+    ...(contents !== undefined && { contents: contentsOf(contents) }),
+  };
+  return { request, approver };
+}
+
+/** @throws TransactionError where there is something because of which nothing is done. */
+export function expectDone(answer: CommitAnswer): CommitAnswer {
+  const { conflicts, refused, unexpected } = answer;
+  const pathsOf = (changes: readonly Change[]) => changes.map(({ path }) => path);
+  if (conflicts.length > 0) {
+    const paths = pathsOf(conflicts);
+    const message = `the host has changed ${some(paths)} too`;
+    throw new TransactionError(message, "ERR_TRANSACTION_CONFLICT", paths, conflicts);
+  }
+  if (unexpected.length > 0) {
+    const message = `${some(unexpected)} is not what was expected: it has been changed in the transaction since`;
+    throw new TransactionError(message, "ERR_TRANSACTION_UNEXPECTED", unexpected);
+  }
+  if (refused.length > 0) {
+    const paths = pathsOf(refused);
+    const message = `${some(paths)} is protected: name it in \`allowProtected\` to change it`;
+    throw new TransactionError(message, "ERR_TRANSACTION_PROTECTED", paths, refused);
+  }
+  return answer;
 }

@@ -8,7 +8,7 @@ import type { Ready } from "../supervised.js";
 
 /** A runner that is not the transaction's own. */
 export type Member = {
-  /** Told of each of its runs. */
+  /** Reported of each of its runs. */
   readonly meter: RunMeter;
   /** There is nothing to be ended, but for sandboxes that stand. */
   isIdle(): boolean;
@@ -29,7 +29,7 @@ export type Membership = {
 const memberships = new WeakMap<object, Membership>();
 
 /** Makes a transaction known as one of ours. */
-export function enrol(transaction: Transaction, membership: Membership): void {
+export function registerMembership(transaction: Transaction, membership: Membership): void {
   memberships.set(transaction, membership);
 }
 
@@ -46,7 +46,7 @@ export function membershipOf(transaction: unknown, field: string): Membership {
  * @param own the runner's own copy of its options.
  * @throws TypeError as {@link membershipOf}.
  */
-export function takePart(own: { transaction?: unknown }): Membership | undefined {
+export function extractMembership(own: { transaction?: unknown }): Membership | undefined {
   const { transaction } = own;
   delete own.transaction;
   return transaction === undefined ? undefined : membershipOf(transaction, "transaction");

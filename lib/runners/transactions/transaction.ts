@@ -17,18 +17,14 @@ import type {
   TransactionRun,
 } from "../../../types/transaction.js";
 import type { AuditSink } from "../../audit-log/sink.js";
-import { fromNative, invalidValue } from "../../errors.js";
-import type { TransactionCounts } from "../../metrics/transaction-metrics.js";
-import { withNetwork } from "../../network/network-option.js";
-import { SessionRunner } from "../session-runner.js";
+import { fromNative, invalidValue, TransactionError } from "../../errors.js";
+import type { TransactionCounts } from "../../metrics/run-metrics.js";
+import { withNetwork } from "../../network.js";
 import { Supervised } from "../supervised.js";
-import { toldChanges, unpacked } from "./changes.js";
-import { commitRequest, expectDone, some, textOf } from "./commit-request.js";
-import { enrol, type Member, type Membership } from "./membership.js";
-import { TransactionRecords } from "./records.js";
-import { TransactionRuns } from "./runs.js";
-import { TransactionError } from "./transaction-error.js";
-import { Turns } from "./turns.js";
+import { SessionRunner } from "../supervised-runner.js";
+import { commitRequest, expectDone, reportedChanges, some, textOf, unpacked } from "./changes.js";
+import { type Member, type Membership, registerMembership } from "./membership.js";
+import { TransactionRecords, TransactionRuns } from "./records.js";
 
 const kMostName = 256;
 
@@ -59,7 +55,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   #state: ReturnType<Membership["state"]> = "open";
   readonly #records: TransactionRecords;
   readonly #runs: TransactionRuns;
-  readonly #turns = new Turns(() => this.#freshening);
+  readonly #turns = new ExclusiveLock(() => this.#freshening);
   #looking = false;
   #looksAgain = false;
   #freshening: Promise<void> | undefined;
@@ -102,7 +98,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.#supervised = supervised;
     this.#handle = handle;
     this.#protectedNames = protectedNames;
-    enrol(this, {
+    registerMembership(this, {
       handle,
       state: () => this.#state,
       ready: (hasWaited = false) => this.#ready(hasWaited),
@@ -121,7 +117,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   async changes(options: ChangesOptions = {}): Promise<Change[]> {
     try {
-      return await toldChanges(this.#handle, options, this.#protectedNames);
+      return await reportedChanges(this.#handle, options, this.#protectedNames);
     } catch (error) {
       throw fromNative(error);
     }
@@ -252,7 +248,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     this.#looking = true;
     while (this.#looksAgain) {
       this.#looksAgain = false;
-      await this.#handle.look().catch(() => {}); // who asks for the changes is told why
+      await this.#handle.look().catch(() => {}); // who asks for the changes is reported why
     }
     this.#looking = false;
   }
@@ -315,5 +311,68 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     if (pending === 0) return;
     const message = `${pending === 1 ? "a command runs" : `${pending} commands run`} in the transaction`;
     throw new TransactionError(message, "ERR_TRANSACTION_BUSY", []);
+  }
+}
+
+/**
+ * Whose turn it is in a transaction: what needs it for itself (a commit, say) comes one after the other,
+ * and what is begun in it after that was asked for waits. What was begun before comes first.
+ */
+
+class ExclusiveLock {
+  readonly #beginning: () => Promise<unknown> | undefined;
+  #last: Promise<unknown> | undefined;
+  #isTaken = false;
+
+  /** @param beginning settles when what is about to be begun is; undefined: nothing is. */
+  constructor(beginning: () => Promise<unknown> | undefined) {
+    this.#beginning = beginning;
+  }
+
+  /** Settles once nobody has, or waits for, the transaction for himself; undefined: nobody does. */
+  asked(): Promise<void> | undefined {
+    return this.#last && this.#free();
+  }
+
+  /** As {@link asked}, once somebody has it. */
+  taken(): Promise<void> | undefined {
+    return this.#isTaken ? this.asked() : undefined;
+  }
+
+  /** `work`, once all that asked before is done. Settles as it does. */
+  async alone<Value>(work: () => Promise<Value>): Promise<Value> {
+    const done = this.#after(this.#last, this.#beginning(), work);
+    const last = done.then(
+      () => {},
+      () => {},
+    );
+    this.#last = last;
+    try {
+      return await done;
+    } finally {
+      if (this.#last === last) this.#last = undefined;
+    }
+  }
+
+  async #after<Value>(
+    before: Promise<unknown> | undefined,
+    beginning: Promise<unknown> | undefined,
+    work: () => Promise<Value>,
+  ): Promise<Value> {
+    await before;
+    if (beginning) {
+      await beginning.catch(() => {});
+      await new Promise((resolve) => setImmediate(resolve)); // now it has begun
+    }
+    this.#isTaken = true;
+    try {
+      return await work();
+    } finally {
+      this.#isTaken = false;
+    }
+  }
+
+  async #free(): Promise<void> {
+    while (this.#last) await this.#last;
   }
 }

@@ -1,8 +1,11 @@
 /** The transactions of one runner, which are closed with it. */
 
+import { isAbsolute, join } from "node:path";
+
 import type { OpenedTransaction, TransactionHandle } from "../../../types/addon-transaction.js";
 import type { Transaction } from "../../../types/transaction.js";
 import type {
+  CopyProgress,
   ListedTransaction,
   ListTransactionsOptions,
   ResumeOptions,
@@ -10,13 +13,11 @@ import type {
 } from "../../../types/transaction-options.js";
 import type { AuditSink } from "../../audit-log/sink.js";
 import { fromNative, invalidType, SandboxError } from "../../errors.js";
-import { expectFields, type FieldsOf } from "../../fields.js";
-import { TransactionCounts } from "../../metrics/transaction-metrics.js";
+import { copyOptions, expectFields, type FieldsOf } from "../../fields.js";
+import { TransactionCounts } from "../../metrics/run-metrics.js";
 import { loadAddon } from "../../native.js";
-import { kProtectedNames } from "../../protected-names.js";
-import { copyOptions } from "../options.js";
-import { CopyMaking } from "./copy-making.js";
-import { defaultStateDirectory } from "./state-directory.js";
+import { homeDirectory, kProtectedNames } from "../../protected-paths.js";
+import { checkSignal, onAbort } from "../abort.js";
 import { type TransactionPolicy, WorkspaceTransaction } from "./transaction.js";
 
 type OpenOptions = Parameters<TransactionHandle["open"]>[0];
@@ -60,7 +61,7 @@ export async function listTransactions(
 }
 
 /** What a runner's transactions have of it. */
-export type TransactionsOf = {
+type TransactionsOf = {
   /** What a commit refuses to change. Default {@link kProtectedNames}. */
   protectedNames?: readonly string[];
   /** Where they are counted. */
@@ -154,4 +155,73 @@ export class Transactions {
     if (!this.#isClosed) return;
     throw new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
   }
+}
+
+/** Follows the opening of a transaction, in which a copy may be made: tells of it, and may end it. */
+class CopyMaking {
+  readonly #signal: AbortSignal | undefined;
+  readonly #onProgress: TransactionOptions["onProgress"];
+  #thrown: { error: unknown } | undefined;
+  #isOver = false;
+
+  /** @throws TypeError for a signal that is none, and for a callback that is no function. */
+  constructor({ signal, onProgress }: Pick<TransactionOptions, "signal" | "onProgress">) {
+    this.#signal = checkSignal(signal);
+    if (onProgress !== undefined && typeof onProgress !== "function") {
+      throw invalidType("onProgress", "a function", onProgress);
+    }
+    this.#onProgress = onProgress;
+  }
+
+  /**
+   * Opens one. What was copied by then is told before it is there.
+   * @throws (rejects) the signal's reason, or what the callback threw: then there is no transaction.
+   */
+  async open(handle: TransactionHandle, options: OpenOptions): Promise<OpenedTransaction> {
+    this.#signal?.throwIfAborted();
+    const unsubscribe = onAbort(this.#signal, () => handle.stop());
+    try {
+      const opened = await handle.open({
+        ...options,
+        ...(this.#onProgress && { onProgress: (progress) => this.#tell(progress, handle) }),
+      });
+      if (opened.copied) this.#tell(opened.copied, handle);
+      this.#isOver = true;
+      if (this.#signal?.aborted || this.#thrown) await handle.discard();
+      this.#expectWanted();
+      return opened;
+    } catch (error) {
+      this.#expectWanted();
+      throw error;
+    } finally {
+      this.#isOver = true;
+      unsubscribe();
+    }
+  }
+
+  #expectWanted(): void {
+    if (this.#thrown) throw this.#thrown.error;
+    this.#signal?.throwIfAborted();
+  }
+
+  /** Nothing is thrown into the addon. */
+  #tell(progress: CopyProgress, handle: TransactionHandle): void {
+    if (this.#isOver || this.#thrown) return;
+    try {
+      this.#onProgress?.(progress);
+    } catch (error) {
+      this.#thrown = { error };
+      handle.stop();
+    }
+  }
+}
+
+/**
+ * Where transactions are kept unless an option says so: in $XDG_STATE_HOME, which counts only where it is
+ * absolute, else in ~/.local/state (XDG Base Directory Specification).
+ */
+function defaultStateDirectory(): string {
+  const named = process.env.XDG_STATE_HOME ?? "";
+  const state = isAbsolute(named) ? named : join(homeDirectory(), ".local", "state");
+  return join(state, "openagentic", "transactions");
 }

@@ -8,15 +8,16 @@ import {
   type Command,
   forEachChild,
   type Pipeline,
+  type PipelineNode,
   type Redirection,
   type SyntaxNode,
   type Word,
 } from "unbash";
-import { kMaxDepth, kMaxStages, kNodeSteps, kParseSteps } from "../limits.js";
-import { apart, type Place } from "./place.js";
+
+import { type Budget, kMaxDepth, kMaxStages, kNodeSteps, kParseSteps } from "../budget.js";
+import { basename } from "../path.js";
 import { hazardOf, readsArithmetic, type SyntaxHazard } from "./syntax.js";
-import { Upstream } from "./upstream.js";
-import { isPlain } from "./word.js";
+import { isPlain, type ShellWord, shellWords } from "./word.js";
 
 export type ScriptVisitor = {
   /** False once nothing more needs to be seen. */
@@ -206,4 +207,85 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
     }
   }
   forEachChild(node, (child) => walk(child, below, visitor, depth + 1));
+}
+
+/** Where in a script a command stands, as far as it matters to what the command means. */
+
+export type Place = {
+  /** The position to report where the nodes' own are those of another text. */
+  readonly fixed: { readonly position: number | undefined } | undefined;
+  /** Commands before this one in its pipeline. */
+  readonly upstream: Upstream | undefined;
+  /** After the keyword `time`. */
+  readonly timed: boolean;
+  /** In a pipeline of several commands, or in the background. */
+  readonly concurrent: boolean;
+  /** Functions whose body this is in. */
+  readonly functions: readonly string[];
+};
+
+export const kTopPlace: Place = {
+  fixed: undefined,
+  upstream: undefined,
+  timed: false,
+  concurrent: false,
+  functions: [],
+};
+
+/** For what begins a list of commands of its own. */
+function apart(place: Place): Place {
+  if (place.upstream === undefined && !place.timed && !place.concurrent) return place;
+  return { ...place, upstream: undefined, timed: false, concurrent: false };
+}
+
+/** The position to report for a node at `own`. */
+export function positionIn({ fixed }: Place, own: number): number | undefined {
+  return fixed ? fixed.position : own;
+}
+
+/** The commands before a pipe, as far as it can be told what they are. */
+
+/** The names of all commands in it, and their arguments, for the sake of wrappers. */
+function commandNames(node: PipelineNode): string[] {
+  const found: string[] = [];
+  const visit = (each: SyntaxNode): void => {
+    if (each.type === "Command") {
+      if (each.name) found.push(basename(each.name.value));
+      for (const word of each.args) if (word.type === "Word") found.push(basename(word.value));
+    } else if (each.type !== "Word" && each.type !== "Assignment") {
+      forEachChild(each, visit);
+    }
+  };
+  visit(node);
+  return found;
+}
+
+class Upstream {
+  readonly #last: PipelineNode;
+  readonly #before: Upstream | undefined;
+  #names: readonly string[] | undefined;
+
+  constructor(last: PipelineNode, before: Upstream | undefined) {
+    this.#last = last;
+    this.#before = before;
+  }
+
+  /** What runs there; nothing more once the budget is spent, which then refuses the command. */
+  names(budget: Budget): readonly string[] {
+    if (this.#names === undefined) {
+      if (!budget.spend(this.#last.end - this.#last.pos)) return [];
+      this.#names = [...(this.#before?.names(budget) ?? []), ...commandNames(this.#last)];
+    }
+    return budget.spend(this.#names.length) ? this.#names : [];
+  }
+
+  /** The arguments of an `echo` or a `printf` that comes last. */
+  printed(position: number | undefined, budget: Budget): readonly ShellWord[] {
+    const node = this.#last;
+    if (node.type !== "Command" || !node.name || !/^(?:echo|printf)$/.test(node.name.value))
+      return [];
+    return node.args.flatMap((word) =>
+      word.type === "Word" ? shellWords(word, position, budget) : [],
+    );
+  }
 }

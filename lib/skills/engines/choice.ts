@@ -2,11 +2,16 @@
 
 import { invalidType } from "../../errors.js";
 import { loadAddon } from "../../native.js";
-import { SkillError } from "../skill-error.js";
+import { SkillError } from "../answer.js";
 import type { SkillEngine, SkillRequest } from "./engine.js";
-import { type ExternalEngine, ExternalSkillEngine } from "./external.js";
-import { kIwasm, kWasmEdge, kWasmer } from "./others.js";
-import { wasmtime } from "./wasmtime.js";
+import {
+  type ExternalEngine,
+  ExternalSkillEngine,
+  kIwasm,
+  kWasmEdge,
+  kWasmer,
+  wasmtime,
+} from "./external.js";
 
 /** Engines that are programs, in the order of preference. */
 const kExternalNames = ["wasmtime", "wasmedge", "wasmer", "iwasm"] as const;

@@ -4,16 +4,17 @@
  */
 
 import { createHash } from "node:crypto";
-
+import { readdir, realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 
 import { readRegularFile } from "../../regular-file.js";
-import type { SkillAnswer } from "../answer.js";
+import { type SkillAnswer, SkillError, unreadable } from "../answer.js";
 import { kPageBytes } from "../guest/module-limits.mjs";
 import type { TranspiledComponent, TranspileRequest } from "../guest/transpile.mjs";
-import { answerOfGuest } from "../guest-script.js";
+import { answerOfGuest, guestProcess, maxAnswerBytes, requestMessage } from "../guest-process.js";
 import { kMaxComponentBytes } from "../skill.js";
-import { SkillError, unreadable } from "../skill-error.js";
 import type {
   EngineCommand,
   EngineEnd,
@@ -21,8 +22,6 @@ import type {
   SkillEngine,
   SkillRequest,
 } from "./engine.js";
-import { guestProcess, maxAnswerBytes, requestMessage } from "./guest-process.js";
-import { findToolchain } from "./toolchain.js";
 
 /** Transpiled components that are kept; the least recently used goes first. */
 const kMaxComponents = 32;
@@ -111,4 +110,47 @@ async function transpile(
   const maxBytes = bytes.length * 2 + 16 * 1024 ** 2;
   const command = guestProcess("transpile.mjs", [], message, maxBytes);
   return read(await run({ ...command, readable: [...command.readable, ...directories] }));
+}
+
+/** The component toolchain: an optional peer dependency, found when a component is to be run. */
+
+const kPackage = "@bytecodealliance/jco-transpile";
+const kScope = dirname(kPackage);
+
+type Toolchain = {
+  /** URL of its module. */
+  url: string;
+  /** The directories that it is loaded from. */
+  directories: readonly string[];
+};
+
+/**
+ * The directory of the toolchain's scope, and those that links in it lead to (as pnpm lays packages
+ * out): the module's own imports are all of this scope.
+ */
+async function scopeDirectories(file: string): Promise<string[]> {
+  const path = await realpath(file);
+  const first = path.slice(0, path.lastIndexOf(`${kScope}/`) + kScope.length);
+  const found = [first];
+  for (const directory of found) {
+    for (const name of await readdir(directory)) {
+      const scope = dirname(await realpath(join(directory, name)));
+      if (!found.includes(scope)) found.push(scope);
+    }
+  }
+  return found;
+}
+
+/** @throws (rejects) SkillError that names what to install when there is none. */
+async function findToolchain(): Promise<Toolchain> {
+  try {
+    const url = import.meta.resolve(`${kPackage}/component`);
+    return { url, directories: await scopeDirectories(fileURLToPath(url)) };
+  } catch (cause) {
+    throw new SkillError("this skill is a component, and nothing here runs components", {
+      code: "ERR_SKILL_ENGINE",
+      fix: `install wasmtime (https://wasmtime.dev) so that it is on PATH, or \`npm install ${kPackage}\``,
+      cause,
+    });
+  }
 }

@@ -5,12 +5,11 @@
  */
 
 import type { SandboxedExecResult } from "../../../types/public.js";
-import type { SkillAnswer } from "../answer.js";
-import { SkillError } from "../skill-error.js";
+import { type SkillAnswer, SkillError } from "../answer.js";
 import type { EngineCommand, EngineEnforcement, SkillEngine, SkillRequest } from "./engine.js";
 
 /** What an engine's own words mean, in its last lines on standard error. */
-export type EngineWords = readonly (readonly ["memory" | "time" | "fuel", RegExp])[];
+type EngineWords = readonly (readonly ["memory" | "time" | "fuel", RegExp])[];
 
 /** How a program runs skills; pure. */
 export type ExternalEngine = {
@@ -96,3 +95,165 @@ export class ExternalSkillEngine implements SkillEngine {
     return this.#engine.read?.(text, request) ?? { success: true, output: text };
   }
 }
+
+/** Wasmtime 33 or newer (its CLI takes calls of component functions since then). */
+
+/** The kernel's MAX_ARG_STRLEN, less what is around the input. */
+const kMaxArgumentBytes = 128 * 1024 - 64;
+
+/** How much earlier than our deadline the engine's own is, so that it can say so. */
+const kHeadStart = 0.95;
+
+function invocation(input: string): string {
+  const call = `execute(${waveString(input)})`;
+  if (Buffer.byteLength(call) <= kMaxArgumentBytes) return call;
+  throw new SkillError("wasmtime takes a component's input as an argument, of 128 KiB at most", {
+    code: "ERR_SKILL_ENGINE",
+    fix: "pass less, or make the skill a WASI command, which reads its input",
+  });
+}
+
+function readResult(text: string): SkillAnswer {
+  const result = readWaveResult(text);
+  if (result === undefined) {
+    const error = "wasmtime printed no result<string, string>";
+    return { success: false, error_kind: "protocol", error };
+  }
+  if (result.ok) return { success: true, output: result.value };
+  return { success: false, error_kind: "exit", error: result.value };
+}
+
+/**
+ * @param cacheDir where it keeps compiled code of verified skills, by their content; undefined for
+ * nowhere. Never for untrusted ones: what their compiler wrote would be executed outside of the
+ * sandbox that it ran in.
+ */
+export function wasmtime(cacheDir: string | undefined): ExternalEngine {
+  const mayCache = ({ trustTier }: SkillRequest) =>
+    cacheDir !== undefined && trustTier === "verified";
+  return {
+    name: "wasmtime",
+    enforces: { fuel: true, memory: true, time: true, wasi: true, components: true },
+    args: (request) => {
+      const { limits, isComponent, input, wasmPath } = request;
+      const timeoutMs = Math.max(1, Math.floor(limits.maxDurationMs * kHeadStart));
+      return [
+        "run",
+        "-C",
+        `cache=${mayCache(request) ? "y" : "n"}`,
+        "-W",
+        `max-memory-size=${limits.maxMemoryBytes}`,
+        "-W",
+        "max-memories=8,max-tables=16,max-table-elements=1000000",
+        "-W",
+        "trap-on-grow-failure=y",
+        "-W",
+        `timeout=${timeoutMs}ms`,
+        ...(limits.maxFuel === undefined ? [] : ["-W", `fuel=${limits.maxFuel}`]),
+        ...(isComponent ? ["--invoke", invocation(input)] : []),
+        wasmPath,
+      ];
+    },
+    env: (request) =>
+      mayCache(request) && cacheDir !== undefined
+        ? { HOME: cacheDir, XDG_CACHE_HOME: cacheDir, XDG_CONFIG_HOME: cacheDir }
+        : {},
+    words: [
+      ["fuel", /all fuel consumed/],
+      ["time", /wasm trap: interrupt/],
+      ["memory", /growing memory|exceeds? memory limits|memory minimum size/],
+    ],
+    read: (text, { isComponent }) =>
+      isComponent ? readResult(text) : { success: true, output: text },
+  };
+}
+
+/**
+ * The text form of component values in which `wasmtime run --invoke` takes arguments and prints
+ * results (WAVE, https://github.com/bytecodealliance/wasm-tools/tree/main/crates/wasm-wave), as far
+ * as strings and results of strings go. Pure.
+ */
+
+const kEscapes: Readonly<Record<string, string>> = {
+  "\\": "\\",
+  '"': '"',
+  "'": "'",
+  t: "\t",
+  n: "\n",
+  r: "\r",
+};
+
+/** A string as a WAVE literal. */
+export function waveString(text: string): string {
+  const quoted = text.replace(/["\\\p{Cc}]/gu, (character) => {
+    if (character === '"' || character === "\\") return `\\${character}`;
+    return `\\u{${character.charCodeAt(0).toString(16)}}`;
+  });
+  return `"${quoted}"`;
+}
+
+/** What a WAVE string literal says; undefined when it is none. */
+export function readWaveString(literal: string): string | undefined {
+  const [, body] = /^"((?:[^"\\\n]|\\.)*)"$/su.exec(literal) ?? [];
+  if (body === undefined) return undefined;
+  let isValid = true;
+  const text = body.replace(/\\(?:u\{([0-9a-fA-F]{1,6})\}|(.))/gsu, (_, code, character) => {
+    if (code !== undefined) {
+      const point = Number.parseInt(code, 16);
+      if (point <= 0x10ffff && (point < 0xd800 || point > 0xdfff))
+        return String.fromCodePoint(point);
+    } else if (Object.hasOwn(kEscapes, character)) {
+      return kEscapes[character] ?? "";
+    }
+    isValid = false;
+    return "";
+  });
+  return isValid ? text : undefined;
+}
+
+/** A `result<string, string>`, alone in its text but for white space; undefined when it is none. */
+export function readWaveResult(text: string): { ok: boolean; value: string } | undefined {
+  const [, tag, literal = ""] = /^(ok|err)\((.*)\)$/su.exec(text.trim()) ?? [];
+  const value = readWaveString(literal);
+  return tag === undefined || value === undefined ? undefined : { ok: tag === "ok", value };
+}
+
+/** Engines that keep fewer limits by themselves; the operating system keeps the rest. */
+
+const kNothing = { fuel: false, memory: false, time: false, wasi: true, components: false };
+
+/** Wasmer's command line has no limits. */
+export const kWasmer: ExternalEngine = {
+  name: "wasmer",
+  enforces: kNothing,
+  args: ({ wasmPath }) => ["run", wasmPath],
+  words: [],
+};
+
+/** WasmEdge, 0.11 or newer. */
+export const kWasmEdge: ExternalEngine = {
+  name: "wasmedge",
+  enforces: { fuel: true, memory: true, time: true, wasi: true, components: false },
+  args: ({ wasmPath, limits }) => [
+    "--memory-page-limit",
+    String(Math.floor(limits.maxMemoryBytes / 65_536)),
+    "--time-limit",
+    String(Math.ceil(limits.maxDurationMs)),
+    ...(limits.maxFuel === undefined ? [] : ["--gas-limit", String(limits.maxFuel)]),
+    "--",
+    wasmPath,
+  ],
+  words: [
+    ["fuel", /cost limit exceeded/i],
+    ["time", /execution timeout|timeout/i],
+    ["memory", /memory (page|size).*exceed|exceed.*memory/i],
+  ],
+};
+
+/** The interpreter of the WebAssembly Micro Runtime. */
+export const kIwasm: ExternalEngine = {
+  name: "iwasm",
+  enforces: kNothing,
+  args: ({ wasmPath }) => [wasmPath],
+  words: [],
+};

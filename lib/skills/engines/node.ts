@@ -1,10 +1,9 @@
 /** The built-in engine: the WebAssembly and node:wasi of the running Node. Needs nothing. */
 
-import type { SkillAnswer } from "../answer.js";
+import { type SkillAnswer, unreadable } from "../answer.js";
 import { kPageBytes } from "../guest/module-limits.mjs";
-import { answerOfGuest } from "../guest-script.js";
+import { answerOfGuest, guestProcess, maxAnswerBytes, requestMessage } from "../guest-process.js";
 import { ModuleCache } from "../module-cache.js";
-import { unreadable } from "../skill-error.js";
 import type { SkillWorkers } from "../workers.js";
 import type {
   EngineCommand,
@@ -13,7 +12,6 @@ import type {
   SkillEngine,
   SkillRequest,
 } from "./engine.js";
-import { guestProcess, maxAnswerBytes, requestMessage } from "./guest-process.js";
 
 /** See {@link SkillEngine}. Components are another engine's. */
 export class NodeSkillEngine implements SkillEngine {

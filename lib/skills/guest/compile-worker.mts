@@ -1,13 +1,13 @@
 /**
  * The worker that reads and compiles one large module, which would hold up the host's thread: posts
- * the module, or why there is none, and the hash of what it read. Started by ../module-compiler.ts.
+ * the module, or why there is none, and the hash of what it read. Started by ../module-cache.ts.
  */
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { parentPort, workerData } from "node:worker_threads";
 
-import { type CompileOutcome, compileModule } from "./compile-module.mjs";
+import { type CompileOutcome, compileModule } from "./module-limits.mjs";
 
 export type CompileJob = { path: string; maxPages: number };
 export type CompileAnswer = { hash: string; outcome: CompileOutcome };

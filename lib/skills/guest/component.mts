@@ -5,12 +5,10 @@
 
 import { readFileSync } from "node:fs";
 
-import type { AnswerMessage, RequestMessage } from "./answer-shape.mjs";
-import { failureOf } from "./failure.mjs";
+import { type AnswerMessage, failureOf, type RequestMessage, writeAll } from "./answer.mjs";
 import type { TranspiledComponent } from "./transpile.mjs";
-import { writeAll } from "./write-all.mjs";
 
-export type ComponentRequest = RequestMessage & { component: TranspiledComponent };
+type ComponentRequest = RequestMessage & { component: TranspiledComponent };
 
 type Exports = { execute(input: string): unknown };
 type Script = {

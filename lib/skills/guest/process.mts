@@ -1,17 +1,15 @@
 /**
  * The engine process: reads one request from standard input, runs the skill, writes one answer to
- * standard output. The skill's own streams are in memory (see stdio.mts), so nothing it prints can
+ * standard output. The skill's own streams are in memory (see run-module.mts), so nothing it prints can
  * get between the answer. Started by ../engines/node.ts, in the sandbox for untrusted skills; needs
  * nothing but Node and the files of this directory.
  */
 
 import { readFileSync } from "node:fs";
 
-import type { AnswerMessage, RequestMessage } from "./answer-shape.mjs";
-import { failureOf } from "./failure.mjs";
+import { type AnswerMessage, failureOf, type RequestMessage, writeAll } from "./answer.mjs";
 import { kPageBytes, readDeclaration } from "./module-limits.mjs";
 import { runModule } from "./run-module.mjs";
-import { writeAll } from "./write-all.mjs";
 
 function answerTo(request: RequestMessage): AnswerMessage {
   const { wasm_path: path, input, resource_limits: limits } = request;

@@ -1,11 +1,11 @@
 /**
- * Turns a component into JavaScript and core modules with the toolchain that is named in the request,
+ * ExclusiveLock a component into JavaScript and core modules with the toolchain that is named in the request,
  * a process of its own, in the sandbox for untrusted skills. Runs nothing of the component.
  */
 
 import { readFileSync } from "node:fs";
 
-import { writeAll } from "./write-all.mjs";
+import { writeAll } from "./answer.mjs";
 
 /** One JSON object on standard input. */
 export type TranspileRequest = {
@@ -16,7 +16,7 @@ export type TranspileRequest = {
 };
 
 /** One JSON object on standard output; `error` when it is no component that can be a skill. */
-export type TranspileAnswer = { error: string } | TranspiledComponent;
+type TranspileAnswer = { error: string } | TranspiledComponent;
 
 export type TranspiledComponent = {
   javascript: string;

@@ -2,13 +2,31 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
-#include "addon/values/js_error.h"
-#include "policy/options/unknown_field.h"
+#include "addon/values/value_builder.h"
 #include "policy/options/validate.h"
 
 namespace native_runner {
+
+Reader::~Reader() {
+  if (fault_ && !lost_) ThrowJsError(env_, *fault_);
+}
+
+void Reader::Fail(const Error& error) {
+  if (!fault_) fault_ = error;
+}
+
+void Reader::FailUnknownField(const Error& error) {
+  if (is_unknown_field_) return;
+  is_unknown_field_ = true;
+  fault_ = error;
+}
+
+bool Reader::Lost(const Napi::Value& value) {
+  if (value.IsEmpty() || env_.IsExceptionPending()) lost_ = true;
+  return lost_;
+}
+
 namespace {
 
 std::string Unexpected(std::string_view label, std::string_view expected, const Napi::Value& got) {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "addon/values/js_error.h"
+#include "addon/values/value_builder.h"
 
 namespace native_runner {
 namespace {
@@ -26,7 +26,7 @@ std::string EnvironmentState::SearchPath() {
 
 EnvironmentState* EnvironmentState::Create(Napi::Env env) {
   auto* state = new EnvironmentState(env);
-  if (!state->mailbox_.Open(env, [state] { state->TakeNews(); })) {
+  if (!state->event_queue_.Open(env, [state] { state->TakeEvents(); })) {
     delete state;
     ThrowJsError(env, {ErrorCode::kSetup, "cannot be woken on the JavaScript thread", ""});
     return nullptr;
@@ -40,7 +40,7 @@ EnvironmentState* EnvironmentState::Create(Napi::Env env) {
 bool EnvironmentState::StartSupervisor() {
   if (tearing_down_) return false;
   if (supervisor_) return true;
-  auto started = Supervisor::Start({launcher_path_, SearchPath(), &mailbox_});
+  auto started = Supervisor::Start({launcher_path_, SearchPath(), &event_queue_});
   if (!started) {
     ThrowJsError(env_, started.error());
     return false;
@@ -97,8 +97,8 @@ void EnvironmentState::Apply(std::uint64_t run, LiveAction action) {
   if (supervisor_ && !tearing_down_) supervisor_->Apply(run, std::move(action));
 }
 
-void EnvironmentState::TellRenewed(std::shared_ptr<const Lease> lease) {
-  if (supervisor_ && !tearing_down_) supervisor_->TellRenewed(std::move(lease));
+void EnvironmentState::ReportRenewed(std::shared_ptr<const Lease> lease) {
+  if (supervisor_ && !tearing_down_) supervisor_->ReportRenewed(std::move(lease));
 }
 
 std::optional<std::uint64_t> EnvironmentState::Submit(PortWait wait, napi_deferred deferred) {
@@ -122,31 +122,31 @@ void EnvironmentState::AbortAndWait(std::uint64_t run) {
   constexpr int kBoundMs = 2000;
   Abort(run);
   for (int waited = 0; waited < kBoundMs; ++waited) {
-    if (!runs_.Contains(run) || mailbox_.HasEndOf(run)) return;
+    if (!runs_.Contains(run) || event_queue_.HasEndOf(run)) return;
     uv_sleep(1);
   }
 }
 
-void EnvironmentState::TakeNews() {
+void EnvironmentState::TakeEvents() {
   const Napi::HandleScope handles(env_);
-  for (news::Item& item : mailbox_.Take())
+  for (events::Item& item : event_queue_.Take())
     Deliver(std::move(item));
 }
 
-void EnvironmentState::Deliver(news::Item item) {
+void EnvironmentState::Deliver(events::Item item) {
   std::visit(
       [this]<typename News>(News& told) {
-        if constexpr (std::is_same_v<News, news::PoolAnswer>) {
+        if constexpr (std::is_same_v<News, events::PoolAnswer>) {
           pool_requests_.Deliver(told);
-        } else if constexpr (std::is_same_v<News, news::PortAnswer>) {
+        } else if constexpr (std::is_same_v<News, events::PortAnswer>) {
           port_waits_.Deliver(told);
-        } else if constexpr (std::is_same_v<News, news::SessionOpen> ||
-                             std::is_same_v<News, news::SessionGone>) {
+        } else if constexpr (std::is_same_v<News, events::SessionOpen> ||
+                             std::is_same_v<News, events::SessionGone>) {
           sessions_.Deliver(told);
-        } else if constexpr (std::is_same_v<News, news::Question>) {
+        } else if constexpr (std::is_same_v<News, events::Question>) {
           const std::uint64_t question = told.question;
           if (!askers_.Deliver(std::move(told))) Answer(question, NetworkAnswer::kNone);
-        } else if constexpr (std::is_same_v<News, news::QuestionGone>) {
+        } else if constexpr (std::is_same_v<News, events::QuestionGone>) {
           askers_.Deliver(told);
         } else {
           runs_.Deliver(std::move(told));
@@ -158,8 +158,8 @@ void EnvironmentState::Deliver(news::Item item) {
 
 void EnvironmentState::KeepAliveWhilePending() {
   if (tearing_down_) return;
-  mailbox_.KeepAlive(!runs_.empty() || !pool_requests_.empty() || !port_waits_.empty() ||
-                     sessions_.keep_alive());
+  event_queue_.KeepAlive(!runs_.empty() || !pool_requests_.empty() || !port_waits_.empty() ||
+                         sessions_.keep_alive());
 }
 
 void EnvironmentState::TearDown() {
@@ -170,12 +170,12 @@ void EnvironmentState::TearDown() {
   port_waits_.Clear();
   sessions_.Clear();
   askers_.Clear();
-  mailbox_.Silence();  // JavaScript can't run any more
+  event_queue_.Silence();  // JavaScript can't run any more
   if (supervisor_) {
     supervisor_->Close();
     supervisor_.reset();  // joins the thread, which ends when all ends are proved
   }
-  mailbox_.Close();
+  event_queue_.Close();
   delete this;
 }
 

@@ -7,12 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "addon/environment/mailbox.h"
-#include "addon/environment/network_askers.h"
-#include "addon/environment/pending_pool_requests.h"
-#include "addon/environment/pending_port_waits.h"
-#include "addon/environment/pending_runs.h"
-#include "addon/environment/pending_sessions.h"
+#include "addon/environment/event_queue.h"
+#include "addon/environment/pending.h"
 #include "supervise/supervisor.h"
 
 namespace native_runner {
@@ -50,7 +46,7 @@ class EnvironmentState {
   Lane NewLane(std::size_t width) { return {++last_lane_, width}; }
 
   struct Submission {
-    std::shared_ptr<const Runtime> runtime;
+    std::shared_ptr<const Backend> runtime;
     Lane lane;
     ExecRequest request;
     PoolReference pool;
@@ -66,7 +62,7 @@ class EnvironmentState {
   void AbortAndWait(std::uint64_t run);
 
   // Its runs are to hear of it; nothing where there can be none.
-  void TellRenewed(std::shared_ptr<const Lease> lease);
+  void ReportRenewed(std::shared_ptr<const Lease> lease);
 
   // Waits for a port; `wait` has no id yet. Returns the wait's number; nothing when there is
   // nothing to wait in, or the environment is going away.
@@ -84,7 +80,7 @@ class EnvironmentState {
   void CloseSession(std::uint64_t session);
   std::uint64_t NewSession() { return ++last_session_; }
 
-  // Who is asked about what a network's rules don't decide; see network_askers.h.
+  // Who is asked about what a network's rules don't decide; see pending.h.
   NetworkAskers& askers() { return askers_; }
   void Answer(std::uint64_t question, NetworkAnswer answer);
 
@@ -101,14 +97,14 @@ class EnvironmentState {
         askers_(env) {}
 
   bool StartSupervisor();
-  void TakeNews();
-  void Deliver(news::Item item);
+  void TakeEvents();
+  void Deliver(events::Item item);
   void KeepAliveWhilePending();
   void TearDown();
 
   Napi::Env env_;
   std::string launcher_path_;
-  Mailbox mailbox_;
+  EventQueue event_queue_;
   std::unique_ptr<Supervisor> supervisor_;  // gone before the mailbox
   PendingRuns runs_;
   PendingPoolRequests pool_requests_;

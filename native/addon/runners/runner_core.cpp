@@ -2,10 +2,115 @@
 
 #include <utility>
 
-#include "addon/runners/lease_object.h"
 #include "addon/values/value_builder.h"
+#include "supervise/preparation/leases.h"
 
 namespace native_runner {
+namespace {
+
+constexpr napi_type_tag kLeaseTag = {0x6f70656e61676e74, 0x6c656173652d2d2d};
+
+// JavaScript thread.
+class LeaseObject : public Napi::ObjectWrap<LeaseObject> {
+ public:
+  explicit LeaseObject(const Napi::CallbackInfo& info)
+      : Napi::ObjectWrap<LeaseObject>(info), state_(static_cast<EnvironmentState*>(info.Data())) {
+    Reader reader(info.Env());
+    Fields::Of(reader, info[0], {"options", ""}, [this](Fields& options) {
+      const auto term = options.Integer("ms", 1, Lease::kMostMs);
+      if (!term) return options.FailMissing("ms", "a number");
+      lease_ = std::make_shared<Lease>(*term, LeaseNow());
+    });
+    if (reader.failed()) return;
+    static_cast<void>(napi_type_tag_object(info.Env(), info.This(), &kLeaseTag));
+  }
+
+  static Napi::Function Define(Napi::Env env, EnvironmentState* state) {
+    return DefineClass(env, "Lease",
+                       {InstanceMethod<&LeaseObject::Renew>("renew"),
+                        InstanceMethod<&LeaseObject::HasExpired>("hasExpired"),
+                        InstanceMethod<&LeaseObject::Term>("term")},
+                       state);
+  }
+
+  std::shared_ptr<const Lease> lease() const { return lease_; }
+
+ private:
+  Napi::Value Renew(const Napi::CallbackInfo& info) {
+    const bool holds = lease_->Renew(LeaseNow());
+    if (holds) state_->ReportRenewed(lease_);
+    return Napi::Boolean::New(info.Env(), holds);
+  }
+  Napi::Value HasExpired(const Napi::CallbackInfo& info) {
+    return Napi::Boolean::New(info.Env(), lease_->HasEnded(LeaseNow()));
+  }
+  Napi::Value Term(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(lease_->term_ms()));
+  }
+
+  EnvironmentState* state_;       // lives as long as the environment runs JavaScript
+  std::shared_ptr<Lease> lease_;  // null only when the constructor threw
+};
+
+}  // namespace
+
+void DefineLease(Napi::Env env, Napi::Object exports, EnvironmentState* state) {
+  exports.Set("Lease", LeaseObject::Define(env, state));
+}
+
+std::shared_ptr<const Lease> ReadLease(Fields& input) {
+  constexpr const char* kKey = "lease";
+  const auto value = input.Value(kKey);
+  if (!value) return nullptr;
+  bool is_one = false;
+  if (value->IsObject() &&
+      napi_check_object_type_tag(input.reader().env(), *value, &kLeaseTag, &is_one) == napi_ok &&
+      is_one) {
+    return LeaseObject::Unwrap(value->As<Napi::Object>())->lease();
+  }
+  input.Fail(kKey, ErrorCode::kInvalidType, "a Lease", *value);
+  return nullptr;
+}
+
+RunnerPool::RunnerPool(EnvironmentState* state, std::shared_ptr<const Backend> runtime,
+                       const std::optional<PoolRule>& rule)
+    : state_(state), back_reference_(state->back_reference()), runtime_(std::move(runtime)) {
+  if (rule) pool_ = {state_->NewPool(), *rule, std::make_shared<PoolCounters>()};
+}
+
+RunnerPool::~RunnerPool() {
+  if (!is_there() || pool_.counters->closed.exchange(true) || *back_reference_ == nullptr) return;
+  (*back_reference_)->RequestPool({0, true, pool_, runtime_}, nullptr);
+}
+
+Napi::Value RunnerPool::Close(Napi::Env env) {
+  if (is_there()) pool_.counters->closed = true;
+  return Request(env, true);
+}
+
+Napi::Value RunnerPool::Request(Napi::Env env, bool closes) {
+  napi_deferred deferred = nullptr;
+  napi_value done = nullptr;
+  if (napi_create_promise(env, &deferred, &done) != napi_ok) return env.Undefined();
+  if (is_there()) {
+    state_->RequestPool({0, closes, pool_, runtime_}, deferred);
+  } else {
+    napi_resolve_deferred(env, deferred, Napi::Number::New(env, 0));
+  }
+  return {env, done};
+}
+
+Napi::Value RunnerPool::State(Napi::Env env) const {
+  ValueBuilder builder(env);
+  napi_value made = builder.Object();
+  const PoolCounters none;
+  const PoolCounters& counters = is_there() ? *pool_.counters : none;
+  builder.Set(made, "standing", builder.Number(counters.standing));
+  builder.Set(made, "taken", builder.Number(counters.taken));
+  builder.Set(made, "missed", builder.Number(counters.missed));
+  builder.Set(made, "discarded", builder.Number(counters.discarded));
+  return builder.ok() ? Napi::Value(env, made) : env.Undefined();
+}
 
 RunnerCore::RunnerCore(EnvironmentState* state, Options options)
     : state_(state),
@@ -79,6 +184,114 @@ Napi::Value RunnerCore::PoolNumber(const Napi::CallbackInfo& info) {
 
 Napi::Value RunnerCore::PolicyText(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), policy_text_);
+}
+
+namespace {
+
+std::uint64_t NumberIn(const Napi::Value& value) {
+  return value.IsNumber() ? static_cast<std::uint64_t>(value.As<Napi::Number>().Int64Value()) : 0;
+}
+
+Stream StreamIn(const Napi::Value& value) {
+  const bool is_err = value.IsString() && value.As<Napi::String>().Utf8Value() == "stderr";
+  return is_err ? Stream::kStderr : Stream::kStdout;
+}
+
+}  // namespace
+
+void RunnerCore::Write(const Napi::CallbackInfo& info) {
+  if (!info[1].IsTypedArray()) return;
+  const auto bytes = info[1].As<Napi::Uint8Array>();
+  const std::uint8_t* const data = bytes.Data();
+  state_->Apply(NumberIn(info[0]), WriteInput{{data, data + bytes.ByteLength()}});
+}
+
+void RunnerCore::EndInput(const Napi::CallbackInfo& info) {
+  state_->Apply(NumberIn(info[0]), native_runner::EndInput{});
+}
+
+void RunnerCore::Grant(const Napi::CallbackInfo& info) {
+  state_->Apply(NumberIn(info[0]), GrantOutput{StreamIn(info[1]), NumberIn(info[2])});
+}
+
+void RunnerCore::CloseOutput(const Napi::CallbackInfo& info) {
+  state_->Apply(NumberIn(info[0]), native_runner::CloseOutput{StreamIn(info[1])});
+}
+
+void RunnerCore::Signal(const Napi::CallbackInfo& info) {
+  state_->Apply(NumberIn(info[0]), SendSignal{static_cast<int>(NumberIn(info[1]))});
+}
+
+void RunnerCore::Resize(const Napi::CallbackInfo& info) {
+  Reader reader(info.Env());
+  TerminalSize size;
+  Fields::Of(reader, info[1], {"size", "size."},
+             [&size](Fields& fields) { size = ReadTerminalSize(fields); });
+  if (!reader.failed()) state_->Apply(NumberIn(info[0]), ResizeTerminal{size});
+}
+
+Napi::Value RunnerCore::WaitForPort(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  Reader reader(env);
+  auto wait = ReadPortWait(reader, info[1], info[2]);
+  napi_deferred deferred = nullptr;
+  napi_value done = nullptr;
+  if (!wait || napi_create_promise(env, &deferred, &done) != napi_ok) return env.Undefined();
+  wait->run = NumberIn(info[0]);
+  wait->session = wait->run == 0 ? session() : 0;
+  ValueBuilder builder(env);
+  const auto id = state_->Submit(*wait, deferred);
+  if (!id) napi_resolve_deferred(env, deferred, builder.String("gone"));
+  napi_value handle = builder.Object();
+  builder.Set(handle, "id", builder.Number(static_cast<double>(id.value_or(0))));
+  builder.Set(handle, "done", done);
+  return builder.ok() ? Napi::Value(env, handle) : env.Undefined();
+}
+
+void RunnerCore::StopWait(const Napi::CallbackInfo& info) {
+  state_->StopWait(NumberIn(info[0]));
+}
+
+namespace {
+
+RunnerCore::Options With(std::shared_ptr<const Backend> runtime, RunnerCore::Options options) {
+  options.runtime = std::move(runtime);
+  return options;
+}
+
+}  // namespace
+
+SessionCore::SessionCore(EnvironmentState* state, std::shared_ptr<const SessionBackend> runtime,
+                         Options options)
+    : RunnerCore(state, With(runtime, std::move(options))),
+      back_reference_(state->back_reference()),
+      runtime_(std::move(runtime)),
+      session_(state->NewSession()) {}
+
+SessionCore::~SessionCore() {
+  if (*back_reference_ != nullptr) (*back_reference_)->CloseSession(session_);
+}
+
+Napi::Value SessionCore::Open(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  SessionPromises promises;
+  napi_value opened = nullptr;
+  napi_value ended = nullptr;
+  if (napi_create_promise(env, &promises.opened, &opened) != napi_ok ||
+      napi_create_promise(env, &promises.ended, &ended) != napi_ok ||
+      !state().OpenSession(session_, runtime_, promises)) {
+    return env.Undefined();
+  }
+  ValueBuilder builder(env);
+  napi_value both = builder.Object();
+  builder.Set(both, "opened", opened);
+  builder.Set(both, "ended", ended);
+  return builder.ok() ? Napi::Value(env, both) : env.Undefined();
+}
+
+Napi::Value SessionCore::Close(const Napi::CallbackInfo& info) {
+  state().CloseSession(session_);
+  return RunnerCore::Close(info);
 }
 
 }  // namespace native_runner

@@ -3,23 +3,64 @@
 #include <napi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "addon/convert/input/run_input.h"
+#include "addon/convert/fields.h"
+#include "addon/convert/run_input.h"
 #include "addon/environment/environment_state.h"
-#include "addon/runners/runner_pool.h"
-#include "supervise/preparation/runtime.h"
+#include "policy/options/request.h"
+#include "supervise/pool/sandbox_pool.h"
+#include "supervise/preparation/backend.h"
+#include "supervise/session/session.h"
 
 namespace native_runner {
+
+// Defines the class that makes a LeaseHandle (types/addon.d.ts) on `exports`.
+void DefineLease(Napi::Env env, Napi::Object exports, EnvironmentState* state);
+
+// The lease of such an object, in the field `lease`; none where it is absent. Anything else is a
+// fault.
+std::shared_ptr<const Lease> ReadLease(Fields& input);
+
+// The prewarmed sandboxes of one runner, or none where it may have none. Ends them with itself.
+// JavaScript thread.
+class RunnerPool {
+ public:
+  RunnerPool(EnvironmentState* state, std::shared_ptr<const Backend> runtime,
+             const std::optional<PoolRule>& rule);
+  ~RunnerPool();
+  RunnerPool(const RunnerPool&) = delete;
+  RunnerPool& operator=(const RunnerPool&) = delete;
+
+  // What a run that may take one of them is submitted with.
+  const PoolReference& reference() const { return pool_; }
+
+  // Promises of how many stand: once what is missing was made, once all are ended for good.
+  Napi::Value Warm(Napi::Env env) { return Request(env, false); }
+  Napi::Value Close(Napi::Env env);
+
+  // What it has and has done, as types/public.d.ts's PoolState.
+  Napi::Value State(Napi::Env env) const;
+
+ private:
+  bool is_there() const { return pool_.counters != nullptr; }
+  Napi::Value Request(Napi::Env env, bool closes);
+
+  EnvironmentState* state_;
+  std::shared_ptr<EnvironmentState*> back_reference_;
+  std::shared_ptr<const Backend> runtime_;
+  PoolReference pool_;
+};
 
 // What every native runner object does: exec, explain, spawn, abort, policyText, warm, close, pool.
 // JavaScript thread.
 class RunnerCore {
  public:
   struct Options {
-    std::shared_ptr<const Runtime> runtime;
+    std::shared_ptr<const Backend> runtime;
     InputRules rules;
     std::string policy_text;
     std::optional<std::size_t> max_concurrent;  // none: the lane that runners share
@@ -45,7 +86,8 @@ class RunnerCore {
   // A promise, settled once nothing is left that was made ahead.
   virtual Napi::Value Close(const Napi::CallbackInfo& info) { return pool_.Close(info.Env()); }
 
-  // For a live process; see live_calls.cpp.
+  // What JavaScript tells a live process while it runs. A number that is no run's, or of one that
+  // has ended, is ignored: the end is told by then, and nobody is to blame.
   void Write(const Napi::CallbackInfo& info);
   void EndInput(const Napi::CallbackInfo& info);
   void Grant(const Napi::CallbackInfo& info);
@@ -53,7 +95,7 @@ class RunnerCore {
   void Signal(const Napi::CallbackInfo& info);
   void Resize(const Napi::CallbackInfo& info);
 
-  // Of a live process or, where `id` is 0, of the session: { id, done }. See live_calls.cpp.
+  // Of a live process or, where `id` is 0, of the session: { id, done }.
   Napi::Value WaitForPort(const Napi::CallbackInfo& info);
   void StopWait(const Napi::CallbackInfo& info);
 
@@ -68,13 +110,35 @@ class RunnerCore {
 
   EnvironmentState* state_;  // lives as long as the environment runs JavaScript
   std::shared_ptr<EnvironmentState*> back_reference_;
-  std::shared_ptr<const Runtime> runtime_;
+  std::shared_ptr<const Backend> runtime_;
   HostEnvironment host_environment_;
   InputRules rules_;
   std::string policy_text_;
   EnvironmentState::Lane lane_;
   RunnerPool pool_;
   std::uint64_t asker_;
+};
+
+// A runner whose commands run in one session, which is still to be opened. Ends it with itself.
+// JavaScript thread.
+class SessionCore final : public RunnerCore {
+ public:
+  // `options.runtime` is replaced by the session's.
+  SessionCore(EnvironmentState* state, std::shared_ptr<const SessionBackend> runtime,
+              Options options);
+  ~SessionCore() override;
+
+  // Once: { opened, ended }, two promises.
+  Napi::Value Open(const Napi::CallbackInfo& info);
+  Napi::Value Close(const Napi::CallbackInfo& info) override;
+
+ protected:
+  std::uint64_t session() const override { return session_; }
+
+ private:
+  std::shared_ptr<EnvironmentState*> back_reference_;
+  std::shared_ptr<const SessionBackend> runtime_;
+  std::uint64_t session_;
 };
 
 }  // namespace native_runner

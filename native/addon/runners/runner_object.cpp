@@ -7,22 +7,59 @@
 #include <utility>
 #include <vector>
 
-#include "addon/convert/options/network_options.h"
-#include "addon/convert/options/policy_options.h"
-#include "addon/convert/options/runner_options.h"
-#include "addon/convert/options/session_options.h"
+#include "addon/convert/runner_options.h"
 #include "addon/runners/runner_core.h"
-#include "addon/runners/session_core.h"
-#include "addon/transactions/transaction_object.h"
+#include "addon/values/value_builder.h"
+#include "addon/workspace/transaction_object.h"
+#include "policy/bubblewrap/process_sandbox.h"
 #include "policy/policy_text.h"
-#include "supervise/runtimes/bubblewrap_runtime.h"
-#include "supervise/runtimes/firejail_runtime.h"
-#include "supervise/runtimes/landlock_runtime.h"
-#include "supervise/runtimes/local_runtime.h"
-#include "supervise/runtimes/project_runtime.h"
-#include "supervise/session/session_runtime.h"
+#include "supervise/backends/bubblewrap_backend.h"
+#include "supervise/backends/firejail_backend.h"
+#include "supervise/backends/launcher_backends.h"
+#include "supervise/backends/project_backend.h"
+#include "supervise/session/session.h"
 
 namespace native_runner {
+namespace {
+
+class ProcessSandboxObject : public Napi::ObjectWrap<ProcessSandboxObject> {
+ public:
+  explicit ProcessSandboxObject(const Napi::CallbackInfo& info)
+      : Napi::ObjectWrap<ProcessSandboxObject>(info) {
+    Reader reader(info.Env());
+    Fields::Of(reader, info[0], {"options", ""},
+               [this](Fields& options) { policy_ = ReadProcessSandboxPolicy(options); });
+  }
+
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(env, "BubblewrapProcessSandbox",
+                       {InstanceMethod("wrap", &ProcessSandboxObject::Wrap)});
+  }
+
+ private:
+  Napi::Value Wrap(const Napi::CallbackInfo& info) {
+    const Napi::Env env = info.Env();
+    Reader reader(env);
+    ProcessCommand command;
+    Fields::Of(reader, info[0], {"command", ""},
+               [&command](Fields& fields) { command = ReadProcessCommand(fields); });
+    if (reader.failed()) return env.Undefined();
+    ValueBuilder builder(env);
+    napi_value wrapped = builder.Object();
+    builder.Set(wrapped, "cmd", builder.String(policy_.sandbox.bwrap_path));
+    builder.Set(wrapped, "args", builder.Strings(ProcessSandboxArgs(policy_, command)));
+    return builder.ok() ? Napi::Value(env, wrapped) : env.Undefined();
+  }
+
+  ProcessSandboxPolicy policy_;
+};
+
+}  // namespace
+
+void DefineProcessSandbox(Napi::Env env, Napi::Object exports) {
+  exports.Set("BubblewrapProcessSandbox", ProcessSandboxObject::Define(env));
+}
+
 namespace {
 
 template <auto kRead>
@@ -34,10 +71,10 @@ EnvironmentState* StateOf(const Napi::CallbackInfo& info) {
 
 // What runs the commands of a policy. `transaction`: the argument that may be one.
 template <typename RuntimeKind, typename Policy>
-std::shared_ptr<const RuntimeKind> MakeRuntime(Reader& reader, const Napi::Value& transaction,
+std::shared_ptr<const RuntimeKind> MakeBackend(Reader& reader, const Napi::Value& transaction,
                                                Policy policy) {
   if (const auto opened = ReadTransaction(reader, transaction)) {
-    if constexpr (std::is_same_v<RuntimeKind, FirejailRuntime>) {
+    if constexpr (std::is_same_v<RuntimeKind, FirejailBackend>) {
       reader.Fail({ErrorCode::kUnavailable, "firejail can't run commands in a transaction",
                    "use Bubblewrap or Landlock"});
     } else {
@@ -87,7 +124,7 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   Fields::Of(reader, info[0], {"options", ""}, [&](Fields& options) {
     made.max_concurrent = ReadMaxConcurrent(options);
     policy = kRead(options);
-    if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) {
+    if constexpr (std::is_same_v<RuntimeKind, BubblewrapBackend>) {
       made.pool = ReadPrewarm(options, policy);
     }
     asked = ReadAsked(options, policy);
@@ -95,7 +132,7 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   if (reader.failed()) return nullptr;
   made.policy_text = PolicyText(policy);
   made.asker = AddAsker(info, asked, policy);
-  const auto runtime = MakeRuntime<RuntimeKind>(reader, info[1], std::move(policy));
+  const auto runtime = MakeBackend<RuntimeKind>(reader, info[1], std::move(policy));
   if (reader.failed()) {
     StateOf(info)->askers().Remove(made.asker);
     return nullptr;
@@ -115,7 +152,7 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   Fields::Of(reader, info[0], {"options", ""}, [&](Fields& options) {
     made.max_concurrent = ReadMaxConcurrent(options);
     policy = kRead(options);
-    if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) ReadPrewarm(options, policy);
+    if constexpr (std::is_same_v<RuntimeKind, BubblewrapBackend>) ReadPrewarm(options, policy);
     asked = ReadAsked(options, policy);
   });
   SessionRule rule;
@@ -124,7 +161,7 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   if (info[3].IsNumber()) {  // of lib's own: the runner's poolNumber()
     rule.clones_of = static_cast<std::uint64_t>(info[3].As<Napi::Number>().Int64Value());
   }
-  if constexpr (std::is_same_v<RuntimeKind, BubblewrapRuntime>) {
+  if constexpr (std::is_same_v<RuntimeKind, BubblewrapBackend>) {
     if (policy.isolation != Isolation::kStrict) {
       reader.Fail({ErrorCode::kInvalidValue,
                    "Expected `isolation` to be \"strict\" for a session, got \"compat\"", ""});
@@ -133,42 +170,42 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   if (reader.failed()) return nullptr;
   made.policy_text = PolicyText(policy);
   made.asker = AddAsker(info, asked, policy);
-  const auto inner = MakeRuntime<RuntimeKind>(reader, info[2], std::move(policy));
+  const auto inner = MakeBackend<RuntimeKind>(reader, info[2], std::move(policy));
   if (reader.failed()) {
     StateOf(info)->askers().Remove(made.asker);
     return nullptr;
   }
   made.rules = {&inner->policy().environment, nullptr, "NativeRunner.exec", in_workspace};
   return std::make_unique<SessionCore>(
-      StateOf(info), std::make_shared<const SessionRuntime>(inner, rule), std::move(made));
+      StateOf(info), std::make_shared<const SessionBackend>(inner, rule), std::move(made));
 }
 
 std::unique_ptr<RunnerCore> MakeBubblewrap(const Napi::CallbackInfo& info) {
-  return Make<BubblewrapRuntime, ReadBubblewrapPolicy>(info, "NativeRunner.exec", true);
+  return Make<BubblewrapBackend, ReadBubblewrapPolicy>(info, "NativeRunner.exec", true);
 }
 
 std::unique_ptr<RunnerCore> MakeProject(const Napi::CallbackInfo& info) {
-  return Make<ProjectRuntime, ReadProjectPolicy>(info, "Bwrap.exec", false);
+  return Make<ProjectBackend, ReadProjectPolicy>(info, "Bwrap.exec", false);
 }
 
 std::unique_ptr<RunnerCore> MakeLandlock(const Napi::CallbackInfo& info) {
-  return Make<LandlockRuntime, ReadLandlockPolicy>(info, "NativeRunner.exec", false);
+  return Make<LandlockBackend, ReadLandlockPolicy>(info, "NativeRunner.exec", false);
 }
 
 std::unique_ptr<RunnerCore> MakeFirejail(const Napi::CallbackInfo& info) {
-  return Make<FirejailRuntime, ReadFirejailPolicy>(info, "NativeRunner.exec", false);
+  return Make<FirejailBackend, ReadFirejailPolicy>(info, "NativeRunner.exec", false);
 }
 
 std::unique_ptr<RunnerCore> MakeLocal(const Napi::CallbackInfo& info) {
-  return Make<LocalRuntime, ReadLocalPolicy>(info, "LocalNativeRunner", false);
+  return Make<LocalBackend, ReadLocalPolicy>(info, "LocalNativeRunner", false);
 }
 
 std::unique_ptr<SessionCore> MakeBubblewrapSession(const Napi::CallbackInfo& info) {
-  return MakeSession<BubblewrapRuntime, ReadBubblewrapPolicy>(info, true);
+  return MakeSession<BubblewrapBackend, ReadBubblewrapPolicy>(info, true);
 }
 
 std::unique_ptr<SessionCore> MakeLandlockSession(const Napi::CallbackInfo& info) {
-  return MakeSession<LandlockRuntime, ReadLandlockPolicy>(info, false);
+  return MakeSession<LandlockBackend, ReadLandlockPolicy>(info, false);
 }
 
 // One of our classes: its instances are what `kMake` makes of the constructor's arguments.

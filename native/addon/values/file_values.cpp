@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "addon/values/js_error.h"
-#include "policy/text/utf8.h"
+#include "addon/values/value_builder.h"
+#include "policy/text/text.h"
 
 namespace native_runner {
 namespace {
@@ -40,12 +40,12 @@ std::string Quoted(const FileAttempt& attempt) {
   return paths;
 }
 
-struct Told {
+struct Reported {
   std::string code;
   std::string message;
 };
 
-Told Tell(const FileError& error, const FileAttempt& attempt) {
+Reported Tell(const FileError& error, const FileAttempt& attempt) {
   const std::string most = std::to_string(error.most);
   const std::string path = "'" + attempt.path + "'";
   switch (error.kind) {
@@ -70,7 +70,7 @@ napi_value MakeFileError(napi_env env, const FileError& error, const FileAttempt
   if (error.kind == FileError::Kind::kSandbox) return MakeJsError(env, error.sandbox);
   FileAttempt attempt = given;
   if (error.path) attempt.path = AsGiven(*error.path);
-  const Told told = Tell(error, attempt);
+  const Reported told = Tell(error, attempt);
   ValueBuilder builder(env);
   napi_value code = builder.String(told.code);
   napi_value message = builder.String(told.message);

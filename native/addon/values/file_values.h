@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "addon/values/value_builder.h"
-#include "effects/files/workspace_files.h"
+#include "workspace/files/workspace_files.h"
 
 namespace native_runner {
 

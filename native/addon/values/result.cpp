@@ -1,16 +1,101 @@
 #include "addon/values/result.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
 #include <utility>
-#include <vector>
 
-#include "addon/values/connection_value.h"
-#include "addon/values/denial_value.h"
+#include "policy/denials/denials.h"
 
 namespace native_runner {
+
+napi_value CachedStrings::Get(ValueBuilder& builder, std::span<const std::string> strings) {
+  if (!array_.IsEmpty() && std::ranges::equal(strings_, strings)) return array_.Value();
+  napi_value array = builder.Strings(strings);
+  if (!builder.ok()) return nullptr;
+  array_ = Napi::Persistent(Napi::Object(builder.env(), array));
+  strings_.assign(strings.begin(), strings.end());
+  return array;
+}
+
+napi_value MakeConnection(ValueBuilder& builder, const ConnectionRecord& record) {
+  napi_value made = builder.Object();
+  builder.Set(made, "host", builder.String(record.host));
+  builder.Set(made, "port", builder.Number(record.port));
+  if (!record.address.empty()) builder.Set(made, "address", builder.String(record.address));
+  builder.Set(made, "verdict", builder.String(record.allowed ? "allowed" : "denied"));
+  if (!record.rule.empty()) builder.Set(made, "rule", builder.String(record.rule));
+  if (!record.reason.empty()) builder.Set(made, "reason", builder.String(record.reason));
+  builder.Set(made, "via", builder.String(ConnectionViaName(record.via)));
+  builder.Set(made, "bytesOut", builder.Number(static_cast<double>(record.bytes_out)));
+  builder.Set(made, "bytesIn", builder.Number(static_cast<double>(record.bytes_in)));
+  builder.Set(made, "durationMs", builder.Number(std::round(record.duration_ms * 1000) / 1000));
+  builder.Set(made, "count", builder.Number(static_cast<double>(record.count)));
+  return made;
+}
+
 namespace {
+
+napi_value ValueOf(ValueBuilder& builder, const Grant& grant) {
+  switch (grant.kind) {
+    case Grant::Kind::kMount: {
+      napi_value mount = builder.Object();
+      builder.Set(mount, "hostPath", builder.String(grant.host_path));
+      builder.Set(mount, "guestPath", builder.String(grant.guest_path));
+      builder.Set(mount, "mode", builder.String(grant.writable ? "rw" : "ro"));
+      return mount;
+    }
+    case Grant::Kind::kPath:
+      return builder.String(grant.host_path);
+    case Grant::Kind::kText:
+    case Grant::Kind::kList:
+      return builder.String(grant.text);
+    case Grant::Kind::kNumber:
+      return builder.Number(static_cast<double>(grant.number));
+    case Grant::Kind::kBoolean:
+      return builder.Boolean(grant.number != 0);
+    case Grant::Kind::kNone:
+      break;
+  }
+  return builder.Undefined();
+}
+
+void SetText(ValueBuilder& builder, napi_value made, const char* key, const std::string& text) {
+  if (!text.empty()) builder.Set(made, key, builder.String(text));
+}
+
+napi_value MakeDenial(ValueBuilder& builder, const Denial& denial) {
+  napi_value made = builder.Object();
+  builder.Set(made, "kind", builder.String(denial.kind));
+  builder.Set(made, "operation", builder.String(denial.operation));
+  SetText(builder, made, "path", denial.path);
+  SetText(builder, made, "hostPath", denial.host_path);
+  SetText(builder, made, "host", denial.host);
+  if (denial.port != 0) builder.Set(made, "port", builder.Number(denial.port));
+  SetText(builder, made, "program", denial.program);
+  builder.Set(made, "errno", builder.String(denial.error));
+  builder.Set(made, "by", builder.String(DeniedByName(denial.by)));
+  builder.Set(made, "count", builder.Number(static_cast<double>(denial.count)));
+  if (denial.grant.kind != Grant::Kind::kNone) {
+    napi_value grant = builder.Object();
+    builder.Set(grant, "option", builder.String(denial.grant.option));
+    builder.Set(grant, "value", ValueOf(builder, denial.grant));
+    builder.Set(made, "grant", grant);
+  }
+  SetText(builder, made, "notAdvised", denial.not_advised);
+  return made;
+}
+
+// What a run was denied, as types/denials.d.ts has it but for a grant's `cli`, which is lib's.
+// Undefined where there is nothing. Whole only if builder.ok() afterwards.
+napi_value MakeDenials(ValueBuilder& builder, const std::vector<Denial>& denials) {
+  if (denials.empty()) return builder.Undefined();
+  std::vector<napi_value> made;
+  made.reserve(denials.size());
+  for (const Denial& denial : denials)
+    made.push_back(MakeDenial(builder, denial));
+  return builder.Array(made);
+}
 
 double Milliseconds(std::uint64_t microseconds) {
   return static_cast<double>(microseconds) / 1000.0;

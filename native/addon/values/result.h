@@ -2,13 +2,30 @@
 
 #include <napi.h>
 
+#include <span>
 #include <string>
+#include <vector>
 
-#include "addon/values/cached_strings.h"
 #include "addon/values/value_builder.h"
+#include "policy/network/connections.h"
 #include "supervise/preparation/run_result.h"
 
 namespace native_runner {
+
+// A JavaScript array of strings that is made anew only when they are others than the last time: a
+// runner's options are the same in each of its audits. Who gets the array must not change it.
+// JavaScript thread.
+class CachedStrings {
+ public:
+  napi_value Get(ValueBuilder& builder, std::span<const std::string> strings);
+
+ private:
+  std::vector<std::string> strings_;
+  Napi::ObjectReference array_;
+};
+
+// An entry of an audit's `connections` (types/network.d.ts). Whole only if builder.ok() afterwards.
+napi_value MakeConnection(ValueBuilder& builder, const ConnectionRecord& record);
 
 // Makes a run's result as the contract's NativeExecResult: JavaScript's makeResult
 // (types/addon.d.ts) gets the parts, large outputs without being copied. One a Node environment,

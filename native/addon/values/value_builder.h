@@ -1,6 +1,6 @@
 #pragma once
 
-#include <node_api.h>
+#include <napi.h>
 
 #include <cstdint>
 #include <span>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "policy/result.h"
 #include "supervise/streams/output_buffer.h"
 
 namespace native_runner {
@@ -48,5 +49,14 @@ class ValueBuilder {
   napi_env env_;
   bool ok_ = true;
 };
+
+// A JavaScript Error for ours: TypeError or RangeError for the caller's mistakes, a plain Error for
+// the rest (lib turns those into SandboxError); `code` always, `fix` where one is known. nullptr
+// when the environment is being terminated and can make no values any more.
+napi_value MakeJsError(napi_env env, const Error& error);
+void ThrowJsError(napi_env env, const Error& error);
+
+// How a message shows a value that was not expected: `"text"`, `1.5`, `an object`, `null` ...
+std::string Describe(const Napi::Value& value);
 
 }  // namespace native_runner

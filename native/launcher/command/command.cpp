@@ -1,22 +1,166 @@
 #include "launcher/command/command.h"
 
+#include <asm/ioctls.h>
+#include <asm/termbits.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 
-#include "launcher/command/exec.h"
-#include "launcher/command/terminal.h"
 #include "launcher/kernel/calls.h"
-#include "launcher/layers/limits.h"
-#include "launcher/seccomp/rename_listener.h"
+#include "launcher/kernel/text.h"
+#include "launcher/layers/layers.h"
 #include "launcher/seccomp/seccomp.h"
-#include "launcher/trace/trace_filter.h"
-#include "launcher/trace/traced_start.h"
+#include "launcher/trace/traced_calls.h"
+
+#ifndef TIOCGPTPEER
+#define TIOCGPTPEER _IO('T', 0x41)
+#endif
 
 namespace native_runner {
+namespace {
+
+struct ExecFailure {
+  int error = 0;           // errno
+  bool not_found = false;  // the command does not exist, as against: it can't be run
+};
+
+constexpr char kShell[] = "/bin/sh";
+constexpr char kDefaultPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+const char* SearchPath(char** environment) {
+  constexpr char kName[] = "PATH=";
+  for (; *environment != nullptr; ++environment) {
+    const char* at = *environment;
+    const char* name = kName;
+    while (*name != '\0' && *at == *name) {
+      ++at;
+      ++name;
+    }
+    if (*name == '\0') return at;
+  }
+  return kDefaultPath;
+}
+
+int ExecFile(const char* path, char** argv, char** environment) {
+  const auto error = static_cast<int>(-kernel::Execute(path, argv, environment));
+  if (error != ENOEXEC) return error;
+  char* const name = argv[0];
+  argv[-1] = const_cast<char*>(kShell);
+  argv[0] = const_cast<char*>(path);
+  kernel::Execute(kShell, argv - 1, environment);
+  argv[0] = name;
+  return ENOEXEC;
+}
+
+// The end of the text, or the first `byte` before it.
+const char* Find(const char* text, char byte) {
+  while (*text != '\0' && *text != byte)
+    ++text;
+  return text;
+}
+
+// What execvp(3) passes over on its way along PATH.
+bool IsWorthSearchingOn(int error) {
+  return error == EACCES || error == ENOENT || error == ENOTDIR || error == ESTALE ||
+         error == ENODEV || error == ETIMEDOUT;
+}
+
+// Becomes the command argv[0], found as execvp(3) would, but along the PATH of `environment`: that
+// of the command, not ours. Returns only on failure. `argv[-1]` must be a spare entry, see
+// MappedOrder. Runs between clone and exec in memory that is shared with the launcher.
+ExecFailure Exec(char** argv, char** environment) {
+  const char* const name = argv[0];
+  if (*name == '\0' || *Find(name, '/') != '\0') {
+    const int error = ExecFile(name, argv, environment);
+    return {error, error == ENOENT && !kernel::Exists(name)};
+  }
+
+  ExecFailure failure{ENOENT, true};
+  for (const char* directory = SearchPath(environment);;) {
+    const char* const end = Find(directory, ':');
+    FixedText<PATH_MAX> path;
+    path.Add(directory, static_cast<std::size_t>(end - directory));
+    if (path.size() != 0) path.Add("/");  // an empty entry is the working directory
+    path.Add(name);
+    // Asking first costs less than an execve(2) that fails, and tells a file that is not there from
+    // a script whose interpreter is not.
+    if (!path.cut() && kernel::Exists(path.c_str())) {
+      const int error = ExecFile(path.c_str(), argv, environment);
+      if (!IsWorthSearchingOn(error)) return {error, false};
+      if (failure.error != EACCES) failure = {error, false};
+    }
+    if (*end == '\0') return failure;
+    directory = end + 1;
+  }
+}
+
+constexpr char kMultiplexer[] = "/dev/ptmx";
+
+// The kernel's, of ioctl_tty(2).
+struct WindowSize {
+  std::uint16_t rows = 0;
+  std::uint16_t columns = 0;
+  std::uint16_t width_pixels = 0;
+  std::uint16_t height_pixels = 0;
+};
+
+// Erasing a character takes all its bytes.
+void UseUtf8(int terminal) {
+  termios settings{};
+  if (kernel::DeviceControl(terminal, TCGETS, &settings) != 0) return;
+  settings.c_iflag |= IUTF8;
+  kernel::DeviceControl(terminal, TCSETS, &settings);
+}
+
+// The other side, without a path: nobody can have put something else there. -errno on failure.
+int OpenPeer(int master, const OrderHeader& header) {
+  int locked = 0;
+  long result = kernel::DeviceControl(master, TIOCSPTLCK, &locked);
+  const WindowSize size{header.terminal_rows, header.terminal_columns};
+  if (result == 0) result = kernel::DeviceControl(master, TIOCSWINSZ, &size);
+  if (result != 0) return static_cast<int>(result);
+  return static_cast<int>(
+      kernel::DeviceControl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+}
+
+long InstallStandardStreams(int peer) {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const long result = kernel::Duplicate(peer, number);
+    if (result < 0) return result;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool OpenTerminal(const HostChannel& control, const OrderHeader& header, Refusal* refusal) {
+  const int master = kernel::Open(kMultiplexer, O_RDWR | O_NOCTTY);
+  if (master < 0) return refusal->Because("terminal: /dev/ptmx", master);
+  const int peer = OpenPeer(master, header);
+  long result = peer;
+  if (peer >= 0) {
+    UseUtf8(peer);
+    result = InstallStandardStreams(peer);
+    kernel::Close(peer);
+  }
+  const bool is_sent = result >= 0 && control.SendTerminal(master);
+  kernel::Close(master);
+  if (result < 0) return refusal->Because("terminal", result);
+  return is_sent || refusal->Because("terminal: cannot hand it to the host");
+}
+
+long EnterSession(bool with_terminal) {
+  const long session = kernel::NewSession();
+  if (session < 0 || !with_terminal) return session < 0 ? session : 0;
+  return kernel::DeviceControl(STDIN_FILENO, TIOCSCTTY, 0);
+}
+
 namespace {
 
 constexpr std::size_t kStackBytes =
@@ -61,7 +205,7 @@ int ExecuteCommand(void* argument) {
   result = start.landlock->Enter();
   if (result != 0) return Fail(failure, StartFailure::Step::kLandlock, result);
   if ((header.flags & kOrderSeccomp) != 0) {
-    start.listener = InstallTold(header.flags, start.is_listened_to);
+    start.listener = InstallReporting(header.flags, start.is_listened_to);
     if (start.listener < 0) result = InstallSeccomp(header.flags);
   }
   if (result != 0) return Fail(failure, StartFailure::Step::kSeccomp, result);
@@ -141,6 +285,61 @@ pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* 
   if (start->listener >= 0) kernel::Close(static_cast<int>(start->listener));
   kernel::Wait(static_cast<pid_t>(pid), nullptr, __WALL);
   return -1;
+}
+
+namespace {
+
+// A command's name can be as long as an argument; cut to what an empty pipe takes without waiting.
+constexpr std::size_t kMaxNameBytes = PATH_MAX;
+
+void WriteMessage(const char* command, const char* reason) {
+  FixedText<kMaxNameBytes> name;
+  name.Add(command);
+  FixedText<kMaxNameBytes + 128> line;
+  line.Add(name.c_str(), name.size()).Add(": ").Add(reason).Add("\n");
+  kernel::Write(STDERR_FILENO, line.c_str(), line.size());
+}
+
+}  // namespace
+
+void ReportStartFailure(const HostChannel& control, const char* command,
+                        const StartFailure& failure) {
+  Refusal refusal;
+  switch (failure.step) {
+    case StartFailure::Step::kNone:
+    case StartFailure::Step::kExec: {
+      WriteMessage(command, failure.not_found ? "command not found" : ErrnoText(failure.error));
+      Report report;
+      report.kind = ReportKind::kFailed;
+      report.error = failure.error;
+      report.at_ns = kernel::Now();
+      report.not_found = failure.not_found ? 1 : 0;
+      control.SendLast(report);
+      return;
+    }
+    case StartFailure::Step::kProcess:
+      refusal.Because("cannot start a process", -failure.error);
+      break;
+    case StartFailure::Step::kSession:
+      refusal.Because("terminal: cannot make a session", -failure.error);
+      break;
+    case StartFailure::Step::kLimits:
+      refusal.Because(Layer::kRlimits, failure.limit, -failure.error);
+      break;
+    case StartFailure::Step::kLandlock:
+      refusal.Because(Layer::kLandlockFiles, -failure.error);
+      break;
+    case StartFailure::Step::kSeccomp:
+      refusal.Because(Layer::kSeccomp, -failure.error);
+      break;
+    case StartFailure::Step::kTrace:
+      refusal.Because("explain: cannot trace the command", -failure.error);
+      break;
+    case StartFailure::Step::kRenames:
+      refusal.Because(Layer::kRenameDirectories, -failure.error);
+      break;
+  }
+  control.SendRefused(refusal);
 }
 
 }  // namespace native_runner

@@ -1,20 +1,19 @@
 #include "launcher/command/run_command.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
+#include "launcher/command/children.h"
 #include "launcher/command/command.h"
-#include "launcher/command/start_failure.h"
-#include "launcher/command/terminal.h"
+#include "launcher/command/directory_move.h"
 #include "launcher/kernel/calls.h"
-#include "launcher/renames/renames.h"
+#include "launcher/kernel/process.h"
+#include "launcher/seccomp/seccomp.h"
 #include "launcher/trace/observations.h"
-#include "launcher/trace/refusals.h"
 #include "launcher/trace/tracer.h"
-#include "launcher/tree/children.h"
-#include "launcher/tree/tree.h"
-#include "launcher/tree/usage.h"
 
 namespace native_runner {
 namespace {
@@ -22,14 +21,14 @@ namespace {
 // Returns when the command has ended, or its lease has, or when the host wants an end or is gone
 // itself. `group`: the command's own process group, which signals are for; 0: it has none. True:
 // the lease is why.
-bool Watch(const Control& control, LeaseTimer& lease, pid_t group, Children* children,
+bool Watch(const HostChannel& control, LeaseTimer& lease, pid_t group, Children* children,
            Renames* renames, Refusals* refusals) {
-  using Wake = Control::Wake;
+  using Wake = HostChannel::Wake;
   while (!children->command_ended()) {
     // At most one of them listens.
     const int listener =
         renames->descriptor() >= 0 ? renames->descriptor() : refusals->descriptor();
-    Control::Said said;
+    HostChannel::Said said;
     const Wake wake = control.Wait({.child_signal = children->signal_descriptor(),
                                     .other = listener,
                                     .lease = lease.descriptor(),
@@ -47,19 +46,19 @@ bool Watch(const Control& control, LeaseTimer& lease, pid_t group, Children* chi
   return false;
 }
 
-// The host first, as in Control::Wait.
-bool HasEnded(const Control& control, LeaseTimer& lease) {
+// The host first, as in HostChannel::Wait.
+bool HasEnded(const HostChannel& control, LeaseTimer& lease) {
   while (lease.HasEnded()) {
-    Control::Said said;
-    const Control::Wake wake = control.Wait({.lease = lease.descriptor()}, &said);
-    if (wake != Control::Wake::kLeaseExtended) return true;
+    HostChannel::Said said;
+    const HostChannel::Wake wake = control.Wait({.lease = lease.descriptor()}, &said);
+    if (wake != HostChannel::Wake::kLeaseExtended) return true;
     lease.Extend(said.lease_until_ns);
   }
   return false;
 }
 
 // Its lease has ended before it could be started.
-void ReportNotStarted(const Control& control) {
+void ReportNotStarted(const HostChannel& control) {
   Report report;
   report.kind = ReportKind::kExited;
   report.lease_expired = 1;
@@ -76,7 +75,7 @@ void CloseInput(const OrderHeader& order) {
 
 }  // namespace
 
-void RunCommand(const Control& control, const MappedOrder& order, const Landlock& landlock,
+void RunCommand(const HostChannel& control, const MappedOrder& order, const Landlock& landlock,
                 const OverlayRenames& overlay, LeaseTimer& lease) {
   if (HasEnded(control, lease)) return ReportNotStarted(control);
   static constinit Observations observations;  // large, and most often untouched
@@ -112,7 +111,7 @@ void RunCommand(const Control& control, const MappedOrder& order, const Landlock
   control.SendLast(report);
 }
 
-bool PrepareStreams(const Control& control, const OrderHeader& header, Refusal* refusal) {
+bool PrepareStreams(const HostChannel& control, const OrderHeader& header, Refusal* refusal) {
   if ((header.flags & kOrderMergeStderr) != 0) {
     const long result = kernel::Duplicate(STDOUT_FILENO, STDERR_FILENO);
     return result >= 0 || refusal->Because("cannot merge stderr with stdout", result);
@@ -127,6 +126,110 @@ bool EnterDirectory(const char* cwd, Refusal* refusal) {
   refusal->no_directory = true;
   refusal->text.Add("cannot enter ");
   return refusal->Because(cwd, result);
+}
+
+namespace {
+
+// Of which only what is used is ever there.
+constexpr std::size_t kLauncherStackBytes = kMoveStackBytes + 128 * 1024;
+constexpr pid_t kNoCommand = -1;
+
+struct CommandStart {
+  CommandDescriptors descriptors;
+  const Landlock* landlock = nullptr;
+  const OverlayRenames* overlay = nullptr;
+  LayerSet enforced;
+};
+
+// Those that came have higher numbers: the lower ones are all taken.
+long InstallDescriptors(const CommandDescriptors& descriptors) {
+  const int* const from = descriptors.at;
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+    const long result = kernel::Duplicate(from[1 + number], number);
+    if (result < 0) return result;
+  }
+  const long result = kernel::Duplicate(from[0], kControlDescriptor);
+  if (result < 0) return result;
+  kernel::SetCloseOnExec(kControlDescriptor);
+  // Held here they would keep a pipe open that the command has closed.
+  for (const int descriptor : descriptors.at)
+    kernel::Close(descriptor);
+  return 0;
+}
+
+int RunCommandLauncher(void* argument) {
+  const CommandStart& start = *static_cast<CommandStart*>(argument);
+  if (const long result = InstallDescriptors(start.descriptors); result < 0) {
+    RefuseCommand(start.descriptors.at[0], "cannot place a descriptor", result);
+    return 0;
+  }
+  HostChannel control;
+  MappedOrder order;
+  ReceivedOrder received;
+  if (!TakeOrder(control, &received, &order)) return 0;
+  Refusal refusal;
+  const long result = kernel::Prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (result != 0) refusal.Because(Layer::kTreeKillSubreaper, result);
+  LeaseTimer lease;
+  if (result != 0 || !EnterDirectory(order.cwd, &refusal) ||
+      !PrepareStreams(control, order.header, &refusal) || !lease.Begin(order.header, &refusal)) {
+    control.SendRefused(refusal);
+    return 0;
+  }
+  if (control.SendReady(start.enforced))
+    RunCommand(control, order, *start.landlock, *start.overlay, lease);
+  return 0;
+}
+
+// Where no process can be had, the host hears so on the command's own socket.
+void StartCommandLauncher(CommandStart* start) {
+  alignas(16) static char stack[kLauncherStackBytes];  // each child has its own copy
+  const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, RunCommandLauncher, start);
+  if (pid < 0) RefuseCommand(start->descriptors.at[0], "cannot start a process", pid);
+  for (const int descriptor : start->descriptors.at)
+    kernel::Close(descriptor);
+}
+
+void WaitForMessageOrChild(int child_signal) {
+  pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0}, {child_signal, POLLIN, 0}};
+  kernel::Poll(descriptors, 2, nullptr);
+}
+
+}  // namespace
+
+bool PrepareSession(const OrderHeader& order, Refusal* refusal) {
+  if (!IsProcOurs()) {
+    return refusal->Because("a session needs a /proc that shows its own processes");
+  }
+  if ((order.flags & kOrderSeccomp) == 0) return true;
+  const long result = InstallSeccomp(order.flags);
+  return result == 0 || refusal->Because(Layer::kSeccomp, result);
+}
+
+void ServeSession(const HostChannel& control, const MappedOrder& session, const Landlock& landlock,
+                  const OverlayRenames& overlay, LayerSet enforced) {
+  const bool is_init = (session.header.flags & kOrderIsInit) != 0;
+  Children children(kNoCommand);
+  enforced.Remove(Layer::kPidNamespace);
+  CommandStart start{{}, &landlock, &overlay, enforced};
+  for (bool goes_on = children.signal_descriptor() >= 0; goes_on;) {
+    WaitForMessageOrChild(children.signal_descriptor());
+    children.Reap();
+    switch (control.ReceiveCommand(&start.descriptors)) {
+      case HostChannel::SessionMessage::kNothing:
+        break;
+      case HostChannel::SessionMessage::kCommand:
+        StartCommandLauncher(&start);
+        break;
+      case HostChannel::SessionMessage::kEnd:
+        goes_on = false;
+    }
+  }
+  Report report;
+  report.kind = ReportKind::kExited;
+  report.error = KillTree(is_init, &children) ? 0 : EBUSY;
+  AddUsage(&report);
+  control.SendLast(report);
 }
 
 }  // namespace native_runner

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -8,20 +9,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
-
-#if defined(__x86_64__)
-#include "launcher/kernel/system_call_x86_64.h"
-#elif defined(__aarch64__)
-#include "launcher/kernel/system_call_aarch64.h"
-#else
-#error "the launcher calls the kernel directly: add kernel/system_call_<architecture>.h"
-#endif
 
 // Numbers that kernel headers of glibc 2.28's age lack; the same on every architecture.
 #ifndef SYS_pidfd_send_signal
@@ -49,6 +44,102 @@
 // The system calls that the launcher makes, without a C library: starting one costs 0.3 ms on a
 // virtual machine (it asks the processor what it is, and each such question leaves the machine).
 // All return what the kernel does: the result, or -errno. There is no errno, and no thread.
+
+namespace native_runner {
+
+#if defined(__x86_64__)
+
+inline long SystemCall6(long number, long a, long b, long c, long d, long e, long f) {
+  long result = number;
+  register long r10 __asm__("r10") = d;
+  register long r8 __asm__("r8") = e;
+  register long r9 __asm__("r9") = f;
+  __asm__ volatile("syscall"
+                   : "+a"(result)
+                   : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                   : "rcx", "r11", "memory");
+  return result;
+}
+
+// clone(2): the new process calls `function(argument)` on the stack that ends at `stack_end`, a
+// multiple of 16, and exits with what it returns. The caller goes on with the pid or -errno.
+inline long CloneInto(long number, unsigned long flags, void* stack_end, int (*function)(void*),
+                      void* argument, long exit_number) {
+  long result = number;
+  register long r10 __asm__("r10") = 0;
+  register long r8 __asm__("r8") = 0;
+  register long r12 __asm__("r12") = reinterpret_cast<long>(function);
+  register long r13 __asm__("r13") = reinterpret_cast<long>(argument);
+  register long r14 __asm__("r14") = exit_number;
+  __asm__ volatile(
+      "syscall\n\t"
+      "test %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xor %%ebp, %%ebp\n\t"
+      "mov %%r13, %%rdi\n\t"
+      "call *%%r12\n\t"
+      "mov %%eax, %%edi\n\t"
+      "mov %%r14, %%rax\n\t"
+      "syscall\n\t"
+      "hlt\n"
+      "1:"
+      : "+a"(result)
+      : "D"(flags), "S"(stack_end), "d"(0l), "r"(r10), "r"(r8), "r"(r12), "r"(r13), "r"(r14)
+      : "rcx", "r11", "memory", "cc");
+  return result;
+}
+
+#elif defined(__aarch64__)
+
+inline long SystemCall6(long number, long a, long b, long c, long d, long e, long f) {
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = a;
+  register long x1 __asm__("x1") = b;
+  register long x2 __asm__("x2") = c;
+  register long x3 __asm__("x3") = d;
+  register long x4 __asm__("x4") = e;
+  register long x5 __asm__("x5") = f;
+  __asm__ volatile("svc 0"
+                   : "+r"(x0)
+                   : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                   : "memory", "cc");
+  return x0;
+}
+
+// clone(2): the new process calls `function(argument)` on the stack that ends at `stack_end`, a
+// multiple of 16, and exits with what it returns. The caller goes on with the pid or -errno.
+inline long CloneInto(long number, unsigned long flags, void* stack_end, int (*function)(void*),
+                      void* argument, long exit_number) {
+  register long x8 __asm__("x8") = number;
+  register long x0 __asm__("x0") = static_cast<long>(flags);
+  register long x1 __asm__("x1") = reinterpret_cast<long>(stack_end);
+  register long x2 __asm__("x2") = 0;
+  register long x3 __asm__("x3") = 0;
+  register long x4 __asm__("x4") = 0;
+  register long x20 __asm__("x20") = reinterpret_cast<long>(function);
+  register long x21 __asm__("x21") = reinterpret_cast<long>(argument);
+  register long x22 __asm__("x22") = exit_number;
+  __asm__ volatile(
+      "svc 0\n\t"
+      "cbnz x0, 1f\n\t"
+      "mov x29, xzr\n\t"
+      "mov x0, x21\n\t"
+      "blr x20\n\t"
+      "mov x8, x22\n\t"
+      "svc 0\n\t"
+      "brk 0\n"
+      "1:"
+      : "+r"(x0)
+      : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x20), "r"(x21), "r"(x22)
+      : "memory", "cc", "x30");
+  return x0;
+}
+
+#else
+#error "the launcher calls the kernel directly: add SystemCall6 and CloneInto for this architecture"
+#endif
+
+}  // namespace native_runner
 
 namespace native_runner::kernel {
 
@@ -278,6 +369,126 @@ inline long SetLimit(int resource, const rlimit* next, rlimit* old) {
 }
 inline void GetChildrenUsage(rusage* usage) {
   Call(SYS_getrusage, RUSAGE_CHILDREN, usage);
+}
+
+// Those that make sockets.
+
+// Close-on-exec.
+inline int OpenSocket(int family, int type, int protocol = 0) {
+  return static_cast<int>(Call(SYS_socket, family, type | SOCK_CLOEXEC, protocol));
+}
+inline long SetSocketOption(int socket, int level, int option, int value) {
+  return Call(SYS_setsockopt, socket, level, option, &value, sizeof value);
+}
+template <typename Address>
+long Bind(int socket, const Address& address) {
+  return Call(SYS_bind, socket, &address, sizeof address);
+}
+inline long Listen(int socket, int backlog) {
+  return Call(SYS_listen, socket, backlog);
+}
+inline long SendPlain(int socket, const void* bytes, std::size_t size) {
+  return Call(SYS_sendto, socket, bytes, size, MSG_NOSIGNAL, nullptr, 0);
+}
+
+}  // namespace native_runner::kernel
+
+// Of calls.h, those that make, move and remove files, by open directories and single names.
+
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
+
+namespace native_runner::kernel {
+
+inline int OpenAt(int directory, const char* path, std::uint64_t flags, std::uint64_t resolve) {
+  open_how how{};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = resolve;
+  return static_cast<int>(Call(SYS_openat2, directory, path, &how, sizeof how));
+}
+// What has this name in the directory itself: no link, and of no other mount.
+inline int OpenEntry(int directory, const char* name, std::uint64_t flags) {
+  constexpr std::uint64_t kHere =
+      RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
+  return OpenAt(directory, name, flags, kHere);
+}
+inline long StatEntry(int directory, const char* name, struct stat* status) {
+  return Call(SYS_newfstatat, directory, name, status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+}
+// As StatEntry, with what the kernel knows of names already; -EAGAIN: it would have to look.
+inline long StatCachedEntry(int directory, const char* name, struct stat* status) {
+  const int entry = OpenAt(directory, name, O_PATH | O_NOFOLLOW, RESOLVE_CACHED);
+  if (entry < 0) return entry;
+  const long result = Stat(entry, status);
+  Close(entry);
+  return result;
+}
+// The mount by which an open file was reached; 0: it is not told (before Linux 5.8).
+inline std::uint64_t MountOf(int fd) {
+  constexpr std::uint32_t kMountId = 0x1000;  // STATX_MNT_ID, and where it is in struct statx
+  constexpr std::size_t kOffset = 0x90;
+  alignas(8) char status[256] = {};
+  const long result = Call(SYS_statx, fd, "", AT_EMPTY_PATH, kMountId, status);
+  std::uint32_t mask = 0;
+  std::uint64_t mount = 0;
+  std::memcpy(&mask, status, sizeof mask);
+  std::memcpy(&mount, status + kOffset, sizeof mount);
+  return result == 0 && (mask & kMountId) != 0 ? mount : 0;
+}
+
+inline long Rename(int from, const char* name, int to, const char* new_name, unsigned flags) {
+  return Call(SYS_renameat2, from, name, to, new_name, flags);
+}
+inline long MakeDirectory(int directory, const char* name, mode_t mode) {
+  return Call(SYS_mkdirat, directory, name, mode);
+}
+inline long RemoveDirectory(int directory, const char* name) {
+  return Call(SYS_unlinkat, directory, name, AT_REMOVEDIR);
+}
+inline long Rewind(int fd) {
+  return Call(SYS_lseek, fd, 0, SEEK_SET);
+}
+
+inline long SetMode(int fd, mode_t mode) {
+  return Call(SYS_fchmod, fd, mode);
+}
+inline long SetMode(const char* path, mode_t mode) {
+  return Call(SYS_fchmodat, AT_FDCWD, path, mode);
+}
+inline long SetGroup(int fd, gid_t gid) {
+  return Call(SYS_fchown, fd, -1, gid);
+}
+inline long SetTimes(int fd, const struct stat& of) {
+  const timespec times[] = {of.st_atim, of.st_mtim};
+  return Call(SYS_utimensat, fd, nullptr, times, 0);
+}
+inline uid_t UserId() {
+  return static_cast<uid_t>(Call(SYS_geteuid));
+}
+
+// Extended attributes (xattr(7)).
+inline long ListAttributes(int fd, char* names, std::size_t size) {
+  return Call(SYS_flistxattr, fd, names, size);
+}
+inline long GetAttribute(int fd, const char* name, void* value, std::size_t size) {
+  return Call(SYS_fgetxattr, fd, name, value, size);
+}
+inline long SetAttribute(int fd, const char* name, const void* value, std::size_t size) {
+  return Call(SYS_fsetxattr, fd, name, value, size, 0);
+}
+inline long RemoveAttribute(int fd, const char* name) {
+  return Call(SYS_fremovexattr, fd, name);
+}
+
+// Of another process' memory; as much as there is up to the end of a page.
+inline long ReadMemory(pid_t pid, std::uint64_t address, void* bytes, std::size_t size) {
+  iovec local{bytes, size};
+  iovec remote{reinterpret_cast<void*>(address), size};  // NOLINT(performance-no-int-to-ptr)
+  return Call(SYS_process_vm_readv, pid, &local, 1, &remote, 1, 0);
+}
+inline long RandomBytes(void* bytes, std::size_t size) {
+  return Call(SYS_getrandom, bytes, size, 0);
 }
 
 }  // namespace native_runner::kernel

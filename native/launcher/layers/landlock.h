@@ -1,7 +1,6 @@
 #pragma once
 
-#include "launcher/order/mapped_order.h"
-#include "launcher/text/refusal.h"
+#include "launcher/order/order.h"
 #include "protocol/layer.h"
 
 namespace native_runner {

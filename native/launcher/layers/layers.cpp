@@ -1,15 +1,210 @@
 #include "launcher/layers/layers.h"
 
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
 
 #include "launcher/kernel/calls.h"
-#include "launcher/kernel/proc_file.h"
-#include "launcher/layers/capabilities.h"
-#include "launcher/layers/mounts.h"
-#include "launcher/layers/namespaces.h"
-#include "protocol/order.h"
+#include "launcher/kernel/process.h"
+#include "protocol/identity.h"
 
 namespace native_runner {
+namespace {
+
+struct Sets {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+};
+
+}  // namespace
+
+void DropCapabilities() {
+  // Needs CAP_SETPCAP; without it there is nothing that a command with no_new_privs could regain.
+  unsigned long capability = 0;
+  while (kernel::Prctl(PR_CAPBSET_DROP, capability) == 0)
+    ++capability;
+  kernel::Prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL);
+  Sets none;
+  kernel::Call(SYS_capset, &none.header, none.data);
+}
+
+bool CheckNoCapabilities(Refusal* refusal) {
+  Sets sets;
+  const long result = kernel::Call(SYS_capget, &sets.header, sets.data);
+  if (result != 0) return refusal->Because(Layer::kNoCapabilities, result);
+  for (const auto& set : sets.data) {
+    if ((set.effective | set.permitted | set.inheritable) != 0) {
+      return refusal->Because(Layer::kNoCapabilities, "some are left");
+    }
+  }
+  return true;
+}
+
+namespace {
+
+// Looks at our own mount table: none of our mounts may get what is mounted elsewhere, or give what
+// is mounted on it to others (MS_SHARED and MS_SLAVE in mount(2)). Refuses with `shared_mounts`
+// where one does, and where /proc does not tell.
+bool CheckMountsAreOwn(Refusal* refusal) {
+  const int table = kernel::Open("/proc/self/mountinfo", O_RDONLY);
+  char text[4096] = {};
+  SharedMounts shared;
+  long got = table < 0 ? table : kernel::Read(table, text, sizeof text);
+  for (; got > 0; got = kernel::Read(table, text, sizeof text))
+    shared.Take(text, static_cast<std::size_t>(got));
+  if (table >= 0) kernel::Close(table);
+  refusal->shared_mounts = got != 0 || shared.found();
+  return !refusal->shared_mounts ||
+         refusal->Because(Layer::kMountNamespace, "a mount is shared with the host");
+}
+
+constexpr char kHostsOwn[] = "the command would run in the host's own";
+
+// 0 when it can't be read.
+std::uint64_t NumberOf(const char* link) {
+  char text[64] = {};
+  if (kernel::ReadLink(link, text, sizeof text - 1) <= 0) return 0;
+  return NamespaceNumber(text);
+}
+
+// Of the network namespace that we are in, for where /proc does not show it. 0 when the kernel
+// does not tell.
+std::uint64_t NetworkCookie() {
+  const int socket = kernel::OpenSocket(AF_UNIX, SOCK_STREAM);
+  if (socket < 0) return 0;
+  std::uint64_t cookie = 0;
+  unsigned size = sizeof cookie;
+  const long result =
+      kernel::Call(SYS_getsockopt, socket, SOL_SOCKET, kNetworkCookieOption, &cookie, &size);
+  kernel::Close(socket);
+  return result == 0 && size == sizeof cookie ? cookie : 0;
+}
+
+// Where /proc does not show it.
+bool CheckNetwork(const OrderHeader& order, Refusal* refusal) {
+  const std::uint64_t ours = order.network_cookie == 0 ? 0 : NetworkCookie();
+  if (ours != 0 && ours != order.network_cookie) return true;
+  return refusal->Because(
+      Layer::kNetworkNamespace,
+      ours == 0 ? "without /proc only Linux 5.14 or newer can tell whose it is" : kHostsOwn);
+}
+
+// Compares our namespaces with the host's, whose numbers are in the order: a program that was to
+// make new ones may have failed to, silently (Firejail inside another sandbox does). Refuses with
+// the name of the first that we still share.
+bool CheckNamespaces(const OrderHeader& order, Refusal* refusal) {
+  const struct {
+    std::uint32_t flag;
+    const char* link;
+    std::uint64_t hosts;
+    Layer layer;
+  } rows[] = {
+      {kOrderOwnMountNamespace, "/proc/self/ns/mnt", order.mount_namespace, Layer::kMountNamespace},
+      {kOrderOwnPidNamespace, "/proc/self/ns/pid", order.pid_namespace, Layer::kPidNamespace},
+      {kOrderOwnNetworkNamespace, "/proc/self/ns/net", order.network_namespace,
+       Layer::kNetworkNamespace},
+  };
+  for (const auto& row : rows) {
+    if ((order.flags & row.flag) == 0) continue;
+    const std::uint64_t ours = NumberOf(row.link);
+    if (ours != 0 && ours != row.hosts) continue;
+    if (ours != 0 || row.layer != Layer::kNetworkNamespace)
+      return refusal->Because(row.layer, kHostsOwn);
+    if (!CheckNetwork(order, refusal)) return false;
+  }
+  return true;
+}
+
+bool Fail(const char* layer, const char* path, const char* why, Refusal* refusal) {
+  refusal->text.Add(layer).Add(path);
+  return refusal->Because(why);
+}
+
+bool CheckIdentity(const char* rule, Refusal* refusal) {
+  FileIdentity hosts;
+  const char* const path = ParseIdentity(rule + 1, &hosts);
+  if (path == nullptr) return refusal->Because("the order has a rule without a file");
+  const bool hidden = *rule == kRuleHidden;
+  struct stat status {};
+  const long result = kernel::Stat(path, &status);
+  if (result != 0) {
+    if (hidden && (result == -ENOENT || result == -EACCES || result == -ENOTDIR)) return true;
+    refusal->text.Add(hidden ? "hidden-files: " : "the workspace is not there: ");
+    return refusal->Because(path, result);
+  }
+  const bool same = hosts == FileIdentity{status.st_dev, status.st_ino};
+  if (same != hidden) return true;
+  return hidden ? Fail("hidden-files: ", path, " is the host's own", refusal)
+                : Fail("the workspace is not there: ", path, " is another directory", refusal);
+}
+
+bool CheckReadOnly(const char* path, Refusal* refusal) {
+  struct statfs status {};
+  const long result = kernel::StatFs(path, &status);
+  if (result != 0) {
+    return refusal->Because(Layer::kReadOnlyRoot, path, result);
+  }
+  if ((static_cast<unsigned long>(status.f_flags) & ST_RDONLY) != 0) return true;
+  return Fail("read-only-root: ", path, " is not mounted read-only", refusal);
+}
+
+}  // namespace
+
+bool CheckFiles(const MappedOrder& order, Refusal* refusal) {
+  if ((order.header.flags & kOrderCheckFiles) == 0) return true;
+  for (char** rule = order.rules; *rule != nullptr; ++rule) {
+    const char kind = **rule;
+    if (kind == kRuleHidden || kind == kRuleShown) {
+      if (!CheckIdentity(*rule, refusal)) return false;
+    } else if (kind == kRuleReadOnly) {
+      if (!CheckReadOnly(*rule + 1, refusal)) return false;
+    } else {
+      return refusal->Because("the order has a rule that can't be checked");
+    }
+  }
+  return true;
+}
+
+namespace {
+
+long Apply(int resource, std::uint64_t soft, std::uint64_t hard) {
+  rlimit limit{};
+  kernel::SetLimit(resource, nullptr, &limit);
+  limit.rlim_max = std::min<std::uint64_t>(hard, limit.rlim_max);  // to raise it may not be ours
+  limit.rlim_cur = std::min<std::uint64_t>(soft, limit.rlim_max);
+  return kernel::SetLimit(resource, &limit, nullptr);
+}
+
+}  // namespace
+
+const char* ApplyLimits(const OrderHeader& order, long* result) {
+  struct Row {
+    const char* name;
+    int resource;
+    std::uint64_t value;
+    std::uint64_t grace;
+  };
+  const Row rows[] = {
+      {"RLIMIT_DATA", RLIMIT_DATA, order.data_bytes, 0},
+      {"RLIMIT_CPU", RLIMIT_CPU, order.cpu_seconds, 1},
+      {"RLIMIT_NPROC", RLIMIT_NPROC, order.processes, 0},
+      {"RLIMIT_NOFILE", RLIMIT_NOFILE, order.open_files, 0},
+      {"RLIMIT_FSIZE", RLIMIT_FSIZE, order.file_bytes, 0},
+  };
+  for (const Row& row : rows) {
+    if (row.value == kNoLimit) continue;
+    const std::uint64_t hard = row.value + std::min(row.grace, kNoLimit - row.value);
+    *result = Apply(row.resource, row.value, hard);
+    if (*result != 0) return row.name;
+  }
+  return nullptr;
+}
+
 namespace {
 
 bool CheckInit(Refusal* refusal) {

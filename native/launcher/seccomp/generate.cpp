@@ -4,10 +4,16 @@
 // Those that are told let a listener answer what rules refuse that are not quiet; told-calls is the
 // table by which it does. Whatever can't be expressed exactly fails the build.
 
+#include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <seccomp.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -15,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launcher/seccomp/filter_compiler.h"
+#include "launcher/seccomp/rules.h"
 
 namespace native_runner {
 namespace {
@@ -25,14 +31,135 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
+bool IsNative(std::uint32_t architecture) {
+  return architecture == seccomp_arch_native();
+}
+
+// Prints what failed; always false.
+bool SeccompFailure(const char* what, int error) {
+  std::fprintf(stderr, "seccomp filter: %s: %s\n", what, std::strerror(error < 0 ? -error : error));
+  return false;
+}
+
+// The number that a call has on `architecture` (SCMP_ARCH_…); negative where it does not exist.
+bool ResolveCall(std::uint32_t architecture, const SeccompRule& rule, int* number) {
+  *number = seccomp_syscall_resolve_name_arch(architecture, rule.call);
+  if (*number != __NR_SCMP_ERROR) return true;
+  *number = rule.number;
+  return rule.number >= 0 || SeccompFailure(rule.call, ENOENT);
+}
+
+enum class SeccompUse { kRefused, kReported };
+
+// Rules become a program, by libseccomp. The processor that it is for need not be the one that this
+// runs on. Errors are printed, and end the build.
+class FilterCompiler {
+ public:
+  FilterCompiler(std::uint32_t architecture, SeccompUse use)
+      : architecture_(architecture), use_(use) {}
+
+  bool Open();
+  bool Add(std::span<const SeccompRule> rules);
+  bool Export(std::vector<sock_filter>* program);
+
+ private:
+  struct Release {
+    void operator()(void* filter) const { seccomp_release(filter); }
+  };
+
+  bool AddRule(const SeccompRule& rule);
+  bool AddByNumber(const SeccompRule& rule, int number);
+  std::uint32_t ActionOf(const SeccompRule& rule) const;
+
+  std::uint32_t architecture_;
+  SeccompUse use_;
+  std::unique_ptr<void, Release> filter_;
+  std::vector<sock_filter> unnamed_;  // decides of calls that libseccomp has no name for
+};
+
+bool FilterCompiler::Open() {
+  filter_.reset(seccomp_init(SCMP_ACT_ALLOW));
+  if (filter_ == nullptr) return SeccompFailure("a new one", ENOMEM);
+  int result = 0;
+  if (!IsNative(architecture_)) {
+    result = seccomp_arch_add(filter_.get(), architecture_);
+    if (result == 0) result = seccomp_arch_remove(filter_.get(), SCMP_ARCH_NATIVE);
+  }
+  if (result != 0) return SeccompFailure("its architecture", result);
+  result = seccomp_attr_set(filter_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
+  if (result != 0) return SeccompFailure("other architectures", result);
+  // A binary tree instead of a chain; libseccomp before 2.5 can only do the chain.
+  static_cast<void>(seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
+  return true;
+}
+
+bool FilterCompiler::Add(std::span<const SeccompRule> rules) {
+  for (const SeccompRule& rule : rules) {
+    if (!AddRule(rule)) return false;
+  }
+  return true;
+}
+
+// One that is told is for a tracer, until it is written: libseccomp before 2.5 knows of no
+// listeners.
+std::uint32_t FilterCompiler::ActionOf(const SeccompRule& rule) const {
+  const auto error = static_cast<unsigned>(rule.error);
+  const bool is_reported = use_ == SeccompUse::kReported && !rule.is_quiet;
+  return is_reported ? SCMP_ACT_TRACE(error) : SCMP_ACT_ERRNO(error);
+}
+
+bool FilterCompiler::AddRule(const SeccompRule& rule) {
+  int number = -1;
+  if (!ResolveCall(architecture_, rule, &number)) return false;
+  if (number < 0) return true;
+  // libseccomp is told of calls by their numbers here, and finds the other architecture's by name.
+  const int here = seccomp_syscall_resolve_name(rule.call);
+  if (here == __NR_SCMP_ERROR && !IsNative(architecture_)) return AddByNumber(rule, number);
+  const bool is_masked = rule.compare == SCMP_CMP_MASKED_EQ;
+  const scmp_arg_cmp condition{static_cast<unsigned>(rule.argument), rule.compare,
+                               is_masked ? rule.mask : rule.value, is_masked ? rule.value : 0};
+  const int result = seccomp_rule_add_exact_array(
+      filter_.get(), ActionOf(rule), here == __NR_SCMP_ERROR ? number : here,
+      rule.argument < 0 ? 0 : 1, rule.argument < 0 ? nullptr : &condition);
+  return result == 0 || SeccompFailure(rule.call, result);
+}
+
+bool FilterCompiler::AddByNumber(const SeccompRule& rule, int number) {
+  if (rule.argument >= 0) return SeccompFailure(rule.call, ENOTSUP);
+  unnamed_.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(number), 0, 1));
+  unnamed_.push_back(BPF_STMT(BPF_RET | BPF_K, ActionOf(rule)));
+  return true;
+}
+
+bool FilterCompiler::Export(std::vector<sock_filter>* program) {
+  if (!unnamed_.empty()) {
+    // Another architecture's calls are refused by what follows. Jumps are relative.
+    const auto past = static_cast<unsigned char>(unnamed_.size() + 1);
+    program->push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)));
+    program->push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture_, 0, past));
+    program->push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
+    program->insert(program->end(), unnamed_.begin(), unnamed_.end());
+  }
+  const std::unique_ptr<std::FILE, CloseFile> file(std::tmpfile());
+  if (!file) return SeccompFailure("temporary file", errno);
+  const int result = seccomp_export_bpf(filter_.get(), fileno(file.get()));
+  if (result != 0) return SeccompFailure("export", result);
+  std::rewind(file.get());
+  sock_filter row{};
+  std::size_t exported = 0;
+  for (; std::fread(&row, sizeof row, 1, file.get()) == 1; ++exported)
+    program->push_back(row);
+  return (exported > 0 && program->size() <= BPF_MAXINSNS) || SeccompFailure("its size", E2BIG);
+}
+
 bool Write(const std::vector<sock_filter>& program, const char* path) {
   File file(std::fopen(path, "w"));
   if (!file) return SeccompFailure(path, errno);
   std::fputs("// Generated from seccomp/rules.h; {code, jt, jf, k}.\n", file.get());
   for (sock_filter row : program) {
-    const bool is_told =
+    const bool is_reported =
         row.code == (BPF_RET | BPF_K) && (row.k & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_TRACE;
-    if (is_told) row.k = SECCOMP_RET_USER_NOTIF;
+    if (is_reported) row.k = SECCOMP_RET_USER_NOTIF;
     std::fprintf(file.get(), "{0x%02x, %u, %u, 0x%08x},\n", unsigned{row.code}, unsigned{row.jt},
                  unsigned{row.jf}, unsigned{row.k});
   }
@@ -42,7 +169,7 @@ bool Write(const std::vector<sock_filter>& program, const char* path) {
 using Tables = std::initializer_list<std::span<const SeccompRule>>;
 
 // Each call once: what is refused of it, and how, is one thing whatever rule it was.
-bool WriteToldCalls(std::uint32_t architecture, Tables tables, const char* path) {
+bool WriteReportedCalls(std::uint32_t architecture, Tables tables, const char* path) {
   File file(std::fopen(path, "w"));
   if (!file) return SeccompFailure(path, errno);
   std::fputs("// Generated from seccomp/rules.h; {number, name, error, argument}.\n", file.get());
@@ -89,9 +216,9 @@ int Generate(std::uint32_t architecture, std::string_view which, const char* pat
   if (which == "base") return filter(base, SeccompUse::kRefused);
   if (which == "no-sockets") return filter({kNoSocketRules}, SeccompUse::kRefused);
   if (which == "own-process") return filter(own_process, SeccompUse::kRefused);
-  if (which == "told") return filter(base, SeccompUse::kTold);
-  if (which == "own-process-told") return filter(own_process, SeccompUse::kTold);
-  if (which == "told-calls") return WriteToldCalls(architecture, own_process, path) ? 0 : 1;
+  if (which == "told") return filter(base, SeccompUse::kReported);
+  if (which == "own-process-told") return filter(own_process, SeccompUse::kReported);
+  if (which == "told-calls") return WriteReportedCalls(architecture, own_process, path) ? 0 : 1;
   return Usage();
 }
 

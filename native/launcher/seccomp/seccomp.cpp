@@ -1,15 +1,113 @@
 #include "launcher/seccomp/seccomp.h"
 
+#include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+
 #include "launcher/kernel/calls.h"
-#include "launcher/seccomp/kernel_numbers.h"
-#include "launcher/seccomp/rename_listener.h"
-#include "launcher/seccomp/rename_rows.h"
+#include "launcher/seccomp/rules.h"
 #include "protocol/order.h"
 
+// Linux 5.19.
+#ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+#define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
+#endif
+
 namespace native_runner {
+namespace {
+
+#if defined(__x86_64__)
+constexpr unsigned kOwnArchitecture = AUDIT_ARCH_X86_64;
+constexpr unsigned kFirstRename = SYS_rename;
+#else
+constexpr unsigned kOwnArchitecture = AUDIT_ARCH_AARCH64;
+constexpr unsigned kFirstRename = SYS_renameat;  // there is no other
+#endif
+
+// By these a call that renames, or confines by Landlock, waits for a listener's answer; what
+// follows them decides of all others. Jumps are relative.
+constexpr sock_filter kRenameRows[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kOwnArchitecture, 0, 6),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kFirstRename, 3, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat, 2, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 1, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kConfineCall, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+};
+
+template <std::size_t kSize>
+constexpr auto WithRenames(const sock_filter (&program)[kSize]) {
+  constexpr std::size_t kHead = sizeof kRenameRows / sizeof *kRenameRows;
+  std::array<sock_filter, kHead + kSize> rows{};
+  std::copy(kRenameRows, kRenameRows + kHead, rows.begin());
+  std::copy(program, program + kSize, rows.begin() + kHead);
+  return rows;
+}
+
+constexpr sock_filter kAllow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+constexpr auto kRenameProgram = WithRenames(kAllow);
+
+constexpr unsigned long kFlags =
+    SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+
+int Try(void* argument) {
+  *static_cast<long*>(argument) = ListenToRenames();
+  return 0;
+}
+
+// As a listener can be told from no listener only by making another one.
+bool HasNoListener() {
+  if (kernel::Prctl(PR_GET_SECCOMP) == 0) return true;
+  constexpr std::size_t kStackBytes = 4096;
+  alignas(16) char stack[kStackBytes];  // NOLINT(cppcoreguidelines-pro-type-member-init): untouched
+  long result = -EAGAIN;
+  const long pid =
+      kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + sizeof stack, Try, &result);
+  if (pid > 0) kernel::Wait(static_cast<pid_t>(pid), nullptr, 0);
+  return result >= 0;
+}
+
+}  // namespace
+
+bool CanListenToRenames() {
+  // Flags are looked at first, then the program.
+  const long result = kernel::Call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, nullptr);
+  return result == -EFAULT && HasNoListener();
+}
+
+long ListenTo(std::span<const sock_filter> program, bool waits_killable) {
+  const sock_fprog filter{static_cast<unsigned short>(program.size()),
+                          const_cast<sock_filter*>(program.data())};
+  return kernel::Call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                      waits_killable ? kFlags : SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+}
+
+long ListenToRenames() {
+  return ListenTo(kRenameProgram, true);
+}
+
+namespace {
+
+constexpr RefusedCall kRefusedCalls[] = {
+#include "launcher/seccomp/told_calls.inc"
+};
+
+}  // namespace
+
+const RefusedCall* FindRefusedCall(int number) {
+  for (const RefusedCall& call : kRefusedCalls)
+    if (call.number == number) return &call;
+  return nullptr;
+}
+
 namespace {
 
 constexpr sock_filter kProgram[] = {
@@ -24,16 +122,16 @@ constexpr sock_filter kOwnProcessProgram[] = {
 #include "launcher/seccomp/own_process_program.inc"
 };
 
-constexpr sock_filter kToldProgram[] = {
+constexpr sock_filter kReportingProgram[] = {
 #include "launcher/seccomp/told_program.inc"
 };
 
-constexpr sock_filter kOwnProcessToldProgram[] = {
+constexpr sock_filter kOwnProcessReportingProgram[] = {
 #include "launcher/seccomp/own_process_told_program.inc"
 };
 
-constexpr auto kToldWithRenames = WithRenames(kToldProgram);
-constexpr auto kOwnProcessToldWithRenames = WithRenames(kOwnProcessToldProgram);
+constexpr auto kReportingWithRenames = WithRenames(kReportingProgram);
+constexpr auto kOwnProcessReportingWithRenames = WithRenames(kOwnProcessReportingProgram);
 
 // Commands of a session see each other and the launchers; one that is confined by Landlock without
 // a pid namespace sees the host's processes.
@@ -55,13 +153,13 @@ std::span<const sock_filter> SeccompProgram() {
   return kProgram;
 }
 
-long InstallTold(std::uint32_t flags, bool with_renames) {
+long InstallReporting(std::uint32_t flags, bool with_renames) {
   const bool sees_others = SeesOthers(flags);
-  std::span<const sock_filter> program = kToldProgram;
-  if (sees_others) program = kOwnProcessToldProgram;
+  std::span<const sock_filter> program = kReportingProgram;
+  if (sees_others) program = kOwnProcessReportingProgram;
   if (with_renames) {
-    program = sees_others ? std::span<const sock_filter>(kOwnProcessToldWithRenames)
-                          : std::span<const sock_filter>(kToldWithRenames);
+    program = sees_others ? std::span<const sock_filter>(kOwnProcessReportingWithRenames)
+                          : std::span<const sock_filter>(kReportingWithRenames);
   }
   const long listener = ListenTo(program, with_renames);
   if (listener < 0 || (flags & kOrderNoSockets) == 0) return listener;

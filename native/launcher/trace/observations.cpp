@@ -1,8 +1,14 @@
 #include "launcher/trace/observations.h"
 
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "launcher/kernel/calls.h"
+#include "launcher/kernel/process.h"
+#include "launcher/seccomp/seccomp.h"
 
 namespace native_runner {
 namespace {
@@ -82,7 +88,7 @@ void Observations::Add(const Seen& seen) {
   if (seen.by_filter) ++filtered_;
 }
 
-void Observations::Send(const Control& control) {
+void Observations::Send(const HostChannel& control) {
   std::size_t from = 0;
   for (std::size_t index = 0; index < count_; ++index) {
     const std::size_t end = index + 1 < count_ ? places_[index + 1] : bytes_used_;
@@ -94,6 +100,59 @@ void Observations::Send(const Control& control) {
   }
   count_ = 0;
   bytes_used_ = 0;
+}
+
+namespace {
+
+short WhatIsUp(int listener) {
+  pollfd entry{listener, POLLIN, 0};
+  const timespec now{};
+  kernel::Poll(&entry, 1, &now);
+  return entry.revents;
+}
+
+}  // namespace
+
+Refusals::~Refusals() {
+  if (listener_ >= 0) kernel::Close(listener_);
+}
+
+void Refusals::Look() {
+  constexpr int kMostAtOnce = 32;
+  for (int round = 0; round < kMostAtOnce && listener_ >= 0; ++round) {
+    const short events = WhatIsUp(listener_);
+    if ((events & POLLIN) != 0) {
+      seccomp_notif call{};
+      if (kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0)
+        Answer(listener_, call);
+    } else if ((events & (POLLHUP | POLLERR)) != 0) {
+      kernel::Close(listener_);
+      listener_ = -1;
+    } else {
+      return;
+    }
+  }
+}
+
+// The filter has compared the arguments.
+bool Refusals::Answer(int listener, const seccomp_notif& call) {
+  const RefusedCall* const refused = FindRefusedCall(call.data.nr);
+  seccomp_notif_resp answer{};
+  answer.id = call.id;
+  answer.error = refused == nullptr ? -EPERM : -refused->error;
+  if (refused == nullptr && listener != listener_) return false;
+  if (refused != nullptr) {
+    char program[kMostProgramName];  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
+    Observations::Seen seen;
+    seen.by_filter = true;
+    seen.error = refused->error;
+    seen.argument = call.data.args[refused->argument];
+    seen.call = refused->name;
+    seen.program = {program, ReadProgram(static_cast<pid_t>(call.pid), program, sizeof program)};
+    observations_->Add(seen);
+  }
+  kernel::DeviceControl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+  return true;
 }
 
 }  // namespace native_runner

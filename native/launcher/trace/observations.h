@@ -1,10 +1,12 @@
 #pragma once
 
+#include <linux/seccomp.h>
+
 #include <cstddef>
 #include <cstdint>
 
-#include "launcher/order/control.h"
-#include "protocol/observation.h"
+#include "launcher/order/host_channel.h"
+#include "protocol/report.h"
 
 namespace native_runner {
 
@@ -30,7 +32,7 @@ class Observations {
   void Add(const Seen& seen);
 
   // All of it that was not sent yet.
-  void Send(const Control& control);
+  void Send(const HostChannel& control);
 
  private:
   // What is only missing (ENOENT) is most often a search: it leaves room for what is refused.
@@ -50,6 +52,32 @@ class Observations {
   std::uint32_t hashes_[kMost] = {};
   std::uint32_t places_[kMost] = {};
   alignas(kObservationAlignment) std::byte bytes_[kMostBytes] = {};
+};
+
+// Answers what the filter of rules.h refuses, as that filter would have, and tells of it. Nothing
+// of it is ever left to the kernel: who asked could have changed it by then.
+class Refusals {
+ public:
+  explicit Refusals(Observations* observations) : observations_(observations) {}
+  ~Refusals();
+  Refusals(const Refusals&) = delete;
+  Refusals& operator=(const Refusals&) = delete;
+
+  // Takes the descriptor of a listener, ours from here on.
+  void Listen(int listener) { listener_ = listener; }
+
+  // Readable when Look has something to do; -1: nobody is listened to.
+  int descriptor() const { return listener_; }
+
+  // Answers what waits; a bounded number at once.
+  void Look();
+
+  // What another listener of ours was asked. False: it is no call that is refused.
+  bool Answer(int listener, const seccomp_notif& call);
+
+ private:
+  Observations* observations_;
+  int listener_ = -1;
 };
 
 }  // namespace native_runner

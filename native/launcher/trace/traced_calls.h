@@ -1,10 +1,12 @@
 #pragma once
 
 #include <sys/syscall.h>
+#include <sys/types.h>
 
 #include <cstdint>
 
-#include "protocol/observation.h"
+#include "launcher/trace/observations.h"
+#include "protocol/report.h"
 
 // Numbers that older headers lack; the same on every architecture.
 #ifndef SYS_pidfd_send_signal
@@ -168,5 +170,15 @@ constexpr unsigned CountBeforeLookUps() {
     ++count;
   return count;
 }
+
+// Puts a filter on the calling process, for good, by which each call of kTracedCalls stops for its
+// tracer (SECCOMP_RET_TRACE in seccomp(2)), its index in RET_DATA. Without a tracer they end with
+// ENOSYS. Those that only look for a file stop with `has_look_ups` alone. Returns 0 or -errno.
+long InstallTraceFilter(bool has_look_ups);
+
+// Tells what a call that has failed was for, of a process that is stopped: reads its paths and
+// addresses, and makes paths absolute where /proc shows the process.
+void ObserveCall(pid_t process, const TracedCall& call, const std::uint64_t (&arguments)[6],
+                 Observations::Text program, int error, Observations* observations);
 
 }  // namespace native_runner

@@ -1,20 +1,203 @@
+#include "policy/bubblewrap/bubblewrap_plan.h"
+
 #include <algorithm>
-#include <string_view>
+#include <initializer_list>
 #include <utility>
 
-#include "policy/bubblewrap/bubblewrap_argv.h"
-#include "policy/bubblewrap/host_mounts.h"
-#include "policy/bubblewrap/name_files.h"
-#include "policy/bubblewrap/ro_binds.h"
-#include "policy/options/workspace_path.h"
+#include "policy/bubblewrap/bubblewrap_mounts.h"
+#include "policy/options/extra_args.h"
 #include "policy/text/path.h"
+#include "protocol/order.h"
 
 namespace native_runner {
 namespace {
 
-Mount OnTarget(Mount::Kind kind, const std::string& target) {
-  return {.kind = kind, .source = "", .target = target};
+constexpr std::string_view kBlanks = " \t\r";
+
+// The first word of a line; options that are only mentioned further right do not count.
+std::string_view FirstWord(std::string_view line) {
+  const std::size_t start = line.find_first_not_of(kBlanks);
+  if (start == std::string_view::npos) return {};
+  return line.substr(start, std::min(line.find_first_of(kBlanks, start), line.size()) - start);
 }
+
+}  // namespace
+
+BwrapFeatures ParseBwrapHelp(std::string_view help) {
+  BwrapFeatures features;
+  while (!help.empty()) {
+    const std::size_t end = std::min(help.find('\n'), help.size());
+    const std::string_view word = FirstWord(help.substr(0, end));
+    features.bind_fd |= word == "--bind-fd";
+    features.disable_userns |= word == "--disable-userns";
+    features.as_pid_1 |= word == "--as-pid-1";
+    features.size |= word == "--size";
+    features.perms |= word == "--perms";
+    help.remove_prefix(std::min(end + 1, help.size()));
+  }
+  return features;
+}
+
+namespace {
+
+using Options = std::vector<std::string>;
+
+void Add(Options& options, std::initializer_list<const char*> words) {
+  options.insert(options.end(), words.begin(), words.end());
+}
+
+void AddHardening(Options& options, const Hardening& hardening) {
+  if (hardening.die_with_parent) Add(options, {"--die-with-parent"});
+  if (hardening.new_session) Add(options, {"--new-session"});
+  if (hardening.unshare_net) Add(options, {"--unshare-net"});
+  if (hardening.isolate && hardening.is_template) {
+    // Without --unshare-cgroup, which would keep clones from being born into a cgroup.
+    Add(options,
+        {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--cap-add", "ALL"});
+  } else if (hardening.isolate) {
+    Add(options, {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+                  "--unshare-cgroup", "--cap-drop", "ALL"});
+  }
+  if (hardening.disable_userns) Add(options, {"--disable-userns"});
+  if (hardening.as_pid_1) Add(options, {"--as-pid-1"});
+}
+
+void AddBind(Options& options, const Mount& mount, const char* by_path, const char* by_descriptor) {
+  if (mount.descriptor >= 0) {
+    options.emplace_back(by_descriptor);
+    options.push_back(std::to_string(mount.descriptor));
+  } else {
+    options.emplace_back(by_path);
+    options.push_back(mount.source);
+  }
+  options.push_back(mount.target);
+}
+
+void AddOnTarget(Options& options, const char* option, const std::string& target) {
+  options.emplace_back(option);
+  options.push_back(target);
+}
+
+void AddMount(Options& options, const Mount& mount) {
+  switch (mount.kind) {
+    case Mount::Kind::kReadOnlyBind:
+      AddBind(options, mount, "--ro-bind", "--ro-bind-fd");
+      break;
+    case Mount::Kind::kBind:
+      AddBind(options, mount, "--bind", "--bind-fd");
+      break;
+    case Mount::Kind::kSymlink:
+      options.emplace_back("--symlink");
+      options.push_back(mount.source);
+      options.push_back(mount.target);
+      break;
+    case Mount::Kind::kProc:
+      AddOnTarget(options, "--proc", mount.target);
+      break;
+    case Mount::Kind::kDev:
+      AddOnTarget(options, "--dev", mount.target);
+      break;
+    case Mount::Kind::kTmpfs:
+      if (mount.size_bytes > 0) AddOnTarget(options, "--size", std::to_string(mount.size_bytes));
+      AddOnTarget(options, "--tmpfs", mount.target);
+      break;
+    case Mount::Kind::kEmpty:
+      Add(options, {"--perms", "0555"});
+      AddOnTarget(options, "--tmpfs", mount.target);
+      break;
+    case Mount::Kind::kDirectory:
+      AddOnTarget(options, "--dir", mount.target);
+      break;
+    case Mount::Kind::kRemountReadOnly:
+      AddOnTarget(options, "--remount-ro", mount.target);
+      break;
+    case Mount::Kind::kProgram:
+      Add(options, {"--perms", "0555", "--ro-bind-data"});
+      options.push_back(std::to_string(mount.descriptor));
+      options.push_back(mount.target);
+      break;
+    case Mount::Kind::kText:
+      if (mount.is_for_all) Add(options, {"--perms", "0444"});
+      options.emplace_back("--ro-bind-data");
+      options.push_back(std::to_string(mount.descriptor));
+      options.push_back(mount.target);
+      break;
+    case Mount::Kind::kWord:
+      options.push_back(mount.source);
+      break;
+  }
+}
+
+bool MakesRootReadOnly(const Mount& mount) {
+  const bool is_read_only =
+      mount.kind == Mount::Kind::kRemountReadOnly || mount.kind == Mount::Kind::kReadOnlyBind;
+  return is_read_only && SamePath(mount.target, "/");
+}
+
+// One of the policy's mounts, as an extra option that does the same (extra_args.h).
+bool OpensSystem(const Mount& mount) {
+  return mount.number && mount.kind == Mount::Kind::kBind &&
+         (TouchesSystem(mount.source) || TouchesSystem(mount.target));
+}
+
+bool IsLauncher(const Mount& mount) {
+  return mount.kind == Mount::Kind::kProgram;
+}
+
+// Mounts that a /proc comes with: bwrap's own, or a bind that a caller named.
+bool ShowsProc(const Mount& mount) {
+  if (mount.kind == Mount::Kind::kProc) return true;
+  const bool is_bind = mount.kind == Mount::Kind::kBind || mount.kind == Mount::Kind::kReadOnlyBind;
+  const std::string& shown = mount.number ? mount.source : mount.target;
+  return is_bind && (PathCovers(shown, "/proc") || PathCovers("/proc", shown));
+}
+
+}  // namespace
+
+void PlanNetwork(Network network, Hardening* hardening) {
+  hardening->unshare_net = network == Network::kDeny;
+  hardening->net_by_domain = network == Network::kByDomain;
+}
+
+std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan) {
+  Options options;
+  options.reserve(16 + 3 * plan.mounts.size());
+  AddHardening(options, plan.hardening);
+  for (const Mount& mount : plan.mounts)
+    AddMount(options, mount);
+  if (!plan.chdir.empty()) AddOnTarget(options, "--chdir", plan.chdir);
+  return options;
+}
+
+std::vector<Layer> BubblewrapLayers(const BubblewrapPlan& plan) {
+  const Hardening& hardening = plan.hardening;
+  std::vector<Layer> layers;
+  layers.reserve(kLayerNames.size());
+  layers.push_back(Layer::kMountNamespace);
+  if (hardening.isolate) {
+    for (const Layer layer : {Layer::kUserNamespace, Layer::kPidNamespace, Layer::kIpcNamespace,
+                              Layer::kUtsNamespace, Layer::kCgroupNamespace})
+      layers.push_back(layer);
+  }
+  if (hardening.unshare_net || hardening.net_by_domain) {
+    layers.push_back(Layer::kNetworkNamespace);
+  }
+  if (hardening.net_by_domain) layers.push_back(Layer::kNetworkByDomain);
+  if (hardening.isolate) layers.push_back(Layer::kNoCapabilities);
+  if (hardening.disable_userns) layers.push_back(Layer::kUsernsDisabled);
+  if (hardening.isolate && std::any_of(plan.mounts.begin(), plan.mounts.end(), MakesRootReadOnly) &&
+      std::none_of(plan.mounts.begin(), plan.mounts.end(), OpensSystem)) {
+    layers.push_back(Layer::kReadOnlyRoot);
+  }
+  if (plan.secrets_masked) layers.push_back(Layer::kSecretsMasked);
+  if (std::any_of(plan.mounts.begin(), plan.mounts.end(), IsLauncher) &&
+      std::none_of(plan.mounts.begin(), plan.mounts.end(), ShowsProc)) {
+    layers.push_back(Layer::kNoProc);
+  }
+  return layers;
+}
+
+namespace {
 
 Mount Tmpfs(const std::string& target, std::uint64_t size_bytes) {
   Mount mount = OnTarget(Mount::Kind::kTmpfs, target);
@@ -151,6 +334,124 @@ BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::str
       {.kind = Mount::Kind::kBind, .source = policy.shadow_dir, .target = kWorkspace});
   Append(plan.mounts, mounts.in_workspace);
   return plan;
+}
+
+namespace {
+
+using Kind = Mount::Kind;
+
+Error CannotClone(std::string why) {
+  return {ErrorCode::kUnavailable, std::move(why), ""};
+}
+
+// Makes nothing that could lie under a clone's own mount, or hide the place of one.
+bool IsNoMount(const Mount& mount) {
+  return mount.kind == Kind::kRemountReadOnly || mount.kind == Kind::kDirectory;
+}
+
+class Planner {
+ public:
+  explicit Planner(const BubblewrapPlan& plan) : from_(plan) {}
+
+  Result<TemplatePlan> Plan(const CloneFacts& facts) {
+    const Hardening& hardening = from_.hardening;
+    if (!hardening.isolate || !hardening.as_pid_1) return CannotClone("isolation is not strict");
+    made_.plan = {.hardening = hardening, .mounts = {}, .chdir = from_.chdir};
+    Hardening& of_template = made_.plan.hardening;
+    of_template.is_template = true;
+    of_template.disable_userns = false;
+    of_template.net_by_domain = false;
+    of_template.unshare_net = hardening.unshare_net || hardening.net_by_domain;
+    for (const Mount& mount : from_.mounts) {
+      if (mount.kind == Kind::kProgram || mount.kind == Kind::kWord) {
+        return CannotClone(mount.kind == Kind::kWord ? "it has options of the caller's own"
+                                                     : "it has no /proc");
+      }
+      Take(mount);
+    }
+    if (!has_proc_) return CannotClone("it has no /proc");
+    if (!hidden_.empty()) return CannotClone("it has a mount of the policy's at " + hidden_);
+    if (hardening.unshare_net) made_.steps.emplace_back(1, kStepNetworkNamespace);
+    for (const std::string& step : facts.network_steps)
+      made_.steps.push_back(step);
+    std::string leave(1, kStepLeave);
+    leave += std::to_string(facts.uid) + ":" + std::to_string(facts.gid);
+    if (hardening.disable_userns) leave += '-';
+    made_.steps.push_back(std::move(leave));
+    return std::move(made_);
+  }
+
+ private:
+  void Take(const Mount& mount) {
+    if (!IsNoMount(mount) && !IsState(mount)) CheckPlace(mount);
+    switch (mount.kind) {
+      case Kind::kProc:
+        return TakeProc(mount);
+      case Kind::kDev:
+        Own(kStepTerminals, mount.target + "/pts");
+        devices_ = mount.target;
+        break;
+      case Kind::kTmpfs:
+        return TakeTmpfs(mount);
+      case Kind::kRemountReadOnly:
+        if (has_proc_ && SamePath(mount.target, proc_)) return;
+        break;
+      default:
+        break;
+    }
+    made_.plan.mounts.push_back(mount);
+  }
+
+  void TakeProc(const Mount& mount) {
+    has_proc_ = true;
+    proc_ = mount.target;
+    Own(kStepProc, mount.target, IsRemounted(mount) ? "r" : "");
+    made_.plan.mounts.push_back(mount);
+  }
+
+  bool IsRemounted(const Mount& mount) const {
+    return std::any_of(from_.mounts.begin(), from_.mounts.end(), [&mount](const Mount& each) {
+      return each.kind == Kind::kRemountReadOnly && SamePath(each.target, mount.target);
+    });
+  }
+
+  // One that nobody can write to hides something, and stays empty.
+  bool IsState(const Mount& mount) const {
+    return mount.kind == Kind::kTmpfs && !IsRemounted(mount);
+  }
+
+  // Its place is there with bwrap's /dev; elsewhere it is made.
+  void TakeTmpfs(const Mount& mount) {
+    if (!IsState(mount)) return made_.plan.mounts.push_back(mount);
+    Own(kStepTmpfs, mount.target);
+    if (!devices_.empty() && PathCovers(devices_, mount.target)) return;
+    made_.plan.mounts.push_back({.kind = Kind::kDirectory, .source = "", .target = mount.target});
+  }
+
+  void Own(char step, const std::string& path, const char* before = "") {
+    made_.steps.push_back(std::string(1, step) + before + path);
+    own_.push_back(path);
+  }
+
+  void CheckPlace(const Mount& mount) {
+    for (const std::string& own : own_) {
+      if (PathCovers(own, mount.target) || PathCovers(mount.target, own)) hidden_ = mount.target;
+    }
+  }
+
+  const BubblewrapPlan& from_;
+  TemplatePlan made_;
+  bool has_proc_ = false;
+  std::string proc_;
+  std::string devices_;
+  std::vector<std::string> own_;
+  std::string hidden_;
+};
+
+}  // namespace
+
+Result<TemplatePlan> PlanTemplate(const BubblewrapPlan& plan, const CloneFacts& facts) {
+  return Planner(plan).Plan(facts);
 }
 
 }  // namespace native_runner

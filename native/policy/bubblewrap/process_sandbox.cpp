@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "policy/bubblewrap/bubblewrap_argv.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/options/validate.h"
 #include "policy/text/path.h"
 

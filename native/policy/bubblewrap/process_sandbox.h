@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/options/host_mount.h"
 #include "policy/options/policy.h"
 #include "policy/result.h"
 

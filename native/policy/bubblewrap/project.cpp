@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "policy/bubblewrap/name_files.h"
+#include "policy/bubblewrap/bubblewrap_mounts.h"
 #include "policy/options/validate.h"
 #include "policy/text/path.h"
-#include "policy/text/quote.h"
+#include "policy/text/text.h"
 
 namespace native_runner {
 namespace {
@@ -58,10 +58,6 @@ std::vector<ProjectMount> SortedMounts(const ProjectPolicy& policy, const Projec
                   [](const ProjectMount& a, const ProjectMount& b) { return a.path == b.path; });
   mounts.erase(last, mounts.end());
   return mounts;
-}
-
-Mount OnTarget(Mount::Kind kind, const std::string& target) {
-  return {.kind = kind, .source = "", .target = target};
 }
 
 Mount Bind(Mount::Kind kind, const std::string& path, int descriptor = -1) {

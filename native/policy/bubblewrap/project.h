@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/bubblewrap/bubblewrap_argv.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/options/policy.h"
 #include "policy/result.h"
 

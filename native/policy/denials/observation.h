@@ -1,11 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "protocol/observation.h"
+#include "protocol/report.h"
 
 namespace native_runner {
+
+// "EROFS" for 30 and so on (errno(3)); the number in decimals for one without a name here; empty
+// for 0.
+std::string ErrorName(int error);
 
 // A system call of the command's that was refused, as the launcher saw it. The texts are the
 // command's to choose: hints, for people.
@@ -27,5 +34,9 @@ struct Observation {
 
   bool operator==(const Observation&) const = default;
 };
+
+// The observations of a message of kind kObserved, as far as they are well-formed: the first that
+// is not ends it. `bytes`: what follows the Report.
+std::vector<Observation> ReadObservations(std::span<const std::byte> bytes);
 
 }  // namespace native_runner

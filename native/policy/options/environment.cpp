@@ -1,9 +1,286 @@
 #include "policy/options/environment.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 namespace native_runner {
+namespace {
+
+// Exact names, sorted. Case matters to the programs that read them, so it matters here. What they
+// choose: shells' start-up files (bash(1), zsh(1)), interpreters' modules and options, libraries'
+// plug-ins, resolver and locale files that ld.so(8) drops for set-user-id programs, programs that
+// git(1) runs and the configuration it reads. NODE_CHANNEL_FD names a descriptor of the host's.
+constexpr auto kLoaderNames = std::to_array<std::string_view>({
+    "BASHOPTS",
+    "BASH_ENV",
+    "BASH_LOADABLES_PATH",
+    "BASH_XTRACEFD",
+    "CLASSPATH",
+    "COMPILER_PATH",
+    "CORECLR_PROFILER",
+    "DOTNET_STARTUP_HOOKS",
+    "ENV",
+    "FPATH",
+    "GCC_EXEC_PREFIX",
+    "GCONV_PATH",
+    "GETCONF_DIR",
+    "GIO_EXTRA_MODULES",
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_ASKPASS",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_EDITOR",
+    "GIT_EXEC_PATH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PAGER",
+    "GIT_PROXY_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_TEMPLATE_DIR",
+    "GIT_WORK_TREE",
+    "GLIBC_TUNABLES",
+    "GTK_MODULES",
+    "GTK_PATH",
+    "HOSTALIASES",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "LESSCLOSE",
+    "LESSOPEN",
+    "LOCALDOMAIN",
+    "LOCPATH",
+    "LUA_CPATH",
+    "LUA_PATH",
+    "MALLOC_TRACE",
+    "NIS_PATH",
+    "NLSPATH",
+    "NODE_CHANNEL_FD",
+    "NODE_CHANNEL_SERIALIZATION_MODE",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "NODE_REPL_EXTERNAL_MODULE",
+    "NPM_CONFIG_GIT",
+    "NPM_CONFIG_NODE_OPTIONS",
+    "NPM_CONFIG_SCRIPT_SHELL",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "OPENSSL_MODULES",
+    "PERL5DB",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PERL5SHELL",
+    "PERLLIB",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "PROMPT_COMMAND",
+    "PS4",
+    "PYTHONBREAKPOINT",
+    "PYTHONEXECUTABLE",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONPATH",
+    "PYTHONPLATLIBDIR",
+    "PYTHONPYCACHEPREFIX",
+    "PYTHONSTARTUP",
+    "PYTHONUSERBASE",
+    "PYTHONWARNINGS",
+    "QT_PLUGIN_PATH",
+    "RESOLV_HOST_CONF",
+    "RES_OPTIONS",
+    "RUBYLIB",
+    "RUBYOPT",
+    "RUBYSHELL",
+    "R_PROFILE",
+    "R_PROFILE_USER",
+    "SHELLOPTS",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "ZDOTDIR",
+    "_JAVA_OPTIONS",
+    "npm_config_git",
+    "npm_config_node_options",
+    "npm_config_script_shell",
+});
+
+constexpr auto kLoaderPrefixes = std::to_array<std::string_view>({
+    "LD_", "DYLD_",
+    "BASH_FUNC_",  // exported shell functions
+    "GIT_CONFIG",  // GIT_CONFIG_COUNT, _KEY_n, _VALUE_n, _GLOBAL ...
+    "LUA_INIT",    // LUA_INIT_5_4 ...
+});
+
+static_assert(std::is_sorted(kLoaderNames.begin(), kLoaderNames.end()));
+
+}  // namespace
+
+bool SteersLoader(std::string_view name) {
+  const auto starts_name = [name](std::string_view prefix) { return name.starts_with(prefix); };
+  return std::any_of(kLoaderPrefixes.begin(), kLoaderPrefixes.end(), starts_name) ||
+         std::binary_search(kLoaderNames.begin(), kLoaderNames.end(), name);
+}
+
+namespace {
+
+// Words that say "secret" wherever they stand in a name; sorted.
+constexpr auto kSecretWords = std::to_array<std::string_view>({
+    "ACCESSKEY",    "ACCESSTOKEN",   "APIKEY",         "APIKEYS",  "APISECRET",
+    "APITOKEN",     "AUTH",          "AUTHENTICATION", "AUTHKEY",  "AUTHORIZATION",
+    "AUTHTOKEN",    "BEARER",        "CLIENTSECRET",   "COOKIE",   "COOKIES",
+    "CRED",         "CREDENTIAL",    "CREDENTIALS",    "CREDS",    "DEPLOYKEY",
+    "DSN",          "ENCRYPTIONKEY", "IDTOKEN",        "JWT",      "KEY",
+    "KEYS",         "MASTERKEY",     "OAUTH",          "OTP",      "PASS",
+    "PASSCODE",     "PASSPHRASE",    "PASSWD",         "PASSWORD", "PASSWORDS",
+    "PAT",          "PRIVATEKEY",    "PRIVKEY",        "PSK",      "PW",
+    "REFRESHTOKEN", "SECRET",        "SECRETKEY",      "SECRETS",  "SIGNINGKEY",
+    "SSHKEY",       "TOKEN",         "TOKENS",         "TOTP",
+});
+
+// Names that none of the words finds: agents' and daemons' sockets, files of credentials; sorted.
+constexpr auto kSecretNames = std::to_array<std::string_view>({
+    "AZURE_STORAGE_CONNECTION_STRING",
+    "BW_SESSION",
+    "CONTAINER_HOST",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SESSION_BUS_PID",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "DOCKER_CERT_PATH",
+    "DOCKER_CONFIG",
+    "DOCKER_HOST",
+    "GNOME_KEYRING_CONTROL",
+    "GNOME_KEYRING_PID",
+    "GPG_AGENT_INFO",
+    "KRB5CCNAME",
+    "KRB5_KTNAME",
+    "KUBECONFIG",
+    "LDAPPASSWD",
+    "NETRC",
+    "PGPASSFILE",
+    "PGPASSWORD",
+    "PGSERVICEFILE",
+    "SSHPASS",
+    "SSH_AGENT_PID",
+    "SSH_AUTH_SOCK",
+    "VSCODE_GIT_IPC_HANDLE",
+    "VSCODE_IPC_HOOK_CLI",
+    "XAUTHORITY",
+});
+
+static_assert(std::is_sorted(kSecretWords.begin(), kSecretWords.end()));
+static_assert(std::is_sorted(kSecretNames.begin(), kSecretNames.end()));
+
+constexpr std::size_t kLongestListed = 40;
+constexpr std::string_view kMark = "://";
+
+// <cctype> asks the locale; names are ASCII.
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+char Upper(char c) {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+bool IsLetter(char c) {
+  return Upper(c) >= 'A' && Upper(c) <= 'Z';
+}
+
+// Upper-case copy in a fixed buffer; what does not fit is in no list.
+class UpperCase {
+ public:
+  explicit UpperCase(std::string_view text) {
+    if (text.size() > buffer_.size()) return;
+    std::transform(text.begin(), text.end(), buffer_.begin(), Upper);
+    size_ = text.size();
+  }
+  std::string_view view() const { return {buffer_.data(), size_}; }
+
+ private:
+  std::array<char, kLongestListed> buffer_{};
+  std::size_t size_ = 0;
+};
+
+template <std::size_t N>
+bool Lists(const std::array<std::string_view, N>& sorted, std::string_view text) {
+  return std::binary_search(sorted.begin(), sorted.end(), text);
+}
+
+// KEY2 and TOKEN1 are numbered, not other words.
+std::string_view WithoutNumber(std::string_view word) {
+  while (!word.empty() && IsDigit(word.back()))
+    word.remove_suffix(1);
+  return word;
+}
+
+bool NamesSecret(std::string_view name) {
+  if (Lists(kSecretNames, UpperCase(name).view()) || name.starts_with("OP_SESSION_")) return true;
+  std::size_t words = 0;
+  bool has_pwd = false;
+  bool has_old = false;
+  std::size_t start = 0;
+  while (start < name.size()) {
+    std::size_t end = start;
+    while (end < name.size() && (IsLetter(name[end]) || IsDigit(name[end])))
+      ++end;
+    if (end > start) {
+      const UpperCase word(WithoutNumber(name.substr(start, end - start)));
+      if (Lists(kSecretWords, word.view())) return true;
+      ++words;
+      has_pwd |= word.view() == "PWD";
+      has_old |= word.view() == "OLD";
+    }
+    start = end + 1;
+  }
+  // In MYSQL_PWD it is a password; alone, or the old one, it is a working directory.
+  return has_pwd && !has_old && words > 1;
+}
+
+// scheme://user:password@host anywhere in the value.
+bool HoldsUrlWithPassword(std::string_view value) {
+  std::size_t mark = value.find(kMark);
+  while (mark != std::string_view::npos) {
+    const std::size_t start = mark + kMark.size();
+    const std::size_t end = std::min(value.find_first_of("/?# \t\r\n\"'<>", start), value.size());
+    const std::string_view authority = value.substr(start, end - start);
+    const std::size_t at = authority.rfind('@');  // a password may hold an unescaped @ itself
+    const bool has_scheme = mark > 0 && (IsLetter(value[mark - 1]) || IsDigit(value[mark - 1]));
+    if (has_scheme && at != std::string_view::npos && authority.substr(0, at).find(':') < at) {
+      return true;
+    }
+    mark = value.find(kMark, start);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool CarriesSecret(std::string_view name, std::string_view value) {
+  return NamesSecret(name) || HoldsUrlWithPassword(value);
+}
+
+// By the custom of curl(1) and wget(1), whose spellings other programs share; npm's and Node's own
+// end so too.
+bool NamesProxy(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter;
+  });
+  return lower.ends_with("_proxy") || lower.ends_with("_noproxy");
+}
+
+const std::vector<std::string>& OwnProxyVariables() {
+  static const std::vector<std::string> variables = [] {
+    const std::string proxy = "http://127.0.0.1:3128";
+    const std::string direct = "localhost,127.0.0.1,127.0.0.0/8,::1";
+    return std::vector<std::string>{"HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy,
+                                    "http_proxy=" + proxy, "https_proxy=" + proxy,
+                                    "NO_PROXY=" + direct,  "no_proxy=" + direct,
+                                    "NODE_USE_ENV_PROXY=1"};
+  }();
+  return variables;
+}
+
 namespace {
 
 constexpr std::string_view kDefaultPath =

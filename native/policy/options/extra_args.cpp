@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "policy/text/path.h"
-#include "policy/text/quote.h"
+#include "policy/text/text.h"
 
 namespace native_runner {
 namespace {

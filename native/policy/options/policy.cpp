@@ -1,6 +1,82 @@
 #include "policy/options/policy.h"
 
+#include <array>
+#include <utility>
+
+#include "policy/options/validate.h"
+#include "policy/text/path.h"
+#include "policy/text/text.h"
+
 namespace native_runner {
+namespace {
+
+std::string Field(std::size_t index, const char* name) {
+  std::string field("mounts[");
+  field += std::to_string(index);
+  field += "].";
+  field += name;
+  return field;
+}
+
+Error Refused(std::size_t index, const std::string& wanted, const std::string& guest_path) {
+  std::string message("Expected `");
+  message += Field(index, "guestPath");
+  message += "` to be ";
+  message += wanted;
+  message += ", got ";
+  message += QuotedShort(guest_path);
+  return {ErrorCode::kInvalidValue, std::move(message), ""};
+}
+
+// The sandbox's own: nothing of the host's may stand in their place, nor in them.
+constexpr std::array kOwn = {"/proc", "/dev", kLauncherFile};
+
+std::optional<Error> CheckPlace(const std::vector<HostMount>& mounts, std::size_t index) {
+  const std::string& guest_path = mounts[index].guest_path;
+  if (PathCovers(guest_path, kWorkspace)) {
+    return Refused(index, "a path that does not hide /workspace", guest_path);
+  }
+  for (const char* own : kOwn) {
+    if (!PathCovers(guest_path, own) && !PathCovers(own, guest_path)) continue;
+    std::string wanted("a path neither in nor above ");
+    wanted += own;
+    return Refused(index, wanted, guest_path);
+  }
+  for (std::size_t i = 0; i < index; ++i) {
+    if (!PathCovers(guest_path, mounts[i].guest_path)) continue;
+    const bool is_same = SamePath(guest_path, mounts[i].guest_path);
+    std::string wanted(is_same ? "another than" : "a path that does not hide");
+    wanted += " `" + Field(i, "guestPath") + '`';
+    return Refused(index, wanted, guest_path);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> CheckHostMounts(const std::vector<HostMount>& mounts) {
+  if (mounts.size() > kMostMounts) {
+    return Error{ErrorCode::kInvalidValue,
+                 "Expected `mounts` to be at most " + std::to_string(kMostMounts) +
+                     " mounts, got " + std::to_string(mounts.size()),
+                 ""};
+  }
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    const HostMount& mount = mounts[i];
+    if (auto error = CheckPlainPath(mount.host_path, Field(i, "hostPath"))) return error;
+    if (auto error = CheckPlainPath(mount.guest_path, Field(i, "guestPath"))) return error;
+    if (auto error = CheckText(mount.label.value_or(""), Field(i, "label"))) return error;
+    if (auto error = CheckPlace(mounts, i)) return error;
+  }
+  return std::nullopt;
+}
+
+std::string HostPathField(const std::vector<HostMount>& mounts, std::size_t index) {
+  const auto& label = mounts[index].label;
+  std::string field = Field(index, "hostPath");
+  if (label) field.append(" (").append(QuotedShort(*label)).append(1, ')');
+  return field;
+}
 
 const std::vector<std::string>& DefaultRoBinds() {
   static const std::vector<std::string> binds = {"/usr", "/bin", "/lib", "/lib64", "/etc"};
@@ -23,7 +99,7 @@ const std::vector<std::string>& DefaultFirejailReadDirs() {
   return dirs;
 }
 
-bool CanStand(const BubblewrapPolicy& policy) {
+bool CanBePrewarmed(const BubblewrapPolicy& policy) {
   return policy.isolation == Isolation::kStrict && policy.extra_args.empty();
 }
 

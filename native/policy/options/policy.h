@@ -1,14 +1,34 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "policy/network/rules/network_policy.h"
-#include "policy/options/host_mount.h"
+#include "policy/network/network_rules.h"
+#include "policy/result.h"
 
 namespace native_runner {
+
+// A host path that a command gets, at a path inside that the caller chose.
+struct HostMount {
+  std::optional<std::string> label;  // for messages
+  std::string host_path;
+  std::string guest_path;
+  bool writable = false;
+};
+
+// How many a runner takes: each is a descriptor of bwrap's.
+inline constexpr std::size_t kMostMounts = 256;
+
+// kInvalidValue, naming the field: a path that is not absolute, has ".." or a NUL byte; a guest
+// path in or above /proc or /dev, that is the workspace or above it, or that an earlier mount has
+// or lies below.
+std::optional<Error> CheckHostMounts(const std::vector<HostMount>& mounts);
+
+// Of one mount: "mounts[1].hostPath", with its label where it has one.
+std::string HostPathField(const std::vector<HostMount>& mounts, std::size_t index);
 
 enum class Network { kAllow, kDeny, kByDomain };
 enum class Isolation { kStrict, kCompat };
@@ -27,7 +47,7 @@ struct BubblewrapPolicy {
   std::string shadow_dir;
   std::vector<std::string> ro_binds;
   bool ro_binds_named = false;    // false: the five defaults, of which a missing one is skipped
-  std::vector<HostMount> mounts;  // in this order, after the read-only binds; see host_mount.h
+  std::vector<HostMount> mounts;  // in this order, after the read-only binds
   Network network = Network::kDeny;
   std::shared_ptr<const NetworkPolicy> by_domain;  // kByDomain only
   Isolation isolation = Isolation::kStrict;
@@ -46,7 +66,7 @@ struct BubblewrapPolicy {
 // Whether a sandbox of this policy can be made before its command is known. Not with options of the
 // caller's own, since what those mount can't be checked again; and only where the end of one
 // process is the end of all.
-bool CanStand(const BubblewrapPolicy& policy);
+bool CanBePrewarmed(const BubblewrapPolicy& policy);
 
 // What a Landlock runner was made with: no program but the launcher, paths are the host's own.
 struct LandlockPolicy {

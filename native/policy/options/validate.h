@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,18 @@
 #include "policy/result.h"
 
 namespace native_runner {
+
+// The one of `known` that `name` was most likely meant to be; empty when none is close. Of a path
+// ("limits.timeoutMs") the last part counts. Case and what is neither letter nor digit do not
+// matter. Close is at most a third of the name away, and 2 anyway (Levenshtein); else a name that
+// contains the other. lib/fields.ts is the same.
+std::string_view NearestName(std::string_view name, std::span<const std::string_view> known);
+
+// The fault of a field that nobody reads, since one that is ignored may be a protection,
+// misspelled. `place` is what messages call its object. `known` are the names there are, those of
+// objects inside as paths ("limits.timeoutMs"). lib/fields.ts says the same.
+Error UnknownField(std::string_view name, std::string_view place,
+                   std::span<const std::string_view> known);
 
 // Value checks that need no JavaScript: NUL bytes, emptiness, names, ranges. Type checks are the
 // addon's. Each returns the first fault; the message names `field`.

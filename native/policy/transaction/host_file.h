@@ -1,6 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "policy/result.h"
 
 namespace native_runner {
 
@@ -35,5 +42,65 @@ struct HostFile {
            modified_ns == other.modified_ns;
   }
 };
+
+// How the files of a transaction's directory are written: fields that each end with a NUL, since a
+// path may hold anything else. Numbers are decimal.
+void PutField(std::string* text, std::string_view value);
+void PutNumber(std::string* text, std::uint64_t number);
+void PutHostFile(std::string* text, const HostFile& file);
+
+// Take the next field from `rest`. False where there is none, or where it is not of that kind.
+bool TakeField(std::string_view* rest, std::string* value);
+bool TakeNumber(std::string_view* rest, std::uint64_t* number);
+bool TakeHostFile(std::string_view* rest, HostFile* file);
+
+// What a copy of a workspace was when it was made, by path ("." is the workspace): what is still
+// the same has not been changed, since nobody can set ctime. What it was made of is in the ledger.
+// Plain data.
+struct CopyManifest {
+  // One that is empty is like nothing that can be there: what is at its path has been changed.
+  std::map<std::string, HostFile, std::less<>> copies;
+};
+
+// A file of the copy as it would be on the host: whose mode, owner and group are what the copy's
+// were when it was made has those of the host's file, which an ordinary user can't give to a copy.
+// nullptr: there was none.
+HostFile AsOnHost(HostFile now, const HostFile* copy, const HostFile* host);
+
+// As it is kept on disk. Decoding takes nothing but what encoding gives: kSetup.
+std::string EncodeManifest(const CopyManifest& manifest);
+Result<CopyManifest> DecodeManifest(std::string_view text);
+
+// What the host had at a path when the transaction was seen to have changed it.
+struct Baseline {
+  // Nothing had changed it in the transaction before this moment. What lies below a directory that
+  // the transaction has removed is judged by it.
+  std::uint64_t since_ns = 0;
+  // The host may have changed it between the transaction's change and the look: it counts as if it
+  // had, for good.
+  bool is_suspect = false;
+  std::optional<HostFile> host;  // nullopt: it had nothing
+};
+
+// The baselines of all that a transaction has changed, by path ("." is the workspace). A path is
+// noted once, and forgotten only when the transaction has no change there any more. Plain data.
+struct Ledger {
+  // When the last look began: what it has not noted was changed later.
+  std::uint64_t looked_ns = 0;
+  std::map<std::string, Baseline, std::less<>> baselines;
+};
+
+// Whether the host has something else at a path than the baseline says. `now`: what it has;
+// `is_hidden`: a directory of the host's there, if it is one, is no longer seen in the transaction,
+// so that a name more or less in it is a change too.
+bool HostHasChanged(const Baseline& baseline, const std::optional<HostFile>& now, bool is_hidden);
+
+// From when on a change of the host's to a path counts that has no baseline: as for the lowest
+// directory above it that has one, or from the last look on.
+std::uint64_t SinceAbove(const Ledger& ledger, std::string_view path);
+
+// As it is kept on disk. Decoding takes nothing but what encoding gives: kSetup.
+std::string EncodeLedger(const Ledger& ledger);
+Result<Ledger> DecodeLedger(std::string_view text);
 
 }  // namespace native_runner

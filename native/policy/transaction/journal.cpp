@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "policy/transaction/host_file_text.h"
-
 namespace native_runner {
 namespace {
 
@@ -25,7 +23,7 @@ void PutPlace(std::string* text, const SitePath& place) {
 }
 
 bool TakePlace(std::string_view* rest, SitePath* place) {
-  return TakeKind(rest, Site::kKept, &place->site) && TakeField(rest, &place->path);
+  return TakeKind(rest, Site::kUpperBackup, &place->site) && TakeField(rest, &place->path);
 }
 
 bool TakeOperation(std::string_view* rest, Operation* operation) {
@@ -80,6 +78,45 @@ Result<Journal> DecodeJournal(std::string_view text) {
   return Error{ErrorCode::kSetup, "the transaction's journal is not whole",
                "it was written by another version of this package, or damaged: look at its files "
                "by hand"};
+}
+
+namespace {
+
+constexpr std::string_view kPlaceVersion = "aside 1";
+constexpr std::string_view kPrefix = ".native-runner-aside-";
+constexpr std::size_t kPlaceDigits = 16;
+
+}  // namespace
+
+std::string BackupName(std::string_view digits) {
+  return std::string(kPrefix) += digits;
+}
+
+bool IsBackupPath(std::string_view path) {
+  const std::string_view name = path.substr(0, path.find('/'));
+  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kPlaceDigits &&
+         name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
+}
+
+std::string EncodeBackupPlace(const BackupPlace& place) {
+  std::string text;
+  PutField(&text, kPlaceVersion);
+  PutField(&text, place.path);
+  PutNumber(&text, place.identity.device);
+  PutNumber(&text, place.identity.inode);
+  return text;
+}
+
+Result<BackupPlace> DecodeBackupPlace(std::string_view text) {
+  BackupPlace place;
+  std::string version;
+  const bool is_whole = TakeField(&text, &version) && version == kPlaceVersion &&
+                        TakeField(&text, &place.path) && place.path.starts_with('/') &&
+                        TakeNumber(&text, &place.identity.device) &&
+                        TakeNumber(&text, &place.identity.inode) && text.empty();
+  if (is_whole) return place;
+  return Error{ErrorCode::kSetup, "the transaction does not say where its commit's files are",
+               "look for a directory .native-runner-aside-… beside the workspace, or in it"};
 }
 
 }  // namespace native_runner

@@ -8,13 +8,14 @@
 
 #include "policy/result.h"
 #include "policy/transaction/host_file.h"
+#include "protocol/identity.h"
 
 namespace native_runner {
 
 // The trees that a commit moves files between: the workspace, what the transaction has of it, and
 // the place for what is in neither, which is on the workspace's file system. Where the transaction
-// is on another one, it has such a place of its own, kKept.
-enum class Site : std::uint8_t { kHost, kUpper, kAside, kKept };
+// is on another one, it has such a place of its own, kUpperBackup.
+enum class Site : std::uint8_t { kHost, kUpper, kBackup, kUpperBackup };
 inline constexpr std::size_t kSites = 4;
 
 struct SitePath {
@@ -52,5 +53,25 @@ struct Journal {
 // but what encoding gives: kSetup.
 std::string EncodeJournal(const Journal& journal);
 Result<Journal> DecodeJournal(std::string_view text);
+
+// Where a commit keeps what is in neither tree, when the transaction lies on another file system
+// than the workspace: a directory beside the workspace or, where none can be made there, directly
+// in it. Plain data.
+struct BackupPlace {
+  std::string path;  // absolute, and real
+  // 0: it is about to be made, and whatever there is of it is empty.
+  FileIdentity identity;
+};
+
+// The name of such a directory: "digits" are sixteen of 0-9a-f.
+std::string BackupName(std::string_view digits);
+
+// Whether a path, relative to the workspace, is such a directory, or in one. It is no part of the
+// project: no transaction shows it, or tells of it.
+bool IsBackupPath(std::string_view path);
+
+// As it is kept on disk. Decoding takes nothing but what encoding gives: kSetup.
+std::string EncodeBackupPlace(const BackupPlace& place);
+Result<BackupPlace> DecodeBackupPlace(std::string_view text);
 
 }  // namespace native_runner

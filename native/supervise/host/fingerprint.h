@@ -1,14 +1,42 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "policy/bubblewrap/bubblewrap_argv.h"
-#include "supervise/host/host_watch.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
+#include "supervise/os/descriptor.h"
+#include "supervise/os/mounts.h"
 
 namespace native_runner {
+
+// Notices that this process, or the mounts it sees, are not what they were: what is spawned now
+// would not get the credentials, the limits or the mounts that a standing sandbox has, or a
+// template's clones. Supervisor thread only: the state is that of the thread that spawns.
+class HostWatch {
+ public:
+  // Equal texts: nothing has changed in between. Holds the ids, groups, capabilities, umask,
+  // allowed processors, seccomp mode and no_new_privs of /proc/thread-self/status, what else a
+  // child inherits (resource limits, nice value, oom_score_adj, cgroups), the host's name, and how
+  // often the mount table has changed. nullopt: /proc does not tell.
+  std::optional<std::string> State();
+
+ private:
+  bool AddInherited(std::string* state);
+
+  Descriptor status_;
+  Descriptor oom_score_;
+  Descriptor cgroups_;
+  MountTable mounts_;
+};
+
+// Whether one of these paths is gone, or leads to a file whose inode has changed since then
+// (CLOCK_REALTIME), as when another was renamed over it. Of directories only that they are there:
+// they change with every entry. Looks at the host; what is seen may have been so shortly before.
+bool AnyReplacedSince(const std::vector<std::string>& paths, const timespec& since);
 
 // What a standing sandbox is made of, to tell whether one that would be made now is the same.
 struct Fingerprint {

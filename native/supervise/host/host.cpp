@@ -2,19 +2,72 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <string>
+#include <ctime>
 #include <string_view>
 #include <utility>
 
-#include "policy/denials/grants/secret_paths.h"
-#include "supervise/os/statx.h"
+#include "policy/bubblewrap/bubblewrap_mounts.h"
+#include "policy/denials/grants.h"
+#include "policy/text/path.h"
+#include "supervise/os/descriptor.h"
+#include "supervise/os/file.h"
 
 namespace native_runner {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+// File systems stamp with a clock that ticks every few milliseconds, a remote one by its own clock.
+constexpr std::int64_t kSettledNs = 2 * kNsPerSecond;
+
+}  // namespace
+
+DirectoryStamps::Stamp DirectoryStamps::Take(const std::string& directory) {
+  struct statx status {};
+  if (statx(AT_FDCWD, directory.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO | STATX_CTIME,
+            &status) != 0) {
+    return {};
+  }
+  return {true, (status.stx_mode & S_IFMT) == S_IFLNK,
+          (std::uint64_t{status.stx_dev_major} << 32U) | status.stx_dev_minor, status.stx_ino,
+          status.stx_ctime.tv_sec * kNsPerSecond + status.stx_ctime.tv_nsec};
+}
+
+void DirectoryStamps::Add(const std::string& directory) {
+  const bool known = std::any_of(entries_.begin(), entries_.end(), [&directory](const Entry& each) {
+    return each.directory == directory;
+  });
+  if (known) return;
+  const Stamp stamp = Take(directory);
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const std::int64_t now_ns = now.tv_sec * kNsPerSecond + now.tv_nsec;
+  trusted_ &= !stamp.link && stamp.changed_ns + kSettledNs <= now_ns;
+  entries_.push_back({directory, stamp});
+}
+
+void DirectoryStamps::AddAbove(const std::string& path) {
+  Add("/");
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
+       slash = path.find('/', slash + 1)) {
+    Add(path.substr(0, slash));
+  }
+}
+
+bool DirectoryStamps::Unchanged() const {
+  return trusted_ && std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+           return Take(entry.directory) == entry.stamp;
+         });
+}
+
 namespace {
 
 std::string RealPathOrItself(const std::string& path) {
@@ -144,6 +197,79 @@ Result<HostFacts> Host::Look(const BubblewrapPolicy& policy, const BwrapFeatures
     facts.secret_directories = secrets.directories;
   }
   return facts;
+}
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
+
+// By which the C library and its modules ask others than the servers of resolv.conf.
+constexpr std::array kSockets = {
+    "/run/systemd/resolve/io.systemd.Resolve", "/run/systemd/resolve/io.systemd.Resolve.Monitor",
+    "/run/nscd/socket", "/run/avahi-daemon/socket", "/run/dbus/system_bus_socket"};
+
+HostEntry EntryAt(const std::string& path) {
+  std::array<char, PATH_MAX> text{};
+  const ssize_t size = readlink(path.c_str(), text.data(), text.size());
+  if (size > 0) return {.is_there = true, .link = {text.data(), static_cast<std::size_t>(size)}};
+  return {.is_there = size < 0 && errno == EINVAL, .link = {}};
+}
+
+// Empty where it can't be read, or is no such file.
+std::string ContentsOf(const std::string& path) {
+  auto file = path.empty() ? Result<Descriptor>(Descriptor())
+                           : OpenPath(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!file || !file->valid()) return "";
+  std::string text(kMostBytes, '\0');
+  const ssize_t size = read(file->get(), text.data(), text.size());
+  text.resize(size > 0 && size < static_cast<ssize_t>(kMostBytes) ? static_cast<std::size_t>(size)
+                                                                  : 0);
+  return text;
+}
+
+std::string MachineName() {
+  utsname names{};
+  return uname(&names) == 0 ? names.nodename : "";
+}
+
+// What is to be there in place of `host`; nullopt: that may stay.
+std::optional<std::string> OwnText(const std::string& path, const std::string& host,
+                                   const NetworkRules& rules) {
+  std::string own = path == kResolverFile ? ResolverText()
+                    : path == kHostsFile  ? HostsText(MachineName())
+                                          : SwitchText(host);
+  const bool may_stay = own == host || (path == kHostsFile && NamesOnlyLoopback(host, rules));
+  return may_stay ? std::nullopt : std::optional(std::move(own));
+}
+
+// Whether something is bound that the path may lie in, by itself or by a link.
+bool MayShow(const std::string& path, const std::vector<Mount>& mounts, const HostFacts& facts) {
+  return std::any_of(mounts.begin(), mounts.end(),
+                     [&path](const Mount& mount) { return PathCovers(mount.source, path); }) ||
+         std::any_of(facts.links.begin(), facts.links.end(), [&path](const HostFacts::Link& link) {
+           return PathCovers(LinkTarget(link.path, link.target), path);
+         });
+}
+
+}  // namespace
+
+void FindNameFiles(const NetworkRules& rules, const std::vector<Mount>& mounts,
+                   int first_descriptor, HostFacts* facts) {
+  for (const char* path : {kResolverFile, kHostsFile, kSwitchFile}) {
+    auto inside = FollowInside(path, mounts, EntryAt);
+    if (!inside || inside->is_writable) continue;
+    if (!inside->host.empty() && !inside->is_there) continue;
+    std::optional<std::string> text = OwnText(path, ContentsOf(inside->host), rules);
+    if (!text) continue;
+    facts->name_files.push_back({.path = std::move(inside->path),
+                                 .text = std::move(*text),
+                                 .descriptor = first_descriptor++});
+  }
+  for (const char* path : kSockets) {
+    if (!MayShow(path, mounts, *facts)) continue;
+    std::string real = RealPath(path);
+    if (!real.empty()) facts->resolver_sockets.push_back(std::move(real));
+  }
 }
 
 }  // namespace native_runner

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "policy/text/quote.h"
-#include "supervise/os/statx.h"
+#include "policy/text/text.h"
+#include "supervise/os/file.h"
 
 namespace native_runner {
 namespace {

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "policy/bubblewrap/bwrap_features.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/result.h"
-#include "supervise/os/child.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/handle.h"
-#include "supervise/streams/capture.h"
+#include "supervise/os/process.h"
+#include "supervise/streams/output.h"
 
 namespace native_runner {
 

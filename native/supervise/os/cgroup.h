@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "policy/options/limits.h"
+#include "policy/options/request.h"
 #include "policy/result.h"
 #include "supervise/os/descriptor.h"
 

@@ -4,7 +4,46 @@
 #include <utility>
 #include <variant>
 
+#include "supervise/preparation/backend.h"
+
 namespace native_runner {
+
+Result<std::unique_ptr<PrewarmedSandbox>> PrewarmedSandbox::Make(const Backend& runtime,
+                                                                 SupervisorContext& shared,
+                                                                 SpawnPlan plan,
+                                                                 Listener listener) {
+  Fingerprint fingerprint = plan.fingerprint;  // by the plan's own a template is found
+  Descriptor no_input;
+  auto sandbox = SpawnSource(shared, runtime, {}, std::move(plan)).Acquire(&no_input);
+  if (!sandbox) return sandbox.error();
+  std::unique_ptr<PrewarmedSandbox> made(
+      new PrewarmedSandbox(std::move(*sandbox), std::move(fingerprint), std::move(listener)));
+  made->is_ending_ = !made->sandbox_->Watch(shared.loop, made.get(), true);
+  return made;
+}
+
+void PrewarmedSandbox::End() {
+  is_ending_ = true;
+  sandbox_->End();
+}
+
+Result<std::unique_ptr<Sandbox>> PrewarmedSandbox::Acquire(Descriptor* /*input*/) {
+  return std::move(sandbox_);
+}
+
+void PrewarmedSandbox::OnReport(const Report& report) {
+  if (is_ending_) return;
+  is_ready_ = report.kind == ReportKind::kAwaitingOrder;
+  is_ending_ = !is_ready_;
+  if (is_ready_) listener_.on_ready();
+}
+
+void PrewarmedSandbox::OnGone() {
+  is_ending_ = true;
+  const auto on_gone = std::move(listener_.on_gone);
+  on_gone();
+}
+
 namespace {
 
 constexpr std::size_t kFewRuns = 3;
@@ -34,8 +73,8 @@ Error CannotStand() {
 
 }  // namespace
 
-SandboxPool::SandboxPool(Shared& shared, PoolTraffic& traffic,
-                         std::shared_ptr<const Runtime> runtime, const PoolReference& reference)
+SandboxPool::SandboxPool(SupervisorContext& shared, PoolTraffic& traffic,
+                         std::shared_ptr<const Backend> runtime, const PoolReference& reference)
     : shared_(shared),
       traffic_(traffic),
       runtime_(std::move(runtime)),
@@ -167,7 +206,7 @@ void SandboxPool::Refill() {
   is_preparing_ = true;
   const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
   request->argv = {"/"};
-  request->may_stand = true;
+  request->allow_prewarmed = true;
   request->clones_of = rule_.clones ? number_ : 0;
   if (tmp_bytes_ > 0) request->limits.memory_bytes = tmp_bytes_;
   runtime_->Prepare(*request, shared_,
@@ -181,7 +220,7 @@ void SandboxPool::Make(Result<Preparation> prepared) {
   is_preparing_ = false;
   if (!prepared) return Answer(prepared.error());
   auto* plan = std::get_if<SpawnPlan>(&prepared->plan);
-  if (plan == nullptr || !plan->may_stand) return Answer(CannotStand());
+  if (plan == nullptr || !plan->allow_prewarmed) return Answer(CannotStand());
   // The listener needs to know whom it speaks of before that is made.
   auto place = std::make_shared<PrewarmedSandbox*>(nullptr);
   auto made = PrewarmedSandbox::Make(
@@ -270,6 +309,72 @@ void SandboxPool::CloseIfEmpty() {
   if (!is_closing_ || !sandboxes_.empty() || !keeper_.empty()) return;
   for (const auto& closed : std::exchange(closed_, {}))
     closed();
+}
+
+SandboxPools::SandboxPools(SupervisorContext& shared, std::function<void()> emptied)
+    : shared_(shared), emptied_(std::move(emptied)) {
+  traffic_.processors = uv_available_parallelism();
+}
+
+SandboxPool& SandboxPools::Get(const PoolReference& reference,
+                               const std::shared_ptr<const Backend>& runtime) {
+  auto& pool = pools_[reference.number];
+  if (!pool) {
+    pool = std::make_shared<SandboxPool>(shared_, traffic_, runtime, reference);
+  }
+  return *pool;
+}
+
+SandboxPools::Offer SandboxPools::RunStarts(const PoolReference& reference,
+                                            const std::shared_ptr<const Backend>& runtime,
+                                            bool is_live) {
+  ++traffic_.in_flight;
+  if (reference.number == 0 || reference.counters->closed) return {};
+  SandboxPool& pool = Get(reference, runtime);
+  return {!is_live && pool.RunStarts(), pool.makes_clones()};
+}
+
+std::shared_ptr<SandboxTemplate> SandboxPools::Find(std::uint64_t number, const Fingerprint& wanted,
+                                                    std::string* why) {
+  const auto found = pools_.find(number);
+  if (found != pools_.end()) return found->second->FindTemplate(wanted, why);
+  *why = "its runner has no templates";
+  return nullptr;
+}
+
+void SandboxPools::RunEnds(std::uint64_t number) {
+  --traffic_.in_flight;
+  if (const auto found = pools_.find(number); found != pools_.end()) found->second->RunEnds();
+}
+
+std::unique_ptr<SandboxSource> SandboxPools::Take(std::uint64_t number, const Fingerprint& wanted) {
+  const auto found = pools_.find(number);
+  return found == pools_.end() ? nullptr : found->second->Take(wanted);
+}
+
+void SandboxPools::Fill(const PoolReference& reference,
+                        const std::shared_ptr<const Backend>& runtime, SandboxPool::Filled filled) {
+  if (reference.counters->closed)
+    return filled(Error{ErrorCode::kClosed, "the runner was closed", ""});
+  Get(reference, runtime).Fill(std::move(filled));
+}
+
+void SandboxPools::Close(std::uint64_t number, std::function<void()> closed) {
+  const auto found = pools_.find(number);
+  if (found == pools_.end()) return closed();
+  const std::shared_ptr<SandboxPool> pool = found->second;
+  pool->Close([this, number, closed = std::move(closed)] {
+    pools_.erase(number);
+    closed();
+  });
+}
+
+void SandboxPools::CloseAll() {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, pool] : pools_)
+    numbers.push_back(number);
+  for (const std::uint64_t number : numbers)
+    Close(number, emptied_);
 }
 
 }  // namespace native_runner

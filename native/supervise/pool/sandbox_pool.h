@@ -4,14 +4,59 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "supervise/pool/prewarmed_sandbox.h"
+#include "supervise/host/fingerprint.h"
 #include "supervise/pool/template_keeper.h"
+#include "supervise/preparation/backend.h"
+#include "supervise/sandbox/sandbox.h"
 
 namespace native_runner {
+
+// A sandbox that waits for its one order. Owned by its pool, then by the run that takes it;
+// supervisor thread only.
+class PrewarmedSandbox final : public SandboxSource, private Sandbox::User {
+ public:
+  struct Listener {
+    std::function<void()> on_ready;  // its launcher waits; not called for one that is not watched
+    std::function<void()> on_gone;   // its end is proved: to be destroyed, possibly from in here
+  };
+
+  // Spawns what `plan` says. kSetup when the host refuses.
+  static Result<std::unique_ptr<PrewarmedSandbox>> Make(const Backend& runtime,
+                                                        SupervisorContext& shared, SpawnPlan plan,
+                                                        Listener listener);
+
+  const Fingerprint& fingerprint() const { return fingerprint_; }
+  bool is_ready() const { return is_ready_; }
+  bool is_ending() const { return is_ending_; }
+  bool IsAlive() { return !is_ending_ && sandbox_->IsAlive(); }
+
+  // Ends it without a command; on_gone follows, possibly from in here.
+  void End();
+
+  // What is left here is empty, and will not call back.
+  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
+  SandboxStart start() const override { return SandboxStart::kPrewarmed; }
+
+ private:
+  PrewarmedSandbox(std::unique_ptr<Sandbox> sandbox, Fingerprint fingerprint, Listener listener)
+      : sandbox_(std::move(sandbox)),
+        fingerprint_(std::move(fingerprint)),
+        listener_(std::move(listener)) {}
+
+  void OnReport(const Report& report) override;
+  void OnGone() override;
+
+  std::unique_ptr<Sandbox> sandbox_;
+  Fingerprint fingerprint_;
+  Listener listener_;
+  bool is_ready_ = false;
+  bool is_ending_ = false;
+};
 
 // How many sandboxes are to stand for one runner, and for how long without a run.
 struct PoolRule {
@@ -53,8 +98,8 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
  public:
   using Filled = std::function<void(Result<std::size_t>)>;
 
-  SandboxPool(Shared& shared, PoolTraffic& traffic, std::shared_ptr<const Runtime> runtime,
-              const PoolReference& reference);
+  SandboxPool(SupervisorContext& shared, PoolTraffic& traffic,
+              std::shared_ptr<const Backend> runtime, const PoolReference& reference);
 
   // A run starts. True: it may ask for a sandbox, with Take.
   bool RunStarts();
@@ -93,9 +138,9 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   void OnIdle();
   void CloseIfEmpty();
 
-  Shared& shared_;
+  SupervisorContext& shared_;
   PoolTraffic& traffic_;
-  std::shared_ptr<const Runtime> runtime_;
+  std::shared_ptr<const Backend> runtime_;
   std::uint64_t number_;
   PoolRule rule_;
   std::shared_ptr<PoolCounters> counters_;
@@ -115,6 +160,42 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   TemplateKeeper keeper_;
   bool is_closing_ = false;
   std::vector<std::function<void()>> closed_;
+};
+
+// The pools of one supervisor, by the number of their runner. Supervisor thread only.
+class SandboxPools final : public Templates {
+ public:
+  // `emptied` is called when the last sandbox of the last pool is gone after Close.
+  SandboxPools(SupervisorContext& shared, std::function<void()> emptied);
+
+  // To be told of every run. RunStarts: what it may ask for.
+  struct Offer {
+    bool standing = false;
+    bool clone = false;
+  };
+  // `is_live`: of spawn, for which none stands; its RunEnds is of number 0.
+  Offer RunStarts(const PoolReference& reference, const std::shared_ptr<const Backend>& runtime,
+                  bool is_live);
+  void RunEnds(std::uint64_t number);
+  std::unique_ptr<SandboxSource> Take(std::uint64_t number, const Fingerprint& wanted);
+
+  std::shared_ptr<SandboxTemplate> Find(std::uint64_t number, const Fingerprint& wanted,
+                                        std::string* why) override;
+
+  void Fill(const PoolReference& reference, const std::shared_ptr<const Backend>& runtime,
+            SandboxPool::Filled filled);
+  // `closed` is called in any case, also when there is no such pool.
+  void Close(std::uint64_t number, std::function<void()> closed);
+  void CloseAll();
+  bool empty() const { return pools_.empty(); }
+
+ private:
+  SandboxPool& Get(const PoolReference& reference, const std::shared_ptr<const Backend>& runtime);
+
+  SupervisorContext& shared_;
+  std::function<void()> emptied_;
+  PoolTraffic traffic_;
+  std::map<std::uint64_t, std::shared_ptr<SandboxPool>> pools_;
 };
 
 }  // namespace native_runner

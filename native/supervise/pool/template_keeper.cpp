@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "supervise/preparation/spawn_source.h"
+#include "supervise/preparation/backend.h"
 
 namespace native_runner {
 namespace {
@@ -22,8 +22,8 @@ constexpr const char* kClosed = "the runner was closed";
 
 }  // namespace
 
-TemplateKeeper::TemplateKeeper(Shared& shared, TemplateTraffic& traffic,
-                               std::shared_ptr<const Runtime> runtime,
+TemplateKeeper::TemplateKeeper(SupervisorContext& shared, TemplateTraffic& traffic,
+                               std::shared_ptr<const Backend> runtime,
                                std::function<void()> on_gone)
     : shared_(shared),
       traffic_(traffic),
@@ -55,10 +55,10 @@ std::shared_ptr<SandboxTemplate> TemplateKeeper::Find(const Fingerprint& wanted,
 void TemplateKeeper::Warm(std::function<void()> done) {
   waiting_.push_back(std::move(done));
   if (!template_ && !is_making_ && !is_closed_ && !IsFull()) Make();
-  TellIfSettled();
+  ReportIfSettled();
 }
 
-void TemplateKeeper::TellIfSettled() {
+void TemplateKeeper::ReportIfSettled() {
   if (is_making_ || (template_ && !template_->is_ready())) return;
   for (const auto& done : std::exchange(waiting_, {}))
     done();
@@ -84,7 +84,7 @@ void TemplateKeeper::Retire(const std::string& reason) {
   if (retired->served() >= kWorthIt) wait_ = 1;
   WaitLonger(reason);
   retired->Retire(reason);
-  TellIfSettled();
+  ReportIfSettled();
 }
 
 void TemplateKeeper::Close() {
@@ -102,7 +102,7 @@ void TemplateKeeper::Make() {
                       if (!*there) return;
                       is_making_ = false;
                       if (!is_closed_) Spawn(std::move(prepared));
-                      TellIfSettled();
+                      ReportIfSettled();
                     });
 }
 
@@ -120,7 +120,7 @@ void TemplateKeeper::Spawn(Result<Preparation> prepared) {
   auto place = std::make_shared<const SandboxTemplate*>(nullptr);
   SandboxTemplate::Listener listener;
   listener.on_ready = [this, there = is_there_] {
-    if (*there) TellIfSettled();
+    if (*there) ReportIfSettled();
   };
   listener.on_gone = [this, there = is_there_, place, &traffic = traffic_] {
     --traffic.standing;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "supervise/clone/sandbox_template.h"
-#include "supervise/preparation/runtime.h"
+#include "supervise/preparation/backend.h"
+#include "supervise/sandbox/sandbox_template.h"
 
 namespace native_runner {
 
@@ -22,8 +22,8 @@ struct TemplateTraffic {
 class TemplateKeeper {
  public:
   // `on_gone`: a template is gone; this may be destroyed in it.
-  TemplateKeeper(Shared& shared, TemplateTraffic& traffic, std::shared_ptr<const Runtime> runtime,
-                 std::function<void()> on_gone);
+  TemplateKeeper(SupervisorContext& shared, TemplateTraffic& traffic,
+                 std::shared_ptr<const Backend> runtime, std::function<void()> on_gone);
   ~TemplateKeeper();
   TemplateKeeper(const TemplateKeeper&) = delete;
   TemplateKeeper& operator=(const TemplateKeeper&) = delete;
@@ -50,11 +50,11 @@ class TemplateKeeper {
   void Spawn(Result<Preparation> prepared);
   void OnGone(const SandboxTemplate* gone);
   void WaitLonger(const std::string& reason);
-  void TellIfSettled();
+  void ReportIfSettled();
 
-  Shared& shared_;
+  SupervisorContext& shared_;
   TemplateTraffic& traffic_;
-  std::shared_ptr<const Runtime> runtime_;
+  std::shared_ptr<const Backend> runtime_;
   std::function<void()> on_gone_;
   std::shared_ptr<SandboxTemplate> template_;  // the newest, unless it was retired
   std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);

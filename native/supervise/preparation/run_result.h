@@ -2,21 +2,55 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "policy/denials/denial.h"
+#include "policy/denials/denials.h"
 #include "policy/denials/observation.h"
-#include "policy/network/record/connection_record.h"
-#include "policy/outcome/outcome.h"
-#include "policy/outcome/timing.h"
+#include "policy/network/connections.h"
 #include "policy/result.h"
-#include "supervise/preparation/layer_record.h"
-#include "supervise/sandbox/sandbox_start.h"
+#include "policy/run/outcome.h"
+#include "protocol/layer.h"
+#include "supervise/sandbox/sandbox.h"
 #include "supervise/streams/output_buffer.h"
 
 namespace native_runner {
+
+// The layers of a run, in the order in which they were put up, as its audit lists them; and the
+// caller's own options that opened some. A plain value.
+class LayerRecord {
+ public:
+  LayerRecord() = default;
+  LayerRecord(std::initializer_list<Layer> layers) : first_(layers) {}
+
+  bool operator==(const LayerRecord&) const = default;
+  bool IsEmpty() const { return first_.empty() && opened_.empty() && later_.empty(); }
+  bool Has(Layer layer) const;
+
+  // Adds what is not there yet.
+  void Add(Layer layer);
+  void Add(std::span<const Layer> layers);
+  void Add(const LayerRecord& others);
+  void AddEnforced(LayerSet enforced);  // of the launcher's report
+  void Remove(LayerSet layers);
+
+  // An option of the caller's, with its operands, that opens something.
+  void AddOpened(std::string option) { opened_.push_back(std::move(option)); }
+
+  // "opened:OPTION" for each of these.
+  std::vector<std::string> OpenedNames() const;
+
+  // As in audits: layers, options, and the layers that were added after those.
+  std::vector<std::string> Names() const;
+
+ private:
+  std::vector<Layer> first_;
+  std::vector<std::string> opened_;
+  std::vector<Layer> later_;
+};
 
 struct StreamResult {
   Bytes bytes;

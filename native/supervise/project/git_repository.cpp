@@ -9,11 +9,9 @@
 #include <string_view>
 
 #include "policy/git/git_config.h"
-#include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
 #include "supervise/os/descriptor.h"
-#include "supervise/os/real_path.h"
-#include "supervise/os/statx.h"
+#include "supervise/os/file.h"
 
 namespace native_runner {
 namespace {

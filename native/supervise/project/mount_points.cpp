@@ -1,19 +1,265 @@
 #include "supervise/project/mount_points.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
-#include <optional>
-#include <string>
 #include <utility>
 
-#include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
-#include "policy/text/quote.h"
-#include "supervise/os/statx.h"
+#include "policy/text/text.h"
 
 namespace native_runner {
+namespace {
+
+// Lets the owner of a directory, if that is our user, write and search in it for as long as this
+// lives, and puts its mode back then, unless somebody else has changed it meanwhile. A command may
+// take these away (chmod 555 .), and what is ours in there has to go all the same. By descriptor:
+// no path is looked up. Any thread.
+class OwnerAccess {
+ public:
+  // `directory` may be O_PATH, and must live longer.
+  explicit OwnerAccess(int directory);
+  OwnerAccess(const OwnerAccess&) = delete;
+  OwnerAccess& operator=(const OwnerAccess&) = delete;
+  ~OwnerAccess();
+
+ private:
+  int directory_;
+  mode_t before_ = 0;
+  mode_t given_ = 0;  // 0: it was not needed, or could not be had
+};
+
+constexpr mode_t kAccess = S_IWUSR | S_IXUSR;
+constexpr mode_t kModeBits = 07777;
+
+std::optional<mode_t> OwnModeOf(int directory) {
+  struct statx status {};
+  constexpr unsigned kWanted = STATX_MODE | STATX_UID;
+  if (statx(directory, "", AT_EMPTY_PATH, kWanted, &status) != 0) return std::nullopt;
+  if (status.stx_uid != geteuid()) return std::nullopt;
+  return status.stx_mode & kModeBits;
+}
+
+// fchmod(2) takes no O_PATH descriptor.
+bool SetMode(int directory, mode_t mode) {
+  return chmod(("/proc/self/fd/" + std::to_string(directory)).c_str(), mode) == 0;
+}
+
+OwnerAccess::OwnerAccess(int directory) : directory_(directory) {
+  const auto mode = OwnModeOf(directory);
+  if (geteuid() == 0 || !mode || (*mode & kAccess) == kAccess) return;
+  before_ = *mode;
+  if (SetMode(directory, before_ | kAccess)) given_ = before_ | kAccess;
+}
+
+OwnerAccess::~OwnerAccess() {
+  if (given_ != 0 && OwnModeOf(directory_) == given_) SetMode(directory_, before_);
+}
+
+constexpr mode_t kDirectoryMode = S_ISVTX | S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
+constexpr mode_t kFileMode = S_ISVTX | S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
+constexpr int kTries = 1000;  // each lost to another run that just removed it
+
+// A fifo in its place must not keep us.
+Descriptor OpenEntry(int parent, const std::string& name, bool is_file) {
+  const int only = is_file ? O_NONBLOCK : O_DIRECTORY;
+  return Descriptor(openat(parent, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | only));
+}
+
+bool IsEmptyDirectory(int directory) {
+  DIR* entries = fdopendir(fcntl(directory, F_DUPFD_CLOEXEC, 0));
+  if (entries == nullptr) return false;
+  rewinddir(entries);
+  bool empty = true;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    empty = empty && (name == "." || name == "..");
+  }
+  closedir(entries);
+  return empty;
+}
+
+// Not fstat(2) and its like: those need a newer C library than the package promises.
+bool Look(int directory, const char* name, struct statx* status) {
+  constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+  return statx(directory, name, kFlags, STATX_BASIC_STATS, status) == 0;
+}
+
+bool HasText(int file, std::string_view text) {
+  std::array<char, 16> read{};
+  const ssize_t size = pread(file, read.data(), read.size(), 0);
+  return size >= 0 && std::string_view(read.data(), static_cast<std::size_t>(size)) == text;
+}
+
+bool HasMark(int entry, bool is_file) {
+  struct statx status {};
+  return Look(entry, "", &status) && status.stx_uid == geteuid() &&
+         (is_file ? S_ISREG(status.stx_mode) : S_ISDIR(status.stx_mode)) &&
+         (status.stx_mode & (S_ISVTX | S_IWGRP | S_IWOTH)) == S_ISVTX;
+}
+
+bool IsUntouched(int entry, Placeholder::Form form) {
+  return form.is_file ? HasText(entry, form.text) : IsEmptyDirectory(entry);
+}
+
+bool IsStillThere(int parent, const std::string& name, int entry) {
+  struct statx there {};
+  struct statx ours {};
+  return Look(parent, name.c_str(), &there) && Look(entry, "", &ours) &&
+         there.stx_ino == ours.stx_ino && there.stx_dev_major == ours.stx_dev_major &&
+         there.stx_dev_minor == ours.stx_dev_minor;
+}
+
+// Nobody sees it without its text: it gets its name when it has that.
+int MakeFile(int parent, const std::string& name, std::string_view text) {
+  const std::string made = "." + name + ".native-runner-" + std::to_string(syscall(SYS_gettid));
+  unlinkat(parent, made.c_str(), 0);  // of a process that was killed in between
+  const Descriptor file(openat(parent, made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
+  if (!file.valid()) return errno;
+  int error = 0;
+  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      fchmod(file.get(), kFileMode) != 0 ||
+      linkat(parent, made.c_str(), parent, name.c_str(), 0) != 0) {
+    error = errno;
+  }
+  unlinkat(parent, made.c_str(), 0);
+  return error;
+}
+
+int Make(int parent, const std::string& name, Placeholder::Form form) {
+  if (form.is_file) return MakeFile(parent, name, form.text);
+  return mkdirat(parent, name.c_str(), kDirectoryMode) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+bool Placeholder::IsOne(int parent, const std::string& name, Form form) {
+  const Descriptor entry = OpenEntry(parent, name, form.is_file);
+  return entry.valid() && HasMark(entry.get(), form.is_file) && IsUntouched(entry.get(), form);
+}
+
+Result<std::optional<Placeholder>> Placeholder::Take(int parent, const std::string& name,
+                                                     Form form) {
+  using Taken = std::optional<Placeholder>;
+  const OwnerAccess access(parent);
+  for (int i = 0; i < kTries; ++i) {
+    const int error = Make(parent, name, form);
+    // ENOENT: a process of another pid namespace has used the same name meanwhile.
+    if (error != 0 && error != EEXIST && error != ENOENT)
+      return SystemError(("make " + name).c_str(), error);
+    Descriptor entry = OpenEntry(parent, name, form.is_file);
+    if (!entry.valid() && errno != ENOENT) return Taken{};
+    if (entry.valid()) {
+      if (!HasMark(entry.get(), form.is_file) || !IsUntouched(entry.get(), form)) return Taken{};
+      const bool locked = flock(entry.get(), LOCK_SH | LOCK_NB) == 0;
+      if (!locked && errno != EWOULDBLOCK) return SystemError("flock", errno);
+      if (locked && IsStillThere(parent, name, entry.get())) {
+        Descriptor own(fcntl(parent, F_DUPFD_CLOEXEC, 0));
+        if (!own.valid()) return SystemError("fcntl(F_DUPFD_CLOEXEC)", errno);
+        return Taken{Placeholder(std::move(own), std::move(entry), name, form)};
+      }
+    }
+    sched_yield();
+  }
+  return Error{ErrorCode::kSetup, "cannot hold a placeholder for " + name, "run the command again"};
+}
+
+Placeholder::~Placeholder() {
+  if (!entry_.valid()) return;
+  if (flock(entry_.get(), LOCK_EX | LOCK_NB) != 0) return;  // another run counts on it
+  for (int i = 0; i < kTries; ++i) {
+    const OwnerAccess access(parent_.get());
+    if (!IsStillThere(parent_.get(), name_, entry_.get())) return;
+    if (form_.is_file && !IsUntouched(entry_.get(), form_)) return;
+    // A directory stays when it is no longer empty.
+    if (unlinkat(parent_.get(), name_.c_str(), form_.is_file ? 0 : AT_REMOVEDIR) == 0) return;
+    if (errno != EACCES) return;  // else another run has just put the mode above back
+    sched_yield();
+  }
+}
+
+namespace {
+
+constexpr const char* kFix = "remove it from mounts, or name a directory or a regular file";
+
+// Of what can't be mounted; nullptr for what can.
+const char* NameOfType(mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFDIR:
+    case S_IFREG:
+      return nullptr;
+    case S_IFIFO:
+      return "a FIFO";
+    case S_IFSOCK:
+      return "a socket";
+    default:
+      return "a device";
+  }
+}
+
+bool IsKernels(int file) {
+  struct statfs status {};
+  if (fstatfs(file, &status) != 0) return true;
+  return status.f_type == PROC_SUPER_MAGIC || status.f_type == SYSFS_MAGIC;
+}
+
+Result<OpenedMount> Open(const std::vector<HostMount>& mounts, std::size_t index) {
+  const HostMount& mount = mounts[index];
+  const std::string named =
+      HostPathField(mounts, index) + " names \"" + mount.host_path + "\", which ";
+  const auto refused = [&named](const std::string& why, const char* fix) {
+    return Error{ErrorCode::kSetup, named + why, fix};
+  };
+  OpenedMount opened;
+  opened.file = Descriptor(open(mount.host_path.c_str(), O_PATH | O_CLOEXEC));
+  if (!opened.file.valid()) {
+    if (errno == ENOENT) return refused("this host lacks", "remove it from mounts, or create it");
+    return refused(std::string("can't be opened: ") + std::strerror(errno), kFix);
+  }
+  struct statx status {};
+  constexpr unsigned kWanted = STATX_TYPE;
+  if (statx(opened.file.get(), "", AT_EMPTY_PATH, kWanted, &status) != 0) {
+    return SystemError("statx", errno);
+  }
+  if (const char* type = NameOfType(status.stx_mode)) {
+    return refused(std::string("is ") + type, kFix);
+  }
+  opened.is_directory = S_ISDIR(status.stx_mode);
+  if (mount.writable && IsKernels(opened.file.get())) {
+    return refused("is the kernel's own, and must not be written", R"(mount it with mode "ro")");
+  }
+  std::array<char, PATH_MAX> path{};
+  const std::string link = "/proc/self/fd/" + std::to_string(opened.file.get());
+  const ssize_t size = readlink(link.c_str(), path.data(), path.size());
+  if (size <= 0) return SystemError(("readlink " + link).c_str(), errno);
+  opened.path.assign(path.data(), static_cast<std::size_t>(size));
+  return opened;
+}
+
+}  // namespace
+
+Result<std::vector<OpenedMount>> OpenHostMounts(const std::vector<HostMount>& mounts) {
+  std::vector<OpenedMount> opened;
+  opened.reserve(mounts.size());
+  for (std::size_t i = 0; i < mounts.size(); ++i) {
+    auto mount = Open(mounts, i);
+    if (!mount) return mount.error();
+    opened.push_back(std::move(*mount));
+  }
+  return opened;
+}
+
 namespace {
 
 constexpr const char* kCreate = "create it on the host, or mount elsewhere";

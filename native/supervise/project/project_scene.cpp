@@ -1,22 +1,232 @@
 #include "supervise/project/project_scene.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "policy/options/workspace_path.h"
 #include "policy/text/path.h"
-#include "supervise/os/real_path.h"
-#include "supervise/os/statx.h"
+#include "protocol/order.h"
 #include "supervise/project/git_repository.h"
-#include "supervise/project/project_rules.h"
-#include "supervise/project/protected_walk.h"
 
 namespace native_runner {
 namespace {
+
+using Paths = std::vector<std::string>;
+
+struct Entry {
+  std::string path;
+  unsigned char type = DT_UNKNOWN;
+};
+
+unsigned char EntryTypeOf(const std::string& path) {
+  struct statx status {};
+  if (statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) != 0) return 0;
+  return static_cast<unsigned char>(IFTODT(status.stx_mode));
+}
+
+class Rules {
+ public:
+  // Of what is in `opened` all may be read: rules of its own are added for it.
+  Rules(const Paths& opened, const Paths& secrets) : closed_(secrets.begin(), secrets.end()) {
+    for (const std::string& secret : secrets) {
+      for (std::size_t end = secret.rfind('/'); end != 0; end = secret.rfind('/', end - 1))
+        above_.insert(secret.substr(0, end));
+    }
+    closed_.insert(opened.begin(), opened.end());
+  }
+
+  void Add(char kind, const std::string& path) { rules_.push_back(kind + path); }
+
+  // All that is in `directory` but for what is closed; it can be listed.
+  void AddAround(const std::string& directory) {
+    Add(kRuleList, directory);
+    for (const Entry& entry : EntriesOf(directory)) {
+      // A link needs no rule: what it leads to has one, or none.
+      if (entry.type == DT_LNK || closed_.contains(entry.path)) continue;
+      if (entry.type == DT_DIR && above_.contains(entry.path)) {
+        AddAround(entry.path);
+      } else {
+        Add(kRuleReadEntry, entry.path);
+      }
+    }
+  }
+
+  Paths Take() { return std::move(rules_); }
+
+ private:
+  std::vector<Entry> EntriesOf(const std::string& directory) const {
+    DIR* listed = opendir(directory.c_str());
+    if (listed == nullptr) return KnownEntriesOf(directory);
+    std::vector<Entry> entries;
+    while (const dirent* each = readdir(listed)) {
+      const std::string_view name = each->d_name;
+      if (name == "." || name == "..") continue;
+      Entry entry{JoinPath(directory, name), each->d_type};
+      if (entry.type == DT_UNKNOWN) entry.type = EntryTypeOf(entry.path);
+      entries.push_back(std::move(entry));
+    }
+    closedir(listed);
+    return entries;
+  }
+
+  // Of a directory that may be entered and not listed, as /home is on some machines: the way to a
+  // secret is known to be there.
+  std::vector<Entry> KnownEntriesOf(const std::string& directory) const {
+    std::vector<Entry> entries;
+    for (const std::string& path : above_) {
+      if (path.substr(0, path.rfind('/')) != directory) continue;
+      const unsigned char type = EntryTypeOf(path);
+      if (type != 0) entries.push_back({path, type});
+    }
+    return entries;
+  }
+
+  std::set<std::string> closed_;
+  std::set<std::string> above_;  // directories that hold a secret, at any depth
+  Paths rules_;
+};
+
+// The rules of a second wall inside a project's sandbox, in the order's form (protocol/order.h).
+// Masks hide the secrets that are there when a run starts, and the kernel takes a mask away when
+// the host replaces what is under it. Landlock goes by what a file is, not by its name: it allows
+// all that stands around the secrets now, so that whatever takes the place of one, or is made where
+// one would be, can't be read. The same goes for all else that is made beside a secret meanwhile.
+//
+// `secrets`: absolute paths with all links resolved, whether they exist or not. In the folders, in
+// the private directories and in the kernel's, only masks hide them.
+std::vector<std::string> ProjectRules(const ProjectPolicy& policy, const ProjectFacts& facts,
+                                      const std::vector<std::string>& secrets) {
+  Paths writable = facts.scratch;
+  writable.insert(writable.end(), policy.folders.begin(), policy.folders.end());
+  writable.emplace_back("/proc");
+  Paths opened = writable;
+  opened.emplace_back("/dev");
+  Paths around;
+  for (const std::string& secret : secrets) {
+    const bool is_opened = std::any_of(opened.begin(), opened.end(), [&](const auto& directory) {
+      return PathCovers(directory, secret);
+    });
+    if (!is_opened) around.push_back(secret);
+  }
+  Rules rules(opened, around);
+  rules.AddAround("/");
+  for (const std::string& path : opened)
+    rules.Add(kRuleRead, path);
+  for (const std::string& path : writable)
+    rules.Add(kRuleWrite, path);
+  rules.Add(kRuleWrite, "/dev/shm");
+  rules.Add(kRuleDevice, "/dev");
+  rules.Add(kRuleDevice, "/proc");
+  return rules.Take();
+}
+
+// Protects paths in the folders of a project: finds out what is there, makes placeholders for what
+// is not, and notes both for the plan. Supervisor thread, for one run.
+class ProtectedWalk {
+ public:
+  // With `plan_only` nothing is made. All three must outlive this.
+  ProtectedWalk(const std::vector<Workspace>& folders, bool plan_only, ProjectFacts* facts,
+                std::vector<Placeholder>* placeholders)
+      : folders_(folders), plan_only_(plan_only), facts_(facts), placeholders_(placeholders) {}
+
+  // Goes down to an absolute path; one in no folder can't be written anyway. `form`: what stands
+  // for its last component, where only that is missing; else an empty directory stands for the
+  // first that is. kSetup, naming the path, for one that can't be protected: a symbolic link, which
+  // could be replaced, a folder itself, or a directory in which nothing can be made.
+  std::optional<Error> Protect(const std::string& path, Placeholder::Form form = {});
+
+ private:
+  std::optional<Error> Replace(int directory, const std::string& name, const std::string& path,
+                               Placeholder::Form form);
+
+  const std::vector<Workspace>& folders_;
+  bool plan_only_;
+  ProjectFacts* facts_;
+  std::vector<Placeholder>* placeholders_;
+};
+
+// A command is of our user: it could only make an entry here after a chmod, which is the owner's.
+bool NobodyCanMake(int directory) {
+  if (faccessat(directory, ".", W_OK, AT_EACCESS) == 0) return false;
+  if (errno == EROFS) return true;
+  struct statx status {};
+  return errno == EACCES && statx(directory, "", AT_EMPTY_PATH, STATX_UID, &status) == 0 &&
+         status.stx_uid != geteuid();
+}
+
+Error CannotProtect(const std::string& path, std::string_view why) {
+  return {ErrorCode::kSetup, path + " can't be protected: " + std::string(why),
+          "take it off readOnly, or change it on the host"};
+}
+
+const Workspace* FolderOf(const std::string& path, const std::vector<Workspace>& folders) {
+  for (const Workspace& folder : folders) {
+    if (PathCovers(folder.path, path)) return &folder;
+  }
+  return nullptr;
+}
+
+// Each step is an entry that is looked at and, but for the last one, a directory that is entered
+// without following links.
+std::optional<Error> ProtectedWalk::Protect(const std::string& target, Placeholder::Form form) {
+  const Workspace* folder = FolderOf(target, folders_);
+  if (folder == nullptr) return std::nullopt;
+  if (SamePath(folder->path, target)) return CannotProtect(target, "it is a folder that is shared");
+  const std::string normal = NormalPath(target);
+  const std::string_view inside = std::string_view(normal).substr(folder->path.size());
+  const auto components = PathComponents(inside);
+  std::string path = folder->path;
+  Descriptor entered;
+  int directory = folder->directory.get();
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    const bool is_last = i + 1 == components.size();
+    const std::string name(components[i]);
+    path = JoinPath(path, name);
+    struct statx status {};
+    const bool there =
+        statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0;
+    if (!there && errno != ENOENT) return CannotProtect(path, std::strerror(errno));
+    const Placeholder::Form missing = is_last ? form : Placeholder::Form{};
+    if (!there || Placeholder::IsOne(directory, name, missing))
+      return Replace(directory, name, path, missing);
+    if (missing.is_file && Placeholder::IsOne(directory, name, {}))
+      return Replace(directory, name, path, {});
+    if (S_ISLNK(status.stx_mode)) return CannotProtect(path, "it is a symbolic link");
+    if (!S_ISDIR(status.stx_mode) || is_last) break;
+    Descriptor next(openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!next.valid()) return CannotProtect(path, std::strerror(errno));
+    facts_->pinned.push_back(path);
+    entered = std::move(next);
+    directory = entered.get();
+  }
+  facts_->protected_paths.push_back(path);
+  return std::nullopt;
+}
+
+std::optional<Error> ProtectedWalk::Replace(int directory, const std::string& name,
+                                            const std::string& path, Placeholder::Form form) {
+  if (!plan_only_) {
+    auto taken = Placeholder::Take(directory, name, form);
+    if (!taken) {
+      if (NobodyCanMake(directory)) return std::nullopt;
+      return CannotProtect(path, taken.error().message);
+    }
+    if (!*taken) return CannotProtect(path, "it was made while the run was set up");
+    placeholders_->push_back(std::move(**taken));
+  }
+  (form.is_file ? facts_->protected_paths : facts_->placeholders).push_back(path);
+  return std::nullopt;
+}
 
 // Of the host's own processes: files, sockets and locks, which a command has no business with.
 constexpr std::array kScratch = {"/tmp", "/var/tmp", "/run"};
@@ -24,7 +234,7 @@ constexpr std::array kScratch = {"/tmp", "/var/tmp", "/run"};
 constexpr std::array kPrograms = {"/run/current-system", "/run/booted-system"};
 constexpr const char* kResolver = "/etc/resolv.conf";  // often a link into /run
 
-bool IsDirectory(const std::string& path) {
+bool IsDirectoryItself(const std::string& path) {
   struct statx status {};
   return statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) == 0 &&
          S_ISDIR(status.stx_mode);
@@ -39,7 +249,7 @@ std::vector<std::string> AddSecrets(const std::vector<std::string>& paths, Secre
     places.push_back(NormalPath(JoinPath(above, path.substr(name + 1))));
     std::string real = RealPath(path);
     if (real.empty()) continue;
-    auto& list = IsDirectory(real) ? secrets->directories : secrets->files;
+    auto& list = IsDirectoryItself(real) ? secrets->directories : secrets->files;
     list.push_back(std::move(real));
   }
   for (const auto* list : {&secrets->files, &secrets->directories})
@@ -50,7 +260,7 @@ std::vector<std::string> AddSecrets(const std::vector<std::string>& paths, Secre
 void AddScratch(Network network, ProjectFacts* facts) {
   for (const char* path : kScratch) {
     const std::string real = RealPath(path);
-    if (!real.empty() && IsDirectory(real)) facts->scratch.push_back(real);
+    if (!real.empty() && IsDirectoryItself(real)) facts->scratch.push_back(real);
   }
   for (const char* path : kPrograms) {
     if (access(path, F_OK) == 0) facts->shown.emplace_back(path);

@@ -2,19 +2,19 @@
 
 #include <vector>
 
-#include "policy/bubblewrap/bwrap_features.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/bubblewrap/project.h"
 #include "policy/result.h"
 #include "supervise/host/host.h"
-#include "supervise/os/workspace.h"
-#include "supervise/project/placeholder.h"
+#include "supervise/os/file.h"
+#include "supervise/project/mount_points.h"
 
 namespace native_runner {
 
 // The host as a project's plan needs it, and what must stay as it is until the run has ended.
 struct ProjectScene {
   ProjectFacts facts;
-  std::vector<std::string> rules;  // see project_rules.h
+  std::vector<std::string> rules;  // of a second wall inside (protocol/order.h)
   std::vector<Placeholder> placeholders;
 };
 

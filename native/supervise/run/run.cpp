@@ -3,18 +3,78 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "policy/denials/tell_denials.h"
-#include "supervise/denials/tell_later.h"
-#include "supervise/lease/lease_clock.h"
-#include "supervise/preparation/spawn_source.h"
+#include "policy/denials/denials.h"
+#include "supervise/preparation/backend.h"
+#include "supervise/preparation/leases.h"
+#include "supervise/run/denials.h"
 
 namespace native_runner {
+namespace {
 
-Run::Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest request,
+std::string SetupErrorText(const RunRecord& record, const ExitStatus& status,
+                           std::string_view opening) {
+  while (!opening.empty() && (opening.back() == '\n' || opening.back() == ' ')) {
+    opening.remove_suffix(1);
+  }
+  if (!opening.empty()) return std::string(opening);
+  return record.runtime + " ended during set-up with " +
+         (status.signaled ? SignalName(status.value) : "status " + std::to_string(status.value)) +
+         " and without a word";
+}
+
+}  // namespace
+
+void RunConclusion::SetCause(Outcome cause) {
+  if (!cause_) cause_ = std::move(cause);
+}
+
+void RunConclusion::NoteEnd(const Report& report, const Limits& limits, bool memory_killed) {
+  last_report_ = report;
+  if (cause_) return;
+  if (report.kind == ReportKind::kExited) {
+    cause_ = OutcomeOfExit(report, limits, memory_killed);
+  } else {
+    cause_ = OutcomeOfFailedStart(report);
+  }
+}
+
+Outcome RunConclusion::FinalOutcome(const RunRecord& record, const Sandbox* sandbox,
+                                    std::string_view opening) const {
+  if (cause_) return *cause_;
+  if (ready_) return Signaled(SIGKILL);  // somebody on the host ended the sandbox
+  if (const auto status = sandbox->child_status()) {
+    return SetupFailed(SetupErrorText(record, *status, opening));
+  }
+  return SetupFailed("the session ended before the command was started");
+}
+
+Usage RunConclusion::FinalUsage(const Sandbox* sandbox) const {
+  if (last_report_) {
+    return {last_report_->user_cpu_us, last_report_->system_cpu_us,
+            last_report_->peak_memory_bytes};
+  }
+  // Killed before it could report: the child's own account has its descendants' time, and that of
+  // its set-up. Its peak memory is no use: it starts with this process's (posix_spawn shares it).
+  if (sandbox == nullptr || !sandbox->child_status() || !ready_) return {};
+  return {sandbox->child_status()->user_cpu_us, sandbox->child_status()->system_cpu_us, 0};
+}
+
+// The sandbox is gone. Without a pid namespace, only the launcher can tell that of what the command
+// left behind.
+Kill RunConclusion::FinalKill(const Sandbox* sandbox, bool is_asked) const {
+  if (sandbox == nullptr) return Kill::kNone;
+  if (!is_asked && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
+  const bool is_reported =
+      last_report_ && (last_report_->kind != ReportKind::kExited || last_report_->error == 0);
+  return is_reported || !ready_ || sandbox->end_is_proof() ? Kill::kProved : Kill::kUnproved;
+}
+
+Run::Run(SupervisorContext& shared, std::shared_ptr<const Backend> runtime, ExecRequest request,
          Listener listener)
     : shared_(shared),
       runtime_(std::move(runtime)),
@@ -102,7 +162,7 @@ void Run::Launch(Preparation preparation) {
 std::unique_ptr<SandboxSource> Run::SourceOf(Preparation* preparation) {
   if (auto* session = std::get_if<SessionPlan>(&preparation->plan)) return std::move(session->slot);
   SpawnPlan plan = std::move(*std::get_if<SpawnPlan>(&preparation->plan));
-  if (plan.may_stand) {
+  if (plan.allow_prewarmed) {
     if (auto standing = listener_.take(plan.fingerprint)) return standing;
   }
   return std::make_unique<SpawnSource>(shared_, *runtime_, request_.limits, std::move(plan));
@@ -119,7 +179,7 @@ bool Run::HandOver(std::span<const std::byte> order) {
   if (SandboxNetwork* const network = sandbox_->network())
     connecting_ = network->Enter(request_.argv, listener_.on_connection);
   return streams_.SendInput(shared_.loop, sandbox_.get()) &&
-         sandbox_->SendOrder(order) != Control::Sent::kFailed;
+         sandbox_->SendOrder(order) != LauncherChannel::Sent::kFailed;
 }
 
 void Run::LeaveNetwork() {
@@ -200,7 +260,7 @@ void Run::OnGone() {
   if (start_ == SandboxStart::kCloned && cold_reason_.empty())
     cold_reason_ = "its clone ended before the command began";
   start_ = SandboxStart::kCold;
-  request_.may_stand = false;
+  request_.allow_prewarmed = false;
   request_.clones_of = 0;
   if (shell_) lost_directory_ = shell_->lost_directory;
   streams_.Rewind();
@@ -292,14 +352,14 @@ void Run::Settle(RunResult result) {
                    .observations_omitted = told->observations_omitted,
                    .connections = told->connections ? &*told->connections : nullptr};
   if (!NeedsLook(denied)) {
-    told->denials = TellDenials(denied, nullptr);
+    told->denials = ReportDenials(denied, nullptr);
     return listener_.on_end(std::move(*told));
   }
-  TellDenialsLater(shared_.loop, std::move(denied),
-                   [self = shared_from_this(), told](DenialLog denials) {
-                     told->denials = std::move(denials);
-                     self->listener_.on_end(std::move(*told));
-                   });
+  ReportDenialsLater(shared_.loop, std::move(denied),
+                     [self = shared_from_this(), told](DenialLog denials) {
+                       told->denials = std::move(denials);
+                       self->listener_.on_end(std::move(*told));
+                     });
 }
 
 void Run::FinishWithout(const Error& error) {

@@ -6,18 +6,50 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "policy/options/request.h"
-#include "supervise/denials/collected_observations.h"
+#include "policy/run/outcome.h"
+#include "protocol/report.h"
 #include "supervise/network/sandbox_network.h"
 #include "supervise/os/handle.h"
+#include "supervise/preparation/backend.h"
 #include "supervise/preparation/run_result.h"
-#include "supervise/preparation/runtime.h"
-#include "supervise/run/run_conclusion.h"
+#include "supervise/run/denials.h"
 #include "supervise/run/run_streams.h"
-#include "supervise/sandbox/sandbox_source.h"
+#include "supervise/sandbox/sandbox.h"
 
 namespace native_runner {
+
+// What is known of how a run ends, and the result that it comes to. The first cause of the end is
+// the outcome: an exit that was reported, a deadline, an abort.
+class RunConclusion {
+ public:
+  bool has_cause() const { return cause_.has_value(); }
+  const Outcome& cause() const { return *cause_; }
+  // Unless there is one.
+  void SetCause(Outcome cause);
+
+  // The launcher says that its checks have passed: from now on the command may run.
+  void NoteReady() { ready_ = true; }
+  bool ready() const { return ready_; }
+
+  // The launcher's last word. `memory_killed`: see Sandbox.
+  void NoteEnd(const Report& report, const Limits& limits, bool memory_killed);
+  bool has_ended() const { return last_report_.has_value(); }
+
+  // Once the sandbox is gone, if there was one. `opening`: what was said on stderr first.
+  Outcome FinalOutcome(const RunRecord& record, const Sandbox* sandbox,
+                       std::string_view opening) const;
+  Usage FinalUsage(const Sandbox* sandbox) const;
+  // `is_asked`: we have asked for the end.
+  Kill FinalKill(const Sandbox* sandbox, bool is_asked) const;
+
+ private:
+  std::optional<Outcome> cause_;
+  std::optional<Report> last_report_;
+  bool ready_ = false;
+};
 
 // One call of exec or spawn from its start to its proved end: a command in a sandbox, wherever that
 // comes from. Supervisor thread only; owned by the Supervisor and, while a runtime prepares, by the
@@ -36,7 +68,7 @@ class Run : public std::enable_shared_from_this<Run>,
     std::function<std::unique_ptr<SandboxSource>(const Fingerprint&)> take;
   };
 
-  Run(Shared& shared, std::shared_ptr<const Runtime> runtime, ExecRequest request,
+  Run(SupervisorContext& shared, std::shared_ptr<const Backend> runtime, ExecRequest request,
       Listener listener);
 
   // The deadline counts from here.
@@ -80,8 +112,8 @@ class Run : public std::enable_shared_from_this<Run>,
   void FinishWithout(const Error& error);
   Outcome FinalOutcome();
 
-  Shared& shared_;
-  std::shared_ptr<const Runtime> runtime_;
+  SupervisorContext& shared_;
+  std::shared_ptr<const Backend> runtime_;
   ExecRequest request_;
   Listener listener_;
   Phase phase_ = Phase::kNew;

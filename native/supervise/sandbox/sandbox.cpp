@@ -1,29 +1,106 @@
 #include "supervise/sandbox/sandbox.h"
 
+#include <dirent.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <charconv>
 #include <csignal>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "supervise/proc/net_table.h"
-#include "supervise/proc/proc_file.h"
-#include "supervise/sandbox/socket_holders.h"
-
 namespace native_runner {
+namespace {
+
+constexpr std::size_t kMostLookedAt = 1000;
+
+// How often a process has gone to sleep: each time it has done something before.
+std::uint64_t WaitsOf(pid_t process) {
+  const auto numbers =
+      NumbersInLine("/proc/" + std::to_string(process) + "/status", "voluntary_ctxt_switches:");
+  return numbers.empty() ? 0 : numbers[0];
+}
+
+}  // namespace
+
+EndWatch::Seen EndWatch::Look(int launcher) {
+  const pid_t process = NumberOfPidfd(launcher);
+  const auto facts = process == 0 ? std::nullopt : LookAtProcess(process);
+  if (!facts) return Seen::kSilent;
+  if (facts->is_dying) return Seen::kDying;
+  for (const pid_t each : DescendantsOf(process, kMostLookedAt)) {
+    const auto found = LookAtProcess(each);
+    if (found && found->is_dying) return Seen::kDying;
+  }
+  const std::uint64_t steps = 1 + facts->cpu_ticks + WaitsOf(process);
+  const bool has_moved = std::exchange(steps_, steps) != steps;
+  if (facts->state == 'T' || facts->state == 't') return Seen::kSilent;
+  return has_moved || facts->state == 'R' || facts->state == 'D' ? Seen::kWorking : Seen::kSilent;
+}
+
+namespace {
+
+bool Holds(const std::string& link, const std::string& wanted) {
+  char target[64];
+  const ssize_t size = readlink(link.c_str(), target, sizeof target);
+  return size > 0 && wanted == std::string_view(target, static_cast<std::size_t>(size));
+}
+
+// A process by its number in /proc, which is that of an outer pid namespace where a sandbox around
+// us shows its own /proc. proc_pid_status(5): NSpid has the numbers from /proc's namespace inwards.
+// Not valid when it is gone, or none of our namespace.
+Descriptor OpenShown(pid_t shown, std::size_t depth) {
+  const auto numbers = NumbersInLine("/proc/" + std::to_string(shown) + "/status", "NSpid:");
+  if (depth == 0 || numbers.size() < depth) return Descriptor();
+  const auto ours = static_cast<pid_t>(numbers[depth - 1]);
+  if (ours == getpid()) return Descriptor();
+  Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, ours, 0)));
+  if (!pidfd.valid()) return pidfd;
+  // pidfd_open(2), as /proc counts: the number may have come to another process meanwhile.
+  return NumberOfPidfd(pidfd.get()) == shown ? std::move(pidfd) : Descriptor();
+}
+
+}  // namespace
+
+std::vector<Descriptor> KillSocketHolders(ino_t inode) {
+  const std::string wanted = "socket:[" + std::to_string(inode) + "]";
+  const std::size_t depth = NumbersInLine("/proc/self/status", "NSpid:").size();
+  DIR* processes = opendir("/proc");
+  if (processes == nullptr) return {};
+  std::vector<Descriptor> found;
+  while (const dirent* entry = readdir(processes)) {
+    pid_t shown = 0;
+    const char* end = entry->d_name + std::strlen(entry->d_name);
+    const auto parsed = std::from_chars(entry->d_name, end, shown);
+    if (parsed.ptr != end || shown <= 0) continue;
+    const std::string link =
+        std::string("/proc/") + entry->d_name + "/fd/" + std::to_string(kControlDescriptor);
+    if (!Holds(link, wanted)) continue;
+    Descriptor pidfd = OpenShown(shown, depth);
+    if (pidfd.valid() && Holds(link, wanted)) found.push_back(std::move(pidfd));
+  }
+  closedir(processes);
+  for (const Descriptor& pidfd : found)
+    SignalPidfd(pidfd.get(), SIGKILL);
+  return found;
+}
 
 void Sandbox::Receive() {
-  while (!control_closed_) {
+  while (!channel_closed_) {
     Report report;
     Descriptor carried;
     std::vector<Descriptor> made;
-    Control::Records records;
+    LauncherChannel::Records records;
     switch (control_.Receive(&report, &carried, AwaitsMade() ? &made : nullptr, &records)) {
-      case Control::Received::kNothing:
+      case LauncherChannel::Received::kNothing:
         return;
-      case Control::Received::kClosed:
-        control_closed_ = true;
-        control_poll_.Stop();
+      case LauncherChannel::Received::kClosed:
+        channel_closed_ = true;
+        channel_poll_.Stop();
         return;
-      case Control::Received::kReport:
+      case LauncherChannel::Received::kReport:
         if (report.kind == ReportKind::kMade) {
           made.insert(made.begin(), std::move(carried));
           NoteMade(std::move(made));

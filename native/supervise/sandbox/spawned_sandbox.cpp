@@ -8,16 +8,14 @@
 #include <string>
 #include <utility>
 
-#include "supervise/host/replaced.h"
-#include "supervise/os/private_mounts.h"
-#include "supervise/sandbox/channels.h"
-#include "supervise/sandbox/listeners.h"
+#include "supervise/host/fingerprint.h"
+#include "supervise/network/sandbox_network.h"
+#include "supervise/os/mounts.h"
+#include "supervise/sandbox/launcher_channel.h"
 
 namespace native_runner {
 namespace {
 
-constexpr std::uint64_t kInsistAfterMs = 200;
-constexpr std::uint64_t kInsistEveryMs = 50;
 constexpr int kMostTriesAmidMounts = 8;  // each takes some milliseconds
 constexpr int kPatience = 10;            // turns for a bwrap in set-up of which /proc shows nothing
 // Without a pid namespace nobody but the launcher can end its tree: killed in the midst of that, it
@@ -26,7 +24,7 @@ constexpr int kMostSilentTurns = 100;
 
 }  // namespace
 
-SpawnedSandbox::SpawnedSandbox(Child child, Control control, Options options)
+SpawnedSandbox::SpawnedSandbox(Child child, LauncherChannel control, Options options)
     : Sandbox(std::move(control)),
       child_(std::move(child)),
       cgroup_(std::move(options.cgroup)),
@@ -47,7 +45,7 @@ Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
   if (!channels) return channels.error();
   // Before all that is for the launcher inside: the child reads it, and leaves the rest.
   if (!options.entry.empty() &&
-      channels->control.SendOrder(options.entry) != Control::Sent::kSent) {
+      channels->control.SendOrder(options.entry) != LauncherChannel::Sent::kSent) {
     return SystemError("sendmsg", errno);
   }
   SpawnOptions& spawn = options.spawn;
@@ -77,7 +75,7 @@ bool SpawnedSandbox::Watch(uv_loop_t* loop, User* user, bool until_ready) {
   user_ = user;
   until_ready_ = until_ready;
   const bool needs_control = !own_init_ || until_ready || keeps_messages_ || AwaitsMade();
-  return (!needs_control || control_poll_.active() || WatchControl()) &&
+  return (!needs_control || channel_poll_.active() || WatchChannel()) &&
          (child_poll_.active() || WatchChild());
 }
 
@@ -91,12 +89,12 @@ bool SpawnedSandbox::OpenGate() {
 }
 
 // Without its order the launcher only waits: nothing has run yet when the gate can't be opened.
-Control::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order) {
-  if (!OpenGate()) return Control::Sent::kFailed;
+LauncherChannel::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order) {
+  if (!OpenGate()) return LauncherChannel::Sent::kFailed;
   has_order_ = true;
   if (!keeps_messages_) return Sandbox::SendOrder(order);
   order_.assign(order.begin(), order.end());
-  return Control::Sent::kSent;
+  return LauncherChannel::Sent::kSent;
 }
 
 void SpawnedSandbox::SendLease(std::uint64_t until_ns) {
@@ -104,10 +102,10 @@ void SpawnedSandbox::SendLease(std::uint64_t until_ns) {
   lease_until_ns_ = until_ns;  // behind the order, which is kept
 }
 
-Control::Sent SpawnedSandbox::SendInput(int descriptor) {
+LauncherChannel::Sent SpawnedSandbox::SendInput(int descriptor) {
   if (!keeps_messages_) return Sandbox::SendInput(descriptor);
   input_ = Descriptor(fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
-  return input_.valid() ? Control::Sent::kSent : Control::Sent::kFailed;
+  return input_.valid() ? LauncherChannel::Sent::kSent : LauncherChannel::Sent::kFailed;
 }
 
 // The launcher stands, and no command has been started: now its mounts are what bwrap made them.
@@ -124,8 +122,8 @@ std::optional<Error> SpawnedSandbox::CutOffMounts() {
   const Descriptor input = std::move(input_);
   const std::vector<std::byte> order = std::move(order_);
   const bool is_sent =
-      (!input.valid() || Sandbox::SendInput(input.get()) != Control::Sent::kFailed) &&
-      (order.empty() || Sandbox::SendOrder(order) != Control::Sent::kFailed);
+      (!input.valid() || Sandbox::SendInput(input.get()) != LauncherChannel::Sent::kFailed) &&
+      (order.empty() || Sandbox::SendOrder(order) != LauncherChannel::Sent::kFailed);
   if (!is_sent) return SystemError("sendmsg to the launcher", errno);
   if (lease_until_ns_) Sandbox::SendLease(*lease_until_ns_);
   return std::nullopt;
@@ -135,7 +133,7 @@ void SpawnedSandbox::NoteMade(std::vector<Descriptor> made) {
   if (ending_ || !network_) return;
   if (const char* const why = TakeListeners(std::move(made), network_.get(), loop_))
     return Refuse(Layer::kNetworkByDomain, why);
-  if (own_init_ && !until_ready_ && !keeps_messages_) control_poll_.Stop();
+  if (own_init_ && !until_ready_ && !keeps_messages_) channel_poll_.Stop();
 }
 
 // As the launcher itself would, had it found that out.
@@ -157,8 +155,8 @@ bool SpawnedSandbox::WatchChild() {
   }) == 0;
 }
 
-bool SpawnedSandbox::WatchControl() {
-  return control_poll_.Start(loop_, control_.descriptor(), UV_READABLE, [this] {
+bool SpawnedSandbox::WatchChannel() {
+  return channel_poll_.Start(loop_, control_.descriptor(), UV_READABLE, [this] {
     Receive();
     Settle();
   }) == 0;
@@ -171,7 +169,7 @@ void SpawnedSandbox::NoteReport(const Report& report) {
     case ReportKind::kReady:
       own_init_ |= report.enforced.Has(Layer::kPidNamespace);
       has_launcher_ = true;
-      if (own_init_) control_poll_.Stop();
+      if (own_init_) channel_poll_.Stop();
       break;
     case ReportKind::kAwaitingOrder:
       has_launcher_ = true;
@@ -179,7 +177,7 @@ void SpawnedSandbox::NoteReport(const Report& report) {
         if (const auto error = CutOffMounts())
           return Refuse(Layer::kMountNamespace, error->message);
       }
-      if (own_init_ && (!has_order_ || !until_ready_)) control_poll_.Stop();
+      if (own_init_ && (!has_order_ || !until_ready_)) channel_poll_.Stop();
       break;
     default:
       if (report.shared_mounts != 0 && host_mounts_ != nullptr) {
@@ -187,14 +185,14 @@ void SpawnedSandbox::NoteReport(const Report& report) {
         host_mounts_->TakeForShared();
       }
       has_ended_ = true;
-      control_poll_.Stop();  // what is still to come is the end of the child: looked at again then
+      channel_poll_.Stop();  // what is still to come is the end of the child: looked at again then
       if (!insist_.active()) InsistAfter(kInsistAfterMs);
   }
 }
 
 bool SpawnedSandbox::IsAlive() {
   Receive();
-  return !control_closed_ && !has_ended_ && !ending_ && !ProcessHasEnded(child_.pidfd()) &&
+  return !channel_closed_ && !has_ended_ && !ending_ && !ProcessHasEnded(child_.pidfd()) &&
          (!launcher_.valid() || !LauncherIsGone());
 }
 
@@ -211,7 +209,7 @@ void SpawnedSandbox::OnChildExit() {
   child_poll_.Stop();
   Receive();
   // bwrap is gone without its launcher, or without the half of itself that sets up: end those.
-  if (!control_closed_ && !has_ended_ && !ending_) {
+  if (!channel_closed_ && !has_ended_ && !ending_) {
     ending_ = true;
     control_.SendKill();
     InsistAfter(kInsistEveryMs);
@@ -238,7 +236,7 @@ void SpawnedSandbox::Insist() {
   ++insisted_;
   Receive();
   const bool is_init = own_init_ && launcher_.valid();
-  if ((control_closed_ || is_init) && LauncherIsGone()) {
+  if ((channel_closed_ || is_init) && LauncherIsGone()) {
     child_.Signal(SIGKILL);  // what it was the parent of is gone; somebody may have stopped it
   } else if (!has_launcher_) {
     // Where /proc shows none, the child's death is at least that of those who die with their
@@ -267,8 +265,8 @@ bool SpawnedSandbox::IsPatient() {
 void SpawnedSandbox::Settle() {
   if (!child_status_) return;
   Receive();
-  if (!control_closed_) {
-    if (!control_poll_.active()) WatchControl();
+  if (!channel_closed_) {
+    if (!channel_poll_.active()) WatchChannel();
     return;
   }
   if (AllAreGone()) {

@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "policy/result.h"
-#include "supervise/host/mount_table.h"
 #include "supervise/os/cgroup.h"
-#include "supervise/sandbox/end_watch.h"
-#include "supervise/sandbox/gate.h"
+#include "supervise/os/mounts.h"
 #include "supervise/sandbox/sandbox.h"
 
 namespace native_runner {
@@ -24,7 +22,7 @@ namespace native_runner {
 // namespace.
 //
 // Where the child makes a mount namespace, the launcher gets neither input nor order before its
-// mounts are cut off from the host's (private_mounts.h): it waits for them meanwhile.
+// mounts are cut off from the host's (mounts.h): it waits for them meanwhile.
 class SpawnedSandbox final : public Sandbox {
  public:
   struct Options {
@@ -50,8 +48,8 @@ class SpawnedSandbox final : public Sandbox {
   // exited, or when they are asked for. Without one the command could stop the child, and only the
   // report tells that it has ended.
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
-  Control::Sent SendInput(int descriptor) override;
-  Control::Sent SendOrder(std::span<const std::byte> order) override;
+  LauncherChannel::Sent SendInput(int descriptor) override;
+  LauncherChannel::Sent SendOrder(std::span<const std::byte> order) override;
   void SendLease(std::uint64_t until_ns) override;
   bool IsAlive() override;
   void End() override;
@@ -65,14 +63,14 @@ class SpawnedSandbox final : public Sandbox {
   int most_tries() const override;
 
  private:
-  SpawnedSandbox(Child child, Control control, Options options);
+  SpawnedSandbox(Child child, LauncherChannel control, Options options);
 
   bool OpenGate();
   std::optional<Error> CutOffMounts();
   bool AwaitsMade() const override { return network_ && !network_->is_complete(); }
   void NoteMade(std::vector<Descriptor> made) override;
   void Refuse(Layer layer, const std::string& reason);
-  bool WatchControl();
+  bool WatchChannel();
   bool WatchChild();
   void NoteReport(const Report& report) override;
   void OnChildExit();

@@ -1,16 +1,80 @@
 #include "supervise/session/session.h"
 
+#include <algorithm>
 #include <array>
-#include <utility>
 #include <variant>
 
-#include "policy/options/workspace_path.h"
-#include "policy/outcome/outcome.h"
-#include "supervise/preparation/spawn_source.h"
-#include "supervise/session/slot_source.h"
+#include "policy/run/outcome.h"
+#include "policy/text/path.h"
+#include "supervise/preparation/backend.h"
 
 namespace native_runner {
 namespace {
+
+// What a session does once is not each command's to do: its launcher's layers come with the fork.
+constexpr std::uint32_t kOfCommands =
+    kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderNoCapabilities;
+
+}  // namespace
+
+CommandTemplate::CommandTemplate(const Preparation& of_session)
+    : flags_(of_session.order.flags & kOfCommands),
+      record_(of_session.record),
+      scene_(of_session.scene) {
+  if (const auto* plan = std::get_if<SpawnPlan>(&of_session.plan)) {
+    workspace_ = plan->workspace;
+    counts_processes_ = plan->counts_processes;
+  }
+}
+
+// A run adds how its own tree is ended to these.
+void CommandTemplate::AddEnforced(LayerSet enforced) {
+  LayerRecord& layers = record_.layers;
+  layers.Remove(
+      {Layer::kTreeKillPidNamespace, Layer::kTreeKillSubreaper, Layer::kRlimits, Layer::kCgroup});
+  layers.AddEnforced(enforced);
+  layers.Add(Layer::kSession);
+}
+
+Result<Preparation> CommandTemplate::Make(const ExecRequest& request, std::string cwd,
+                                          std::size_t others) const {
+  Preparation made;
+  made.plan.emplace<SessionPlan>();
+  made.order.flags = flags_;
+  made.record = record_;
+  made.scene = scene_;
+  made.cwd = std::move(cwd);
+  if (auto error = ApplyLimits(request.limits, {}, counts_processes_, &made)) return *error;
+  if (made.order.processes != kNoLimit) made.order.processes += others;
+  RunRecord& record = made.record;
+  if (record.command_at == 0) record.cmd = request.argv[0];
+  record.argv.resize(record.command_at);
+  record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
+  record.cwd = made.cwd;
+  return made;
+}
+
+std::string CommandTemplate::InWorkspace(const std::string& relative) const {
+  return JoinPath(workspace_, relative);
+}
+
+namespace {
+
+// A slot of a session for a command that was planned, with what its plan says of a shell.
+class SlotSource final : public SandboxSource {
+ public:
+  SlotSource(std::shared_ptr<Session> session, ShellPart shell)
+      : session_(std::move(session)), shell_(std::move(shell)) {}
+
+  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* /*input*/) override {
+    return session_->Enter(std::move(shell_));
+  }
+  SandboxStart start() const override { return SandboxStart::kSession; }
+
+ private:
+  std::shared_ptr<Session> session_;
+  ShellPart shell_;
+};
 
 // What a launcher is started with in place of a command's.
 constexpr const char* kSessionName = "session";
@@ -24,8 +88,8 @@ Error Session::SessionEnded(const std::string& reason) {
   return {ErrorCode::kClosed, "the session has ended: " + reason, "open another one"};
 }
 
-Session::Session(Shared& shared, std::shared_ptr<const Runtime> runtime, SessionRule rule,
-                 Listener listener)
+Session::Session(SupervisorContext& shared, std::shared_ptr<const Backend> runtime,
+                 SessionRule rule, Listener listener)
     : shared_(shared),
       runtime_(std::move(runtime)),
       rule_(rule),
@@ -82,7 +146,7 @@ void Session::Spawn(Preparation preparation) {
   const bool going =
       sandbox_->Watch(shared_.loop, this, true) &&
       setup_stderr_->Start(shared_.loop, sandbox_->TakeStderr(), shared_.null_device.get()) &&
-      sandbox_->SendOrder(order) != Control::Sent::kFailed;
+      sandbox_->SendOrder(order) != LauncherChannel::Sent::kFailed;
   if (!going) Close("its launcher can't be watched");
 }
 
@@ -246,6 +310,29 @@ void Session::FailToOpen(const Error& error) {
   reason_ = error.message;
   const auto self = std::exchange(self_, nullptr);
   listener_.on_open(error);
+}
+
+std::shared_ptr<OwnedSession> SessionBackend::Make(SupervisorContext& shared,
+                                                   OwnedSession::Listener listener) const {
+  listener.on_gone = [ended = ended_,
+                      on_gone = std::move(listener.on_gone)](const std::string& reason) {
+    *ended = reason;
+    on_gone(reason);
+  };
+  auto made = std::make_shared<Session>(shared, inner_, rule_, std::move(listener));
+  session_ = made;
+  return made;
+}
+
+RunRecord SessionBackend::Unprepared(const ExecRequest& request) const {
+  return inner_->Unprepared(request);
+}
+
+void SessionBackend::Prepare(const ExecRequest& request, SupervisorContext& /*shared*/,
+                             Ready ready) const {
+  const auto session = session_.lock();
+  if (!session) return ready(Session::SessionEnded(*ended_));
+  ready(session->Plan(request));
 }
 
 }  // namespace native_runner

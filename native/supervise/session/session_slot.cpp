@@ -1,19 +1,91 @@
 #include "supervise/session/session_slot.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <utility>
+
+#include "supervise/sandbox/launcher_channel.h"
 
 namespace native_runner {
 namespace {
 
-constexpr std::uint64_t kInsistAfterMs = 200;
-constexpr std::uint64_t kInsistEveryMs = 50;
+std::vector<std::string> WithDirectory(std::vector<std::string> environment,
+                                       const std::string& cwd) {
+  for (std::string& variable : environment) {
+    if (variable.starts_with("PWD=")) variable = "PWD=" + cwd;
+  }
+  return environment;
+}
+
+// What a command has left behind what it was given; empty where it can't be read.
+std::string Written(const ShellFile& left) {
+  const off_t before = static_cast<off_t>(left.given);
+  const off_t size = lseek(left.file.get(), 0, SEEK_END);
+  if (size <= before) return {};
+  // One byte more than may be kept shows that it is too much.
+  const auto kept = std::min(static_cast<std::size_t>(size - before), kMostShellState + 1);
+  std::string written(kept, '\0');
+  const ssize_t got = pread(left.file.get(), written.data(), kept, before);
+  written.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return written;
+}
+
+}  // namespace
+
+Result<ShellFile> ShellFile::Make(ShellPart part) {
+  ShellFile made;
+  const std::string prelude = std::move(part.prelude);
+  made.part = std::move(part);
+  if (prelude.empty()) return made;
+  auto file = MemoryFile("state", prelude.data(), prelude.size(), false);
+  if (!file) return file.error();
+  made.file = std::move(*file);
+  made.given = prelude.size();
+  return made;
+}
+
+ShellPart SessionShell::Enter(const ExecRequest& request, SessionPlan* plan) const {
+  ShellPart part;
+  part.report = std::make_shared<ShellReport>();
+  plan->shell = part.report;
+  part.hands_on_directory = request.cwd.empty();
+  if (part.hands_on_directory && !state_.cwd.empty()) {
+    part.directory = state_.cwd;
+    plan->environment = WithDirectory(request.environment, state_.cwd);
+  }
+  if (IsShellCommand(request.argv)) {
+    part.named = request.named_environment;
+    ShellCommand command = WithShellState(request.argv, part.named, state_);
+    plan->argv = std::move(command.argv);
+    part.prelude = std::move(command.prelude);
+  }
+  return part;
+}
+
+void SessionShell::Adopt(const ShellFile& left) {
+  std::string directory = state_.cwd;
+  const auto lost = ReadShellState(Written(left), left.part.named, &state_);
+  left.part.report->state = lost ? ShellReport::State::kLost : ShellReport::State::kKept;
+  if (lost) left.part.report->reason = *lost;
+  if (!lost && !left.part.hands_on_directory) state_.cwd = std::move(directory);
+}
+
+void SessionShell::LeaveDirectory(const ShellFile& refused) {
+  refused.part.report->lost_directory = refused.part.directory;
+  if (state_.cwd == refused.part.directory) state_.cwd.clear();
+}
+
+namespace {
+
 // Turns in which a launcher that was told to end its tree may do nothing: it is woken in each.
 constexpr int kMostSilentTurns = 10;
 
 }  // namespace
 
-SessionSlot::SessionSlot(Control control, Descriptor out, Descriptor err)
+SessionSlot::SessionSlot(LauncherChannel control, Descriptor out, Descriptor err)
     : Sandbox(std::move(control)) {
   out_ = std::move(out);
   err_ = std::move(err);
@@ -32,17 +104,18 @@ void SessionSlot::Enter(std::shared_ptr<Owner> owner, ShellFile shell, bool may_
 bool SessionSlot::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
   loop_ = loop;
   user_ = user;
-  return control_poll_.Start(loop, control_.descriptor(), UV_READABLE, [this] {
+  return channel_poll_.Start(loop, control_.descriptor(), UV_READABLE, [this] {
     Receive();
     Settle();
   }) == 0;
 }
 
-Control::Sent SessionSlot::SendOrder(std::span<const std::byte> order) {
-  auto sent = shell_.file.valid() ? control_.SendState(shell_.file.get()) : Control::Sent::kSent;
-  if (sent == Control::Sent::kSent) sent = control_.SendOrder(order);
+LauncherChannel::Sent SessionSlot::SendOrder(std::span<const std::byte> order) {
+  auto sent =
+      shell_.file.valid() ? control_.SendState(shell_.file.get()) : LauncherChannel::Sent::kSent;
+  if (sent == LauncherChannel::Sent::kSent) sent = control_.SendOrder(order);
   owner_->OnOrderSent();
-  return sent == Control::Sent::kSent ? sent : Control::Sent::kFailed;
+  return sent == LauncherChannel::Sent::kSent ? sent : LauncherChannel::Sent::kFailed;
 }
 
 // Where the command's launcher has not said that none is left, the session was ended.
@@ -63,7 +136,7 @@ void SessionSlot::NoteReport(const Report& report) {
 
 bool SessionSlot::IsAlive() {
   Receive();
-  return !control_closed_ && !has_ended_ && !is_ending_;
+  return !channel_closed_ && !has_ended_ && !is_ending_;
 }
 
 void SessionSlot::End() {
@@ -101,13 +174,13 @@ bool SessionSlot::NeverStarts() {
 void SessionSlot::Settle() {
   if (is_orphan_) return SettleAlone();
   if (is_proved_) return BeGone();
-  if (!control_closed_) return;
+  if (!channel_closed_) return;
   if (!may_run_) return BeGone();
   owner_->OnUnproved();
 }
 
 void SessionSlot::SettleAlone() {
-  if (!is_proved_ && !control_closed_) return;
+  if (!is_proved_ && !channel_closed_) return;
   if (LauncherIsGone()) return BeGone();
   WatchRest([this] { Settle(); });
 }
@@ -123,7 +196,7 @@ void SessionSlot::OnSessionGone(bool is_proof) {
 void SessionSlot::BeGone() {
   if (user_ == nullptr) return;
   insist_.Stop();
-  control_poll_.Stop();
+  channel_poll_.Stop();
   rest_poll_.Stop();
   HandOnShell();
   std::exchange(user_, nullptr)->OnGone();
@@ -138,6 +211,45 @@ void SessionSlot::HandOnShell() {
   shell_.part.report->state = ShellReport::State::kLost;
   shell_.part.report->reason =
       is_ending_ ? "the command was ended before it came to its own end" : "the session has ended";
+}
+
+Result<std::unique_ptr<SessionSlot>> SessionSlots::Take(Sandbox* sandbox) {
+  auto slot = std::move(next_);
+  if (slot && slot->IsAlive()) return slot;
+  return Make(sandbox);
+}
+
+Result<std::unique_ptr<SessionSlot>> SessionSlots::Make(Sandbox* sandbox) const {
+  auto channels = Channels::Open();
+  if (!channels) return channels.error();
+  const std::array given = {channels->peer.get(), shared_.null_device.get(),
+                            channels->out.write.get(), channels->err.write.get()};
+  if (sandbox->SendCommand(given) != LauncherChannel::Sent::kSent) {
+    return Error{ErrorCode::kSetup, "cannot hand the command to the session", ""};
+  }
+  return std::make_unique<SessionSlot>(std::move(channels->control), std::move(channels->out.read),
+                                       std::move(channels->err.read));
+}
+
+void SessionSlots::PrepareNext(Sandbox* sandbox) {
+  if (next_) return;
+  if (auto made = Make(sandbox)) next_ = std::move(*made);
+}
+
+void SessionSlots::OnSessionGone(const std::shared_ptr<SessionSlot::Owner>& owner, bool is_proof) {
+  Dismiss(owner, is_proof);
+  const auto entered = entered_;  // a copy: each leaves
+  for (SessionSlot* each : entered)
+    each->OnSessionGone(is_proof);
+}
+
+// What stands is one of the session's processes, too.
+void SessionSlots::Dismiss(const std::shared_ptr<SessionSlot::Owner>& owner, bool is_proof) {
+  if (!next_ || is_proof) return next_.reset();
+  next_->Enter(owner, {}, false);
+  Add(next_.get());
+  // Where it can't be watched, its timer sees its end.
+  static_cast<void>(next_->Watch(shared_.loop, &dismissed_, false));
 }
 
 }  // namespace native_runner

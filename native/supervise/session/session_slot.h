@@ -1,12 +1,58 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
-#include "supervise/sandbox/end_watch.h"
+#include "policy/options/request.h"
+#include "policy/result.h"
+#include "policy/run/shell_state.h"
+#include "supervise/os/descriptor.h"
+#include "supervise/preparation/backend.h"
 #include "supervise/sandbox/sandbox.h"
-#include "supervise/session/kept_shell.h"
 
 namespace native_runner {
+
+// What one command is given of a shell's state, and where it leaves what it has.
+struct ShellPart {
+  std::string prelude;             // what its shell begins with; empty: it is none that has a state
+  std::vector<std::string> named;  // the call's own variables, which are not handed on
+  std::string directory;           // that of the state, in which it is to start; or empty
+  bool hands_on_directory = false;      // the call named none
+  std::shared_ptr<ShellReport> report;  // null: the session keeps no shell
+};
+
+// The same on its way: a file that begins with what the command is given, and that it writes what
+// it leaves behind that.
+struct ShellFile {
+  Descriptor file;  // or none
+  std::size_t given = 0;
+  ShellPart part;  // without its prelude
+
+  // kSetup when there can be no file.
+  static Result<ShellFile> Make(ShellPart part);
+};
+
+// The directory and the variables that pass from one command of a session to the next.
+class SessionShell {
+ public:
+  // Where a command that names no directory starts; empty: in the workspace.
+  const std::string& directory() const { return state_.cwd; }
+
+  // Gives a command that is a shell's the state; `plan` gets the arguments that do so.
+  ShellPart Enter(const ExecRequest& request, SessionPlan* plan) const;
+
+  // Takes what a command has left, which has come to its own end; its report says what came of it.
+  void Adopt(const ShellFile& left);
+
+  // A command could not start in the directory of the state: nor could another.
+  void LeaveDirectory(const ShellFile& refused);
+
+ private:
+  ShellState state_;
+};
 
 // The place of one command in a session. Its processes are known to be gone when their launcher has
 // said so: it is a subreaper (prctl(2)) that had no child left. One that ends without a word may
@@ -42,7 +88,7 @@ class SessionSlot final : public Sandbox {
   };
 
   // `control`: its launcher has the other end, or is going to.
-  SessionSlot(Control control, Descriptor out, Descriptor err);
+  SessionSlot(LauncherChannel control, Descriptor out, Descriptor err);
   ~SessionSlot() override;
 
   // It is to be a command's. `may_be_stopped`: by a command that is over.
@@ -50,7 +96,7 @@ class SessionSlot final : public Sandbox {
 
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
   // kFailed also where its launcher is gone: there is no child whose exit could tell why.
-  Control::Sent SendOrder(std::span<const std::byte> order) override;
+  LauncherChannel::Sent SendOrder(std::span<const std::byte> order) override;
   bool takes_order_first() const override { return true; }
   bool IsAlive() override;
   void End() override;
@@ -82,6 +128,45 @@ class SessionSlot final : public Sandbox {
   bool is_proved_ = false;  // the launcher has said that none is left
   bool is_ending_ = false;
   bool is_orphan_ = false;  // the session can't end it any more
+};
+
+// The slots of one session: those that commands are in, and the one that stands for the next.
+// Supervisor thread only; owned by its session.
+class SessionSlots {
+ public:
+  explicit SessionSlots(const SupervisorContext& shared) : shared_(shared) {}
+
+  // One for a command that comes now. `sandbox`: the session's. kSetup when there is none.
+  Result<std::unique_ptr<SessionSlot>> Take(Sandbox* sandbox);
+  // Entered for a command, until OnSlotLeft.
+  void Add(SessionSlot* slot) { entered_.insert(slot); }
+  void Remove(SessionSlot* slot) { entered_.erase(slot); }
+
+  // Makes the next command's while there is time. One that can't be made is no matter here: the
+  // command tries again, and tells why.
+  void PrepareNext(Sandbox* sandbox);
+
+  // The session's launcher is gone; `is_proof`: so is all that it has made.
+  void OnSessionGone(const std::shared_ptr<SessionSlot::Owner>& owner, bool is_proof);
+
+  std::size_t entered() const { return entered_.size(); }
+
+ private:
+  // The user of what stood, for its end.
+  struct Dismissed final : Sandbox::User {
+    explicit Dismissed(SessionSlots* whose) : slots(whose) {}
+    void OnReport(const Report& /*report*/) override {}
+    void OnGone() override { slots->next_.reset(); }
+    SessionSlots* slots;
+  };
+
+  Result<std::unique_ptr<SessionSlot>> Make(Sandbox* sandbox) const;
+  void Dismiss(const std::shared_ptr<SessionSlot::Owner>& owner, bool is_proof);
+
+  const SupervisorContext& shared_;
+  std::unique_ptr<SessionSlot> next_;
+  Dismissed dismissed_{this};
+  std::set<SessionSlot*> entered_;
 };
 
 }  // namespace native_runner

@@ -1,8 +1,12 @@
 #include "supervise/streams/output.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace native_runner {
 
@@ -17,6 +21,193 @@ void Output::Remember(const std::uint8_t* data, std::size_t size) {
   if (count == 0) return;
   std::memcpy(opening_.data() + opening_size_, data, count);
   opening_size_ += count;
+}
+
+namespace {
+
+constexpr int kWidePipe = 1 << 20;                            // the kernel's default ceiling
+constexpr std::size_t kDefaultPipe = std::size_t{64} << 10U;  // pipe(7)
+constexpr std::size_t kDropAtOnce = std::size_t{1} << 20U;
+constexpr int kTurns = 16;  // reads per wake-up, so that one flood can't starve other runs
+
+}  // namespace
+
+bool Capture::Start(uv_loop_t* loop, Descriptor pipe, int null_device) {
+  poll_.Stop();  // of an earlier source
+  pipe_ = std::move(pipe);
+  null_device_ = null_device;
+  return poll_.Start(loop, pipe_.get(), UV_READABLE, [this] { OnReadable(); }) == 0;
+}
+
+void Capture::OnReadable() {
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const Progress progress = ReadOnce();
+    if (progress == Progress::kEmpty || progress == Progress::kPause) return;
+    if (progress == Progress::kEnd) {
+      poll_.Stop();
+      pipe_.Close();
+      return;
+    }
+  }
+}
+
+void Capture::Finish() {
+  poll_.Stop();
+  if (!pipe_.valid()) return;
+  // Bounded by what a pipe can hold, in case a process outside the run still writes. In bytes:
+  // where little is kept at the end, each read is small.
+  const std::uint64_t most = buffer_.total() + std::uint64_t{2} * kWidePipe;
+  while (buffer_.total() < most) {
+    const Progress progress = ReadOnce();
+    if (progress == Progress::kEmpty || progress == Progress::kEnd) break;
+  }
+  pipe_.Close();
+}
+
+Output::Progress Capture::ReadOnce() {
+  const auto [space, room] = buffer_.Space();
+  if (room == 0) return DropOnce();
+  const ssize_t got = read(pipe_.get(), space, room);
+  if (got > 0) {
+    const auto size = static_cast<std::size_t>(got);
+    Keep(space, size);
+    if (size >= kDefaultPipe && !widened_) WidenPipe();
+    // Most often the pipe is empty now, and the poll tells when it is not. (A command may have put
+    // it into packet mode, pipe(2) O_DIRECT, where each read is short.)
+    return size < room && size < kDefaultPipe ? Progress::kPause : Progress::kMore;
+  }
+  return AfterFailure(got);
+}
+
+Output::Progress Capture::DropOnce() {
+  if (!widened_) WidenPipe();
+  if (!remembers_all()) {  // limit 0: keep a set-up's complaint all the same
+    std::array<std::uint8_t, kOpeningBytes> piece{};
+    const ssize_t got = read(pipe_.get(), piece.data(), kOpeningBytes - opening().size());
+    if (got <= 0) return AfterFailure(got);
+    Remember(piece.data(), static_cast<std::size_t>(got));
+    buffer_.Skip(static_cast<std::uint64_t>(got));
+    return Progress::kMore;
+  }
+  const ssize_t moved = splice(pipe_.get(), nullptr, null_device_, nullptr, kDropAtOnce,
+                               SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+  if (moved > 0) {
+    buffer_.Skip(static_cast<std::uint64_t>(moved));
+    return Progress::kMore;
+  }
+  return AfterFailure(moved);
+}
+
+void Capture::Keep(const std::uint8_t* data, std::size_t size) {
+  Remember(data, size);
+  if (on_chunk_ && !buffer_.full()) on_chunk_(data, size);
+  buffer_.Commit(size);
+}
+
+void Capture::Append(std::string_view text) {
+  while (!text.empty()) {
+    const auto [space, room] = buffer_.Space();
+    const std::size_t count = std::min(room, text.size());
+    if (count == 0) {
+      buffer_.Skip(text.size());
+      return;
+    }
+    std::memcpy(space, text.data(), count);
+    Keep(space, count);
+    text.remove_prefix(count);
+  }
+}
+
+void Capture::WidenPipe() {
+  widened_ = true;
+  // May be refused (pipe-user-pages-soft in pipe(7)): then it stays as it is.
+  static_cast<void>(fcntl(pipe_.get(), F_SETPIPE_SZ, kWidePipe));
+}
+
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
+constexpr std::uint64_t kMostLeft = std::uint64_t{2} << 20U;  // twice what a pipe can hold
+
+}  // namespace
+
+bool LiveOutput::Start(uv_loop_t* loop, Descriptor source, int /*null_device*/) {
+  poll_.Stop();  // of an earlier source
+  if (is_refused_) return true;
+  loop_ = loop;
+  source_ = std::move(source);
+  piece_.resize(kPieceBytes);
+  return Watch();
+}
+
+bool LiveOutput::Watch() {
+  return poll_.Start(loop_, source_.get(), UV_READABLE, [this] { OnReadable(); }) == 0;
+}
+
+void LiveOutput::OnReadable() {
+  const std::size_t room = std::min<std::uint64_t>(window_, piece_.size());
+  const Progress progress = Fill(room);
+  if (window_ != kNoWindow) window_ -= filled_;
+  HandOn();
+  if (progress == Progress::kEnd) return Stop();
+  // A hang-up would wake us again and again.
+  if (window_ == 0) poll_.Stop();
+}
+
+// A terminal gives 4 KiB at a time, a pipe what was written: one message for many of those.
+Output::Progress LiveOutput::Fill(std::size_t room) {
+  while (filled_ < room) {
+    const ssize_t got = read(source_.get(), piece_.data() + filled_, room - filled_);
+    if (got > 0) {
+      filled_ += static_cast<std::size_t>(got);
+      continue;
+    }
+    const Progress progress = AfterFailure(got);
+    if (progress != Progress::kMore) return progress;
+  }
+  return Progress::kMore;
+}
+
+void LiveOutput::HandOn() {
+  if (filled_ == 0) return;
+  total_ += filled_;
+  Remember(piece_.data(), filled_);
+  on_chunk_(piece_.data(), std::exchange(filled_, 0));
+}
+
+void LiveOutput::Grant(std::uint64_t bytes) {
+  if (window_ == kNoWindow) return;
+  const bool was_paused = window_ == 0;
+  window_ += std::min(bytes, kWindowBytes - std::min(window_, kWindowBytes));
+  if (was_paused && window_ != 0 && source_.valid()) static_cast<void>(Watch());
+}
+
+void LiveOutput::Close() {
+  is_refused_ = true;
+  Stop();
+}
+
+void LiveOutput::Stop() {
+  poll_.Stop();
+  source_.Close();
+}
+
+void LiveOutput::Finish() {
+  poll_.Stop();
+  const std::uint64_t most = total_ + kMostLeft;  // in case a process outside the run still writes
+  while (source_.valid() && total_ < most) {
+    const Progress progress = Fill(piece_.size());
+    HandOn();
+    if (progress != Progress::kMore) break;
+  }
+  Stop();
+}
+
+void LiveOutput::Append(std::string_view text) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+  total_ += text.size();
+  Remember(bytes, text.size());
+  on_chunk_(bytes, text.size());
 }
 
 }  // namespace native_runner

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "policy/outcome/output_keep.h"
+#include "policy/run/outcome.h"
 
 namespace native_runner {
 

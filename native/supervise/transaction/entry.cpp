@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "policy/text/path.h"
+#include "protocol/order.h"
 #include "protocol/report.h"
-#include "protocol/step.h"
-#include "supervise/network/network_steps.h"
+#include "supervise/network/sandbox_network.h"
 
 namespace native_runner {
 namespace {
 
 // What a plan holds already, and what it runs in.
-using Held = std::pair<std::shared_ptr<const void>, std::shared_ptr<const KeptWorkspace>>;
+using Held = std::pair<std::shared_ptr<const void>, std::shared_ptr<const MountedWorkspace>>;
 
 // The first of the numbers that the plan gives nothing to, and nothing after it.
 int FreeNumber(const SpawnOptions& spawn) {
@@ -32,7 +32,7 @@ std::string Step(char kind, int number) {
 }
 
 // The plan keeps it until the end of what is spawned is proved.
-void HoldKept(const std::shared_ptr<const KeptWorkspace>& kept, SpawnPlan* plan) {
+void HoldKept(const std::shared_ptr<const MountedWorkspace>& kept, SpawnPlan* plan) {
   plan->holds = std::make_shared<const Held>(std::move(plan->holds), kept);
   NoteEntry(*kept);
 }
@@ -43,7 +43,7 @@ class Entry {
   // `image`: the number at which what is spawned finds what it is to become; the last one so far.
   Entry(int image, SpawnPlan* plan) : image_(image), number_(image + 1), plan_(plan) {}
 
-  void Join(const KeptWorkspace& kept) {
+  void Join(const MountedWorkspace& kept) {
     for (const Descriptor* joined : {&kept.user_namespace, &kept.mount_namespace}) {
       if (!joined->valid()) continue;
       plan_->spawn.inherited.push_back({joined->get(), number_});
@@ -83,8 +83,8 @@ void OrderRenames(const std::string& workspace, Preparation* preparation) {
   preparation->rules.push_back(kRuleOverlay + workspace);
 }
 
-std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
-                               const Program& program, int launcher, SpawnPlan* plan) {
+std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& kept,
+                                  const Program& program, int launcher, SpawnPlan* plan) {
   if (kept) HoldKept(kept, plan);
   const bool joins = kept && kept->copy.empty();
   if (!joins && !plan->network) return std::nullopt;
@@ -104,8 +104,8 @@ std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
   return std::nullopt;
 }
 
-std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept, int workspace,
-                               int launcher, SpawnPlan* plan) {
+std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& kept,
+                                  int workspace, int launcher, SpawnPlan* plan) {
   if (!kept->copy.empty()) {
     HoldKept(kept, plan);
     return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
   return std::nullopt;
 }
 
-std::optional<Error> TakeCopy(const KeptWorkspace& kept, Workspace* workspace) {
+std::optional<Error> TakeCopy(const MountedWorkspace& kept, Workspace* workspace) {
   if (kept.copy.empty()) return std::nullopt;
   if (auto error = CheckUnmoved(kept, workspace->directory.get())) return error;
   auto root = DuplicateOf(kept.root.get());
@@ -130,22 +130,22 @@ std::optional<Error> TakeCopy(const KeptWorkspace& kept, Workspace* workspace) {
   return std::nullopt;
 }
 
-Layer LayerOf(const KeptWorkspace& kept) {
+Layer LayerOf(const MountedWorkspace& kept) {
   return kept.copy.empty() ? Layer::kTransactionOverlay : Layer::kTransactionCopy;
 }
 
-bool HoldsState(const KeptWorkspace& kept, const std::string& path) {
+bool HoldsState(const MountedWorkspace& kept, const std::string& path) {
   return PathCovers(path, kept.state) || PathCovers(kept.state, path);
 }
 
-Result<std::shared_ptr<const KeptWorkspace>> KeptOf(const TransactionOfRuntime& transaction) {
-  if (!transaction) return std::shared_ptr<const KeptWorkspace>();
+Result<std::shared_ptr<const MountedWorkspace>> MountedOf(const TransactionOfBackend& transaction) {
+  if (!transaction) return std::shared_ptr<const MountedWorkspace>();
   auto kept = transaction->Enter();
   if (kept) return kept;
   return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
 }
 
-std::optional<Error> CheckUnmoved(const KeptWorkspace& kept, int directory) {
+std::optional<Error> CheckUnmoved(const MountedWorkspace& kept, int directory) {
   return CheckUnmoved(kept.path, kept.below, directory);
 }
 

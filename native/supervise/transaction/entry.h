@@ -5,13 +5,12 @@
 #include <string>
 
 #include "policy/result.h"
-#include "protocol/file_identity.h"
+#include "protocol/identity.h"
 #include "protocol/layer.h"
 #include "supervise/host/program.h"
-#include "supervise/os/workspace.h"
-#include "supervise/preparation/preparation.h"
-#include "supervise/transaction/current_workspace.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "supervise/os/file.h"
+#include "supervise/preparation/backend.h"
+#include "supervise/transaction/mounted_workspace.h"
 
 namespace native_runner {
 
@@ -26,14 +25,14 @@ namespace native_runner {
 //
 // `launcher`: the sealed image. The program is looked up here, on the host: in the namespaces, what
 // a command has written could be at its path.
-std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept,
-                               const Program& program, int launcher, SpawnPlan* plan);
+std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& kept,
+                                  const Program& program, int launcher, SpawnPlan* plan);
 
 // The same where what `plan` spawns is the launcher itself, and where that finds the workspace is
 // no matter of descriptors: it is at its path. `workspace`: the host's, see CheckUnmoved; of a copy
 // it is looked at by TakeCopy.
-std::optional<Error> EnterKept(const std::shared_ptr<const KeptWorkspace>& kept, int workspace,
-                               int launcher, SpawnPlan* plan);
+std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& kept,
+                                  int workspace, int launcher, SpawnPlan* plan);
 
 // Has the launcher rename directories that the overlay refuses to, where the kernel lets it: then
 // it says so by Layer::kRenameDirectories. `workspace`: the overlay's path in the sandbox.
@@ -41,23 +40,23 @@ void OrderRenames(const std::string& workspace, Preparation* preparation);
 
 // Puts the copy that a transaction is in the place of the workspace that it was opened for; an
 // overlay is at the workspace's own path. kSetup where the host has replaced the workspace.
-std::optional<Error> TakeCopy(const KeptWorkspace& kept, Workspace* workspace);
+std::optional<Error> TakeCopy(const MountedWorkspace& kept, Workspace* workspace);
 
 // By which a record tells that a command was run in it.
-Layer LayerOf(const KeptWorkspace& kept);
+Layer LayerOf(const MountedWorkspace& kept);
 
 // Whether who may write below a path could write to where the transaction is kept, and so to what
 // is committed from there.
-bool HoldsState(const KeptWorkspace& kept, const std::string& path);
+bool HoldsState(const MountedWorkspace& kept, const std::string& path);
 
 // What a runtime has of the transaction that its runs are in: nullptr where there is none. kClosed
 // where it was closed, and while it is committed.
-using TransactionOfRuntime = std::shared_ptr<const CurrentWorkspace>;
-Result<std::shared_ptr<const KeptWorkspace>> KeptOf(const TransactionOfRuntime& transaction);
+using TransactionOfBackend = std::shared_ptr<const CurrentWorkspace>;
+Result<std::shared_ptr<const MountedWorkspace>> MountedOf(const TransactionOfBackend& transaction);
 
 // The host must still have at the workspace's path what it had when it was opened: kSetup
 // otherwise. `directory`: what it has.
-std::optional<Error> CheckUnmoved(const KeptWorkspace& kept, int directory);
+std::optional<Error> CheckUnmoved(const MountedWorkspace& kept, int directory);
 std::optional<Error> CheckUnmoved(const std::string& path, const FileIdentity& before,
                                   int directory);
 

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/bubblewrap/bubblewrap_argv.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
 #include "policy/options/environment.h"
 #include "policy/options/validate.h"
-#include "policy/options/workspace_path.h"
 #include "policy/policy_text.h"
+#include "policy/text/path.h"
 
 namespace {
 

@@ -15,18 +15,14 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/network/address/address_kind.h"
-#include "policy/network/address/cidr.h"
-#include "policy/network/address/ip_parse.h"
-#include "policy/network/dns/dns_answer.h"
-#include "policy/network/http/body_reader.h"
-#include "policy/network/http/forward.h"
-#include "policy/network/http/head_reader.h"
-#include "policy/network/name/punycode.h"
-#include "policy/network/rules/decision.h"
-#include "policy/network/socks/socks_request.h"
-#include "policy/network/synthetic/synthetic_addresses.h"
-#include "policy/network/tls/hello_reader.h"
+#include "policy/network/connections.h"
+#include "policy/network/dns.h"
+#include "policy/network/host_name.h"
+#include "policy/network/http_framing.h"
+#include "policy/network/http_request.h"
+#include "policy/network/ip_address.h"
+#include "policy/network/socks.h"
+#include "policy/network/tls_client_hello.h"
 
 namespace {
 

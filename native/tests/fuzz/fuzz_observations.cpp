@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "policy/denials/observation_reader.h"
-#include "protocol/observation.h"
+#include "policy/denials/observation.h"
+#include "protocol/report.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "protocol/file_identity.h"
-
 #include <gtest/gtest.h>
+
+#include "protocol/identity.h"
 
 namespace native_runner {
 namespace {

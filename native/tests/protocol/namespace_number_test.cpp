@@ -1,6 +1,6 @@
-#include "protocol/namespace_number.h"
-
 #include <gtest/gtest.h>
+
+#include "protocol/identity.h"
 
 namespace native_runner {
 namespace {

@@ -1,8 +1,8 @@
-#include "protocol/shared_mounts.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
+
+#include "protocol/identity.h"
 
 namespace native_runner {
 namespace {

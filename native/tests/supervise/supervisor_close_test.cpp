@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "supervise/session/session_runtime.h"
+#include "supervise/session/session.h"
 #include "tests/supervise/support/pattern.h"
 #include "tests/supervise/support/supervisor_fixture.h"
 
@@ -70,7 +70,7 @@ TEST_F(SupervisorCloseTest, WhileARuntimeIsProbed) {
   const std::string stub = workspace_.Write("bwrap", "#!/bin/sh\nexec sleep 60\n", 0755);
   BubblewrapPolicy policy = SandboxPolicy(workspace_.path());
   policy.bwrap_path = stub;
-  const auto runtime = std::make_shared<BubblewrapRuntime>(policy);
+  const auto runtime = std::make_shared<BubblewrapBackend>(policy);
   for (std::uint64_t run = 1; run <= 2; ++run)
     Submit(run, ShellRequest("exit 0"), runtime);
   SubmitShell(3, "exit 0");
@@ -85,8 +85,8 @@ TEST_F(SupervisorCloseTest, WhileASessionWaitsForItsProgram) {
   const std::string stub = workspace_.Write("bwrap", "#!/bin/sh\nexec sleep 60\n", 0755);
   BubblewrapPolicy policy = SandboxPolicy(workspace_.path());
   policy.bwrap_path = stub;
-  const auto runtime = std::make_shared<BubblewrapRuntime>(policy);
-  supervisor_->OpenSession(1, std::make_shared<SessionRuntime>(runtime, SessionRule{}));
+  const auto runtime = std::make_shared<BubblewrapBackend>(policy);
+  supervisor_->OpenSession(1, std::make_shared<SessionBackend>(runtime, SessionRule{}));
   SubmitShell(1, "exit 0");
   Result(1);  // the session has been begun by now
   supervisor_->Close();

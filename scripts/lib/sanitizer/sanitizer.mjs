@@ -1,6 +1,6 @@
 // How a sanitizer's runtime comes into stock Node, and the reports it leaves.
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { buildDirectory, inRoot } from "../project.mjs";
 import { fail, outputOf, run } from "../run.mjs";
@@ -32,12 +32,26 @@ function variablesForNode(sanitizer) {
   };
 }
 
-/** An empty directory that the reports go to. */
-function reportsOf(sanitizer) {
-  const directory = path.join(buildDirectory(sanitizer), "reports");
+/** An empty directory that the reports go to, which a user of that uid may write to. */
+function reportsOf(parent, uid) {
+  const directory = path.join(parent, "reports");
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
+  if (uid !== undefined) chownSync(directory, uid, uid);
   return directory;
+}
+
+const optionsOfTests = (log) => ({
+  ASAN_OPTIONS: `detect_leaks=1:detect_stack_use_after_return=1:${log}`,
+  UBSAN_OPTIONS: `print_stacktrace=1:${log}`,
+  TSAN_OPTIONS: `second_deadlock_stack=1:${log}`,
+});
+
+/** For C++ tests, as the user of a uid who may write in `parent`: their variables, and how to take their reports. */
+export function environmentOfTests(parent, uid) {
+  const reports = reportsOf(parent, uid);
+  const log = `log_path=${path.join(reports, "report")}`;
+  return { variables: optionsOfTests(log), takeReports: () => takeReports(reports) };
 }
 
 /**
@@ -45,14 +59,12 @@ function reportsOf(sanitizer) {
  * other reasons, so in Node the files decide (`exitcode=0`), not the codes.
  */
 export function environmentsOf(sanitizer) {
-  const reports = reportsOf(sanitizer);
+  const reports = reportsOf(buildDirectory(sanitizer));
   const log = `log_path=${path.join(reports, "report")}`;
   const suppressions = `suppressions=${inRoot("scripts", "tsan.supp")}`;
   const inTests = {
     ...process.env,
-    ASAN_OPTIONS: `detect_leaks=1:detect_stack_use_after_return=1:${log}`,
-    UBSAN_OPTIONS: `print_stacktrace=1:${log}`,
-    TSAN_OPTIONS: `second_deadlock_stack=1:${log}`,
+    ...optionsOfTests(log),
   };
   const forNode = variablesForNode(sanitizer);
   const lines = Object.entries(forNode).map(([name, value]) => `${name}=${value}`);

@@ -14,7 +14,7 @@ const [how, workspace] = process.argv.slice(2);
 const make = (options) =>
   new BubblewrapNativeRunner({ shadowDir: workspace, prewarm: 0, ...options });
 const sh = (script) => ({ argv: ["sh", "-c", script] });
-const told = ({ stdoutText, audits: [{ start, coldReason }] }) => ({
+const reported = ({ stdoutText, audits: [{ start, coldReason }] }) => ({
   out: stdoutText.trim(),
   start,
   coldReason,
@@ -23,7 +23,7 @@ const told = ({ stdoutText, audits: [{ start, coldReason }] }) => ({
 async function untilCloned(runner) {
   let why;
   for (let left = 500; left > 0; left -= 1) {
-    const { start, coldReason } = told(await runner.exec({ argv: ["true"] }));
+    const { start, coldReason } = reported(await runner.exec({ argv: ["true"] }));
     if (start === "cloned") return;
     why = coldReason;
     await delay(20);
@@ -98,7 +98,7 @@ const kEnds = {
   shrink: async () => {
     const runner = await cloning({ prewarmIdleMs: 1500 });
     const cost = await costUntilGone();
-    const next = told(await runner.exec({ argv: ["true"] }));
+    const next = reported(await runner.exec({ argv: ["true"] }));
     await untilCloned(runner);
     await runner.close();
     say({
@@ -113,12 +113,12 @@ const kEnds = {
     const roBinds = ["/usr", "/bin", "/lib", "/lib64", bind];
     const runner = await cloning({ roBinds });
     const look = sh(`ls ${bind}/sub; echo x 2> /dev/null > ${bind}/sub/file && echo written; true`);
-    const before = told(await runner.exec(look));
+    const before = reported(await runner.exec(look));
     execFileSync("mount", ["-t", "tmpfs", "none", `${bind}/sub`]);
     writeFileSync(`${bind}/sub/new`, "");
-    const after = told(await runner.exec(look));
+    const after = reported(await runner.exec(look));
     await untilCloned(runner);
-    const again = told(await runner.exec(look));
+    const again = reported(await runner.exec(look));
     await runner.close();
     say({ before, after, again });
   },

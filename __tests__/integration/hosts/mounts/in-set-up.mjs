@@ -24,21 +24,21 @@ const project = new Bwrap(shadowDir, [], false, { bwrapPath });
 await project.exec("true"); // its proof that a sandbox can be had
 
 const text = (bytes) => Buffer.from(bytes).toString().trim();
-const told = ({ outcome, stdout, stderr }) =>
+const reported = ({ outcome, stdout, stderr }) =>
   outcome.kind === "exited" ? `${text(stdout)} ${text(stderr)}` : outcome.reason;
 
 const kKinds = {
-  run: async () => told(await runner.exec({ argv })),
+  run: async () => reported(await runner.exec({ argv })),
   live: async () => {
     const live = await runner.spawn({ argv });
     live.stdin.end();
     const [out, err] = [await live.stdout.toArray(), await live.stderr.toArray()];
     const { outcome } = await live.result;
-    return told({ outcome, stdout: Buffer.concat(out), stderr: Buffer.concat(err) });
+    return reported({ outcome, stdout: Buffer.concat(out), stderr: Buffer.concat(err) });
   },
   session: async () => {
     const session = await runner.openSession();
-    const seen = told(await session.exec({ argv }));
+    const seen = reported(await session.exec({ argv }));
     await session.close();
     return seen;
   },

@@ -44,9 +44,9 @@ const kKinds = {
   },
   project: async () => {
     const project = new Bwrap(shadowDir);
-    const told = setTimeout(() => say("up"), 1000); // its output comes at the end
+    const reported = setTimeout(() => say("up"), 1000); // its output comes at the end
     const text = await project.exec(`${wait}; (${look}) 2> ignored; true`);
-    clearTimeout(told);
+    clearTimeout(reported);
     return words(text);
   },
 };

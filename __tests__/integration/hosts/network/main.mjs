@@ -23,7 +23,7 @@ const reach = (name) =>
 const argv = (...names) => ["bash", "-c", names.map((name) => `(${reach(name)})`).join("; ")];
 
 /** What of a record is the same each time. */
-const told = ({ audits: [audit] }) =>
+const reported = ({ audits: [audit] }) =>
   audit.connections?.map(
     ({ host, verdict, rule = "", via }) => `${host} ${verdict} ${rule} ${via}`,
   );
@@ -36,7 +36,7 @@ try {
     rules,
     reach,
     argv,
-    told,
+    reported,
   });
   process.stdout.write(`${JSON.stringify(said)}\n`);
 } finally {

@@ -47,13 +47,13 @@ async function cli(args, env = {}) {
 export const scenarios = {
   // The command goes on when the host has heard of what it has done so far.
   async events({ shadowDir, rules, port }) {
-    const told = [];
+    const reported = [];
     const name = "@openagentic/native-runner:connection";
     const runner = new BubblewrapNativeRunner({ shadowDir, network: rules });
     const quiet = await runner.exec({ argv: ["bash", "-c", `: > /dev/tcp/a.test/${port}`] });
     let started; // events may come with its news, before we have the process
     const on = ({ run, event, connection }) => {
-      told.push([run, event, connection.host]);
+      reported.push([run, event, connection.host]);
       if (event === "opened" || connection.host === "q0.test")
         started.then((live) => live.stdin.write("on\n"));
     };
@@ -65,25 +65,25 @@ export const scenarios = {
       const live = await started;
       const [out, { exitCode, audits }] = await Promise.all([text(live.stdout), live.result]);
       const [{ count }] = audits[0].connections.filter(({ verdict }) => verdict === "denied");
-      return { told, out, exitCode, count, quiet: quiet.exitCode };
+      return { reported, out, exitCode, count, quiet: quiet.exitCode };
     } finally {
       unsubscribe(name, on);
       await runner.close();
     }
   },
 
-  async answers({ shadowDir, rules, argv, told }) {
+  async answers({ shadowDir, rules, argv, reported }) {
     const said = {};
     for (const [name, onRequest] of Object.entries(kAnswers)) {
       const runner = new BubblewrapNativeRunner({ shadowDir, network: { ...rules, onRequest } });
       const result = await runner.exec({ argv: argv("b.test") });
-      said[name] = [result.exitCode, result.stdoutText, ...told(result)];
+      said[name] = [result.exitCode, result.stdoutText, ...reported(result)];
       await runner.close();
     }
     return said;
   },
 
-  async asked({ shadowDir, rules, argv, told, port }) {
+  async asked({ shadowDir, rules, argv, reported, port }) {
     const asked = [];
     const network = {
       ...rules,
@@ -103,16 +103,16 @@ export const scenarios = {
     return {
       asked,
       out: result.stdoutText,
-      told: told(result),
+      reported: reported(result),
       layers,
       bytesOut,
       bytesIn,
       address,
-      none: told(plain),
+      none: reported(plain),
     };
   },
 
-  async kinds({ shadowDir, rules, argv, told }) {
+  async kinds({ shadowDir, rules, argv, reported }) {
     const network = { ...rules, onRequest: ({ host }) => (host === "b.test" ? "allow" : "deny") };
     const input = { argv: argv("a.test", "b.test", "c.test") };
     const said = {};
@@ -120,20 +120,20 @@ export const scenarios = {
       const runner = new BubblewrapNativeRunner({ shadowDir, network, prewarm });
       if (prewarm) await runner.warm();
       const result = await runner.exec(input);
-      said[result.audits[0].prewarmed ? "prewarmed" : "cold"] = told(result);
+      said[result.audits[0].prewarmed ? "prewarmed" : "cold"] = reported(result);
       await runner.close();
     }
     const runner = new BubblewrapNativeRunner({ shadowDir, network });
     const session = await runner.openSession();
     const other = await session.exec({ argv: argv("c.test") });
-    said.session = told(await session.exec(input));
-    said.before = told(other);
+    said.session = reported(await session.exec(input));
+    said.before = reported(other);
     await session.close();
-    said.batch = (await runner.execBatch([input])).flatMap(told);
+    said.batch = (await runner.execBatch([input])).flatMap(reported);
     const live = await runner.spawn(input);
-    said.live = told(await live.result);
+    said.live = reported(await live.result);
     const transaction = await runner.openTransaction({ directory: process.env.STATE });
-    said.transaction = told(await transaction.exec(input));
+    said.transaction = reported(await transaction.exec(input));
     await transaction.discard();
     await runner.close();
     const bwrap = new Bwrap(shadowDir, [], false, { network });
@@ -143,7 +143,7 @@ export const scenarios = {
   },
 
   // The run's end is the end of the question, and the process ends by itself.
-  async unanswered({ shadowDir, rules, argv, told }) {
+  async unanswered({ shadowDir, rules, argv, reported }) {
     const aborted = [];
     const onRequest = ({ signal }) => {
       signal.addEventListener("abort", () => aborted.push(true));
@@ -152,7 +152,7 @@ export const scenarios = {
     const runner = new BubblewrapNativeRunner({ shadowDir, network: { ...rules, onRequest } });
     const result = await runner.exec({ argv: argv("b.test"), limits: { timeoutMs: 1500 } });
     await new Promise((resolve) => setTimeout(resolve, 200));
-    return { outcome: result.outcome.kind, told: told(result), aborted };
+    return { outcome: result.outcome.kind, reported: reported(result), aborted };
   },
 
   // A callback that holds its runner is no reason to keep either.
@@ -224,11 +224,11 @@ export const scenarios = {
     return { out: out.replaceAll("\r", ""), exitCode };
   },
 
-  async chosen({ shadowDir, port, rules, argv, told }) {
+  async chosen({ shadowDir, port, rules, argv, reported }) {
     const runtime = await createRuntime({ network: rules }, { environment: {} });
     const { layers, probes } = await runtime.isAvailable();
     const run = async (made) =>
-      told(await made.runner({ shadowDir }).exec({ argv: argv("a.test", "b.test") }));
+      reported(await made.runner({ shadowDir }).exec({ argv: argv("a.test", "b.test") }));
     const sandbox = await sandboxFromEnv(
       {
         PATH: process.env.PATH,

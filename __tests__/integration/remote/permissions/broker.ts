@@ -10,7 +10,7 @@ import {
   PermissionViolationError,
 } from "@nats-io/transport-node";
 
-import { writeBrokerConfig } from "../../../../lib/cli/broker/broker-config.js";
+import { writeBrokerConfig } from "../../../../lib/cli/worker/broker-config.js";
 import { BrokerAccess, type BrokerOptions } from "../../../../lib/remote/broker/broker-access.js";
 import { tempDirectory } from "../../support/temp.js";
 import { type Certificates, type NatsServer, startNatsServer } from "../support/nats-server.js";
@@ -103,6 +103,6 @@ export async function refusalsOf(
   const before = refused.length;
   act(connection);
   await connection.flush();
-  await connection.flush(); // errors are told behind the first answer at the latest
+  await connection.flush(); // errors are reported behind the first answer at the latest
   return refused.slice(before);
 }

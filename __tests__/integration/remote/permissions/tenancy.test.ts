@@ -7,7 +7,7 @@ import path from "node:path";
 import { connect, type NatsConnection, nkeyAuthenticator, nkeys } from "@nats-io/transport-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { writeBrokerConfig } from "../../../../lib/cli/broker/broker-config.js";
+import { writeBrokerConfig } from "../../../../lib/cli/worker/broker-config.js";
 import { describeUnless, testUnless } from "../../support/gate.js";
 import {
   type Certificates,

@@ -2,9 +2,8 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-
-import { networkOf } from "../../../../lib/remote/policy/narrow/narrow-network.js";
-import { Refusal } from "../../../../lib/remote/policy/refusal.js";
+import { Refusal } from "../../../../lib/remote/policy/checked.js";
+import { networkOf } from "../../../../lib/remote/policy/narrow-network.js";
 import { describeSandboxed } from "../../support/gate.js";
 import { BubblewrapNativeRunner, type NetworkByDomain } from "../../support/package.js";
 import { tempDirectory } from "../../support/temp.js";

@@ -2,9 +2,8 @@
 
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
-
+import { Refusal } from "../../../../lib/remote/policy/checked.js";
 import { narrow } from "../../../../lib/remote/policy/narrow.js";
-import { Refusal } from "../../../../lib/remote/policy/refusal.js";
 import { parseWorkerPolicy } from "../../../../lib/remote/policy/worker-policy.js";
 import { describeSandboxed } from "../../support/gate.js";
 import { BubblewrapNativeRunner } from "../../support/package.js";

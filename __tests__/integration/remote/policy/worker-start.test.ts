@@ -6,10 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import {
-  addWorkerCommand,
-  type WorkerCliOptions,
-} from "../../../../lib/cli/worker/worker-command.js";
+import { addWorkerCommand, type WorkerCliOptions } from "../../../../lib/cli/worker/commands.js";
 import { parseWorkerPolicy } from "../../../../lib/remote/policy/worker-policy.js";
 import { Workspaces } from "../../../../lib/remote/policy/workspace-place.js";
 import { PolicyPlaces } from "../../../../lib/remote/worker/policy-places.js";

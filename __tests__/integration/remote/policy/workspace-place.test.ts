@@ -14,7 +14,7 @@ import { open } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
-import { Refusal } from "../../../../lib/remote/policy/refusal.js";
+import { Refusal } from "../../../../lib/remote/policy/checked.js";
 import { type HeldWorkspace, Workspaces } from "../../../../lib/remote/policy/workspace-place.js";
 import { describeSandboxed } from "../../support/gate.js";
 import { kNodeProgram } from "../../support/node.js";

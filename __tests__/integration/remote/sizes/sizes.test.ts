@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
-import { kMostRequestBytes } from "../../../../lib/remote/caller/request-size.js";
+import { kMostRequestBytes } from "../../../../lib/remote/caller/request-of.js";
 import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
 import { tempDirectory } from "../../support/temp.js";
 import { startNatsServer, whyNoNatsServer } from "../support/nats-server.js";

@@ -71,11 +71,11 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker that is told things
       if (random() < 0.2) await delay(random() * 30);
     }
     // Whatever runs has ended when each is told of in one way or another.
-    const told = (run: number) =>
+    const reported = (run: number) =>
       hand.all("end").some((end) => end.run === run) ||
       hand.all("decline").some((decline) => decline.run === run);
     const all = Array.from({ length: kRuns }, (_, at) => at + 1);
-    await eventually("each was told of", () => all.every(told));
+    await eventually("each was told of", () => all.every(reported));
     await delay(1_000); // what was still to start
     const counted = starts(workspace);
     const complaints: string[] = [];

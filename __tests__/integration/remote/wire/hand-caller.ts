@@ -2,14 +2,13 @@
 
 import { BrokerAccess } from "../../../../lib/remote/broker/broker-access.js";
 import { Connection } from "../../../../lib/remote/broker/connection.js";
-import { Inbox } from "../../../../lib/remote/wire/inbox.js";
+import { callerSubject, wantSubject, workerSubject } from "../../../../lib/remote/subjects.js";
+import { Inbox, Outbox } from "../../../../lib/remote/wire/frame.js";
 import {
   readToCaller,
   type ToCaller,
   type ToWorker,
 } from "../../../../lib/remote/wire/messages.js";
-import { Outbox } from "../../../../lib/remote/wire/outbox.js";
-import { callerSubject, wantSubject, workerSubject } from "../../../../lib/remote/wire/subjects.js";
 import { framesOf } from "../../../support/remote/frames-of.js";
 import { eventually } from "../../support/processes.js";
 

@@ -1,3 +1,4 @@
+// As root too: owners and modes cross for root alone.
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -14,7 +15,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { shellQuote } from "../../../../lib/shell-quote.js";
+import { shellQuote } from "../../../../lib/text.js";
 import { describeSandboxed } from "../../support/gate.js";
 import { BubblewrapNativeRunner } from "../../support/package.js";
 import { copyOf, openPlace, run, shapeOf } from "./place.js";

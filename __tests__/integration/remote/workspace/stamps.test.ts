@@ -1,13 +1,14 @@
+// As root too: owners and modes cross for root alone.
 /** States of entries: what tells one from another must be as fine as the kernel has it, in every engine. */
 
 import { execFileSync } from "node:child_process";
 import { closeSync, openSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import path from "node:path";
+
 import { expect, test } from "vitest";
 
-import { Beneath } from "../../../../lib/remote/workspace/content/beneath.js";
-import { kTop } from "../../../../lib/remote/workspace/content/paths.js";
 import {
+  Beneath,
   ctimeNsOf,
   isSameStamp,
   modeOf,
@@ -15,8 +16,9 @@ import {
   type Stamp,
   sizeOf,
   stampOf,
-} from "../../../../lib/remote/workspace/content/stamp.js";
-import { survey } from "../../../../lib/remote/workspace/source/survey.js";
+} from "../../../../lib/remote/workspace/content/beneath.js";
+import { kTop } from "../../../../lib/remote/workspace/content/entry.js";
+import { survey } from "../../../../lib/remote/workspace/snapshot.js";
 import { tempDirectory } from "../../support/temp.js";
 
 function place(): string {
@@ -35,7 +37,7 @@ function nanoseconds(text: string): bigint {
   return BigInt(Date.parse(zoned)) * 1_000_000n + BigInt(fraction);
 }
 
-function told(stamp: Stamp) {
+function reported(stamp: Stamp) {
   const times = { mtime: mtimeNsOf(stamp), ctime: ctimeNsOf(stamp) };
   return { mode: modeOf(stamp), size: sizeOf(stamp), ...times };
 }
@@ -53,7 +55,7 @@ test.each(kNames)("a stamp of %s has what stat(1) tells, to the nanosecond", (na
   const directory = place();
   const file = path.join(directory, name);
   const tree = new Beneath(directory);
-  expect(told(tree.lstat(name))).toEqual(byStat(file));
+  expect(reported(tree.lstat(name))).toEqual(byStat(file));
   tree.close();
 });
 

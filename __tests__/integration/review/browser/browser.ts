@@ -56,7 +56,7 @@ export async function visit(
 ): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000); // so that it is told what is waited for
+  page.setDefaultTimeout(20_000); // so that it is reported what is waited for
   const asked: string[] = [];
   const complaints: string[] = [];
   const dialogs: string[] = [];

@@ -166,11 +166,12 @@ describeInBrowser("a review in a browser", () => {
     const { page } = await visit(at);
     await open(page, "a.txt");
     await page.locator("article .runs summary").click();
-    const told = (await page.locator("article .run").textContent()) ?? "";
-    expect(told).toContain("echo mine > a.txt");
-    expect(told).toContain("exited with 4");
-    expect(told).toContain("of CPU");
-    if (process.getuid?.() === 0) expect(told).toMatch(/refused openat \/usr\/native-runner EROFS/);
+    const reported = (await page.locator("article .run").textContent()) ?? "";
+    expect(reported).toContain("echo mine > a.txt");
+    expect(reported).toContain("exited with 4");
+    expect(reported).toContain("of CPU");
+    if (process.getuid?.() === 0)
+      expect(reported).toMatch(/refused openat \/usr\/native-runner EROFS/);
   });
 
   test("discards after a question, and says that it is over", async () => {

@@ -1,3 +1,4 @@
+// As root too: owners, modes and mounts differ for root.
 /** Names, depths and types that somebody chose to get a commit to go wrong. */
 
 import { spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// As root too: owners, modes and mounts differ for root.
 /**
  * A directory on the way is exchanged for a link to outside, and back, as fast as it goes: by a command
  * while changes are told, and by somebody on the host while they are committed.
@@ -64,21 +65,21 @@ describeSandboxed("while a directory is exchanged for a link to outside", () => 
       exec ./probe swap own link ${kTimes}`;
     const swapping = run(transaction, script, { signal: controller.signal });
     await expect.poll(async () => (await transaction.changes()).length).toBeGreaterThan(2);
-    let told = 0;
+    let reported = 0;
     for (let left = 150; left > 0; left -= 1) {
       for (const call of [() => transaction.changes(), () => transaction.diff()]) {
         const seen = await call().catch((error: Error & { code?: string }) => error);
         if (seen instanceof Error) {
           expect(seen).toMatchObject({ code: "ERR_SANDBOX_SETUP" });
         } else {
-          told += 1;
+          reported += 1;
           expect(JSON.stringify(seen)).not.toContain(kSecret);
         }
       }
     }
     controller.abort();
     expect(await swapping).toMatchObject({ kind: "aborted" });
-    expect(told).toBeGreaterThan(0);
+    expect(reported).toBeGreaterThan(0);
     await transaction.discard();
   });
 

@@ -10,7 +10,7 @@ import { run } from "../../support/seen.js";
 import { openTransaction, project } from "../../support/transactions.js";
 
 /** "added a", "b renamed a!": with the mark of a conflict. */
-const told = (changes: readonly Change[]) =>
+const reported = (changes: readonly Change[]) =>
   changes.map(
     ({ kind, path, from, conflict }) =>
       `${from === undefined ? "" : `${from} `}${kind} ${path}${conflict ? "!" : ""}`,
@@ -39,7 +39,7 @@ describeSandboxed("a file that has another name", () => {
   test("is told by each side, where one alone is asked for", async () => {
     const { transaction } = await openTransaction(project());
     await run(transaction, "mkdir sub; mv a.txt sub/b");
-    const of = async (...paths: string[]) => told(await transaction.changes({ paths }));
+    const of = async (...paths: string[]) => reported(await transaction.changes({ paths }));
     expect(await of("a.txt")).toEqual(["deleted a.txt"]);
     expect(await of("sub")).toEqual(["added sub", "added sub/b"]);
     expect(await of("a.txt", "sub/b")).toEqual(["a.txt renamed sub/b"]);
@@ -53,9 +53,9 @@ describeSandboxed("a file that has another name", () => {
   ])("is a conflict where the host has changed %s", async (_, path, text, expected) => {
     const { transaction, workspace } = await openTransaction(project());
     await run(transaction, "mv a.txt b");
-    expect(told(await transaction.changes())).toEqual(["a.txt renamed b"]);
+    expect(reported(await transaction.changes())).toEqual(["a.txt renamed b"]);
     writeFileSync(join(workspace, path), text);
-    expect(told(await transaction.changes())).toEqual(expected);
+    expect(reported(await transaction.changes())).toEqual(expected);
     const refused = { code: "ERR_TRANSACTION_CONFLICT", paths: [path] };
     await expect(transaction.commit()).rejects.toMatchObject(refused);
     await transaction.discard();
@@ -67,8 +67,8 @@ describeSandboxed("a file that has another name", () => {
       await run(transaction, "mkdir sub; mv a.txt sub/b");
       const { committed, left } = await transaction.commit({ paths: first });
       const isOld = first[0] === "a.txt";
-      expect(told(committed)).toEqual(isOld ? ["deleted a.txt"] : ["added sub", "added sub/b"]);
-      expect(told(left)).toEqual(isOld ? ["added sub", "added sub/b"] : ["deleted a.txt"]);
+      expect(reported(committed)).toEqual(isOld ? ["deleted a.txt"] : ["added sub", "added sub/b"]);
+      expect(reported(left)).toEqual(isOld ? ["added sub", "added sub/b"] : ["deleted a.txt"]);
       expect(existsSync(join(workspace, "a.txt"))).toBe(!isOld);
       expect(existsSync(join(workspace, "sub/b"))).toBe(!isOld);
       await transaction.close();
@@ -81,8 +81,8 @@ describeSandboxed("a file that has another name", () => {
     const { transaction } = await openTransaction(project());
     await run(transaction, "mv a.txt z; mkfifo pipe");
     const report = await transaction.commit();
-    expect(told(report.committed)).toEqual(["a.txt renamed z"]);
-    expect(told(report.left)).toEqual(["added pipe"]);
+    expect(reported(report.committed)).toEqual(["a.txt renamed z"]);
+    expect(reported(report.left)).toEqual(["added pipe"]);
     await transaction.discard();
   });
 

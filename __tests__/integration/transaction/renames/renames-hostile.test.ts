@@ -80,7 +80,7 @@ describeSandboxed("a directory that is renamed in a transaction", () => {
           fs.mkdirSync("to");
           const workers = [0, 1, 2].map(
             (which) => new Worker(body, { eval: true, workerData: { shared, which } }));
-          const told = {};
+          const reported = {};
           const next = () => {
             if (Atomics.load(shared, 1) < 3) return setTimeout(next, 10);
             for (let at = 0; at < ${kDirectories}; at += 1) {
@@ -88,7 +88,7 @@ describeSandboxed("a directory that is renamed in a transaction", () => {
               for (let tries = 0; tries < 100; tries += 1) {
                 let how = "done";
                 try { fs.renameSync("d" + at, "to/d" + at); } catch (error) { how = error.code; }
-                told[how] = (told[how] ?? 0) + 1;
+                reported[how] = (reported[how] ?? 0) + 1;
                 if (how === "done") break;
                 Atomics.wait(moment, 0, 0, 1);
               }
@@ -97,7 +97,7 @@ describeSandboxed("a directory that is renamed in a transaction", () => {
           };
           next();
           Promise.all(workers.map((worker) => new Promise((end) => worker.on("exit", end))))
-            .then(() => console.log(JSON.stringify(told)));`),
+            .then(() => console.log(JSON.stringify(reported)));`),
       );
       expect(made).toMatchObject({ err: "", exitCode: 0 });
       expect(JSON.parse(made.out).done, made.out).toBeGreaterThan(0);
@@ -131,22 +131,22 @@ describeSandboxed("a directory that is renamed in a transaction", () => {
               } catch {}
             }
           }\`, { eval: true, workerData: shared });
-        const told = {};
+        const reported = {};
         const paths = Array.from({ length: 8 }, (_, at) => "d" + at);
         const next = () => {
           if (Atomics.load(shared, 1) === 0) return setTimeout(next, 10);
           // To and fro until one was killed that moves: some are killed earlier, at the look-up (EXDEV).
-          for (let turn = 0; turn < ${kMostTurns} && (turn < 8 || told.EIO === undefined); turn += 1) {
+          for (let turn = 0; turn < ${kMostTurns} && (turn < 8 || reported.EIO === undefined); turn += 1) {
             const path = paths[turn % 8];
             const to = (path[0] === "d" ? "e" : "d") + path[1];
             let how = "done";
             try { fs.renameSync(path, to); paths[turn % 8] = to; } catch (error) { how = error.code; }
-            told[how] = (told[how] ?? 0) + 1;
+            reported[how] = (reported[how] ?? 0) + 1;
           }
           Atomics.store(shared, 0, 1);
         };
         next();
-        worker.on("exit", () => console.log(JSON.stringify(told)));`),
+        worker.on("exit", () => console.log(JSON.stringify(reported)));`),
       { limits: { timeoutMs: 110_000 } },
     );
     expect(made).toMatchObject({ err: "", exitCode: 0, kind: "exited" });

@@ -128,8 +128,8 @@ async function settle(process, plan) {
 
 /** `method`: "spawn" or "start". Resolves with how it ended, as the ledger has it. */
 export async function makeLiveCall({ ledger }, id, slot, method, plan) {
-  const { input, timeoutMs, abortAfterMs, drive, ...told } = plan;
-  const { output, endsBy, ...shown } = told;
+  const { input, timeoutMs, abortAfterMs, drive, ...reported } = plan;
+  const { output, endsBy, ...shown } = reported;
   const controller = new AbortController();
   ledger.write({
     event: "begin",

@@ -52,8 +52,8 @@ function tellCall(begin, members) {
   const { call, command, runnerKind, timeoutMs, abortAfterMs = "none" } = begin;
   const plan = `${command}, ${runnerKind}, deadline ${timeoutMs} ms, abort after ${abortAfterMs}`;
   const seconds = ((now() - begin.at) / 1000).toFixed(1);
-  const told = `  ${call} (${plan}): begun ${seconds} s ago; ${phaseOf(members)}`;
-  return [told, ...members.map(tellProcess)];
+  const reported = `  ${call} (${plan}): begun ${seconds} s ago; ${phaseOf(members)}`;
+  return [reported, ...members.map(tellProcess)];
 }
 
 function tellThreads(pid) {

@@ -31,8 +31,8 @@ export class HostProcess {
     this.#answerMs = settings.hasStandstill ? kPlantedAnswerMs : kAnswerMs;
     this.ledgerFile = join(directory, "..", `${name}.jsonl`);
     writeFileSync(this.ledgerFile, ""); // it may be killed before it has one
-    const told = JSON.stringify({ ...settings, ledgerFile: this.ledgerFile });
-    this.#child = fork(kProgram, [told], {
+    const reported = JSON.stringify({ ...settings, ledgerFile: this.ledgerFile });
+    this.#child = fork(kProgram, [reported], {
       execArgv: ["--expose-gc"],
       env: { ...process.env, TMPDIR: temp },
       stdio: ["ignore", "pipe", "pipe", "ipc"],

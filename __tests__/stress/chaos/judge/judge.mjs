@@ -51,7 +51,7 @@ function countFault({ begin, ends, late }, mayBeUnsettled) {
 }
 
 /** A call in words: what it was to be, how long it took, and what was done to it. */
-function told(begin, end, touched) {
+function reported(begin, end, touched) {
   const { command, runnerKind, timeoutMs, abortAfterMs } = begin ?? {};
   const plan = [command, runnerKind, `deadline ${timeoutMs} ms`];
   if (abortAfterMs !== undefined) plan.push(`abort after ${abortAfterMs} ms`);
@@ -89,7 +89,8 @@ export function judge({ lines, fate, strikes }, complaints, tally) {
     const [end] = ends;
     const touched = begin && end ? touchedBy(touching, begin, end) : undefined;
     const fault = countFault(call, mayBeUnsettled) ?? (touched && faultOf(begin, end, touched));
-    if (fault !== undefined) complaints.add("call", `${id} ${told(begin, end, touched)}: ${fault}`);
+    if (fault !== undefined)
+      complaints.add("call", `${id} ${reported(begin, end, touched)}: ${fault}`);
     tally(begin?.runnerKind, end?.kind ?? (end ? "rejected" : "unsettled"), touched);
   }
 }

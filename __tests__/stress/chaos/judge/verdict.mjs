@@ -78,14 +78,14 @@ function outputFault(begin, end, touched) {
 /** What is wrong with how the call ended; undefined where nothing is. */
 export function faultOf(begin, end, touched) {
   if (end.rejected !== undefined) {
-    const told = `rejected with ${end.rejected}: ${end.message}`;
-    return mayReject(begin, end, touched) ? undefined : told;
+    const reported = `rejected with ${end.rejected}: ${end.message}`;
+    return mayReject(begin, end, touched) ? undefined : reported;
   }
   if (end.faults?.length > 0) return end.faults.join("; ");
   if (begin.closedBefore) return `${end.kind} on a runner that was closed`;
-  const told = `${end.kind} ${end.exitCode}${end.reason === undefined ? "" : ` (${end.reason})`}`;
-  if (!mayEndAs(begin, end, touched)) return `implausible: ${told}`;
-  if (!kExitCodes[end.kind](end.exitCode)) return `the wrong exit code: ${told}`;
-  if (begin.throws && !isCut(begin, end, touched)) return `${told}, though its callback threw`;
+  const reported = `${end.kind} ${end.exitCode}${end.reason === undefined ? "" : ` (${end.reason})`}`;
+  if (!mayEndAs(begin, end, touched)) return `implausible: ${reported}`;
+  if (!kExitCodes[end.kind](end.exitCode)) return `the wrong exit code: ${reported}`;
+  if (begin.throws && !isCut(begin, end, touched)) return `${reported}, though its callback threw`;
   return outputFault(begin, end, touched);
 }

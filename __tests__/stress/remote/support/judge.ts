@@ -111,10 +111,10 @@ export function judge(
   for (const { call } of lines) {
     if (call === undefined) continue;
     const counted = counter.get(call) ?? kNever;
-    const told = settled.get(call) ?? [];
+    const reported = settled.get(call) ?? [];
     if (counted.starts > 1) complaints.push(`run ${call}: ${counted.starts} starts`);
-    if (told.length > 1) complaints.push(`run ${call}: ${told.length} outcomes`);
-    const [line] = told;
+    if (reported.length > 1) complaints.push(`run ${call}: ${reported.length} outcomes`);
+    const [line] = reported;
     const name = line === undefined ? "not told" : nameOf(line);
     outcomes[name] = (outcomes[name] ?? 0) + 1;
     if (line === undefined && !isCallerGone) complaints.push(`run ${call}: no outcome`);
@@ -125,8 +125,8 @@ export function judge(
     const isByItself = line?.outcome?.kind === "exited";
     const late = counted.lastAt - faultAt;
     if (!isByItself && late > withinMs + machineMs) {
-      const told = `${Math.round(late)} ms after the fault, ${Math.round(lateMs)} ms late`;
-      complaints.push(`run ${call} (${name}): a step ${told}`);
+      const reported = `${Math.round(late)} ms after the fault, ${Math.round(lateMs)} ms late`;
+      complaints.push(`run ${call} (${name}): a step ${reported}`);
     }
   }
   return { complaints, outcomes };

@@ -227,8 +227,8 @@ export class Machines {
       await delay(100);
       left = this.processesOfRuns();
     }
-    const told = { lateMs: this.#lateMs(), ...circumstances };
-    const verdict = judge(caller.lines, this.counted(caller), told);
+    const reported = { lateMs: this.#lateMs(), ...circumstances };
+    const verdict = judge(caller.lines, this.counted(caller), reported);
     for (const each of left) verdict.complaints.push(`a process is left: ${each}`);
     if (caller.err !== "") verdict.complaints.push(`the caller wrote: ${caller.err}`);
     for (const worker of this.workers) {

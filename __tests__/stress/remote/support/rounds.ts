@@ -62,9 +62,9 @@ export async function manyRounds(
   };
   const lanes = Math.min(lanesOf(fewLanes), rounds);
   await Promise.all(Array.from({ length: lanes }, (_, index) => lane(index)));
-  const told = JSON.stringify(outcomes);
+  const reported = JSON.stringify(outcomes);
   process.stdout.write(
-    `${name}: ${rounds} rounds (seed ${seed}): ${told}, ${complaints.length} complaints\n`,
+    `${name}: ${rounds} rounds (seed ${seed}): ${reported}, ${complaints.length} complaints\n`,
   );
   expect(complaints.join("\n"), `seed ${seed}`).toBe("");
   return outcomes;

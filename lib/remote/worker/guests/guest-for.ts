@@ -1,19 +1,13 @@
 import type { NativeExecInput } from "../../../../types/public.js";
 import type { SessionOptions } from "../../../../types/session.js";
 import { SandboxError } from "../../../errors.js";
-import { errorShape } from "../../wire/errors.js";
+import type { WirePort } from "../../wire/channel.js";
 import type { ToWorker } from "../../wire/messages.js";
-import { fromPlain } from "../../wire/plain.js";
-import type { WirePort } from "../../wire/port.js";
-import type { Guest, GuestEnd, Host, Place } from "../guest.js";
-import type { Granted } from "../places.js";
-import { StdinBuffer } from "../stdin-buffer.js";
-import { BatchGuest, type BatchInput } from "./batch-guest.js";
-import { ExecGuest } from "./exec-guest.js";
-import { ExplainGuest } from "./explain-guest.js";
-import { SessionGuest } from "./session-guest.js";
-import { SpawnGuest } from "./spawn-guest.js";
-import { TransactionGuest, type TransactionInput } from "./transaction-guest.js";
+import { errorShape, fromPlain, toPlain } from "../../wire/plain.js";
+import type { Granted, Guest, GuestEnd, Host, Place, RunnerPlace } from "../guest.js";
+import { StdinBuffer } from "../streams.js";
+import { BatchGuest, type BatchInput, ExecGuest, SpawnGuest } from "./command-guests.js";
+import { SessionGuest, TransactionGuest, type TransactionInput } from "./transaction-guest.js";
 
 type Grant = Extract<ToWorker, { t: "grant" }>;
 
@@ -148,4 +142,36 @@ export function guestFor(grant: Grant, body: Uint8Array, needs: GuestNeeds): Pen
     const host = { ...needs.host, isAborted: () => self.isAborted };
     return begin(self.granted, grant, stdin, host);
   });
+}
+
+const kNothing = { sent: [0, 0] as [number, number], rest: [] };
+
+/** What would be run, and how: nothing is started. */
+class ExplainGuest implements Guest {
+  readonly done: Promise<GuestEnd>;
+
+  constructor(place: Pick<RunnerPlace, "explain">, input: object, host: Host) {
+    this.done = this.#run(place, input as NativeExecInput, host);
+  }
+
+  abort(): void {}
+
+  receive(): void {}
+
+  async call(operation: string): Promise<unknown> {
+    throw new TypeError(`there is no operation ${operation} on what is only explained`);
+  }
+
+  async #run(
+    place: Pick<RunnerPlace, "explain">,
+    input: NativeExecInput,
+    host: Host,
+  ): Promise<GuestEnd> {
+    try {
+      host.began();
+      return { value: toPlain(await place.explain(input), "explanation"), ...kNothing };
+    } catch (error) {
+      return { error: errorShape(error), ...kNothing };
+    }
+  }
 }

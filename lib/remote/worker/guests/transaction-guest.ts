@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 
-import type { NativeExecInput } from "../../../../types/public.js";
+import type { NativeExecInput, WaitForPortOptions } from "../../../../types/public.js";
+import type { NativeSession, SessionOptions } from "../../../../types/session.js";
 import type { Transaction } from "../../../../types/transaction.js";
 import type {
   ListedTransaction,
@@ -9,12 +10,17 @@ import type {
 } from "../../../../types/transaction-options.js";
 import { invalidValue } from "../../../errors.js";
 import { deferred } from "../../deferred.js";
-import { kPieceOperation, LongAnswers } from "../../wire/answers.js";
-import { errorShape } from "../../wire/errors.js";
+import { kPieceOperation, LongAnswers } from "../../wire/channel.js";
 import type { RunKind } from "../../wire/messages.js";
-import { toPlain } from "../../wire/plain.js";
-import { type Guest, type GuestEnd, type Host, kDropped } from "../guest.js";
-import type { RunnerPlace } from "../places.js";
+import { errorShape, toPlain } from "../../wire/plain.js";
+import {
+  type Guest,
+  type GuestEnd,
+  type Host,
+  kDropped,
+  type Place,
+  type RunnerPlace,
+} from "../guest.js";
 
 /** What a caller asks for: a new one, one that lies here, or which lie here. */
 export type TransactionInput =
@@ -147,4 +153,65 @@ export class TransactionGuest implements Guest {
 async function ownOf(runner: RunnerPlace): Promise<ListedTransaction[]> {
   const workspace = await realpath(runner.shadowDir);
   return (await runner.transactions()).filter((each) => each.workspace === workspace);
+}
+
+/** What sessions are opened in. */
+export type SessionPlace = { openSession(options: SessionOptions): Promise<NativeSession> };
+
+/** A session: it lasts until its caller closes it, or is gone, or its own options end it. */
+export class SessionGuest implements Guest {
+  readonly done: Promise<GuestEnd>;
+  #session: NativeSession | undefined;
+  #isAborted = false;
+  #why: string | undefined;
+  place: Place | undefined;
+
+  constructor(runner: SessionPlace, options: SessionOptions, host: Host) {
+    if (host.isAborted()) this.abort();
+    this.done = this.#run(runner, options, host);
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    void this.#session?.close().catch(() => {}); // `done` waits for its end
+  }
+
+  drop(): void {
+    this.#why = kDropped;
+    this.abort();
+  }
+
+  receive(): void {}
+
+  async call(operation: string, args: readonly unknown[]): Promise<unknown> {
+    const session = this.#session;
+    if (session === undefined) throw new Error("the session has not been opened");
+    if (operation === "close") return session.close();
+    if (operation !== "waitForPort") {
+      throw new TypeError(`there is no operation ${operation} on a session`);
+    }
+    const [port, options] = args as [number, WaitForPortOptions?];
+    return session.waitForPort(port, options);
+  }
+
+  async #run(runner: SessionPlace, options: SessionOptions, host: Host): Promise<GuestEnd> {
+    const nothing = { sent: [0, 0] as [number, number], rest: [] };
+    try {
+      const session = await runner.openSession(options);
+      this.#session = session;
+      if (this.#isAborted) {
+        await session.close();
+        return { value: await session.ended, ...nothing };
+      }
+      this.place = {
+        exec: (input) => session.exec(input),
+        spawn: (input) => session.start(input),
+      };
+      host.began({ layers: session.layers, shares: session.shares });
+      const reason = await session.ended;
+      return { value: this.#why ?? reason, ...nothing };
+    } catch (error) {
+      return { error: errorShape(error), ...nothing };
+    }
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { MessagePort } from "node:worker_threads";
 
+import type { Change } from "../../../../types/transaction.js";
 import type { ExchangePort, Message } from "../exchange.js";
 
 type Asked = { send: Message } | { receive: true };
@@ -94,4 +95,19 @@ export function bytesTo(channel: MessagePort): (bytes: Uint8Array) => Promise<vo
   return async (bytes) => {
     await questions.ask(bytes);
   };
+}
+
+/** What is asked of a transaction's change to move it. */
+export type ReportedChange = Pick<Change, "path" | "kind" | "type" | "from" | "mode" | "target">;
+
+/** What of the changes can cross a thread's border cheaply. */
+export function reportedChanges(changes: readonly Change[]): ReportedChange[] {
+  return changes.map(({ path, kind, type, from, mode, target }) => ({
+    path,
+    kind,
+    type,
+    mode,
+    ...(from !== undefined && { from }),
+    ...(target !== undefined && { target }),
+  }));
 }

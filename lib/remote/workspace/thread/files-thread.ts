@@ -6,12 +6,11 @@
 
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 
-import { SandboxError } from "../../../errors.js";
-import type { ExchangePort } from "../exchange.js";
-import { WorkspaceError, type WorkspaceErrorCode } from "../workspace-error.js";
-import type { CallerMethods } from "./caller-methods.js";
+import { invalidType, SandboxError } from "../../../errors.js";
+import type { Bounds } from "../content/manifest.js";
+import { type ExchangePort, WorkspaceError, type WorkspaceErrorCode } from "../exchange.js";
 import { serveBytes, serveExchange } from "./channel.js";
-import type { WorkerMethods } from "./worker-methods.js";
+import type { CallerMethods, WorkerMethods } from "./main.js";
 
 type Rooms = { caller: CallerMethods; worker: WorkerMethods };
 type MethodOf<Room extends keyof Rooms> = Exclude<keyof Rooms[Room], symbol>;
@@ -120,4 +119,30 @@ export class FilesThread {
     serveBytes(write, port1);
     return port2;
   }
+}
+
+const kMostEntries = 2 ** 24;
+
+/** How much a workspace may hold that is moved, or all of a worker's together. */
+export type BoundsOptions = {
+  /** Entries of one workspace, an integer from 1 to 16,777,216. Default 1,000,000. */
+  maxEntries?: number | undefined;
+  /** Bytes of files, an integer > 0. Default 16 GiB. */
+  maxBytes?: number | undefined;
+};
+
+function integer(field: string, value: number, most: number): number {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= most) return value;
+  throw invalidType(field, `an integer from 1 to ${most}`, value);
+}
+
+/** @throws TypeError */
+export function boundsOf({
+  maxEntries = 1_000_000,
+  maxBytes = 16 * 2 ** 30,
+}: BoundsOptions): Bounds {
+  return {
+    maxEntries: integer("maxEntries", maxEntries, kMostEntries),
+    maxBytes: integer("maxBytes", maxBytes, Number.MAX_SAFE_INTEGER),
+  };
 }

@@ -2,11 +2,198 @@
 
 import { type MessagePort, parentPort } from "node:worker_threads";
 
-import { Exchange } from "../exchange.js";
-import { CallerMethods } from "./caller-methods.js";
-import { ChannelPort } from "./channel.js";
-import { Kept } from "./kept.js";
-import { WorkerMethods } from "./worker-methods.js";
+import { conflictsOf } from "../conflicts.js";
+import type { Bounds, Delta } from "../content/manifest.js";
+import { Exchange, WorkspaceError } from "../exchange.js";
+import { goingFirst, type Incoming, receiveArchive, receiveDelta } from "../receive-changes.js";
+import { sendChanges } from "../send-changes.js";
+import type { Snapshot } from "../snapshot.js";
+import { type Checkout, WorkspaceCache } from "../workspace-cache.js";
+import { WorkspaceSource } from "../workspace-source.js";
+import { bytesTo, ChannelPort, type ReportedChange } from "./channel.js";
+
+/** What one thread keeps for another one, by number. */
+class Kept<Value> {
+  readonly #values = new Map<number, Value>();
+  #last = 0;
+
+  add(value: Value): number {
+    this.#last += 1;
+    this.#values.set(this.#last, value);
+    return this.#last;
+  }
+
+  /** @throws Error where there is none: the thread has been started anew since. */
+  get(number: number): Value {
+    const value = this.#values.get(number);
+    if (value === undefined) throw new Error("the thread of workspaces has lost its state");
+    return value;
+  }
+
+  take(number: number): Value {
+    const value = this.get(number);
+    this.#values.delete(number);
+    return value;
+  }
+
+  delete(number: number): void {
+    this.#values.delete(number);
+  }
+}
+
+/** What the other thread does for callers; see `Methods`. */
+
+type Trip = {
+  readonly source: WorkspaceSource;
+  readonly snapshot: Snapshot;
+  readonly exchange: Exchange;
+  incoming?: Incoming;
+};
+
+/** Each method's arguments are plain data; a trip is the way of one run's workspace, there and back. */
+export class CallerMethods {
+  readonly #sources = new Kept<WorkspaceSource>();
+  readonly #trips = new Kept<Trip>();
+
+  /** A source, by its number. */
+  openSource({ directory, bounds }: { directory: string; bounds: Bounds }): number {
+    return this.#sources.add(new WorkspaceSource(directory, bounds));
+  }
+
+  closeSource({ source }: { source: number }): void {
+    this.#sources.delete(source);
+  }
+
+  async bring({ source, exchange }: { source: number; exchange: Exchange }) {
+    const found = this.#sources.get(source);
+    const snapshot = await found.bring(exchange);
+    const trip = this.#trips.add({ source: found, snapshot, exchange });
+    const { entries, bytes } = snapshot.manifest;
+    return { trip, skipped: snapshot.skipped, entries: entries.length, bytes };
+  }
+
+  /** What was changed, as far as the host's thread has to know. */
+  async receiveDelta({ trip }: { trip: number }) {
+    const found = this.#trips.get(trip);
+    const { source, snapshot, exchange } = found;
+    const incoming = await receiveDelta(exchange, snapshot.manifest, source.bounds);
+    found.incoming = incoming;
+    const { removed, set } = incoming.delta;
+    return {
+      going: goingFirst(snapshot.manifest, incoming.delta),
+      removed: removed.length,
+      set: set.length,
+    };
+  }
+
+  async archive({ trip, channel }: { trip: number; channel: MessagePort }): Promise<void> {
+    const { snapshot, exchange, incoming } = this.#trips.get(trip);
+    if (!incoming) throw unexpected();
+    try {
+      await receiveArchive(exchange, snapshot.manifest, incoming.delta, bytesTo(channel));
+    } finally {
+      channel.close();
+    }
+  }
+
+  async conflicts({ trip }: { trip: number }): Promise<string[]> {
+    const { source, snapshot, incoming } = this.#trips.get(trip);
+    if (!incoming) throw unexpected();
+    return conflictsOf(source.directory, snapshot, incoming.delta);
+  }
+
+  /** Tells the worker what has become of it, as far as it can be told. */
+  async settle({ trip, committed }: { trip: number; committed: boolean }): Promise<void> {
+    const { source, exchange, incoming } = this.#trips.take(trip);
+    if (committed && incoming) source.remember(incoming.next);
+    // A worker that is gone has nothing to keep.
+    await exchange.send({ t: "verdict", committed }).catch(() => {});
+  }
+
+  /** Ends a trip that can't be completed. */
+  async abandon({ trip, reason }: { trip: number; reason: string }): Promise<void> {
+    const { exchange } = this.#trips.take(trip);
+    await exchange.fail(new WorkspaceError(reason, "ERR_WORKSPACE_CUT"));
+  }
+}
+
+const unexpected = () => new Error("nothing has come back yet");
+
+/** What the other thread does for workers; see `Methods`. */
+
+type Visit = {
+  readonly cache: WorkspaceCache;
+  readonly checkout: Checkout;
+  readonly exchange: Exchange;
+  /** What the tree is going to hold besides, once the host's thread has put it there. */
+  delta?: Delta;
+  /** Lets others use the tree again. */
+  endTurn?: () => void;
+};
+
+/** Each method's arguments are plain data; a visit is a run's use of a tree. */
+export class WorkerMethods {
+  readonly #caches = new Kept<WorkspaceCache>();
+  readonly #visits = new Kept<Visit>();
+
+  async openCache({ root, bounds }: { root: string; bounds: Bounds }) {
+    const cache = await WorkspaceCache.open(root, bounds);
+    return { cache: this.#caches.add(cache), runs: cache.runs };
+  }
+
+  closeCache({ cache }: { cache: number }): void {
+    this.#caches.take(cache).close();
+  }
+
+  async accept(asked: { cache: number; tenant: string; exchange: Exchange }) {
+    const { tenant, exchange } = asked;
+    const cache = this.#caches.get(asked.cache);
+    const checkout = await cache.accept(tenant, exchange);
+    const visit = this.#visits.add({ cache, checkout, exchange });
+    return { visit, directory: checkout.tree.files };
+  }
+
+  /**
+   * Sends what was changed.
+   * @returns whether the caller has it, and whether the tree is to get it too: then `release` is waited
+   * for before anybody else uses it.
+   */
+  async sendChanges(asked: {
+    visit: number;
+    contents: string;
+    changes: readonly ReportedChange[];
+  }) {
+    const found = this.#visits.get(asked.visit);
+    const { cache, checkout, exchange } = found;
+    const sent = await sendChanges(exchange, asked.contents, checkout.manifest, asked.changes);
+    if (!sent.committed) return { committed: false, isOwn: false };
+    found.delta = sent.delta;
+    const endTurn = await cache.own(checkout);
+    if (endTurn) found.endTurn = endTurn;
+    return { committed: true, isOwn: endTurn !== undefined };
+  }
+
+  /** @param isDone whether the tree holds what was changed. */
+  release({ visit, isDone }: { visit: number; isDone: boolean }): void {
+    const { cache, checkout, delta, endTurn } = this.#visits.take(visit);
+    try {
+      cache.release(checkout, isDone ? delta : undefined);
+    } finally {
+      endTurn?.();
+    }
+  }
+
+  /** Tells the caller that nothing is going to come. */
+  async fail({ visit, reason }: { visit: number; reason: string }): Promise<void> {
+    await this.#visits.get(visit).exchange.fail(new Error(reason));
+  }
+
+  /** Ends a visit whose run can't be told of. */
+  async abandon(asked: { visit: number; reason: string }): Promise<void> {
+    await this.fail(asked);
+    this.release({ visit: asked.visit, isDone: false });
+  }
+}
 
 /** A call; what its arguments say of an exchange is the number of one that was opened. */
 type Call = {

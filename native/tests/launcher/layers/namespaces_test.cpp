@@ -7,8 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "protocol/namespace_number.h"
-#include "protocol/shared_mounts.h"
+#include "protocol/identity.h"
 #include "tests/launcher/support/launcher_fixture.h"
 
 namespace native_runner {

@@ -83,7 +83,7 @@ TEST_F(PidNamespaceTest, TheTreeIsGoneWhenTheHostIsGone) {
   host.SendOrder(Order({ProbePath(), "tree-stay"}));
   EXPECT_NE(host.ReadOut(1), "");
   EXPECT_FALSE(host.OutputEnds(50)) << "the control: it stands";
-  host.CloseControl();
+  host.CloseChannel();
   EXPECT_TRUE(host.OutputEnds(10'000));
 }
 

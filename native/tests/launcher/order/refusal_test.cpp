@@ -102,7 +102,7 @@ TEST(RefusalTest, AKillInsteadOfTheOrderIsNoFault) {
 
 TEST(RefusalTest, AHostThatIsGoneBeforeTheOrder) {
   LauncherHost host(Mode::kSubreaper);
-  host.CloseControl();
+  host.CloseChannel();
   EXPECT_TRUE(host.OutputEnds(3000));
 }
 

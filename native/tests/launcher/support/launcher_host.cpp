@@ -13,8 +13,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "policy/denials/observation_reader.h"
-#include "protocol/step.h"
+#include "policy/denials/observation.h"
+#include "protocol/order.h"
 
 namespace native_runner {
 namespace {
@@ -121,7 +121,7 @@ bool LauncherHost::Ends(int timeout_ms) const {
 }
 
 LauncherHost::~LauncherHost() {
-  CloseControl();
+  CloseChannel();
   if (pid_ > 0) {
     // The launcher ends its tree by itself; a kill would only hide that it hangs.
     waitpid(pid_, nullptr, 0);
@@ -189,7 +189,7 @@ void LauncherHost::SendSignal(int signal) {
   send(control_, message, sizeof message, MSG_NOSIGNAL);
 }
 
-void LauncherHost::CloseControl() {
+void LauncherHost::CloseChannel() {
   if (control_ >= 0) close(control_);
   control_ = -1;
 }
@@ -265,7 +265,7 @@ RunResult LauncherHost::Finish() {
     result.reports.push_back(*report);
   result.observations = std::move(observations_);
   result.observations_omitted = omitted_;
-  CloseControl();
+  CloseChannel();
   result.out = out_text_ + ReadAll(out_);
   result.err = ReadAll(err_);
   if (pid_ > 0) waitpid(pid_, &result.launcher_status, 0);

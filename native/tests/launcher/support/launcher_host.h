@@ -61,7 +61,7 @@ class LauncherHost {
   // `bytes`: what follows the kind in the message.
   void SendDescriptors(char kind, std::span<const int> descriptors,
                        std::span<const std::byte> bytes = {});
-  void CloseControl();
+  void CloseChannel();
 
   // The next report, but for kObserved, whose records are kept; empty at end of file, or when none
   // came in time. kAwaitingOrder, which comes or not depending on who is quicker, is passed over.

@@ -120,7 +120,7 @@ TEST_P(TraceTreeTest, DiesWithItsLauncher) {
   LauncherHost host(GetParam());
   host.SendOrder(TracedShell("echo begun; sleep 60 & sleep 61"));
   host.ReadOut(6);
-  host.CloseControl();
+  host.CloseChannel();
   EXPECT_TRUE(host.OutputEnds(10'000));
 }
 

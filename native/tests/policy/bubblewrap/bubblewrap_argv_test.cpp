@@ -1,8 +1,8 @@
-#include "policy/bubblewrap/bubblewrap_argv.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "policy/bubblewrap/bubblewrap_plan.h"
 
 namespace native_runner {
 namespace {

@@ -1,9 +1,10 @@
+#include "policy/bubblewrap/bubblewrap_plan.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "policy/bubblewrap/bubblewrap_argv.h"
-#include "policy/options/workspace_path.h"
+#include "policy/text/path.h"
 
 namespace native_runner {
 namespace {

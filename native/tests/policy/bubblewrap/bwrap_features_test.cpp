@@ -1,6 +1,6 @@
-#include "policy/bubblewrap/bwrap_features.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/bubblewrap/bubblewrap_plan.h"
 
 namespace native_runner {
 namespace {

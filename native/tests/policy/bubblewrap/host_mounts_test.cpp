@@ -1,11 +1,11 @@
-#include "policy/bubblewrap/host_mounts.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "policy/bubblewrap/bubblewrap_mounts.h"
 
 namespace native_runner {
 namespace {

@@ -1,11 +1,8 @@
-#include "policy/bubblewrap/name_files.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "policy/bubblewrap/inside_path.h"
-#include "policy/bubblewrap/ro_binds.h"
+#include "policy/bubblewrap/bubblewrap_mounts.h"
 
 namespace native_runner {
 namespace {

@@ -1,6 +1,6 @@
-#include "policy/bubblewrap/ro_binds.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/bubblewrap/bubblewrap_mounts.h"
 
 namespace native_runner {
 namespace {

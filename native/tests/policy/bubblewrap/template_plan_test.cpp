@@ -1,12 +1,11 @@
 // What of a policy a template has, and what each clone of it makes for itself.
 
-#include "policy/bubblewrap/template_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "policy/options/workspace_path.h"
+#include "policy/bubblewrap/bubblewrap_plan.h"
+#include "policy/text/path.h"
 
 namespace native_runner {
 namespace {

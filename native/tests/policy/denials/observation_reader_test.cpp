@@ -1,11 +1,11 @@
-#include "policy/denials/observation_reader.h"
-
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include "policy/denials/observation.h"
 
 namespace native_runner {
 namespace {

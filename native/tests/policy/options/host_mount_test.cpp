@@ -1,10 +1,10 @@
-#include "policy/options/host_mount.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "policy/options/policy.h"
 
 namespace native_runner {
 namespace {

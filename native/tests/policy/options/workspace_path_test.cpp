@@ -1,6 +1,6 @@
-#include "policy/options/workspace_path.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/text/path.h"
 
 namespace native_runner {
 namespace {

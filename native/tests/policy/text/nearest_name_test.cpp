@@ -1,10 +1,10 @@
-#include "policy/text/nearest_name.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
 #include <string>
 #include <string_view>
+
+#include "policy/options/validate.h"
 
 namespace native_runner {
 namespace {

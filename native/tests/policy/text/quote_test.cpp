@@ -1,6 +1,6 @@
-#include "policy/text/quote.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/text/text.h"
 
 namespace native_runner {
 namespace {

@@ -1,6 +1,6 @@
-#include "policy/transaction/checkpoint_record.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/transaction/transaction_record.h"
 
 namespace native_runner {
 namespace {

@@ -1,8 +1,7 @@
-#include "policy/transaction/copy_manifest.h"
-
 #include <gtest/gtest.h>
 
-#include "policy/transaction/aside_place.h"
+#include "policy/transaction/host_file.h"
+#include "policy/transaction/journal.h"
 
 namespace native_runner {
 namespace {
@@ -44,25 +43,25 @@ TEST(CopyManifestTest, GivesAFileTheHostsOwnerUnlessSomebodyGaveItAnother) {
   EXPECT_EQ(AsOnHost(changed, nullptr, &host), changed) << "one that is new is its own";
 }
 
-TEST(AsidePlaceTest, IsReadAsItWasWritten) {
-  const AsidePlace place = {"/a b/" + AsideName("0123456789abcdef"), {5, 6}};
-  const std::string text = EncodeAsidePlace(place);
-  const auto read = DecodeAsidePlace(text);
+TEST(BackupPlaceTest, IsReadAsItWasWritten) {
+  const BackupPlace place = {"/a b/" + BackupName("0123456789abcdef"), {5, 6}};
+  const std::string text = EncodeBackupPlace(place);
+  const auto read = DecodeBackupPlace(text);
   ASSERT_TRUE(read);
   EXPECT_EQ(read.value().path, place.path);
   EXPECT_EQ(read.value().identity, place.identity);
   for (std::size_t size = 0; size < text.size(); ++size)
-    EXPECT_FALSE(DecodeAsidePlace(text.substr(0, size))) << size;
+    EXPECT_FALSE(DecodeBackupPlace(text.substr(0, size))) << size;
 }
 
-TEST(AsidePlaceTest, IsKnownByItsNameAtTheTop) {
-  const std::string name = AsideName("0123456789abcdef");
-  EXPECT_TRUE(IsAsidePath(name));
-  EXPECT_TRUE(IsAsidePath(name + "/0"));
-  EXPECT_FALSE(IsAsidePath("dir/" + name));
-  EXPECT_FALSE(IsAsidePath(name + "0"));
-  EXPECT_FALSE(IsAsidePath(AsideName("0123456789abcdeX")));
-  EXPECT_FALSE(IsAsidePath(AsideName("")));
+TEST(BackupPlaceTest, IsKnownByItsNameAtTheTop) {
+  const std::string name = BackupName("0123456789abcdef");
+  EXPECT_TRUE(IsBackupPath(name));
+  EXPECT_TRUE(IsBackupPath(name + "/0"));
+  EXPECT_FALSE(IsBackupPath("dir/" + name));
+  EXPECT_FALSE(IsBackupPath(name + "0"));
+  EXPECT_FALSE(IsBackupPath(BackupName("0123456789abcdeX")));
+  EXPECT_FALSE(IsBackupPath(BackupName("")));
 }
 
 }  // namespace

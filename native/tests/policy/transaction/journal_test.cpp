@@ -13,8 +13,8 @@ Journal SomeJournal() {
   Journal journal;
   journal.kind = Journal::Kind::kUndo;
   journal.operations = {
-      {Operation::Kind::kMove, {Site::kUpper, "a\nb\xff"}, {Site::kAside, "0"}, File(1), {}},
-      {Operation::Kind::kExchange, {Site::kAside, "0"}, {Site::kHost, "a"}, File(1), File(2)},
+      {Operation::Kind::kMove, {Site::kUpper, "a\nb\xff"}, {Site::kBackup, "0"}, File(1), {}},
+      {Operation::Kind::kExchange, {Site::kBackup, "0"}, {Site::kHost, "a"}, File(1), File(2)},
       {Operation::Kind::kAttributes, {Site::kHost, ""}, {}, File(3), File(4)},
   };
   return journal;

@@ -1,10 +1,10 @@
-#include "policy/transaction/ledger.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "policy/transaction/host_file.h"
 
 namespace native_runner {
 namespace {

@@ -1,9 +1,9 @@
 // The digests of FIPS 180-4's own examples, and that the parts in which bytes come are no matter.
-#include "policy/transaction/sha256.h"
-
 #include <gtest/gtest.h>
 
 #include <string_view>
+
+#include "policy/text/digest.h"
 
 namespace native_runner {
 namespace {

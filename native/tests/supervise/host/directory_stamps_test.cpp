@@ -1,11 +1,10 @@
-#include "supervise/host/directory_stamps.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <filesystem>
 #include <thread>
 
+#include "supervise/host/host.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -1,5 +1,3 @@
-#include "supervise/host/host_watch.h"
-
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -9,6 +7,7 @@
 
 #include <thread>
 
+#include "supervise/host/fingerprint.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"
 

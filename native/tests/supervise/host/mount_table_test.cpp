@@ -1,10 +1,10 @@
-#include "supervise/host/mount_table.h"
-
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "supervise/os/mounts.h"
 
 namespace native_runner {
 namespace {

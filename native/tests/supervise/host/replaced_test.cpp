@@ -1,5 +1,3 @@
-#include "supervise/host/replaced.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "supervise/host/fingerprint.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "policy/network/address/ip_parse.h"
-#include "supervise/network/dial/resolver.h"
+#include "policy/network/ip_address.h"
+#include "supervise/network/dialer.h"
 #include "tests/supervise/network/support/network_host.h"
 #include "tests/supervise/network/support/peers.h"
 #include "tests/support/slow.h"

@@ -1,6 +1,4 @@
-// The network of a sandbox by domain, as a launcher makes it (protocol/step.h).
-#include "supervise/network/network_steps.h"
-
+// The network of a sandbox by domain, as a launcher makes it (protocol/order.h).
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,11 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "policy/network/synthetic/synthetic_addresses.h"
-#include "protocol/namespace_number.h"
-#include "protocol/step.h"
+#include "policy/network/dns.h"
+#include "protocol/identity.h"
+#include "protocol/order.h"
 #include "supervise/network/sandbox_network.h"
-#include "supervise/transaction/namespaces.h"
+#include "supervise/transaction/mounted_workspace.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/requests.h"
 

@@ -1,10 +1,9 @@
-#include "supervise/network/open_questions.h"
-
 #include <gtest/gtest.h>
 
 #include <utility>
 #include <vector>
 
+#include "supervise/network/sandbox_network.h"
 #include "tests/supervise/support/loop.h"
 
 namespace native_runner {

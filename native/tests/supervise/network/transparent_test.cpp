@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/policy/network/tls/hello.h"
+#include "tests/policy/network/hello.h"
 #include "tests/supervise/network/support/network_host.h"
 #include "tests/supervise/network/support/peers.h"
 

@@ -1,5 +1,3 @@
-#include "supervise/os/child.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "supervise/os/process.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/temp_directory.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "supervise/os/child.h"
+#include "supervise/os/process.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/temp_directory.h"
 

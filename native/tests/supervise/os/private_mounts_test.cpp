@@ -1,5 +1,3 @@
-#include "supervise/os/private_mounts.h"
-
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -10,7 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "supervise/os/child.h"
+#include "supervise/os/mounts.h"
+#include "supervise/os/process.h"
 #include "tests/supervise/support/processes.h"
 
 namespace native_runner {

@@ -1,5 +1,3 @@
-#include "supervise/os/workspace.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "supervise/os/file.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -51,7 +51,7 @@ class SandboxPoolTest : public SupervisorFixture {
     return condition();
   }
 
-  std::shared_ptr<const Runtime> runtime_;
+  std::shared_ptr<const Backend> runtime_;
   PoolReference place_ = {7, {2, 600'000}, std::make_shared<PoolCounters>()};
   PoolCounters& counters_ = *place_.counters;
   std::uint64_t last_ = 0;

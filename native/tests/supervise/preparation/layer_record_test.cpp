@@ -1,6 +1,6 @@
-#include "supervise/preparation/layer_record.h"
-
 #include <gtest/gtest.h>
+
+#include "supervise/preparation/run_result.h"
 
 namespace native_runner {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "supervise/preparation/runtime.h"
+#include "supervise/preparation/backend.h"
 #include "tests/supervise/support/plans.h"
 
 namespace native_runner {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "protocol/order.h"
-#include "supervise/preparation/runtime.h"
+#include "supervise/preparation/backend.h"
 
 namespace native_runner {
 namespace {

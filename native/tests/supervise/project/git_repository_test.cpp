@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "supervise/os/real_path.h"
+#include "supervise/os/file.h"
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "supervise/network/own_network.h"
+#include "supervise/network/sandbox_network.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"
@@ -35,7 +35,7 @@ class ByDomainTest : public testing::TestWithParam<Isolation> {
   RunResult Shell(const std::string& script) {
     RunHost host;
     host.shared.launcher = std::move(SealedCopy(LauncherPath()).value());
-    return host.Execute(std::make_shared<BubblewrapRuntime>(policy_), ShellRequest(script));
+    return host.Execute(std::make_shared<BubblewrapBackend>(policy_), ShellRequest(script));
   }
 
   static std::string Out(const RunResult& result) {
@@ -89,7 +89,7 @@ TEST_P(ByDomainTest, WithoutRulesNothingRuns) {
 
 TEST_P(ByDomainTest, ManyRunsLeaveNothingBehind) {
   RunHost host;
-  const auto runtime = std::make_shared<BubblewrapRuntime>(policy_);
+  const auto runtime = std::make_shared<BubblewrapBackend>(policy_);
   host.Execute(runtime, ShellRequest("true"));
   const int before = CountDescriptors();
   for (int turn = 0; turn < 5; ++turn)
@@ -107,7 +107,7 @@ TEST_P(ByDomainTest, WithoutAProcThereIsAProofToo) {
   if (GetParam() == Isolation::kCompat) GTEST_SKIP() << "it has a /proc";
   policy_.with_proc = false;
   if (!KernelTellsCookies()) {
-    const auto runtime = std::make_shared<BubblewrapRuntime>(policy_);
+    const auto runtime = std::make_shared<BubblewrapBackend>(policy_);
     const Outcome refused = RunHost().Execute(runtime, ShellRequest("true")).outcome;
     EXPECT_EQ(refused.kind, OutcomeKind::kSetupFailed);
     EXPECT_NE(refused.reason.find("only Linux 5.14 or newer"), std::string::npos) << refused.reason;
@@ -119,13 +119,13 @@ TEST_P(ByDomainTest, WithoutAProcThereIsAProofToo) {
 }
 
 // Another runtime's sandboxes, which are to refuse the host's network.
-class Proving : public Runtime {
+class Proving : public Backend {
  public:
-  explicit Proving(std::shared_ptr<const Runtime> inner) : inner_(std::move(inner)) {}
+  explicit Proving(std::shared_ptr<const Backend> inner) : inner_(std::move(inner)) {}
   RunRecord Unprepared(const ExecRequest& request) const override {
     return inner_->Unprepared(request);
   }
-  void Prepare(const ExecRequest& request, Shared& shared, Ready ready) const override {
+  void Prepare(const ExecRequest& request, SupervisorContext& shared, Ready ready) const override {
     inner_->Prepare(request, shared, [ready = std::move(ready)](Result<Preparation> made) {
       EXPECT_TRUE(made);
       EXPECT_FALSE(OrderOwnNetwork(&made->order));
@@ -137,7 +137,7 @@ class Proving : public Runtime {
   }
 
  private:
-  std::shared_ptr<const Runtime> inner_;
+  std::shared_ptr<const Backend> inner_;
 };
 
 TEST_P(ByDomainTest, TheLauncherInsideRefusesTheHostsNetwork) {
@@ -147,7 +147,7 @@ TEST_P(ByDomainTest, TheLauncherInsideRefusesTheHostsNetwork) {
     const auto run = [this](Network network) {
       policy_.network = network;
       return RunHost().Execute(
-          std::make_shared<Proving>(std::make_shared<BubblewrapRuntime>(policy_)),
+          std::make_shared<Proving>(std::make_shared<BubblewrapBackend>(policy_)),
           ShellRequest("touch /workspace/ran"));
     };
     const RunResult refused = run(Network::kAllow);
@@ -166,10 +166,10 @@ TEST_P(ByDomainTest, AStandingSandboxIsOfTheSameRulesAndAskerAlone) {
   const auto fingerprint = [this] {
     RunHost host;
     ExecRequest request = ShellRequest("true");
-    request.may_stand = true;
+    request.allow_prewarmed = true;
     std::string seen;
     bool is_done = false;
-    const BubblewrapRuntime runtime(policy_);
+    const BubblewrapBackend runtime(policy_);
     runtime.Prepare(request, host.shared, [&](Result<Preparation> made) {
       EXPECT_TRUE(made);
       const Fingerprint& all = std::get_if<SpawnPlan>(&made->plan)->fingerprint;

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "supervise/lease/lease_clock.h"
+#include "supervise/preparation/leases.h"
 #include "supervise/run/run.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/temp_directory.h"
@@ -25,7 +25,7 @@ class RunLeaseTest : public testing::TestWithParam<bool> {
     if (GetParam() && !SandboxProblem().empty()) GTEST_SKIP() << SandboxProblem();
   }
 
-  std::shared_ptr<const Runtime> runtime() {
+  std::shared_ptr<const Backend> runtime() {
     return GetParam() ? Sandboxed(workspace_.path()) : Local(workspace_.path());
   }
   static std::shared_ptr<Lease> Make(std::uint64_t term_ms) {

@@ -1,13 +1,12 @@
 // Live processes as the supervisor carries them.
 
-#include "supervise/run/live_process.h"
-
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <string>
 #include <vector>
 
+#include "supervise/run/run_streams.h"
 #include "tests/supervise/support/supervisor_fixture.h"
 
 namespace native_runner {

@@ -17,7 +17,7 @@ namespace native_runner {
 namespace {
 
 // What the stand-ins share: a record of their own.
-class TestRuntime : public Runtime {
+class TestBackend : public Backend {
  public:
   RunRecord Unprepared(const ExecRequest& request) const override {
     RunRecord record;
@@ -28,10 +28,10 @@ class TestRuntime : public Runtime {
 };
 
 // Starts a shell script where a launcher is expected. It holds the control socket as 3.
-class ScriptRuntime : public TestRuntime {
+class ScriptBackend : public TestBackend {
  public:
-  explicit ScriptRuntime(std::string script) : script_(std::move(script)) {}
-  void Prepare(const ExecRequest& request, Shared&, Ready ready) const override {
+  explicit ScriptBackend(std::string script) : script_(std::move(script)) {}
+  void Prepare(const ExecRequest& request, SupervisorContext&, Ready ready) const override {
     Preparation preparation;
     preparation.record = Unprepared(request);
     preparation.plan.emplace<SpawnPlan>().spawn = ShellOrder(script_);
@@ -43,9 +43,9 @@ class ScriptRuntime : public TestRuntime {
 };
 
 // Prepares when the test says so, if ever.
-class LateRuntime : public TestRuntime {
+class LateBackend : public TestBackend {
  public:
-  void Prepare(const ExecRequest&, Shared&, Ready ready) const override {
+  void Prepare(const ExecRequest&, SupervisorContext&, Ready ready) const override {
     ready_ = std::move(ready);
   }
   mutable Ready ready_;
@@ -54,7 +54,7 @@ class LateRuntime : public TestRuntime {
 class RunSetupTest : public testing::Test {
  protected:
   RunResult Script(const std::string& script, ExecRequest request = CommandRequest({"true"})) {
-    return host_.Execute(std::make_shared<ScriptRuntime>(script), std::move(request));
+    return host_.Execute(std::make_shared<ScriptBackend>(script), std::move(request));
   }
   RunHost host_;
 };
@@ -93,9 +93,9 @@ TEST_F(RunSetupTest, SilenceIsNamedToo) {
 }
 
 TEST_F(RunSetupTest, AProgramThatCannotStartIsASetupFailure) {
-  class MissingRuntime : public TestRuntime {
+  class MissingBackend : public TestBackend {
    public:
-    void Prepare(const ExecRequest&, Shared&, Ready ready) const override {
+    void Prepare(const ExecRequest&, SupervisorContext&, Ready ready) const override {
       Preparation preparation;
       SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
       plan.spawn.path = "/nonexistent";
@@ -105,7 +105,7 @@ TEST_F(RunSetupTest, AProgramThatCannotStartIsASetupFailure) {
   };
   const int before = CountDescriptors();
   const RunResult result =
-      host_.Execute(std::make_shared<MissingRuntime>(), CommandRequest({"true"}));
+      host_.Execute(std::make_shared<MissingBackend>(), CommandRequest({"true"}));
   EXPECT_EQ(result.outcome.kind, OutcomeKind::kSetupFailed);
   EXPECT_EQ(result.outcome.reason, "posix_spawn gone: No such file or directory");
   EXPECT_EQ(CountDescriptors(), before);
@@ -132,7 +132,7 @@ TEST_F(RunSetupTest, PartsThatOutliveTheirParentAreEnded) {
 }
 
 TEST_F(RunSetupTest, TheDeadlineHoldsWhileARuntimePrepares) {
-  const auto runtime = std::make_shared<LateRuntime>();
+  const auto runtime = std::make_shared<LateBackend>();
   ExecRequest request = CommandRequest({"true"});
   request.limits.timeout_ms = 50;
   const RunResult result = host_.Execute(runtime, std::move(request));
@@ -143,7 +143,7 @@ TEST_F(RunSetupTest, TheDeadlineHoldsWhileARuntimePrepares) {
 }
 
 TEST_F(RunSetupTest, AbortHoldsWhileARuntimePrepares) {
-  const auto runtime = std::make_shared<LateRuntime>();
+  const auto runtime = std::make_shared<LateBackend>();
   const auto run = host_.Start(runtime, CommandRequest({"true"}));
   run->Abort();
   EXPECT_TRUE(host_.ended());
@@ -153,7 +153,7 @@ TEST_F(RunSetupTest, AbortHoldsWhileARuntimePrepares) {
 }
 
 TEST_F(RunSetupTest, OtherErrorsReject) {
-  const auto runtime = std::make_shared<LateRuntime>();
+  const auto runtime = std::make_shared<LateBackend>();
   const auto run = host_.Start(runtime, CommandRequest({"true"}));
   runtime->ready_(Error{ErrorCode::kUnavailable, "no bwrap", "install it"});
   runtime->ready_ = nullptr;

@@ -111,7 +111,7 @@ TEST_F(RunTimingTest, WithoutACommandThereIsSetUpOnly) {
 }
 
 // A shell that stands in for a launcher and says what the test wants it to.
-class ScriptedLauncher : public Runtime {
+class ScriptedLauncher : public Backend {
  public:
   explicit ScriptedLauncher(const std::vector<Report>& reports) {
     for (const Report& report : reports) {
@@ -127,7 +127,7 @@ class ScriptedLauncher : public Runtime {
     return record;
   }
 
-  void Prepare(const ExecRequest& request, Shared&, Ready ready) const override {
+  void Prepare(const ExecRequest& request, SupervisorContext&, Ready ready) const override {
     Preparation preparation;
     preparation.record = Unprepared(request);
     std::string script = "dd bs=64k count=1 <&3 of=/dev/null 2>/dev/null";

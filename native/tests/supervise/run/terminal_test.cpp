@@ -1,11 +1,11 @@
-#include "supervise/run/terminal.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
 #include <utility>
+
+#include "supervise/run/run_streams.h"
 
 namespace native_runner {
 namespace {

@@ -1,5 +1,3 @@
-#include "supervise/sandbox/end_watch.h"
-
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -7,6 +5,7 @@
 #include <csignal>
 #include <string>
 
+#include "supervise/sandbox/sandbox.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/support/slow.h"
 

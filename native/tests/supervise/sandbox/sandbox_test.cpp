@@ -22,7 +22,7 @@ class SandboxTest : public SupervisorFixture, public testing::WithParamInterface
     if (SandboxProblem().empty()) SupervisorFixture::TearDown();
   }
 
-  std::shared_ptr<const Runtime> runtime() { return Sandboxed(workspace_.path(), GetParam()); }
+  std::shared_ptr<const Backend> runtime() { return Sandboxed(workspace_.path(), GetParam()); }
   const RunResult& Run(ExecRequest request) {
     Submit(++last_, std::move(request), runtime());
     return Result(last_);
@@ -104,7 +104,7 @@ TEST_P(SandboxTest, PassesLargeInputAndOutput) {
 TEST_P(SandboxTest, ABwrapThatIsMissingRejects) {
   BubblewrapPolicy policy = SandboxPolicy(workspace_.path(), GetParam());
   policy.bwrap_path = "/nonexistent/bwrap";
-  Submit(1, ShellRequest("exit 0"), std::make_shared<BubblewrapRuntime>(policy));
+  Submit(1, ShellRequest("exit 0"), std::make_shared<BubblewrapBackend>(policy));
   ASSERT_TRUE(Result(1).rejection);
   EXPECT_EQ(Result(1).rejection->code, ErrorCode::kUnavailable);
 }

@@ -1,5 +1,3 @@
-#include "supervise/sandbox/socket_holders.h"
-
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -9,7 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "supervise/sandbox/control.h"
+#include "supervise/sandbox/launcher_channel.h"
+#include "supervise/sandbox/sandbox.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/support/slow.h"
 
@@ -18,12 +17,12 @@ namespace {
 
 struct Socket {
   Descriptor peer;
-  Control control;
+  LauncherChannel control;
 };
 
 Socket OpenSocket() {
   Descriptor peer;
-  auto control = Control::Open(&peer);
+  auto control = LauncherChannel::Open(&peer);
   EXPECT_TRUE(control);
   return {std::move(peer), std::move(*control)};
 }
@@ -73,12 +72,12 @@ TEST(KillSocketHolders, FindsChildrenThatLostTheirParent) {
 
   Report report;
   Descriptor pidfd;
-  EXPECT_EQ(socket.control.Receive(&report, &pidfd), Control::Received::kNothing);
+  EXPECT_EQ(socket.control.Receive(&report, &pidfd), LauncherChannel::Received::kNothing);
   const auto killed = KillSocketHolders(socket.control.peer_inode());
   ASSERT_EQ(killed.size(), 1U);
   bool closed = false;
   for (int turn = 0; turn < Slow(2'000) && !closed; ++turn) {
-    closed = socket.control.Receive(&report, &pidfd) == Control::Received::kClosed;
+    closed = socket.control.Receive(&report, &pidfd) == LauncherChannel::Received::kClosed;
     if (!closed) usleep(1'000);
   }
   EXPECT_TRUE(closed) << "none that is not dying has it";

@@ -48,7 +48,7 @@ TEST(SpawnedSandbox, TellsThatItIsReadyWhenItStoodForAMomentBefore) {
   ASSERT_TRUE(sandbox) << sandbox.error().message;
   ASSERT_TRUE((*sandbox)->Watch(loop.get(), &user, true));
   const std::array<std::byte, 1> order{};
-  EXPECT_EQ((*sandbox)->SendOrder(order), Control::Sent::kSent);
+  EXPECT_EQ((*sandbox)->SendOrder(order), LauncherChannel::Sent::kSent);
   EXPECT_TRUE(loop.RunUntil([&] { return !user.reports.empty(); }));
   directory.Write("seen", "");
   EXPECT_TRUE(loop.RunUntil([&] { return user.reports.size() > 1; }));
@@ -72,7 +72,7 @@ TEST(SpawnedSandbox, RefusesWhereItsMountsCanNotBeCutOff) {
     ASSERT_TRUE(sandbox) << sandbox.error().message;
     ASSERT_TRUE((*sandbox)->Watch(loop.get(), &user, false));
     const std::array<std::byte, 1> order{};
-    EXPECT_EQ((*sandbox)->SendOrder(order), Control::Sent::kSent);
+    EXPECT_EQ((*sandbox)->SendOrder(order), LauncherChannel::Sent::kSent);
     const auto got = [&] { return directory.Read("got"); };
     EXPECT_TRUE(loop.RunUntil([&] { return !got().empty(); }));
     EXPECT_EQ(got(), std::string(1, makes_mounts ? kKillMessage : kOrderMessage));

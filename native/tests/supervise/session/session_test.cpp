@@ -1,5 +1,7 @@
 // Sessions with the real bwrap, Landlock and launcher, through a supervisor.
 
+#include "supervise/session/session.h"
+
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -7,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "supervise/runtimes/landlock_runtime.h"
-#include "supervise/session/session_runtime.h"
+#include "supervise/backends/launcher_backends.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/run_host.h"
 #include "tests/supervise/support/supervisor_fixture.h"
@@ -57,16 +58,16 @@ class SessionTest : public SupervisorFixture, public testing::WithParamInterface
     return LandlockAbi() == 0 ? NoLandlock().message : "";
   }
 
-  std::shared_ptr<const Runtime> Inner() {
+  std::shared_ptr<const Backend> Inner() {
     if (GetParam() == Kind::kBubblewrap) return Sandboxed(workspace_.path(), Isolation::kStrict);
     LandlockPolicy policy;
     policy.shadow_dir = workspace_.path();
     policy.read_dirs = DefaultReadDirs();
-    return std::make_shared<const LandlockRuntime>(std::move(policy));
+    return std::make_shared<const LandlockBackend>(std::move(policy));
   }
 
-  std::shared_ptr<const SessionRuntime> Open(SessionRule rule = {}) {
-    auto runtime = std::make_shared<const SessionRuntime>(Inner(), rule);
+  std::shared_ptr<const SessionBackend> Open(SessionRule rule = {}) {
+    auto runtime = std::make_shared<const SessionBackend>(Inner(), rule);
     supervisor_->OpenSession(++session_, runtime);
     const auto* opened = listener_->WaitOpen(session_);
     EXPECT_TRUE(opened != nullptr && opened->ok())
@@ -74,7 +75,7 @@ class SessionTest : public SupervisorFixture, public testing::WithParamInterface
     return runtime;
   }
 
-  const RunResult& Run(const std::shared_ptr<const Runtime>& runtime, ExecRequest request) {
+  const RunResult& Run(const std::shared_ptr<const Backend>& runtime, ExecRequest request) {
     Submit(++last_, std::move(request), runtime);
     return Result(last_);
   }

@@ -1,5 +1,3 @@
-#include "supervise/streams/capture.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "supervise/streams/output.h"
 #include "tests/supervise/support/loop.h"
 #include "tests/supervise/support/pattern.h"
 

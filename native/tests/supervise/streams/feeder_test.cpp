@@ -1,5 +1,3 @@
-#include "supervise/streams/feeder.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "supervise/streams/input.h"
 #include "tests/supervise/support/loop.h"
 #include "tests/supervise/support/pattern.h"
 #include "tests/supervise/support/processes.h"

@@ -1,5 +1,3 @@
-#include "supervise/streams/live_input.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "supervise/streams/input.h"
 #include "tests/supervise/support/loop.h"
 #include "tests/supervise/support/pattern.h"
 #include "tests/supervise/support/processes.h"
@@ -36,22 +35,22 @@ class LiveInputTest : public testing::Test {
 
   TestLoop loop_;
   PipeEnds pipe_;
-  std::vector<bool> news_;
-  LiveInput input_{[this](bool taken) { news_.push_back(taken); }};
+  std::vector<bool> taken_;
+  LiveInput input_{[this](bool taken) { taken_.push_back(taken); }};
 };
 
 TEST_F(LiveInputTest, WritesWhatIsGivenAndTellsSo) {
   input_.Start(loop_.get(), std::move(pipe_.write));
   input_.Write(BytesOf("one"));
   input_.Write(BytesOf("two"));
-  EXPECT_EQ(news_, std::vector<bool>({true, true}));
+  EXPECT_EQ(taken_, std::vector<bool>({true, true}));
   EXPECT_EQ(ReadSome(10), "onetwo");
   input_.End();
-  EXPECT_EQ(news_, std::vector<bool>({true, true, true}));
+  EXPECT_EQ(taken_, std::vector<bool>({true, true, true}));
   EXPECT_EQ(ReadSome(10), "");
   input_.End();
   input_.Write(BytesOf("late"));
-  EXPECT_EQ(news_, std::vector<bool>({true, true, true, false, false}));
+  EXPECT_EQ(taken_, std::vector<bool>({true, true, true, false, false}));
 }
 
 TEST_F(LiveInputTest, WaitsForASlowReader) {
@@ -59,14 +58,14 @@ TEST_F(LiveInputTest, WaitsForASlowReader) {
   input_.Start(loop_.get(), std::move(pipe_.write));
   input_.Write(BytesOf(all));
   loop_.RunFor(30);
-  EXPECT_TRUE(news_.empty());
+  EXPECT_TRUE(taken_.empty());
   std::string got;
   std::thread reader([&] { got = ReadToEnd(pipe_.read.get()); });
-  EXPECT_TRUE(loop_.RunUntil([this] { return !news_.empty(); }));
+  EXPECT_TRUE(loop_.RunUntil([this] { return !taken_.empty(); }));
   input_.End();
   reader.join();
   EXPECT_TRUE(got == all) << got.size();
-  EXPECT_EQ(news_, std::vector<bool>({true, true}));
+  EXPECT_EQ(taken_, std::vector<bool>({true, true}));
 }
 
 TEST_F(LiveInputTest, AReaderThatGoesIsTold) {
@@ -75,10 +74,10 @@ TEST_F(LiveInputTest, AReaderThatGoesIsTold) {
     input_.Write(BytesOf(Pattern(4 << 20)));
     loop_.RunFor(20);
     pipe_.read.Close();
-    EXPECT_TRUE(loop_.RunUntil([this] { return !news_.empty(); }));
-    EXPECT_EQ(news_, std::vector<bool>({false}));
+    EXPECT_TRUE(loop_.RunUntil([this] { return !taken_.empty(); }));
+    EXPECT_EQ(taken_, std::vector<bool>({false}));
     input_.Write(BytesOf("more"));
-    EXPECT_EQ(news_, std::vector<bool>({false, false}));
+    EXPECT_EQ(taken_, std::vector<bool>({false, false}));
     EXPECT_TRUE(loop_.RunToEnd());
   });
 }
@@ -89,7 +88,7 @@ TEST_F(LiveInputTest, WhatIsBeingWrittenAtTheEndIsToldToBeLost) {
   loop_.RunFor(20);
   input_.Stop();
   input_.Stop();
-  EXPECT_EQ(news_, std::vector<bool>({false}));
+  EXPECT_EQ(taken_, std::vector<bool>({false}));
   EXPECT_TRUE(loop_.RunToEnd());
 }
 

@@ -1,5 +1,3 @@
-#include "supervise/streams/live_output.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "supervise/streams/output.h"
 #include "tests/supervise/support/loop.h"
 #include "tests/supervise/support/pattern.h"
 

@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "supervise/preparation/preparation.h"
+#include "supervise/preparation/backend.h"
 
 namespace native_runner {
 

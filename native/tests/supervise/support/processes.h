@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "supervise/os/child.h"
+#include "supervise/os/process.h"
 #include "tests/support/slow.h"
 
 namespace native_runner {

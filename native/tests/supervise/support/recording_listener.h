@@ -33,7 +33,7 @@ class RecordingListener : public RunListener {
   void OnEvent(std::uint64_t run, LiveEvent event) override {
     const std::lock_guard lock(mutex_);
     events_[run].push_back(event);
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   void OnEnd(std::uint64_t run, RunResult result) override {
@@ -44,31 +44,31 @@ class RecordingListener : public RunListener {
     ++ended.times;
     order_.push_back(run);
     if (closed_) ++late_ends_;
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   void OnPool(std::uint64_t request, Result<std::size_t> standing) override {
     const std::lock_guard lock(mutex_);
     answers_.emplace(request, std::move(standing));
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   void OnPort(std::uint64_t wait, PortState state) override {
     const std::lock_guard lock(mutex_);
     ports_.emplace(wait, state);
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override {
     const std::lock_guard lock(mutex_);
     opened_.emplace(session, std::move(layers));
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   void OnSessionGone(std::uint64_t session, const std::string& reason) override {
     const std::lock_guard lock(mutex_);
     gone_.emplace(session, reason);
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   void OnConnection(std::uint64_t /*run*/, SandboxNetwork::RecordEvent /*event*/,
@@ -77,26 +77,26 @@ class RecordingListener : public RunListener {
                          NetworkQuestion what) override {
     const std::lock_guard lock(mutex_);
     questions_.emplace(question, std::pair(asker, std::move(what)));
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   void OnNetworkQuestionGone(std::uint64_t question) override {
     const std::lock_guard lock(mutex_);
     gone_questions_.push_back(question);
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   void OnClosed() override {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    news_.notify_all();
+    changed_.notify_all();
   }
 
   // The run's end; nullptr when it does not come in time. Valid until the listener goes.
   const Ended* Wait(std::uint64_t run, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
-    const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                                     [&] { return ended_.contains(run); });
+    const bool came = changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                        [&] { return ended_.contains(run); });
     return came ? &ended_[run] : nullptr;
   }
 
@@ -104,16 +104,16 @@ class RecordingListener : public RunListener {
   // time.
   const Result<LayerRecord>* WaitOpen(std::uint64_t session, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
-    const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                                     [&] { return opened_.contains(session); });
+    const bool came = changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                        [&] { return opened_.contains(session); });
     return came ? &opened_.at(session) : nullptr;
   }
 
   // Why a session has ended; empty when it does not in time.
   std::string WaitGone(std::uint64_t session, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
-    news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                   [&] { return gone_.contains(session); });
+    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                      [&] { return gone_.contains(session); });
     const auto found = gone_.find(session);
     return found == gone_.end() ? "" : found->second;
   }
@@ -121,8 +121,8 @@ class RecordingListener : public RunListener {
   // False when a live process does not tell so much in time.
   bool WaitEvents(std::uint64_t run, std::size_t count, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
-    return news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                          [&] { return events_[run].size() >= count; });
+    return changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                             [&] { return events_[run].size() >= count; });
   }
 
   std::vector<LiveEvent> events(std::uint64_t run) {
@@ -133,8 +133,8 @@ class RecordingListener : public RunListener {
   // How a wait for a port ended; kSilent when it does not in time.
   PortState WaitPort(std::uint64_t wait, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
-    news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                   [&] { return ports_.contains(wait); });
+    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                      [&] { return ports_.contains(wait); });
     const auto found = ports_.find(wait);
     return found == ports_.end() ? PortState::kSilent : found->second;
   }
@@ -142,14 +142,14 @@ class RecordingListener : public RunListener {
   // The answer to a request of a pool's; nullptr when it does not come in time.
   const Result<std::size_t>* WaitAnswer(std::uint64_t request, int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
-    const bool came = news_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                                     [&] { return answers_.contains(request); });
+    const bool came = changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                        [&] { return answers_.contains(request); });
     return came ? &answers_.at(request) : nullptr;
   }
 
   bool WaitClosed(int timeout_ms = Slow(60'000)) {
     std::unique_lock lock(mutex_);
-    return news_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return closed_; });
+    return changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [&] { return closed_; });
   }
 
   std::string Chunks(std::uint64_t run, Stream stream) {
@@ -173,7 +173,7 @@ class RecordingListener : public RunListener {
 
  private:
   std::mutex mutex_;
-  std::condition_variable news_;
+  std::condition_variable changed_;
   std::map<std::uint64_t, Ended> ended_;
   std::map<std::pair<std::uint64_t, Stream>, std::string> chunks_;
   std::map<std::uint64_t, std::vector<LiveEvent>> events_;

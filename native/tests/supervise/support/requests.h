@@ -10,8 +10,8 @@
 
 #include "policy/options/policy.h"
 #include "policy/options/request.h"
-#include "supervise/runtimes/bubblewrap_runtime.h"
-#include "supervise/runtimes/local_runtime.h"
+#include "supervise/backends/bubblewrap_backend.h"
+#include "supervise/backends/launcher_backends.h"
 #include "tests/support/slow.h"
 
 namespace native_runner {
@@ -38,8 +38,8 @@ inline ExecRequest ShellRequest(std::string script) {
   return CommandRequest({"/bin/sh", "-c", std::move(script)});
 }
 
-inline std::shared_ptr<const Runtime> Local(const std::string& workspace) {
-  return std::make_shared<LocalRuntime>(LocalPolicy{workspace, {}});
+inline std::shared_ptr<const Backend> Local(const std::string& workspace) {
+  return std::make_shared<LocalBackend>(LocalPolicy{workspace, {}});
 }
 
 inline BubblewrapPolicy SandboxPolicy(const std::string& workspace,
@@ -51,9 +51,9 @@ inline BubblewrapPolicy SandboxPolicy(const std::string& workspace,
   return policy;
 }
 
-inline std::shared_ptr<const Runtime> Sandboxed(const std::string& workspace,
+inline std::shared_ptr<const Backend> Sandboxed(const std::string& workspace,
                                                 Isolation isolation = Isolation::kStrict) {
-  return std::make_shared<BubblewrapRuntime>(SandboxPolicy(workspace, isolation));
+  return std::make_shared<BubblewrapBackend>(SandboxPolicy(workspace, isolation));
 }
 
 }  // namespace native_runner

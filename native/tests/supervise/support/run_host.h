@@ -28,7 +28,7 @@ class RunHost {
     shared.programs = std::make_unique<Programs>(shared.loop, shared.null_device.get(), HostPath());
   }
 
-  std::shared_ptr<Run> Start(std::shared_ptr<const Runtime> runtime, ExecRequest request) {
+  std::shared_ptr<Run> Start(std::shared_ptr<const Backend> runtime, ExecRequest request) {
     result_.reset();
     Run::Listener listener;
     listener.on_chunk = [this](Stream stream, const std::uint8_t* data, std::size_t size) {
@@ -55,7 +55,7 @@ class RunHost {
     return std::move(*result_);
   }
 
-  RunResult Execute(std::shared_ptr<const Runtime> runtime, ExecRequest request) {
+  RunResult Execute(std::shared_ptr<const Backend> runtime, ExecRequest request) {
     const auto run = Start(std::move(runtime), std::move(request));
     return Wait();
   }
@@ -66,7 +66,7 @@ class RunHost {
   TestLoop loop_;  // above `shared`: closed last
 
  public:
-  Shared shared;
+  SupervisorContext shared;
   std::string streamed_out;
   std::string streamed_err;
 

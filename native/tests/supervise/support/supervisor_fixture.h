@@ -41,7 +41,7 @@ class SupervisorFixture : public testing::Test {
     EXPECT_EQ(CountChildren(), children_);
   }
 
-  void Submit(std::uint64_t run, ExecRequest request, std::shared_ptr<const Runtime> runtime,
+  void Submit(std::uint64_t run, ExecRequest request, std::shared_ptr<const Backend> runtime,
               std::uint64_t lane = kLane, std::size_t width = kWide) {
     supervisor_->Submit({run, lane, width, std::move(runtime), std::move(request)});
   }

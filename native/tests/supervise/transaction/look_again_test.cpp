@@ -1,6 +1,4 @@
 // An overlay that looks again at the host's files, told by its root.
-#include "supervise/transaction/look_again.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +6,7 @@
 #include <array>
 #include <filesystem>
 
-#include "supervise/transaction/current_workspace.h"
+#include "supervise/transaction/mounted_workspace.h"
 #include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"
 
@@ -58,7 +56,7 @@ class LookAgainTest : public testing::Test {
   }
 
   TempDirectory place_;
-  std::shared_ptr<const KeptWorkspace> kept_;
+  std::shared_ptr<const MountedWorkspace> kept_;
 };
 
 TEST_F(LookAgainTest, ShowsWhatTheHostHasNow) {
@@ -96,7 +94,7 @@ TEST_F(LookAgainTest, KeepsWhatWasChanged) {
 
 TEST(LookAgain, WhatIsNoOverlayIsAnError) {
   const TempDirectory place;
-  KeptWorkspace none;
+  MountedWorkspace none;
   none.root = Descriptor(open(place.path().c_str(), O_PATH | O_CLOEXEC));
   EXPECT_TRUE(LookAgain("/no/such/launcher", none));
 }
@@ -104,7 +102,7 @@ TEST(LookAgain, WhatIsNoOverlayIsAnError) {
 TEST(CurrentWorkspaceTest, KeepsNoneAlive) {
   CurrentWorkspace current;
   EXPECT_FALSE(current.Enter());
-  auto kept = std::make_shared<const KeptWorkspace>();
+  auto kept = std::make_shared<const MountedWorkspace>();
   current.Set(kept);
   EXPECT_EQ(current.Enter(), kept);
   EXPECT_EQ(kept.use_count(), 1);

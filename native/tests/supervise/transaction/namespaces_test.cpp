@@ -1,6 +1,4 @@
-// What the launcher does with an order's steps (protocol/step.h), told by those that ask it to.
-#include "supervise/transaction/namespaces.h"
-
+// What the launcher does with an order's steps (protocol/order.h), told by those that ask it to.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>
@@ -12,8 +10,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "protocol/step.h"
-#include "supervise/transaction/kept_workspace.h"
+#include "protocol/order.h"
+#include "supervise/transaction/mounted_workspace.h"
 #include "tests/supervise/support/processes.h"
 #include "tests/supervise/support/requests.h"
 #include "tests/supervise/support/temp_directory.h"

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <future>
 
-#include "policy/network/address/ip_parse.h"
+#include "policy/network/ip_address.h"
 #include "tests/supervise/network/support/peers.h"
 
 namespace native_runner {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "supervise/network/service/relay_network.h"
+#include "supervise/network/relay_network.h"
 
 namespace native_runner {
 

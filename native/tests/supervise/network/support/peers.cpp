@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "policy/network/address/ip_parse.h"
+#include "policy/network/ip_address.h"
 
 namespace native_runner {
 namespace {

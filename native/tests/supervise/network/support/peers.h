@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "supervise/network/io/endpoint.h"
+#include "supervise/network/sockets.h"
 #include "supervise/os/descriptor.h"
 
 namespace native_runner {

@@ -1,0 +1,229 @@
+/** What `native-runner doctor` finds out. */
+
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+
+import type { BubblewrapNetwork } from "../../types/public.js";
+import { loadAddon } from "../native.js";
+import { nestingSigns } from "../project/nesting.js";
+import { nestingFor } from "../project/project-runner.js";
+import { LocalNativeRunner } from "../runners/local.js";
+import { type ClonesProof, proveClones } from "../runtime/availability.js";
+import type { RuntimeConfig } from "../runtime/config.js";
+import { ConfiguredRuntime } from "../runtime/configured-runtime.js";
+import type { RuntimeSettings } from "../runtime/create.js";
+import {
+  type HostFacts,
+  type MissingOption,
+  missingBwrapOptions,
+  readHostFacts,
+} from "../runtime/host-facts.js";
+import { kKinds } from "../runtime/kinds.js";
+import {
+  kConfiningNames,
+  kRuntimeNames,
+  type Runtime,
+  type RuntimeAvailability,
+  type RuntimeName,
+} from "../runtime/runtime.js";
+import { kDefaultRuntime, networkOf, type Policy } from "./policy.js";
+
+const kRuns = 10;
+
+/** One runtime as it is told; `emptyRunMs` is there when it is available. */
+export type DoctorRuntime = RuntimeAvailability & {
+  name: RuntimeName;
+  /** Median of ten runs of `true`, one after the other, in milliseconds. */
+  emptyRunMs?: number;
+  /** Of Bubblewrap, where it is available: whether its sandboxes are cloned. */
+  clones?: ClonesProof;
+  /** Of Bubblewrap, where it is available: options that this bwrap lacks, and what they are for. */
+  lacks?: MissingOption[];
+};
+
+/** What `native-runner run` would use under the same variables, --runtime and --config. */
+export type DoctorRun = {
+  /** Bubblewrap where nothing chooses; null when none that it may take works here. */
+  runtime: RuntimeName | null;
+  /** The option, variable or file that chose it; null when none did. */
+  chosenBy: string | null;
+  network: BubblewrapNetwork;
+  bwrapPath: string;
+};
+
+/** All that is told. `--json` prints it as it is. */
+export type DoctorReport = {
+  version: string;
+  /** Whether this process is in a sandbox or container, and what that leaves to `Bwrap`. */
+  nesting: DoctorNesting;
+  /** `landlockAbi` is undefined where the native addon is missing. */
+  host: HostFacts & { landlockAbi: number | undefined };
+  runtimeType: RuntimeConfig["runtimeType"];
+  required: boolean;
+  /** What `createRuntime` would take; null when it would refuse. */
+  chosen: RuntimeName | null;
+  run: DoctorRun;
+  runtimes: DoctorRuntime[];
+  /** About the operator's variables. */
+  warnings: string[];
+};
+
+function landlockAbi(): number | undefined {
+  try {
+    return loadAddon().landlockAbi();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The lower median. */
+export function median(values: readonly number[]): number | undefined {
+  return [...values].sort((a, b) => a - b)[(values.length - 1) >> 1];
+}
+
+async function measure(runtime: Runtime): Promise<number | undefined> {
+  return withFolder(async (shadowDir) => {
+    const runner = runtime.runner({ shadowDir });
+    const times: number[] = [];
+    for (let run = 0; run < kRuns; run += 1) {
+      const start = performance.now();
+      await runner.exec({ argv: ["true"] });
+      times.push(performance.now() - start);
+    }
+    return median(times);
+  });
+}
+
+/** What a choice among these runtimes comes to. Pure. */
+export function chosenOf(
+  { config, required }: Pick<RuntimeSettings, "config" | "required">,
+  available: ReadonlySet<RuntimeName>,
+): RuntimeName | null {
+  const { runtimeType, allowFallbackToNative } = config;
+  const asked: readonly RuntimeName[] = runtimeType === "auto" ? kConfiningNames : [runtimeType];
+  const candidates = allowFallbackToNative ? [...asked, "native" as const] : asked;
+  const mustConfine = required || config.required.length > 0;
+  const fits = (name: RuntimeName) => available.has(name) && !(mustConfine && name === "native");
+  return candidates.find(fits) ?? null;
+}
+
+function runOf(
+  { config, chosenBy }: Policy,
+  chosen: RuntimeName | null,
+  available: ReadonlySet<RuntimeName>,
+): DoctorRun {
+  const byDefault = available.has(kDefaultRuntime) ? kDefaultRuntime : null;
+  const runtime = chosenBy === undefined ? byDefault : chosen;
+  const network = networkOf(config, runtime ?? kDefaultRuntime);
+  const { bwrapPath } = config.bubblewrap;
+  return { runtime, chosenBy: chosenBy ?? null, network, bwrapPath };
+}
+
+/** Most runs are in clones: one that does not confine is a runtime that does not. */
+function brokenBy(
+  found: RuntimeAvailability,
+  { reason, probes }: ClonesProof,
+): RuntimeAvailability {
+  const why = `in a clone, ${reason ?? "a test command got out"}`;
+  const fix = 'set `clone` to "never", and tell us';
+  return { ...found, available: false, state: "broken", reason: why, fix, probes };
+}
+
+/** Looks at every runtime, one after the other, so that the measured times are right. */
+export async function examine(version: string, policy: Policy): Promise<DoctorReport> {
+  const { config, required, warnings } = policy;
+  const runtimes: DoctorRuntime[] = [];
+  for (const name of kRuntimeNames) {
+    const runtime = new ConfiguredRuntime(kKinds[name], config);
+    const proved = await runtime.isAvailable({ refresh: true });
+    const clones =
+      name === "bubblewrap" && proved.available ? await proveClones(config) : undefined;
+    const found = clones?.state === "broken" ? brokenBy(proved, clones) : proved;
+    const lacks =
+      name === "bubblewrap" && proved.available ? await lackedByBwrap(config) : undefined;
+    const emptyRunMs = found.available ? await measure(runtime) : undefined;
+    runtimes.push({
+      name,
+      ...found,
+      ...(emptyRunMs === undefined ? {} : { emptyRunMs }),
+      ...(clones === undefined ? {} : { clones }),
+      ...(lacks === undefined ? {} : { lacks }),
+    });
+  }
+  const names = runtimes.filter(({ available }) => available).map(({ name }) => name);
+  const available = new Set(names);
+  const chosen = chosenOf(policy, available);
+  return {
+    version,
+    nesting: await examineNesting(config),
+    host: { ...readHostFacts(), landlockAbi: landlockAbi() },
+    runtimeType: config.runtimeType,
+    required,
+    chosen,
+    run: runOf(policy, chosen, available),
+    runtimes,
+    warnings,
+  };
+}
+
+/** What being inside another sandbox comes to. */
+type DoctorNesting = {
+  nested: boolean;
+  /** What shows it. */
+  signs: string[];
+  /** "private", or the outer sandbox's, read-only ("host"); null where no sandbox can be made. */
+  proc: "private" | "host" | null;
+  reason?: string;
+  fix?: string;
+};
+
+/** Tries a sandbox inside the one that this process may be in. */
+async function examineNesting(config: RuntimeConfig): Promise<DoctorNesting> {
+  const signs = nestingSigns();
+  const found = { nested: signs.length > 0, signs };
+  try {
+    const nesting = await withFolder((folder) =>
+      nestingFor({
+        bwrapPath: config.bubblewrap.bwrapPath,
+        folders: [folder],
+        projects: [folder],
+        secrets: [],
+        readOnly: [],
+        network: "deny",
+      }),
+    );
+    if (nesting.possible) return { ...found, proc: nesting.flags.hostProc ? "host" : "private" };
+    const { reason, fix } = nesting;
+    return { ...found, proc: null, reason, ...(fix === undefined ? {} : { fix }) };
+  } catch (error) {
+    return { ...found, proc: null, reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const kTimeoutMs = 10_000;
+
+/** Asks the configured bwrap what it can do. @throws (rejects) where it does not answer. */
+async function lackedByBwrap(config: RuntimeConfig): Promise<MissingOption[]> {
+  return withFolder(async (shadowDir) => {
+    const runner = new LocalNativeRunner({ shadowDir, envPolicy: "clean" });
+    const argv = [config.bubblewrap.bwrapPath, "--help"];
+    const { stdout, outcome } = await runner.exec({ argv, limits: { timeoutMs: kTimeoutMs } });
+    if (outcome.kind !== "exited") throw new Error(`${argv.join(" ")}: ${outcome.kind}`);
+    return missingBwrapOptions(new TextDecoder().decode(stdout));
+  });
+}
+
+/**
+ * Calls `use` with a new folder, which is gone afterwards.
+ * @throws (rejects) where no directory can be made, such as a read-only TMPDIR.
+ */
+async function withFolder<Value>(use: (folder: string) => Promise<Value>): Promise<Value> {
+  const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

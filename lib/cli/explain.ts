@@ -1,0 +1,188 @@
+import type {
+  BubblewrapExplanation,
+  BubblewrapNetwork,
+  EnvironmentPolicy,
+} from "../../types/public.js";
+import type { RuntimeConfig } from "../runtime/config.js";
+import type { RuntimeName } from "../runtime/runtime.js";
+import { formatSize, shellLines } from "../text.js";
+import { checkCommand, checkMounts, checkWorkspace } from "./checks.js";
+import { chooseRunner } from "./choose-runner.js";
+import { type CliOptions, execInput } from "./options.js";
+import { networkOf, rulesInWords } from "./policy.js";
+import { watchOutput } from "./terminal.js";
+import { openFor } from "./transactions/transaction-place.js";
+import { formatDuration } from "./values.js";
+
+/**
+ * `native-runner explain`: what `run` would do with the same options, on standard output. Where a
+ * runtime was chosen, it is proved as `run` proves it; the command itself is not run.
+ */
+export async function explain(command: string[], options: CliOptions): Promise<void> {
+  watchOutput(() => {});
+  const workspace = checkWorkspace(options);
+  checkMounts(options);
+  const { runner, name, policy, provedLayers } = await chooseRunner(options);
+  const { config, chosenBy } = policy;
+  checkCommand(command, config.security);
+  const transaction = await openFor(runner, options);
+  const plan = (transaction ?? runner).explain(execInput(command, options));
+  const planned = await plan.finally(() => transaction?.discard());
+  // What only the kernel can add is known by the proof.
+  const explanation = { ...planned, layers: [...new Set([...provedLayers, ...planned.layers])] };
+  const network = networkOf(config, name);
+  if (options.json) {
+    process.stdout.write(
+      `${JSON.stringify({ runtime: name, network, ...explanation }, null, 2)}\n`,
+    );
+    return;
+  }
+  const access = accessOf(name, config, workspace, options.transaction);
+  const hostNames = Object.keys(process.env).sort();
+  const context = { ...access, options, runtime: name, chosenBy, network, hostNames };
+  const text = policyText(explanation, context);
+  process.stdout.write(`${shellLines(explanation.cmd, explanation.args)}\n\n${text}\n`);
+}
+
+/** The policy of a run in words. Pure. */
+
+/** What is told besides the explanation itself. */
+export type ExplainContext = Access & {
+  options: CliOptions;
+  runtime: RuntimeName;
+  /** The option, variable or file that chose it; undefined when none did. */
+  chosenBy: string | undefined;
+  network: BubblewrapNetwork;
+  /** Names of the host's variables. */
+  hostNames: readonly string[];
+};
+
+function environmentWords(policy: EnvironmentPolicy): string {
+  if (policy === "scrub") return "the host's, without secrets and loader variables";
+  if (policy === "inherit") return "all of the host's";
+  if (policy === "clean") return "none of the host's";
+  return `only ${policy.join(", ")} of the host's`;
+}
+
+function limitWords(options: CliOptions): string {
+  const limits = [
+    `time ${formatDuration(options.timeout)}`,
+    `output ${formatSize(options.maxOutput)} per stream`,
+    options.memory === undefined ? "" : `memory ${formatSize(options.memory)}`,
+    options.cpu === undefined ? "" : `CPU time ${Math.ceil(options.cpu / 1000)}s per process`,
+    options.maxProcesses === undefined ? "" : `${options.maxProcesses} processes`,
+    options.maxOpenFiles === undefined ? "" : `${options.maxOpenFiles} open files per process`,
+    options.maxFile === undefined ? "" : `files of ${formatSize(options.maxFile)}`,
+  ];
+  return limits.filter((text) => text !== "").join(", ");
+}
+
+function networkWords(network: BubblewrapNetwork, runtime: RuntimeName): string {
+  if (network === "allow") return "the host's";
+  if (typeof network === "object") return rulesInWords(network);
+  return runtime === "landlock" ? "none: no sockets" : "none but a private loopback";
+}
+
+/** The policy, a row a subject. Variables are named only; no value is shown. */
+export function policyText(explanation: BubblewrapExplanation, context: ExplainContext): string {
+  const { options, runtime, chosenBy, hostNames, writes, reads, network } = context;
+  const passed = new Set(explanation.environment);
+  const set = new Set(options.env?.map(([name]) => name));
+  return table([
+    ["Runtime", `${runtime} (${chosenBy ?? "default"})`],
+    ["Writes", writes],
+    ["Reads", reads],
+    ["Network", networkWords(network, runtime)],
+    ["Environment", environmentWords(options.envPolicy)],
+    ["  passed", listed(hostNames.filter((name) => passed.has(name) && !set.has(name)))],
+    ["  held back", listed(hostNames.filter((name) => !passed.has(name)))],
+    ["  set by --env", listed([...set])],
+    ["Limits", limitWords(options)],
+    ["Layers", listed(explanation.layers)],
+    ["Policy hash", explanation.policyHash],
+  ]);
+}
+
+/** What a runtime lets a command read and write, in words. Pure. */
+
+/** Two texts. */
+type Access = { writes: string; reads: string };
+
+/** "none", or the list without what comes twice. */
+const listed = (list: readonly string[]) =>
+  list.length === 0 ? "none" : [...new Set(list)].join(" ");
+
+/** The mounts with one of the modes, each with its place where that is another. */
+function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): string[] {
+  return mounts
+    .filter((mount) => mount.mode === mode)
+    .map(({ hostPath, guestPath = hostPath }) =>
+      guestPath === hostPath ? hostPath : `${hostPath} (at ${guestPath})`,
+    );
+}
+
+/**
+ * @param workspace a real path.
+ * @param inTransaction whether what is written in it waits in a transaction; Bubblewrap's only.
+ */
+export function accessOf(
+  name: RuntimeName,
+  config: RuntimeConfig,
+  workspace: string,
+  inTransaction = false,
+): Access {
+  const { bubblewrap, landlock, firejail } = config;
+  switch (name) {
+    case "bubblewrap": {
+      const { allowWriteWorkspace, roBinds } = bubblewrap;
+      const writable = mounted(bubblewrap, "rw");
+      const written = allowWriteWorkspace
+        ? [`${workspace} (at /workspace${inTransaction ? ", in a transaction" : ""})`, ...writable]
+        : writable;
+      const rest = allowWriteWorkspace ? "" : `; ${workspace} (at /workspace) is read-only`;
+      return {
+        writes: `${written.map((path) => `${path}, `).join("")}${written.length > 0 ? "and " : ""}a private /tmp${rest}`,
+        reads: `${listed([...roBinds, ...mounted(bubblewrap, "ro")])}; a private /proc and /dev`,
+      };
+    }
+    case "landlock": {
+      const written = landlock.allowWriteWorkspace ? [workspace] : [];
+      const read = landlock.allowReadWorkspace ? [workspace] : [];
+      return {
+        writes: listed([...written, ...landlock.fsWriteDirs]),
+        reads: listed([...read, ...landlock.fsReadDirs, ...landlock.fsWriteDirs]),
+      };
+    }
+    case "firejail":
+      if (firejail.profile !== null) {
+        const reads = `${workspace}, and what the profile ${firejail.profile} says`;
+        return { writes: reads, reads };
+      }
+      return {
+        writes: `${listed([workspace, ...firejail.fsWriteDirs])}, and a private /tmp`,
+        reads: listed([workspace, ...firejail.fsReadDirs, ...firejail.fsWriteDirs]),
+      };
+    case "native":
+      return { writes: "all that this user can: NO sandbox", reads: "all that this user can" };
+  }
+}
+
+const kColumns = 100;
+
+/** Rows of "title  text", texts aligned and wrapped at word ends to 100 columns. */
+function table(rows: readonly (readonly [title: string, text: string])[]): string {
+  const indent = Math.max(...rows.map(([title]) => title.length)) + 2;
+  const lines: string[] = [];
+  for (const [title, text] of rows) {
+    let line = title.padEnd(indent - 1);
+    for (const word of text.split(" ")) {
+      if (line.length + word.length + 1 > kColumns && line.length > indent) {
+        lines.push(line);
+        line = " ".repeat(indent - 1);
+      }
+      line += ` ${word}`;
+    }
+    lines.push(line);
+  }
+  return lines.join("\n");
+}

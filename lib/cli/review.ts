@@ -1,0 +1,112 @@
+/** `native-runner review`: a page for one transaction, until somebody ends it. */
+
+// biome-ignore lint/style/noRestrictedImports: the browser goes on when this has ended
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import type { ListedTransaction } from "../../types/transaction-options.js";
+import { serveReview } from "../review/serve-review.js";
+import { listTransactions } from "../runners/transactions/transactions.js";
+import { visibleLine } from "../text.js";
+import { CliError, printError } from "./terminal.js";
+import {
+  directoryOption,
+  kNoTransaction,
+  type PlaceOptions,
+  withTransaction,
+} from "./transactions/transaction-place.js";
+
+/** As commander hands them over. */
+export type ReviewCliOptions = PlaceOptions & {
+  port?: number;
+  open?: boolean;
+  approvedBy?: string;
+};
+
+const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Whether the directory is the transaction's workspace, or lies in it. */
+function isOf({ workspace }: ListedTransaction, directory: string): boolean {
+  return directory === workspace || directory.startsWith(`${workspace}/`);
+}
+
+/** The one that was opened last for the directory in which the command stands. */
+async function lastHere(options: PlaceOptions): Promise<string> {
+  const here = realpathSync(".");
+  const listed = await listTransactions(directoryOption(options));
+  const waiting = listed.filter((each) => each.state !== "open" && isOf(each, here));
+  const last = waiting.at(-1); // the oldest is first
+  if (last !== undefined) return last.id;
+  const fix = "`native-runner tx list` shows those of other directories; name one by its id";
+  throw new CliError(`no transaction of ${visibleLine(here)} waits`, kNoTransaction, fix);
+}
+
+/**
+ * Serves until a signal, or until the transaction is discarded on the page.
+ * @throws (rejects) as `withTransaction`; an Error of `node:net` where the port can't be had.
+ */
+export async function review(id: string | undefined, options: ReviewCliOptions): Promise<void> {
+  const named = id ?? (await lastHere(options));
+  await withTransaction(named, options, async (transaction, listed, runner) => {
+    const { workspace, committed = false } = listed;
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    for (const name of kSignals) process.once(name, end);
+    let isDiscarded = false;
+    await using served = await serveReview({
+      transaction,
+      runner,
+      workspace,
+      canUndo: committed,
+      isLive: false,
+      port: options.port,
+      approvedBy: options.approvedBy,
+      onSettled: (state) => {
+        isDiscarded = state === "discarded";
+        if (isDiscarded) end();
+      },
+    });
+    process.stdout.write(`${served.url}\n`);
+    printError(
+      `reviews transaction ${transaction.id} of ${visibleLine(workspace)}; ^C ends the page`,
+    );
+    if (options.open) await openPage(served.url);
+    await ended;
+    if (isDiscarded) printError(`discarded ${transaction.id}`);
+    else printError(`what was not committed waits in transaction ${transaction.id}`);
+  });
+}
+
+/** The user's browser, without telling the address to who lists processes. */
+
+const kOwnersFile = 0o600;
+
+const redirection = (url: string) =>
+  `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">` +
+  `<meta http-equiv="refresh" content="0; url=${url}"><title>native-runner</title>\n`;
+
+/**
+ * Opens a page by way of a file that is its user's alone: arguments of a browser can be read by others
+ * of the host, and the address has a token.
+ */
+async function openPage(url: string): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "native-runner-review-"));
+  const file = join(directory, "open.html");
+  writeFileSync(file, redirection(url), { mode: kOwnersFile });
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const browser = spawn("xdg-open", [pathToFileURL(file).href], {
+    stdio: "ignore",
+    detached: true,
+  });
+  browser.unref();
+  const failed = once(browser, "error").then(([error]) => error as Error);
+  const started = once(browser, "spawn").then(() => undefined);
+  const error = await Promise.race([failed, started]);
+  if (error) printError("there is no xdg-open to open it with: open the address yourself");
+}

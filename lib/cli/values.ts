@@ -1,0 +1,198 @@
+/**
+ * Texts of the command line as values. Each throws commander's InvalidArgumentError, which says what
+ * was expected.
+ */
+
+import { isAbsolute, resolve } from "node:path";
+
+import { InvalidArgumentError } from "commander";
+
+import type { EnvironmentPolicy, NativeMount, NetworkPreset } from "../../types/public.js";
+import { nearest } from "../fields.js";
+import { kPresetNames } from "../network.js";
+import { looksLikeHost, type Variables } from "../runtime/environment.js";
+
+function required<Value>(value: Value | undefined, expected: string): Value {
+  if (value === undefined) throw new InvalidArgumentError(`Expected ${expected}.`);
+  return value;
+}
+
+/** Milliseconds; "none" is Infinity. */
+export function duration(text: string): number {
+  return required(parseDuration(text), "a duration above 0 such as 500ms, 30s, 5m, 1h or none");
+}
+
+/** Milliseconds. */
+export function finiteDuration(text: string): number {
+  const value = duration(text);
+  return required(Number.isFinite(value) ? value : undefined, "a duration such as 30s or 5m");
+}
+
+/** Bytes. */
+export function size(text: string): number {
+  return required(parseSize(text), "a size in bytes such as 4096, 64K, 512M or 2G");
+}
+
+/** A whole number. */
+export function count(text: string): number {
+  return required(/^\d{1,15}$/.test(text) ? Number(text) : undefined, "a whole number");
+}
+
+const kMostPort = 65_535;
+
+/** A TCP port; 0 is any that is free. */
+export function port(text: string): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : undefined;
+  return required(number !== undefined && number <= kMostPort ? number : undefined, "a port");
+}
+
+/** One more of the variables; a name alone has this process's value. */
+export function variable(text: string, previous: [string, string][] = []): [string, string][] {
+  const parsed = parseVariable(text, process.env);
+  return [...previous, required(parsed, "NAME=VALUE, or the NAME of a variable that is set")];
+}
+
+/** One more of the paths. */
+export function path(text: string, previous: string[] = []): string[] {
+  return [...previous, required(text === "" ? undefined : text, "a path")];
+}
+
+/** One more of the hosts; whether it is a name the addon says. */
+export function host(text: string, previous: string[] = []): string[] {
+  const expected = "a host such as a.test, a.test:8443, *.a.test or *.a.test:8443";
+  return [...previous, required(looksLikeHost(text) ? text : undefined, expected)];
+}
+
+/** One more of the presets. */
+export function preset(text: string, previous: NetworkPreset[] = []): NetworkPreset[] {
+  const found = kPresetNames.find((name) => name === text);
+  return [...previous, required(found, `one of ${kPresetNames.join(", ")}`)];
+}
+
+/** One more of the mounts. */
+export function mount(text: string, previous: NativeMount[] = []): NativeMount[] {
+  const expected = "HOST[:GUEST][:ro|rw], with an absolute GUEST and no colon in the paths";
+  return [...previous, required(parseMount(text), expected)];
+}
+
+/** A path, which a variable that is not set does not give. */
+export function directory(text: string): string {
+  const expected = "a directory; it is empty, as where a variable is not set";
+  return required(text === "" ? undefined : text, expected);
+}
+
+/** A path. */
+export function file(text: string): string {
+  return required(text === "" ? undefined : text, "a path");
+}
+
+/** What of the host's environment passes. */
+export function environmentPolicy(text: string): EnvironmentPolicy {
+  const parsed = parseEnvironmentPolicy(text, process.env);
+  if ("policy" in parsed) return parsed.policy;
+  throw new InvalidArgumentError(`Expected ${parsed.expected}.`);
+}
+
+const kMilliseconds: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/**
+ * Milliseconds of "500ms", "30s", "1.5m", "1h"; a plain number is seconds, as in timeout(1); "none"
+ * is Infinity. Undefined when the text is none of these or not above 0.
+ */
+export function parseDuration(text: string): number | undefined {
+  if (text === "none") return Number.POSITIVE_INFINITY;
+  const [, number, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text) ?? [];
+  const factor = kMilliseconds[unit];
+  if (number === undefined || factor === undefined) return undefined;
+  const milliseconds = Math.ceil(Number(number) * factor);
+  return milliseconds > 0 ? milliseconds : undefined;
+}
+
+/** The shortest of the forms above: 90000 is "90s", 60000 "1m". */
+export function formatDuration(milliseconds: number): string {
+  if (!Number.isFinite(milliseconds)) return "none";
+  for (const unit of ["h", "m", "s"]) {
+    const count = milliseconds / (kMilliseconds[unit] ?? 1);
+    if (Number.isInteger(count)) return `${count}${unit}`;
+  }
+  return `${milliseconds}ms`;
+}
+
+/**
+ * Bytes of "4096", "64K", "512M", "2G", "1T"; units are binary and may be written K, KB or KiB, in
+ * any case. Undefined when the text is no such size or not a whole number of bytes.
+ */
+export function parseSize(text: string): number | undefined {
+  const [, number, prefix = ""] = /^(\d+(?:\.\d+)?)(?:([KMGT])(?:i?B)?|B)?$/i.exec(text) ?? [];
+  if (number === undefined) return undefined;
+  const bytes = Number(number) * 1024 ** " KMGT".indexOf(prefix.toUpperCase() || " ");
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+}
+
+/**
+ * Name and value of "NAME=VALUE"; of "NAME" alone, with the value it has in `host`. Undefined when
+ * the name is empty or `host` does not have it.
+ */
+export function parseVariable(
+  text: string,
+  host: Readonly<Record<string, string | undefined>>,
+): [name: string, value: string] | undefined {
+  const equals = text.indexOf("=");
+  const name = equals < 0 ? text : text.slice(0, equals);
+  const value = equals < 0 ? host[name] : text.slice(equals + 1);
+  return name === "" || value === undefined ? undefined : [name, value];
+}
+
+const isMode = (text: string | undefined) => text === "ro" || text === "rw";
+
+/**
+ * A mount of "HOST", "HOST:GUEST", "HOST:ro" or "HOST:GUEST:rw"; read-only where nothing is said. A
+ * relative host path is this process's. Undefined when the text is none of these, as where a path
+ * has a colon: a configuration file can name that.
+ */
+export function parseMount(text: string): NativeMount | undefined {
+  const parts = text.split(":");
+  const last = parts.at(-1);
+  const mode = last === "rw" ? "rw" : "ro";
+  if (parts.length > 1 && isMode(last)) parts.pop();
+  const [host = "", guestPath, ...others] = parts;
+  if (host === "" || others.length > 0) return undefined;
+  const hostPath = resolve(host);
+  if (guestPath === undefined) return { hostPath, mode };
+  return isAbsolute(guestPath) ? { hostPath, guestPath, mode } : undefined;
+}
+
+const kWords = ["scrub", "inherit", "clean"] as const;
+
+/** A policy, or what is wrong with the text. */
+export type ParsedPolicy = { policy: EnvironmentPolicy } | { expected: string };
+
+/**
+ * One of the words, or a comma list of names to let through. A single name that looks like a word
+ * gone wrong is refused: taken for a variable's, it would pass nothing without a sound.
+ *
+ * @param host the host's variables: what is set there is a name.
+ */
+export function parseEnvironmentPolicy(text: string, host: Variables): ParsedPolicy {
+  const word = kWords.find((each) => each === text);
+  if (word !== undefined) return { policy: word };
+  const names = text.split(",");
+  if (!names.every((name) => /^[^=\s]+$/.test(name))) {
+    return { expected: "scrub, inherit, clean or a comma list of names" };
+  }
+  const stray = names.find((name) => kWords.some((each) => each === name));
+  if (stray !== undefined) return { expected: `names only in a list, and ${stray} by itself` };
+  const [only] = names;
+  if (names.length > 1 || only === undefined || host[only] !== undefined) return { policy: names };
+  const meant = nearest(only, kWords);
+  if (meant !== undefined) return { expected: `scrub, inherit or clean (did you mean ${meant}?)` };
+  if (/^[a-z]+$/.test(only)) {
+    return { expected: `scrub, inherit, clean or names; no variable ${only} is set here` };
+  }
+  return { policy: names };
+}

@@ -1,0 +1,173 @@
+/** `native-runner broker-config`: a NATS server's configuration, and a key for each who may connect. */
+
+import { mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import { invalidValue } from "../../errors.js";
+import { isLoopback } from "../../remote/broker/broker-access.js";
+import {
+  type BrokerUser,
+  callerPermissions,
+  type NatsTls,
+  natsConfig,
+  workerPermissions,
+} from "../../remote/broker/broker-config.js";
+import { CliError } from "../terminal.js";
+
+/** As commander hands them over. */
+export type BrokerConfigOptions = {
+  directory: string;
+  tenant?: string[];
+  worker?: { pool: string; name: string }[];
+  listen?: { host: string; port: number };
+  tlsCert?: string;
+  tlsKey?: string;
+  tlsCa?: string;
+  insecure?: boolean;
+};
+
+const kPort = 4222;
+
+/** Who has which key where, below the directory. */
+type Member = Omit<BrokerUser, "nkey"> & { file: string };
+
+function membersOf({ tenant = [], worker = [] }: BrokerConfigOptions): Member[] {
+  const names = worker.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) {
+    const why = "what is sent to a worker goes by its name";
+    throw new CliError(`--worker ${twice} is there twice, also where the pools differ: ${why}`, 2);
+  }
+  const callers = [...new Set(tenant)].map((name) => ({
+    label: `callers of the tenant ${name}`,
+    file: path.join("tenants", `${name}.nk`),
+    permissions: callerPermissions(name),
+  }));
+  const workers = worker.map((each) => ({
+    label: `the worker ${each.name} of the pool ${each.pool}`,
+    file: path.join("workers", each.pool, `${each.name}.nk`),
+    permissions: workerPermissions(each),
+  }));
+  return [...callers, ...workers];
+}
+
+function tlsOf({ tlsCert, tlsKey, tlsCa, insecure }: BrokerConfigOptions): NatsTls | undefined {
+  if (insecure) {
+    if (tlsCert ?? tlsKey ?? tlsCa) throw new CliError("--insecure or --tls-…, not both", 2);
+    return undefined;
+  }
+  if (tlsCert === undefined || tlsKey === undefined) {
+    const fix = "name the server's certificate and key; on one machine alone, --insecure";
+    throw new CliError("--tls-cert and --tls-key are needed", 2, fix);
+  }
+  const ca = tlsCa === undefined ? undefined : path.resolve(tlsCa);
+  return { cert: path.resolve(tlsCert), key: path.resolve(tlsKey), ca };
+}
+
+function listenOf({ listen, insecure }: BrokerConfigOptions): string {
+  const { host, port } = listen ?? { host: insecure ? "127.0.0.1" : "0.0.0.0", port: kPort };
+  if (insecure && !isLoopback(host)) {
+    throw new CliError(`--insecure listens on this machine alone, not on ${host}`, 2);
+  }
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** At its place it is old or new, never half: a server may be told to read it at any time. */
+async function replace(file: string, text: string): Promise<void> {
+  const next = `${file}.${process.pid}.new`;
+  await writeFile(next, text, { flag: "wx" });
+  await rename(next, file);
+}
+
+/**
+ * Makes the keys that are not there yet, and writes the configuration of those that were named. A key that
+ * is there stays, so that whoever has it can go on.
+ */
+export async function writeBrokerConfig(
+  options: BrokerConfigOptions,
+  nkeys: Nkeys,
+  say: (line: string) => void,
+): Promise<void> {
+  const members = membersOf(options);
+  if (members.length === 0) throw new CliError("--tenant or --worker is needed", 2);
+  const listen = listenOf(options);
+  const tls = tlsOf(options);
+  const directory = path.resolve(options.directory);
+  await mkdir(directory, { recursive: true });
+  const users: BrokerUser[] = [];
+  for (const { file, ...member } of members) {
+    const place = path.join(directory, file);
+    const { publicKey, isNew } = await userKey(place, nkeys);
+    users.push({ ...member, nkey: publicKey });
+    say(`${isNew ? "made" : "kept"} ${place}: the key of ${member.label}`);
+  }
+  const config = path.join(directory, "nats.conf");
+  await replace(config, natsConfig({ listen, tls, users }));
+  say(`wrote ${config}: \`nats-server -c ${config}\`, or \`nats-server --signal reload\``);
+}
+
+/** The command. */
+export async function brokerConfig(options: BrokerConfigOptions): Promise<void> {
+  const { nkeys } = await import("@nats-io/transport-node").catch((cause) => {
+    throw new CliError(
+      `broker-config needs the package @nats-io/transport-node (${(cause as Error).message})`,
+      125,
+      "npm install @nats-io/transport-node@3",
+    );
+  });
+  await writeBrokerConfig(options, nkeys, (line) => process.stdout.write(`${line}\n`));
+}
+
+/** Seeds of nkeys in files, each for one user of the broker. */
+
+/** What makes and reads keys; a part of the NATS client, an optional peer. */
+type Nkeys = typeof import("@nats-io/transport-node").nkeys;
+
+/** A key, and whether it was made now. */
+export type UserKey = { publicKey: string; isNew: boolean };
+
+const kOwnerOnly = 0o600;
+const kOwnersFolder = 0o700;
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
+
+/** Made whole or not at all: a file that is there is somebody's key. */
+async function make(file: string, seed: Uint8Array): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true, mode: kOwnersFolder });
+  const handle = await open(file, "wx", kOwnerOnly);
+  try {
+    await handle.writeFile(Buffer.concat([seed, Buffer.from("\n")]));
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function seedOf(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The key in a file; where there is no file, one is made with a new key, for its owner alone.
+ *
+ * @throws (rejects) TypeError for a file that has no seed of a user's; Node's errors of the file system.
+ */
+async function userKey(file: string, nkeys: Nkeys): Promise<UserKey> {
+  const seed = await seedOf(file);
+  if (seed === undefined) {
+    const pair = nkeys.createUser();
+    await make(file, pair.getSeed());
+    return { publicKey: pair.getPublicKey(), isNew: true };
+  }
+  try {
+    const pair = nkeys.fromSeed(new TextEncoder().encode(seed));
+    const publicKey = pair.getPublicKey();
+    if (publicKey.startsWith("U")) return { publicKey, isNew: false };
+  } catch {} // nothing of what is in it is reported
+  throw invalidValue(`${file} has no seed of a user's nkey`);
+}

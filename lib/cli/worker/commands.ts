@@ -1,0 +1,173 @@
+/** The grammar of `native-runner worker`. Parsing only. */
+
+import { type Command, InvalidArgumentError } from "commander";
+
+import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
+import type { BrokerOptions } from "../../remote/broker/broker-access.js";
+import { isToken } from "../../remote/subjects.js";
+import { CliError } from "../terminal.js";
+import { count, directory, file, port, size } from "../values.js";
+import type { BrokerConfigOptions } from "./broker-config.js";
+
+/** As commander hands them over. */
+export type WorkerCliOptions = BrokerCliOptions & {
+  pool: string;
+  workspaces: string;
+  name?: string;
+  slots?: number;
+  policy?: string;
+  cache?: number;
+  metrics?: number;
+};
+
+function token(text: string): string {
+  if (isToken(text)) return text;
+  throw new InvalidArgumentError("Expected 1 to 64 letters, digits, hyphens and underscores.");
+}
+
+function room(text: string): number {
+  const bytes = size(text);
+  if (bytes > 0) return bytes;
+  throw new InvalidArgumentError("Expected a size above 0.");
+}
+
+/** Adds what it takes. */
+export function addWorkerCommand(
+  command: Command,
+  action: (options: WorkerCliOptions) => Promise<void>,
+): Command {
+  return withBrokerOptions(
+    command
+      .usage("--server URL --pool NAME --workspaces DIR [options]")
+      .description("run commands for callers on other machines, until SIGTERM")
+      .requiredOption("--pool <name>", "the pool that it serves", token)
+      .requiredOption("--workspaces <dir>", "below which callers' workspaces lie", directory)
+      .option("--name <name>", "its name at the broker; default: this machine's", token)
+      .option("--slots <n>", "runs at once; default: 4 for each processor, 8 at least", count)
+      .option("--policy <file>", "the most that callers can ask for; default: the strict one", file)
+      .option("--cache <size>", "most bytes of workspaces that callers send; default: 16G", room)
+      .option("--metrics <port>", "health and figures by HTTP on 127.0.0.1", port),
+  )
+    .addHelpText(
+      "after",
+      `
+On SIGTERM or SIGINT it takes no more runs, and ends when those under way have ended; a second one
+ends them. Its exit code is then 0.
+
+Examples:
+  $ native-runner worker --server tls://broker.example.org:4222 --credentials w1.nk \\
+      --pool build --workspaces /srv/workspaces --policy /etc/native-runner/policy.json --metrics 9109
+  $ native-runner worker --server nats://127.0.0.1:4222 --insecure --pool dev --workspaces ~/workspaces`,
+    )
+    .action((options: WorkerCliOptions) => action(options));
+}
+
+/** The grammar of `native-runner broker-config`. Parsing only. */
+
+const kName = "of 1 to 64 letters, digits, hyphens and underscores";
+
+function tenant(text: string, previous: string[] = []): string[] {
+  if (isToken(text)) return [...previous, text];
+  throw new InvalidArgumentError(`Expected a name ${kName}.`);
+}
+
+type Worker = { pool: string; name: string };
+
+function worker(text: string, previous: Worker[] = []): Worker[] {
+  const [pool, name, ...rest] = text.split("/");
+  if (isToken(pool) && isToken(name) && rest.length === 0) return [...previous, { pool, name }];
+  throw new InvalidArgumentError(`Expected POOL/NAME, each ${kName}.`);
+}
+
+function listen(text: string): { host: string; port: number } {
+  const [, bracketed, plain, digits] = /^(?:\[([^\]]+)\]|([^:]+)):(\d+)$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || digits === undefined) {
+    throw new InvalidArgumentError("Expected HOST:PORT or [ADDRESS]:PORT.");
+  }
+  return { host, port: port(digits) };
+}
+
+/** Adds what it takes. */
+export function addBrokerConfigCommand(
+  command: Command,
+  action: (options: BrokerConfigOptions) => Promise<void>,
+): Command {
+  return command
+    .usage("[options]")
+    .description("write the configuration of a NATS server for workers, and a key for each user")
+    .requiredOption("-d, --directory <dir>", "where: nats.conf, and the keys below it", directory)
+    .option("--tenant <name>", "whose callers may ask for runs; repeatable", tenant)
+    .option("--worker <pool/name>", "a worker and the pool that it serves; repeatable", worker)
+    .option("--listen <host:port>", "where the server listens; default 0.0.0.0:4222", listen)
+    .option("--tls-cert <file>", "the server's certificate, PEM", file)
+    .option("--tls-key <file>", "its key, PEM", file)
+    .option("--tls-ca <file>", "clients must have a certificate of this authority, too, PEM", file)
+    .option("--insecure", "no TLS, and on 127.0.0.1 alone")
+    .addHelpText(
+      "after",
+      `
+Name all tenants and workers each time: whoever is left out can't connect any more. Keys that are
+there already are kept. Each file of a key is for --credentials of one worker, or for the callers
+of one tenant; the server has none of them.
+
+Examples:
+  $ native-runner broker-config -d /etc/native-runner/broker --tls-cert broker.pem --tls-key broker.key \\
+      --tenant ci --tenant agents --worker build/w1 --worker build/w2`,
+    )
+    .action((options: BrokerConfigOptions) => action(options));
+}
+
+/** The options of a command that connects to a broker: where, and as whom. No secret is one of them. */
+
+/** As commander hands them over. */
+export type BrokerCliOptions = {
+  server?: string[];
+  credentials?: string;
+  tlsCa?: string;
+  tlsCert?: string;
+  tlsKey?: string;
+  insecure?: boolean;
+};
+
+const more = (text: string, previous: string[] = []) => [...previous, text];
+
+/** Adds them. */
+export function withBrokerOptions(command: Command): Command {
+  return command
+    .option(
+      "--server <url>",
+      "the broker: tls://HOST:PORT, or nats://127.0.0.1:PORT; repeatable",
+      more,
+    )
+    .option("--credentials <file>", "an nkey's seed, as of broker-config, or a .creds file", file)
+    .option(
+      "--tls-ca <file>",
+      "authorities that may have signed the broker's certificate, PEM",
+      file,
+    )
+    .option("--tls-cert <file>", "a certificate of one's own, PEM", file)
+    .option("--tls-key <file>", "its key, PEM", file)
+    .option("--insecure", "no TLS and no credentials: for a broker of this machine alone");
+}
+
+async function pem(option: string, path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const bytes = await readRegularFile(path, kMaxConfigBytes).catch((cause: Error) => {
+    throw new CliError(`${option} ${path} can't be read: ${cause.message}`, 2);
+  });
+  return bytes.toString("utf8");
+}
+
+/** What a BrokerAccess takes, which checks it. @throws (rejects) CliError for a file that can't be read. */
+export async function brokerOptions(options: BrokerCliOptions): Promise<BrokerOptions> {
+  const ca = await pem("--tls-ca", options.tlsCa);
+  const cert = await pem("--tls-cert", options.tlsCert);
+  const key = await pem("--tls-key", options.tlsKey);
+  return {
+    servers: options.server ?? [],
+    ...(options.credentials !== undefined && { credentials: { file: options.credentials } }),
+    ...((ca ?? cert ?? key) !== undefined && { tls: { ca, cert, key } }),
+    ...(options.insecure && { insecure: true }),
+  };
+}

@@ -1,0 +1,257 @@
+import * as v from "valibot";
+
+import type { SandboxedExecResult } from "../../../types/public.js";
+import type { LiveProcess } from "../processes.js";
+import type { Link } from "../sandbox.js";
+import { type Answer, defineTool, type ToolContext } from "../tool.js";
+import { outcomeWords, shortened, textOf } from "../words.js";
+import { commandOf, grantsOf, kCommandFields, reportedDenials } from "./command-input.js";
+
+const kDefaultShown = 16 * 1024;
+const kMostShown = 256 * 1024;
+const kMostMessage = 2048;
+
+/** Fields of an answer that is about denials. */
+const kDenialFields = {
+  denials: v.pipe(
+    v.array(
+      v.strictObject({
+        kind: v.picklist(["read", "write", "exec", "connect", "resolve", "other"]),
+        what: v.string(),
+        by: v.string(),
+        count: v.number(),
+        grant: v.optional(v.string()),
+        option: v.optional(v.string()),
+        notAdvised: v.optional(v.string()),
+      }),
+    ),
+    v.description("What the sandbox has refused, and what would allow it."),
+  ),
+};
+
+const output = v.strictObject({
+  outcome: v.pipe(v.string(), v.description('"exited", "timed-out", "signaled" …')),
+  exitCode: v.number(),
+  stdout: v.string(),
+  stderr: v.string(),
+  stdoutBytes: v.pipe(v.number(), v.description("All that was written.")),
+  stderrBytes: v.number(),
+  truncated: v.pipe(v.boolean(), v.description("Whether stdout or stderr here is not all of it.")),
+  durationMs: v.number(),
+  ...kDenialFields,
+});
+
+type Output = "stdout" | "stderr";
+
+/** A stream as it is told, and links to the rest. */
+function reported(result: SandboxedExecResult, stream: Output, most: number, keep: () => Link[]) {
+  const bytes = result[stream];
+  const links = bytes.length > most ? keep() : [];
+  const dropped = result[`${stream}Bytes`] - bytes.length;
+  const where = links.length > 0 ? "; the resources linked have them" : "";
+  const lost =
+    dropped > 0
+      ? `\n[${dropped} bytes of ${stream} were not kept: the first and the last are]`
+      : "";
+  return {
+    text: `${shortened(bytes, most, where)}${lost}`,
+    links,
+    isCut: links.length > 0 || dropped > 0,
+  };
+}
+
+function progressOf(context: ToolContext) {
+  return (chunk: Uint8Array) => context.progress(textOf(chunk.subarray(-kMostMessage)));
+}
+
+export const run = defineTool({
+  name: "run",
+  title: "Run a command in the sandbox",
+  description:
+    "Runs a command to its end and returns what it wrote. It sees the workspace (at /workspace) and the system's programs, and what it changes waits in a transaction: the real files change by `commit` alone. Each command has processes and a loopback network of its own: to test a server, start it and ask it within one command. What takes longer than a minute is better begun with `start`.",
+  input: v.strictObject({
+    ...kCommandFields,
+    stdin: v.optional(v.pipe(v.string(), v.description("Standard input. Default: none."))),
+    maxOutputBytes: v.optional(
+      v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(0),
+        v.maxValue(kMostShown),
+        v.description(
+          `How much of each stream to return. Default ${kDefaultShown}; links lead to the rest.`,
+        ),
+      ),
+    ),
+  }),
+  output,
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: false, // what it changes waits
+    idempotentHint: false,
+    openWorldHint: true, // where the operator lets it reach the network
+  },
+  call: async (input, context) => {
+    const question = await grantsOf(input, context);
+    if (question !== undefined) return question;
+    const { sandbox } = context;
+    const command = commandOf(input, context);
+    const result = await sandbox.exec({
+      ...command,
+      limits: { ...command.limits, keep: "head+tail" },
+      stdin: input.stdin,
+      signal: context.signal,
+      onStdout: progressOf(context),
+      onStderr: progressOf(context),
+    });
+    const most = input.maxOutputBytes ?? kDefaultShown;
+    const id = sandbox.outputs.next();
+    const streamOf = (stream: Output) =>
+      reported(result, stream, most, () => sandbox.outputs.keep(id, stream, result[stream]));
+    const [stdout, stderr] = [streamOf("stdout"), streamOf("stderr")];
+    const denials = reportedDenials(result.denials, context);
+    const words = outcomeWords(result);
+    const { outcome, exitCode, stdoutBytes, stderrBytes } = result;
+    const [audit] = result.audits;
+    return {
+      text: [stdout.text, stderr.text, words && `[${words}]`, denials.text]
+        .filter((part) => part !== "")
+        .join("\n"),
+      structured: {
+        outcome: outcome.kind,
+        exitCode,
+        stdout: stdout.text,
+        stderr: stderr.text,
+        stdoutBytes,
+        stderrBytes,
+        truncated: stdout.isCut || stderr.isCut,
+        durationMs: Math.round(audit?.durationMs ?? 0),
+        denials: denials.reported,
+      },
+      links: [...stdout.links, ...stderr.links],
+    };
+  },
+});
+
+export const start = defineTool({
+  name: "start",
+  title: "Start a command that goes on",
+  description:
+    "Starts a command in the sandbox and returns at once; `read` gives what it writes, `stop` ends it. It ends with the server, and when changes are committed, rolled back or discarded. It has processes and a loopback network of its own: other commands can't reach a server that it is.",
+  input: v.strictObject(kCommandFields),
+  output: v.strictObject({
+    process: v.pipe(v.string(), v.description("For `read` and `stop`.")),
+  }),
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: false,
+    idempotentHint: false,
+    openWorldHint: true,
+  },
+  call: async (input, context) => {
+    const { sandbox } = context;
+    sandbox.processes.expectRoom();
+    const question = await grantsOf(input, context);
+    if (question !== undefined) return question;
+    const { argv, cwd, env, explain, limits } = commandOf(input, context);
+    const { maxStdoutBytes: _, maxStderrBytes: __, keep: ___, ...rest } = limits;
+    const timeoutMs = input.timeoutMs === undefined ? undefined : rest.timeoutMs;
+    const process = await sandbox.start({
+      argv,
+      cwd,
+      env,
+      explain,
+      limits: { ...rest, timeoutMs },
+      stderr: "merge",
+    });
+    return { text: `started as process ${process}`, structured: { process } };
+  },
+});
+
+/** What `read` and `stop` answer. */
+
+const processOutput = v.strictObject({
+  process: v.string(),
+  running: v.boolean(),
+  output: v.pipe(v.string(), v.description("What it has written since the last look.")),
+  droppedBytes: v.pipe(v.number(), v.description("Older output that nobody has read in time.")),
+  outcome: v.optional(v.string()),
+  exitCode: v.optional(v.number()),
+  ...kDenialFields,
+});
+
+/** All that is new of a process. */
+function processAnswer(
+  process: LiveProcess,
+  context: ToolContext,
+): Answer<v.InferOutput<typeof processOutput>> {
+  const { ended, id } = process;
+  const { output, droppedBytes } = process.take();
+  const denials = reportedDenials(ended?.denials ?? [], context);
+  const dropped = droppedBytes > 0 ? `[${droppedBytes} bytes before this were dropped]` : "";
+  const words =
+    ended === undefined ? "it runs" : `it has ended: ${outcomeWords(ended) || "exit code 0"}`;
+  const text = textOf(output);
+  return {
+    text: [dropped, text, `[${words}]`, denials.text].filter((part) => part !== "").join("\n"),
+    structured: {
+      process: id,
+      running: ended === undefined,
+      output: text,
+      droppedBytes,
+      ...(ended && { outcome: ended.outcome.kind, exitCode: ended.exitCode }),
+      denials: denials.reported,
+    },
+  };
+}
+
+const kDefaultWait = 1000;
+const kLongestWait = 45_000; // clients give up after a minute
+
+export const read = defineTool({
+  name: "read",
+  title: "Read what a started command writes",
+  description:
+    "Returns what a command that `start` began has written since the last look, and whether it still runs. Waits for something new, but no longer than waitMs.",
+  input: v.strictObject({
+    process: v.pipe(v.string(), v.description('As `start` gave it: "p1".')),
+    waitMs: v.optional(
+      v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(0),
+        v.maxValue(kLongestWait),
+        v.description(`Milliseconds to wait for something new. Default ${kDefaultWait}.`),
+      ),
+    ),
+  }),
+  output: processOutput,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  call: async (input, context) => {
+    const process = context.sandbox.processes.find(input.process);
+    await process.wait(input.waitMs ?? kDefaultWait, context.signal);
+    return processAnswer(process, context);
+  },
+});
+
+export const stop = defineTool({
+  name: "stop",
+  title: "Stop a started command",
+  description:
+    "Ends a command that `start` began, with all its processes, and returns its last output.",
+  input: v.strictObject({
+    process: v.pipe(v.string(), v.description('As `start` gave it: "p1".')),
+  }),
+  output: processOutput,
+  annotations: {
+    readOnlyHint: false,
+    destructiveHint: false, // what it has changed stays
+    idempotentHint: true,
+    openWorldHint: false,
+  },
+  call: async (input, context) => {
+    const process = context.sandbox.processes.find(input.process);
+    await process.stop();
+    return processAnswer(process, context);
+  },
+});

@@ -1,0 +1,91 @@
+/** How a command ended, in words for a model. Pure. */
+
+import { existsSync } from "node:fs";
+
+import type { SandboxedExecResult } from "../../types/public.js";
+
+/** Why a call is refused, in words for the model. */
+export class ToolError extends Error {}
+
+/** "" where it exited with 0. */
+export function outcomeWords({
+  outcome,
+  exitCode,
+}: Pick<SandboxedExecResult, "outcome" | "exitCode">): string {
+  switch (outcome.kind) {
+    case "exited":
+      return exitCode === 0 ? "" : `exit code ${exitCode}`;
+    case "signaled":
+      return `ended by ${outcome.signal}`;
+    case "timed-out":
+      return "timed out, and all its processes were ended: give it a larger timeoutMs, or use start";
+    case "aborted":
+      return "ended before it was done";
+    case "not-found":
+      return "the program was not found in the sandbox";
+    case "not-executable":
+      return "the program can't be executed";
+    case "setup-failed":
+      return `the sandbox could not be made, and nothing ran: ${outcome.reason}`;
+    case "lease-expired":
+      return "its lease expired, and all its processes were ended";
+    case "lost":
+      return `how it ended is not known: ${outcome.reason}`;
+    case "queue-timeout":
+      return `it was not started: ${outcome.reason}`;
+    case "limit-exceeded":
+      return `ended by its limit ${outcome.limit}, which the operator has set`;
+  }
+}
+
+/** Bytes as text in parts, none of which ends within a character. Pure. */
+
+const kContinuation = 0b1000_0000;
+const kContinuationMask = 0b1100_0000;
+const kLongestCharacter = 4;
+
+/** The place at or before `at` where a character of UTF-8 begins. */
+export function characterStart(bytes: Uint8Array, at: number): number {
+  for (let back = 0; back < kLongestCharacter && at - back > 0; back += 1) {
+    const byte = bytes[at - back];
+    if (byte === undefined || (byte & kContinuationMask) !== kContinuation) return at - back;
+  }
+  return at;
+}
+
+/** The bytes in parts of at most so many; one empty part of none. */
+export function partsOf(bytes: Uint8Array, most: number): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  for (let from = 0; from < bytes.length || from === 0; ) {
+    const end = from + most >= bytes.length ? bytes.length : characterStart(bytes, from + most);
+    parts.push(bytes.subarray(from, end));
+    if (end === bytes.length) break;
+    from = end;
+  }
+  return parts;
+}
+
+/** UTF-8, with U+FFFD for what is none. */
+export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+/**
+ * The first and the last half of a text that has more bytes than `most`, with a line between that says
+ * how many are left out, and where they are.
+ */
+export function shortened(bytes: Uint8Array, most: number, where: string): string {
+  if (bytes.length <= most) return textOf(bytes);
+  const half = Math.floor(most / 2);
+  const headEnd = characterStart(bytes, most - half);
+  const tailStart = characterStart(bytes, bytes.length - half);
+  const left = tailStart - headEnd;
+  const head = textOf(bytes.subarray(0, headEnd));
+  return `${head}\n[… ${left} bytes left out${where} …]\n${textOf(bytes.subarray(tailStart))}`;
+}
+
+const kShells = ["/bin/bash", "/usr/bin/bash"];
+
+/** How a command line is run: by bash where this host has one, which is what models write for. */
+export function shellWords(line: string): string[] {
+  const shell = kShells.find((path) => existsSync(path)) ?? "/bin/sh";
+  return [shell, "-c", "--", line]; // "--": a line that begins with a dash is no option
+}

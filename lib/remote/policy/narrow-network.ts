@@ -1,0 +1,241 @@
+/** A network by rules that is provably no wider than another. */
+
+import { BlockList, isIP, isIPv4 } from "node:net";
+
+import { inAscii, kPresets } from "../../network.js";
+import type { NetworkRules, RemoteNetwork } from "./ceiling.js";
+import { listed, Refusal } from "./checked.js";
+import type { WrittenNetwork } from "./policy-schema.js";
+
+/** Entries of one list; as many as the runner takes. */
+const kMostEntries = 1024;
+const kHost = 'a host such as "a.test", "a.test:8443", "*.a.test" or "*.a.test:8443"';
+const kPrivate = 'a host without a port, an address, or a block such as "10.0.0.0/8"';
+
+type WrittenRules = Exclude<WrittenNetwork, string>;
+type Read = { allow: HostRule[]; deny: HostRule[]; allowPrivate: PrivateRule[] };
+
+function readList<Rule>(
+  list: readonly string[] | undefined,
+  field: string,
+  expected: string,
+  read: (entry: string) => Rule | undefined,
+): Rule[] | Refusal {
+  const rules: Rule[] = [];
+  for (const [at, entry] of (list ?? []).entries()) {
+    const rule = read(entry);
+    if (rule === undefined) {
+      const place = `${field}[${at}]`;
+      const message = `Expected \`${place}\` to be ${expected}, got ${JSON.stringify(entry)}`;
+      return new Refusal(place, entry, expected, message);
+    }
+    rules.push(rule);
+  }
+  return rules;
+}
+
+function readRules(written: WrittenRules): Read | Refusal {
+  const allow = readList(written.allow, "network.allow", kHost, readHostRule);
+  if (allow instanceof Refusal) return allow;
+  const deny = readList(written.deny, "network.deny", kHost, readHostRule);
+  if (deny instanceof Refusal) return deny;
+  const { allowPrivate: listed, presets = [] } = written;
+  const allowPrivate = readList(listed, "network.allowPrivate", kPrivate, readPrivateRule);
+  if (allowPrivate instanceof Refusal) return allowPrivate;
+  const preset = presets.flatMap((name) => kPresets[name].map(readHostRule));
+  return { allow: [...allow, ...preset.filter((rule) => rule !== undefined)], deny, allowPrivate };
+}
+
+const texts = (rules: readonly HostRule[]) => [...new Set(rules.map(hostRuleText))];
+
+function rulesOf({ allow, deny, allowPrivate }: Read): NetworkRules {
+  return { allow: texts(allow), deny: texts(deny), allowPrivate: allowPrivate.map((r) => r.text) };
+}
+
+/** A network in one spelling, with presets expanded; a Refusal where an entry is none. */
+export function networkOf(written: WrittenNetwork): RemoteNetwork | Refusal {
+  if (typeof written === "string") return written;
+  const read = readRules(written);
+  return read instanceof Refusal ? read : rulesOf(read);
+}
+
+/** Where an entry of the caller's `allow` stands, or which preset has it. */
+function placeOf(written: WrittenRules, at: number): string {
+  const entries = written.allow?.length ?? 0;
+  return at < entries ? `network.allow[${at}]` : "network.presets";
+}
+
+function narrowRules(ceiling: NetworkRules, written: WrittenRules): NetworkRules | Refusal {
+  const outer = readRules({ ...ceiling } as WrittenRules);
+  if (outer instanceof Refusal) return outer; // no ceiling that was read is one
+  const asked = readRules(written);
+  if (asked instanceof Refusal) return asked;
+  const allowed = new AllowedHosts(outer.allow);
+  const at = asked.allow.findIndex((rule) => !allowed.covers(rule));
+  const wider = asked.allow[at];
+  if (wider !== undefined) {
+    const within = listed(ceiling.allow) || "no host";
+    return new Refusal(placeOf(written, at), hostRuleText(wider), `within ${within}`);
+  }
+  const places = new PrivatePlaces(outer.allowPrivate);
+  const privateAt = asked.allowPrivate.findIndex((rule) => !places.covers(rule));
+  const leaking = asked.allowPrivate[privateAt];
+  if (leaking !== undefined) {
+    const within = listed(ceiling.allowPrivate);
+    const allowedHere = within === "" ? "left out" : `within ${within}`;
+    return new Refusal(`network.allowPrivate[${privateAt}]`, leaking.text, allowedHere);
+  }
+  const rules = rulesOf({ ...asked, deny: [...outer.deny, ...asked.deny] });
+  if (rules.deny.length > kMostEntries) {
+    const left = kMostEntries - texts(outer.deny).length;
+    return new Refusal("network.deny", written.deny?.length, `at most ${left} entries`);
+  }
+  return rules;
+}
+
+/** The caller's network, with what the ceiling denies; the ceiling's where none is asked for. */
+export function narrowNetwork(
+  ceiling: RemoteNetwork,
+  asked: WrittenNetwork | undefined,
+): RemoteNetwork | Refusal {
+  if (asked === undefined) return ceiling;
+  if (asked === "deny" || ceiling === "allow") return networkOf(asked);
+  if (ceiling === "deny") return new Refusal("network", asked, '"deny"');
+  if (asked === "allow") return new Refusal("network", asked, '"deny", or rules by domain');
+  return narrowRules(ceiling, asked);
+}
+
+/** Entries of `allowPrivate`: hosts without a port, or blocks of addresses. */
+
+/** A block of addresses; one address is a block of its own. */
+type Block = { address: string; length: number; family: "ipv4" | "ipv6" };
+
+/** One entry, in one spelling. */
+type PrivateRule = { text: string; block?: Block; pattern?: string };
+
+const kLength = /^(0|[1-9]\d{0,2})$/;
+
+function subnet({ address, length, family }: Block): BlockList {
+  const list = new BlockList();
+  list.addSubnet(address, length, family);
+  return list;
+}
+
+/** IPv6 addresses that are IPv4 ones: the addon takes them for those, so they have to be written as such. */
+function isMapped(address: string): boolean {
+  return new URL(`http://[${address}]`).hostname.startsWith("[::ffff:");
+}
+
+function readBlock(text: string): Block | undefined {
+  const [address = "", length, ...rest] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0 || address.includes("%")) return undefined;
+  if (family === 6 && isMapped(address)) return undefined;
+  const width = family === 4 ? 32 : 128;
+  if (length !== undefined && (!kLength.test(length) || Number(length) > width)) return undefined;
+  return {
+    address: address.toLowerCase(),
+    length: length === undefined ? width : Number(length),
+    family: isIPv4(address) ? "ipv4" : "ipv6",
+  };
+}
+
+/** Undefined for what is no entry; host bits that are set the addon refuses. */
+function readPrivateRule(entry: string): PrivateRule | undefined {
+  const block = readBlock(entry);
+  if (block !== undefined) return { text: entry.toLowerCase(), block };
+  const rule = readHostRule(entry);
+  if (rule === undefined || rule.port !== undefined) return undefined;
+  return { text: rule.pattern, pattern: rule.pattern };
+}
+
+/** Where several entries together may lead. */
+class PrivatePlaces {
+  readonly #patterns: ReadonlySet<string>;
+  readonly #blocks: readonly { block: Block; list: BlockList }[];
+
+  constructor(rules: readonly PrivateRule[]) {
+    this.#patterns = new Set(rules.flatMap(({ pattern }) => pattern ?? []));
+    this.#blocks = rules.flatMap(({ block }) => (block ? [{ block, list: subnet(block) }] : []));
+  }
+
+  /** Whether wherever the rule may lead, one of ours may lead for the same names. */
+  covers({ block, pattern }: PrivateRule): boolean {
+    if (pattern !== undefined) {
+      return patternsAbove(pattern).some((wider) => this.#patterns.has(wider));
+    }
+    if (block === undefined) return false;
+    return this.#blocks.some(({ block: wider, list }) => {
+      if (wider.family !== block.family || wider.length > block.length) return false;
+      return list.check(block.address, block.family);
+    });
+  }
+}
+
+/** Entries of lists of hosts, in one spelling, and which of them lies within which. */
+
+/** The ports of an `allow` entry that names none; the addon's kDefaultPorts. */
+export const kDefaultPorts: readonly number[] = Object.freeze([80, 443]);
+
+/** "host", "host:port", "*.domain" or "*.domain:port". */
+type HostRule = {
+  /** In lower case, in ASCII, without a dot at the end. */
+  pattern: string;
+  /** Undefined: what the list says. */
+  port: number | undefined;
+};
+
+const kParts = /^(\*\.)?([^:*/[\]]+?)(?::([1-9]\d{0,4}))?$/;
+const kLabel = /^[a-z0-9_][a-z0-9_-]{0,62}$/;
+const kNumber = /^(\d+|0x[0-9a-f]*)$/;
+const kMostPort = 65_535;
+const kLongestName = 253;
+
+/**
+ * An entry that the addon reads in the same way; undefined for what it does not take, and for what is not
+ * sure to mean the same to it.
+ */
+function readHostRule(entry: string): HostRule | undefined {
+  const [, wildcard = "", spelled, digits] = kParts.exec(String(inAscii(entry))) ?? [];
+  if (spelled === undefined) return undefined;
+  const name = spelled.toLowerCase().replace(/\.$/, "");
+  const labels = name.split(".");
+  if (name.length > kLongestName || !labels.every((label) => kLabel.test(label))) return undefined;
+  if (kNumber.test(labels.at(-1) ?? "")) return undefined; // an address, in whatever spelling
+  const port = digits === undefined ? undefined : Number(digits);
+  if (port !== undefined && port > kMostPort) return undefined;
+  return { pattern: wildcard + name, port };
+}
+
+/** In the spelling that is told to the runner. */
+function hostRuleText({ pattern, port }: HostRule): string {
+  return port === undefined ? pattern : `${pattern}:${port}`;
+}
+
+/** The patterns within which one lies: itself, and the wildcards above it. */
+function patternsAbove(pattern: string): string[] {
+  const labels = pattern.split("."); // of a wildcard the first is "*"
+  return [pattern, ...labels.slice(1).map((_, at) => `*.${labels.slice(at + 1).join(".")}`)];
+}
+
+/** Which patterns are allowed on which ports. */
+class AllowedHosts {
+  readonly #allowed: ReadonlySet<string>;
+
+  /** @param rules without a port: on the default ports. */
+  constructor(rules: readonly HostRule[]) {
+    this.#allowed = new Set(
+      rules.flatMap(({ pattern, port }) =>
+        (port === undefined ? kDefaultPorts : [port]).map((each) => `${pattern}:${each}`),
+      ),
+    );
+  }
+
+  /** Whether every name of the rule, on each of its ports, is allowed by one of ours. */
+  covers({ pattern, port }: HostRule): boolean {
+    const above = patternsAbove(pattern);
+    return (port === undefined ? kDefaultPorts : [port]).every((each) =>
+      above.some((wider) => this.#allowed.has(`${wider}:${each}`)),
+    );
+  }
+}

@@ -1,0 +1,154 @@
+/** What of this host decides whether a sandbox can work. Read on demand, never cached. */
+
+import { existsSync, readFileSync } from "node:fs";
+import { arch, release } from "node:os";
+
+/** Settings of the kernel that can forbid user namespaces. */
+const kSysctls = [
+  "user.max_user_namespaces",
+  "kernel.unprivileged_userns_clone",
+  "kernel.apparmor_restrict_unprivileged_userns",
+] as const;
+
+export type Sysctl = (typeof kSysctls)[number];
+
+/** A snapshot of the host. */
+export type HostFacts = {
+  platform: string;
+  /** The kernel's release, such as "6.8.0-41-generic". */
+  kernel: string;
+  arch: string;
+  distribution: Distribution;
+  /** Undefined where there are no user ids. */
+  uid: number | undefined;
+  /** Only those that this kernel has. */
+  sysctls: Partial<Record<Sysctl, string>>;
+  /** The container that this process is in, such as "docker"; undefined outside of one. */
+  container: string | undefined;
+  /** The kernel's active security modules; undefined where they can't be read. */
+  securityModules: readonly string[] | undefined;
+  /** The profile of AppArmor that confines this process, enforced; undefined where none does. */
+  appArmorProfile: string | undefined;
+};
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch {
+    return undefined; // not there, or not ours to read
+  }
+}
+
+function readSysctls(): Partial<Record<Sysctl, string>> {
+  const found: Partial<Record<Sysctl, string>> = {};
+  for (const name of kSysctls) {
+    const value = readText(`/proc/sys/${name.replaceAll(".", "/")}`);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+}
+
+function detectContainer(): string | undefined {
+  if (process.env.KUBERNETES_SERVICE_HOST) return "kubernetes";
+  if (existsSync("/run/.containerenv")) return "podman";
+  if (existsSync("/.dockerenv")) return "docker";
+  const [, kind] =
+    /\b(kubepods|docker|lxc|containerd)\b/.exec(readText("/proc/1/cgroup") ?? "") ?? [];
+  return kind ?? (process.env.container || undefined); // systemd's convention
+}
+
+/** @param label of a process, as in proc_pid_attr(5): "NAME (MODE)"; also "unconfined", or another module's. */
+export function enforcedProfile(label: string | undefined): string | undefined {
+  return /^(.+) \((?:enforce|kill)\)$/.exec(label ?? "")?.[1];
+}
+
+/** Looks at the host this process runs on. */
+export function readHostFacts(): HostFacts {
+  const osRelease = readText("/etc/os-release") ?? readText("/usr/lib/os-release") ?? "";
+  return {
+    platform: process.platform,
+    kernel: release(),
+    arch: arch(),
+    distribution: parseOsRelease(osRelease),
+    uid: process.getuid?.(),
+    sysctls: readSysctls(),
+    container: detectContainer(),
+    securityModules: readText("/sys/kernel/security/lsm")?.split(","),
+    // Before Linux 5.1 there is one label of all modules, which may not be AppArmor's.
+    appArmorProfile: enforcedProfile(readText("/proc/self/attr/apparmor/current")),
+  };
+}
+
+/** Which Linux distribution this is, and how a package is installed on it. Pure. */
+
+/** What /etc/os-release says. */
+type Distribution = {
+  /** Such as "ubuntu", and what it is like, the nearest first. */
+  ids: readonly string[];
+  /** Such as "24.04"; "" where there is none. */
+  version: string;
+  /** For people. */
+  name: string;
+};
+
+const kInstallers: readonly (readonly [ids: RegExp, command: string])[] = [
+  [/^(debian|ubuntu)$/, "apt-get install"],
+  [/^(fedora|rhel|centos)$/, "dnf install"],
+  [/^arch$/, "pacman -S"],
+  [/^alpine$/, "apk add"],
+  [/^(suse|opensuse.*|sles)$/, "zypper install"],
+];
+
+/** Reads os-release(5). */
+export function parseOsRelease(text: string): Distribution {
+  const fields = new Map<string, string>();
+  for (const line of text.split("\n")) {
+    const [, name, value] = /^\s*([A-Z_]+)=(.*?)\s*$/.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) {
+      fields.set(name, value.replace(/^(["'])(.*)\1$/, "$2").replace(/\\(.)/g, "$1"));
+    }
+  }
+  const ids = [fields.get("ID") ?? "linux", ...(fields.get("ID_LIKE") ?? "").split(/\s+/)];
+  return {
+    ids: ids.filter((id) => id !== ""),
+    version: fields.get("VERSION_ID") ?? "",
+    name: fields.get("PRETTY_NAME") ?? fields.get("NAME") ?? "Linux",
+  };
+}
+
+/** The command line that installs a package, in words where the distribution is not known. */
+export function installCommand(distribution: Distribution, name: string): string {
+  for (const id of distribution.ids) {
+    const found = kInstallers.find(([ids]) => ids.test(id));
+    if (found) return `install it: ${found[1]} ${name}`;
+  }
+  return `install the package ${name} with your distribution's package manager`;
+}
+
+/** What a bwrap leaves out, by the options that its --help does not list. Pure. */
+
+/** An option that a bwrap lacks, and what does not work therefore. */
+export type MissingOption = { option: string; consequence: string };
+
+/**
+ * As in the native side's `BwrapFeatures`. Without --as-pid-1 bwrap is no runtime at all, which its own
+ * reason and fix say.
+ */
+const kOptions: readonly MissingOption[] = [
+  {
+    option: "--bind-fd",
+    consequence: "no prewarmed or cloned sandboxes, and no transactions by overlay",
+  },
+  {
+    option: "--disable-userns",
+    consequence: "no layer userns-disabled; seccomp refuses them",
+  },
+  { option: "--perms", consequence: "procBind: false is refused" },
+  { option: "--size", consequence: "memoryBytes does not bound what /tmp holds" },
+];
+
+/** @param help what `bwrap --help` prints: distributions back-port options, so no version tells. */
+export function missingBwrapOptions(help: string): MissingOption[] {
+  const words = new Set(help.split(/\s+/));
+  return kOptions.filter(({ option }) => !words.has(option));
+}

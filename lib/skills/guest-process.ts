@@ -1,0 +1,86 @@
+/** Node processes that run a script of ../guest. */
+
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import type { SandboxedExecResult } from "../../types/public.js";
+import { parseAnswer, type SkillAnswer } from "./answer.js";
+import type { EngineCommand, SkillRequest } from "./engines/engine.js";
+import type { RequestMessage } from "./guest/answer.mjs";
+
+const kMiB = 1024 ** 2;
+
+/**
+ * What V8 maps as writable for code, used or not, which RLIMIT_DATA counts: since version 13 the range
+ * of JavaScript's, 512 MiB, and that of each module's (the component toolchain's two take as much again).
+ */
+const codeRangeBytes = (v8: number): number => (v8 < 13 ? 0 : 1024 * kMiB);
+
+/** What Node itself needs of writable memory: V8's heap and code, its threads' stacks. */
+const kOverheadBytes = 256 * kMiB + codeRangeBytes(Number.parseInt(process.versions.v8, 10));
+
+/** A character of an output may take six bytes of JSON, and the rest of an answer is small. */
+const kJsonBytes = 6;
+const kAnswerBytes = 1024 ** 2;
+
+/** Bytes of the longest answer about an output of `maxOutputBytes`. */
+export function maxAnswerBytes(maxOutputBytes: number): number {
+  return maxOutputBytes * kJsonBytes + kAnswerBytes;
+}
+
+/** The request that all the scripts which run a skill are sent. */
+export function requestMessage({
+  wasmPath,
+  input,
+  trustTier,
+  limits,
+}: SkillRequest): RequestMessage {
+  return {
+    wasm_path: wasmPath,
+    input,
+    trust_tier: trustTier,
+    resource_limits: {
+      max_memory_bytes: limits.maxMemoryBytes,
+      max_duration_ms: limits.maxDurationMs,
+      ...(limits.maxFuel === undefined ? {} : { max_fuel: limits.maxFuel }),
+      max_output_bytes: limits.maxOutputBytes,
+    },
+  };
+}
+
+/** @param flags Node's and V8's options. */
+export function guestProcess(
+  script: string,
+  flags: readonly string[],
+  message: unknown,
+  maxStdoutBytes: number,
+): EngineCommand {
+  const path = fileURLToPath(guestScript(script));
+  return {
+    argv: [process.execPath, "--no-warnings", ...flags, path],
+    stdin: new TextEncoder().encode(JSON.stringify(message)),
+    env: { OPENSSL_CONF: "/dev/null" }, // the host's can't be read inside, which would be an error
+    readable: [process.execPath, dirname(path)],
+    overheadBytes: kOverheadBytes,
+    maxStdoutBytes,
+  };
+}
+
+/** The scripts of guest/: where they are, and what one that ran as a process has answered. */
+
+/**
+ * Where a script is: beside this file as it is built; when this file runs from its source, in the
+ * build of the same checkout.
+ */
+export function guestScript(name: string): URL {
+  const isSource = import.meta.url.endsWith(".ts");
+  return new URL(`${isSource ? "../../dist/skills/" : ""}guest/${name}`, import.meta.url);
+}
+
+/** The answer on its standard output; why there is none when it ended without. */
+export function answerOfGuest({ stdout, stderr, exitCode }: SandboxedExecResult): SkillAnswer {
+  if (stdout.length > 0 || exitCode === 0) return parseAnswer(stdout);
+  const said = new TextDecoder().decode(stderr).trim();
+  const error = `the engine ended with exit code ${exitCode} and no answer: ${said.slice(0, 500)}`;
+  return { success: false, error_kind: "protocol", error };
+}

@@ -1,0 +1,270 @@
+#include "addon/convert/run_input.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "addon/values/value_builder.h"
+#include "policy/options/request.h"
+#include "policy/options/validate.h"
+#include "policy/text/path.h"
+
+namespace native_runner {
+namespace {
+
+void ReadLimit(Fields& limits, const char* key, auto* into) {
+  const auto number = limits.Number(key);
+  if (!number) return;
+  const auto value = LimitValue(*number, limits.Label(key));
+  if (value) {
+    *into = value.value();
+  } else {
+    limits.reader().Fail(value.error());
+  }
+}
+
+// The limits of one run. `deadline` is what it has when timeoutMs was not given; none: no deadline.
+Limits ReadLimits(Fields& limits, std::optional<std::uint64_t> deadline) {
+  Limits read;
+  read.timeout_ms = deadline;
+  ReadLimit(limits, "maxStdoutBytes", &read.max_stdout_bytes);
+  ReadLimit(limits, "maxStderrBytes", &read.max_stderr_bytes);
+  ReadLimit(limits, "memoryBytes", &read.memory_bytes);
+  ReadLimit(limits, "cpuSeconds", &read.cpu_seconds);
+  ReadLimit(limits, "maxProcesses", &read.max_processes);
+  ReadLimit(limits, "maxOpenFiles", &read.max_open_files);
+  ReadLimit(limits, "maxFileBytes", &read.max_file_bytes);
+  if (const auto number = limits.Number("timeoutMs")) {
+    const auto timeout = TimeoutValue(*number);
+    if (timeout) {
+      read.timeout_ms = timeout.value();
+    } else {
+      limits.reader().Fail(timeout.error());
+    }
+  }
+  if (limits.OneOf("keep", {"head", "head+tail"}) == 1) read.keep = Keep::kHeadTail;
+  return read;
+}
+
+}  // namespace
+
+TerminalSize ReadTerminalSize(Fields& size) {
+  TerminalSize read;
+  const auto one = [&size](const char* key, std::uint16_t* into) {
+    if (const auto count = size.Integer(key, 1, UINT16_MAX)) {
+      *into = static_cast<std::uint16_t>(*count);
+    } else if (size.given()) {
+      size.FailMissing(key, "an integer from 1 to 65535");
+    }
+  };
+  one("cols", &read.columns);
+  one("rows", &read.rows);
+  return read;
+}
+
+bool HostEnvironment::Unchanged() const {
+  std::size_t index = 0;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry, ++index) {
+    if (index == seen_.size() || seen_[index] != *entry) return false;
+  }
+  return index == seen_.size();
+}
+
+const std::vector<std::string>& HostEnvironment::PassedBy(const EnvironmentPolicy& policy) {
+  if (known_ && Unchanged()) return passed_;
+  seen_.clear();
+  std::vector<Variable> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    seen_.emplace_back(*entry);
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  passed_ = PassedVariables(policy, variables);
+  known_ = true;
+  return passed_;
+}
+
+namespace {
+
+std::shared_ptr<const AdviceLists> ReadAdvice(Fields& context) {
+  std::shared_ptr<const AdviceLists> read;
+  context.Object("advice", [&read](Fields& lists) {
+    AdviceLists made{
+        .homes = lists.Strings("homes").value_or(std::vector<std::string>()),
+        .secrets = lists.Strings("secrets").value_or(std::vector<std::string>()),
+        .protected_names = lists.Strings("protectedNames").value_or(std::vector<std::string>())};
+    if (lists.given()) read = std::make_shared<const AdviceLists>(std::move(made));
+  });
+  return read;
+}
+
+}  // namespace
+
+RunContext ReadRunContext(Fields& context) {
+  return {
+      .policy_hash = context.String("policyHash").value_or(""),
+      .is_aborted = context.Boolean("isAborted").value_or(false),
+      .environment = context.Variables("environment"),
+      .on_connection = context.Function("onConnection"),
+      .advice = ReadAdvice(context),
+  };
+}
+
+namespace {
+
+// A boolean, or "lookups".
+Explain ReadExplain(Fields& input) {
+  constexpr const char* kKey = "explain";
+  const auto value = input.Value(kKey);
+  if (!value) return Explain::kNo;
+  if (value->IsBoolean()) return value->As<Napi::Boolean>().Value() ? Explain::kYes : Explain::kNo;
+  if (value->IsString() && value->As<Napi::String>().Utf8Value() == "lookups") {
+    return Explain::kLookUps;
+  }
+  const ErrorCode code = value->IsString() ? ErrorCode::kInvalidValue : ErrorCode::kInvalidType;
+  input.Fail(kKey, code, "a boolean or \"lookups\"", *value);
+  return Explain::kNo;
+}
+
+// What exec and spawn have in common.
+RunInput ReadCommand(Fields& input, std::optional<std::uint64_t> deadline) {
+  RunInput read;
+  ExecRequest& request = read.request;
+  request.argv = input.RequiredStrings("argv");
+  if (!input.reader().failed()) input.reader().FailIf(CheckArgv(request.argv));
+  request.cwd = input.String("cwd").value_or("");
+  input.Object("limits", [&](Fields& limits) { request.limits = ReadLimits(limits, deadline); });
+  read.on_stdout = input.Function("onStdout");
+  read.on_stderr = input.Function("onStderr");
+  input.Know("signal");  // lib's
+  request.explain = ReadExplain(input);
+  request.stream_stdout = read.on_stdout.has_value();
+  request.stream_stderr = read.on_stderr.has_value();
+  return read;
+}
+
+std::vector<Variable> ReadVariables(Fields& input) {
+  auto named = input.Variables("env").value_or(std::vector<Variable>());
+  for (const Variable& variable : named)
+    input.reader().FailIf(CheckVariable(variable));
+  return named;
+}
+
+// 0: separate, 1: merged with stdout.
+std::optional<std::size_t> ReadStderr(Fields& input) {
+  return input.OneOf("stderr", {"separate", "merge"});
+}
+
+// What the command is given of its surroundings.
+void Complete(Fields& input, ExecRequest& request, const std::vector<Variable>& named,
+              const RunContext& context, const InputRules& rules) {
+  if (input.reader().failed()) return;
+  const auto relative = WorkspaceRelative(request.cwd, rules.cwd_label);
+  if (!relative) {
+    input.reader().Fail(relative.error());
+    return;
+  }
+  const std::string pwd = rules.in_workspace ? JoinPath(kWorkspace, relative.value()) : "";
+  for (const Variable& variable : named)
+    request.named_environment.push_back(variable.first + "=" + variable.second);
+  request.is_aborted = context.is_aborted;
+  request.advice = context.advice;
+  request.environment =
+      context.environment
+          ? BuildEnvironment(PassedVariables(*rules.environment, *context.environment), named, pwd)
+          : BuildEnvironment(rules.host->PassedBy(*rules.environment), named, pwd);
+}
+
+// TERM is of the terminal that is made, never of the one that the host was started from.
+std::string ReadTerminalName(Fields& pty) {
+  std::string name = pty.String("term").value_or("xterm-256color");
+  pty.reader().FailIf(CheckVariable({"TERM", name}));
+  return name;
+}
+
+void SetTerminalName(const std::string& name, const std::vector<Variable>& named,
+                     std::vector<std::string>& environment) {
+  constexpr std::string_view kPrefix = "TERM=";
+  const bool is_named = std::any_of(named.begin(), named.end(), [](const Variable& variable) {
+    return variable.first == "TERM";
+  });
+  if (is_named) return;
+  std::erase_if(environment,
+                [&](const std::string& variable) { return variable.starts_with(kPrefix); });
+  environment.push_back(std::string(kPrefix) + name);
+}
+
+}  // namespace
+
+RunInput ReadExecInput(Fields& input, const RunContext& context, const InputRules& rules) {
+  RunInput read = ReadCommand(input, Limits().timeout_ms);
+  const std::vector<Variable> named = ReadVariables(input);
+  read.request.stdin_bytes = input.BytesOrText("stdin").value_or(std::vector<std::uint8_t>());
+  read.request.merge_stderr = ReadStderr(input) == 1;
+  Complete(input, read.request, named, context, rules);
+  return read;
+}
+
+RunInput ReadSpawnInput(Fields& input, const RunContext& context, const InputRules& rules) {
+  RunInput read = ReadCommand(input, std::nullopt);
+  const std::vector<Variable> named = ReadVariables(input);
+  read.on_event = input.Function("onEvent");
+  LiveRequest& live = read.request.live.emplace();
+  std::string terminal_name;
+  input.Object("pty", [&](Fields& pty) {
+    const TerminalSize size = ReadTerminalSize(pty);
+    terminal_name = ReadTerminalName(pty);
+    if (pty.given()) live.terminal = size;
+  });
+  const auto error_output = ReadStderr(input);
+  read.request.merge_stderr = error_output == 1;
+  if (live.terminal && error_output) {
+    input.reader().Fail({ErrorCode::kInvalidValue,
+                         "Expected `stderr` to be left out with `pty`: a terminal is one stream",
+                         ""});
+  }
+  Complete(input, read.request, named, context, rules);
+  if (live.terminal) SetTerminalName(terminal_name, named, read.request.environment);
+  return read;
+}
+
+namespace {
+
+std::uint16_t ReadPort(Reader& reader, const Napi::Value& value) {
+  const std::string expected = "Expected `port` to be an integer from 1 to 65535, got ";
+  const auto port = value.IsNumber() ? LimitValue(value.As<Napi::Number>().DoubleValue(), "port")
+                                     : Result<std::uint64_t>(std::uint64_t{0});
+  if (port && port.value() >= 1 && port.value() <= UINT16_MAX) {
+    return static_cast<std::uint16_t>(port.value());
+  }
+  const auto code = value.IsNumber() ? ErrorCode::kOutOfRange : ErrorCode::kInvalidType;
+  reader.Fail({code, expected + Describe(value), ""});
+  return 0;
+}
+
+}  // namespace
+
+std::optional<PortWait> ReadPortWait(Reader& reader, const Napi::Value& port,
+                                     const Napi::Value& options) {
+  PortWait wait;
+  wait.port = ReadPort(reader, port);
+  Fields::Of(reader, options, {"options", ""}, [&wait](Fields& fields) {
+    if (const auto number = fields.Number("timeoutMs")) {
+      const auto timeout = TimeoutValue(*number);
+      if (timeout) {
+        wait.timeout_ms = timeout.value();
+      } else {
+        fields.Fail("timeoutMs", ErrorCode::kOutOfRange, "a number greater than 0",
+                    *fields.Value("timeoutMs"));
+      }
+    }
+    if (const auto interval = fields.Integer("intervalMs", 1)) wait.interval_ms = *interval;
+  });
+  return reader.failed() ? std::nullopt : std::optional(wait);
+}
+
+}  // namespace native_runner

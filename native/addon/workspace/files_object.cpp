@@ -1,0 +1,217 @@
+#include "addon/workspace/files_object.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "addon/convert/file_input.h"
+#include "addon/values/file_values.h"
+#include "addon/values/value_builder.h"
+#include "addon/workspace/transaction_object.h"
+#include "workspace/files/workspace_files.h"
+
+namespace native_runner {
+namespace {
+
+// One operation on files, on a thread of libuv's pool, and the promise of its result. Node waits
+// for it before it ends an environment; then nobody is told any more.
+template <typename Value>
+class FileCall {
+ public:
+  // `operation` owns all that it uses. Undefined, with an exception pending, where there can be no
+  // promise.
+  static Napi::Value Start(Napi::Env env, FileAttempt attempt,
+                           std::function<FileResult<Value>()> operation) {
+    std::unique_ptr<FileCall> call(new FileCall(std::move(attempt), std::move(operation)));
+    napi_value promise = nullptr;
+    napi_value name = nullptr;
+    if (napi_create_promise(env, &call->deferred_, &promise) != napi_ok ||
+        napi_create_string_utf8(env, "native-runner", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+        napi_create_async_work(env, nullptr, name, Execute, Complete, call.get(), &call->work_) !=
+            napi_ok) {
+      return env.Undefined();
+    }
+    if (napi_queue_async_work(env, call->work_) != napi_ok) {
+      napi_delete_async_work(env, call->work_);
+      return env.Undefined();
+    }
+    call.release();  // Complete's
+    return {env, promise};
+  }
+
+ private:
+  FileCall(FileAttempt attempt, std::function<FileResult<Value>()> operation)
+      : attempt_(std::move(attempt)), operation_(std::move(operation)) {}
+
+  static void Execute(napi_env, void* self) {  // on the pool's thread
+    auto* call = static_cast<FileCall*>(self);
+    call->result_.emplace(call->operation_());
+  }
+
+  static void Complete(napi_env env, napi_status, void* self) {
+    const std::unique_ptr<FileCall> call(static_cast<FileCall*>(self));
+    napi_delete_async_work(env, call->work_);
+    if (call->result_) call->Settle(env);
+  }
+
+  void Settle(napi_env env) {
+    if (!result_->ok()) {
+      napi_value error = MakeFileError(env, result_->error(), attempt_);
+      if (error != nullptr) napi_reject_deferred(env, deferred_, error);
+      return;
+    }
+    ValueBuilder builder(env);
+    napi_value value = FileValue(builder, std::move(result_->value()));
+    if (builder.ok()) napi_resolve_deferred(env, deferred_, value);
+  }
+
+  FileAttempt attempt_;
+  std::function<FileResult<Value>()> operation_;
+  std::optional<FileResult<Value>> result_;
+  napi_deferred deferred_ = nullptr;
+  napi_async_work work_ = nullptr;
+};
+
+// The options of a call, which may be left out.
+template <typename Read>
+auto OptionsOf(Reader& reader, const Napi::Value& value, const Read& read) {
+  const Napi::Value options = value.IsUndefined() ? Napi::Object::New(reader.env()) : value;
+  decltype(read(std::declval<Fields&>())) made{};
+  Fields::Of(reader, options, {"options", ""}, [&](Fields& fields) { made = read(fields); });
+  return made;
+}
+
+class FilesObject : public Napi::ObjectWrap<FilesObject> {
+ public:
+  explicit FilesObject(const Napi::CallbackInfo& info) : ObjectWrap(info) {
+    Reader reader(info.Env());
+    WorkspaceRights rights;
+    Fields::Of(reader, info[0], {"options", ""},
+               [&rights](Fields& options) { rights = ReadWorkspaceRights(options); });
+    if (reader.failed()) return;
+    if (const auto transaction = ReadTransaction(reader, info[1]))
+      rights.open = transaction->Files();
+    if (reader.failed()) return;
+    files_ = std::make_shared<const WorkspaceFiles>(std::move(rights));
+  }
+
+  static Napi::Function Define(Napi::Env env) {
+    return DefineClass(
+        env, "WorkspaceFiles",
+        {InstanceMethod("read", &FilesObject::Read), InstanceMethod("write", &FilesObject::Write),
+         InstanceMethod("list", &FilesObject::List), InstanceMethod("stat", &FilesObject::Stat),
+         InstanceMethod("survey", &FilesObject::TakeSurvey),
+         InstanceMethod("mkdir", &FilesObject::Make),
+         InstanceMethod("rename", &FilesObject::Rename),
+         InstanceMethod("remove", &FilesObject::Remove)});
+  }
+
+ private:
+  using Files = std::shared_ptr<const WorkspaceFiles>;
+
+  // `operation` is given the files and the path; nothing is started after a fault.
+  template <typename Operation>
+  Napi::Value Start(const Reader& reader, PathInput path, Operation operation) {
+    using Answer = decltype(operation(*files_, path.relative));
+    using Value = std::decay_t<decltype(std::declval<Answer&>().value())>;
+    if (reader.failed()) return reader.env().Undefined();
+    return FileCall<Value>::Start(
+        reader.env(), {std::move(path.given), ""},
+        [files = files_, relative = std::move(path.relative), operation = std::move(operation)] {
+          return operation(*files, relative);
+        });
+  }
+
+  Napi::Value Read(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "read", "path");
+    const std::uint64_t most = OptionsOf(reader, info[1], ReadMaxBytes);
+    return Start(reader, std::move(path),
+                 [most](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.Read(relative, most);
+                 });
+  }
+
+  Napi::Value Write(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "write", "path");
+    std::vector<std::uint8_t> data = ReadData(reader, info[1]);
+    const WriteRule rule = OptionsOf(reader, info[2], ReadWriteRule);
+    return Start(
+        reader, std::move(path),
+        [rule, data = std::move(data)](const WorkspaceFiles& files, const std::string& relative) {
+          return files.Write(relative, data, rule);
+        });
+  }
+
+  Napi::Value List(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "list", "path");
+    const ListRule rule = OptionsOf(reader, info[1], ReadListRule);
+    return Start(reader, std::move(path),
+                 [rule](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.List(relative, rule);
+                 });
+  }
+
+  Napi::Value Stat(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "stat", "path");
+    return Start(reader, std::move(path),
+                 [](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.Stat(relative);
+                 });
+  }
+
+  // Of the workspace as a whole; for lib/ itself, which makes its own options.
+  Napi::Value TakeSurvey(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    const ListRule rule = OptionsOf(reader, info[0], ReadListRule);
+    return Start(reader, {}, [most = rule.most](const WorkspaceFiles& files, const std::string&) {
+      return files.TakeSurvey(most);
+    });
+  }
+
+  Napi::Value Make(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "mkdir", "path");
+    const MakeRule rule = OptionsOf(reader, info[1], ReadMakeRule);
+    return Start(reader, std::move(path),
+                 [rule](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.Make(relative, rule);
+                 });
+  }
+
+  Napi::Value Rename(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput from = ReadPath(reader, info[0], "rename", "from");
+    PathInput to = ReadPath(reader, info[1], "rename", "to");
+    if (reader.failed()) return info.Env().Undefined();
+    return FileCall<Done>::Start(info.Env(), {std::move(from.given), std::move(to.given)},
+                                 [files = files_, from = std::move(from.relative),
+                                  to = std::move(to.relative)] { return files->Rename(from, to); });
+  }
+
+  Napi::Value Remove(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathInput path = ReadPath(reader, info[0], "remove", "path");
+    const bool recursive = OptionsOf(reader, info[1], ReadRecursive);
+    return Start(reader, std::move(path),
+                 [recursive](const WorkspaceFiles& files, const std::string& relative) {
+                   return files.Remove(relative, recursive);
+                 });
+  }
+
+  Files files_;  // null only when the constructor threw
+};
+
+}  // namespace
+
+void DefineWorkspaceFiles(Napi::Env env, Napi::Object exports) {
+  exports.Set("WorkspaceFiles", FilesObject::Define(env));
+}
+
+}  // namespace native_runner

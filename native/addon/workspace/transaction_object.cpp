@@ -1,0 +1,386 @@
+#include "addon/workspace/transaction_object.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "addon/environment/background_work.h"
+#include "addon/values/value_builder.h"
+#include "addon/workspace/transaction_values.h"
+#include "policy/transaction/change.h"
+#include "supervise/host/program.h"
+#include "workspace/commit/choose.h"
+#include "workspace/transaction/transaction_directory.h"
+
+namespace native_runner {
+namespace {
+
+void ReadContents(Fields& fields, GivenContents* contents) {
+  fields.Objects("contents", [contents](Fields& each) {
+    std::string path = each.RequiredString("path");
+    auto data = each.BytesOrText("data");
+    if (!data) each.FailMissing("data", "a string or a Uint8Array");
+    contents->insert_or_assign(std::move(path), data.value_or(std::vector<std::uint8_t>()));
+  });
+}
+
+void ReadExpected(Fields& fields, CommitRequest* request) {
+  if (!fields.Value("expected")) return;
+  auto& expected = request->expected.emplace();
+  fields.Objects("expected", [&expected](Fields& each) {
+    std::string path = each.RequiredString("path");
+    expected.insert_or_assign(std::move(path), each.RequiredString("version"));
+  });
+}
+
+// Paths in a field. None: every path, or with `else_none` no path.
+PathFilter ReadPaths(Fields& fields, const char* field = "paths", bool else_none = false) {
+  const auto paths = fields.Strings(field);
+  if (!paths && !else_none) return PathFilter();
+  auto filter = PathFilter::Of(paths.value_or(std::vector<std::string>()), field);
+  if (filter) return std::move(*filter);
+  fields.reader().Fail(filter.error());
+  return PathFilter();
+}
+
+// { paths, exact, allowProtected, protectedNames, contents, expected }: the last two as arrays of
+// { path, data } and { path, version }.
+CommitRequest ReadCommitRequest(Fields& fields) {
+  CommitRequest request;
+  request.paths = ReadPaths(fields);
+  if (fields.Boolean("exact").value_or(false)) request.paths = request.paths.Exactly();
+  request.allowed = ReadPaths(fields, "allowProtected", true);
+  request.protected_names = fields.RequiredStrings("protectedNames");
+  ReadContents(fields, &request.contents);
+  ReadExpected(fields, &request);
+  return request;
+}
+
+constexpr napi_type_tag kTransactionTag = {0x6f70656e61676e74, 0x7472616e73616374};
+
+// Where the transaction is put once it is open; shared with the work that opens it.
+struct Place {
+  std::shared_ptr<Transaction> transaction;
+};
+
+Result<MakeValue> Nothing() {
+  return MakeValue([](ValueBuilder& builder) { return builder.Undefined(); });
+}
+
+Error NotOpen() {
+  return Error{ErrorCode::kClosed, "the transaction is not open", ""};
+}
+
+constexpr std::uint64_t kDefaultMostBytes = std::uint64_t{2} << 30U;
+constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 53U) - 1;  // what a number can be
+
+Transaction::Backend ReadBackend(Fields& fields) {
+  constexpr std::array kBackends = {Transaction::Backend::kAuto, Transaction::Backend::kOverlay,
+                                    Transaction::Backend::kCopy};
+  return kBackends.at(fields.OneOf("backend", {"auto", "overlay", "copy"}).value_or(0));
+}
+
+// JavaScript thread. What is done with the transaction is done on others.
+class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
+ public:
+  explicit TransactionObject(const Napi::CallbackInfo& info)
+      : Napi::ObjectWrap<TransactionObject>(info),
+        state_(static_cast<EnvironmentState*>(info.Data())) {
+    static_cast<void>(napi_type_tag_object(info.Env(), info.This(), &kTransactionTag));
+  }
+
+  static Napi::Function Define(Napi::Env env, EnvironmentState* state) {
+    return DefineClass(env, "Transaction",
+                       {InstanceMethod<&TransactionObject::Open>("open"),
+                        InstanceMethod<&TransactionObject::Stop>("stop"),
+                        InstanceMethod<&TransactionObject::IsStale>("isStale"),
+                        InstanceMethod<&TransactionObject::Freshen>("freshen"),
+                        InstanceMethod<&TransactionObject::Look>("look"),
+                        InstanceMethod<&TransactionObject::Changes>("changes"),
+                        InstanceMethod<&TransactionObject::Diff>("diff"),
+                        InstanceMethod<&TransactionObject::Check>("check"),
+                        InstanceMethod<&TransactionObject::Commit>("commit"),
+                        InstanceMethod<&TransactionObject::Undo>("undo"),
+                        InstanceMethod<&TransactionObject::Checkpoint>("checkpoint"),
+                        InstanceMethod<&TransactionObject::Checkpoints>("checkpoints"),
+                        InstanceMethod<&TransactionObject::RollBack>("rollback"),
+                        InstanceMethod<&TransactionObject::Close>("close"),
+                        InstanceMethod<&TransactionObject::Discard>("discard")},
+                       state);
+  }
+
+  std::shared_ptr<Transaction> transaction() const { return place_->transaction; }
+
+ private:
+  // Once: { id, backend }, `backendReason` and `recovered`. With `resume`, the id of one that is
+  // there.
+  Napi::Value Open(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    Transaction::Options options;
+    std::optional<std::string> resume;
+    std::string bwrap;
+    std::optional<Napi::Function> on_progress;
+    options.launcher = state_->launcher_path();
+    options.progress = progress_;
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
+      options.workspace = fields.RequiredString("workspace");
+      options.directory = fields.RequiredString("directory");
+      resume = fields.String("resume");
+      options.backend = ReadBackend(fields);
+      options.most_bytes = fields.Integer("maxBytes", 0, kMostBytes).value_or(kDefaultMostBytes);
+      bwrap = fields.String("bwrapPath").value_or("bwrap");
+      on_progress = fields.Function("onProgress");
+    });
+    if (reader.failed()) return info.Env().Undefined();
+    std::shared_ptr<ProgressCalls> calls;
+    if (on_progress) {
+      calls = ProgressCalls::Make(info.Env(), *on_progress);
+      if (!calls) return info.Env().Undefined();
+      progress_->tell = [calls = calls.get()](std::uint64_t files, std::uint64_t bytes) {
+        calls->Tell(files, bytes);
+      };
+    }
+    if (options.backend == Transaction::Backend::kAuto) {
+      auto found = FindProgram(bwrap, EnvironmentState::SearchPath());
+      if (found) options.bwrap = std::move(*found);
+    }
+    return Promise(info,
+                   [place = place_, options = std::move(options), resume = std::move(resume),
+                    calls = std::move(calls)]() -> Result<MakeValue> {
+                     auto opened = resume ? Transaction::Resume(options, *resume)
+                                          : Transaction::Open(options);
+                     if (!opened) return opened.error();
+                     return MakeValue([place, opened = std::move(*opened)](ValueBuilder& builder) {
+                       place->transaction = opened;
+                       return OpenedValue(builder, *opened);
+                     });
+                   });
+  }
+
+  Napi::Value IsStale(const Napi::CallbackInfo& info) {
+    const Transaction* transaction = place_->transaction.get();
+    return Napi::Boolean::New(info.Env(), transaction != nullptr && transaction->IsStale());
+  }
+
+  Napi::Value Freshen(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      if (auto error = transaction->Freshen()) return *error;
+      return Nothing();
+    });
+  }
+
+  Napi::Value Look(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      if (auto error = transaction->Look()) return *error;
+      return Nothing();
+    });
+  }
+
+  // All of them packed, in the order of their paths' bytes.
+  Napi::Value Changes(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    PathFilter filter;
+    bool has_versions = false;
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
+      filter = ReadPaths(fields);
+      has_versions = fields.Boolean("versions").value_or(false);
+    });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(
+        info,
+        [transaction = place_->transaction, filter = std::move(filter),
+         has_versions]() -> Result<MakeValue> {
+          if (!transaction) return NotOpen();
+          auto changes = transaction->Changes(filter);
+          if (!changes) return changes.error();
+          return MakeValue([packed = Pack(*changes, has_versions)](ValueBuilder& builder) {
+            return PackedChangesValue(builder, packed);
+          });
+        });
+  }
+
+  // One text.
+  Napi::Value Diff(const Napi::CallbackInfo& info) {
+    constexpr std::uint64_t kDefaultMost = std::uint64_t{16} << 20U;
+    constexpr std::uint64_t kMost = std::uint64_t{256} << 20U;  // V8 has strings of 512 MiB
+    Reader reader(info.Env());
+    PathFilter filter;
+    std::uint64_t most = kDefaultMost;
+    Fields::Of(reader, info[0], {"options", ""}, [&](Fields& fields) {
+      filter = ReadPaths(fields);
+      most = fields.Integer("maxBytes", 0, kMost).value_or(kDefaultMost);
+    });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info,
+                   [transaction = place_->transaction, filter = std::move(filter),
+                    most]() -> Result<MakeValue> {
+                     if (!transaction) return NotOpen();
+                     auto diff = transaction->Diff(filter, most);
+                     if (!diff) return diff.error();
+                     return MakeValue([diff = std::move(*diff)](ValueBuilder& builder) {
+                       return builder.String(diff);
+                     });
+                   });
+  }
+
+  Napi::Value Check(const Napi::CallbackInfo& info) { return DoCommit(info, &Transaction::Check); }
+  Napi::Value Commit(const Napi::CallbackInfo& info) {
+    return DoCommit(info, &Transaction::Commit);
+  }
+
+  using CommitCall = Result<Transaction::CommitResult> (Transaction::*)(const CommitRequest&);
+  Napi::Value DoCommit(const Napi::CallbackInfo& info, CommitCall call) {
+    Reader reader(info.Env());
+    CommitRequest request;
+    Fields::Of(reader, info[0], {"options", ""},
+               [&request](Fields& fields) { request = ReadCommitRequest(fields); });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info,
+                   [transaction = place_->transaction, request = std::move(request),
+                    call]() -> Result<MakeValue> {
+                     if (!transaction) return NotOpen();
+                     auto result = ((*transaction).*call)(request);
+                     if (!result) return result.error();
+                     return CommitValue(std::move(*result));
+                   });
+  }
+
+  // The paths because of which it can't be done; none: it was done.
+  Napi::Value Undo(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      auto conflicts = transaction->Undo();
+      if (!conflicts) return conflicts.error();
+      return MakeValue([conflicts = std::move(*conflicts)](ValueBuilder& builder) {
+        return builder.Strings(conflicts);
+      });
+    });
+  }
+
+  Napi::Value Checkpoint(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    std::string name;
+    Fields::Of(reader, info[0], {"options", ""},
+               [&name](Fields& fields) { name = fields.String("name").value_or(""); });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(
+        info, [transaction = place_->transaction, name = std::move(name)]() -> Result<MakeValue> {
+          if (!transaction) return NotOpen();
+          auto made = transaction->Checkpoint(name);
+          if (!made) return made.error();
+          return MakeValue([made = std::move(*made)](ValueBuilder& builder) {
+            return CheckpointValue(builder, made);
+          });
+        });
+  }
+
+  // An array of them, the first first.
+  Napi::Value Checkpoints(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (!transaction) return NotOpen();
+      auto records = transaction->Checkpoints();
+      if (!records) return records.error();
+      return MakeValue([records = std::move(*records)](ValueBuilder& builder) {
+        return CheckpointsValue(builder, records);
+      });
+    });
+  }
+
+  Napi::Value RollBack(const Napi::CallbackInfo& info) {
+    Reader reader(info.Env());
+    std::string id;
+    Fields::Of(reader, info[0], {"options", ""},
+               [&id](Fields& fields) { id = fields.RequiredString("id"); });
+    if (reader.failed()) return info.Env().Undefined();
+    return Promise(info,
+                   [transaction = place_->transaction, id = std::move(id)]() -> Result<MakeValue> {
+                     if (!transaction) return NotOpen();
+                     if (auto error = transaction->RollBack(id)) return *error;
+                     return Nothing();
+                   });
+  }
+
+  Napi::Value Close(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (transaction) transaction->Close();
+      return Nothing();
+    });
+  }
+
+  Napi::Value Discard(const Napi::CallbackInfo& info) {
+    return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
+      if (transaction) {
+        if (auto error = transaction->Discard()) return *error;
+      }
+      return Nothing();
+    });
+  }
+
+  static Napi::Value Promise(const Napi::CallbackInfo& info,
+                             std::function<Result<MakeValue>()> work) {
+    napi_value promise = DoInBackground(info.Env(), std::move(work));
+    return promise == nullptr ? info.Env().Undefined() : Napi::Value(info.Env(), promise);
+  }
+
+  void Stop(const Napi::CallbackInfo& /*info*/) { progress_->is_stopped = true; }
+
+  EnvironmentState* state_;
+  std::shared_ptr<Place> place_ = std::make_shared<Place>();
+  std::shared_ptr<CopyProgress> progress_ = std::make_shared<CopyProgress>();
+};
+
+}  // namespace
+
+void DefineTransaction(Napi::Env env, Napi::Object exports, EnvironmentState* state) {
+  exports.Set("Transaction", TransactionObject::Define(env, state));
+}
+
+std::shared_ptr<Transaction> ReadTransaction(Reader& reader, const Napi::Value& value) {
+  if (value.IsUndefined()) return nullptr;
+  bool is_one = false;
+  if (value.IsObject() &&
+      napi_check_object_type_tag(reader.env(), value, &kTransactionTag, &is_one) == napi_ok &&
+      is_one) {
+    const auto* object = TransactionObject::Unwrap(value.As<Napi::Object>());
+    if (auto transaction = object->transaction()) return transaction;
+  }
+  reader.Fail({ErrorCode::kInvalidType, "Expected a transaction that is open", ""});
+  return nullptr;
+}
+
+namespace {
+
+// A promise of those in the directory that the options name.
+Napi::Value List(const Napi::CallbackInfo& info) {
+  Reader reader(info.Env());
+  std::string directory;
+  Fields::Of(reader, info[0], {"options", ""},
+             [&directory](Fields& fields) { directory = fields.RequiredString("directory"); });
+  if (reader.failed()) return info.Env().Undefined();
+  const auto work = [directory = std::move(directory)]() -> Result<MakeValue> {
+    auto all = ListTransactions(directory);
+    if (!all) return all.error();
+    return MakeValue([all = std::move(*all)](ValueBuilder& builder) {
+      std::vector<napi_value> values;
+      values.reserve(all.size());
+      for (const ListedTransaction& listed : all)
+        values.push_back(ListedValue(builder, listed));
+      return builder.Array(values);
+    });
+  };
+  napi_value promise = DoInBackground(info.Env(), work);
+  return promise == nullptr ? info.Env().Undefined() : Napi::Value(info.Env(), promise);
+}
+
+}  // namespace
+
+void DefineTransactionList(Napi::Env env, Napi::Object exports) {
+  exports.Set("listTransactions", Napi::Function::New(env, List, "listTransactions"));
+}
+
+}  // namespace native_runner

@@ -1,0 +1,484 @@
+#include "launcher/namespaces/namespaces.h"
+
+#include <linux/magic.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "launcher/kernel/calls.h"
+#include "launcher/kernel/process.h"
+#include "launcher/kernel/text.h"
+#include "protocol/identity.h"
+
+namespace native_runner {
+
+bool EnterUserNamespace(unsigned long kinds, Layer layer, Refusal* refusal) {
+  const long uid = kernel::Call(SYS_geteuid);
+  const long gid = kernel::Call(SYS_getegid);
+  const long result = kernel::Unshare(CLONE_NEWUSER | kinds);
+  if (result != 0) return refusal->Because(layer, result);
+  return MapUser(uid, gid) || refusal->Because(Layer::kUserNamespace, "its ids can't be set");
+}
+
+namespace {
+
+constexpr Layer kNamespaceLayer = Layer::kNetworkNamespace;
+constexpr int kLoopback = 1;  // its index in every network namespace (LOOPBACK_IFINDEX)
+constexpr std::size_t kAddressBytes = 16;
+
+// As rtnetlink(7) takes it.
+struct RouteMessage {
+  nlmsghdr header;
+  rtmsg route;
+  rtattr address_header;
+  unsigned char address[kAddressBytes];
+  rtattr device_header;
+  int device;
+};
+static_assert(sizeof(RouteMessage) ==
+              NLMSG_LENGTH(sizeof(rtmsg)) + RTA_LENGTH(kAddressBytes) + RTA_LENGTH(sizeof(int)));
+
+// -1: it is no hexadecimal digit.
+int DigitOf(char text) {
+  if (text >= '0' && text <= '9') return text - '0';
+  return text >= 'a' && text <= 'f' ? text - 'a' + 10 : -1;
+}
+
+bool ReadAddress(const char* text, unsigned char* address) {
+  for (std::size_t at = 0; at < kAddressBytes; ++at) {
+    const int high = DigitOf(*text);
+    const int low = high < 0 ? -1 : DigitOf(*++text);
+    if (low < 0) return false;
+    address[at] = static_cast<unsigned char>(high * 16 + low);
+    ++text;
+  }
+  return *text == '\0';
+}
+
+}  // namespace
+
+bool BringUpLoopback(Refusal* refusal) {
+  const int socket = kernel::OpenSocket(AF_INET, SOCK_DGRAM);
+  if (socket < 0) return refusal->Because(kNamespaceLayer, "socket", socket);
+  ifreq request{};
+  std::memcpy(request.ifr_name, "lo", sizeof "lo");
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  const long result = kernel::DeviceControl(socket, SIOCSIFFLAGS, &request);
+  kernel::Close(socket);
+  return result == 0 ||
+         refusal->Because(kNamespaceLayer, "its loopback can't be brought up", result);
+}
+
+bool MakeNetworkNamespace(const char* text, Refusal* refusal) {
+  const bool with_user = text[0] == 'u';
+  if (text[with_user ? 1 : 0] != '\0') {
+    return refusal->Because("the order has a step that can't be taken", -EINVAL);
+  }
+  if (with_user) {
+    if (!EnterUserNamespace(CLONE_NEWNET, kNamespaceLayer, refusal)) return false;
+  } else if (const long result = kernel::Unshare(CLONE_NEWNET); result != 0) {
+    return refusal->Because(kNamespaceLayer, result);
+  }
+  return BringUpLoopback(refusal);
+}
+
+// The kernel is not asked how it went: where it has no IPv6, or has it switched off, programs go by
+// IPv4, and what an address that leads nowhere is refused by is the kernel.
+bool MakeBlockLocal(const char* text, Refusal* refusal) {
+  RouteMessage message{};
+  std::uint64_t length = 0;
+  const bool is_read = TakeDecimal(&text, &length) && length <= 8 * kAddressBytes && *text == ':' &&
+                       ReadAddress(text + 1, message.address);
+  if (!is_read) return refusal->Because("the order has a step without a block", -EINVAL);
+  message.header.nlmsg_len = sizeof message;
+  message.header.nlmsg_type = RTM_NEWROUTE;
+  message.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE;
+  message.route.rtm_family = AF_INET6;
+  message.route.rtm_dst_len = static_cast<unsigned char>(length);
+  message.route.rtm_table = RT_TABLE_LOCAL;
+  message.route.rtm_protocol = RTPROT_STATIC;
+  message.route.rtm_scope = RT_SCOPE_HOST;
+  message.route.rtm_type = RTN_LOCAL;
+  message.address_header = {RTA_LENGTH(kAddressBytes), RTA_DST};
+  message.device_header = {RTA_LENGTH(sizeof(int)), RTA_OIF};
+  message.device = kLoopback;
+  const int socket = kernel::OpenSocket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+  if (socket < 0) return true;
+  kernel::SendPlain(socket, &message, sizeof message);
+  kernel::Close(socket);
+  return true;
+}
+
+namespace {
+
+constexpr Layer kPortsLayer = Layer::kNetworkByDomain;
+constexpr int kBacklog = 4096;  // the kernel's own bound, net.core.somaxconn, comes on top
+constexpr std::uint64_t kMostPort = 65535;
+
+in_port_t Port(std::uint64_t port) {
+  return __builtin_bswap16(static_cast<in_port_t>(port));
+}
+
+long BindV4(int socket, std::uint32_t address, std::uint64_t port) {
+  sockaddr_in bound{};
+  bound.sin_family = AF_INET;
+  bound.sin_port = Port(port);
+  bound.sin_addr.s_addr = __builtin_bswap32(address);
+  return kernel::Bind(socket, bound);
+}
+
+// Also for IPv4, whatever net.ipv6.bindv6only says.
+long BindBoth(int socket, std::uint64_t port) {
+  sockaddr_in6 bound{};
+  bound.sin6_family = AF_INET6;
+  bound.sin6_port = Port(port);
+  const long result = kernel::SetSocketOption(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  return result == 0 ? kernel::Bind(socket, bound) : result;
+}
+
+// The socket, or -errno.
+int BoundUdp(std::uint64_t port) {
+  const int socket = kernel::OpenSocket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK);
+  if (socket < 0) return socket;
+  const long result = BindV4(socket, INADDR_LOOPBACK, port);
+  if (result == 0) return socket;
+  kernel::Close(socket);
+  return static_cast<int>(result);
+}
+
+int BoundTcp(std::uint64_t port) {
+  int socket = kernel::OpenSocket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK);
+  const bool has_v6 = socket >= 0;
+  if (!has_v6) socket = kernel::OpenSocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK);
+  if (socket < 0) return socket;
+  long result = has_v6 ? BindBoth(socket, port) : BindV4(socket, INADDR_ANY, port);
+  if (result == 0) result = kernel::Listen(socket, kBacklog);
+  if (result == 0) return socket;
+  kernel::Close(socket);
+  return static_cast<int>(result);
+}
+
+}  // namespace
+
+BoundSockets::~BoundSockets() {
+  for (std::size_t each = 0; each < count; ++each)
+    kernel::Close(at[each]);
+}
+
+bool BindPorts(const char* list, BoundSockets* bound, Refusal* refusal) {
+  for (;; ++list) {
+    const bool is_udp = *list == kUdpPort;
+    if (is_udp) ++list;
+    std::uint64_t port = 0;
+    if (bound->count == kMostMade || !TakeDecimal(&list, &port) || port == 0 || port > kMostPort ||
+        (*list != ',' && *list != '\0')) {
+      return refusal->Because("the order has a step without a port", -EINVAL);
+    }
+    const int socket = is_udp ? BoundUdp(port) : BoundTcp(port);
+    if (socket < 0) {
+      refusal->text.Add(LayerName(kPortsLayer)).Add(": port ").AddNumber(static_cast<long>(port));
+      return refusal->Because(is_udp ? " of UDP" : "", socket);
+    }
+    bound->at[bound->count++] = socket;
+    if (*list == '\0') return true;
+  }
+}
+
+namespace {
+
+// Opens the directory that a step names as DEVICE:INODE:PATH, without following a link at its end,
+// where that is the one: a path may lead elsewhere by now. O_PATH, close-on-exec; -1 with a
+// refusal.
+int OpenNamed(const char* file, Refusal* refusal) {
+  FileIdentity wanted;
+  const char* const path = ParseIdentity(file, &wanted);
+  if (path == nullptr) {
+    refusal->Because("the order has a step without a file", -EINVAL);
+    return -1;
+  }
+  const int descriptor = kernel::Open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (descriptor < 0) {
+    refusal->Because(path, descriptor);
+    return -1;
+  }
+  struct stat status {};
+  const long result = kernel::Stat(descriptor, &status);
+  if (result == 0 && wanted == FileIdentity{status.st_dev, status.st_ino}) return descriptor;
+  kernel::Close(descriptor);
+  refusal->text.Add(path);
+  refusal->Because(" is another directory than a moment ago", result == 0 ? -ESTALE : result);
+  return -1;
+}
+
+// How a call that takes paths alone is given what is open as `descriptor`, in as few characters as
+// can be, and without one that needs an escape (proc_pid_fd(5)).
+using DescriptorPath = FixedText<32>;
+DescriptorPath PathOf(int descriptor) {
+  DescriptorPath path;
+  path.Add("/proc/self/fd/").AddNumber(descriptor);
+  return path;
+}
+
+// Collects the directories of one overlay, and mounts it. They stay open until then, and the kernel
+// is given their descriptors: a mount shows no path of theirs to who sees it.
+//
+// With `userxattr`, as whoever mounts it in a user namespace has to, and so that an overlay of
+// root's has the same format on disk; with `index=off`, which an ordinary user has anyway: what is
+// written to a file of several names would else show under the others too, though the directory of
+// changes has it once.
+class Overlay {
+ public:
+  // `file`: as a step names it. False: the refusal says why.
+  [[nodiscard]] bool AddLower(const char* file, Refusal* refusal);
+  [[nodiscard]] bool SetUpper(const char* file, Refusal* refusal);
+  [[nodiscard]] bool SetWork(const char* file, Refusal* refusal);
+
+  // Without devices and set-user-id programs, and without programs at all where what is under it
+  // has none. Returns the overlay's root (O_PATH, close-on-exec), or -1 with a refusal.
+  [[nodiscard]] int MountOn(const char* file, Refusal* refusal);
+
+  // Drops what the kernel keeps of the overlay with this root and nobody uses: a reconfiguration
+  // that changes nothing. 0, or -errno.
+  static long LookAgain(int root);
+
+ private:
+  bool Open(const char* file, int* descriptor, Refusal* refusal);
+  bool AddOptions(Refusal* refusal);
+
+  static constexpr int kMostLowers = 128;
+  int lowers_[kMostLowers] = {};
+  int lower_count_ = 0;
+  int upper_ = -1;
+  int work_ = -1;
+  FixedText<4096> options_;  // mount(2) takes no more than a page
+};
+
+constexpr Layer kOverlayLayer = Layer::kTransactionOverlay;
+
+// statfs(2) has them under the names of statvfs(3).
+bool ForbidsPrograms(int directory) {
+  struct statfs status {};
+  return kernel::StatFs(directory, &status) == 0 &&
+         (static_cast<unsigned long>(status.f_flags) & ST_NOEXEC) != 0;
+}
+
+// What is now where `path` was opened before.
+int OpenMounted(const char* file, Refusal* refusal) {
+  const char* path = file;
+  while (*path != '\0' && *path != '/')
+    ++path;
+  const int root = kernel::Open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (root < 0) {
+    refusal->Because(kOverlayLayer, path, root);
+    return -1;
+  }
+  struct statfs status {};
+  const long result = kernel::StatFs(root, &status);
+  if (result == 0 && status.f_type == OVERLAYFS_SUPER_MAGIC) return root;
+  kernel::Close(root);
+  refusal->Because(kOverlayLayer, "it is not what its path leads to");
+  return -1;
+}
+
+bool Overlay::Open(const char* file, int* descriptor, Refusal* refusal) {
+  *descriptor = OpenNamed(file, refusal);
+  return *descriptor >= 0;
+}
+
+bool Overlay::AddLower(const char* file, Refusal* refusal) {
+  if (lower_count_ == kMostLowers) return refusal->Because(kOverlayLayer, "too many layers");
+  return Open(file, &lowers_[lower_count_++], refusal);
+}
+
+bool Overlay::SetUpper(const char* file, Refusal* refusal) {
+  return Open(file, &upper_, refusal);
+}
+
+bool Overlay::SetWork(const char* file, Refusal* refusal) {
+  return Open(file, &work_, refusal);
+}
+
+bool Overlay::AddOptions(Refusal* refusal) {
+  if (lower_count_ == 0 || upper_ < 0 || work_ < 0) {
+    return refusal->Because(kOverlayLayer, "the order names not all of its directories", -EINVAL);
+  }
+  options_.Add("userxattr,index=off,lowerdir=");
+  for (int at = 0; at < lower_count_; ++at) {
+    if (at > 0) options_.Add(":");
+    options_.Add(PathOf(lowers_[at]).c_str());
+  }
+  options_.Add(",upperdir=").Add(PathOf(upper_).c_str());
+  options_.Add(",workdir=").Add(PathOf(work_).c_str());
+  return !options_.cut() || refusal->Because(kOverlayLayer, "too many layers");
+}
+
+int Overlay::MountOn(const char* file, Refusal* refusal) {
+  if (!AddOptions(refusal)) return -1;
+  const int place = OpenNamed(file, refusal);
+  if (place < 0) return -1;
+  unsigned long flags = MS_NOSUID | MS_NODEV;
+  if (ForbidsPrograms(place)) flags |= MS_NOEXEC;
+  const long result =
+      kernel::Mount("overlay", PathOf(place).c_str(), "overlay", flags, options_.c_str());
+  kernel::Close(place);
+  if (result != 0) {
+    refusal->Because(kOverlayLayer, "mount", result);
+    return -1;
+  }
+  return OpenMounted(file, refusal);
+}
+
+long Overlay::LookAgain(int root) {
+  const long picked = kernel::PickMounted(root);
+  if (picked < 0) return picked;
+  const long result = kernel::Reconfigure(static_cast<int>(picked));
+  kernel::Close(static_cast<int>(picked));
+  return result;
+}
+
+// The number that a step begins with, and where its text goes on; -1: there is none.
+int NumberOf(const char** text) {
+  constexpr std::uint64_t kMost = 1023;
+  std::uint64_t number = 0;
+  return TakeDecimal(text, &number) && number <= kMost ? static_cast<int>(number) : -1;
+}
+
+class Steps {
+ public:
+  Steps(const HostChannel& control, const MappedOrder& order) : control_(control), order_(order) {}
+
+  // False: the refusal says why.
+  bool Take(const char* step, Refusal* refusal) {
+    const char* const text = step + 1;
+    switch (*step) {
+      case kStepUserNamespace:
+        return MakeUserNamespace(refusal);
+      case kStepMountNamespace:
+        return MakeMountNamespace(refusal);
+      case kStepLower:
+        return overlay_.AddLower(text, refusal);
+      case kStepUpper:
+        return overlay_.SetUpper(text, refusal);
+      case kStepWork:
+        return overlay_.SetWork(text, refusal);
+      case kStepOverlay:
+        return HandOver(overlay_.MountOn(text, refusal), refusal);
+      case kStepJoin:
+        return Join(text, refusal);
+      case kStepShown:
+        return CheckShown(text, refusal);
+      case kStepLookAgain:
+        return LookAgain(text, refusal);
+      case kStepNetworkNamespace:
+        return MakeNetworkNamespace(text, refusal);
+      case kStepLocalBlock:
+        return MakeBlockLocal(text, refusal);
+      case kStepListen:
+        return Listen(text, refusal);
+      case kStepExecute:
+        return Execute(text, refusal);
+      default:
+        return refusal->Because("the order has a step that can't be taken", -EINVAL);
+    }
+  }
+
+ private:
+  // Closes it here. Of what is not open, the refusal says why already.
+  bool HandOver(int descriptor, Refusal* refusal) {
+    if (descriptor < 0) return false;
+    const bool is_sent = control_.SendMade(&descriptor, 1);
+    kernel::Close(descriptor);
+    return is_sent || refusal->Because("what was made can't be handed over", -EPIPE);
+  }
+
+  bool HandOverNamespace(const char* path, Refusal* refusal) {
+    const int descriptor = kernel::Open(path, O_RDONLY);
+    return descriptor < 0 ? refusal->Because(path, descriptor) : HandOver(descriptor, refusal);
+  }
+
+  bool MakeUserNamespace(Refusal* refusal) {
+    return EnterUserNamespace(0, Layer::kUserNamespace, refusal) &&
+           HandOverNamespace("/proc/self/ns/user", refusal);
+  }
+
+  bool Listen(const char* text, Refusal* refusal) {
+    BoundSockets bound;
+    return BindPorts(text, &bound, refusal) &&
+           (control_.SendMade(bound.at, bound.count) ||
+            refusal->Because("what was made can't be handed over", -EPIPE));
+  }
+
+  bool MakeMountNamespace(Refusal* refusal) {
+    long result = kernel::Unshare(CLONE_NEWNS);
+    if (result == 0) result = kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE);
+    if (result != 0) return refusal->Because(Layer::kMountNamespace, result);
+    return HandOverNamespace("/proc/self/ns/mnt", refusal);
+  }
+
+  static bool Join(const char* text, Refusal* refusal) {
+    const int number = NumberOf(&text);
+    const long result = number < 0 || *text != '\0' ? -EINVAL : kernel::EnterNamespace(number);
+    if (result != 0) return refusal->Because("cannot enter a namespace", result);
+    kernel::Close(number);
+    return true;
+  }
+
+  static bool CheckShown(const char* text, Refusal* refusal) {
+    const int number = NumberOf(&text);
+    if (number < 0 || text[0] != ':' || text[1] != '/') {
+      return refusal->Because("the order has a step without a path", -EINVAL);
+    }
+    struct stat kept {};
+    struct stat shown {};
+    long result = kernel::Stat(number, &kept);
+    if (result == 0) result = kernel::Stat(text + 1, &shown);
+    if (result == 0 && (kept.st_dev != shown.st_dev || kept.st_ino != shown.st_ino)) {
+      result = -ESTALE;
+    }
+    if (result == 0) return true;
+    refusal->text.Add(text + 1);
+    return refusal->Because(" is not what the namespace was made for", result);
+  }
+
+  static bool LookAgain(const char* text, Refusal* refusal) {
+    const int number = NumberOf(&text);
+    const long result = number < 0 || *text != '\0' ? -EINVAL : Overlay::LookAgain(number);
+    if (result != 0) return refusal->Because(Layer::kTransactionOverlay, "fsconfig", result);
+    kernel::Close(number);
+    return true;
+  }
+
+  bool Execute(const char* text, Refusal* refusal) {
+    const int number = NumberOf(&text);
+    const long result = number < 0 || *text != '\0'
+                            ? -EINVAL
+                            : kernel::Execute(number, order_.argv, order_.environment);
+    return refusal->Because("cannot be executed", result);
+  }
+
+  const HostChannel& control_;
+  const MappedOrder& order_;
+  Overlay overlay_;
+};
+
+}  // namespace
+
+void TakeSteps(const HostChannel& control, const MappedOrder& order) {
+  Refusal refusal;
+  Steps steps(control, order);
+  for (char** step = order.rules; *step != nullptr; ++step) {
+    if (!steps.Take(*step, &refusal)) return control.SendRefused(refusal);
+  }
+  Report report;
+  report.kind = ReportKind::kExited;
+  report.at_ns = kernel::Now();
+  control.SendLast(report);
+}
+
+}  // namespace native_runner

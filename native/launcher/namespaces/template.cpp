@@ -1,0 +1,337 @@
+#include "launcher/namespaces/template.h"
+
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "launcher/kernel/calls.h"
+#include "launcher/kernel/process.h"
+#include "launcher/kernel/text.h"
+#include "launcher/layers/layers.h"
+#include "launcher/namespaces/namespaces.h"
+#include "protocol/identity.h"
+#include "protocol/order.h"
+#include "protocol/report.h"
+
+namespace native_runner {
+namespace {
+
+// What the host asks a template for. The descriptors are close-on-exec, the receiver's to close.
+struct AskedClone {
+  CloneRequest request;
+  int at[kCommandDescriptors] = {-1, -1, -1, -1};  // control socket, stdin, stdout, stderr
+  int cgroup = -1;                                 // the directory it is to be born into, or none
+
+  void Close();
+};
+
+enum class NextClone { kAsked, kEnd };
+
+constexpr std::size_t kMost = kCommandDescriptors + 1;  // with the cgroup
+
+// How many came, in `descriptors`.
+std::size_t TakeAll(const msghdr& message, int* descriptors) {
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+    return 0;
+  const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  if (count > kMost) return 0;
+  std::memcpy(descriptors, CMSG_DATA(header), count * sizeof(int));
+  return count;
+}
+
+void AskedClone::Close() {
+  for (int& descriptor : at) {
+    if (descriptor >= 0) kernel::Close(descriptor);
+    descriptor = -1;
+  }
+  if (cgroup >= 0) kernel::Close(cgroup);
+  cgroup = -1;
+}
+
+// Waits for what the host says next on the template's control socket. kEnd: the host's end, or
+// anything that is no whole request.
+NextClone ReceiveClone(AskedClone* asked) {
+  char kind = 0;
+  iovec parts[] = {{&kind, 1}, {&asked->request, sizeof asked->request}};
+  union {
+    cmsghdr header;
+    char bytes[CMSG_SPACE(kMost * sizeof(int))];
+  } space{};
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  message.msg_control = &space;
+  message.msg_controllen = CMSG_LEN(kMost * sizeof(int));
+  long got = 0;
+  do {
+    got = kernel::Receive(kControlDescriptor, &message, MSG_CMSG_CLOEXEC);
+  } while (got == -EINTR);
+  if (got <= 0) return NextClone::kEnd;
+  int descriptors[kMost] = {};
+  const std::size_t count = TakeAll(message, descriptors);
+  for (std::size_t at = 0; at < count && at < kCommandDescriptors; ++at)
+    asked->at[at] = descriptors[at];
+  if (count == kMost) asked->cgroup = descriptors[kMost - 1];
+  const bool is_whole = got == 1 + sizeof asked->request && kind == kCloneMessage &&
+                        (message.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) == 0 &&
+                        count >= kCommandDescriptors;
+  return is_whole ? NextClone::kAsked : NextClone::kEnd;
+}
+
+// The steps of a template, read once: what each clone's set-up needs to know of them beforehand.
+struct CloneSteps {
+  char** steps = nullptr;      // as the order has them, ended by nullptr
+  const char* proc = nullptr;  // where the template has proc(5)
+  bool is_proc_read_only = false;
+  bool has_network = false;  // each clone has a network namespace of its own
+  long outer_uid = 0;        // who the template is
+  long outer_gid = 0;
+  UserMap user;                    // of the user namespace that commands are in
+  bool is_last_namespace = false;  // no user namespace can be made in that
+};
+
+constexpr unsigned long kProcFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+bool RefuseStep(Refusal* refusal) {
+  return refusal->Because("the order has a step that no clone can take", -EINVAL);
+}
+
+// UID:GID, "-" behind it.
+bool ReadLeave(const char* text, CloneSteps* read) {
+  std::uint64_t uid = 0;
+  std::uint64_t gid = 0;
+  if (!TakeDecimal(&text, &uid) || *text++ != ':' || !TakeDecimal(&text, &gid)) return false;
+  read->is_last_namespace = *text == '-';
+  if (read->is_last_namespace) ++text;
+  read->user = {static_cast<long>(uid), static_cast<long>(gid), 0, 0};
+  return *text == '\0' && uid < UINT_MAX && gid < UINT_MAX;
+}
+
+// The files of a process that is not dumpable may be root's (proc(5)), so for this it is; no
+// command runs yet that could make use of it.
+bool MapWhileDumpable(const UserMap& map, int proc) {
+  kernel::Prctl(PR_SET_DUMPABLE, 1);
+  const bool is_mapped = MapUser(map, proc);
+  kernel::Prctl(PR_SET_DUMPABLE, 0);
+  return is_mapped;
+}
+
+class Taker {
+ public:
+  Taker(const CloneSteps& steps, const CloneRequest& request, int proc, const HostChannel& control,
+        Refusal* refusal)
+      : steps_(steps), request_(request), proc_(proc), control_(control), refusal_(refusal) {}
+
+  bool MakeNamespaces() const {
+    // Root inside: devpts' files are to be somebody's who means something.
+    if (!MapWhileDumpable({0, 0, steps_.outer_uid, steps_.outer_gid}, proc_)) {
+      return refusal_->Because(Layer::kUserNamespace, "its ids can't be set");
+    }
+    unsigned long kinds = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    if (steps_.has_network) kinds |= CLONE_NEWNET;
+    const long result = kernel::Unshare(kinds);
+    return result == 0 || refusal_->Because(Layer::kMountNamespace, result);
+  }
+
+  bool Take(const char* step) const {
+    const char* const text = step + 1;
+    switch (*step) {
+      case kStepProc:
+        return Mount("proc", steps_.proc,
+                     steps_.is_proc_read_only ? kProcFlags | MS_RDONLY : kProcFlags, nullptr);
+      case kStepTmpfs:
+        return MountTmpfs(text);
+      case kStepTerminals:
+        return Mount("devpts", text, MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620");
+      case kStepNetworkNamespace:
+        return BringUpLoopback(refusal_);
+      case kStepLocalBlock:
+        return MakeBlockLocal(text, refusal_);
+      case kStepListen:
+        return Listen(text);
+      case kStepLeave:
+        return Leave();
+      default:
+        return RefuseStep(refusal_);
+    }
+  }
+
+ private:
+  bool Mount(const char* type, const char* path, unsigned long flags, const char* options) const {
+    const long result = kernel::Mount(type, path, type, flags, options);
+    if (result == 0) return true;
+    refusal_->text.Add("mount of ").Add(type).Add(" on ");
+    return refusal_->Because(path, result);
+  }
+
+  bool MountTmpfs(const char* path) const {
+    FixedText<48> options;
+    options.Add("mode=0755");
+    if (request_.tmp_bytes != 0)
+      options.Add(",size=").AddNumber(static_cast<long>(request_.tmp_bytes));
+    return Mount("tmpfs", path, MS_NOSUID | MS_NODEV, options.c_str());
+  }
+
+  bool Listen(const char* ports) const {
+    BoundSockets bound;
+    return BindPorts(ports, &bound, refusal_) &&
+           (control_.SendMade(bound.at, bound.count) ||
+            refusal_->Because("what was made can't be handed over", -EPIPE));
+  }
+
+  // From here on nobody in the clone owns its mounts, its network or its pid namespace.
+  bool Leave() const {
+    const long result = kernel::Unshare(CLONE_NEWUSER);
+    if (result != 0) return refusal_->Because(Layer::kUserNamespace, result);
+    if (!MapWhileDumpable(steps_.user, proc_)) {
+      return refusal_->Because(Layer::kUserNamespace, "the user's ids can't be set");
+    }
+    if (steps_.is_last_namespace && !ForbidUserNamespaces()) return false;
+    DropCapabilities();
+    kernel::NewSession();
+    return true;
+  }
+
+  bool ForbidUserNamespaces() const {
+    const int most = kernel::OpenIn(proc_, "sys/user/max_user_namespaces", O_WRONLY);
+    const long result = most < 0 ? most : kernel::Write(most, "0", 1);
+    if (most >= 0) kernel::Close(most);
+    return result == 1 || refusal_->Because(Layer::kUsernsDisabled, result);
+  }
+
+  const CloneSteps& steps_;
+  const CloneRequest& request_;
+  int proc_;
+  const HostChannel& control_;
+  Refusal* refusal_;
+};
+
+// False: the refusal says what the order lacks, or which step no clone can take.
+[[nodiscard]] bool ReadCloneSteps(char** steps, CloneSteps* read, Refusal* refusal) {
+  read->steps = steps;
+  read->outer_uid = kernel::Call(SYS_geteuid);
+  read->outer_gid = kernel::Call(SYS_getegid);
+  bool leaves = false;
+  for (; *steps != nullptr; ++steps) {
+    const char* const text = *steps + 1;
+    if (leaves) return RefuseStep(refusal);  // it is the last
+    switch (**steps) {
+      case kStepProc:
+        read->is_proc_read_only = *text == 'r';
+        read->proc = text + (read->is_proc_read_only ? 1 : 0);
+        if (*read->proc != '/') return RefuseStep(refusal);
+        break;
+      case kStepTmpfs:
+      case kStepTerminals:
+        if (*text != '/') return RefuseStep(refusal);
+        break;
+      case kStepNetworkNamespace:
+        if (*text != '\0') return RefuseStep(refusal);
+        read->has_network = true;
+        break;
+      case kStepLocalBlock:
+      case kStepListen:
+        if (!read->has_network) return RefuseStep(refusal);
+        break;
+      case kStepLeave:
+        leaves = ReadLeave(text, read);
+        if (!leaves) return RefuseStep(refusal);
+        break;
+      default:
+        return RefuseStep(refusal);
+    }
+  }
+  if (leaves && read->proc != nullptr) return true;
+  return refusal->Because("a template's order lacks the step that every clone needs", -EINVAL);
+}
+
+// In the first process of a clone, which has a user and a pid namespace of its own: makes the
+// others, and takes the steps. `proc`: see MapUser. False: the refusal says why.
+[[nodiscard]] bool TakeCloneSteps(const CloneSteps& steps, const CloneRequest& request, int proc,
+                                  const HostChannel& control, Refusal* refusal) {
+  const Taker taker(steps, request, proc, control, refusal);
+  if (!taker.MakeNamespaces()) return false;
+  for (char** step = steps.steps; *step != nullptr; ++step) {
+    if (!taker.Take(*step)) return false;
+  }
+  return true;
+}
+
+// The topmost mount there, not its file system.
+long MakeReadOnly(const char* proc) {
+  return kernel::Mount(nullptr, proc, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kProcFlags);
+}
+
+// A proc(5) that can be written: for the ids and the limits of user namespaces. For the kernel to
+// let a clone mount one of its own, some proc of which nothing is covered has to be in sight
+// (mount_too_revealing() in fs/namespace.c). bwrap covers parts of it for root, who has commands
+// write to none: bwrap's and ours are made read-only, and the one that can be written has no path.
+// -errno: it can't be had.
+int PrepareProc(const CloneSteps& steps) {
+  if (!steps.is_proc_read_only) return kernel::Open(steps.proc, O_PATH | O_DIRECTORY);
+  if (const long result = MakeReadOnly(steps.proc); result != 0) return static_cast<int>(result);
+  if (const long result = kernel::Mount("proc", steps.proc, "proc", kProcFlags); result != 0)
+    return static_cast<int>(result);
+  const int proc = kernel::CloneMount(steps.proc);
+  if (proc < 0) return proc;
+  const long result = MakeReadOnly(steps.proc);
+  return result == 0 ? proc : static_cast<int>(result);
+}
+
+// Those that came have higher numbers: the lower ones are all taken.
+long TakeTheirPlaces(const AskedClone& asked) {
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+    const long result = kernel::Duplicate(asked.at[1 + number], number);
+    if (result < 0) return result;
+  }
+  return kernel::Duplicate(asked.at[0], kControlDescriptor);
+}
+
+int BeClone(const CloneSteps& steps, const AskedClone& asked, int proc, int (*run)(HostChannel&)) {
+  if (const long result = TakeTheirPlaces(asked); result < 0) {
+    RefuseClone(asked.at[0], "cannot place a descriptor", result);
+    return 0;
+  }
+  kernel::SetDefaultAction(SIGCHLD);
+  HostChannel control(true);
+  Refusal refusal;
+  refusal.no_clone = true;
+  if (!TakeCloneSteps(steps, asked.request, proc, control, &refusal)) {
+    control.SendRefused(refusal);
+    return 0;
+  }
+  CloseInheritedDescriptors();
+  return run(control);
+}
+
+}  // namespace
+
+void ServeTemplate(HostChannel& control, const MappedOrder& order, int (*run)(HostChannel&)) {
+  Refusal refusal;
+  CloneSteps steps;
+  if (!ReadCloneSteps(order.rules, &steps, &refusal)) return control.SendRefused(refusal);
+  if (kernel::ProcessId() != 1 || !IsProcOurs()) {
+    refusal.Because(Layer::kPidNamespace, "a template is process 1 and sees its own /proc");
+    return control.SendRefused(refusal);
+  }
+  const int proc = PrepareProc(steps);
+  if (proc < 0) {
+    refusal.Because("a template's /proc", proc);
+    return control.SendRefused(refusal);
+  }
+  kernel::LeaveNoZombies();
+  if (!control.SendReady({})) return;
+  for (AskedClone asked; ReceiveClone(&asked) == NextClone::kAsked; asked.Close()) {
+    // The dear part is done in the new process, beside its siblings.
+    const long pid = kernel::Fork(CLONE_NEWUSER | CLONE_NEWPID, asked.cgroup);
+    if (pid == 0) kernel::Exit(BeClone(steps, asked, proc, run));
+    if (pid < 0) RefuseClone(asked.at[0], "cannot clone a sandbox", pid);
+  }
+}
+
+}  // namespace native_runner

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace native_runner {
+
+// SHA-1 (FIPS 180-4) of the parts, one after the other, as 40 hexadecimal digits. Git's patches
+// name files by it; nothing is trusted for it here.
+std::string Sha1(std::string_view first, std::string_view second);
+
+// SHA-256 (FIPS 180-4) of bytes that come part by part.
+class Sha256 {
+ public:
+  void Update(std::span<const std::uint8_t> bytes);
+
+  // As 64 hexadecimal digits; nothing can be added then.
+  std::string Finish();
+
+ private:
+  static constexpr std::size_t kBlock = 64;
+  void Take(const std::uint8_t* block);
+
+  std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<std::uint8_t, kBlock> rest_{};
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace native_runner

@@ -1,0 +1,88 @@
+#include "policy/text/text.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace native_runner {
+namespace {
+
+// What may follow a first byte: how many bytes, and the range of the first of them.
+struct Form {
+  std::size_t more = 0;
+  std::uint8_t least = 0x80;
+  std::uint8_t most = 0xBF;
+  bool is_first = true;
+};
+
+Form FormOf(std::uint8_t first) {
+  if (first < 0x80) return {};
+  if (first >= 0xC2 && first <= 0xDF) return {.more = 1};
+  if (first == 0xE0) return {.more = 2, .least = 0xA0};
+  if (first == 0xED) return {.more = 2, .most = 0x9F};
+  if (first >= 0xE1 && first <= 0xEF) return {.more = 2};
+  if (first == 0xF0) return {.more = 3, .least = 0x90};
+  if (first == 0xF4) return {.more = 3, .most = 0x8F};
+  if (first >= 0xF1 && first <= 0xF3) return {.more = 3};
+  return {.is_first = false};
+}
+
+}  // namespace
+
+bool IsUtf8(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    Form form = FormOf(static_cast<std::uint8_t>(text[at++]));
+    if (!form.is_first || text.size() - at < form.more) return false;
+    for (; form.more > 0; --form.more) {
+      const auto byte = static_cast<std::uint8_t>(text[at++]);
+      if (byte < form.least || byte > form.most) return false;
+      form.least = 0x80;
+      form.most = 0xBF;
+    }
+  }
+  return true;
+}
+
+namespace {
+
+constexpr std::size_t kShortBytes = 200;
+constexpr std::string_view kHex = "0123456789abcdef";
+
+bool ContinuesUtf8(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0u) == 0x80u;
+}
+
+}  // namespace
+
+std::string Quoted(std::string_view value) {
+  std::string text;
+  text.reserve(value.size() + 2);
+  text += '"';
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += c;
+    } else if (c == '\n') {
+      text += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      text += "\\u00";
+      text += kHex[byte >> 4];
+      text += kHex[byte & 0xf];
+    } else {
+      text += c;
+    }
+  }
+  text += '"';
+  return text;
+}
+
+std::string QuotedShort(std::string_view value) {
+  if (value.size() <= kShortBytes) return Quoted(value);
+  std::size_t end = kShortBytes;
+  while (end > 0 && ContinuesUtf8(value[end]))
+    --end;
+  return Quoted(value.substr(0, end)) + "...";
+}
+
+}  // namespace native_runner

@@ -1,0 +1,293 @@
+#include "supervise/backends/firejail_backend.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/firejail.h"
+#include "policy/result.h"
+#include "policy/text/path.h"
+#include "protocol/identity.h"
+#include "protocol/order.h"
+#include "supervise/host/host.h"
+#include "supervise/os/file.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kAccountBytes = std::size_t{64} << 10U;
+
+std::optional<std::string> ResolvedPath(const std::string& path) {
+  std::array<char, PATH_MAX> real{};
+  if (realpath(path.c_str(), real.data()) == nullptr) return std::nullopt;
+  return real.data();
+}
+
+// statx(2) instead of lstat(2), whose name an older glibc does not have.
+bool Look(const std::string& path, struct statx* status) {
+  return statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO, status) == 0;
+}
+
+struct Account {
+  std::string home;
+  std::string shell;
+};
+
+// Ours; nullopt where there is none.
+std::optional<Account> OwnAccount() {
+  const auto text = std::make_unique<std::array<char, kAccountBytes>>();
+  passwd account{};
+  passwd* found = nullptr;
+  if (getpwuid_r(getuid(), &account, text->data(), text->size(), &found) != 0 || found == nullptr)
+    return std::nullopt;
+  const auto text_of = [](const char* field) { return std::string(field == nullptr ? "" : field); };
+  const std::string home = text_of(account.pw_dir);
+  return Account{home.empty() ? home : ResolvedPath(home).value_or(home),
+                 text_of(account.pw_shell)};
+}
+
+// Of a link it is its target that counts, which lies in another entry.
+Result<std::vector<std::string>> RootEntries() {
+  std::vector<std::string> entries;
+  DIR* root = opendir("/");
+  if (root == nullptr)
+    return Error{ErrorCode::kSetup, std::string("cannot list /: ") + std::strerror(errno), ""};
+  while (const dirent* entry = readdir(root)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    std::string path("/");
+    path += name;
+    struct statx status {};
+    if (Look(path, &status) && S_ISLNK(status.stx_mode)) continue;
+    entries.push_back(std::move(path));
+  }
+  closedir(root);
+  return entries;
+}
+
+std::optional<Error> AddExisting(const std::vector<std::string>& directories, bool named,
+                                 const char* field, std::vector<std::string>* existing) {
+  for (const std::string& directory : directories) {
+    if (auto real = ResolvedPath(directory)) {
+      // On a merged /usr most defaults lie in another.
+      const auto covers = [&real](const std::string& other) { return PathCovers(other, *real); };
+      if (std::none_of(existing->begin(), existing->end(), covers))
+        existing->push_back(std::move(*real));
+    } else if (named) {
+      return Error{ErrorCode::kSetup,
+                   std::string(field) + " names \"" + directory + "\", which this host lacks",
+                   std::string("remove it from ") + field + ", or create it"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::string IdentityRule(char kind, const struct statx& status, const std::string& path) {
+  const auto device = makedev(status.stx_dev_major, status.stx_dev_minor);  // as stat(2) has it
+  return kind + std::to_string(device) + ":" + std::to_string(status.stx_ino) + ":" + path;
+}
+
+// Looks at the host for what a plan of Firejail's depends on; some dozen cheap system calls, made
+// anew for each run. kSetup when a directory that the policy names does not exist, or when the user
+// has no account, without which Firejail does nothing (getpwuid(3)).
+Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::string& workspace,
+                                      Secrets secrets) {
+  FirejailFacts facts;
+  facts.workspace = workspace;
+  facts.is_root = geteuid() == 0;
+  auto account = OwnAccount();
+  if (!account) {
+    return Error{ErrorCode::kSetup,
+                 "Firejail serves only users with an account, and uid " + std::to_string(getuid()) +
+                     " has none (getpwuid)",
+                 "run the host as a user who is in /etc/passwd, or use another runtime"};
+  }
+  facts.home = std::move(account->home);
+  facts.shell = std::move(account->shell);
+  auto entries = RootEntries();
+  if (!entries) return entries.error();
+  facts.entries = std::move(*entries);
+  if (auto error =
+          AddExisting(policy.read_dirs, policy.read_dirs_named, "fsReadDirs", &facts.read_dirs))
+    return *error;
+  if (auto error = AddExisting(policy.write_dirs, true, "fsWriteDirs", &facts.write_dirs))
+    return *error;
+  facts.secrets = std::move(secrets.files);
+  for (std::string& directory : secrets.directories)
+    facts.secrets.push_back(std::move(directory));
+  return facts;
+}
+
+// The rules by which the launcher checks that a plan is in force: what the host has at these paths
+// now (order.h). A path that the host lacks needs none.
+std::vector<std::string> HiddenRules(const std::vector<std::string>& paths) {
+  std::vector<std::string> rules;
+  for (const std::string& path : paths) {
+    struct statx status {};
+    if (Look(path, &status)) rules.push_back(IdentityRule(kRuleHidden, status, path));
+  }
+  return rules;
+}
+
+std::vector<std::string> ReadOnlyRules(const std::vector<std::string>& paths) {
+  std::vector<std::string> rules;
+  rules.reserve(paths.size());
+  for (const std::string& path : paths)
+    rules.push_back(kRuleReadOnly + path);
+  return rules;
+}
+
+std::string ShownRule(const std::string& path) {
+  struct statx status {};
+  if (!Look(path, &status)) status = {};  // matches nothing: the launcher refuses
+  return IdentityRule(kRuleShown, status, path);
+}
+
+constexpr int kImageDescriptor = 5;  // beside the control socket, 3
+
+constexpr const char* kInstall =
+    "install Firejail (apt-get install firejail, dnf install firejail, pacman -S firejail, apk add "
+    "firejail) or name its absolute path in firejailPath";
+
+// The number of one of our own namespaces; 0 when it can't be read.
+std::uint64_t NumberOf(const char* link) {
+  std::array<char, 64> text{};
+  return readlink(link, text.data(), text.size() - 1) <= 0 ? 0 : NamespaceNumber(text.data());
+}
+
+// The launcher refuses to run in the host's own namespaces, and takes no word for it.
+void CheckNamespaces(Network network, Preparation* preparation) {
+  OrderHeader& order = preparation->order;
+  order.flags |= kOrderOwnMountNamespace | kOrderOwnPidNamespace;
+  order.mount_namespace = NumberOf("/proc/self/ns/mnt");
+  order.pid_namespace = NumberOf("/proc/self/ns/pid");
+  order.network_namespace = NumberOf("/proc/self/ns/net");
+  auto& layers = preparation->record.layers;
+  layers.Add(Layer::kMountNamespace);
+  layers.Add(Layer::kPidNamespace);
+  if (network == Network::kAllow) return;
+  order.flags |= kOrderOwnNetworkNamespace;
+  layers.Add(Layer::kNetworkNamespace);
+}
+
+// What the caller's own options open is neither claimed nor checked, and the record says by which.
+void UndoOpened(const std::vector<std::string>& extra_args, Preparation* preparation) {
+  auto& layers = preparation->record.layers;
+  for (const ExtraArg& arg : FirejailExtraArgs(extra_args)) {
+    if (!arg.opens) continue;
+    layers.Remove(arg.undone);
+    if (arg.undone.Has(Layer::kNoCapabilities)) preparation->order.flags &= ~kOrderNoCapabilities;
+    if (arg.undone.Has(Layer::kNetworkNamespace))
+      preparation->order.flags &= ~kOrderOwnNetworkNamespace;
+    layers.AddOpened(arg.text);
+  }
+}
+
+void CheckFiles(const FirejailPlan& plan, const std::string& workspace, Preparation* preparation) {
+  const auto& layers = preparation->record.layers;
+  auto& rules = preparation->rules;
+  rules.push_back(ShownRule(workspace));
+  if (layers.Has(Layer::kHiddenFiles)) {
+    auto hidden = HiddenRules(plan.hidden);
+    std::move(hidden.begin(), hidden.end(), std::back_inserter(rules));
+  }
+  if (layers.Has(Layer::kReadOnlyRoot)) {
+    auto read_only = ReadOnlyRules(plan.read_only);
+    std::move(read_only.begin(), read_only.end(), std::back_inserter(rules));
+  }
+  preparation->order.flags |= kOrderCheckFiles;
+}
+
+}  // namespace
+
+RunRecord FirejailBackend::Record(const ExecRequest& request,
+                                  const std::vector<std::string>& options) const {
+  RunRecord record{"firejail", policy_.firejail_path, options, policy_.shadow_dir, {}};
+  record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
+  return record;
+}
+
+RunRecord FirejailBackend::Unprepared(const ExecRequest& request) const {
+  return Record(request, FirejailOptions(policy_, {}));
+}
+
+void FirejailBackend::Prepare(const ExecRequest& request, SupervisorContext& shared,
+                              Ready ready) const {
+  ready(Plan(request, shared));
+}
+
+Result<Preparation> FirejailBackend::Plan(const ExecRequest& request,
+                                          SupervisorContext& shared) const {
+  auto program = FindProgram(policy_.firejail_path, shared.programs->search_path());
+  if (!program) {
+    program.error().fix = kInstall;
+    return program.error();
+  }
+  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
+  if (!relative) return relative.error();
+  auto workspace = OpenWorkspace(policy_.shadow_dir);
+  if (!workspace) return workspace.error();
+
+  FirejailPlan plan;
+  FirejailFacts facts;
+  const bool plans = !policy_.profile;
+  if (plans) {
+    auto looked = LookForFirejail(policy_, workspace->path, shared.host.FindSecrets());
+    if (!looked) return looked.error();
+    facts = std::move(*looked);
+    auto planned = PlanFirejail(facts);
+    if (!planned) return planned.error();
+    plan = std::move(*planned);
+  }
+  const std::vector<std::string> options = FirejailOptions(policy_, plan);
+
+  Preparation preparation;
+  SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();
+  preparation.scene =
+      std::make_shared<const DenialScene>(DenialScene{.wall = DenialScene::Wall::kFirejail,
+                                                      .workspace = workspace->path,
+                                                      .network = policy_.network});
+  preparation.cwd = JoinPath(workspace->path, *relative);
+  preparation.record = Record(request, options);
+  preparation.record.cwd = preparation.cwd;
+  CheckNamespaces(policy_.network, &preparation);
+  preparation.order.flags |= kOrderNoNewPrivs | kOrderSeccomp | kOrderNoCapabilities;
+  auto& layers = preparation.record.layers;
+  layers.Add(Layer::kNoCapabilities);
+  layers.Add(Layer::kNoNewPrivs);
+  layers.Add(Layer::kSeccomp);
+  if (plans) {
+    layers.Add(Layer::kHiddenFiles);
+    layers.Add(Layer::kReadOnlyRoot);
+    if (!facts.secrets.empty()) layers.Add(Layer::kSecretsMasked);
+  }
+  UndoOpened(policy_.extra_args, &preparation);
+  if (plans) CheckFiles(plan, workspace->path, &preparation);
+  if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
+  if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
+
+  SpawnOptions& spawn = spawns.spawn;
+  spawn.path = *program;
+  spawn.argv = {"firejail"};
+  spawn.argv.insert(spawn.argv.end(), options.begin(), options.end());
+  spawn.argv.push_back("/proc/self/fd/" + std::to_string(kImageDescriptor));
+  spawn.inherited.push_back({shared.launcher.get(), kImageDescriptor});
+  return preparation;
+}
+
+}  // namespace native_runner

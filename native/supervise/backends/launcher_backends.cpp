@@ -1,0 +1,274 @@
+#include "supervise/backends/launcher_backends.h"
+
+#include <dirent.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "policy/text/path.h"
+#include "policy/text/text.h"
+#include "protocol/order.h"
+#include "supervise/os/file.h"
+
+namespace native_runner {
+
+RunRecord LocalBackend::Unprepared(const ExecRequest& request) const {
+  return {"local", request.argv[0], request.argv, policy_.shadow_dir, {}};
+}
+
+void LocalBackend::Prepare(const ExecRequest& request, SupervisorContext& shared,
+                           Ready ready) const {
+  ready(Plan(request, shared));
+}
+
+Result<Preparation> LocalBackend::Plan(const ExecRequest& request,
+                                       const SupervisorContext& shared) const {
+  auto relative = WorkspaceRelative(request.cwd, "LocalNativeRunner");
+  if (!relative) return relative.error();
+  auto workspace = OpenWorkspace(policy_.shadow_dir);
+  if (!workspace) return workspace.error();
+  const auto kept = MountedOf(transaction_);
+  if (!kept) return kept.error();
+  const auto& entered = kept.value();
+  if (entered) {
+    if (auto error = TakeCopy(*entered, &*workspace)) return *error;
+  }
+
+  Preparation preparation;
+  SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
+  preparation.cwd = JoinPath(workspace->path, *relative);
+  preparation.record = {
+      "local", request.argv[0], request.argv, preparation.cwd, {Layer::kTreeKillSubreaper}};
+  const auto limited = ApplyLimits(request.limits, shared.cgroups, false, &preparation);
+  if (limited) return *limited;
+  plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
+  plan.spawn.argv = {"native-runner-launcher"};
+  if (entered) {
+    preparation.record.layers.Add(LayerOf(*entered));
+    const int launcher = shared.launcher.get();
+    if (auto error = EnterMounted(entered, workspace->directory.get(), launcher, &plan))
+      return *error;
+  }
+  return preparation;
+}
+
+namespace {
+
+constexpr std::array kDevices = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                 "/dev/random", "/dev/urandom", "/dev/tty"};
+
+bool Exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+std::string Rule(char kind, const std::string& path) {
+  return kind + path;
+}
+
+// It is one, or lies in one.
+bool IsSecret(const std::vector<std::string>& secrets, const std::string& path) {
+  return std::any_of(secrets.begin(), secrets.end(),
+                     [&path](const std::string& secret) { return PathCovers(secret, path); });
+}
+
+bool HoldsSecret(const std::vector<std::string>& secrets, const std::string& directory) {
+  return std::any_of(secrets.begin(), secrets.end(), [&directory](const std::string& secret) {
+    return PathCovers(directory, secret);
+  });
+}
+
+void AddAround(const std::vector<std::string>& secrets, const std::string& path,
+               std::vector<std::string>* rules) {
+  if (IsSecret(secrets, path)) return;
+  if (!HoldsSecret(secrets, path)) {
+    rules->push_back(Rule(kRuleRead, path));
+    return;
+  }
+  rules->push_back(Rule(kRuleList, path));
+  DIR* entries = opendir(path.c_str());
+  if (entries == nullptr) return;  // what we can't list, nobody is allowed
+  while (const dirent* entry = readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    const std::string below = JoinPath(path == "/" ? "" : path, name);
+    // A dangling link can't be opened; one that leads elsewhere is judged where it leads.
+    std::array<char, PATH_MAX> real{};
+    if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
+      if (realpath(below.c_str(), real.data()) == nullptr) continue;
+      const bool is_link = below != real.data();
+      if (is_link && HoldsSecret(secrets, real.data())) continue;
+      if (IsSecret(secrets, real.data())) continue;
+    }
+    AddAround(secrets, below, rules);
+  }
+  closedir(entries);
+}
+
+std::optional<Error> Missing(const std::vector<std::string>& directories, bool named,
+                             const char* field, std::vector<std::string>* existing) {
+  for (const std::string& directory : directories) {
+    if (Exists(directory)) {
+      existing->push_back(directory);
+    } else if (named) {
+      return Error{ErrorCode::kSetup,
+                   std::string(field) + " names \"" + directory + "\", which this host lacks",
+                   std::string("remove it from ") + field + ", or create it"};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, const Secrets& secrets,
+                                               const std::string& workspace) {
+  std::vector<std::string> reads;
+  std::vector<std::string> writes;
+  if (auto error = Missing(policy.read_dirs, policy.read_dirs_named, "fsReadDirs", &reads)) {
+    return *error;
+  }
+  if (auto error = Missing(policy.write_dirs, policy.write_dirs_named, "fsWriteDirs", &writes)) {
+    return *error;
+  }
+  std::vector<std::string> hidden = secrets.files;
+  hidden.insert(hidden.end(), secrets.directories.begin(), secrets.directories.end());
+  std::vector<std::string> rules;
+  for (const std::string& directory : reads) {
+    std::array<char, PATH_MAX> real{};
+    AddAround(hidden, realpath(directory.c_str(), real.data()) != nullptr ? real.data() : directory,
+              &rules);
+  }
+  for (const std::string& directory : writes)
+    rules.push_back(Rule(kRuleWrite, directory));
+  if (policy.read_workspace) rules.push_back(Rule(kRuleRead, workspace));
+  if (policy.write_workspace) rules.push_back(Rule(kRuleWrite, workspace));
+  for (const char* device : kDevices) {
+    if (Exists(device)) rules.push_back(Rule(kRuleDevice, device));
+  }
+  return rules;
+}
+
+std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy) {
+  std::vector<std::string> rules = {Rule(kRuleRead, "/"), Rule(kRuleWrite, kWorkspace),
+                                    Rule(kRuleWrite, "/tmp")};
+  for (const HostMount& mount : policy.mounts) {
+    if (mount.writable) rules.push_back(Rule(kRuleWrite, mount.guest_path));
+  }
+  if (policy.with_dev) {
+    rules.push_back(Rule(kRuleWrite, "/dev/shm"));
+    rules.push_back(Rule(kRuleDevice, "/dev"));
+  }
+  if (policy.with_proc) rules.push_back(Rule(kRuleDevice, "/proc"));
+  return rules;
+}
+
+namespace {
+
+constexpr long kCreateRuleset = 444;
+constexpr unsigned kAskVersion = 1;
+
+// What could be written by its own path would be in the workspace as soon as it is committed.
+std::optional<Error> CheckWriteDirs(const MountedWorkspace& kept, const LandlockPolicy& policy) {
+  for (const std::string& path : policy.write_dirs) {
+    if (!HoldsState(kept, RealPathAsFar(path))) continue;
+    return Error{ErrorCode::kSetup,
+                 "fsWriteDirs names " + QuotedShort(path) + ", by which commands could write to " +
+                     kept.state + ", where the transaction is kept",
+                 "keep transactions elsewhere (option `directory`), or leave it out"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Error NoLandlock() {
+  utsname kernel{};
+  uname(&kernel);
+  return Error{
+      ErrorCode::kUnavailable,
+      std::string("Landlock needs Linux 5.13 or newer with landlock enabled, this kernel is ") +
+          kernel.release,
+      "use a newer kernel, or add landlock to the kernel's lsm= parameter"};
+}
+
+int LandlockAbi() {
+  const long abi = syscall(kCreateRuleset, nullptr, 0, kAskVersion);
+  return abi < 0 ? 0 : static_cast<int>(abi);
+}
+
+RunRecord LandlockBackend::Unprepared(const ExecRequest& request) const {
+  return {"landlock", request.argv[0], request.argv, policy_.shadow_dir, {}};
+}
+
+void LandlockBackend::Prepare(const ExecRequest& request, SupervisorContext& shared,
+                              Ready ready) const {
+  ready(Plan(request, shared));
+}
+
+Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
+                                          SupervisorContext& shared) const {
+  if (LandlockAbi() == 0) return NoLandlock();
+  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
+  if (!relative) return relative.error();
+  if (request.opens_session && request.limits.memory_bytes) {
+    return Error{ErrorCode::kSetup, "Landlock has no private /tmp, which tmpBytes is the size of",
+                 "leave tmpBytes out, or use Bubblewrap"};
+  }
+  auto workspace = OpenWorkspace(policy_.shadow_dir);
+  if (!workspace) return workspace.error();
+  const auto kept = MountedOf(transaction_);
+  if (!kept) return kept.error();
+  const auto& entered = kept.value();
+  if (entered) {
+    if (auto error = TakeCopy(*entered, &*workspace)) return *error;
+  }
+  auto rules = LandlockRules(policy_, shared.host.FindSecrets(), workspace->path);
+  if (!rules) return rules.error();
+
+  Preparation preparation;
+  SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
+  preparation.rules = std::move(*rules);
+  plan.workspace = workspace->path;
+  preparation.scene = std::make_shared<const DenialScene>(
+      DenialScene{.wall = DenialScene::Wall::kLandlock,
+                  .rules = preparation.rules,
+                  .workspace = workspace->path,
+                  .may_write_workspace = policy_.write_workspace,
+                  .network = policy_.network});
+  preparation.cwd = JoinPath(workspace->path, *relative);
+  preparation.record = {"landlock",
+                        request.argv[0],
+                        request.argv,
+                        preparation.cwd,
+                        {Layer::kNoCapabilities, Layer::kNoNewPrivs, Layer::kSeccomp}};
+  preparation.order.flags = kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderSeccomp |
+                            kOrderDropCapabilities | kOrderNoCapabilities | kOrderMakeInit;
+  auto& layers = preparation.record.layers;
+  if (policy_.network != Network::kAllow) {
+    preparation.order.flags |= kOrderNoSockets;
+    layers.Add(Layer::kNoSockets);
+  }
+  if (geteuid() == 0) layers.Add(Layer::kSecretsMasked);
+  if (entered) layers.Add(LayerOf(*entered));
+  if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
+  if (request.opens_session) preparation.order.flags |= kOrderSession;
+  if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
+  plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
+  plan.spawn.argv = {"native-runner-launcher"};
+  if (entered) {
+    if (auto error = CheckWriteDirs(*entered, policy_)) return *error;
+    const int launcher = shared.launcher.get();
+    if (auto error = EnterMounted(entered, workspace->directory.get(), launcher, &plan))
+      return *error;
+  }
+  return preparation;
+}
+
+}  // namespace native_runner

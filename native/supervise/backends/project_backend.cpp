@@ -1,0 +1,129 @@
+#include "supervise/backends/project_backend.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "supervise/backends/bubblewrap_backend.h"
+#include "supervise/backends/launcher_backends.h"
+#include "supervise/host/fingerprint.h"
+#include "supervise/host/host.h"
+#include "supervise/project/project_scene.h"
+
+namespace native_runner {
+namespace {
+
+// Before it, files could not be renamed from one directory into another.
+constexpr int kLeastLandlockAbi = 2;
+
+// What was checked when the runner was made must still be what gets mounted.
+Result<std::vector<Workspace>> OpenFolders(const std::vector<std::string>& folders) {
+  std::vector<Workspace> opened;
+  for (const std::string& folder : folders) {
+    auto workspace = OpenWorkspace(folder);
+    if (!workspace || workspace->path != folder) {
+      return Error{ErrorCode::kSetup, "the folder " + folder + " is no longer a directory",
+                   "make the Bwrap anew, with folders that exist"};
+    }
+    opened.push_back(std::move(*workspace));
+  }
+  return opened;
+}
+
+}  // namespace
+
+RunRecord ProjectBackend::Unprepared(const ExecRequest& request) const {
+  const BubblewrapPlan plan = PlanProject(policy_, {}, -1, 0);
+  RunRecord record = RecordOf(policy_.bwrap_path, TextOf(plan), plan.chdir, request);
+  record.is_by_domain = policy_.network == Network::kByDomain;
+  return record;
+}
+
+void ProjectBackend::Prepare(const ExecRequest& request, SupervisorContext& shared,
+                             Ready ready) const {
+  shared.programs->Get(policy_.bwrap_path, [this, &request, &shared, ready = std::move(ready)](
+                                               Result<std::shared_ptr<const Program>> program) {
+    ready(program ? Plan(request, **program, shared) : Result<Preparation>(program.error()));
+  });
+}
+
+Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Program& program,
+                                         SupervisorContext& shared) const {
+  if (!program.features.as_pid_1) {
+    return LacksOption(program.path, "--as-pid-1");
+  }
+  auto folders = OpenFolders(policy_.folders);
+  if (!folders) return folders.error();
+  const auto entered = MountedOf(transaction_);
+  if (!entered) return entered.error();
+  const std::shared_ptr<const MountedWorkspace>& kept = entered.value();
+  if (kept && !folders->empty()) {
+    // By its path it could be the host's own.
+    if (!program.features.bind_fd) return LacksOption(program.path, "--bind-fd");
+    Workspace& folder = folders->front();
+    if (auto error = TakeMounted(*kept, program, &folder)) return *error;
+    folder.path = kept->path;  // where commands see it, a copy too
+  }
+  auto scene = LookAtProject(policy_, program.features, *folders, shared.host.FindSecrets(),
+                             request.plan_only);
+  if (!scene) return scene.error();
+
+  Preparation preparation;
+  SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();
+  spawns.own_pid_namespace = true;
+  preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp | kOrderIsInit | kOrderNoCapabilities;
+  const bool is_root = scene->facts.host.is_root;
+  if (auto error = ApplyLimits(request.limits, shared.cgroups, !is_root, &preparation)) {
+    return *error;
+  }
+  const LayerRecord limit_layers = std::move(preparation.record.layers);
+  const bool size_tmp = program.features.size && request.limits.memory_bytes;
+  const int first = program.features.bind_fd ? kFirstFolderDescriptor : -1;
+  const std::uint64_t tmp_bytes = size_tmp ? *request.limits.memory_bytes : 0;
+  BubblewrapPlan plan = PlanProject(policy_, scene->facts, first, tmp_bytes);
+  if (policy_.network == Network::kByDomain && policy_.by_domain) {
+    const std::size_t bound = program.features.bind_fd ? folders->size() : 0;
+    FindNameFiles(policy_.by_domain->rules, plan.mounts,
+                  kFirstFolderDescriptor + static_cast<int>(bound), &scene->facts.host);
+    plan = PlanProject(policy_, scene->facts, first, tmp_bytes);
+  }
+  const PlanText text = TextOf(plan);
+  spawns.mounted = std::make_shared<const std::vector<std::string>>(PathsOf(PlanFingerprint(plan)));
+  preparation.scene = std::make_shared<const DenialScene>(DenialScene{
+      .wall = DenialScene::Wall::kProject, .mounts = plan.mounts, .network = policy_.network});
+  preparation.record = RecordOf(policy_.bwrap_path, text, plan.chdir, request);
+  auto& layers = preparation.record.layers;
+  layers.Add(BubblewrapLayers(plan));
+  for (const Layer layer :
+       {Layer::kReadOnlyPaths, Layer::kNoNewPrivs, Layer::kSeccomp, Layer::kTreeKillPidNamespace}) {
+    layers.Add(layer);
+  }
+  if (kept) layers.Add(LayerOf(*kept));
+  layers.Add(limit_layers);
+  if (request.limits.memory_bytes && !size_tmp) layers.Add(Layer::kTmpWithoutSize);
+
+  if (LandlockAbi() >= kLeastLandlockAbi) {
+    preparation.order.flags |= kOrderLandlock;
+    preparation.rules = std::move(scene->rules);
+  }
+  if (kept && kept->copy.empty()) OrderRenames(kept->path, &preparation);
+  if (program.features.bind_fd) {
+    int number = kFirstFolderDescriptor;
+    for (Workspace& folder : *folders)
+      spawns.spawn.Give(std::move(folder.directory), number++);
+  }
+  if (auto error = GiveNameFiles(scene->facts.host.name_files, &spawns.spawn)) return *error;
+  spawns.holds = std::make_shared<const ProjectScene>(std::move(*scene));
+  if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &spawns)) return *error;
+  if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &spawns))
+    return *error;
+  if (auto error = EnterMounted(kept, program, shared.launcher.get(), &spawns)) return *error;
+  return preparation;
+}
+
+std::optional<Error> ProjectBackend::AttachOptions(SpawnPlan* plan) const {
+  return AttachBubblewrapOptions(plan);
+}
+
+}  // namespace native_runner

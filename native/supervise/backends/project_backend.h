@@ -1,0 +1,31 @@
+#pragma once
+
+#include "policy/bubblewrap/project.h"
+#include "supervise/preparation/backend.h"
+#include "supervise/transaction/entry.h"
+
+namespace native_runner {
+
+// Commands over a project in a Bubblewrap sandbox, started by the launcher as its pid 1. The
+// command starts in the first folder. In a transaction, which is of that folder, its overlay is
+// bound in its place.
+class ProjectBackend : public Backend {
+ public:
+  explicit ProjectBackend(ProjectPolicy policy, TransactionOfBackend transaction = {})
+      : policy_(std::move(policy)), transaction_(std::move(transaction)) {}
+
+  RunRecord Unprepared(const ExecRequest& request) const override;
+  void Prepare(const ExecRequest& request, SupervisorContext& shared, Ready ready) const override;
+  std::optional<Error> AttachOptions(SpawnPlan* plan) const override;
+
+  const ProjectPolicy& policy() const { return policy_; }
+
+ private:
+  Result<Preparation> Plan(const ExecRequest& request, const Program& program,
+                           SupervisorContext& shared) const;
+
+  ProjectPolicy policy_;
+  TransactionOfBackend transaction_;
+};
+
+}  // namespace native_runner

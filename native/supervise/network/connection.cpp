@@ -1,0 +1,190 @@
+#include "supervise/network/connection.h"
+
+#include <utility>
+
+namespace native_runner {
+namespace {
+
+constexpr char kAsked[] = "onRequest";
+// Of one sandbox at once: its command could have all that a supervisor keeps open otherwise, and
+// those of others were denied.
+constexpr std::size_t kMostQuestions = 32;
+
+Admission AdmissionOf(NetworkAnswer answer) {
+  switch (answer) {
+    case NetworkAnswer::kAllow:
+      return {.allowed = true, .rule = kAsked, .reason = ""};
+    case NetworkAnswer::kDeny:
+      return {.allowed = false, .rule = kAsked, .reason = "onRequest denied it"};
+    case NetworkAnswer::kNone:
+      break;
+  }
+  return {.allowed = false, .rule = kAsked, .reason = kNoAnswer};
+}
+
+}  // namespace
+
+Admissions::~Admissions() {
+  for (const auto& [key, open] : open_)
+    questions_->Withdraw(open.question);
+}
+
+std::uint64_t Admissions::Decide(const NamedHost& host, std::uint16_t port, ConnectionVia via,
+                                 OnDecided on_decided) {
+  Decision decision = DecideConnection(policy_->rules, host, port);
+  const bool can_ask = policy_->rules.asks && policy_->asker != 0 && questions_ != nullptr;
+  if (decision.verdict != Verdict::kUndecided || !can_ask) {
+    const bool allowed = decision.verdict == Verdict::kAllowed;
+    on_decided({.allowed = allowed,
+                .rule = std::move(decision.rule),
+                .reason = allowed ? "" : VerdictReasonText(decision.reason)});
+    return 0;
+  }
+  const std::string key = HostText(host) + ":" + std::to_string(port);
+  if (open_.size() >= kMostQuestions && !open_.contains(key)) {
+    on_decided({.allowed = false, .rule = kAsked, .reason = "too many questions are open"});
+    return 0;
+  }
+  const std::uint64_t number = ++next_;
+  const auto [place, is_new] = open_.try_emplace(key);
+  place->second.waiting.emplace(number, std::move(on_decided));
+  if (is_new) {
+    NetworkQuestion question = {
+        .host = HostText(host), .port = port, .via = via, .argv = recorder_->argv()};
+    place->second.question =
+        questions_->Ask(policy_->asker, std::move(question),
+                        [this, key](NetworkAnswer answer) { Answered(key, answer); });
+  }
+  return number;
+}
+
+void Admissions::Forget(std::uint64_t number) {
+  for (auto open = open_.begin(); open != open_.end(); ++open) {
+    if (open->second.waiting.erase(number) == 0) continue;
+    if (open->second.waiting.empty()) {
+      questions_->Withdraw(open->second.question);
+      open_.erase(open);
+    }
+    return;
+  }
+}
+
+void Admissions::Answered(const std::string& key, NetworkAnswer answer) {
+  const auto found = open_.find(key);
+  if (found == open_.end()) return;
+  auto open = open_.extract(found);
+  // One may have another forgotten that waits for the same: each is taken out before it is called.
+  // What is decided here has no question any more, so Forget finds nothing.
+  for (auto& [number, on_decided] : open.mapped().waiting)
+    on_decided(AdmissionOf(answer));
+}
+
+void Connection::End() {
+  connections_->End(number_);
+}
+
+void Connection::Become(std::unique_ptr<Connection> next) {
+  connections_->Replace(number_, std::move(next));
+}
+
+void Connections::Add(std::unique_ptr<Connection> connection) {
+  const std::uint64_t number = ++next_;
+  connections_.emplace(number, nullptr);
+  Replace(number, std::move(connection));
+  if (!connections_.empty() && !sweep_.active()) {
+    sweep_.Start(loop_, options_->sweep_ms, options_->sweep_ms, [this] { Sweep(); });
+  }
+}
+
+void Connections::Replace(std::uint64_t number, std::unique_ptr<Connection> next) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end()) return;
+  if (found->second) Bury(std::move(found->second));
+  found->second = std::move(next);
+  Connection* begun = found->second.get();
+  begun->number_ = number;
+  begun->Start();
+}
+
+void Connections::End(std::uint64_t number) {
+  const auto found = connections_.find(number);
+  if (found == connections_.end()) return;
+  Bury(std::move(found->second));
+  connections_.erase(found);
+  if (connections_.empty()) sweep_.Stop();
+  on_room_();
+}
+
+void Connections::Bury(std::unique_ptr<Connection> ended) {
+  ended_.push_back(std::move(ended));
+  if (!burial_.active()) {
+    burial_.Start(loop_, 0, 0, [this] {
+      burial_.Stop();
+      const auto buried = std::exchange(ended_, {});
+    });
+  }
+}
+
+void Connections::Drain() {
+  while (!connections_.empty()) {
+    // Nobody below is one of them, so that they can go at once.
+    const std::unique_ptr<Connection> last = std::move(connections_.begin()->second);
+    connections_.erase(connections_.begin());
+    last->Drain();
+  }
+  ended_.clear();
+  burial_.Stop();
+  sweep_.Stop();
+  on_room_();
+}
+
+void Connections::Sweep() {
+  const std::uint64_t now = uv_now(loop_);
+  std::vector<std::uint64_t> late;
+  for (const auto& [number, connection] : connections_) {
+    if (connection->deadline_ms() <= now) late.push_back(number);
+  }
+  for (const std::uint64_t number : late) {
+    const auto found = connections_.find(number);
+    if (found != connections_.end()) found->second->TimedOut();
+  }
+}
+
+namespace {
+
+constexpr std::size_t kPartBytes = std::size_t{16} << 10U;
+constexpr int kTurns = 16;
+
+}  // namespace
+
+void LingeringClose::Start() {
+  TimeOutIn(parts().options->head_ms);
+  client_.set_callback([this] { Step(); });
+  Step();
+}
+
+void LingeringClose::Step() {
+  if (!client_.Flush()) return Over();
+  if (client_.output.empty() && !is_shut_) {
+    is_shut_ = true;
+    client_.ShutWrite();
+  }
+  for (int turn = 0; turn < kTurns; ++turn) {
+    client_.input.clear();
+    const SocketStream::ReadState state = client_.Read(kPartBytes);
+    if (state == SocketStream::ReadState::kNothing) break;
+    if (state == SocketStream::ReadState::kError) return Over();
+    if (state != SocketStream::ReadState::kEnd) continue;
+    if (is_shut_) return Over();
+    client_.Want(UV_WRITABLE);  // it sends no more, and reads
+    return;
+  }
+  client_.Want(UV_READABLE | (client_.output.empty() ? 0 : UV_WRITABLE));
+}
+
+void LingeringClose::Over() {
+  client_.Close();
+  End();
+}
+
+}  // namespace native_runner

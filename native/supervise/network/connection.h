@@ -1,0 +1,186 @@
+#pragma once
+
+#include <uv.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policy/network/connections.h"
+#include "policy/network/host_name.h"
+#include "policy/network/network_rules.h"
+#include "supervise/network/dialer.h"
+#include "supervise/network/recorder.h"
+#include "supervise/network/relay.h"
+#include "supervise/network/sandbox_network.h"
+#include "supervise/network/sockets.h"
+#include "supervise/os/handle.h"
+
+namespace native_runner {
+
+// Whether a connection may be made, and by what.
+struct Admission {
+  bool allowed = false;
+  std::string rule;
+  std::string reason;  // of a denial, a clause
+};
+
+// Decides about connections: by the rules, and where these don't say by asking, once for those that
+// wait for the same host and port. Who is asked remembers answers, this does not. Supervisor thread
+// only.
+class Admissions {
+ public:
+  using OnDecided = std::function<void(Admission)>;
+
+  // All of them outlive it; `questions` may be nullptr.
+  Admissions(const NetworkPolicy* policy, NetworkQuestions* questions, const Recorder* recorder)
+      : policy_(policy), questions_(questions), recorder_(recorder) {}
+  ~Admissions();
+  Admissions(const Admissions&) = delete;
+  Admissions& operator=(const Admissions&) = delete;
+
+  // Calls `on_decided` once: at once, and returns 0, or later, and returns a number to Forget it
+  // by.
+  std::uint64_t Decide(const NamedHost& host, std::uint16_t port, ConnectionVia via,
+                       OnDecided on_decided);
+  void Forget(std::uint64_t number);
+
+ private:
+  struct Open {
+    std::uint64_t question = 0;
+    std::map<std::uint64_t, OnDecided> waiting;
+  };
+
+  void Answered(const std::string& key, NetworkAnswer answer);
+
+  const NetworkPolicy* policy_;
+  NetworkQuestions* questions_;
+  const Recorder* recorder_;
+  std::map<std::string, Open> open_;  // by "host:port"
+  std::uint64_t next_ = 0;
+};
+
+// What all connections of a sandbox use. It outlives them.
+struct NetworkParts {
+  uv_loop_t* loop;
+  const NetworkPolicy* policy;
+  const NetworkOptions* options;
+  Recorder* recorder;
+  Resolver* resolver;
+  Admissions* admissions;
+  PipePool* pipes;
+
+  bool IsTls(std::uint16_t port) const { return Has(options->tls_ports, port); }
+  bool IsHttp(std::uint16_t port) const { return Has(options->http_ports, port); }
+
+ private:
+  static bool Has(const std::vector<std::uint16_t>& ports, std::uint16_t port) {
+    for (const std::uint16_t one : ports) {
+      if (one == port) return true;
+    }
+    return false;
+  }
+};
+
+class Connections;
+
+// What goes on with one client: a handshake, a tunnel, HTTP. One becomes the next by Connections'
+// Replace. Supervisor thread only.
+class Connection {
+ public:
+  Connection(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns)
+      : parts_(parts), connections_(connections), started_ns_(started_ns) {}
+  virtual ~Connection() = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Called once, when Connections has it. May end it.
+  virtual void Start() = 0;
+  // Its time is over: it ends.
+  virtual void TimedOut() = 0;
+  // The last command has ended: what it sent is handed on as far as that goes without waiting.
+  virtual void Drain() = 0;
+
+  // By uv_now: when its time is over if nothing happens before.
+  std::uint64_t deadline_ms() const { return deadline_ms_; }
+
+ protected:
+  friend class Connections;
+
+  const NetworkParts& parts() const { return *parts_; }
+  Connections* connections() const { return connections_; }
+  std::uint64_t started_ns() const { return started_ns_; }
+  std::uint64_t number() const { return number_; }
+
+  void TimeOutIn(std::uint64_t ms) { deadline_ms_ = uv_now(parts_->loop) + ms; }
+  // Takes it off the list; it is destroyed later. Nothing of it may be called back any more.
+  void End();
+  void Become(std::unique_ptr<Connection> next);
+
+ private:
+  const NetworkParts* parts_;
+  Connections* connections_;
+  std::uint64_t started_ns_;
+  std::uint64_t number_ = 0;
+  std::uint64_t deadline_ms_ = UINT64_MAX;
+};
+
+// The connections of one sandbox, and their time. Supervisor thread only.
+class Connections {
+ public:
+  using OnRoom = std::function<void()>;
+
+  // `on_room` is called when one has ended.
+  Connections(uv_loop_t* loop, const NetworkOptions* options, OnRoom on_room)
+      : loop_(loop), options_(options), on_room_(std::move(on_room)) {}
+
+  bool has_room() const { return connections_.size() < options_->most_connections; }
+  std::size_t size() const { return connections_.size(); }
+
+  void Add(std::unique_ptr<Connection> connection);
+  // Lets all of them hand on what they have, and ends them.
+  void Drain();
+
+ private:
+  friend class Connection;
+
+  void Replace(std::uint64_t number, std::unique_ptr<Connection> next);
+  void End(std::uint64_t number);
+  void Bury(std::unique_ptr<Connection> ended);
+  void Sweep();
+
+  uv_loop_t* loop_;
+  const NetworkOptions* options_;
+  OnRoom on_room_;
+  std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::vector<std::unique_ptr<Connection>> ended_;  // one of them may be running
+  std::uint64_t next_ = 0;
+  Timer sweep_;
+  Timer burial_;
+};
+
+// Sends what is left of an answer, and closes when the client has read it: closing before, with
+// something of the client's unread, would reset the connection and take the answer away.
+class LingeringClose : public Connection {
+ public:
+  LingeringClose(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
+                 SocketStream client)
+      : Connection(parts, connections, started_ns), client_(std::move(client)) {}
+
+  void Start() override;
+  void TimedOut() override { Over(); }
+  void Drain() override { static_cast<void>(client_.Flush()); }
+
+ private:
+  void Step();
+  void Over();
+
+  SocketStream client_;
+  bool is_shut_ = false;
+};
+
+}  // namespace native_runner

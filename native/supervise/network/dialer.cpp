@@ -1,0 +1,338 @@
+#include "supervise/network/dialer.h"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "policy/network/connections.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kMostAddresses = 32;  // of one name; what more there is, is not tried
+
+Resolver::Found FoundOf(int status, const addrinfo* list) {
+  Resolver::Found found;
+  if (status != 0) {
+    found.fault = std::string("it can't be resolved: ") + uv_strerror(status);
+    return found;
+  }
+  for (; list != nullptr && found.addresses.size() < kMostAddresses; list = list->ai_next) {
+    const auto endpoint = EndpointOf(list->ai_addr);
+    if (!endpoint) continue;
+    auto& addresses = found.addresses;
+    if (std::find(addresses.begin(), addresses.end(), endpoint->address) == addresses.end()) {
+      addresses.push_back(endpoint->address);
+    }
+  }
+  if (found.addresses.empty()) found.fault = "it can't be resolved: it has no address";
+  return found;
+}
+
+}  // namespace
+
+struct Resolver::Request {
+  uv_getaddrinfo_t call{};
+  std::shared_ptr<Resolver*> resolver;
+  std::uint64_t number = 0;
+};
+
+Resolver::Resolver(uv_loop_t* loop, const NetworkOptions* options)
+    : loop_(loop), options_(options), self_(std::make_shared<Resolver*>(this)) {}
+
+// What no thread has begun with is given up, so that neither a loop that ends nor Node's own
+// look-ups wait for it: they are in one queue. The rest ends by itself.
+Resolver::~Resolver() {
+  *self_ = nullptr;
+  for (const auto& [number, request] : requests_)
+    uv_cancel(reinterpret_cast<uv_req_t*>(&request->call));
+}
+
+std::uint64_t Resolver::Ask(const HostName& name, OnFound on_found) {
+  const std::uint64_t number = ++next_;
+  Question& question = questions_[number];
+  question.name = name.text();
+  question.on_found = std::move(on_found);
+  const auto known = options_->hosts.find(question.name);
+  if (known != options_->hosts.end()) {
+    question.known.Start(loop_, 0, 0, [this, number, addresses = known->second] {
+      Answer(number, {.addresses = addresses, .fault = "it can't be resolved"});
+    });
+    return number;
+  }
+  waiting_.push_back(number);
+  Begin();
+  return number;
+}
+
+void Resolver::Forget(std::uint64_t question) {
+  questions_.erase(question);
+  const auto begun = requests_.find(question);
+  if (begun != requests_.end()) uv_cancel(reinterpret_cast<uv_req_t*>(&begun->second->call));
+  const auto found = std::find(waiting_.begin(), waiting_.end(), question);
+  if (found != waiting_.end()) waiting_.erase(found);
+}
+
+void Resolver::Begin() {
+  while (requests_.size() < options_->most_resolving && !waiting_.empty()) {
+    const std::uint64_t number = waiting_.front();
+    waiting_.erase(waiting_.begin());
+    Begin(number, questions_[number].name);
+  }
+}
+
+void Resolver::Begin(std::uint64_t number, const std::string& name) {
+  auto request = std::make_unique<Request>();
+  request->resolver = self_;
+  request->number = number;
+  request->call.data = request.get();
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  const auto done = [](uv_getaddrinfo_t* call, int status, addrinfo* list) {
+    const std::unique_ptr<Request> ended(static_cast<Request*>(call->data));
+    Found found = FoundOf(status, list);
+    uv_freeaddrinfo(list);
+    Resolver* resolver = *ended->resolver;
+    if (resolver == nullptr) return;
+    resolver->requests_.erase(ended->number);
+    resolver->Begin();
+    resolver->Answer(ended->number, std::move(found));
+  };
+  const int result = uv_getaddrinfo(loop_, &request->call, done, name.c_str(), nullptr, &hints);
+  if (result == 0) {
+    requests_.emplace(number, request.release());  // `done` frees it
+    return;
+  }
+  Question& question = questions_[number];
+  question.known.Start(loop_, 0, 0,
+                       [this, number, result] { Answer(number, FoundOf(result, nullptr)); });
+}
+
+void Resolver::Answer(std::uint64_t number, Found found) {
+  const auto asked = questions_.find(number);
+  if (asked == questions_.end()) return;
+  const OnFound on_found = std::move(asked->second.on_found);
+  questions_.erase(asked);
+  on_found(std::move(found));
+}
+
+namespace {
+
+struct RouteQuestion {
+  nlmsghdr header{};
+  rtmsg route{};
+  rtattr attribute{};
+  std::array<std::uint8_t, 16> address{};
+};
+
+std::size_t Write(const IpAddress& address, RouteQuestion* question) {
+  const std::size_t bytes = address.is_v4() ? 4 : 16;
+  question->route.rtm_family = address.is_v4() ? AF_INET : AF_INET6;
+  question->route.rtm_dst_len = static_cast<unsigned char>(8 * bytes);
+  question->attribute.rta_type = RTA_DST;
+  question->attribute.rta_len = static_cast<unsigned short>(RTA_LENGTH(bytes));
+  std::ranges::copy(address.bytes(), question->address.begin());
+  const std::size_t size = offsetof(RouteQuestion, address) + bytes;
+  question->header.nlmsg_len = static_cast<std::uint32_t>(size);
+  question->header.nlmsg_type = RTM_GETROUTE;
+  question->header.nlmsg_flags = NLM_F_REQUEST;
+  return size;
+}
+
+// Whether a connection to the address would stay on this machine: the kernel's routing tables say
+// so (rtnetlink(7), RTM_GETROUTE), also of addresses that have come since we started. True where
+// they can't be asked. Doesn't wait. Any thread.
+bool LeadsToThisMachine(const IpAddress& address) {
+  const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket.valid()) return true;
+  RouteQuestion question;
+  const std::size_t size = Write(address, &question);
+  if (send(socket.get(), &question, size, 0) != static_cast<ssize_t>(size)) return true;
+  // The kernel answers while it is asked.
+  alignas(nlmsghdr) std::array<char, 4096> answer{};
+  const ssize_t got = recv(socket.get(), answer.data(), answer.size(), MSG_DONTWAIT);
+  nlmsghdr header{};
+  if (got < static_cast<ssize_t>(sizeof header)) return true;
+  std::memcpy(&header, answer.data(), sizeof header);
+  if (header.nlmsg_type == NLMSG_ERROR) return false;  // no way leads there at all
+  if (header.nlmsg_type != RTM_NEWROUTE || got < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(rtmsg))))
+    return true;
+  rtmsg route{};
+  std::memcpy(&route, answer.data() + NLMSG_HDRLEN, sizeof route);
+  return route.rtm_type != RTN_UNICAST;
+}
+
+// RFC 8305 4: families in turn, beginning with the one that the resolver has first.
+std::vector<IpAddress> InTurn(const std::vector<IpAddress>& addresses) {
+  std::deque<IpAddress> same;
+  std::deque<IpAddress> other;
+  for (const IpAddress& address : addresses)
+    (address.is_v4() == addresses.front().is_v4() ? same : other).push_back(address);
+  std::vector<IpAddress> turns;
+  while (!same.empty() || !other.empty()) {
+    for (auto* queue : {&same, &other}) {
+      if (queue->empty()) continue;
+      turns.push_back(queue->front());
+      queue->pop_front();
+    }
+  }
+  return turns;
+}
+
+DialState StateOf(int error) {
+  switch (error) {
+    case ECONNREFUSED:
+      return DialState::kRefused;
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+      return DialState::kUnreachable;
+    case ETIMEDOUT:
+      return DialState::kTimedOut;
+    default:
+      return DialState::kFailed;
+  }
+}
+
+}  // namespace
+
+void Dialer::Dial(const NetworkRules& rules, const HostName& name, std::uint16_t port,
+                  OnDialled on_dialled) {
+  Stop();
+  on_dialled_ = std::move(on_dialled);
+  port_ = port;
+  next_ = 0;
+  last_ = {};
+  addresses_.clear();
+  uv_update_time(loop_);
+  deadline_.Start(loop_, options_->connect_ms, 0, [this] {
+    Dialled dialled = std::move(last_);
+    dialled.state = DialState::kTimedOut;
+    dialled.fault = "it did not answer in time";
+    End(std::move(dialled));
+  });
+  question_ = resolver_->Ask(name, [this, &rules, name](const Resolver::Found& found) {
+    question_ = 0;
+    Resolved(rules, name, found);
+  });
+}
+
+void Dialer::Stop() {
+  if (question_ != 0) resolver_->Forget(std::exchange(question_, 0));
+  beside_.Stop();
+  deadline_.Stop();
+  for (auto& attempt : attempts_) {
+    attempt->watch.Close();
+    attempt->socket.Close();
+    ended_.push_back(std::move(attempt));
+  }
+  attempts_.clear();
+  on_dialled_ = nullptr;
+}
+
+void Dialer::Resolved(const NetworkRules& rules, const HostName& name,
+                      const Resolver::Found& found) {
+  Dialled dialled;
+  std::vector<IpAddress> permitted;
+  for (const IpAddress& address : found.addresses) {
+    const Decision decision = DecideAddress(rules, name, address, LeadsToThisMachine(address));
+    if (decision.verdict == Verdict::kAllowed) {
+      permitted.push_back(address);
+    } else if (!dialled.address) {
+      dialled.address = address;
+      dialled.fault = VerdictReasonText(decision.reason);
+    }
+  }
+  if (permitted.empty()) {
+    dialled.state = dialled.address ? DialState::kNotPermitted : DialState::kUnresolved;
+    if (!dialled.address) dialled.fault = found.fault;
+    End(std::move(dialled));
+    return;
+  }
+  addresses_ = InTurn(permitted);
+  Next();
+}
+
+void Dialer::Next() {
+  ended_.clear();
+  while (next_ < addresses_.size()) {
+    const std::size_t before = attempts_.size();
+    Begin(addresses_[next_++]);
+    if (!on_dialled_) return;  // it is connected
+    if (attempts_.size() == before) continue;
+    if (next_ < addresses_.size()) {
+      beside_.Start(loop_, options_->attempt_ms, 0, [this] { Next(); });
+    }
+    return;
+  }
+  if (attempts_.empty()) End(std::move(last_));
+}
+
+void Dialer::Begin(const IpAddress& address) {
+  auto attempt = std::make_unique<Attempt>();
+  attempt->address = address;
+  const int family = address.is_v4() ? AF_INET : AF_INET6;
+  attempt->socket = Descriptor(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!attempt->socket.valid()) return Failed(attempt.get(), errno);
+  if (!LeavesDescriptors(attempt->socket.get())) return Failed(attempt.get(), EMFILE);
+  SetNoDelay(attempt->socket.get());
+  SetKeepAlive(attempt->socket.get());
+  const SocketAddress target({.address = address, .port = port_});
+  if (connect(attempt->socket.get(), target.get(), target.size) == 0) {
+    return End({.state = DialState::kConnected,
+                .socket = std::move(attempt->socket),
+                .address = address,
+                .fault = ""});
+  }
+  if (errno != EINPROGRESS) return Failed(attempt.get(), errno);
+  Attempt* watched = attempt.get();
+  if (!watched->watch.Open(loop_, watched->socket.get())) return Failed(watched, ENOMEM);
+  watched->watch.set_callback([this, watched] { Looked(watched); });
+  watched->watch.Want(UV_WRITABLE);
+  attempts_.push_back(std::move(attempt));
+}
+
+void Dialer::Looked(Attempt* attempt) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (getsockopt(attempt->socket.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  attempt->watch.Close();
+  if (error == 0) {
+    return End({.state = DialState::kConnected,
+                .socket = std::move(attempt->socket),
+                .address = attempt->address,
+                .fault = ""});
+  }
+  Failed(attempt, error);
+  const auto found = std::find_if(attempts_.begin(), attempts_.end(),
+                                  [attempt](const auto& one) { return one.get() == attempt; });
+  ended_.push_back(std::move(*found));
+  attempts_.erase(found);
+  beside_.Stop();
+  Next();  // at once: waiting for this one is over
+}
+
+void Dialer::Failed(Attempt* attempt, int error) {
+  last_ = {.state = StateOf(error),
+           .socket = {},
+           .address = attempt->address,
+           .fault = std::string("it can't be connected to: ") + std::strerror(error)};
+}
+
+void Dialer::End(Dialled dialled) {
+  const OnDialled on_dialled = std::move(on_dialled_);
+  Stop();
+  if (on_dialled) on_dialled(std::move(dialled));
+}
+
+}  // namespace native_runner

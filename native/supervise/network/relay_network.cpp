@@ -1,0 +1,260 @@
+#include "supervise/network/relay_network.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "policy/network/connections.h"
+#include "supervise/network/proxy.h"
+#include "supervise/network/tunnel.h"
+
+namespace native_runner {
+namespace {
+
+constexpr int kMostAccepted = 64;  // a wake-up
+constexpr std::uint64_t kRestMs = 100;
+
+Descriptor SpareDescriptor() {
+  return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+Descriptor Accept(int listener) {
+  return Descriptor(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+bool IsExhausted(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+// accept(2): errors of the connection that was to be accepted.
+bool IsOfOne(int error) {
+  return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
+}
+
+}  // namespace
+
+bool Acceptor::Start(uv_loop_t* loop) {
+  loop_ = loop;
+  spare_ = SpareDescriptor();
+  const int flags = fcntl(listener_.get(), F_GETFL);
+  if (flags < 0 || fcntl(listener_.get(), F_SETFL, flags | O_NONBLOCK) != 0) return false;
+  if (!watch_.Open(loop, listener_.get())) return false;
+  watch_.set_callback([this] { AcceptSome(); });
+  watch_.Want(UV_READABLE);
+  return true;
+}
+
+bool Acceptor::AcceptSome() {
+  for (int count = 0; count < kMostAccepted; ++count) {
+    if (!has_room_()) {
+      watch_.Want(0);
+      return true;
+    }
+    Descriptor socket = Accept(listener_.get());
+    if (socket.valid()) {
+      const bool may_serve = LeavesDescriptors(socket.get());
+      on_accepted_(std::move(socket), may_serve);
+      continue;
+    }
+    if (IsOfOne(errno)) continue;
+    if (!IsExhausted(errno)) {
+      if (errno != EAGAIN && errno != EWOULDBLOCK) watch_.Want(0);  // it is no listener any more
+      return false;
+    }
+    if (AcceptWithSpare()) continue;
+    watch_.Want(0);
+    rest_.Start(loop_, kRestMs, 0, [this] {
+      rest_.Stop();
+      if (!spare_.valid()) spare_ = SpareDescriptor();
+      watch_.Want(UV_READABLE);
+    });
+    return false;
+  }
+  return true;
+}
+
+// False: there is nothing to be had even so.
+bool Acceptor::AcceptWithSpare() {
+  if (!spare_.valid()) return false;
+  spare_.Close();
+  Descriptor socket = Accept(listener_.get());
+  const bool is_accepted = socket.valid();
+  if (is_accepted) on_accepted_(std::move(socket), false);
+  spare_ = SpareDescriptor();
+  return is_accepted;
+}
+
+void Acceptor::Resume() {
+  if (!rest_.active()) watch_.Want(UV_READABLE);
+}
+
+namespace {
+
+// Of what had come when the last command ended: more than the kernel keeps for one listener.
+constexpr int kLastTurns = 128;
+
+// Whole names of the rules: theirs are the first addresses, whatever else is asked for.
+std::vector<HostName> KnownNames(const NetworkRules& rules) {
+  std::vector<HostName> names;
+  for (const HostRule& rule : rules.allow) {
+    if (!rule.pattern.is_wildcard) names.push_back(rule.pattern.name);
+  }
+  return names;
+}
+
+bool IsOwnLoopback(const IpAddress& address) {
+  constexpr IpAddress::V6Bytes kV6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return address == IpAddress::V4(0x7f000001) || address == IpAddress::V6(kV6);
+}
+
+// An eighth of what this process may have is for the connections of a sandbox.
+std::size_t MostByDescriptors() {
+  constexpr rlim_t kShare = 8;
+  constexpr std::size_t kFewest = 16;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
+  return std::max(kFewest, static_cast<std::size_t>(limit.rlim_cur / kShare));
+}
+
+bool IsOfIpv6(const Descriptor& socket) {
+  int family = 0;
+  socklen_t size = sizeof family;
+  return getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 && family == AF_INET6;
+}
+
+}  // namespace
+
+RelayNetwork::Live::Live(RelayNetwork* network, uv_loop_t* loop, NetworkQuestions* questions,
+                         bool has_v6)
+    : resolver(loop, &network->options_),
+      admissions(network->policy_.get(), questions, &network->recorder_),
+      responder(network->policy_.get(), &network->names_, &network->recorder_, has_v6),
+      parts{.loop = loop,
+            .policy = network->policy_.get(),
+            .options = &network->options_,
+            .recorder = &network->recorder_,
+            .resolver = &resolver,
+            .admissions = &admissions,
+            .pipes = &pipes},
+      connections(loop, &network->options_, [this] {
+        for (const auto& acceptor : acceptors)
+          acceptor->Resume();
+      }) {}
+
+RelayNetwork::RelayNetwork(std::shared_ptr<const NetworkPolicy> policy, NetworkQuestions* questions,
+                           NetworkOptions options)
+    : policy_(std::move(policy)),
+      questions_(questions),
+      options_(std::move(options)),
+      wanted_(ListenersOf(policy_->rules)),
+      names_(KnownNames(policy_->rules)) {
+  options_.most_connections = std::min(options_.most_connections, MostByDescriptors());
+}
+
+bool RelayNetwork::Start(uv_loop_t* loop) {
+  if (!is_complete() || live_) return false;
+  loop_ = loop;
+  const bool has_v6 = std::any_of(taken_.begin(), taken_.end(), IsOfIpv6);
+  live_ = std::make_unique<Live>(this, loop, questions_, has_v6);
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    if (taken_[i].valid() && Watch(wanted_[i], std::move(taken_[i]))) continue;
+    Close();
+    return false;
+  }
+  return true;
+}
+
+bool RelayNetwork::Watch(const SandboxListener& listener, Descriptor socket) {
+  if (listener.kind == SandboxListener::Kind::kUdpDns) {
+    live_->dns = std::make_unique<DnsSocket>(&live_->responder, std::move(socket));
+    return live_->dns->Start(loop_);
+  }
+  const std::uint16_t port = listener.port;
+  live_->acceptors.push_back(std::make_unique<Acceptor>(
+      std::move(socket), port, [this] { return live_->connections.has_room(); },
+      [this, port](Descriptor accepted, bool may_serve) {
+        Accepted(port, std::move(accepted), may_serve);
+      }));
+  return live_->acceptors.back()->Start(loop_);
+}
+
+void RelayNetwork::Accepted(std::uint16_t port, Descriptor socket, bool may_serve) {
+  const auto local = LocalEndpoint(socket.get());
+  if (!local) return;  // it has ended already
+  const HostName* name = names_.NameOf(local->address);
+  const bool is_own = IsOwnLoopback(local->address) && (port == kDnsPort || port == kProxyPort);
+  const std::string host = name != nullptr ? name->text() : IpText(local->address);
+  if (name == nullptr && !is_own) {
+    return Refuse(host, port, VerdictReasonText(VerdictReason::kAddress), std::move(socket));
+  }
+  if (!may_serve) {
+    return Refuse(host, port, "the host has no descriptors left", std::move(socket));
+  }
+  if (!recorder_.has_commands()) return ResetConnection(std::move(socket));  // no one's record
+  Serve(port, std::move(socket), name != nullptr ? std::make_unique<HostName>(*name) : nullptr);
+}
+
+void RelayNetwork::Serve(std::uint16_t port, Descriptor socket, std::unique_ptr<HostName> name) {
+  SetNoDelay(socket.get());
+  SocketStream client(std::move(socket));
+  if (!client.Open(loop_)) return client.Reset();
+  const std::uint64_t now = uv_hrtime();
+  Connections& connections = live_->connections;
+  const NetworkParts* parts = &live_->parts;
+  if (name != nullptr) {
+    connections.Add(std::make_unique<Tunnel>(parts, &connections, now, std::move(client), *name,
+                                             port, ConnectionVia::kTransparent));
+  } else if (port == kDnsPort) {
+    connections.Add(std::make_unique<DnsStream>(parts, &connections, now, std::move(client),
+                                                &live_->responder));
+  } else {
+    connections.Add(std::make_unique<ProxyFront>(parts, &connections, now, std::move(client)));
+  }
+}
+
+void RelayNetwork::Refuse(const std::string& host, std::uint16_t port, const std::string& reason,
+                          Descriptor socket) {
+  ConnectionRecord record;
+  record.host = host;
+  record.port = port;
+  record.reason = reason;
+  recorder_.Refused(record);
+  ResetConnection(std::move(socket));
+}
+
+std::uint64_t RelayNetwork::Enter(std::vector<std::string> argv, OnRecord on_record) {
+  return recorder_.Enter(std::move(argv), std::move(on_record));
+}
+
+ConnectionLog RelayNetwork::Leave(std::uint64_t command) {
+  if (live_ && recorder_.is_only(command)) {
+    // What the command had asked for before it ended is in its record, though not yet looked at.
+    for (int turn = 0; turn < kLastTurns && live_->dns && live_->dns->AnswerSome(); ++turn) {
+    }
+    bool is_more = true;
+    for (int turn = 0; turn < kLastTurns && is_more; ++turn) {
+      is_more = false;
+      for (const auto& acceptor : live_->acceptors)
+        is_more = acceptor->AcceptSome() || is_more;
+      live_->connections.Drain();
+    }
+  }
+  return recorder_.Leave(command);
+}
+
+void RelayNetwork::Close() {
+  taken_.clear();
+  if (live_) live_->acceptors.clear();
+  live_.reset();
+}
+
+std::unique_ptr<SandboxNetwork> SandboxNetwork::Make(std::shared_ptr<const NetworkPolicy> policy,
+                                                     NetworkQuestions* questions) {
+  return std::make_unique<RelayNetwork>(std::move(policy), questions, NetworkOptions());
+}
+
+}  // namespace native_runner

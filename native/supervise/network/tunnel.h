@@ -1,0 +1,84 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "policy/network/host_name.h"
+#include "policy/network/tls_client_hello.h"
+#include "supervise/network/connection.h"
+#include "supervise/network/dialer.h"
+#include "supervise/network/relay.h"
+#include "supervise/network/sockets.h"
+
+namespace native_runner {
+
+// A connection that is relayed as it is, until it ends.
+class Relayed : public Connection {
+ public:
+  // What `record` has counted already stays in it.
+  Relayed(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
+          SocketStream client, SocketStream host, std::unique_ptr<OpenRecord> record);
+
+  void Start() override;
+  void TimedOut() override;
+  void Drain() override;
+
+ private:
+  void Changed();
+  void Count();
+
+  std::unique_ptr<OpenRecord> record_;
+  std::uint64_t before_out_;
+  std::uint64_t before_in_;
+  Relay relay_;
+};
+
+// A connection to a host and port that the client named: by the address that it connected to, by
+// CONNECT or by SOCKS. It is decided, connected, checked where its port says what it has to be, and
+// relayed. Until then nothing is read of the client but what is checked.
+class Tunnel : public Connection {
+ public:
+  // `client` is open; its `input` is what came behind the request.
+  Tunnel(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
+         SocketStream client, NamedHost host, std::uint16_t port, ConnectionVia via);
+  ~Tunnel() override;
+
+  void Start() override;
+  void TimedOut() override;
+  void Drain() override;
+
+ private:
+  void Decided(Admission admission);
+  void WaitForOthers();
+  void Dial();
+  void DialEnded(Dialled dialled);
+  void BeginCheck();
+  void Check();
+  void Proceed();
+  void SpeakHttp();
+
+  ConnectionRecord RecordOf(bool allowed, std::string reason) const;
+  void Refuse(bool allowed, const std::string& reason, DialState state);
+  void Abandon(const std::string& reason);
+  bool is_transparent() const { return via_ == ConnectionVia::kTransparent; }
+
+  SocketStream client_;
+  SocketStream host_stream_;
+  NamedHost host_;
+  std::uint16_t port_;
+  ConnectionVia via_;
+  std::string rule_;
+  std::optional<IpAddress> address_;
+  std::uint64_t question_ = 0;
+  bool is_admitted_ = false;
+  bool has_replied_ = false;
+  bool is_checking_ = false;
+  bool is_over_ = false;
+  Dialer dialer_;
+  HelloReader hello_;
+  std::size_t checked_ = 0;  // of the client's input
+};
+
+}  // namespace native_runner

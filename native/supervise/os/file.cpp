@@ -1,0 +1,100 @@
+#include "supervise/os/file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "policy/text/path.h"
+
+namespace native_runner {
+
+std::string RealPath(const std::string& path) {
+  std::array<char, PATH_MAX> resolved{};
+  return realpath(path.c_str(), resolved.data()) == nullptr ? "" : resolved.data();
+}
+
+// A ".." is resolved after the links before it, as the kernel does.
+std::string RealPathAsFar(const std::string& path) {
+  std::string there = path;
+  std::string rest;
+  std::string real = RealPath(there);
+  while (real.empty() && there.size() > 1) {
+    const std::size_t end = there.find_last_not_of('/');
+    const std::size_t slash = there.rfind('/', end);
+    if (end == std::string::npos || slash == std::string::npos) break;
+    const std::string_view name = std::string_view(there).substr(slash + 1, end - slash);
+    rest = std::string("/").append(name).append(rest);
+    there.resize(slash == 0 ? 1 : slash);
+    real = RealPath(there);
+  }
+  return NormalPath(real + rest);
+}
+
+Result<std::string> PathOf(int descriptor) {
+  std::array<char, PATH_MAX> path{};
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  const ssize_t size = readlink(link.c_str(), path.data(), path.size());
+  if (size <= 0) return SystemError(("readlink " + link).c_str(), errno);
+  return std::string(path.data(), static_cast<std::size_t>(size));
+}
+
+Result<Workspace> OpenWorkspace(const std::string& shadow_dir) {
+  const int fd = open(shadow_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) {
+    return Error{ErrorCode::kSetup,
+                 "shadowDir must be a directory when a run starts, got \"" + shadow_dir +
+                     "\": " + std::strerror(errno),
+                 "create the directory before calling exec"};
+  }
+  Workspace workspace{Descriptor(fd), {}};
+  auto path = PathOf(fd);
+  if (!path) return path.error();
+  workspace.path = std::move(*path);
+  return workspace;
+}
+
+namespace {
+
+std::uint64_t Now(clockid_t clock) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Until it is past this moment, or for 100 ms: no kernel ticks as slowly.
+void WaitPast(std::uint64_t moment) {
+  constexpr timespec kMoment = {0, 500'000};
+  constexpr int kMost = 200;
+  for (int left = kMost; left > 0 && FileClock() <= moment; --left)
+    nanosleep(&kMoment, nullptr);
+}
+
+}  // namespace
+
+std::uint64_t FileClock() {
+  return Now(CLOCK_REALTIME_COARSE);
+}
+
+std::uint64_t WaitForTick() {
+  const std::uint64_t now = Now(CLOCK_REALTIME);
+  WaitPast(now);
+  return now;
+}
+
+void WaitUntilPast(std::uint64_t changed_ns) {
+  constexpr std::uint64_t kMostAhead = 100'000'000;
+  // What is changed now has another ctime than one that lies in the future.
+  if (changed_ns <= FileClock() + kMostAhead) WaitPast(changed_ns);
+}
+
+}  // namespace native_runner

@@ -1,0 +1,168 @@
+#include "supervise/os/mounts.h"
+
+#include <fcntl.h>
+#include <linux/nsfs.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "protocol/identity.h"
+#include "supervise/os/file.h"
+#include "supervise/os/process.h"
+
+namespace native_runner {
+
+std::optional<std::uint64_t> MountTable::Changes() {
+  if (!table_.valid()) {
+    auto opened = OpenPath("/proc/thread-self/mountinfo", O_RDONLY);
+    if (!opened) return std::nullopt;
+    table_ = std::move(*opened);
+  }
+  pollfd table{table_.get(), POLLPRI, 0};
+  if (poll(&table, 1, 0) < 0) return std::nullopt;
+  if (table.revents != 0) ++changes_;
+  return changes_;
+}
+
+bool MountTable::AreShared() {
+  const auto changes = Changes();
+  if (!changes) return true;
+  if (looked_at_ != changes) {
+    looked_at_ = changes;
+    shared_ = LookForShared();
+  }
+  return shared_;
+}
+
+bool MountTable::LookForShared() {
+  SharedMounts shared;
+  std::array<char, 4096> part{};
+  off_t offset = 0;
+  ssize_t got = 0;
+  while ((got = pread(table_.get(), part.data(), part.size(), offset)) > 0) {
+    shared.Take(part.data(), static_cast<std::size_t>(got));
+    offset += got;
+  }
+  return got < 0 || shared.found();
+}
+
+}  // namespace native_runner
+
+// ThreadSanitizer takes every clone(2) for a fork(2), whatever its flags, and from then on loses
+// sight of the caller's locks. It does not know the C library's other name of the same function.
+#ifdef __SANITIZE_THREAD__
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
+#define clone __clone
+#endif
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{16} << 10U;
+
+// The process' number in our own pid namespace; 0 when it can't be told.
+std::uint64_t NumberOf(int pidfd) {
+  auto file = OpenPath(("/proc/self/fdinfo/" + std::to_string(pidfd)).c_str(), O_RDONLY);
+  std::array<char, 1024> bytes{};
+  if (!file || read(file->get(), bytes.data(), bytes.size() - 1) <= 0) return 0;
+  constexpr std::string_view kName = "\nPid:\t";
+  const std::size_t at = std::string_view(bytes.data()).find(kName);
+  if (at == std::string_view::npos) return 0;
+  const char* digits = bytes.data() + at + kName.size();
+  std::uint64_t number = 0;
+  return TakeDecimal(&digits, &number) ? number : 0;
+}
+
+// `link`: of ours. What can't be looked at is taken for ours. Not fstat(2) and its like: those need
+// a newer C library than the package promises.
+bool IsOurs(int descriptor, const char* link) {
+  struct statx other {};
+  struct statx ours {};
+  return statx(descriptor, "", AT_EMPTY_PATH, STATX_INO, &other) != 0 ||
+         statx(AT_FDCWD, link, 0, STATX_INO, &ours) != 0 ||
+         (other.stx_dev_major == ours.stx_dev_major && other.stx_dev_minor == ours.stx_dev_minor &&
+          other.stx_ino == ours.stx_ino);
+}
+
+struct Entry {
+  int user_namespace;  // -1: ours
+  int mount_namespace;
+  const char* failed_call;
+  int error;
+};
+
+int Fail(Entry* entry, const char* call) {
+  entry->failed_call = call;
+  entry->error = errno;
+  return 1;
+}
+
+// In a process that shares our memory, while we wait: nothing but system calls.
+int EnterAndCutOff(void* argument) {
+  auto* entry = static_cast<Entry*>(argument);
+  if (entry->user_namespace >= 0 && setns(entry->user_namespace, CLONE_NEWUSER) != 0) {
+    return Fail(entry, "setns(CLONE_NEWUSER)");
+  }
+  if (setns(entry->mount_namespace, CLONE_NEWNS) != 0) return Fail(entry, "setns(CLONE_NEWNS)");
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
+    return Fail(entry, "mount(MS_PRIVATE)");
+  }
+  return 0;
+}
+
+// No signal handler of the host's may run in that process, and no SIGCHLD tells of its end. The
+// mask is that of this thread alone, on Linux; pthread_sigmask needs glibc 2.32.
+std::optional<Error> CutOffInChild(Entry* entry) {
+  std::array<char, kStackBytes> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const int child =
+      clone(EnterAndCutOff, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK, entry);
+  const int error = errno;
+  if (child > 0) waitpid(child, nullptr, __WALL);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (child < 0) return SystemError("clone", error);
+  if (entry->failed_call != nullptr) return SystemError(entry->failed_call, entry->error);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> MakeMountsPrivate(int pidfd) {
+  const std::uint64_t number = NumberOf(pidfd);
+  const std::string path = "/proc/" + std::to_string(number) + "/ns/mnt";
+  auto mounts = OpenPath(path.c_str(), O_RDONLY);
+  if (!mounts) return mounts.error();
+  if (number == 0 || ProcessHasEnded(pidfd)) return SystemError(path.c_str(), ESRCH);
+  if (IsOurs(mounts->get(), "/proc/self/ns/mnt")) {
+    return Error{ErrorCode::kSetup, "the mount namespace is the host's own", ""};
+  }
+  const Descriptor user(ioctl(mounts->get(), NS_GET_USERNS));
+  if (!user.valid()) return SystemError("ioctl(NS_GET_USERNS)", errno);
+  uid_t owner = 0;
+  if (ioctl(user.get(), NS_GET_OWNER_UID, &owner) != 0) {
+    return SystemError("ioctl(NS_GET_OWNER_UID)", errno);
+  }
+  if (owner != geteuid() && geteuid() != 0) return std::nullopt;
+  const bool is_our_user = IsOurs(user.get(), "/proc/self/ns/user");
+  Entry entry{is_our_user ? -1 : user.get(), mounts->get(), nullptr, 0};
+  return CutOffInChild(&entry);
+}
+
+}  // namespace native_runner
+
+#ifdef __SANITIZE_THREAD__
+#undef clone
+#endif

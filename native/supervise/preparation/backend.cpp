@@ -1,0 +1,182 @@
+#include "supervise/preparation/backend.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "protocol/layer.h"
+#include "supervise/sandbox/spawned_sandbox.h"
+
+namespace native_runner {
+namespace {
+
+Error NotEnforceable() {
+  return Error{
+      ErrorCode::kSetup,
+      geteuid() == 0
+          ? "limits.maxProcesses can't be enforced here: RLIMIT_NPROC does not bind uid 0 "
+            "(setrlimit(2)), and there is no delegated cgroup v2 with the pids controller"
+          : "limits.maxProcesses can't be enforced here: without a user namespace RLIMIT_NPROC "
+            "would count all processes of this user, and there is no delegated cgroup v2 with the "
+            "pids controller",
+      "run the host in a delegated cgroup (systemd: Delegate=yes, DelegateSubgroup=host), or "
+      "as an ordinary user with strict isolation"};
+}
+
+}  // namespace
+
+std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgroups,
+                                 bool processes_enforceable, Preparation* preparation) {
+  bool by_rlimit = false;
+  const auto set = [&by_rlimit](const std::optional<std::uint64_t>& limit, std::uint64_t* field) {
+    if (!limit) return;
+    *field = *limit;
+    by_rlimit = true;
+  };
+  OrderHeader& order = preparation->order;
+  SpawnPlan* spawns =
+      std::get_if<SpawnPlan>(&preparation->plan);  // what enters a session has no cgroup
+  if (spawns != nullptr) spawns->counts_processes = processes_enforceable;
+  bool wants_cgroup = false;
+  set(limits.cpu_seconds, &order.cpu_seconds);
+  set(limits.max_open_files, &order.open_files);
+  set(limits.max_file_bytes, &order.file_bytes);
+  if (limits.memory_bytes) {
+    if (spawns != nullptr && cgroups.memory()) {
+      wants_cgroup = true;
+    } else {
+      set(limits.memory_bytes, &order.data_bytes);
+    }
+  }
+  if (limits.max_processes) {
+    if (spawns != nullptr && cgroups.pids()) {
+      wants_cgroup = true;
+    } else if (processes_enforceable) {
+      set(limits.max_processes, &order.processes);
+      ++order.processes;  // the launcher is one of the user namespace's processes too
+    } else {
+      return NotEnforceable();
+    }
+  }
+  if (by_rlimit) preparation->record.layers.Add(Layer::kRlimits);
+  if (spawns != nullptr) spawns->wants_cgroup = wants_cgroup;
+  if (wants_cgroup) preparation->record.layers.Add(Layer::kCgroup);
+  return std::nullopt;
+}
+
+namespace {
+
+// The options of the caller's that undo layers, for the message.
+std::string OpenedBy(const LayerRecord& layers) {
+  std::string text;
+  for (const std::string& name : layers.OpenedNames())
+    text += " (" + name + ")";
+  return text;
+}
+
+// Which of the launcher's layers may come with these flags.
+LayerSet PossibleLayers(std::uint32_t flags) {
+  LayerSet possible;
+  if ((flags & kOrderLandlock) != 0) {
+    possible.Add(Layer::kLandlockFiles);
+    possible.Add(Layer::kLandlockScope);
+  }
+  if ((flags & kOrderNoSockets) != 0) possible.Add(Layer::kLandlockTcp);
+  if ((flags & kOrderMakeInit) != 0) possible.Add(Layer::kPidNamespace);
+  if ((flags & kOrderSession) != 0) possible.Add(Layer::kCommandSeparation);
+  if ((flags & kOrderRenames) != 0) possible.Add(Layer::kRenameDirectories);
+  return possible;
+}
+
+}  // namespace
+
+std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
+                                   Preparation* preparation) {
+  const LayerRecord& layers = preparation->record.layers;
+  const LayerSet possible = PossibleLayers(preparation->order.flags);
+  for (const std::string& name : required) {
+    std::optional<Layer> layer = LayerOf(name);
+    if (layer && layers.Has(*layer)) continue;
+    // Where the launcher makes the pid namespace, its end is the end of the tree.
+    if (layer == Layer::kTreeKillPidNamespace) layer = Layer::kPidNamespace;
+    if (!layer || !possible.Has(*layer)) {
+      return Error{ErrorCode::kSetup,
+                   "the required layer \"" + name + "\" is not one that " +
+                       preparation->record.runtime + " has under this policy" + OpenedBy(layers),
+                   "choose another runtime, or take the layer off the required ones"};
+    }
+    preparation->order.required.Add(*layer);
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
+  std::unique_ptr<Cgroup> cgroup;
+  if (plan_.wants_cgroup) {
+    auto made = shared_.cgroups.Create(limits_);
+    if (!made) return made.error();
+    cgroup = std::move(*made);
+  }
+  std::unique_ptr<SandboxNetwork> network;
+  if (plan_.network) {
+    network = SandboxNetwork::Make(plan_.network, shared_.questions);
+    if (!network) return Error{ErrorCode::kSetup, "the network by domain can't be made", ""};
+  }
+  FindTemplate();
+  if (template_) {
+    auto cloned = Clone(&cgroup, &network, input);
+    if (cloned) return cloned;
+    plan_.cold_reason = cloned.error().message;
+  }
+  if (auto failed = runtime_.AttachOptions(&plan_)) return *failed;
+  if (input->valid()) {
+    plan_.spawn.Give(std::move(*input), STDIN_FILENO);
+  } else {
+    plan_.spawn.inherited.push_back({shared_.null_device.get(), STDIN_FILENO});
+  }
+  return SpawnedSandbox::Spawn({.spawn = std::move(plan_.spawn),
+                                .own_init = plan_.own_pid_namespace,
+                                .cgroup = std::move(cgroup),
+                                .gate = std::move(plan_.gate),
+                                .entry = std::move(plan_.entry),
+                                .holds = std::move(plan_.holds),
+                                .network = std::move(network),
+                                .mounted = std::move(plan_.mounted),
+                                .host_mounts = &shared_.mount_table});
+}
+
+void SpawnSource::FindTemplate() {
+  if (plan_.clones_of == 0 || shared_.templates == nullptr) return;
+  if (!template_)
+    template_ = shared_.templates->Find(plan_.clones_of, plan_.fingerprint, &plan_.cold_reason);
+  plan_.clones_of = 0;
+}
+
+// What could not be cloned is spawned: what is given away here is only given if it can be.
+Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(std::unique_ptr<Cgroup>* cgroup,
+                                                    std::unique_ptr<SandboxNetwork>* network,
+                                                    Descriptor* input) {
+  CloneAsk ask;
+  ask.request.tmp_bytes = plan_.fingerprint.tmp_bytes;
+  ask.input = input->valid() ? input->get() : shared_.null_device.get();
+  ask.cgroup = cgroup;
+  ask.network = network;
+  ask.holds = &plan_.holds;
+  auto cloned = template_->Clone(ask);
+  if (!cloned) return cloned;
+  *input = Descriptor();
+  start_ = SandboxStart::kCloned;
+  return cloned;
+}
+
+// A clone's template has mounts of its own already.
+void SpawnSource::Complete(OrderHeader* order) {
+  FindTemplate();
+  if (template_) return;
+  SpawnOptions& spawn = plan_.spawn;
+  if (!spawn.makes_mounts || !plan_.shows_proc || shared_.mount_table.AreShared()) return;
+  spawn.makes_mounts = false;
+  order->flags |= kOrderOwnMounts;
+}
+
+}  // namespace native_runner

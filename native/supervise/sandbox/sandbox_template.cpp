@@ -1,0 +1,263 @@
+#include "supervise/sandbox/sandbox_template.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+#include <vector>
+
+#include "supervise/os/process.h"
+#include "supervise/sandbox/launcher_channel.h"
+
+namespace native_runner {
+namespace {
+
+// A sandbox that a template makes: a launcher that is process 1 of a pid namespace of its own, and
+// no child of ours. It is gone when the control socket gave end of file and the launcher's pidfd
+// shows it dead, which it can only be after the kernel has ended everything else in there; it runs
+// no command before we have that pidfd (launcher/order/control.h).
+class ClonedSandbox final : public Sandbox {
+ public:
+  // The template has been asked for it.
+  ClonedSandbox(std::shared_ptr<SandboxTemplate> origin, Channels channels, const CloneAsk& ask);
+  ~ClonedSandbox() override;
+
+  bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
+  // The template is at work meanwhile: it is to find the order when it comes to that.
+  bool takes_order_first() const override { return true; }
+  bool IsAlive() override;
+  void End() override;
+  SandboxNetwork* network() const override { return network_.get(); }
+  bool MemoryKilled() const override { return cgroup_ && cgroup_->MemoryKilled(); }
+  // No command was started, for a reason that is the template's, or because it was ended from
+  // outside.
+  int most_tries() const override { return is_ready_ || ending_ || is_orders_fault_ ? 1 : 2; }
+
+ private:
+  bool AwaitsMade() const override { return network_ && !network_->is_complete(); }
+  void NoteMade(std::vector<Descriptor> made) override;
+  void NoteReport(const Report& report) override;
+  bool WatchChannel();
+  void InsistAfter(std::uint64_t delay_ms);
+  void Insist();
+  void Settle();
+
+  std::shared_ptr<SandboxTemplate> origin_;
+  std::unique_ptr<Cgroup> cgroup_;
+  std::unique_ptr<SandboxNetwork> network_;
+  std::shared_ptr<const void> holds_;
+  Timer insist_;
+  EndWatch end_watch_;
+  int silent_turns_ = 0;
+  bool is_ready_ = false;
+  bool is_orders_fault_ = false;  // it was refused for what the order says
+  bool ending_ = false;
+};
+
+// Turns in which a template that has not begun with the clone was seen to do nothing.
+constexpr int kMostSilentTemplateTurns = 100;
+
+}  // namespace
+
+ClonedSandbox::ClonedSandbox(std::shared_ptr<SandboxTemplate> origin, Channels channels,
+                             const CloneAsk& ask)
+    : Sandbox(std::move(channels.control)),
+      origin_(std::move(origin)),
+      cgroup_(std::move(*ask.cgroup)),
+      network_(std::move(*ask.network)),
+      holds_(std::move(*ask.holds)) {
+  own_init_ = true;
+  out_ = std::move(channels.out.read);
+  err_ = std::move(channels.err.read);
+}
+
+ClonedSandbox::~ClonedSandbox() {
+  if (network_) network_->Close();
+  if (const auto origin = std::move(origin_)) origin->OnCloneGone();
+}
+
+bool ClonedSandbox::Watch(uv_loop_t* loop, User* user, bool /*until_ready*/) {
+  loop_ = loop;
+  user_ = user;
+  return channel_poll_.active() || WatchChannel();
+}
+
+bool ClonedSandbox::WatchChannel() {
+  return channel_poll_.Start(loop_, control_.descriptor(), UV_READABLE, [this] {
+    Receive();
+    Settle();
+  }) == 0;
+}
+
+void ClonedSandbox::NoteMade(std::vector<Descriptor> made) {
+  if (ending_ || !network_) return;
+  const char* const why = TakeListeners(std::move(made), network_.get(), loop_);
+  if (why == nullptr) return;
+  Report report;
+  report.kind = ReportKind::kRefused;
+  const std::string text = std::string(LayerName(Layer::kNetworkByDomain)) + ": " + why;
+  text.copy(report.text, sizeof report.text - 1);
+  // No more than told to end: that its end is seen too may be its last moment, and this is told in
+  // the midst of Receive().
+  ending_ = true;
+  control_.SendKill();
+  InsistAfter(kInsistAfterMs);
+  if (user_ != nullptr) user_->OnReport(report);
+}
+
+void ClonedSandbox::NoteReport(const Report& report) {
+  if (report.kind == ReportKind::kTerminal) return;
+  has_launcher_ = true;
+  if (report.kind == ReportKind::kReady) is_ready_ = true;
+  if (!IsLast(report.kind)) return;
+  has_ended_ = true;
+  is_orders_fault_ = report.no_directory != 0;
+  if (report.kind == ReportKind::kRefused && !is_orders_fault_)
+    origin_->OnCloneRefused(report.text);
+  // What is still to come is its end: where we can see that, the socket is looked at then.
+  if (launcher_.valid()) {
+    channel_poll_.Stop();
+    WatchRest([this] { Settle(); });
+  }
+  if (!insist_.active()) InsistAfter(kInsistAfterMs);
+}
+
+bool ClonedSandbox::IsAlive() {
+  Receive();
+  return !channel_closed_ && !has_ended_ && !ending_ && (!launcher_.valid() || !LauncherIsGone());
+}
+
+void ClonedSandbox::End() {
+  Receive();
+  if (!ending_ && !has_ended_) {
+    ending_ = true;
+    control_.SendKill();
+    InsistAfter(kInsistAfterMs);
+  }
+  Settle();
+}
+
+void ClonedSandbox::InsistAfter(std::uint64_t delay_ms) {
+  insist_.Start(loop_, delay_ms, kInsistEveryMs, [this] { Insist(); });
+}
+
+// Its launcher ends its tree by itself when it is told to. This is for when it does not answer.
+void ClonedSandbox::Insist() {
+  Receive();
+  if (launcher_.valid()) {
+    const bool is_dying = end_watch_.Look(launcher_.get()) == EndWatch::Seen::kDying;
+    if (!LauncherIsGone()) SignalPidfd(launcher_.get(), is_dying ? SIGCONT : SIGKILL);
+  } else if (!KillHolders()) {
+    // Our request may wait in the template's socket, and with it the clone's end of ours.
+    if (origin_->SeemsSilent()) ++silent_turns_;
+    if (silent_turns_ > kMostSilentTemplateTurns) origin_->GiveUp();
+  }
+  Settle();
+}
+
+void ClonedSandbox::Settle() {
+  if (user_ == nullptr) return;
+  Receive();
+  if (!channel_closed_) {
+    if (LauncherIsGone() && launcher_.valid() && !channel_poll_.active()) WatchChannel();
+    return;
+  }
+  if (!AllAreGone()) return WatchRest([this] { Settle(); });
+  insist_.Stop();
+  rest_poll_.Stop();
+  channel_poll_.Stop();
+  cgroup_.reset();
+  holds_.reset();
+  // Whoever keeps what is left of us keeps no template.
+  if (const auto origin = std::exchange(origin_, nullptr)) origin->OnCloneGone();
+  std::exchange(user_, nullptr)->OnGone();
+}
+
+bool SandboxTemplate::Start(uv_loop_t* loop, int null_device, std::span<const std::byte> order) {
+  self_ = shared_from_this();
+  setup_stderr_.emplace(KeepRule(), Capture::Chunk());
+  return sandbox_->Watch(loop, this, true) &&
+         setup_stderr_->Start(loop, sandbox_->TakeStderr(), null_device) &&
+         sandbox_->SendOrder(order) != LauncherChannel::Sent::kFailed;
+}
+
+Result<std::unique_ptr<Sandbox>> SandboxTemplate::Clone(const CloneAsk& ask) {
+  auto channels = Channels::Open();
+  if (!channels) return channels.error();
+  Descriptor cgroup;
+  if (*ask.cgroup) {
+    auto directory = (*ask.cgroup)->OpenDirectory();
+    if (!directory) return directory.error();
+    cgroup = std::move(*directory);
+  }
+  const std::array<int, kCommandDescriptors> descriptors = {
+      channels->peer.get(), ask.input, channels->out.write.get(), channels->err.write.get()};
+  const int group = cgroup.valid() ? cgroup.get() : -1;
+  if (sandbox_->SendClone(ask.request, descriptors, group) != LauncherChannel::Sent::kSent)
+    return SystemError("sendmsg to the template", errno);
+  ++clones_;
+  ++served_;
+  return Result<std::unique_ptr<Sandbox>>(
+      std::make_unique<ClonedSandbox>(shared_from_this(), std::move(*channels), ask));
+}
+
+void SandboxTemplate::Retire(const std::string& reason) {
+  if (is_retired_) return;
+  is_retired_ = true;
+  reason_ = reason;
+  EndIfUnused();
+}
+
+void SandboxTemplate::EndIfUnused() {
+  const auto self = shared_from_this();
+  if (is_retired_ && clones_ == 0 && !is_gone_) sandbox_->End();
+}
+
+void SandboxTemplate::OnCloneGone() {
+  --clones_;
+  EndIfUnused();
+}
+
+void SandboxTemplate::GiveUp() {
+  const auto self = shared_from_this();
+  Retire("it did not answer");
+  if (!is_gone_) sandbox_->End();
+}
+
+bool SandboxTemplate::SeemsSilent() {
+  return !is_gone_ && sandbox_->WakeIfSilent(&end_watch_);
+}
+
+void SandboxTemplate::OnReport(const Report& report) {
+  if (report.kind == ReportKind::kAwaitingOrder) return;
+  if (report.kind == ReportKind::kReady && !is_retired_) {
+    is_ready_ = true;
+    sandbox_->TakeStdout();
+    setup_stderr_.reset();
+    return listener_.on_ready();
+  }
+  // It goes by itself now. Not ended here: this is told in the midst of its Receive(), and ours may
+  // be the last reference.
+  if (!is_retired_) reason_ = report.kind == ReportKind::kRefused ? report.text : "it has ended";
+  is_retired_ = true;
+}
+
+// bwrap's own words, where it has said something.
+std::string SandboxTemplate::SetupErrorText() {
+  setup_stderr_->Finish();
+  std::string text(setup_stderr_->opening());
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
+    text.pop_back();
+  return text.empty() ? "its set-up has failed, without a word" : text;
+}
+
+void SandboxTemplate::OnGone() {
+  is_gone_ = true;
+  is_retired_ = true;
+  if (reason_.empty()) reason_ = is_ready_ ? "it has died" : SetupErrorText();
+  const auto self = std::move(self_);
+  const auto on_gone = std::move(listener_.on_gone);
+  on_gone();
+}
+
+}  // namespace native_runner

@@ -1,0 +1,354 @@
+#include "supervise/transaction/mounted_workspace.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "policy/bubblewrap/bubblewrap_plan.h"
+#include "policy/text/path.h"
+#include "protocol/order.h"
+#include "supervise/host/program.h"
+#include "supervise/os/process.h"
+#include "supervise/sandbox/launcher_channel.h"
+
+namespace native_runner {
+namespace {
+
+constexpr int kMostEntries = 10'000;  // that are looked at; some 1 us each
+
+Error No(const std::string& why) {
+  return Error{ErrorCode::kUnavailable, "no overlay can be mounted here: " + why,
+               "see docs/transactions.md for what an overlay needs"};
+}
+
+// proc_pid_mountinfo(5): space, tab, newline and backslash are written as three octal digits.
+std::string Unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\' && at + 3 < text.size()) {
+      const int value = (text[at + 1] - '0') * 64 + (text[at + 2] - '0') * 8 + (text[at + 3] - '0');
+      plain += static_cast<char>(value);
+      at += 3;
+    } else {
+      plain += text[at];
+    }
+  }
+  return plain;
+}
+
+// All of it: the table may have many lines.
+Result<std::string> ReadMountTable() {
+  auto file = OpenPath("/proc/self/mountinfo", O_RDONLY);
+  if (!file) return file.error();
+  std::string text;
+  std::array<char, 16'384> block{};
+  for (;;) {
+    const ssize_t got = read(file->get(), block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return SystemError("read of /proc/self/mountinfo", errno);
+    if (got == 0) return text;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+}
+
+// The fifth field of a line: where something is mounted.
+std::string PlaceIn(std::string_view line) {
+  for (int skipped = 0; skipped < 4; ++skipped)
+    line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
+  return Unescaped(line.substr(0, line.find(' ')));
+}
+
+std::optional<Error> CheckMounts(const std::string& workspace) {
+  const auto table = ReadMountTable();
+  if (!table) return No(table.error().message);
+  for (std::string_view rest = table.value(); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    const std::string place = PlaceIn(rest.substr(0, end));
+    if (PathCovers(workspace, place) && !SamePath(workspace, place)) {
+      return No("another file system is mounted at " + place);
+    }
+    rest.remove_prefix(end);
+  }
+  return std::nullopt;
+}
+
+bool IsOurs(int directory, const char* name) {
+  struct statx status {};
+  constexpr int kFlags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
+  if (statx(directory, name, kFlags, STATX_UID | STATX_GID, &status) != 0) return true;  // gone
+  return status.stx_uid == geteuid() && status.stx_gid == getegid();
+}
+
+struct CloseStream {
+  void operator()(DIR* stream) const { closedir(stream); }
+};
+
+std::optional<Error> CheckOwners(const Workspace& workspace) {
+  const int directory = workspace.directory.get();
+  if (!IsOurs(directory, "")) return No("the workspace has another owner or group than the user's");
+  const int readable = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, CloseStream> stream(readable < 0 ? nullptr : fdopendir(readable));
+  if (!stream) return SystemError("open of the workspace", errno);
+  for (int left = kMostEntries; left > 0; --left) {
+    const dirent* entry = readdir(stream.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name == ".." || IsOurs(directory, entry->d_name)) continue;
+    return No(std::string(name) + " has another owner or group than the user's");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> CheckOverlay(const Workspace& workspace) {
+  if (workspace.path == "/") return No("the workspace is the root directory");
+  if (auto error = CheckMounts(workspace.path)) return error;
+  return geteuid() == 0 ? std::nullopt : CheckOwners(workspace);
+}
+
+namespace {
+
+constexpr int kDeadlineMs = 5'000;  // as for Programs
+constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
+
+std::int64_t NowMs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
+}
+
+// Whether there is something to read before the time is over.
+bool WaitUntil(int descriptor, std::int64_t deadline_ms) {
+  pollfd entry{descriptor, POLLIN, 0};
+  for (;;) {
+    const std::int64_t left = deadline_ms - NowMs();
+    if (left <= 0) return false;
+    const int result = poll(&entry, 1, static_cast<int>(left));
+    if (result > 0) return true;
+    if (result == 0 || errno != EINTR) return false;
+  }
+}
+
+std::string ReadUntil(int pipe, std::int64_t deadline_ms) {
+  std::string text;
+  std::array<char, 4'096> block{};
+  while (text.size() < kMostBytes && WaitUntil(pipe, deadline_ms)) {
+    const ssize_t got = read(pipe, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<Error> CheckBindFd(const std::string& path) {
+  auto null_device = OpenPath("/dev/null", O_RDWR);
+  auto output = MakePipe();
+  if (!null_device || !output) return std::nullopt;
+  SpawnOptions spawn;
+  spawn.path = path;
+  spawn.argv = {"bwrap", "--help"};
+  spawn.inherited = {{null_device->get(), STDIN_FILENO}, {null_device->get(), STDERR_FILENO}};
+  spawn.Give(std::move(output->write), STDOUT_FILENO);
+  auto child = Child::Spawn(std::move(spawn));
+  if (!child) return std::nullopt;
+  const std::int64_t deadline = NowMs() + kDeadlineMs;
+  const std::string help = ReadUntil(output->read.get(), deadline);
+  if (!WaitUntil(child->pidfd(), deadline)) child->Signal(SIGKILL);
+  auto status = child->Reap();
+  while (!status) {
+    WaitUntil(child->pidfd(), NowMs() + kDeadlineMs);
+    status = child->Reap();
+  }
+  const bool has_answered = !status->signaled && status->value == 0;
+  if (!has_answered || ParseBwrapHelp(help).bind_fd) return std::nullopt;
+  return LacksOption(path, "--bind-fd");
+}
+
+namespace {
+
+bool WaitFor(int descriptor) {
+  pollfd entry{descriptor, POLLIN, 0};
+  int result = 0;
+  do {
+    result = poll(&entry, 1, -1);
+  } while (result < 0 && errno == EINTR);
+  return result == 1;
+}
+
+// All that the launcher says, until nobody is left who could say more.
+struct Answer {
+  std::vector<Descriptor> made;
+  std::size_t steps = 0;  // that have made something
+  bool is_done = false;
+  std::string refusal;
+};
+
+Answer Listen(LauncherChannel* control) {
+  Answer answer;
+  while (WaitFor(control->descriptor())) {
+    Report report;
+    Descriptor carried;
+    std::vector<Descriptor> more;
+    const auto received = control->Receive(&report, &carried, &more);
+    if (received == LauncherChannel::Received::kClosed) break;
+    if (received == LauncherChannel::Received::kNothing) continue;
+    if (report.kind == ReportKind::kMade && carried.valid()) {
+      ++answer.steps;
+      answer.made.push_back(std::move(carried));
+      std::move(more.begin(), more.end(), std::back_inserter(answer.made));
+    } else if (report.kind == ReportKind::kExited) {
+      answer.is_done = true;
+    } else if (report.kind == ReportKind::kRefused) {
+      answer.refusal = report.text;
+    }
+  }
+  return answer;
+}
+
+}  // namespace
+
+Result<std::vector<Descriptor>> MakeNamespaces(const std::string& path,
+                                               std::span<const std::string> steps,
+                                               std::span<const int> given) {
+  auto null_device = OpenPath("/dev/null", O_RDWR);
+  if (!null_device) return null_device.error();
+  Descriptor peer;
+  auto control = LauncherChannel::Open(&peer);
+  if (!control) return control.error();
+  const std::array<std::string, 1> argv = {kNamespacesRole};
+  const auto order = EncodeOrder({.flags = kOrderNamespaces}, "", argv, {}, steps);
+  if (control->SendOrder(order) != LauncherChannel::Sent::kSent)
+    return SystemError("sendmsg", errno);
+
+  SpawnOptions spawn;
+  spawn.path = path;
+  spawn.argv = {"native-runner-launcher", kNamespacesRole};
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    spawn.inherited.push_back({null_device->get(), number});
+  spawn.Give(std::move(peer), kControlDescriptor);
+  int number = kFirstGiven;
+  for (const int descriptor : given)
+    spawn.inherited.push_back({descriptor, number++});
+  auto child = Child::Spawn(std::move(spawn));
+  if (!child) return child.error();
+  Answer answer = Listen(&*control);
+  while (!child->Reap())
+    WaitFor(child->pidfd());
+
+  const auto wanted = static_cast<std::size_t>(std::count_if(
+      steps.begin(), steps.end(),
+      [](const std::string& step) { return !step.empty() && MakesSomething(step.front()); }));
+  if (answer.is_done && answer.steps == wanted) return std::move(answer.made);
+  if (answer.refusal.empty()) answer.refusal = "its launcher ended without a word";
+  return Error{ErrorCode::kUnavailable, std::move(answer.refusal), ""};
+}
+
+namespace {
+
+std::string Step(char kind, const FileIdentity& identity, const std::string& path) {
+  return kind + std::to_string(identity.device) + ":" + std::to_string(identity.inode) + ":" + path;
+}
+
+std::optional<Error> AddStep(char kind, const std::string& path, std::vector<std::string>* steps) {
+  auto directory = OpenPath(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (!directory) return directory.error();
+  const auto identity = IdentityOf(directory->get());
+  if (!identity) return identity.error();
+  steps->push_back(Step(kind, identity.value(), path));
+  return std::nullopt;
+}
+
+Error NoOverlay(const Error& why) {
+  return Error{ErrorCode::kUnavailable, "no overlay can be mounted here: " + why.message,
+               "see docs/transactions.md for what an overlay needs"};
+}
+
+}  // namespace
+
+void NoteEntry(const MountedWorkspace& kept) {
+  std::uint64_t never = 0;
+  kept.entered_ns.compare_exchange_strong(never, FileClock());
+  kept.was_entered = true;
+}
+
+Result<FileIdentity> IdentityOf(int descriptor) {
+  struct statx status {};
+  if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO, &status) != 0) {
+    return SystemError("statx", errno);
+  }
+  return FileIdentity{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
+}
+
+Result<std::shared_ptr<const MountedWorkspace>> KeepWorkspace(
+    const std::string& launcher, const Workspace& workspace,
+    const OverlayDirectories& directories) {
+  const auto below = IdentityOf(workspace.directory.get());
+  if (!below) return below.error();
+  const bool needs_user_namespace = geteuid() != 0;
+  std::vector<std::string> steps;
+  if (needs_user_namespace) steps.emplace_back(1, kStepUserNamespace);
+  steps.emplace_back(1, kStepMountNamespace);
+  steps.push_back(Step(kStepLower, below.value(), workspace.path));
+  if (auto error = AddStep(kStepUpper, directories.upper, &steps)) return *error;
+  if (auto error = AddStep(kStepWork, directories.work, &steps)) return *error;
+  steps.push_back(Step(kStepOverlay, below.value(), workspace.path));
+  auto made = MakeNamespaces(launcher, steps);
+  if (!made) return NoOverlay(made.error());
+  auto kept = std::make_shared<MountedWorkspace>();
+  kept->path = workspace.path;
+  kept->below = below.value();
+  kept->state = directories.state;
+  std::size_t at = 0;
+  if (needs_user_namespace) kept->user_namespace = std::move((*made)[at++]);
+  kept->mount_namespace = std::move((*made)[at++]);
+  kept->root = std::move((*made)[at]);
+  return std::shared_ptr<const MountedWorkspace>(std::move(kept));
+}
+
+Result<std::shared_ptr<const MountedWorkspace>> KeepCopy(const Workspace& workspace,
+                                                         const std::string& state,
+                                                         const std::string& copy) {
+  const auto below = IdentityOf(workspace.directory.get());
+  if (!below) return below.error();
+  auto root = OpenPath(copy.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (!root) return root.error();
+  auto kept = std::make_shared<MountedWorkspace>();
+  kept->path = workspace.path;
+  kept->copy = copy;
+  kept->below = below.value();
+  kept->state = state;
+  kept->root = std::move(*root);
+  return std::shared_ptr<const MountedWorkspace>(std::move(kept));
+}
+
+std::optional<Error> LookAgain(const std::string& launcher, const MountedWorkspace& kept) {
+  std::vector<int> given;
+  std::vector<std::string> steps;
+  const auto add = [&](char kind, const Descriptor& descriptor) {
+    if (!descriptor.valid()) return;
+    steps.push_back(kind + std::to_string(kFirstGiven + static_cast<int>(given.size())));
+    given.push_back(descriptor.get());
+  };
+  add(kStepJoin, kept.user_namespace);
+  add(kStepJoin, kept.mount_namespace);
+  add(kStepLookAgain, kept.root);
+  const auto made = MakeNamespaces(launcher, steps, given);
+  return made ? std::nullopt : std::optional(made.error());
+}
+
+}  // namespace native_runner

@@ -1,0 +1,243 @@
+// A transaction that is a copy, taken back to a checkpoint: also by who takes it up after a death.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/workspace/support/changed_project.h"
+#include "tests/workspace/support/stepping.h"
+#include "workspace/transaction/transaction.h"
+
+namespace native_runner {
+namespace {
+
+namespace fs = std::filesystem;
+
+class CopyRollbackTest : public testing::Test {
+ protected:
+  struct Project {
+    Project() {
+      for (const char* name : {"a", "b", "dir/x", "same"})
+        at.Put(name, std::string("host ") + name);
+    }
+
+    Transaction::Options Options() const {
+      Transaction::Options options;
+      options.launcher = "/nowhere";  // a copy is mounted by nobody
+      options.workspace = at.Host();
+      options.directory = at.place().Path("transactions");
+      options.backend = Transaction::Backend::kCopy;
+      options.most_bytes = 1U << 30U;
+      options.progress = std::make_shared<CopyProgress>();
+      return options;
+    }
+    std::shared_ptr<Transaction> Open() const { return Taken(Transaction::Open(Options())); }
+    std::shared_ptr<Transaction> Resume(const std::string& id) const {
+      return Taken(Transaction::Resume(Options(), id));
+    }
+    static std::shared_ptr<Transaction> Taken(Result<std::shared_ptr<Transaction>> opened) {
+      EXPECT_TRUE(opened) << opened.error().message;
+      return opened ? std::move(*opened) : nullptr;
+    }
+    // By the descriptor that commands would enter.
+    static void Change(const Transaction& transaction, const std::string& name,
+                       const std::string& text) {
+      const auto kept = transaction.workspace()->Enter();
+      ASSERT_TRUE(kept);
+      const std::string path = DescriptorPath(kept->root.get()) + "/" + name;
+      fs::create_directories(fs::path(path).parent_path());
+      std::ofstream(path) << text;
+    }
+
+    Overlay at;
+  };
+
+  static std::string Reported(Transaction* transaction) {
+    const auto changes = transaction->Changes(PathFilter());
+    if (!changes) return "? " + changes.error().message;
+    std::string told;
+    for (const struct Change& change : changes.value())
+      told += change.path + (change.conflict ? "! " : " ");
+    return told;
+  }
+
+  // One with a checkpoint, and changed since.
+  struct Prepared {
+    std::string id;
+    std::string checkpoint;
+    std::string before;
+    std::string after;
+  };
+  static Prepared Prepare(const Project& project) {
+    Prepared made;
+    const auto transaction = project.Open();
+    if (!transaction) return made;
+    made.id = transaction->id();
+    Project::Change(*transaction, "a", "mine");
+    Project::Change(*transaction, "dir/new", "mine");
+    // Of the host alone, which is no change as long as the copy's is known to be none.
+    project.at.Put("same", "of the host since");
+    made.before = Reported(transaction.get());
+    EXPECT_EQ(made.before, "a dir/new ");
+    const auto checkpoint = transaction->Checkpoint("");
+    EXPECT_TRUE(checkpoint);
+    if (checkpoint) made.checkpoint = checkpoint.value().id;
+    Project::Change(*transaction, "b", "later");
+    Project::Change(*transaction, "same", "later");
+    made.after = Reported(transaction.get());
+    EXPECT_EQ(made.after, "a b dir/new same! ");
+    transaction->Close();
+    return made;
+  }
+  // It is as it was before or after, and goes on.
+  static void ExpectWhole(const Project& project, const Prepared& prepared, bool* is_done) {
+    const auto transaction = project.Resume(prepared.id);
+    ASSERT_TRUE(transaction);
+    const std::string told = Reported(transaction.get());
+    *is_done = told == prepared.before;
+    ASSERT_TRUE(*is_done || told == prepared.after) << told;
+    ASSERT_FALSE(transaction->RollBack(prepared.checkpoint));
+    ASSERT_EQ(Reported(transaction.get()), prepared.before);
+    ASSERT_TRUE(transaction->Commit(CommitRequest()));
+    ASSERT_EQ(project.at.host_place().Read("host/a"), "mine");
+    ASSERT_EQ(project.at.host_place().Read("host/b"), "host b");
+    ASSERT_EQ(Reported(transaction.get()), "");
+    ASSERT_FALSE(transaction->Discard());
+  }
+};
+
+TEST_F(CopyRollbackTest, IsWhatACommitBringsAndAnUndoTakesBack) {
+  const Project project;
+  const Prepared prepared = Prepare(project);
+  const auto transaction = project.Resume(prepared.id);
+  ASSERT_TRUE(transaction);
+  EXPECT_EQ(transaction->recovered(), Recovered::kNothing);
+  ASSERT_EQ(Reported(transaction.get()), prepared.after);
+  ASSERT_FALSE(transaction->RollBack(prepared.checkpoint));
+  ASSERT_EQ(Reported(transaction.get()), prepared.before);
+  Project::Change(*transaction, "made", "at once");
+  ASSERT_EQ(Reported(transaction.get()), "a dir/new made ");
+  const TreeText before = TextOfTree(project.at.Host());
+  const auto committed = transaction->Commit(CommitRequest());
+  ASSERT_TRUE(committed) << committed.error().message;
+  EXPECT_EQ(committed.value().committed.size(), 3U);
+  TreeText expected = before;
+  expected["a"] = "100644 mine";
+  expected["dir/new"] = "100644 mine";
+  expected["made"] = "100644 at once";
+  EXPECT_EQ(TextOfTree(project.at.Host()), expected);
+  const auto undone = transaction->Undo();
+  ASSERT_TRUE(undone);
+  EXPECT_TRUE(undone.value().empty());
+  EXPECT_EQ(TextOfTree(project.at.Host()), before);
+  EXPECT_EQ(Reported(transaction.get()), "a dir/new made ");
+  EXPECT_TRUE(transaction->RollBack(prepared.checkpoint)) << "a commit has ended it";
+}
+
+TEST_F(CopyRollbackTest, ToldTheHostsChangesOfBeforeAndSince) {
+  const Project project;
+  const Prepared prepared = Prepare(project);
+  const auto transaction = project.Resume(prepared.id);
+  ASSERT_TRUE(transaction);
+  project.at.Put("a", "of the host too");
+  project.at.Put("dir/x", "of the host alone");
+  ASSERT_FALSE(transaction->RollBack(prepared.checkpoint));
+  EXPECT_EQ(Reported(transaction.get()), "a! dir/new ");
+  const auto committed = transaction->Commit(CommitRequest());
+  ASSERT_TRUE(committed);
+  EXPECT_FALSE(committed.value().is_done);
+}
+
+// The host's file has been moved away and back by the commit itself: that is no change of the
+// host's, and not after a rollback either.
+TEST_F(CopyRollbackTest, AfterACommitThatWasTakenBackHasNoConflicts) {
+  int taken_back = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(3)) {
+    const Project project;
+    const Prepared prepared = Prepare(project);
+    struct stat before {};
+    struct stat after {};
+    ASSERT_EQ(stat(project.at.Host("a").c_str(), &before), 0);
+    const Stepped stepped = RunFailing(
+        [&] {
+          auto opened = Transaction::Resume(project.Options(), prepared.id);
+          CommitRequest request;
+          request.paths = std::move(PathFilter::Of({"a"}).value());
+          if (opened) _exit((*opened)->Commit(request) ? 1 : 0);
+        },
+        {EIO, step, false, ChangesFiles});
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
+    if (WEXITSTATUS(stepped.status) == 1) continue;
+    ASSERT_EQ(stat(project.at.Host("a").c_str(), &after), 0);
+    const bool was_moved =
+        after.st_ino == before.st_ino && (after.st_ctim.tv_sec != before.st_ctim.tv_sec ||
+                                          after.st_ctim.tv_nsec != before.st_ctim.tv_nsec);
+    taken_back += was_moved ? 1 : 0;
+    bool is_done = false;
+    ExpectWhole(project, prepared, &is_done);
+    if (HasFailure()) FAIL() << step;
+  }
+  if (StepsApart(1) == 1) {
+    EXPECT_GT(taken_back, 0);
+  }
+}
+
+TEST_F(CopyRollbackTest, IsDoneOrNotBegunAfterADeath) {
+  int done = 0;
+  int not_begun = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(7)) {
+    const Project project;
+    const Prepared prepared = Prepare(project);
+    const Stepped stepped = RunToStep(
+        [&] {
+          auto opened = Transaction::Resume(project.Options(), prepared.id);
+          if (!opened || (*opened)->RollBack(prepared.checkpoint)) _exit(1);
+        },
+        step, Kill);
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    bool is_done = false;
+    ExpectWhole(project, prepared, &is_done);
+    if (HasFailure()) FAIL() << step;
+    (is_done ? done : not_begun) += 1;
+  }
+  EXPECT_GE(done, 10 / StepsApart(7));
+  EXPECT_GT(not_begun, 30 / StepsApart(7));
+}
+
+TEST_F(CopyRollbackTest, ThatFailsTellsOfNoOtherChanges) {
+  enum : int { kDone, kAsBefore, kRefused, kOther };
+  int refused = 0;
+  for (int step = 1; step < kMostSteps; step += StepsApart(13)) {
+    const Project project;
+    const Prepared prepared = Prepare(project);
+    const Stepped stepped = RunFailing(
+        [&] {
+          auto opened = Transaction::Resume(project.Options(), prepared.id);
+          if (!opened) _exit(kRefused);
+          if (!(*opened)->RollBack(prepared.checkpoint)) _exit(kDone);
+          const auto changes = (*opened)->Changes(PathFilter());
+          if (!changes) _exit(kRefused);
+          const std::string told = Reported(opened->get());
+          _exit(told == prepared.after || told == prepared.before ? kAsBefore : kOther);
+        },
+        {EIO, step, true, ChangesFiles});
+    if (!stepped.is_traced) GTEST_SKIP() << "no process can be traced here";
+    if (!stepped.was_reached) break;
+    ASSERT_TRUE(WIFEXITED(stepped.status)) << step;
+    ASSERT_NE(WEXITSTATUS(stepped.status), kOther) << step;
+    refused += WEXITSTATUS(stepped.status) == kRefused ? 1 : 0;
+    bool is_done = false;
+    ExpectWhole(project, prepared, &is_done);
+    if (HasFailure()) FAIL() << step;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+}  // namespace
+}  // namespace native_runner

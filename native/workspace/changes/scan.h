@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/result.h"
+#include "policy/transaction/change.h"
+#include "policy/transaction/host_file.h"
+#include "workspace/tree/scanned_tree.h"
+
+namespace native_runner {
+
+// Files of one size that were read and found to differ: whoever asks again, and finds both as they
+// were by their ctime, need not read them. Of those that are the same nothing is kept: a write
+// through a mapping may leave ctime alone (mmap(2)), and would be lost. Plain data, a copy for each
+// thread that adds.
+class Differences {
+ public:
+  bool Has(const std::string& path, const HostFile& now, const HostFile& before) const {
+    const auto found = files_.find(path);
+    return found != files_.end() && found->second.first == now && found->second.second == before;
+  }
+
+  void Add(const std::string& path, const HostFile& now, const HostFile& before) {
+    files_.insert_or_assign(path, std::pair(now, before));
+  }
+
+  void Merge(Differences* other) { files_.merge(other->files_); }
+
+ private:
+  std::map<std::string, std::pair<HostFile, HostFile>> files_;
+};
+
+// More than these are kSetup.
+inline constexpr std::size_t kMostChanges = 1'000'000;
+
+// What an overlay over `lower` shows otherwise than `lower` does, in the order of the paths' bytes.
+// `upper` is where overlayfs has put it. A file whose contents, mode, owner and extended attributes
+// are the host's is no change, whatever its times; contents are compared, since times can be
+// forged.
+//
+// A change of the host's to one of the paths since the ledger's baseline of it, or to a directory
+// above, is a conflict; where it has none, one since its last look, or since the baseline of the
+// directory that is no longer shown.
+//
+// `known`: what an earlier scan of the same trees has found; what this one has found takes its
+// place.
+//
+// kSetup where something can't be read, or there are more than a million changes. Meant for a
+// thread of its own; the trees may change meanwhile, and what is said of a path is then of one
+// moment or another.
+Result<std::vector<Change>> ScanChanges(const ScannedTree& upper, const ScannedTree& lower,
+                                        const Ledger& ledger, Differences* known = nullptr);
+
+// What commands have changed in a copy of a workspace, in the order of the paths' bytes: as
+// ScanChanges tells it of an overlay. What is as the manifest has it was not changed, and is not
+// read; of the rest, what the host has by now too is no change. A change of the host's since the
+// ledger's baseline of the path, or to a directory above, is a conflict.
+//
+// `copy`: the copy's tree; `host`: the workspace. kSetup where something can't be read, or there
+// are more than a million changes. The trees may change meanwhile.
+Result<std::vector<Change>> ScanCopy(const ScannedTree& copy, const ScannedTree& host,
+                                     const CopyManifest& manifest, const Ledger& ledger);
+
+}  // namespace native_runner

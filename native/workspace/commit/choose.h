@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/result.h"
+#include "policy/transaction/change.h"
+#include "workspace/tree/scanned_tree.h"
+
+namespace native_runner {
+
+// By path, what a file is to be on the host in place of what the transaction has, which keeps that.
+using GivenContents = std::map<std::string, std::vector<std::uint8_t>, std::less<>>;
+
+// What of a transaction's changes is to reach the host, by a caller's word.
+struct CommitRequest {
+  PathFilter paths;                          // these and all below them
+  PathFilter allowed;                        // protected paths that may be changed all the same
+  std::vector<std::string> protected_names;  // see IsProtected
+  GivenContents contents;
+  // By path, the VersionOf that was seen: nothing else is committed. nullopt: whatever there is.
+  std::optional<std::map<std::string, std::string, std::less<>>> expected;
+};
+
+// The changes by what becomes of them, each in the order of its paths.
+struct ChosenChanges {
+  std::vector<Change> chosen;
+  std::vector<Change> left;
+  std::vector<Change> refused;  // of `chosen`: protected, and not allowed
+  // Paths that are not what was expected: chosen ones, and those expected that are no change now.
+  std::vector<std::string> unexpected;
+};
+
+// Chooses. With a path goes each directory that has to be made for it. Left is what is asked not
+// for, what is neither file, link nor directory, and a directory that would not be empty.
+// `all`: in the order of their paths' bytes.
+ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest& request);
+
+// Files of which a commit brings a part of the changes: contents that somebody has given, while the
+// transaction keeps its own, as a change against these.
+
+// Of the contents given, those that the transaction does not have itself. kInvalidValue where one
+// is for a path that is no regular file among `chosen`.
+Result<GivenContents> TakeParts(const ScannedTree& upper, const std::vector<Change>& chosen,
+                                const GivenContents& given);
+
+// The changes that are committed whole.
+std::vector<Change> WithoutParts(const std::vector<Change>& chosen, const GivenContents& parts);
+
+// Adds the others, in their places, with the size that they have on the host then; and makes
+// `digests`, one for each change, of what was given.
+void DescribeParts(const std::vector<Change>& chosen, const GivenContents& parts,
+                   std::vector<Change>* committed, std::vector<std::string>* digests);
+
+// Adds what is left of them, in their places.
+void LeaveParts(const std::vector<Change>& chosen, const GivenContents& parts,
+                std::vector<Change>* left);
+
+}  // namespace native_runner

@@ -1,0 +1,460 @@
+#include "workspace/commit/plan.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "workspace/changes/same_file.h"
+#include "workspace/commit/baselines.h"
+#include "workspace/copy/copy_entry.h"
+#include "workspace/tree/beneath.h"
+#include "workspace/tree/file_stat.h"
+#include "workspace/tree/scanned_tree.h"
+
+namespace native_runner {
+namespace {
+
+// Copies of what a transaction has, made in the place aside of a commit. They lie on the host's
+// file system, so that each can come to the host by one rename. Hard links among the files are
+// links among the copies. One commit's; the tree outlives it.
+class Staging {
+ public:
+  // `upper`: what the transaction has; `aside`: a directory, open for reading.
+  Staging(const ScannedTree& upper, int backup) : upper_(upper), backup_(backup) {}
+
+  // Makes one of the file or link at a path under a name that nothing has. `like`: whose mode,
+  // owner and group it is to have. kSetup, naming the path, where they can't be given, or there is
+  // no space.
+  Result<HostFile> Copy(const std::string& path, const HostFile& like, const std::string& name);
+
+  // Of a file, with other contents.
+  Result<HostFile> CopyWith(std::span<const std::uint8_t> contents, const std::string& path,
+                            const HostFile& like, const std::string& name);
+
+ private:
+  Result<HostFile> CopyAlone(const ScannedDirectory& from, const std::string& path,
+                             const HostFile& like, const std::string& name);
+  Result<HostFile> Made(const std::string& name, const std::string& path) const;
+  static std::optional<OpenedDirectory> LetIn(const ScannedDirectory& from, const std::string& name,
+                                              const Node& mine);
+
+  const ScannedTree& upper_;
+  int backup_;
+  CopyProgress progress_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> linked_;  // names of the copies
+};
+
+// Puts other contents into a copy, whose mode may keep its owner out, and gives it its mode after
+// that: write(2) takes set-user-ID bits away.
+std::optional<Error> Rewrite(int entry, const std::string& path, const HostFile& copy,
+                             std::span<const std::uint8_t> contents) {
+  const std::string place = DescriptorPath(entry);
+  if (chmod(place.c_str(), S_IRUSR | S_IWUSR) != 0) {
+    return SystemError((path + ": chmod").c_str(), errno);
+  }
+  const Descriptor file(open(place.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!file.valid()) return SystemError((path + ": open").c_str(), errno);
+  while (!contents.empty()) {
+    const ssize_t written = write(file.get(), contents.data(), contents.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError((path + ": write").c_str(), errno);
+    contents = contents.subspan(static_cast<std::size_t>(written));
+  }
+  if (fchmod(file.get(), copy.mode & kModeBits) != 0) {
+    return SystemError((path + ": fchmod").c_str(), errno);
+  }
+  return std::nullopt;
+}
+
+// A file of ours that its mode keeps us from reading; nullopt: it does not.
+std::optional<OpenedDirectory> Staging::LetIn(const ScannedDirectory& from, const std::string& name,
+                                              const Node& mine) {
+  const bool is_shut = mine.is_file() && (mine.mode & S_IRUSR) == 0 && geteuid() != 0;
+  if (!is_shut) return std::nullopt;
+  auto place = OpenBeneath(from.descriptor(), name, O_PATH, "open", Mounts::kStay);
+  const mode_t mode = mine.mode & kModeBits;
+  if (!place || chmod(DescriptorPath(place->get()).c_str(), mode | S_IRUSR) != 0) {
+    return std::nullopt;
+  }
+  return OpenedDirectory(std::move(*place), mode);
+}
+
+Result<HostFile> Staging::Copy(const std::string& path, const HostFile& like,
+                               const std::string& name) {
+  const auto [parent, last] = SplitPath(path);
+  const auto from = upper_.Open(parent);
+  if (!from) return from.error();
+  const auto mine = from.value().Look(std::string(last));
+  if (!mine) return mine.error();
+  if (mine.value() && mine.value()->links > 1) {
+    const std::pair file(mine.value()->device, mine.value()->inode);
+    const auto [known, is_first] = linked_.emplace(file, name);
+    if (!is_first) {
+      if (linkat(backup_, known->second.c_str(), backup_, name.c_str(), 0) != 0) {
+        return SystemError((path + ": linkat").c_str(), errno);
+      }
+      return Made(name, path);
+    }
+  }
+  return CopyAlone(from.value(), path, like, name);
+}
+
+Result<HostFile> Staging::CopyWith(std::span<const std::uint8_t> contents, const std::string& path,
+                                   const HostFile& like, const std::string& name) {
+  const auto from = upper_.Open(SplitPath(path).parent);
+  if (!from) return from.error();
+  auto copied = CopyAlone(from.value(), path, like, name);
+  if (!copied) return copied;
+  const Descriptor entry(openat(backup_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!entry.valid()) return SystemError((path + ": openat").c_str(), errno);
+  if (auto error = Rewrite(entry.get(), path, copied.value(), contents)) return std::move(*error);
+  return Made(name, path);
+}
+
+// A copy that is no link of another.
+Result<HostFile> Staging::CopyAlone(const ScannedDirectory& from, const std::string& path,
+                                    const HostFile& like, const std::string& name) {
+  const std::string own(SplitPath(path).name);
+  const auto mine = from.Look(own);
+  if (!mine) return mine.error();
+  const auto let_in = mine.value() ? LetIn(from, own, *mine.value()) : std::nullopt;
+  const auto copied = CopyEntry(from, own, backup_, name, path, CopyRules{&progress_, &like});
+  if (!copied) return copied.error();
+  if (copied.value()) return HostFile(copied.value()->copy);
+  return Error{ErrorCode::kSetup, path + " was changed while it was to be committed", ""};
+}
+
+Result<HostFile> Staging::Made(const std::string& name, const std::string& path) const {
+  const Descriptor made(openat(backup_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!made.valid()) return SystemError((path + ": openat").c_str(), errno);
+  auto node = NodeOf(made.get());
+  if (!node) return node.error();
+  return HostFile(*node);
+}
+
+constexpr mode_t kToChange = S_IWUSR | S_IXUSR;
+
+// A change's path in a tree: the workspace itself is its top.
+std::string PathOf(const Change& change) {
+  return change.path == "." ? "" : change.path;
+}
+
+Error Failed(const std::string& path, const char* call, int number) {
+  return Error{ErrorCode::kSetup, path + ": " + call + ": " + std::strerror(number), ""};
+}
+
+Error Vanished(const std::string& path) {
+  return Error{ErrorCode::kSetup, path + " was changed while it was to be committed", ""};
+}
+
+class Planner {
+ public:
+  Planner(const Sites& sites, const PlanOptions& options)
+      : sites_(sites),
+        view_(sites),
+        options_(options),
+        staging_(sites.upper, sites.backup.root()) {}
+
+  Result<std::vector<Operation>> Plan(const std::vector<Change>& changes) {
+    for (auto change = changes.rbegin(); change != changes.rend() && !error_; ++change)
+      Remove(*change);
+    for (const Change& change : changes) {
+      if (error_) break;
+      Put(change);
+    }
+    if (error_) return *error_;
+    std::vector<Operation> operations = Openings();
+    operations.insert(operations.end(), operations_.begin(), operations_.end());
+    for (auto each = directories_.rbegin(); each != directories_.rend(); ++each)
+      Finish(each->first, each->second, &operations);
+    return operations;
+  }
+
+ private:
+  // A directory of the host's that is, or is going to be: what becomes of mode and owner.
+  struct Directory {
+    HostFile before;  // as it is when its names are changed
+    HostFile after;
+    bool is_made = false;
+    bool is_removed = false;
+    bool is_opened = false;  // is to get another mode before anything else is done
+  };
+
+  template <typename T>
+  std::optional<T> Taken(Result<T> result) {
+    if (result) return std::move(*result);
+    if (!error_) error_ = std::move(result.error());
+    return std::nullopt;
+  }
+
+  std::optional<Node> Look(Site site, const std::string& path) {
+    const auto looked = Taken(view_.Look({site, path}));
+    return looked ? *looked : std::nullopt;
+  }
+
+  // One that must be there.
+  std::optional<Node> Expect(Site site, const std::string& path) {
+    auto node = Look(site, path);
+    if (!node && !error_) error_ = Vanished(path);
+    return node;
+  }
+
+  // What the transaction has, with the attributes that it is going to have on the host.
+  std::optional<Node> ExpectMine(const std::string& path) {
+    auto node = Expect(Site::kUpper, path);
+    if (!node || options_.copies == nullptr) return node;
+    const std::string shown = Shown({Site::kUpper, path});
+    const auto copy = options_.copies->copies.find(shown);
+    const auto known = options_.ledger->baselines.find(shown);
+    if (copy == options_.copies->copies.end() || known == options_.ledger->baselines.end() ||
+        !known->second.host) {
+      return node;
+    }
+    static_cast<HostFile&>(*node) = AsOnHost(*node, &copy->second, &*known->second.host);
+    return node;
+  }
+
+  SitePath Backup() { return {Site::kBackup, std::to_string(next_++)}; }
+
+  void Move(SitePath from, SitePath to, const HostFile& file) {
+    operations_.push_back({Operation::Kind::kMove, std::move(from), std::move(to), file, {}});
+  }
+
+  // A directory of the host's in which names are going to be changed.
+  void Touch(const std::string& path) {
+    const auto known = directories_.find(path);
+    if (known != directories_.end() && known->second.is_made) return;
+    if (known == directories_.end() && !CheckMount(path)) return;
+    const auto host =
+        known == directories_.end() ? Expect(Site::kHost, path) : std::optional<Node>();
+    if (error_) return;
+    Directory& directory = directories_[path];
+    if (host) directory.before = directory.after = *host;
+    const bool is_shut = (directory.before.mode & kToChange) != kToChange;
+    if (is_shut && geteuid() != 0 && directory.before.uid == geteuid()) {
+      directory.is_opened = true;
+    }
+  }
+
+  // Nothing can be renamed to another file system that is mounted in the workspace: a copy has its
+  // files all the same.
+  bool CheckMount(const std::string& path) {
+    if (options_.use != UpperUse::kCopy) return true;
+    const auto opened = Taken(sites_.host.OpenIfThere(path));
+    if (!opened || *opened) return opened.has_value();
+    const auto entered =
+        OpenBeneath(sites_.host.root(), path, O_PATH | O_DIRECTORY, "open", Mounts::kEnter);
+    if (!entered) return true;  // as whoever looks for it is told
+    error_ = Error{ErrorCode::kSetup,
+                   Shown({Site::kHost, path}) +
+                       " is on another file system, which is mounted in the workspace: what is in "
+                       "it can't be committed",
+                   "commit other paths, or open a transaction for that directory"};
+    return false;
+  }
+
+  void TouchParent(const std::string& path) { Touch(std::string(SplitPath(path).parent)); }
+
+  static bool IsDirectory(std::uint32_t mode) { return S_ISDIR(mode); }
+
+  // What the host has that is to go, or to become something else than it is.
+  void Remove(const Change& change) {
+    const bool becomes_other =
+        change.mode != 0 && IsDirectory(change.mode) != IsDirectory(change.previous_mode);
+    if (change.previous_mode == 0 || (change.mode != 0 && !becomes_other)) return;
+    const std::string path = PathOf(change);
+    TouchParent(path);
+    const auto host = error_ ? std::nullopt : Expect(Site::kHost, path);
+    if (!host) return;
+    if (change.mode == 0) {
+      const auto upper = Look(Site::kUpper, path);
+      if (upper && upper->is_whiteout()) Leave(path, *upper);
+    }
+    if (host->is_directory()) {
+      Touch(path);
+      // Another mode lets its owner rename it: ".." is written to.
+      directories_[path].is_removed = true;
+    }
+    Move({Site::kHost, path}, Backup(), *host);
+  }
+
+  void Put(const Change& change) {
+    if (change.mode == 0) return;
+    const std::string path = PathOf(change);
+    const bool was_directory = IsDirectory(change.previous_mode);
+    if (!IsDirectory(change.mode)) {
+      PutFile(path, change.previous_mode != 0 && !was_directory);
+    } else if (change.previous_mode != 0 && was_directory) {
+      SetAttributes(path);
+    } else {
+      MakeDirectory(path);
+    }
+  }
+
+  // What the transaction has of a path is not in its tree any more.
+  void Leave(const std::string& path, const HostFile& mine) {
+    const Site site = options_.use == UpperUse::kMove ? Site::kBackup : Site::kUpperBackup;
+    Move({Site::kUpper, path}, {site, std::to_string(next_++)}, mine);
+  }
+
+  void PutFile(const std::string& path, bool is_there) {
+    TouchParent(path);
+    if (error_) return;
+    const auto* given = Given(path);
+    if (given == nullptr && options_.use == UpperUse::kMove) {
+      PutMoved(path, is_there);
+    } else {
+      PutStaged(path, is_there, given);
+    }
+  }
+
+  const std::vector<std::uint8_t>* Given(const std::string& path) const {
+    if (options_.contents == nullptr) return nullptr;
+    const auto found = options_.contents->find(path);
+    return found == options_.contents->end() ? nullptr : &found->second;
+  }
+
+  void PutMoved(const std::string& path, bool is_there) {
+    const auto first = Expect(Site::kUpper, path);
+    if (!first) return;
+    if (first->is_file()) {
+      const auto directory = Taken(view_.ParentOf({Site::kUpper, path}));
+      if (!directory) return;
+      auto failed = StripNotes(**directory, std::string(SplitPath(path).name));
+      if (failed) error_ = std::move(failed);
+    }
+    const auto mine = Expect(Site::kUpper, path);
+    if (!mine) return;
+    if (!is_there) return Move({Site::kUpper, path}, {Site::kHost, path}, *mine);
+    const auto host = Expect(Site::kHost, path);
+    if (!host) return;
+    const SitePath backup = Backup();
+    Move({Site::kUpper, path}, backup, *mine);
+    operations_.push_back({Operation::Kind::kExchange, backup, {Site::kHost, path}, *mine, *host});
+  }
+
+  void PutStaged(const std::string& path, bool is_there, const std::vector<std::uint8_t>* given) {
+    const auto like = ExpectMine(path);
+    if (!like) return;
+    const SitePath backup = Backup();
+    const auto staged =
+        Taken(given == nullptr ? staging_.Copy(path, *like, backup.path)
+                               : staging_.CopyWith(*given, path, *like, backup.path));
+    if (!staged) return;
+    const auto mine = Expect(Site::kUpper, path);
+    if (!mine) return;
+    if (!is_there) {
+      Move(backup, {Site::kHost, path}, *staged);
+    } else if (const auto host = Expect(Site::kHost, path)) {
+      operations_.push_back(
+          {Operation::Kind::kExchange, backup, {Site::kHost, path}, *staged, *host});
+    }
+    if (given == nullptr && options_.use == UpperUse::kStage) Leave(path, *mine);
+  }
+
+  void SetAttributes(const std::string& path) {
+    Touch(path);
+    const auto mine = ExpectMine(path);
+    if (!mine) return;
+    HostFile& after = directories_[path].after;
+    after.mode = mine->mode;
+    after.uid = mine->uid;
+    after.gid = mine->gid;
+  }
+
+  void MakeDirectory(const std::string& path) {
+    TouchParent(path);
+    const auto mine = ExpectMine(path);
+    if (!mine) return;
+    const SitePath backup = Backup();
+    if (auto failed = Make(backup.path, path, *mine)) {
+      error_ = std::move(failed);
+      return;
+    }
+    const auto made = Expect(Site::kBackup, backup.path);
+    if (!made) return;
+    Move(backup, {Site::kHost, path}, *made);
+    Directory directory;
+    directory.before = directory.after = *made;
+    directory.after.mode = mine->mode;
+    directory.is_made = true;
+    directories_[path] = directory;
+  }
+
+  // With the attributes that it is going to have, but for a mode that would shut it to its owner.
+  std::optional<Error> Make(const std::string& name, const std::string& path, const Node& like) {
+    const int backup = sites_.backup.root();
+    if (mkdirat(backup, name.c_str(), S_IRWXU) != 0) return Failed(path, "mkdir", errno);
+    const Descriptor made(
+        openat(backup, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!made.valid()) return Failed(path, "open", errno);
+    const auto upper = sites_.upper.Open(path);
+    if (!upper) return upper.error();
+    if (!CopyAttributes(upper.value().descriptor(), made.get())) {
+      return Failed(path, "setxattr", errno);
+    }
+    const auto now = NodeOf(made.get());
+    if (!now) return now.error();
+    const bool is_other_owner = like.uid != now.value().uid || like.gid != now.value().gid;
+    if (is_other_owner && fchown(made.get(), like.uid, like.gid) != 0) {
+      return Failed(path, "chown", errno);
+    }
+    if (fchmod(made.get(), (like.mode & kModeBits) | S_IRWXU) != 0) {
+      return Failed(path, "chmod", errno);
+    }
+    return std::nullopt;
+  }
+
+  static Operation Attributes(const std::string& path, const HostFile& from, const HostFile& to) {
+    return {Operation::Kind::kAttributes, {Site::kHost, path}, {}, from, to};
+  }
+
+  static HostFile Opened(const HostFile& directory) {
+    HostFile opened = directory;
+    opened.mode |= S_IRWXU;
+    return opened;
+  }
+
+  std::vector<Operation> Openings() const {
+    std::vector<Operation> openings;
+    for (const auto& [path, directory] : directories_) {
+      if (!directory.is_opened) continue;
+      openings.push_back(Attributes(path, directory.before, Opened(directory.before)));
+    }
+    return openings;
+  }
+
+  static void Finish(const std::string& path, const Directory& directory,
+                     std::vector<Operation>* operations) {
+    if (directory.is_removed && !directory.is_made) return;
+    const HostFile now = directory.is_opened ? Opened(directory.before) : directory.before;
+    if (now.HasSameAttributes(directory.after)) return;
+    operations->push_back(Attributes(path, now, directory.after));
+  }
+
+  const Sites& sites_;
+  SitesView view_;
+  const PlanOptions& options_;
+  std::map<std::string, Directory> directories_;
+  std::vector<Operation> operations_;
+  std::uint64_t next_ = 0;
+  Staging staging_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Result<std::vector<Operation>> PlanCommit(const Sites& sites, const std::vector<Change>& changes,
+                                          const PlanOptions& options) {
+  return Planner(sites, options).Plan(changes);
+}
+
+}  // namespace native_runner

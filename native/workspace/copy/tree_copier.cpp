@@ -1,0 +1,295 @@
+#include "workspace/copy/tree_copier.h"
+
+#include <fcntl.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "supervise/os/file.h"
+#include "workspace/copy/copy_entry.h"
+#include "workspace/tree/file_stat.h"
+
+namespace native_runner {
+namespace {
+
+constexpr std::size_t kMostNames = std::size_t{64} << 10U;  // XATTR_LIST_MAX in Linux
+
+Error Failed(const std::string& path, const char* call) {
+  const std::string shown = path.empty() ? "." : path;
+  return Error{ErrorCode::kSetup, shown + ": " + call + ": " + std::strerror(errno), ""};
+}
+
+// What the file system's own rules keep from a copy (a security module's label) is no fault.
+bool IsOurs(std::string_view name) {
+  return !name.starts_with("security.");
+}
+
+bool CopyAllAttributes(int from, int to) {
+  if (flistxattr(from, nullptr, 0) == 0) return true;  // most often
+  std::string names(kMostNames, '\0');
+  const ssize_t size = flistxattr(from, names.data(), names.size());
+  if (size < 0) return errno == ENOTSUP;
+  std::string value(kMostNames, '\0');
+  for (const char* at = names.data(); at < names.data() + size; at += std::strlen(at) + 1) {
+    const ssize_t got = fgetxattr(from, at, value.data(), value.size());
+    if (got < 0 && errno == ENODATA) continue;
+    const bool is_set =
+        got >= 0 && fsetxattr(to, at, value.data(), static_cast<std::size_t>(got), 0) == 0;
+    if (!is_set && IsOurs(at)) return false;
+  }
+  return true;
+}
+
+bool IsOthers(const struct stat& like) {
+  return like.st_uid != geteuid() || like.st_gid != getegid();
+}
+
+std::array<timespec, 2> TimesOf(const struct stat& like) {
+  return {timespec{0, UTIME_OMIT}, like.st_mtim};
+}
+
+// Also one whose mode keeps its owner out, who is given another for that moment.
+Result<Descriptor> OpenToRead(const ScannedDirectory& from, const std::string& name,
+                              const struct stat& like) {
+  const bool is_shut = (like.st_mode & S_IRUSR) == 0 && geteuid() != 0;
+  if (!is_shut) return from.OpenFile(name);
+  if (fchmodat(from.descriptor(), name.c_str(), (like.st_mode & kModeBits) | S_IRUSR, 0) != 0) {
+    return Failed(name, "chmod");
+  }
+  auto opened = from.OpenFile(name);
+  if (fchmodat(from.descriptor(), name.c_str(), like.st_mode & kModeBits, 0) != 0) {
+    return Failed(name, "chmod");
+  }
+  return opened;
+}
+
+}  // namespace
+
+std::optional<Error> TreeCopier::Copy(const ScannedTree& from, int to) {
+  auto own = DuplicateOf(to);
+  if (!own) return own.error();
+  trees_.emplace_back(std::move(*own));
+  made_.clear();
+  struct stat top {};
+  if (fstat(from.root(), &top) != 0) return Failed("", "fstat");
+  made_.push_back({"", top});
+  for (std::size_t next = 0; next < made_.size(); ++next) {
+    const Made made = made_[next];
+    if (auto error = Enter(from, made)) return error;
+  }
+  for (auto made = made_.rbegin(); made != made_.rend(); ++made)
+    if (auto error = Finish(*made)) return error;
+  return std::nullopt;
+}
+
+std::optional<Error> TreeCopier::Enter(const ScannedTree& from, const Made& made) {
+  const auto source = from.Open(made.path);
+  if (!source) return source.error();
+  const auto target = tree().Open(made.path);
+  if (!target) return target.error();
+  const int to = target.value().descriptor();
+  if (IsOthers(made.like) && fchown(to, made.like.st_uid, made.like.st_gid) != 0) {
+    return Failed(made.path, "chown");
+  }
+  if (!CopyAllAttributes(source.value().descriptor(), to)) return Failed(made.path, "setxattr");
+  const auto names = source.value().Names();
+  if (!names) return names.error();
+  for (const std::string& name : names.value()) {
+    std::string path = made.path.empty() ? name : made.path + "/" + name;
+    if (auto error = CopyEntry(source.value(), target.value(), name, std::move(path))) {
+      return error;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> TreeCopier::CopyEntry(const ScannedDirectory& from, const ScannedDirectory& to,
+                                           const std::string& name, std::string path) {
+  struct stat like {};
+  if (fstatat(from.descriptor(), name.c_str(), &like, AT_SYMLINK_NOFOLLOW) != 0) {
+    return Failed(path, "fstatat");
+  }
+  const int at = to.descriptor();
+  if (S_ISDIR(like.st_mode)) {
+    if (mkdirat(at, name.c_str(), S_IRWXU) != 0) return Failed(path, "mkdir");
+    made_.push_back({std::move(path), like});
+    return std::nullopt;
+  }
+  if (like.st_nlink > 1) {
+    const auto is_linked = LinkToFirst(like, at, name);
+    if (!is_linked) return is_linked.error();
+    if (is_linked.value()) return std::nullopt;
+    files_.insert_or_assign({like.st_dev, like.st_ino}, First{trees_.size() - 1, path});
+  }
+  if (S_ISREG(like.st_mode)) return CopyFile(from, at, name, like);
+  if (S_ISLNK(like.st_mode)) {
+    const auto target = from.Target(name);
+    if (!target) return target.error();
+    if (symlinkat(target.value().c_str(), at, name.c_str()) != 0) return Failed(path, "symlink");
+  } else if (mknodat(at, name.c_str(), like.st_mode, like.st_rdev) != 0) {
+    return Failed(path, "mknod");
+  }
+  if (IsOthers(like) &&
+      fchownat(at, name.c_str(), like.st_uid, like.st_gid, AT_SYMLINK_NOFOLLOW) != 0) {
+    return Failed(path, "chown");
+  }
+  if (!S_ISLNK(like.st_mode) && fchmodat(at, name.c_str(), like.st_mode & kModeBits, 0) != 0) {
+    return Failed(path, "chmod");
+  }
+  if (utimensat(at, name.c_str(), TimesOf(like).data(), AT_SYMLINK_NOFOLLOW) != 0) {
+    return Failed(path, "utimensat");
+  }
+  return std::nullopt;
+}
+
+// False also where it can have no more names: then it is copied once more.
+Result<bool> TreeCopier::LinkToFirst(const struct stat& like, int to,
+                                     const std::string& name) const {
+  const auto found = files_.find({like.st_dev, like.st_ino});
+  if (found == files_.end()) return false;
+  const auto [parent, first] = SplitPath(found->second.path);
+  const auto directory = trees_[found->second.tree].Open(parent);
+  if (!directory) return directory.error();
+  const int from = directory.value().descriptor();
+  if (linkat(from, std::string(first).c_str(), to, name.c_str(), 0) == 0) return true;
+  if (errno == EMLINK) return false;
+  return Failed(name, "link");
+}
+
+std::optional<Error> TreeCopier::CopyFile(const ScannedDirectory& from, int to,
+                                          const std::string& name, const struct stat& like) const {
+  const auto source = OpenToRead(from, name, like);
+  if (!source) return source.error();
+  const Descriptor made(openat(
+      to, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!made.valid()) return Failed(name, "open");
+  CopyProgress unheard;
+  errno = CopyContents(source.value().get(), made.get(), static_cast<std::uint64_t>(like.st_size),
+                       &unheard);
+  if (errno != 0) return Failed(name, "copy");
+  if (IsOthers(like) && fchown(made.get(), like.st_uid, like.st_gid) != 0) {
+    return Failed(name, "chown");
+  }
+  if (!CopyAllAttributes(source.value().get(), made.get())) return Failed(name, "setxattr");
+  if (fchmod(made.get(), like.st_mode & kModeBits) != 0) return Failed(name, "chmod");
+  if (futimens(made.get(), TimesOf(like).data()) != 0) return Failed(name, "utimensat");
+  return std::nullopt;
+}
+
+std::optional<Error> TreeCopier::Finish(const Made& made) const {
+  const auto directory = tree().Open(made.path);
+  if (!directory) return directory.error();
+  const int at = directory.value().descriptor();
+  if (fchmod(at, made.like.st_mode & kModeBits) != 0) return Failed(made.path, "chmod");
+  if (futimens(at, TimesOf(made.like).data()) != 0) return Failed(made.path, "utimensat");
+  return std::nullopt;
+}
+
+namespace {
+
+// Looks at one path of a tree after the other; its last directory stays open.
+class Looks {
+ public:
+  explicit Looks(const ScannedTree& tree) : tree_(tree) {}
+
+  Result<std::optional<Node>> At(const std::string& path) {
+    const auto [parent, name] = SplitPath(path);
+    if (!is_open_ || parent_ != parent) {
+      directory_.reset();  // what it has let in is shut again before another looks at it
+      auto opened = tree_.OpenIfThere(parent);
+      if (!opened) return opened.error();
+      if (*opened) directory_.emplace(std::move(**opened));
+      parent_ = parent;
+      is_open_ = true;
+    }
+    if (!directory_) return std::optional<Node>();
+    return directory_->Look(std::string(name));
+  }
+
+ private:
+  const ScannedTree& tree_;
+  bool is_open_ = false;
+  std::string parent_;
+  std::optional<ScannedDirectory> directory_;
+};
+
+bool IsShut(const HostFile& file) {
+  return S_ISREG(file.mode) && (file.mode & S_IRUSR) == 0 && geteuid() != 0;
+}
+
+// Of directories a manifest's attributes alone count.
+Result<std::vector<std::string>> Unchanged(const ScannedTree& tree, ChangedBy who,
+                                           const CopyManifest& manifest) {
+  std::vector<std::string> paths;
+  Looks looks(tree);
+  for (const auto& [path, known] : manifest.copies) {
+    if (known.is_directory()) continue;
+    const auto node = looks.At(path);
+    if (!node) return node.error();
+    if (!node.value()) continue;
+    const HostFile& now = *node.value();
+    const bool is_same = who == ChangedBy::kCommands ? now == known : now.HasSameContent(known);
+    if (is_same) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::optional<Error> Note(const ScannedTree& tree, const std::vector<std::string>& paths,
+                          CopyManifest* manifest) {
+  Looks looks(tree);
+  for (const std::string& path : paths) {
+    const auto node = looks.At(path);
+    if (!node) return node.error();
+    if (node.value()) manifest->copies[path] = *node.value();
+  }
+  return std::nullopt;
+}
+
+// Equal to no file that there can be, since none has the inode 0. Mode and owner are still what a
+// changed file's are compared with (AsOnHost).
+CopyManifest LikeNothing(const CopyManifest& manifest) {
+  CopyManifest unlike;
+  for (const auto& [path, known] : manifest.copies) {
+    HostFile attributes;
+    attributes.mode = known.mode;
+    attributes.uid = known.uid;
+    attributes.gid = known.gid;
+    unlike.copies.emplace_hint(unlike.copies.end(), path, attributes);
+  }
+  return unlike;
+}
+
+}  // namespace
+
+bool HasShutFiles(const CopyManifest& manifest) {
+  return std::any_of(manifest.copies.begin(), manifest.copies.end(),
+                     [](const auto& each) { return IsShut(each.second); });
+}
+
+Result<CopyManifest> CopyOnceMore(const ScannedTree& from, ChangedBy who, int to,
+                                  CopyManifest* manifest) {
+  const auto unchanged = Unchanged(from, who, *manifest);
+  if (!unchanged) return unchanged.error();
+  auto failed = TreeCopier().Copy(from, to);
+  WaitForTick();
+  std::vector<std::string> shut;
+  for (const std::string& path : unchanged.value())
+    if (IsShut(manifest->copies[path])) shut.push_back(path);
+  if (auto error = Note(from, shut, manifest)) return *error;
+  if (failed) return *failed;
+  auto own = DuplicateOf(to);
+  if (!own) return own.error();
+  CopyManifest made = LikeNothing(*manifest);
+  if (auto error = Note(ScannedTree(std::move(*own), true), unchanged.value(), &made)) {
+    return *error;
+  }
+  return made;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policy/result.h"
+#include "policy/transaction/host_file.h"
+#include "workspace/tree/scanned_tree.h"
+
+namespace native_runner {
+
+// Copies directory trees with all that a file system keeps of files: contents and holes, modes,
+// owners, times of the last change, extended attributes (overlayfs' own notes among them), links of
+// either kind, whiteouts. Names of one file in any of the trees are names of one file in the
+// copies. Of files that are written meanwhile the copy is of one moment or another. One thread.
+class TreeCopier {
+ public:
+  // All of `from` into the directory `to`, which is open for reading, empty, and gets the top's
+  // attributes too. kSetup, naming the path, where something can't be read or made.
+  std::optional<Error> Copy(const ScannedTree& from, int to);
+
+ private:
+  // A directory, made, whose mode and times are still to be set: what is put into it changes them.
+  struct Made {
+    std::string path;
+    struct stat like;
+  };
+  // Where a file that has several names was put first.
+  struct First {
+    std::size_t tree;
+    std::string path;
+  };
+
+  std::optional<Error> Enter(const ScannedTree& from, const Made& made);
+  std::optional<Error> CopyEntry(const ScannedDirectory& from, const ScannedDirectory& to,
+                                 const std::string& name, std::string path);
+  std::optional<Error> CopyFile(const ScannedDirectory& from, int to, const std::string& name,
+                                const struct stat& like) const;
+  Result<bool> LinkToFirst(const struct stat& like, int to, const std::string& name) const;
+  std::optional<Error> Finish(const Made& made) const;
+
+  const ScannedTree& tree() const { return trees_.back(); }
+
+  std::vector<ScannedTree> trees_;  // the copies
+  std::map<std::pair<dev_t, ino_t>, First> files_;
+  std::vector<Made> made_;  // of the last copy, each after the one that it is in
+};
+
+// Who may have changed the files of a copy of a workspace. Nobody changes those of a checkpoint:
+// but whoever reads one whose mode keeps its owner out sets its ctime.
+enum class ChangedBy { kCommands, kNobody };
+
+// Copies a copy of a workspace once more, into the directory `to`, as TreeCopier does, and gives
+// the manifest of that: where `from` was as its own manifest says, `to` is as the new one does, and
+// elsewhere it is not. What is changed in either from when this returns on has another ctime.
+//
+// `manifest`: that of `from`, which follows the ctimes that reading has set, also where this fails.
+Result<CopyManifest> CopyOnceMore(const ScannedTree& from, ChangedBy who, int to,
+                                  CopyManifest* manifest);
+
+// Whether CopyOnceMore may have set ctimes of what the manifest is of.
+bool HasShutFiles(const CopyManifest& manifest);
+
+}  // namespace native_runner

@@ -1,0 +1,409 @@
+#include "workspace/transaction/checkpoints.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
+#include "policy/text/text.h"
+#include "supervise/os/descriptor.h"
+#include "supervise/os/file.h"
+#include "workspace/copy/tree_copier.h"
+#include "workspace/files/directory_entries.h"
+#include "workspace/tree/beneath.h"
+#include "workspace/tree/scanned_tree.h"
+#include "workspace/tree/staged_file.h"
+
+namespace native_runner {
+namespace {
+
+// What a transaction keeps in its own directory, by names that nobody else changes. `directory` is
+// open for reading. kSetup where the file system refuses.
+
+Result<Descriptor> OpenOwn(int directory, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  const int opened = openat(directory, name.c_str(), kFlags);
+  if (opened < 0) return SystemError("openat", errno);
+  return Descriptor(opened);
+}
+
+// Makes an empty directory (0700), and opens it for reading.
+Result<Descriptor> MakeOwn(int directory, const std::string& name) {
+  if (mkdirat(directory, name.c_str(), S_IRWXU) != 0) return SystemError("mkdirat", errno);
+  return OpenOwn(directory, name);
+}
+
+// Whether there is anything of this name: what can't be looked for is not what is missing.
+Result<bool> HoldsOwn(int directory, const std::string& name) {
+  if (faccessat(directory, name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT) return false;
+  return SystemError("faccessat", errno);
+}
+
+// With all that is below; what is not there is no error.
+std::optional<Error> RemoveOwn(int directory, const std::string& name) {
+  auto copy = DuplicateOf(directory);
+  if (!copy) return copy.error();
+  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true);
+  if (removed) return std::nullopt;
+  const FileError& why = removed.error();
+  if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
+  if (why.number == ENOENT) return std::nullopt;
+  return SystemError("rm in a transaction's directory", why.number);
+}
+
+std::optional<Error> RenameOwn(int directory, const std::string& from, const std::string& to) {
+  if (renameat(directory, from.c_str(), directory, to.c_str()) == 0) return std::nullopt;
+  return SystemError("renameat", errno);
+}
+
+bool IsLater(const Node& node, std::uint64_t since_ns) {
+  const std::uint32_t wanted = node.is_directory() ? S_IRWXU : S_IRUSR;
+  const bool is_shut = (node.is_directory() || node.is_file()) && (node.mode & wanted) != wanted;
+  return (is_shut ? node.modified_ns : node.changed_ns) >= since_ns;
+}
+
+// Whether anything in the tree was changed at that moment, by the clock of files' times
+// (FileClock), or later. Of a file or directory that keeps its owner out the mode may have been
+// changed by who has looked at it: of these, only a change of what is in them is told. kSetup where
+// something can't be read.
+Result<bool> WasWritten(const ScannedTree& tree, std::uint64_t since_ns) {
+  const auto top = NodeOf(tree.root());
+  if (!top) return top.error();
+  if (IsLater(top.value(), since_ns)) return true;
+  std::vector<std::string> waiting = {""};
+  while (!waiting.empty()) {
+    const std::string path = std::move(waiting.back());
+    waiting.pop_back();
+    const auto directory = tree.OpenIfThere(path);
+    if (!directory) return directory.error();
+    if (!directory.value()) return true;
+    const auto names = directory.value()->Names();
+    if (!names) return names.error();
+    for (const std::string& name : names.value()) {
+      const auto node = directory.value()->Look(name);
+      if (!node) return node.error();
+      if (!node.value() || IsLater(*node.value(), since_ns)) return true;
+      if (node.value()->is_directory()) waiting.push_back(path.empty() ? name : path + "/" + name);
+    }
+  }
+  return false;
+}
+
+constexpr const char* kAll = "checkpoints";
+constexpr const char* kMaking = "new-";
+constexpr const char* kGoing = "gone-";
+constexpr const char* kRecordFile = "record";
+constexpr int kMostTries = 3;
+
+// Tells the transaction's last commit, if it has one that was not taken back, from every other.
+Result<std::string> LastCommit(int transaction) {
+  struct stat status {};
+  if (fstatat(transaction, "commit/done", &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return std::string();
+    return SystemError("fstatat", errno);
+  }
+  return std::to_string(status.st_ino) + ":" + std::to_string(status.st_mtim.tv_sec) + "." +
+         std::to_string(status.st_mtim.tv_nsec);
+}
+
+// Empty where there are none yet.
+Result<std::vector<std::string>> NamesIn(int transaction) {
+  const auto is_there = HoldsOwn(transaction, kAll);
+  if (!is_there) return is_there.error();
+  if (!is_there.value()) return std::vector<std::string>();
+  auto all = OpenOwn(transaction, kAll);
+  if (!all) return all.error();
+  return ScannedDirectory(std::move(*all)).Names();
+}
+
+// One whose name it is; nullopt: it is none any more.
+Result<std::optional<CheckpointRecord>> Read(int transaction, const std::string& id) {
+  const auto directory = OpenOwn(transaction, std::string(kAll) + "/" + id);
+  if (!directory) return directory.error();
+  const auto text = ReadWholeFile(directory.value().get(), kRecordFile);
+  if (!text) return text.error();
+  auto record = DecodeCheckpoint(text.value().value_or(""));
+  // As a loss of power leaves what had just been made.
+  if (!record) return std::optional<CheckpointRecord>();
+  const auto commit = LastCommit(transaction);
+  if (!commit) return commit.error();
+  if (record->commit != commit.value()) return std::optional<CheckpointRecord>();
+  return std::optional(std::move(*record));
+}
+
+// At once for whoever looks for it, then in as long as it takes.
+std::optional<Error> Drop(int transaction, const std::string& id) {
+  const auto all = OpenOwn(transaction, kAll);
+  if (!all) return all.error();
+  const std::string gone = kGoing + id;
+  if (auto error = RenameOwn(all.value().get(), id, gone)) return error;
+  return RemoveOwn(all.value().get(), gone);
+}
+
+// What a checkpoint is made of.
+struct Source {
+  const Ledger& ledger;
+  CopyManifest* copies;  // nullptr: an overlay
+
+  const CheckpointNames& names() const { return copies == nullptr ? kOverlayNames : kCopyNames; }
+};
+
+// The text of what goes with the tree.
+Result<std::string> CopyInto(const ScannedTree& tree, int to, const Source& source) {
+  if (source.copies != nullptr) {
+    const auto manifest = CopyOnceMore(tree, ChangedBy::kCommands, to, source.copies);
+    if (!manifest) return manifest.error();
+    return EncodeManifest(manifest.value());
+  }
+  if (auto error = TreeCopier().Copy(tree, to)) return *error;
+  return EncodeLedger(source.ledger);
+}
+
+std::optional<Error> Fill(const ScannedTree& tree, int checkpoint, const Source& source) {
+  const auto copy = MakeOwn(checkpoint, source.names().tree);
+  if (!copy) return copy.error();
+  const auto text = CopyInto(tree, copy.value().get(), source);
+  if (!text) return text.error();
+  return ReplaceFile(checkpoint, source.names().list, text.value(), false);
+}
+
+Result<ScannedTree> OpenTree(int transaction, const char* name) {
+  Descriptor tree(openat(transaction, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!tree.valid()) return SystemError("openat", errno);
+  return ScannedTree(std::move(tree), true);
+}
+
+// Nothing is left of one that fails.
+std::optional<Error> CopyAll(int transaction, int all, const std::string& name,
+                             const Source& source) {
+  const auto tree = OpenTree(transaction, source.names().tree);
+  if (!tree) return tree.error();
+  for (int left = kMostTries; left > 0; --left) {
+    const auto checkpoint = MakeOwn(all, name);
+    if (!checkpoint) return checkpoint.error();
+    const std::uint64_t since = WaitForTick();
+    auto failed = Fill(tree.value(), checkpoint.value().get(), source);
+    const auto was_written = WasWritten(tree.value(), since);
+    if (!failed && was_written && !was_written.value()) return std::nullopt;
+    if (auto error = RemoveOwn(all, name)) return error;
+    if (!was_written) return was_written.error();
+    if (!was_written.value()) return failed;
+  }
+  return Error{ErrorCode::kSetup, "something in the transaction goes on writing to its files",
+               "end it, then make the checkpoint"};
+}
+
+}  // namespace
+
+Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name,
+                                        const Ledger& ledger, CopyManifest* copies) {
+  if (auto error = TidyCheckpoints(transaction)) return *error;
+  const auto earlier = ListCheckpoints(transaction);
+  if (!earlier) return earlier.error();
+  auto id = NewId();
+  if (!id) return id.error();
+  const auto is_there = HoldsOwn(transaction, kAll);
+  if (!is_there) return is_there.error();
+  auto commit = LastCommit(transaction);
+  if (!commit) return commit.error();
+  auto all = is_there.value() ? OpenOwn(transaction, kAll) : MakeOwn(transaction, kAll);
+  if (!all) return all.error();
+  const std::string staged = kMaking + *id;
+  const auto failed = CopyAll(transaction, all->get(), staged, {ledger, copies});
+  if (copies != nullptr && HasShutFiles(*copies)) {
+    // One that can't be kept tells of more changes later, never of less.
+    static_cast<void>(ReplaceFile(transaction, kCopyNames.list, EncodeManifest(*copies), false));
+  }
+  if (failed) return *failed;
+  CheckpointRecord record;
+  record.id = std::move(*id);
+  record.name = name;
+  record.order = earlier.value().empty() ? 1 : earlier.value().back().order + 1;
+  record.created_ns = NowNs();
+  record.commit = std::move(*commit);
+  const auto made = OpenOwn(all->get(), staged);
+  if (!made) return made.error();
+  auto error = ReplaceFile(made.value().get(), kRecordFile, EncodeCheckpoint(record), false);
+  if (!error) error = RenameOwn(all->get(), staged, record.id);
+  if (!error) return record;
+  static_cast<void>(RemoveOwn(all->get(), staged));
+  return *error;
+}
+
+Result<std::vector<CheckpointRecord>> ListCheckpoints(int transaction) {
+  const auto names = NamesIn(transaction);
+  if (!names) return names.error();
+  std::vector<CheckpointRecord> records;
+  for (const std::string& name : names.value()) {
+    if (!IsTransactionId(name)) continue;
+    auto record = Read(transaction, name);
+    if (!record) return record.error();
+    if (*record) records.push_back(std::move(**record));
+  }
+  std::sort(records.begin(), records.end(),
+            [](const auto& one, const auto& other) { return one.order < other.order; });
+  return records;
+}
+
+std::optional<Error> TidyCheckpoints(int transaction) {
+  const auto names = NamesIn(transaction);
+  if (!names) return names.error();
+  for (const std::string& name : names.value()) {
+    std::optional<Error> error;
+    if (IsTransactionId(name)) {
+      const auto record = Read(transaction, name);
+      if (!record) return record.error();
+      if (!record.value()) error = Drop(transaction, name);
+    } else {
+      const auto all = OpenOwn(transaction, kAll);
+      error = all ? RemoveOwn(all.value().get(), name) : std::optional(all.error());
+    }
+    if (error) return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> DropLater(int transaction, const std::string& id) {
+  const auto records = ListCheckpoints(transaction);
+  if (!records) return records.error();
+  std::uint64_t order = 0;
+  for (const CheckpointRecord& record : records.value())
+    if (record.id == id) order = record.order;
+  for (const CheckpointRecord& record : records.value()) {
+    if (order == 0 || record.order <= order) continue;
+    if (auto error = Drop(transaction, record.id)) return error;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+constexpr const char* kMark = "rollback";
+
+std::string Next(const char* name) {
+  return std::string("next-") + name;
+}
+
+std::string Old(const char* name) {
+  return std::string("old-") + name;
+}
+
+std::optional<Error> RemoveLeftovers(int transaction, const CheckpointNames& names) {
+  for (const std::string& name : {Next(names.tree), Next(names.list), Old(names.tree),
+                                  StagedName(Next(names.list)), StagedName(kMark)}) {
+    if (auto error = RemoveOwn(transaction, name)) return error;
+  }
+  return std::nullopt;
+}
+
+// Gives the text of what goes with the tree.
+Result<std::string> CopyBack(const ScannedTree& kept, const std::string& list, int to,
+                             const CheckpointNames& names) {
+  if (!names.is_copy) {
+    if (auto error = TreeCopier().Copy(kept, to)) return *error;
+    return list;
+  }
+  auto manifest = DecodeManifest(list);
+  if (!manifest) return manifest.error();
+  const auto next = CopyOnceMore(kept, ChangedBy::kNobody, to, &*manifest);
+  if (!next) return next.error();
+  return EncodeManifest(next.value());
+}
+
+// All that takes time, and may fail, is done before the mark is there.
+std::optional<Error> Prepare(int transaction, const CheckpointNames& names, const std::string& id) {
+  const auto checkpoint = OpenOwn(transaction, "checkpoints/" + id);
+  if (!checkpoint) return checkpoint.error();
+  const int from = checkpoint.value().get();
+  // By O_PATH: the workspace's own mode, which the copy has, may keep its owner out.
+  Descriptor kept(openat(from, names.tree, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!kept.valid()) return SystemError("openat", errno);
+  const auto list = ReadWholeFile(from, names.list);
+  if (!list) return list.error();
+  const auto next = MakeOwn(transaction, Next(names.tree));
+  if (!next) return next.error();
+  const ScannedTree tree(std::move(kept), true);
+  const auto text = CopyBack(tree, list.value().value_or(""), next.value().get(), names);
+  if (!text) return text.error();
+  if (auto error = ReplaceFile(transaction, Next(names.list), text.value(), false)) return error;
+  if (syncfs(transaction) != 0) return SystemError("syncfs", errno);
+  return ReplaceFile(transaction, kMark, id, true);
+}
+
+// What a kill in between has left of it is told by what is there.
+std::optional<Error> Swap(int transaction, const char* tree) {
+  const auto is_next = HoldsOwn(transaction, Next(tree));
+  if (!is_next) return is_next.error();
+  if (!is_next.value()) return std::nullopt;
+  const auto is_old = HoldsOwn(transaction, tree);
+  if (!is_old) return is_old.error();
+  if (is_old.value()) {
+    if (auto error = RenameOwn(transaction, tree, Old(tree))) return error;
+  }
+  return RenameOwn(transaction, Next(tree), tree);
+}
+
+std::optional<Error> Finish(int transaction, const CheckpointNames& names, const std::string& id) {
+  if (auto error = Swap(transaction, names.tree)) return error;
+  const auto is_list = HoldsOwn(transaction, Next(names.list));
+  if (!is_list) return is_list.error();
+  if (is_list.value()) {
+    if (auto error = RenameOwn(transaction, Next(names.list), names.list)) return error;
+  }
+  if (auto error = DropLater(transaction, id)) return error;
+  if (fsync(transaction) != 0) return SystemError("fsync", errno);
+  if (unlinkat(transaction, kMark, 0) != 0) return SystemError("unlinkat", errno);
+  // It is done, whatever comes of this: of a mark that a loss of power brings back, nothing.
+  static_cast<void>(fsync(transaction));
+  static_cast<void>(RemoveLeftovers(transaction, names));  // else the next one does it
+  return std::nullopt;
+}
+
+Error NoSuchCheckpoint(const std::string& id) {
+  return Error{ErrorCode::kInvalidValue, "there is no checkpoint " + QuotedShort(id) + " any more",
+               "`checkpoints()` tells which there are; a commit and an undo end all of them"};
+}
+
+}  // namespace
+
+bool NeedsRollback(int transaction) {
+  const auto is_marked = HoldsOwn(transaction, kMark);
+  return !is_marked || is_marked.value();
+}
+
+std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
+                                const std::string& id) {
+  const auto earlier = RecoverRollback(transaction, names);
+  if (!earlier) return earlier.error();
+  const auto records = ListCheckpoints(transaction);
+  if (!records) return records.error();
+  const auto is_it = [&id](const CheckpointRecord& record) { return record.id == id; };
+  if (std::none_of(records.value().begin(), records.value().end(), is_it))
+    return NoSuchCheckpoint(id);
+  if (auto error = Prepare(transaction, names, id)) {
+    // Without the mark, nothing has begun.
+    const bool is_gone = unlinkat(transaction, kMark, 0) == 0 || errno == ENOENT;
+    if (is_gone) static_cast<void>(RemoveLeftovers(transaction, names));
+    return error;
+  }
+  return Finish(transaction, names, id);
+}
+
+Result<bool> RecoverRollback(int transaction, const CheckpointNames& names) {
+  const auto mark = ReadWholeFile(transaction, kMark);
+  if (!mark) return mark.error();
+  if (mark.value()) {
+    if (auto error = Finish(transaction, names, *mark.value())) return *error;
+    return true;
+  }
+  if (auto error = RemoveLeftovers(transaction, names)) return *error;
+  return false;
+}
+
+}  // namespace native_runner

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/result.h"
+#include "policy/transaction/host_file.h"
+#include "policy/transaction/transaction_record.h"
+
+namespace native_runner {
+
+// What of a transaction's directory says what commands have changed, and is in a checkpoint's too:
+// a tree, and a file that goes with it.
+struct CheckpointNames {
+  const char* tree;
+  const char* list;
+  bool is_copy;
+};
+
+// As overlayfs keeps it, and what the host had there (host_file.h).
+inline constexpr CheckpointNames kOverlayNames = {"upper", "ledger", false};
+
+// A copy of the workspace, and what that was when it was made (host_file.h). What the host had
+// then is the same at each checkpoint.
+inline constexpr CheckpointNames kCopyNames = {"tree", "copies", true};
+
+// The checkpoints of a transaction lie in its directory:
+//
+//   checkpoints/
+//     ID/        whole, or not there
+//       record   see transaction_record.h
+//       upper/   a copy of what commands had changed, see tree_copier.h
+//       ledger   what the host had where something was changed
+//       tree/    in the place of these: a copy of the copy that commands change files in
+//       copies   what of that is as it was when the first was made, see CopyOnceMore
+//     new-.../   one that was being made when its process died
+//     gone-.../  one that was being removed
+//
+// `transaction`: its directory, open for reading. Whoever has the transaction's lock may call
+// these, one at a time; they block as the file system does.
+
+// Keeps what the transaction has changed so far. Nothing should be written to it meanwhile: kSetup
+// where something was, again and again, so that the copy would be of no one moment.
+//
+// `copies`: the transaction is a copy of the workspace, of which this tells what it was; it follows
+// the ctimes that reading sets, on disk too.
+Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name,
+                                        const Ledger& ledger, CopyManifest* copies = nullptr);
+
+// Those that there are, the first first. Those of before another commit, or undo, are none any
+// more, and neither are those whose record is not whole.
+Result<std::vector<CheckpointRecord>> ListCheckpoints(int transaction);
+
+// Removes what a death has left, and those that are none any more.
+std::optional<Error> TidyCheckpoints(int transaction);
+
+// Removes all that were made after this one.
+std::optional<Error> DropLater(int transaction, const std::string& id);
+
+// Makes what a transaction has changed exactly what it was at a checkpoint; later ones are gone
+// then. While that goes on, the transaction's directory (open for reading) has besides:
+//
+//   next-upper/ next-ledger   what is to take the place of the ones without "next-"
+//   old-upper/                what was there
+//   rollback                  the checkpoint's id: all of `next-` is there, and on disk
+//
+// and for a copy of the workspace the same of the names that are kept of that. The overlay must not
+// be mounted, and nothing have a place in the copy. Whoever has the transaction's lock may call
+// these, one at a time; they block as the file system does.
+
+// kInvalidValue where there is no checkpoint of this id any more; else, when it fails, nothing has
+// changed, unless NeedsRollback.
+std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
+                                const std::string& id);
+
+// Whether one has begun and is not done: until then nothing may use the overlay, or the copy.
+bool NeedsRollback(int transaction);
+
+// One that a death has interrupted is done, where all that it needs is there: true. Else nothing
+// is left of it.
+Result<bool> RecoverRollback(int transaction, const CheckpointNames& names);
+
+}  // namespace native_runner

@@ -1,0 +1,366 @@
+#include "workspace/transaction/transaction.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "supervise/os/file.h"
+#include "supervise/transaction/entry.h"
+#include "workspace/changes/patch.h"
+#include "workspace/changes/same_file.h"
+#include "workspace/commit/baselines.h"
+#include "workspace/commit/commit_directory.h"
+#include "workspace/transaction/checkpoints.h"
+
+namespace native_runner {
+
+Error Transaction::WasClosed() {
+  return Error{ErrorCode::kClosed, "the transaction was closed", ""};
+}
+
+Result<Transaction::Trees> Transaction::OpenTrees() const {
+  if (is_closed_) return WasClosed();
+  if (NeedsRollback(directory_.descriptor())) {
+    return Error{ErrorCode::kSetup, "a rollback has still to be completed",
+                 "close the transaction, and open it again"};
+  }
+  const TransactionRecord& record = directory_.record();
+  auto host = OpenWorkspace(record.workspace);
+  if (!host) return host.error();
+  if (auto error = CheckUnmoved(record.workspace, record.identity, host->directory.get())) {
+    return *error;
+  }
+  Descriptor readable(
+      openat(host->directory.get(), ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC));
+  if (!readable.valid()) return SystemError("open of the workspace", errno);
+  auto upper = directory_.OpenUpper();
+  if (!upper) return upper.error();
+  // A copy has what is mounted in the workspace.
+  const Mounts mounts = copy_ ? Mounts::kEnter : Mounts::kStay;
+  return Trees{ScannedTree(std::move(*upper), true),
+               ScannedTree(std::move(readable), false, mounts)};
+}
+
+std::optional<Error> Transaction::LookAt(const Trees& trees) {
+  if (copy_ || !workspace_) return std::nullopt;  // it knows, or nothing can change any more
+  const std::uint64_t begun = FileClock();
+  const std::uint64_t entered = workspace_->entered_ns.exchange(0);
+  // Whoever enters shares the workspace before it says so.
+  const auto is_busy = [this] { return workspace_.use_count() > 1; };
+  const bool was_busy = is_busy();
+  // It may change more from now on, by what it sees now.
+  if (was_busy) workspace_->entered_ns = fresh_->FreshUntil(begun);
+  if (entered == 0 && !was_busy) return std::nullopt;
+  std::set<std::string, std::less<>> seen;
+  const std::size_t known = ledger_.baselines.size();
+  const std::uint64_t since = std::max(opened_ns_, entered == 0 ? begun : entered);
+  if (auto error =
+          NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen, fresh_->pinned())) {
+    workspace_->entered_ns = entered == 0 ? begun : entered;
+    return error;
+  }
+  bool is_other = ledger_.baselines.size() != known;
+  // While something runs, a name that is not seen may be one that is on its way.
+  if (!was_busy && !is_busy() && workspace_->entered_ns == 0) {
+    is_other |= std::erase_if(ledger_.baselines, [&](const auto& each) {
+                  return seen.find(each.first) == seen.end() &&
+                         !IsHiddenFromAbove(trees.upper, each.first, seen);
+                }) != 0;
+  }
+  ledger_.looked_ns = std::max(opened_ns_, begun);
+  // On a disk that is full it can't be kept, and what was changed is to be told all the same; who
+  // takes the transaction up then has the one before, and is told of more conflicts, never of less.
+  is_kept_ = (is_kept_ && !is_other) || !directory_.KeepLedger(ledger_);
+  return std::nullopt;
+}
+
+std::optional<Error> Transaction::Look() {
+  std::unique_lock lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  auto error = LookAt(trees.value());
+  lock.unlock();
+  if (!error && !copy_) fresh_->Watch(trees.value().lower);
+  return error;
+}
+
+OpenWorkspaceRoot Transaction::Files() const {
+  return [current = workspace()]() -> FileResult<WorkspaceRoot> {
+    auto kept = current->Enter();
+    FileError error;
+    error.kind = FileError::Kind::kSandbox;
+    error.sandbox = WasClosed();
+    if (!kept) return error;
+    NoteEntry(*kept);
+    auto root = DuplicateOf(kept->root.get());
+    if (root) return WorkspaceRoot{Beneath::Of(std::move(*root)), std::move(kept)};
+    error.sandbox = root.error();
+    return error;
+  };
+}
+
+Result<std::vector<Change>> Transaction::ScanAll(const Trees& trees) {
+  if (auto error = LookAt(trees)) return *error;
+  if (copy_) return ScanCopy(trees.upper, trees.lower, copy_->manifest(), ledger_);
+  return ScanChanges(trees.upper, trees.lower, ledger_, &differences_);
+}
+
+Result<std::vector<Change>> Transaction::Scan(const Trees& trees, const PathFilter& paths) {
+  auto changes = ScanAll(trees);
+  if (!changes) return changes;
+  std::erase_if(*changes, [&paths](const Change& change) { return !paths.Has(change.path); });
+  PairRenames(trees.upper, trees.lower, &*changes);
+  return changes;
+}
+
+Result<std::vector<Change>> Transaction::Changes(const PathFilter& paths) {
+  const std::lock_guard lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  return Scan(trees.value(), paths);
+}
+
+Result<std::string> Transaction::Diff(const PathFilter& paths, std::uint64_t most) {
+  const std::lock_guard lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  const auto changes = Scan(trees.value(), paths);
+  if (!changes) return changes.error();
+  return MakePatch(trees.value().upper, trees.value().lower, changes.value(), most);
+}
+
+// What was committed has no baseline any more; what the upper directory still has is looked at
+// anew.
+std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& trees) {
+  if (copy_ && !end.failed) {
+    return copy_->Follow(end, trees.upper, trees.lower, directory_, &ledger_);
+  }
+  if (end.failed) {
+    FollowTakenBack(trees.lower, end.touched, &ledger_);
+    return directory_.KeepLedger(ledger_);
+  }
+  for (const Operation& operation : end.touched) {
+    for (const SitePath* place : {&operation.from, &operation.to})
+      if (place->site == Site::kHost || place->site == Site::kUpper) {
+        ledger_.baselines.erase(place->path.empty() ? "." : place->path);
+      }
+  }
+  for (const Operation& operation : end.touched) {
+    const bool has_gone = operation.kind == Operation::Kind::kMove &&
+                          operation.from.site == Site::kHost && operation.from_file.is_directory();
+    if (!has_gone) continue;
+    if (auto error = ForgetOrigin(trees.upper, operation.from.path)) return error;
+  }
+  const std::uint64_t since = WaitForTick();
+  if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
+  if (end.kind == Journal::Kind::kUndo) SuspectOthers(end.touched, &ledger_);
+  FollowDirectories(trees.lower, end.touched, &ledger_);
+  // Nothing runs: what is changed from now on is told from what the commit itself has done.
+  ledger_.looked_ns = since;
+  return directory_.KeepLedger(ledger_);
+}
+
+Result<Transaction::CommitResult> Transaction::Choose(const Trees& trees,
+                                                      const CommitRequest& request) {
+  const auto all = ScanAll(trees);
+  if (!all) return all.error();
+  ChosenChanges chosen = ChooseChanges(all.value(), request);
+  CommitResult result;
+  for (const Change& change : chosen.chosen)
+    if (change.conflict) result.conflicts.push_back(change);
+  result.refused = std::move(chosen.refused);
+  result.unexpected = std::move(chosen.unexpected);
+  result.left = std::move(chosen.left);
+  result.committed = std::move(chosen.chosen);
+  return result;
+}
+
+Result<Transaction::CommitResult> Transaction::Check(const CommitRequest& request) {
+  const std::lock_guard lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  return Choose(trees.value(), request);
+}
+
+Result<Transaction::CommitResult> Transaction::Commit(const CommitRequest& request) {
+  const std::lock_guard lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  if (auto error = WaitForEnds()) return *error;
+  auto result = CommitEnded(trees.value(), request);
+  static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
+  static_cast<void>(Mount());  // where that fails, `Freshen` says why
+  return result;
+}
+
+// The digests of the changes are made while the kernel writes the overlay's files to the disk.
+std::optional<Error> Transaction::Prepare(const Trees& trees, const std::vector<Change>& changes,
+                                          std::vector<std::string>* digests) {
+  const auto open = trees.upper.WhereOpen();
+  std::thread digesting([&] {
+    if (open) MakeDigests(open.value(), changes, digests);
+  });
+  auto error = Unmount();
+  digesting.join();
+  if (error) return error;
+  MakeDigests(trees.upper, changes, digests);  // of files in directories that modes shut
+  return copy_ ? std::nullopt : NormalizeUpper(trees.upper, trees.lower, &ledger_);
+}
+
+// What an opaque directory hides gets its baselines, on disk too, before it is hidden by itself.
+std::optional<Error> Transaction::KeepHidden(const Trees& trees, const CommitResult& chosen) {
+  if (copy_) return std::nullopt;
+  bool has_noted = false;
+  for (const auto* changes : {&chosen.committed, &chosen.left}) {
+    const auto noted = NoteHidden(trees.upper, trees.lower, *changes, &ledger_);
+    if (!noted) return noted.error();
+    has_noted |= noted.value();
+  }
+  return has_noted ? directory_.KeepLedger(ledger_) : std::nullopt;
+}
+
+Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
+                                                           const CommitRequest& request) {
+  auto chosen = Choose(trees, request);
+  if (!chosen || !chosen->CanBeDone()) return chosen;
+  CommitResult result = std::move(*chosen);
+  const auto parts = TakeParts(trees.upper, result.committed, request.contents);
+  if (!parts) return parts.error();
+  result.is_done = true;
+  if (!result.committed.empty()) {
+    if (auto error = KeepHidden(trees, result)) return *error;
+  }
+  PairRenames(trees.upper, trees.lower, &result.left);
+  if (result.committed.empty()) return result;
+  std::vector<Change> told = WithoutParts(result.committed, parts.value());
+  PairRenames(trees.upper, trees.lower, &told);
+  DescribeParts(result.committed, parts.value(), &told, &result.digests);
+  if (auto error = Prepare(trees, told, &result.digests)) return *error;
+  const CommitEnd end =
+      CommitChanges(directory_.descriptor(), trees.lower.root(), trees.upper.root(),
+                    result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr, parts.value());
+  if (!copy_ && !end.failed) FollowLeft(trees.lower, end.touched, result.left, &ledger_);
+  static_cast<void>(Refresh(end, trees));
+  // A ledger that could not be kept tells of more conflicts later, never of less.
+  if (!end.failed) {
+    LeaveParts(result.committed, parts.value(), &result.left);
+    result.committed = std::move(told);
+    return result;
+  }
+  if (end.conflicts.empty()) return *end.failed;
+  const auto is_other = [&end](const Change& change) {
+    return std::find(end.conflicts.begin(), end.conflicts.end(), change.path) ==
+           end.conflicts.end();
+  };
+  result.is_done = false;
+  result.conflicts = std::move(result.committed);
+  std::erase_if(result.conflicts, is_other);
+  result.committed.clear();
+  result.left.clear();
+  if (result.conflicts.empty()) return *end.failed;
+  for (Change& change : result.conflicts)
+    change.conflict = true;
+  return result;
+}
+
+Result<std::vector<std::string>> Transaction::Undo() {
+  const std::lock_guard lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  if (auto error = Unmount()) return *error;
+  CommitEnd end =
+      UndoCommit(directory_.descriptor(), trees.value().lower.root(), trees.value().upper.root());
+  static_cast<void>(Refresh(end, trees.value()));  // as for a commit
+  if (!end.failed) ForgetUndone(directory_.descriptor());
+  static_cast<void>(TidyCheckpoints(directory_.descriptor()));
+  static_cast<void>(Mount());
+  if (!end.conflicts.empty()) return std::move(end.conflicts);
+  if (end.failed) return std::move(*end.failed);
+  return std::vector<std::string>();
+}
+
+void Transaction::Close() {
+  fresh_->Stop();
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  fresh_->current()->Set(nullptr);
+  workspace_.reset();
+  directory_.Release();
+}
+
+std::optional<Error> Transaction::Discard() {
+  fresh_->Stop();
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  fresh_->current()->Set(nullptr);
+  workspace_.reset();
+  // What the host's files were may lie there and nowhere else.
+  if (auto error = RecoverHost()) return error;
+  if (auto error = CommitDirectory::Remove(directory_.descriptor())) return error;
+  return directory_.Remove();
+}
+
+std::optional<Error> Transaction::RecoverHost() {
+  if (!NeedsRecovery(directory_.descriptor())) return std::nullopt;
+  is_closed_ = false;
+  const auto trees = OpenTrees();
+  is_closed_ = true;
+  if (!trees) return trees.error();
+  const auto recovery = RecoverCommit(directory_.descriptor(), trees.value().lower.root(),
+                                      trees.value().upper.root());
+  if (!recovery) return recovery.error();
+  return recovery.value().recovered == Recovered::kTorn ? std::optional(TornCommit())
+                                                        : std::nullopt;
+}
+
+// The checkpoints of a transaction, and the way back to one.
+
+Result<CheckpointRecord> Transaction::Checkpoint(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  if (auto error = LookAt(trees.value())) return *error;
+  CopyManifest* const copies = copy_ ? &copy_->manifest() : nullptr;
+  return MakeCheckpoint(directory_.descriptor(), name, ledger_, copies);
+}
+
+Result<std::vector<CheckpointRecord>> Transaction::Checkpoints() {
+  const std::lock_guard lock(mutex_);
+  if (is_closed_) return WasClosed();
+  return ListCheckpoints(directory_.descriptor());
+}
+
+std::optional<Error> Transaction::RollBack(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto trees = OpenTrees();
+  if (!trees) return trees.error();
+  const int at = directory_.descriptor();
+  if (NeedsRecovery(at)) return TornCommit();
+  if (auto error = Unmount()) return error;
+  workspace_.reset();  // of a copy too: another tree takes its place
+  auto error = RollBackTo(at, directory_.kept_names(), id);
+  if (!error) error = TakeMounted();
+  static_cast<void>(Mount());  // where that fails, `Freshen` says why
+  return error;
+}
+
+// That of the checkpoint. All that the transaction has changed is in its ledger: what is new was
+// changed from now on. A copy's says what the host had when it was made, before any checkpoint.
+std::optional<Error> Transaction::TakeMounted() {
+  if (directory_.is_copy()) {
+    auto copy = CopiedWorkspace::Load(directory_, ledger_);
+    if (!copy) return copy.error();
+    copy_.emplace(std::move(*copy));
+    return std::nullopt;
+  }
+  ledger_ = directory_.LoadLedger();
+  ledger_.looked_ns = std::max(opened_ns_, WaitForTick());
+  return directory_.KeepLedger(ledger_);
+}
+
+}  // namespace native_runner

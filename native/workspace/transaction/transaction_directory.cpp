@@ -1,0 +1,348 @@
+#include "workspace/transaction/transaction_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "policy/text/path.h"
+#include "policy/text/text.h"
+#include "workspace/files/directory_entries.h"
+#include "workspace/tree/beneath.h"
+#include "workspace/tree/scanned_tree.h"
+#include "workspace/tree/staged_file.h"
+
+namespace native_runner {
+namespace {
+
+constexpr mode_t kOwnerOnly = 0700;
+constexpr mode_t kOthersWrite = 0022;
+
+Error Unusable(const std::string& path, const std::string& why) {
+  return Error{ErrorCode::kSetup, "the transactions' directory " + path + " " + why,
+               "name another one with the option `directory`"};
+}
+
+Error Unusable(const std::string& path, int error) {
+  return Unusable(path, std::string("can't be had: ") + std::strerror(error));
+}
+
+// mkdir(2) for each component; one that is there is passed over.
+int MakeMissing(const std::string& path) {
+  std::string made;
+  for (const std::string_view component : PathComponents(path)) {
+    made.append("/").append(component);
+    if (mkdir(made.c_str(), kOwnerOnly) != 0 && errno != EEXIST && errno != EROFS &&
+        errno != EACCES) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+std::optional<Error> CheckPath(const std::string& path) {
+  const bool has_nul = path.find('\0') != std::string::npos;
+  if (path.starts_with('/') && !HasParentComponent(path) && !has_nul) return std::nullopt;
+  return Error{ErrorCode::kInvalidValue,
+               "Expected `directory` to be an absolute path without \"..\" or NUL bytes, got " +
+                   QuotedShort(path),
+               ""};
+}
+
+// ENOENT is nullopt.
+Result<std::optional<Workspace>> OpenChecked(const std::string& path) {
+  Descriptor directory(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid()) {
+    if (errno == ENOENT) return std::optional<Workspace>();
+    return Unusable(path, errno);
+  }
+  struct statx status {};
+  if (statx(directory.get(), "", AT_EMPTY_PATH, STATX_UID | STATX_MODE, &status) != 0) {
+    return Unusable(path, errno);
+  }
+  if (status.stx_uid != geteuid()) return Unusable(path, "belongs to another user");
+  if ((status.stx_mode & kOthersWrite) != 0) return Unusable(path, "can be written by others");
+  auto real = PathOf(directory.get());
+  if (!real) return real.error();
+  return std::optional(Workspace{std::move(directory), std::move(*real)});
+}
+
+// The directory that transactions lie in, made with all that is missing above it (0700). An
+// absolute path. kSetup, naming `directory`, where it can't be had, is another user's, or others
+// may write to it: who can plant files there could have them committed.
+Result<Workspace> OpenStateDirectory(const std::string& path) {
+  if (auto error = CheckPath(path)) return *error;
+  if (const int error = MakeMissing(path); error != 0) return Unusable(path, error);
+  auto opened = OpenChecked(path);
+  if (!opened) return opened.error();
+  if (!*opened) return Unusable(path, ENOENT);
+  return std::move(**opened);
+}
+
+// The same of one that is there, and nothing is made; nullopt: there is none.
+Result<std::optional<Workspace>> FindStateDirectory(const std::string& path) {
+  if (auto error = CheckPath(path)) return *error;
+  return OpenChecked(path);
+}
+
+constexpr mode_t kOwnersDirectory = 0700;
+constexpr mode_t kOwnersFile = 0600;
+constexpr const char* kRecord = "record";
+constexpr const char* kLedger = "ledger";
+constexpr const char* kDiscarded = "discarded-";  // no transaction's name
+
+Error LiesIn(const std::string& state, const std::string& workspace) {
+  return Error{ErrorCode::kInvalidValue,
+               "Expected `directory` to lie outside of the workspace " + workspace +
+                   ", and not around it, got \"" + state + "\"",
+               "name a directory elsewhere, on the same file system if there is one"};
+}
+
+Error NoSuch(const std::string& id) {
+  return Error{ErrorCode::kInvalidValue, "there is no transaction " + QuotedShort(id) + " here",
+               "`transactions()` tells which there are"};
+}
+
+Result<Descriptor> MakeDirectory(int parent, const char* name) {
+  if (mkdirat(parent, name, kOwnersDirectory) != 0) return SystemError("mkdirat", errno);
+  const int made = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (made < 0) return SystemError("openat", errno);
+  return Descriptor(made);
+}
+
+// Whether the lock is ours now. Those are waited for who have it for a moment: who lists
+// transactions, and what a process that has just died had begun to start.
+bool TakeLock(int lock) {
+  constexpr timespec kMoment = {0, 1'000'000};
+  constexpr int kMost = 1000;
+  for (int left = kMost; left > 0; --left) {
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
+    nanosleep(&kMoment, nullptr);
+  }
+  return false;
+}
+
+// The overlay's root shows the attributes of the directory that changes go to: the workspace's own.
+std::optional<Error> LookLike(int directory, int workspace) {
+  struct statx status {};
+  if (statx(workspace, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) != 0) {
+    return SystemError("statx", errno);
+  }
+  if ((status.stx_uid != geteuid() || status.stx_gid != getegid()) &&
+      fchown(directory, status.stx_uid, status.stx_gid) != 0) {
+    return SystemError("fchown", errno);
+  }
+  if (fchmod(directory, status.stx_mode & 07777U) != 0) return SystemError("fchmod", errno);
+  const std::array<timespec, 2> times = {
+      timespec{status.stx_atime.tv_sec, static_cast<long>(status.stx_atime.tv_nsec)},
+      timespec{status.stx_mtime.tv_sec, static_cast<long>(status.stx_mtime.tv_nsec)}};
+  if (futimens(directory, times.data()) != 0) return SystemError("futimens", errno);
+  return std::nullopt;
+}
+
+// With all that is below; what is not there is no error.
+std::optional<Error> RemoveBelow(int directory, const std::string& name) {
+  auto copy = DuplicateOf(directory);
+  if (!copy) return copy.error();
+  const auto removed = RemoveEntry(Beneath::Of(std::move(*copy)), name, true);
+  if (removed || removed.error().number == ENOENT) return std::nullopt;
+  const FileError& why = removed.error();
+  if (why.kind == FileError::Kind::kSandbox) return why.sandbox;
+  return SystemError("rm of a transaction's directory", why.number);
+}
+
+}  // namespace
+
+Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state,
+                                                        const Workspace& workspace, Kind kind) {
+  auto base = OpenStateDirectory(state);
+  if (!base) return base.error();
+  if (PathCovers(workspace.path, base->path) || PathCovers(base->path, workspace.path)) {
+    return LiesIn(base->path, workspace.path);
+  }
+  auto id = NewId();
+  if (!id) return id.error();
+  auto identity = IdentityOf(workspace.directory.get());
+  if (!identity) return identity.error();
+  TransactionDirectory made;
+  made.path_ = base->path + "/" + *id;
+  auto readable = OpenPath(base->path.c_str(), O_RDONLY | O_DIRECTORY);
+  if (!readable) return readable.error();
+  made.state_ = std::move(*readable);
+  made.record_ = {std::move(*id), workspace.path, *identity,
+                  kind == Kind::kCopy ? kCopyBackend : kOverlayBackend, NowNs()};
+  auto directory = MakeDirectory(made.state_.get(), made.record_.id.c_str());
+  if (!directory) return directory.error();
+  made.directory_ = std::move(*directory);
+  if (auto error = made.Fill(workspace)) {
+    static_cast<void>(made.Remove());
+    return *error;
+  }
+  return made;
+}
+
+Result<TransactionDirectory> TransactionDirectory::Open(const std::string& state,
+                                                        const std::string& id) {
+  if (!IsTransactionId(id)) return NoSuch(id);
+  auto base = OpenStateDirectory(state);
+  if (!base) return base.error();
+  auto readable = OpenPath(base->path.c_str(), O_RDONLY | O_DIRECTORY);
+  if (!readable) return readable.error();
+  TransactionDirectory found;
+  found.state_ = std::move(*readable);
+  found.path_ = base->path + "/" + id;
+  constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  found.directory_ = Descriptor(openat(found.state_.get(), id.c_str(), kDirectory));
+  if (!found.directory_.valid()) {
+    if (errno == ENOENT) return NoSuch(id);
+    return SystemError("openat", errno);
+  }
+  const int at = found.directory_.get();
+  found.lock_ = Descriptor(openat(at, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (!found.lock_.valid()) return SystemError("openat", errno);
+  if (!TakeLock(found.lock_.get())) {
+    return Error{ErrorCode::kSetup,
+                 "the transaction " + id + " is open already, here or in another process",
+                 "close it there first"};
+  }
+  const auto text = ReadWholeFile(at, kRecord);
+  if (!text) return text.error();
+  auto record = DecodeRecord(text.value().value_or(""));
+  if (!record) return record.error();
+  if (record->id != id) return NoSuch(id);
+  found.record_ = std::move(*record);
+  return found;
+}
+
+std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
+  const int at = directory_.get();
+  lock_ = Descriptor(openat(at, "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kOwnersFile));
+  if (!lock_.valid()) return SystemError("openat", errno);
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) return SystemError("flock", errno);
+  if (is_copy()) {
+    auto tree = MakeDirectory(at, kCopyNames.tree);
+    return tree ? std::nullopt : std::optional(tree.error());
+  }
+  auto work = MakeDirectory(at, "work");
+  if (!work) return work.error();
+  auto upper = MakeDirectory(at, "upper");
+  if (!upper) return upper.error();
+  if (auto error = LookLike(upper->get(), workspace.directory.get())) return error;
+  return WriteRecord();
+}
+
+// Whole, or not there; but not kept from a loss of power, which would cost as much as all the rest
+// of opening: nothing of the transaction has reached the workspace then.
+std::optional<Error> TransactionDirectory::WriteRecord() const {
+  return ReplaceFile(directory_.get(), kRecord, EncodeRecord(record_), false);
+}
+
+Ledger TransactionDirectory::LoadLedger() const {
+  const auto text = ReadWholeFile(directory_.get(), kLedger);
+  if (text && text.value()) {
+    auto ledger = DecodeLedger(*text.value());
+    if (ledger) return std::move(*ledger);
+  }
+  Ledger ledger;
+  ledger.looked_ns = record_.created_ns;
+  return ledger;
+}
+
+std::optional<Error> TransactionDirectory::KeepLedger(const Ledger& ledger) const {
+  return ReplaceFile(directory_.get(), kLedger, EncodeLedger(ledger), false);
+}
+
+Result<CopyManifest> TransactionDirectory::LoadManifest() const {
+  const auto text = ReadWholeFile(directory_.get(), kCopyNames.list);
+  if (!text) return text.error();
+  return DecodeManifest(text.value().value_or(""));
+}
+
+std::optional<Error> TransactionDirectory::KeepManifest(const CopyManifest& manifest) const {
+  return ReplaceFile(directory_.get(), kCopyNames.list, EncodeManifest(manifest), false);
+}
+
+Result<Descriptor> TransactionDirectory::OpenUpper() const {
+  const int opened =
+      openat(directory_.get(), kept_names().tree, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (opened < 0) return SystemError("openat", errno);
+  return Descriptor(opened);
+}
+
+std::optional<Error> TransactionDirectory::Remove() {
+  const std::string gone = kDiscarded + record_.id;
+  if (renameat(state_.get(), record_.id.c_str(), state_.get(), gone.c_str()) != 0 &&
+      errno != ENOENT) {
+    return SystemError("renameat", errno);
+  }
+  directory_.Close();
+  auto error = RemoveBelow(state_.get(), gone);
+  lock_.Close();
+  return error;
+}
+
+namespace {
+
+constexpr int kNoLink = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+
+// Whether a process has the transaction open; nullopt where it has no lock, and so is not whole.
+// Nobody can look at a lock but by taking it: shared, so that others may look too, and for a moment
+// that whoever opens it waits for (TransactionDirectory::Open).
+std::optional<bool> IsHeld(int transaction) {
+  const Descriptor lock(openat(transaction, "lock", kNoLink));
+  if (!lock.valid()) return std::nullopt;
+  return flock(lock.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
+// nullopt: there is none of this name, or it is not whole.
+std::optional<ListedTransaction> Look(int state, const std::string& id) {
+  if (!IsTransactionId(id)) return std::nullopt;
+  const Descriptor directory(openat(state, id.c_str(), kNoLink | O_DIRECTORY));
+  if (!directory.valid()) return std::nullopt;
+  const auto text = ReadWholeFile(directory.get(), "record");
+  if (!text || !text.value()) return std::nullopt;
+  auto record = DecodeRecord(*text.value());
+  if (!record || record->id != id) return std::nullopt;
+  const auto is_held = IsHeld(directory.get());
+  if (!is_held) return std::nullopt;
+  ListedTransaction listed;
+  listed.record = std::move(*record);
+  listed.recovered = ForeseeRecovery(directory.get());
+  listed.has_commit = HasCommit(directory.get());
+  if (*is_held) {
+    // A journal that is there may be of a commit under way.
+    if (listed.recovered != Recovered::kTorn) listed.recovered = Recovered::kNothing;
+    listed.state = ListedTransaction::State::kOpen;
+  } else if (listed.recovered == Recovered::kTorn) {
+    listed.state = ListedTransaction::State::kTorn;
+  }
+  return listed;
+}
+
+}  // namespace
+
+Result<std::vector<ListedTransaction>> ListTransactions(const std::string& state) {
+  const auto found = FindStateDirectory(state);
+  if (!found) return found.error();
+  std::vector<ListedTransaction> all;
+  if (!found.value()) return all;
+  auto readable = OpenPath(found.value()->path.c_str(), O_RDONLY | O_DIRECTORY);
+  if (!readable) return readable.error();
+  const ScannedDirectory directory(std::move(*readable));
+  const auto names = directory.Names();
+  if (!names) return names.error();
+  for (const std::string& name : names.value())
+    if (auto listed = Look(directory.descriptor(), name)) all.push_back(std::move(*listed));
+  std::stable_sort(all.begin(), all.end(), [](const auto& one, const auto& other) {
+    return one.record.created_ns < other.record.created_ns;
+  });
+  return all;
+}
+
+}  // namespace native_runner

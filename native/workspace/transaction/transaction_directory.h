@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "policy/result.h"
+#include "policy/transaction/host_file.h"
+#include "policy/transaction/transaction_record.h"
+#include "supervise/os/descriptor.h"
+#include "supervise/os/file.h"
+#include "supervise/transaction/mounted_workspace.h"
+#include "workspace/commit/commit.h"
+#include "workspace/transaction/checkpoints.h"
+
+namespace native_runner {
+
+// Where a transaction lies on disk, below the state directory that its user chose:
+//
+//   ID/          0700, so that nobody else reaches what is below
+//     record     see transaction_record.h; written when all the rest is there
+//     lock       held (flock(2)) while a process has the transaction open
+//     ledger     what the host had where commands have changed something, see host_file.h
+//     upper/     what commands have changed, as overlayfs keeps it
+//     work/      overlayfs' own
+//     tree/      in the place of these: a copy of the workspace, in which commands change files
+//     copies     what that was when it was made, see host_file.h
+//     checkpoints/   see checkpoints.h
+//     commit/    what the last commit has made and replaced, see workspace/commit/commit.h
+//
+// Movable, one owner, any thread.
+class TransactionDirectory {
+ public:
+  // Makes the state directory where it is missing, and a new transaction in it: whole, with an
+  // overlay's directories, or with an empty copy, and then to be completed. kInvalidValue when one
+  // of state directory and workspace lies in the other; kSetup when the state directory is another
+  // user's, or others may write to it.
+  enum class Kind { kOverlay, kCopy };
+  static Result<TransactionDirectory> Make(const std::string& state, const Workspace& workspace,
+                                           Kind kind);
+
+  // The copy is made: until then nobody can open it.
+  std::optional<Error> Complete() const { return WriteRecord(); }
+
+  // One that is there, with its lock. kInvalidValue where there is none of this name; kSetup where
+  // another process has it open, or it is not whole.
+  static Result<TransactionDirectory> Open(const std::string& state, const std::string& id);
+
+  const TransactionRecord& record() const { return record_; }
+  OverlayDirectories overlay() const { return {path_, path_ + "/upper", path_ + "/work"}; }
+
+  bool is_copy() const { return record_.backend == kCopyBackend; }
+  const CheckpointNames& kept_names() const { return is_copy() ? kCopyNames : kOverlayNames; }
+  const std::string& path() const { return path_; }
+  std::string tree() const { return path_ + "/tree"; }
+
+  // What commands have changed, as overlayfs keeps it, or the copy (O_PATH).
+  Result<Descriptor> OpenUpper() const;
+
+  // Open for reading.
+  int descriptor() const { return directory_.get(); }
+
+  // The ledger that was kept last. One that is missing or damaged is as one that knows nothing: all
+  // that the host has changed since the transaction was made may be a conflict.
+  Ledger LoadLedger() const;
+  std::optional<Error> KeepLedger(const Ledger& ledger) const;
+
+  // kSetup where it is not whole: without it, all of a copy would seem to have been changed.
+  Result<CopyManifest> LoadManifest() const;
+  std::optional<Error> KeepManifest(const CopyManifest& manifest) const;
+
+  // Lets another process open it.
+  void Release() { lock_.Close(); }
+
+  // For good. The overlay must be mounted nowhere. What a failure leaves is no transaction any
+  // more.
+  std::optional<Error> Remove();
+
+ private:
+  TransactionDirectory() = default;
+
+  std::optional<Error> Fill(const Workspace& workspace);
+  std::optional<Error> WriteRecord() const;
+
+  Descriptor state_;  // the state directory
+  Descriptor directory_;
+  Descriptor lock_;
+  std::string path_;
+  TransactionRecord record_;
+};
+
+// A transaction as it lies on disk.
+struct ListedTransaction {
+  enum class State : std::uint8_t {
+    kOpen,    // a living process has it
+    kClosed,  // it can be resumed
+    kTorn,    // it can, but what a commit could not put back is still there (see commit.h)
+  };
+  TransactionRecord record;
+  State state = State::kClosed;
+  Recovered recovered = Recovered::kNothing;  // of one that nobody has: ForeseeRecovery
+  bool has_commit = false;                    // that could be taken back
+};
+
+// Those in a state directory, the oldest first; none where that is missing. What is no whole
+// transaction is passed over: one that is being made or removed, links, other files. Changes
+// nothing, and follows no link below the directory. kInvalidValue or kSetup for the directory
+// itself. Any thread; blocks as the file system does.
+Result<std::vector<ListedTransaction>> ListTransactions(const std::string& state);
+
+}  // namespace native_runner

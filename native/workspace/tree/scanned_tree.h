@@ -1,0 +1,113 @@
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/result.h"
+#include "policy/transaction/host_file.h"
+#include "supervise/os/descriptor.h"
+#include "workspace/tree/beneath.h"
+
+namespace native_runner {
+
+// What one path is, without following a link.
+struct Node : HostFile {
+  std::uint64_t device_number = 0;  // of a device: major and minor
+  std::uint64_t allocated = 0;      // bytes on disk: holes have none
+  std::uint32_t links = 1;          // names that it has
+
+  bool is_file() const { return S_ISREG(mode); }
+  bool is_link() const { return S_ISLNK(mode); }
+  // overlayfs: the file that was here is removed.
+  bool is_whiteout() const { return S_ISCHR(mode) && device_number == 0; }
+};
+
+// Of an open descriptor, O_PATH ones among them.
+Result<Node> NodeOf(int descriptor);
+
+// A directory, or a file, that keeps its owner out, let in as long as this lives; then its mode is
+// what it was.
+class OpenedDirectory {
+ public:
+  OpenedDirectory(Descriptor place, std::uint32_t mode) : place_(std::move(place)), mode_(mode) {}
+  ~OpenedDirectory();
+  OpenedDirectory(OpenedDirectory&&) = default;
+  OpenedDirectory& operator=(OpenedDirectory&&) = delete;
+
+ private:
+  Descriptor place_;  // O_PATH
+  std::uint32_t mode_;
+};
+
+// A directory of a tree, open. Names that come from it are looked up in it, never by a path: what
+// somebody moves meanwhile leads nowhere else. Any thread.
+class ScannedDirectory {
+ public:
+  explicit ScannedDirectory(Descriptor directory, std::vector<OpenedDirectory> opened = {})
+      : opened_(std::move(opened)), directory_(std::move(directory)) {}
+
+  int descriptor() const { return directory_.get(); }
+
+  // Without "." and "..", in the order of the names' bytes.
+  Result<std::vector<std::string>> Names() const;
+  Result<std::vector<NamedType>> Entries() const;
+
+  // nullopt: there is none. "" is the directory itself.
+  Result<std::optional<Node>> Look(const std::string& name) const;
+  Result<std::string> Target(const std::string& link) const;
+
+  // For reading. A FIFO is never waited for.
+  Result<Descriptor> OpenFile(const std::string& name) const;
+
+ private:
+  std::vector<OpenedDirectory> opened_;  // on the way, from the top
+  Descriptor directory_;
+};
+
+// A directory tree whose root is open. Paths are relative to it, and normalised; no step of one
+// leaves the tree, leads through a link or, unless it is told to, onto another file system
+// (OpenBeneath).
+class ScannedTree {
+ public:
+  // `opens_closed`: a directory whose mode keeps its owner out is given another one while it is
+  // looked at. A command may have made it so, and hidden something in it.
+  explicit ScannedTree(Descriptor root, bool opens_closed = false, Mounts mounts = Mounts::kStay)
+      : root_(std::move(root)), opens_closed_(opens_closed), mounts_(mounts) {}
+
+  int root() const { return root_.get(); }
+
+  // The same tree, of which what keeps its owner out can't be read.
+  Result<ScannedTree> WhereOpen() const;
+
+  // "" is the root. kSetup where it can't be opened.
+  Result<ScannedDirectory> Open(std::string_view path) const;
+
+  // One whose names are to be changed; as `Open`, but `opens_closed` lets its owner do that too.
+  Result<ScannedDirectory> OpenToChange(std::string_view path) const;
+
+  // Whether the tree has a directory there that can be reached so.
+  Result<std::optional<ScannedDirectory>> OpenIfThere(std::string_view path) const;
+
+ private:
+  FileResult<ScannedDirectory> TryOpen(std::string_view path, int access) const;
+  FileResult<ScannedDirectory> OpenClosed(std::string_view path) const;
+
+  Descriptor root_;
+  bool opens_closed_;
+  Mounts mounts_;
+};
+
+// The directory that a path's last step is in ("" is the root), and that step.
+struct ParentAndName {
+  std::string_view parent;
+  std::string_view name;
+};
+ParentAndName SplitPath(std::string_view path);
+ParentAndName SplitPath(std::string&& path) = delete;  // its parts would be of what is gone
+
+}  // namespace native_runner
