@@ -4,14 +4,63 @@
 // benchmark's own on the loopback. Namespaces, seccomp and capabilities are
 // read from the outside, of a second command that sleeps.
 
-import { mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
-import { confinementOf, uniqueSeconds } from "./confinement.mjs";
 import { openVariant } from "./measure.mjs";
-import { kVariants } from "./variants/index.mjs";
+import { kVariants } from "./subjects/index.mjs";
+
+// Namespaces, seccomp and capabilities of a running command, read from the host's /proc: inside,
+// not every sandbox has one to read.
+
+const kNamespaces = ["mnt", "pid", "net", "ipc", "uts", "user", "cgroup"];
+const kPatienceMs = 10_000;
+
+/** An argument for sleep(1) that no other process has. */
+const uniqueSeconds = () => `0.7${String(Math.floor(Math.random() * 1e9)).padStart(9, "0")}`;
+
+async function findProcess(argv) {
+  const wanted = `${argv.join("\0")}\0`;
+  for (const pid of await readdir("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    if (line === wanted) return pid;
+  }
+  return undefined;
+}
+
+async function namespacesOf(pid) {
+  const links = kNamespaces.map((name) => readlink(`/proc/${pid}/ns/${name}`));
+  return Promise.all(links);
+}
+
+/**
+ * Waits for the process with just these arguments; resolves to { namespaces (those that are not
+ * ours), seccomp, noNewPrivs, capabilities (how many) }.
+ */
+async function confinementOf(argv) {
+  const deadline = performance.now() + kPatienceMs;
+  let pid = await findProcess(argv);
+  while (pid === undefined) {
+    if (performance.now() > deadline) throw new Error(`no process ${argv.join(" ")} came`);
+    await sleep(5);
+    pid = await findProcess(argv);
+  }
+  const [own, its] = await Promise.all([namespacesOf("self"), namespacesOf(pid)]);
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  const field = (name) => new RegExp(`^${name}:\\s+(\\S+)$`, "m").exec(status)?.[1];
+  return {
+    namespaces: kNamespaces.filter((_, i) => own[i] !== its[i]),
+    seccomp: field("Seccomp") === "2",
+    noNewPrivs: field("NoNewPrivs") === "1",
+    capabilities: BigInt(`0x${field("CapEff")}`)
+      .toString(2)
+      .replaceAll("0", "").length,
+  };
+}
 
 const kProbe = `
   answer() { if "$@" 2>/dev/null >&2; then echo "$name"; fi; }
@@ -65,8 +114,8 @@ async function probeOne(name, setup, { home, elsewhere, port }) {
 /** Resolves to { name: facts } for all variants that can be asked. */
 export async function probeIsolation(names, setup) {
   const askable = names.filter((name) => {
-    const { module, isolatesAs } = kVariants[name];
-    return module !== undefined && isolatesAs === undefined;
+    const { openHere, isolatesAs } = kVariants[name];
+    return openHere === undefined && isolatesAs === undefined;
   });
   const server = await listen();
   const home = await bait(homedir());

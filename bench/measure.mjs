@@ -1,21 +1,134 @@
 // Measures one point of a scenario: its variants in turn, each round beginning with another one
 // (A B C, B C A ...), a warm-up round of a quarter of the runs first.
 
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
-import { Host } from "./host/host.mjs";
-import { idleShare, withMachineCpu } from "./host/machine-cpu.mjs";
-import { openFloor } from "./variants/floor.mjs";
-import { kVariants } from "./variants/index.mjs";
+import { kVariants } from "./subjects/index.mjs";
+
+const kMain = fileURLToPath(new URL("./host.mjs", import.meta.url));
+
+/** A variant in a Node process of its own, driven one burst at a time from the suite's process. */
+class Host {
+  #child;
+
+  constructor(child) {
+    this.#child = child;
+  }
+
+  /** Starts a host for a variant; resolves when it is ready for bursts. */
+  static async open(name, setup, holdBytes = 0) {
+    const { subject } = kVariants[name];
+    const host = new Host(fork(kMain, [JSON.stringify({ subject, name, setup, holdBytes })]));
+    await host.#answer();
+    return host;
+  }
+
+  /** One burst's measurements; see bursts.mjs for the request. */
+  burst(request) {
+    return this.#ask(request);
+  }
+
+  /** One run; resolves to { exitCode, stdout, stderr }, both as text. */
+  tell(argv) {
+    return this.#ask({ tell: argv });
+  }
+
+  async close() {
+    const ended = once(this.#child, "exit");
+    this.#child.disconnect();
+    await ended;
+  }
+
+  async #ask(request) {
+    this.#child.send(request);
+    const { answer, error } = await this.#answer();
+    if (error !== undefined) throw new Error(error);
+    return answer;
+  }
+
+  async #answer() {
+    const ending = new AbortController();
+    const { signal } = ending;
+    const exit = once(this.#child, "exit", { signal }).then(([code]) => {
+      throw new Error(`a benchmark host ended with ${code}`);
+    });
+    try {
+      const [message] = await Promise.race([once(this.#child, "message", { signal }), exit]);
+      return message;
+    } finally {
+      exit.catch(() => {});
+      ending.abort();
+    }
+  }
+}
+
+// The processor time of the whole machine: of the host, of all that it starts, and of the kernel's own
+// threads, which take namespaces down after the fact.
+
+const kAccount = "/sys/fs/cgroup/cpuacct/cpuacct.usage";
+const kTickMs = 10; // USER_HZ is 100 wherever Linux runs
+const kIdleMs = 400;
+// Where others have more than this share of a processor, what they would have had can't be told.
+const kMostIdle = 0.3;
+// A container may have an account of its own, which then lacks the kernel's threads.
+const kWholeShare = 0.9;
+
+function ticksMs() {
+  const [user, nice, system, , , irq, softIrq] = readFileSync("/proc/stat", "utf8")
+    .split("\n", 1)[0]
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softIrq) * kTickMs;
+}
+
+const accountMs = () => Number(readFileSync(kAccount, "utf8")) / 1e6;
+
+/** To the nanosecond where the machine has an account of all its tasks, else by the tick. */
+function chosenClock() {
+  try {
+    if (accountMs() > kWholeShare * ticksMs()) return accountMs;
+  } catch {
+    // not mounted: cgroup v2 counts no kernel threads
+  }
+  return ticksMs;
+}
+
+const machineMs = chosenClock();
+
+/** What the machine does in a millisecond while nothing is measured, in ms. */
+async function idleShare() {
+  const [busy, wall] = [machineMs(), performance.now()];
+  await sleep(kIdleMs);
+  return (machineMs() - busy) / (performance.now() - wall);
+}
+
+/**
+ * Resolves to what `work` resolves to, with what the machine's processors did meanwhile and in
+ * `settleMs` behind it, less what they do anyway (`idle`, of idleShare()), as `machineMs`; without it
+ * where the machine is too busy to tell.
+ */
+async function withMachineCpu(work, settleMs, idle) {
+  if (idle > kMostIdle) return work();
+  const [busy, wall] = [machineMs(), performance.now()];
+  const measured = await work();
+  await sleep(settleMs);
+  const anyway = idle * (performance.now() - wall);
+  return { ...measured, machineMs: machineMs() - busy - anyway };
+}
 
 // The kernel takes namespaces down after the fact; one variant's must not burden the next.
 const kSettleMs = 100;
 const kWarmUp = { argv: ["/bin/true"], runs: 2, atOnce: 1 };
 
 export function openVariant(name, setup, holdBytes = 0) {
-  const { module, options } = kVariants[name];
-  if (module === undefined) return openFloor({ ...setup, ...options });
-  return Host.open(module, { ...setup, ...options }, holdBytes);
+  const { openHere, options } = kVariants[name];
+  if (openHere !== undefined) return openHere({ ...setup, ...options });
+  return Host.open(name, setup, holdBytes);
 }
 
 const rotated = (list, by) => list.map((_, i) => list[(i + by) % list.length]);

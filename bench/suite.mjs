@@ -1,21 +1,87 @@
-// Measures the chosen scenarios one after another and prints their tables as they are done.
+// npm run bench: reads the command line, finds out which variants can't run here, measures the chosen
+// scenarios one after another and prints their tables as they are done.
 
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 
-import { findMissing } from "./available.mjs";
 import { probeIsolation } from "./isolation.mjs";
-import { machineFacts } from "./machine.mjs";
-import { measure } from "./measure.mjs";
-import { chosenScenarios, kUsage, readOptions } from "./options.mjs";
-import { fitsInMemory, pointsOf } from "./points.mjs";
-import { kLegend, machineLine, scenarioReport } from "./report.mjs";
-import { writeResults } from "./results.mjs";
-import { pointRows } from "./rows.mjs";
-import { strictSandbox } from "./sandbox.mjs";
-import { oneRun } from "./scenarios/one-run.mjs";
-import { kVariants } from "./variants/index.mjs";
+import { machineFacts, strictSandbox } from "./machine.mjs";
+import { measure, openVariant } from "./measure.mjs";
+import { kLegend, machineLine, scenarioReport, writeResults } from "./report.mjs";
+import { pointRows } from "./statistics.mjs";
+import { kScenarios, kVariants, whyMissing } from "./subjects/index.mjs";
+import { oneRun } from "./subjects/runs.mjs";
+import { fitsInMemory, pointsOf } from "./subjects/scenario.mjs";
+
+const kNames = kScenarios.map(({ name }) => name).join(", ");
+
+const kUsage = `Usage: npm run bench -- [options]
+
+  --quick        few samples: shows that the suite works, not a result
+  --only NAME    one scenario only, may be repeated: ${kNames}
+  --json FILE    also write all numbers to FILE
+  --strict       exit with 1 when a bar is missed
+  --help         this text
+`;
+
+/** Throws a TypeError that explains a wrong option. */
+function readOptions(args) {
+  const { values } = parseArgs({
+    args,
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      json: { type: "string" },
+      strict: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  for (const name of values.only) {
+    if (!kScenarios.some((scenario) => scenario.name === name)) {
+      throw new TypeError(`Expected --only to be one of ${kNames}, got \`${name}\``);
+    }
+  }
+  return values;
+}
+
+function chosenScenarios(options) {
+  if (options.only.length === 0) return kScenarios;
+  return kScenarios.filter(({ name }) => options.only.includes(name));
+}
+
+// Which variants can't run here, and why. Ours must run; another tool is tried once, since having it
+// does not say that it works: for this user, in this container, on this kernel.
+
+const firstLine = (text) => text.trim().split("\n", 1)[0];
+
+async function whyBroken(name, setup) {
+  try {
+    const variant = await openVariant(name, setup);
+    try {
+      const { exitCode, stderr } = await variant.tell(["/bin/true"]);
+      return exitCode === 0 ? undefined : `does not work here: ${firstLine(stderr)}`;
+    } finally {
+      await variant.close();
+    }
+  } catch (error) {
+    return `does not work here: ${firstLine(String(error.message))}`;
+  }
+}
+
+/** Resolves to a Map from the names of the scenarios' variants that can't run to the reasons. */
+async function findMissing(scenarios, setup) {
+  const names = new Set(scenarios.flatMap(({ variants }) => variants));
+  const reasons = new Map();
+  for (const name of names) {
+    const { kind, startsNothing } = kVariants[name];
+    const isTried = kind === "peer" && startsNothing !== true;
+    const why = (await whyMissing(name)) ?? (isTried ? await whyBroken(name, setup) : undefined);
+    if (why !== undefined) reasons.set(name, why);
+  }
+  return reasons;
+}
 
 function showProgress(name) {
   if (!process.stderr.isTTY) return () => {};

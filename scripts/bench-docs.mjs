@@ -13,5 +13,5 @@ if (!existsSync(file)) fail(`${file} is not there; npm run bench -- --json ${fil
 bootstrap();
 
 // Needs what bootstrap has just installed and built.
-const { writeDocs } = await import("../bench/docs/write.mjs");
+const { writeDocs } = await import("../bench/docs.mjs");
 for (const written of await writeDocs(file)) console.log(path.relative(root, written));

@@ -2,13 +2,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { blocksOf } from "../../bench/docs/blocks.mjs";
-import { blockNames, markdownTable, withBlock } from "../../bench/docs/markdown.mjs";
-import { kPages } from "../../bench/docs/write.mjs";
+import { blockNames, blocksOf, kPages, withBlock } from "../../bench/docs.mjs";
 import { kPlots } from "../../bench/plots/index.mjs";
-import { readResults, writeResults } from "../../bench/results.mjs";
-import { kScenarios } from "../../bench/scenarios/index.mjs";
-import { kVariants } from "../../bench/variants/index.mjs";
+import { markdownTable, readResults, writeResults } from "../../bench/report.mjs";
+import { kScenarios, kVariants } from "../../bench/subjects/index.mjs";
 
 describe("blocks of the page", () => {
   const page =

@@ -1,6 +1,7 @@
 // The types of what the tests call in bench/, which is plain JavaScript.
 
-declare module "*/bench/summary.mjs" {
+declare module "*/bench/statistics.mjs" {
+  type Burst = Record<string, unknown>;
   export function percentile(ascending: ArrayLike<number>, q: number): number;
   export function summarize(samples: readonly number[]): Record<string, number>;
   export function fallAfterPeak(values: readonly number[]): number;
@@ -9,24 +10,15 @@ declare module "*/bench/summary.mjs" {
     others: readonly number[][],
     tail: "p1" | "p99",
   ): { p50: number; tail: number; p10OfRounds: number; p90OfRounds: number };
-}
-
-declare module "*/bench/docs/markdown.mjs" {
-  export function markdownTable(table: { head: string[]; lines: string[][] }): string;
-  export function blockNames(document: string): string[];
-  export function withBlock(document: string, name: string, content: string): string;
-}
-
-declare module "*/bench/rows.mjs" {
-  type Burst = Record<string, unknown>;
   export function pointRows(
     scenario: { measures: object[] },
     results: Map<string, Burst[]>,
   ): { of: string; against?: string; ratio?: { p50: number }; verdict: string }[];
 }
 
-declare module "*/bench/results.mjs" {
+declare module "*/bench/report.mjs" {
   type Measured = { scenario: { name: string }; points: { at?: number; rows: object[] }[] };
+  export function markdownTable(table: { head: string[]; lines: string[][] }): string;
   export function writeResults(file: string, report: object): Promise<void>;
   export function readResults(file: string): Promise<{ scenarios: Measured[] }>;
 }
@@ -35,7 +27,7 @@ declare module "*/bench/plots/index.mjs" {
   export const kPlots: { file: string; draw(report: object): string | undefined }[];
 }
 
-declare module "*/bench/scenarios/index.mjs" {
+declare module "*/bench/subjects/index.mjs" {
   type Scenario = {
     name: string;
     variants: string[];
@@ -43,16 +35,12 @@ declare module "*/bench/scenarios/index.mjs" {
     axis?: { at: number[] };
   };
   export const kScenarios: Scenario[];
-}
-
-declare module "*/bench/variants/index.mjs" {
   export const kVariants: Record<string, { title: string; isolatesAs?: string }>;
 }
 
-declare module "*/bench/docs/blocks.mjs" {
-  export function blocksOf(report: object, names: readonly string[]): Map<string, string>;
-}
-
-declare module "*/bench/docs/write.mjs" {
+declare module "*/bench/docs.mjs" {
   export const kPages: string[];
+  export function blockNames(document: string): string[];
+  export function withBlock(document: string, name: string, content: string): string;
+  export function blocksOf(report: object, names: readonly string[]): Map<string, string>;
 }

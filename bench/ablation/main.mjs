@@ -8,10 +8,10 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { compiled } from "../compiled.mjs";
-import { markdownTable } from "../docs/markdown.mjs";
-import { strictSandbox } from "../sandbox.mjs";
-import { summarize } from "../summary.mjs";
+import { strictSandbox } from "../machine.mjs";
+import { compiled } from "../programs.mjs";
+import { markdownTable } from "../report.mjs";
+import { summarize } from "../statistics.mjs";
 
 const kProgram = "/clone-steps";
 const kColumns = [

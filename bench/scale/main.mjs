@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-import { openBroker } from "../variants/remote/broker.mjs";
+import { openBroker } from "../subjects/broker.mjs";
 
 const kMeasuredMs = 15_000;
 const kWorkersOfCaller = 100;

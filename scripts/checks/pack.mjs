@@ -58,7 +58,7 @@ function checkContents(files) {
     if (!files.includes(file)) fail(`the tarball lacks ${file}`);
   }
   const strange = files.filter((file) =>
-    /^(native|lib|scripts|build|__tests__|examples)\/|binding\.gyp$/.test(file),
+    /^(native|lib|scripts|build|bench|__tests__|examples)\/|binding\.gyp$/.test(file),
   );
   if (strange.length > 0) fail(`the tarball carries ${strange.join(", ")}`);
 }
