@@ -5,10 +5,23 @@
 namespace native_runner {
 namespace {
 
-constexpr std::string_view kJournalVersion = "journal 1";
+constexpr std::string_view kJournalVersion = "journal 2";
+constexpr std::string_view kVersionWithoutChecksum = "journal 1";
 constexpr std::string_view kJournalEnd = "end";
 
-// A number of an enumeration whose last is `last`.
+// FNV-1a with 64 bits: finds damage, not forgery. Only this user may write to a journal.
+std::uint64_t ChecksumOf(std::string_view text) {
+  constexpr std::uint64_t kOffset = 0xcbf29ce484222325;
+  constexpr std::uint64_t kPrime = 0x100000001b3;
+  std::uint64_t checksum = kOffset;
+  for (const char byte : text) {
+    checksum ^= static_cast<unsigned char>(byte);
+    checksum *= kPrime;
+  }
+  return checksum;
+}
+
+// Takes the number of an enumerator. `last` is the last valid one.
 template <typename Enumeration>
 bool TakeKind(std::string_view* rest, Enumeration last, Enumeration* kind) {
   std::uint64_t number = 0;
@@ -63,18 +76,28 @@ std::string EncodeJournal(const Journal& journal) {
     PutHostFile(&text, operation.to_file);
   }
   PutField(&text, kJournalEnd);
+  PutNumber(&text, ChecksumOf(text));
   return text;
 }
 
 Result<Journal> DecodeJournal(std::string_view text) {
+  const std::string_view whole = text;
   Journal journal;
   std::string word;
   std::uint64_t count = 0;
-  bool is_whole = TakeField(&text, &word) && word == kJournalVersion &&
+  bool is_whole = TakeField(&text, &word) &&
+                  (word == kJournalVersion || word == kVersionWithoutChecksum) &&
                   TakeKind(&text, Journal::Kind::kUndo, &journal.kind) && TakeNumber(&text, &count);
+  const bool has_checksum = is_whole && whole.starts_with(kJournalVersion);
   for (std::uint64_t left = is_whole ? count : 0; left > 0 && is_whole; --left)
     is_whole = TakeOperation(&text, &journal.operations.emplace_back());
-  if (is_whole && TakeField(&text, &word) && word == kJournalEnd && text.empty()) return journal;
+  is_whole = is_whole && TakeField(&text, &word) && word == kJournalEnd;
+  if (is_whole && has_checksum) {
+    const std::uint64_t expected = ChecksumOf(whole.substr(0, whole.size() - text.size()));
+    std::uint64_t checksum = 0;
+    is_whole = TakeNumber(&text, &checksum) && checksum == expected;
+  }
+  if (is_whole && text.empty()) return journal;
   return Error{ErrorCode::kSetup, "the transaction's journal is not whole",
                "it was written by another version of this package, or damaged: look at its files "
                "by hand"};

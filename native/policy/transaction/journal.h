@@ -12,65 +12,67 @@
 
 namespace native_runner {
 
-// The trees that a commit moves files between: the workspace, what the transaction has of it, and
-// the place for what is in neither, which is on the workspace's file system. Where the transaction
-// is on another one, it has such a place of its own, kUpperBackup.
+// The trees that a commit moves files between: the workspace, the transaction's upper directory or
+// copy, and the backup, which holds files that are in neither and is on the workspace's file
+// system. A transaction on another file system has a backup of its own there, kUpperBackup.
 enum class Site : std::uint8_t { kHost, kUpper, kBackup, kUpperBackup };
 inline constexpr std::size_t kSites = 4;
 
 struct SitePath {
   Site site = Site::kHost;
-  std::string path;  // relative to it, normalised
+  std::string path;  // relative to the site, normalised
 
   friend bool operator==(const SitePath&, const SitePath&) = default;
 };
 
-// One step of a commit, each of which the kernel does as a whole. Plain data.
+// One step of a commit. The kernel does each step atomically. Plain data.
 struct Operation {
   enum class Kind : std::uint8_t {
-    kMove,        // what is at `from` goes to `to`, where nothing is
-    kExchange,    // what is at `from` and what is at `to` change places
-    kAttributes,  // what is at `from` gets mode and owner of `to_file`
+    kMove,        // moves the file at `from` to `to`, where nothing is
+    kExchange,    // exchanges the files at `from` and `to`
+    kAttributes,  // gives the file at `from` the mode and owner of `to_file`
   };
   Kind kind = Kind::kMove;
   SitePath from;
   SitePath to;         // not of kAttributes
-  HostFile from_file;  // what is at `from` before
-  HostFile to_file;    // of kExchange: what is at `to` before
+  HostFile from_file;  // the file at `from` before
+  HostFile to_file;    // of kExchange: the file at `to` before
 };
 
-// What takes an operation back.
+// Returns the operation that takes `operation` back.
 Operation InverseOf(const Operation& operation);
 
-// All that a commit, or taking one back, is going to do: on disk before the first of it is done.
+// All operations of a commit, or of taking one back. Written to disk before the first is done.
 struct Journal {
   enum class Kind : std::uint8_t { kCommit, kUndo };
   Kind kind = Kind::kCommit;
   std::vector<Operation> operations;
 };
 
-// As it is kept on disk; the end is marked, so that a part of one is none. Decoding takes nothing
-// but what encoding gives: kSetup.
+// Encode and decode the form on disk. The end is marked and a checksum follows it (not in version
+// 1), so a truncated or damaged journal is invalid. Decoding accepts only text that encoding makes,
+// else returns kSetup.
 std::string EncodeJournal(const Journal& journal);
 Result<Journal> DecodeJournal(std::string_view text);
 
-// Where a commit keeps what is in neither tree, when the transaction lies on another file system
-// than the workspace: a directory beside the workspace or, where none can be made there, directly
-// in it. Plain data.
+// The directory where a commit keeps files that are in neither tree, if the transaction is on
+// another file system than the workspace. It is beside the workspace or, if none can be made there,
+// directly in it. Plain data.
 struct BackupPlace {
   std::string path;  // absolute, and real
-  // 0: it is about to be made, and whatever there is of it is empty.
+  // 0: it is about to be made, and an existing directory there is empty.
   FileIdentity identity;
 };
 
-// The name of such a directory: "digits" are sixteen of 0-9a-f.
+// Returns the name of such a directory. `digits` are sixteen of 0-9a-f.
 std::string BackupName(std::string_view digits);
 
-// Whether a path, relative to the workspace, is such a directory, or in one. It is no part of the
-// project: no transaction shows it, or tells of it.
+// True if a path, relative to the workspace, is such a directory or lies in one. It is not part of
+// the project: no transaction shows or reports it.
 bool IsBackupPath(std::string_view path);
 
-// As it is kept on disk. Decoding takes nothing but what encoding gives: kSetup.
+// Encode and decode the form on disk. Decoding accepts only text that encoding makes, else returns
+// kSetup.
 std::string EncodeBackupPlace(const BackupPlace& place);
 Result<BackupPlace> DecodeBackupPlace(std::string_view text);
 

@@ -246,6 +246,12 @@ std::uint64_t Freshness::FreshUntil(std::uint64_t now) {
   return fresh_ns_;
 }
 
+void Freshness::End() {
+  Stop();
+  const std::lock_guard lock(mutex_);
+  edits_.reset();
+}
+
 void Freshness::Watch(const ScannedTree& host) {
   {
     const std::lock_guard lock(mutex_);
@@ -259,11 +265,12 @@ void Freshness::Watch(const ScannedTree& host) {
   const auto ended = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   next_watch_ = ended + kRest * (ended - begun);
+  if (is_stopped_) return;
   if (edits) {
     edits_ = std::move(edits);
     has_missed_ = true;  // nobody has watched until now
   } else {
-    is_blind_ = !is_stopped_;
+    is_blind_ = true;
   }
 }
 

@@ -91,6 +91,8 @@ class Freshness {
   // the time: a build of the host's ends the watch again and again. Ends early after `Stop`.
   void Watch(const ScannedTree& host);
   void Stop() { is_stopped_ = true; }
+  // Stops, and closes the watch.
+  void End();
 
  private:
   bool HasMissed();

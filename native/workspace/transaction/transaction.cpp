@@ -289,6 +289,7 @@ void Transaction::Close() {
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   fresh_->current()->Set(nullptr);
+  fresh_->End();
   workspace_.reset();
   directory_.Release();
 }
@@ -298,7 +299,11 @@ std::optional<Error> Transaction::Discard() {
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   fresh_->current()->Set(nullptr);
+  fresh_->End();
   workspace_.reset();
+  const auto is_there = directory_.Reopen();
+  if (!is_there) return is_there.error();
+  if (!is_there.value()) return std::nullopt;
   // What the host's files were may lie there and nowhere else.
   if (auto error = RecoverHost()) return error;
   if (auto error = CommitDirectory::Remove(directory_.descriptor())) return error;

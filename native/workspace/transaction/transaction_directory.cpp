@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -94,8 +95,9 @@ Result<std::optional<Workspace>> FindStateDirectory(const std::string& path) {
 constexpr mode_t kOwnersDirectory = 0700;
 constexpr mode_t kOwnersFile = 0600;
 constexpr const char* kRecord = "record";
+constexpr std::size_t kMostRecord = std::size_t{64} << 10U;  // bytes; a path has 4,096 at most
 constexpr const char* kLedger = "ledger";
-constexpr const char* kDiscarded = "discarded-";  // no transaction's name
+constexpr std::string_view kDiscarded = "discarded-";  // no transaction's name
 
 Error LiesIn(const std::string& state, const std::string& workspace) {
   return Error{ErrorCode::kInvalidValue,
@@ -157,6 +159,23 @@ std::optional<Error> RemoveBelow(int directory, const std::string& name) {
   return SystemError("rm of a transaction's directory", why.number);
 }
 
+// Removes the directories of transactions whose process died while it discarded them. What fails is
+// left for the next one.
+void SweepDiscarded(int state) {
+  auto copy = DuplicateOf(state);
+  if (!copy) return;
+  const ScannedDirectory directory(std::move(*copy));
+  const auto names = directory.Names();
+  if (!names) return;
+  for (const std::string& name : names.value()) {
+    if (!name.starts_with(kDiscarded) || !IsTransactionId(name.substr(kDiscarded.size()))) continue;
+    constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const Descriptor left(openat(state, name.c_str(), kDirectory));
+    if (!left.valid() || flock(left.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    static_cast<void>(RemoveBelow(state, name));
+  }
+}
+
 }  // namespace
 
 Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state,
@@ -175,6 +194,7 @@ Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state
   auto readable = OpenPath(base->path.c_str(), O_RDONLY | O_DIRECTORY);
   if (!readable) return readable.error();
   made.state_ = std::move(*readable);
+  SweepDiscarded(made.state_.get());
   made.record_ = {std::move(*id), workspace.path, *identity,
                   kind == Kind::kCopy ? kCopyBackend : kOverlayBackend, NowNs()};
   auto directory = MakeDirectory(made.state_.get(), made.record_.id.c_str());
@@ -211,7 +231,7 @@ Result<TransactionDirectory> TransactionDirectory::Open(const std::string& state
                  "the transaction " + id + " is open already, here or in another process",
                  "close it there first"};
   }
-  const auto text = ReadWholeFile(at, kRecord);
+  const auto text = ReadWholeFile(at, kRecord, kMostRecord);
   if (!text) return text.error();
   auto record = DecodeRecord(text.value().value_or(""));
   if (!record) return record.error();
@@ -275,16 +295,33 @@ Result<Descriptor> TransactionDirectory::OpenUpper() const {
   return Descriptor(opened);
 }
 
+void TransactionDirectory::Release() {
+  lock_.Close();
+  directory_.Close();
+  state_.Close();
+}
+
+Result<bool> TransactionDirectory::Reopen() {
+  if (directory_.valid()) return true;
+  struct stat status {};
+  if (lstat(path_.c_str(), &status) != 0 && errno == ENOENT) return false;
+  auto opened = Open(path_.substr(0, path_.size() - record_.id.size() - 1), record_.id);
+  if (!opened) return opened.error();
+  *this = std::move(*opened);
+  return true;
+}
+
 std::optional<Error> TransactionDirectory::Remove() {
-  const std::string gone = kDiscarded + record_.id;
+  const std::string gone = std::string(kDiscarded) + record_.id;
+  // SweepDiscarded leaves a directory with this lock alone.
+  static_cast<void>(flock(directory_.get(), LOCK_EX | LOCK_NB));
   if (renameat(state_.get(), record_.id.c_str(), state_.get(), gone.c_str()) != 0 &&
       errno != ENOENT) {
     return SystemError("renameat", errno);
   }
-  directory_.Close();
-  auto error = RemoveBelow(state_.get(), gone);
-  lock_.Close();
-  return error;
+  if (auto error = RemoveBelow(state_.get(), gone)) return error;
+  Release();
+  return std::nullopt;
 }
 
 namespace {
@@ -305,7 +342,7 @@ std::optional<ListedTransaction> Look(int state, const std::string& id) {
   if (!IsTransactionId(id)) return std::nullopt;
   const Descriptor directory(openat(state, id.c_str(), kNoLink | O_DIRECTORY));
   if (!directory.valid()) return std::nullopt;
-  const auto text = ReadWholeFile(directory.get(), "record");
+  const auto text = ReadWholeFile(directory.get(), kRecord, kMostRecord);
   if (!text || !text.value()) return std::nullopt;
   auto record = DecodeRecord(*text.value());
   if (!record || record->id != id) return std::nullopt;

@@ -70,8 +70,11 @@ class TransactionDirectory {
   Result<CopyManifest> LoadManifest() const;
   std::optional<Error> KeepManifest(const CopyManifest& manifest) const;
 
-  // Lets another process open it.
-  void Release() { lock_.Close(); }
+  // Closes all descriptors, and so lets another process open it.
+  void Release();
+
+  // After Release(): opens it again, with its lock. False if it has been removed; else as Open.
+  Result<bool> Reopen();
 
   // For good. The overlay must be mounted nowhere. What a failure leaves is no transaction any
   // more.

@@ -173,7 +173,8 @@ std::optional<Error> ReplaceFile(int directory, const std::string& name, const s
   return std::nullopt;
 }
 
-Result<std::optional<std::string>> ReadWholeFile(int directory, const std::string& name) {
+Result<std::optional<std::string>> ReadWholeFile(int directory, const std::string& name,
+                                                 std::size_t most) {
   const Descriptor file(
       openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!file.valid()) {
@@ -190,6 +191,7 @@ Result<std::optional<std::string>> ReadWholeFile(int directory, const std::strin
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return SystemError("read", errno);
     if (count == 0) return std::optional(std::move(text));
+    if (text.size() + static_cast<std::size_t>(count) > most) return SystemError("read", EFBIG);
     text.append(block.data(), static_cast<std::size_t>(count));
   }
 }

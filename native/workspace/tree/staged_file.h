@@ -60,8 +60,13 @@ std::optional<Error> ReplaceFile(int directory, const std::string& name, const s
 // The name that its text has until it takes that place, and keeps where the process dies before.
 std::string StagedName(const std::string& name);
 
-// All of a file; nullopt: there is none. kSetup for anything but a regular file, a link included.
-Result<std::optional<std::string>> ReadWholeFile(int directory, const std::string& name);
+// The most that is read of a file that grows with the number of changes: some 500,000 of them.
+inline constexpr std::size_t kMostWholeFile = std::size_t{256} << 20U;
+
+// Reads a whole file of at most `most` bytes; nullopt if it is missing. kSetup for a larger file, and
+// for anything but a regular file, a link included.
+Result<std::optional<std::string>> ReadWholeFile(int directory, const std::string& name,
+                                                 std::size_t most = kMostWholeFile);
 
 // Twelve of 0-9a-f that nobody could guess, as IsTransactionId wants them.
 Result<std::string> NewId();

@@ -40,6 +40,27 @@ TEST(JournalTest, APartOfOneIsNone) {
   EXPECT_TRUE(DecodeJournal(text));
 }
 
+TEST(JournalTest, OneFlippedBitIsFoundAnywhere) {
+  const std::string text = EncodeJournal(SomeJournal());
+  for (std::size_t at = 0; at < text.size(); ++at)
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(static_cast<unsigned char>(damaged[at]) ^ (1U << bit));
+      EXPECT_FALSE(DecodeJournal(damaged)) << at << " " << bit;
+    }
+  EXPECT_TRUE(DecodeJournal(text));
+}
+
+// One that an earlier version of the package left must still be completed or taken back.
+TEST(JournalTest, ReadsTheFormatWithoutAChecksum) {
+  std::string text = EncodeJournal(SomeJournal());
+  text.replace(text.find("journal 2"), 9, "journal 1");
+  text.erase(text.rfind('\0', text.size() - 2) + 1);
+  const auto read = DecodeJournal(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(EncodeJournal(read.value()), EncodeJournal(SomeJournal()));
+}
+
 TEST(JournalTest, AnInverseOfAnInverseIsTheSame) {
   for (const Operation& operation : SomeJournal().operations) {
     const Operation inverse = InverseOf(operation);
