@@ -18,8 +18,8 @@ namespace native_runner {
 
 enum class Stream { kStdout, kStderr };
 
-// Where one output stream of a command goes: into the result (Capture), or on to who reads it while
-// it comes (LiveOutput). Supervisor thread only.
+// The destination of one output stream of a command: the result (Capture), or a reader while the
+// command runs (LiveOutput). Supervisor thread only.
 class Output {
  public:
   Output() = default;
@@ -27,27 +27,28 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  // `null_device` is a descriptor of /dev/null that outlives this object. Called again, it goes on
-  // with another source. False: the source can't be watched.
+  // `null_device` is a descriptor of /dev/null that outlives this object. A further call continues
+  // with another source. Returns false if the source can't be watched.
   virtual bool Start(uv_loop_t* loop, Descriptor source, int null_device) = 0;
 
-  // Takes what the source still holds, without waiting, and closes it. For the end of a run, when
-  // every writer is known to be gone or is no business of ours.
+  // Takes the source's remaining data, without waiting, and closes it. For the end of a run, when
+  // every writer is known to be gone or to be outside the run.
   virtual void Finish() = 0;
 
-  // Adds a text of ours behind what the stream held.
+  // Appends our own text to the stream's data.
   virtual void Append(std::string_view text) = 0;
 
   virtual bool truncated() const = 0;
   virtual std::uint64_t total() const = 0;  // bytes
-  virtual Bytes Take() = 0;                 // what was kept for the result
+  virtual Bytes Take() = 0;                 // the kept part, for the result
 
-  // The first bytes of the stream, whatever is kept of it: bwrap's own complaint is there.
+  // Returns the first bytes of the stream, kept in any case: they contain bwrap's own error
+  // messages.
   std::string_view opening() const { return {opening_.data(), opening_size_}; }
 
  protected:
   enum class Progress { kMore, kPause, kEmpty, kEnd };  // kPause: a short read, likely the last
-  static Progress AfterFailure(ssize_t result);         // of read(2) or splice(2), which left errno
+  static Progress AfterFailure(ssize_t result);         // of read(2) or splice(2), with errno set
 
   static constexpr std::size_t kOpeningBytes = 512;
   void Remember(const std::uint8_t* data, std::size_t size);
@@ -58,9 +59,9 @@ class Output {
   std::size_t opening_size_ = 0;
 };
 
-// The reading end of a command's stdout or stderr. Reads straight into the result; once nothing
-// more is kept, splice(2)s what comes to /dev/null, so that a flood costs neither memory nor copies
-// and the writer is never blocked. Supervisor thread only.
+// The reading end of a command's stdout or stderr. Reads straight into the result. Once the limit
+// is reached it splice(2)s further data to /dev/null, so that a flood costs neither memory nor
+// copies and the writer is never blocked. Supervisor thread only.
 class Capture final : public Output {
  public:
   // Called with each piece that is kept, in order, up to the stream's limit.
@@ -83,17 +84,17 @@ class Capture final : public Output {
   void Keep(const std::uint8_t* data, std::size_t size);
   void WidenPipe();
 
-  Poll poll_;  // above the pipe: stopped before it is closed
   Descriptor pipe_;
+  Poll poll_;  // after the descriptor, so that it stops before that is closed
   OutputBuffer buffer_;
   Chunk on_chunk_;
   int null_device_ = -1;
   bool widened_ = false;
 };
 
-// An output stream of a live process (a pipe's reading end, or a terminal's master side), handed on
-// as it comes. No more is read ahead than the reader has granted, so a command that nobody reads
-// from is held up as it would be by a pipe. Supervisor thread only.
+// An output stream of a live process (a pipe's reading end, or a terminal's master side), passed on
+// as it arrives. Reads only as much as the reader has granted, so an unread command blocks as it
+// would on a pipe. Supervisor thread only.
 class LiveOutput final : public Output {
  public:
   using Chunk = std::function<void(const std::uint8_t* data, std::size_t size)>;
@@ -101,12 +102,12 @@ class LiveOutput final : public Output {
   static constexpr std::uint64_t kWindowBytes = std::uint64_t{256} << 10U;
   static constexpr std::uint64_t kNoWindow = UINT64_MAX;
 
-  // `window`: bytes that may be handed on before Grant is called, kNoWindow = any number.
+  // `window`: bytes that may be passed on before Grant is called, kNoWindow = any number.
   LiveOutput(std::uint64_t window, Chunk on_chunk)
       : window_(window), on_chunk_(std::move(on_chunk)) {}
 
   bool Start(uv_loop_t* loop, Descriptor source, int null_device) override;
-  // Hands on all that is left, whatever was granted: a pipe holds 1 MiB at most.
+  // Passes on all remaining data, regardless of grants: a pipe holds 1 MiB at most.
   void Finish() override;
   void Append(std::string_view text) override;
 
@@ -114,26 +115,26 @@ class LiveOutput final : public Output {
   std::uint64_t total() const override { return total_; }
   Bytes Take() override { return {}; }
 
-  // The reader has taken `bytes`; as many more may be handed on.
+  // The reader has consumed `bytes`; as many more may be passed on.
   void Grant(std::uint64_t bytes);
-  // Nobody reads any more: the next write of the command fails (EPIPE, or EIO in a terminal).
+  // The reader is gone: the next write of the command fails (EPIPE, or EIO in a terminal).
   void Close();
 
  private:
   bool Watch();
   void Stop();
   void OnReadable();
-  Progress Fill(std::size_t room);  // the piece with what is there
-  void HandOn();                    // the piece
+  Progress Fill(std::size_t room);  // fills the piece with available data
+  void HandOn();                    // passes the piece on
 
   uv_loop_t* loop_ = nullptr;
-  Poll poll_;  // above the source: stopped before it is closed
   Descriptor source_;
+  Poll poll_;  // after the descriptor, so that it stops before that is closed
   std::vector<std::uint8_t> piece_;
   std::size_t filled_ = 0;
   std::uint64_t window_;
   std::uint64_t total_ = 0;
-  bool is_refused_ = false;  // nobody reads any more
+  bool is_refused_ = false;  // the reader is gone
   Chunk on_chunk_;
 };
 
