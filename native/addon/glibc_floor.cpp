@@ -1,6 +1,6 @@
-// Keeps the addon loadable on old C libraries: what is defined here takes the place of a symbol
-// that glibc 2.28 does not have, or has under an older version (scripts/checks/glibc.mjs). Hidden:
-// no other library in the process gets it.
+// Keeps the addon loadable on old C libraries: the definitions here replace symbols that glibc 2.28
+// does not have, or has under an older version (scripts/checks/glibc.mjs). Hidden from the other
+// libraries in the process.
 #include <fcntl.h>
 #include <features.h>
 #include <pthread.h>
@@ -10,8 +10,8 @@
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
 
-// libstdc++'s shared_ptr asks glibc 2.32's __libc_single_threaded whether atomics may be left out;
-// this definition answers "no", which is the truth in a Node process.
+// libstdc++'s shared_ptr leaves atomics out if glibc 2.32's __libc_single_threaded is set; 0 is
+// right for a Node process, which has several threads.
 char __libc_single_threaded = 0;
 #endif
 
@@ -31,7 +31,7 @@ char __libc_single_threaded = 0;
 NATIVE_RUNNER_HIDDEN int fstat(int file, struct stat* status) noexcept {
   return static_cast<int>(syscall(SYS_fstat, file, status));
 }
-// libuv's names of them.
+// The names that libuv uses.
 NATIVE_RUNNER_HIDDEN int fstat64(int file, struct stat64* status) noexcept {
   return static_cast<int>(syscall(SYS_fstat, file, status));
 }
@@ -51,7 +51,7 @@ NATIVE_RUNNER_HIDDEN int mknodat(int directory, const char* path, mode_t mode,
       syscall(SYS_mknodat, directory, path, mode, static_cast<unsigned>(device)));
 }
 
-// In glibc 2.34 they have moved from libpthread, and got another version with that.
+// glibc 2.34 has moved these from libpthread, which gave them another version.
 extern "C" {
 int FirstCreate(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                 void* argument);

@@ -47,7 +47,9 @@ Napi::Value BuildBubblewrapArgv(const Napi::CallbackInfo& info) {
   return builder.ok() ? Napi::Value(env, built) : env.Undefined();
 }
 
-// (question, "allow" | "deny" | "none"): the last one for whatever else was said, or none.
+// Takes (question, "allow"
+// "deny"
+// "none"); any other answer counts as "none".
 Napi::Value AnswerNetworkQuestion(const Napi::CallbackInfo& info) {
   Reader reader(info.Env());
   if (!info[0].IsNumber() || !info[1].IsString()) {
@@ -67,7 +69,7 @@ Napi::Value LandlockAbiOf(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), LandlockAbi());
 }
 
-// Where a program is on the host's own PATH, or on the given one; null when it is not.
+// Finds a program on the host's own PATH, or on the given one; null if it is not there.
 Napi::Value FindProgramOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsString()) return env.Null();
@@ -77,7 +79,7 @@ Napi::Value FindProgramOf(const Napi::CallbackInfo& info) {
   return found ? Napi::Value(Napi::String::New(env, found.value())) : env.Null();
 }
 
-// Whether the open file could be locked for this descriptor alone.
+// Returns true if it has locked the open file for this descriptor alone.
 Napi::Value LockFileOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (!info[0].IsNumber()) {
@@ -91,8 +93,8 @@ Napi::Value LockFileOf(const Napi::CallbackInfo& info) {
   return env.Undefined();
 }
 
-// What tells the state of an entry from its others, of an open file or of what is at a path; as
-// bytes.
+// Returns, as bytes, the state that changes whenever an entry does: of an open file, or of the
+// entry at a path.
 Napi::Value EntryStateOf(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   const bool is_open = info[0].IsNumber();

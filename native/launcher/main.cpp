@@ -1,7 +1,7 @@
 // The launcher: starts inside the sandbox, takes one order from the host, checks and adds layers,
-// runs the command, and reports how it ended and what it used once nothing of its tree is left.
-// In its other role it makes namespaces, furnishes and enters them (protocol/order.h). One thread,
-// no heap, no C library (kernel/calls.h); all it says goes over the control socket.
+// runs the command, and reports its exit and resource usage once nothing of its tree remains. In
+// its other role it makes, prepares and enters namespaces (protocol/order.h). One thread, no heap,
+// no C library (kernel/calls.h); all its output goes over the control socket.
 
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -25,7 +25,7 @@ namespace native_runner {
 namespace {
 
 constexpr std::size_t kStackBytes = 64 * 1024;
-constexpr int kNothingDone = 77;  // no exit code of `inside`
+constexpr int kNothingDone = 77;  // not an exit code of `inside`
 
 struct Entry {
   MappedOrder* order;
@@ -36,8 +36,8 @@ struct Entry {
   long gid;
 };
 
-// The files of a process that is not dumpable are root's (proc(5)), so for this it is; no command
-// runs yet that could make use of it.
+// Makes the process dumpable for the mapping, as root owns the files of one that is not (proc(5)).
+// No command runs yet that could make use of it.
 bool MapUserAsDumpable(const Entry& entry) {
   kernel::Prctl(PR_SET_DUMPABLE, 1);
   const bool is_mapped = MapUser(entry.uid, entry.gid);
@@ -45,9 +45,10 @@ bool MapUserAsDumpable(const Entry& entry) {
   return is_mapped;
 }
 
-// A session finds its commands' processes in /proc (children.h), which here is still that of the
-// pid namespace outside. What the host mounts later is to show inside, and nothing the other way.
-// In a container that hides parts of its /proc no other may be mounted.
+// Mounts a /proc of the new pid namespace, in which a session finds its commands' processes
+// (children.h); the inherited one is that of the outer pid namespace. Mounts that the host makes
+// later appear inside, but not the reverse. Fails in a container that hides parts of its /proc,
+// where no other may be mounted.
 bool MountOwnProc() {
   return kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) == 0 &&
          kernel::Mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC) == 0;
@@ -62,11 +63,10 @@ int Enter(void* argument) {
   return entry.inside(*entry.order);
 }
 
-// Goes on with `inside` as pid 1 of a new pid (and IPC) namespace, so that the end of the run is
-// the kernel's work. Uid 0 needs nothing else; anyone else gets a user namespace with it, in which
-// the user stays who he is. Returns true when that was done, `inside` has ended and all is over;
-// false when no such namespace may be made here, or none with the /proc that a session needs, and
-// nothing was done.
+// Runs `inside` as pid 1 of a new pid (and IPC) namespace, so that the kernel ends the run. Uid 0
+// needs nothing else; any other user gets a user namespace with it, in which the user's ids stay
+// the same. Returns true if `inside` ran and has ended; false if nothing was done, because no such
+// namespace, or none with the /proc that a session needs, may be made here.
 bool RunInPidNamespace(MappedOrder& order, int (*inside)(MappedOrder&)) {
   alignas(16) static char stack[kStackBytes];
   const bool is_session = (order.header.flags & kOrderSession) != 0;
@@ -76,7 +76,7 @@ bool RunInPidNamespace(MappedOrder& order, int (*inside)(MappedOrder&)) {
   unsigned long flags = CLONE_NEWPID | CLONE_NEWIPC | SIGCHLD;
   if (is_session) flags |= CLONE_NEWNS;
   if (entry.maps_user) flags |= CLONE_NEWUSER;
-  // What `inside` closes (CloseInput) is not to stay open here.
+  // Descriptors that `inside` closes (CloseInput()) must not stay open here.
   if ((order.header.flags & kOrderOwnSession) != 0) flags |= CLONE_FILES;
   const long pid = kernel::Clone(flags, stack + sizeof stack, Enter, &entry);
   if (pid < 0) return false;
@@ -85,8 +85,8 @@ bool RunInPidNamespace(MappedOrder& order, int (*inside)(MappedOrder&)) {
   return !(WIFEXITED(status) && WEXITSTATUS(status) == kNothingDone);
 }
 
-// First of all: no command, of whatever user, may look into us, take our descriptors or write to
-// our executable by way of /proc/1 (CVE-2019-5736).
+// Runs first: no command, of whatever user, may read the launcher's memory, take its descriptors or
+// write to its executable through /proc/1 (CVE-2019-5736).
 void MakeUndumpable() {
   kernel::Prctl(PR_SET_DUMPABLE, 0);
   kernel::Prctl(PR_SET_NAME, reinterpret_cast<unsigned long>("launcher"));
@@ -101,14 +101,15 @@ bool CheckRequired(LayerSet required, LayerSet enforced, Refusal* refusal) {
   return true;
 }
 
-// The command could stop us (SIGSTOP), and with us the timer of its lease: we are not process 1 of
-// its pid namespace. Without no_new_privs it can't be kept from it (Landlock::Enter).
+// True if the command could stop the launcher (SIGSTOP), and with it the timer of its lease: the
+// launcher is not process 1 of the command's pid namespace. False without no_new_privs, where
+// Landlock::Enter() can't prevent it.
 bool MayBeStopped(const OrderHeader& order) {
   return order.lease_until_ns != kNoLease && (order.flags & kOrderIsInit) == 0 &&
          (order.flags & kOrderNoNewPrivs) != 0;
 }
 
-// From the order on: in the process that will be the command's parent.
+// Enters the layers and runs the order, in the process that becomes the command's parent.
 int EnterLayersAndRun(HostChannel& control, MappedOrder& order) {
   Refusal refusal;
   Landlock landlock;
@@ -144,8 +145,8 @@ int EnterLayersAndRun(HostChannel& control, MappedOrder& order) {
   return 0;
 }
 
-// The other role (protocol/order.h), on the host and without a command: what it was started with is
-// for the program that it may execute.
+// The other role (protocol/order.h), on the host and without a command. Leaves inherited
+// descriptors and signals alone: they are for the program that it may execute.
 int RunSteps() {
   HostChannel control;
   MappedOrder order;
@@ -177,7 +178,8 @@ int RunInClone(HostChannel& control) {
   return EnterLayersAndRun(control, order);
 }
 
-// As process 1 of a pid namespace that was made for it: a new voice, whose pidfd the host has not.
+// Runs as process 1 of a pid namespace made for it: needs a new HostChannel, as the host has no
+// pidfd of it.
 int RunAsInit(MappedOrder& order) {
   HostChannel control;
   return EnterLayersAndRun(control, order);
@@ -205,7 +207,7 @@ int RunOrder() {
 }  // namespace
 }  // namespace native_runner
 
-// `arguments`: how many, our own name included (runtime.cpp).
+// `arguments`: their number, the program's own name included (runtime.cpp).
 extern "C" int LauncherMain(long arguments);
 
 extern "C" int LauncherMain(long arguments) {

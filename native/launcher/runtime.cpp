@@ -3,9 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The entry point: the kernel starts us here, with the stack aligned, and nothing stands behind us.
-// On the stack is the number of our arguments, which is all of them that LauncherMain wants to
-// know.
+// The entry point: the kernel starts the launcher here, with the stack aligned and no caller. The
+// stack holds the number of arguments, the only thing about them that LauncherMain uses.
 
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
@@ -36,15 +35,15 @@ __asm__(
     "brk 0\n");
 #endif
 
-// The few functions of <cstring> that compilers call by themselves and the launcher uses, since no
-// C library is linked. Barriers keep the compiler from seeing through a loop and calling the very
-// function that it is in.
+// The functions of <cstring> that compilers call implicitly and the launcher uses, as no C library
+// is linked. Barriers keep the compiler from recognizing a loop and calling the very function that
+// contains it.
 
 namespace {
 
 using Byte = unsigned char;
 
-// A word may be read beyond the end of a text: being aligned, it does not leave the page.
+// Reading a word may go beyond the end of a text: being aligned, it does not leave the page.
 struct [[gnu::may_alias]] Word {
   std::uint64_t bits;
 };

@@ -46,7 +46,7 @@ constexpr std::array kOpening = {
     KnownOption{"--caps.drop", kCapabilities},
 };
 
-// They take away, or change nothing of what a layer stands for. With "=", "." or nothing after it.
+// Options that take access away or do not weaken any layer. Followed by "=", "." or nothing.
 constexpr std::array<std::string_view, 42> kHarmless = {"--apparmor",
                                                         "--blacklist",
                                                         "--cpu",
@@ -122,8 +122,9 @@ std::vector<ExtraArg> FirejailExtraArgs(const std::vector<std::string>& words) {
 
 namespace {
 
-// Firejail refuses most of these in a file name (reject_meta_chars in its util.c), and takes `*`,
-// `?` and `[` for patterns, which would show or hide what they match.
+// Characters that can't be in a path. Firejail refuses most of them in a file name
+// (reject_meta_chars in its util.c) and treats `*`, `?` and `[` as patterns, which would show or
+// hide other files.
 constexpr std::string_view kSpecial = "\\&!?\"<>%^{};,*[]";
 
 bool IsPlain(const std::string& path) {
@@ -152,7 +153,8 @@ class Planner {
       Sort(entry);
     for (const std::string& path : shown_)
       Show(path);
-    // Else what is shown in there could not be written, nor executed by an ordinary user.
+    // Without these options a path shown in there could not be written, nor executed by an ordinary
+    // user.
     if (HoldsShown("/var")) plan_.options.emplace_back("--writable-var");
     if (HoldsShown("/var/tmp")) plan_.options.emplace_back("--keep-var-tmp");
     plan_.options.emplace_back("--read-only=/");
@@ -160,7 +162,8 @@ class Planner {
     if (facts_.is_root) {
       for (const std::string& entry : emptied_)
         Add("--read-only=", entry);
-      // Else root writes to Firejail's own records of the host; its working directory must stay.
+      // Without these options root could write Firejail's own records of the host. Firejail's
+      // working directory must stay writable.
       plan_.options.insert(plan_.options.end(),
                            {"--read-only=/run", "--read-write=/run/firejail/mnt",
                             "--read-only=/dev", "--read-write=/dev/shm"});
@@ -180,8 +183,8 @@ class Planner {
       plan_.hidden.push_back(secret);
     }
     HideHome();
-    // Else the host process's own or, where that is hidden, the home directory, and it gives up
-    // where that is hidden too.
+    // Without this option Firejail starts in the host process's directory or, if that is hidden, in
+    // the home directory, and gives up if that is hidden too.
     Add("--private-cwd=", facts_.workspace);
     return std::move(plan_);
   }
@@ -198,7 +201,7 @@ class Planner {
                        [&path](const std::string& shown) { return PathCovers(path, shown); });
   }
 
-  // Firejail starts every program through it.
+  // Firejail starts every program through the user's login shell.
   std::optional<Error> CheckShell() const {
     const std::string& shell = facts_.shell;
     if (!shell.ends_with("/nologin") && !shell.ends_with("/false")) return std::nullopt;
@@ -223,7 +226,7 @@ class Planner {
     return std::nullopt;
   }
 
-  // What is to become of an entry of the root directory.
+  // Decides how to treat an entry of the root directory.
   void Sort(const std::string& entry) {
     if (entry == "/proc" || IsShown(entry)) return;
     plan_.hidden.push_back(entry);
@@ -239,8 +242,8 @@ class Planner {
     if (inside_hidden) Add("--whitelist=", path);
   }
 
-  // Firejail lets an ordinary user have only what is his own made writable, so it is asked no more
-  // than must be.
+  // Makes a path writable. Firejail lets an ordinary user make only the user's own files writable,
+  // so the option is used only if needed.
   void Write(const std::string& path) {
     const auto covers = [&path](const std::string& read) { return PathCovers(read, path); };
     const auto& reads = facts_.read_dirs;
@@ -249,7 +252,7 @@ class Planner {
     }
   }
 
-  // Firejail keeps the user's home directory where its parent is replaced.
+  // Firejail keeps the user's home directory even if its parent is replaced.
   void HideHome() {
     const std::string& home = facts_.home;
     const auto covers = [&home](const std::string& entry) { return PathCovers(entry, home); };
@@ -261,8 +264,8 @@ class Planner {
 
   const FirejailFacts& facts_;
   std::vector<std::string> shown_;
-  std::vector<std::string> closed_;   // entries that are hidden as a whole
-  std::vector<std::string> emptied_;  // entries that are replaced, since they hold something shown
+  std::vector<std::string> closed_;   // entries hidden as a whole
+  std::vector<std::string> emptied_;  // entries replaced, since they hold something shown
   FirejailPlan plan_;
 };
 
@@ -279,7 +282,7 @@ std::vector<std::string> FirejailOptions(const FirejailPolicy& policy, const Fir
       "--ipc-namespace", "--deterministic-shutdown",
       "--keep-fd=3,5"};
   if (policy.network != Network::kAllow) options.emplace_back("--net=none");
-  // First, since --noblacklist holds for what follows it.
+  // These come first, since --noblacklist applies to the options after it.
   options.insert(options.end(), policy.extra_args.begin(), policy.extra_args.end());
   if (!policy.profile) {
     options.insert(options.end(), {"--private-dev", "--private-tmp", "--whitelist=/run/firejail"});

@@ -9,42 +9,42 @@
 
 namespace native_runner {
 
-// What options of Firejail's (firejail(1)) that a caller adds to ours let a command do or see, and
-// which of our layers they undo. Unlike bwrap's they are one word each, so an unknown one can't
-// swallow another: it is passed on, and counts as one that opens. What it may undo all the same is
-// left to the launcher, which looks at what is in force.
+// Returns what the caller's extra Firejail options (firejail(1)) let a command do or see, and which
+// layers they undo. Each option is one word, unlike bwrap's, so an unknown option can't swallow
+// another: it is passed on and counts as one that opens. The launcher checks what is in force and
+// so catches the layers that an unknown option undoes.
 std::vector<ExtraArg> FirejailExtraArgs(const std::vector<std::string>& words);
 
-// How Firejail (firejail(1)) is to confine files where no profile of the operator's does. It can't
-// start from an empty root as bwrap does: each directory of the host's root is hidden, unless it is
-// one that may be read, and one that holds something to be shown is replaced by an empty one with
-// that alone in it (--whitelist). Pure; all paths are absolute and real.
+// Plans how Firejail (firejail(1)) confines files if the operator gives no profile. Firejail can't
+// start from an empty root as bwrap does. So each directory of the host's root is hidden unless it
+// may be read, and one that holds something to be shown is replaced by an empty directory with only
+// that in it (--whitelist). Pure; all paths are absolute and real.
 
-// What a plan depends on.
+// The host's state that a plan depends on.
 struct FirejailFacts {
   bool is_root = false;
   std::string workspace;
-  std::string home;                  // the user's, as passwd(5) has it; empty: none
-  std::string shell;                 // the same; empty: /bin/sh
+  std::string home;                  // the user's, from passwd(5); empty: none
+  std::string shell;                 // the user's, from passwd(5); empty: /bin/sh
   std::vector<std::string> entries;  // of the root directory: "/home"; without symbolic links
   std::vector<std::string> read_dirs;
   std::vector<std::string> write_dirs;
-  std::vector<std::string> secrets;  // to be hidden among what may be read
+  std::vector<std::string> secrets;  // to be hidden inside readable directories
 };
 
 struct FirejailPlan {
   std::vector<std::string> options;
-  // What the launcher then checks: these are no longer the host's ...
+  // Paths that the launcher then checks: they must no longer be the host's ...
   std::vector<std::string> hidden;
-  // ... and these are mounted read-only.
+  // ... and these must be mounted read-only.
   std::vector<std::string> read_only;
 };
 
-// kSetup, naming the path, for what Firejail can't be told to hide or to show.
+// Returns kSetup, naming the path, if Firejail can't hide or show one.
 Result<FirejailPlan> PlanFirejail(const FirejailFacts& facts);
 
-// All of firejail's options, up to and with the "--". `plan` is ignored where the policy has a
-// profile: it is that which confines files then.
+// Returns all of Firejail's options, up to and including "--". Ignores `plan` if the policy has a
+// profile, because the profile then confines files.
 std::vector<std::string> FirejailOptions(const FirejailPolicy& policy, const FirejailPlan& plan);
 
 }  // namespace native_runner

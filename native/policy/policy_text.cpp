@@ -37,7 +37,7 @@ std::string_view ModeName(EnvironmentPolicy::Mode mode) {
   return "";
 }
 
-// The names are a set: neither their order nor a repetition changes what they let through.
+// The names are a set: their order and repetitions do not matter.
 void AddEnvironment(std::string& text, const EnvironmentPolicy& policy) {
   AddLine(text, "environment", ModeName(policy.mode));
   if (policy.mode != EnvironmentPolicy::Mode::kNames) return;
@@ -64,7 +64,7 @@ std::string PolicyText(const BubblewrapPolicy& policy) {
   AddLine(text, "bwrap-path", Quoted(policy.bwrap_path));
   AddLine(text, "isolation", policy.isolation == Isolation::kStrict ? "strict" : "compat");
   AddNetwork(text, policy.network, policy.by_domain.get());
-  // A missing default is skipped, a missing named one is a failure: not the same policy.
+  // A missing default is skipped but a missing named bind is a failure, so the two policies differ.
   AddLine(text, "ro-binds", policy.ro_binds_named ? "named" : "default");
   AddLines(text, "ro-bind", RoBindsOf(policy));
   for (const HostMount& mount : policy.mounts) {

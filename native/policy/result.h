@@ -6,8 +6,9 @@
 
 namespace native_runner {
 
-// Who is at fault decides what JavaScript sees: the first three are the caller's mistakes
-// (TypeError / RangeError), the others mean that a sandbox cannot exist here (SandboxError).
+// The kind of a fault, which decides what JavaScript sees: the first three are the caller's
+// mistakes (TypeError / RangeError), the others mean that a sandbox cannot exist here
+// (SandboxError).
 enum class ErrorCode {
   kInvalidType,   // ERR_INVALID_ARG_TYPE
   kInvalidValue,  // ERR_INVALID_ARG_VALUE
@@ -17,15 +18,16 @@ enum class ErrorCode {
   kClosed,        // ERR_SANDBOX_CLOSED: the environment is shutting down
 };
 
-// A plain value; `message` is a whole sentence that names the field, what was expected, what came.
+// A plain value. `message` is a whole sentence that names the field, the expected value and the
+// actual one.
 struct Error {
   ErrorCode code = ErrorCode::kSetup;
   std::string message;
-  std::string fix;  // what the operator can do about it; empty when nothing is known
+  std::string fix;  // what the operator can do about it; empty if unknown
 };
 
-// A value, or an Error (or what else a room tells faults with). No exceptions are thrown below the
-// addon.
+// Holds a value or an Error (or another fault type, such as HostFault). Code below the addon throws
+// no exceptions.
 template <typename T, typename Fault = Error>
 class [[nodiscard]] Result {
  public:

@@ -5,9 +5,9 @@
 
 namespace native_runner {
 
-// Takes the digits at `*at`, of a NUL-terminated text, and moves it behind them. False, and nothing
-// is taken, where there is none or the number does not fit. No heap and no C library: the launcher
-// uses it too.
+// Reads the decimal number at `*at`, in a NUL-terminated text, and moves `*at` past it. Returns
+// false and takes nothing if there is no digit or the number does not fit. Uses no heap and no C
+// library, because the launcher uses it too.
 constexpr bool TakeDecimal(const char** at, std::uint64_t* value) {
   const char* next = *at;
   std::uint64_t number = 0;
@@ -22,8 +22,8 @@ constexpr bool TakeDecimal(const char** at, std::uint64_t* value) {
   return true;
 }
 
-// Which file it is, whatever its path (stat(2)): what the host has at a path and what a sandbox
-// shows there are compared by it.
+// Identifies a file independently of its path (stat(2)). Compares the file that the host has at a
+// path with the one that a sandbox shows there.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -31,21 +31,21 @@ struct FileIdentity {
   constexpr bool operator==(const FileIdentity&) const = default;
 };
 
-// Reads "DEVICE:INODE:PATH", the form that rules have it in (order.h), and returns where the path
-// begins; nullptr for any other text. No heap and no C library, as the launcher wants it.
+// Reads "DEVICE:INODE:PATH", the form used in rules (order.h). Returns where the path begins,
+// nullptr for any other text. Uses no heap and no C library, because the launcher uses it too.
 constexpr const char* ParseIdentity(const char* text, FileIdentity* identity) {
   if (!TakeDecimal(&text, &identity->device) || *text++ != ':') return nullptr;
   if (!TakeDecimal(&text, &identity->inode) || *text++ != ':') return nullptr;
   return *text == '/' ? text : nullptr;
 }
 
-// SO_NETNS_COOKIE (socket(7), Linux 5.14), which older headers lack: a number that no two network
-// namespaces have, and that any socket tells without /proc.
+// SO_NETNS_COOKIE (socket(7), Linux 5.14), which older headers lack. The option returns a number
+// that is unique to a network namespace; any socket can read it without /proc.
 inline constexpr int kNetworkCookieOption = 71;
 
-// The inode number of a namespace, from what its link in /proc/self/ns says: "mnt:[4026531841]"
-// (namespaces(7)). 0, which no namespace has, for any other text. No heap and no C library: the
-// supervisor reads the host's numbers with it, the launcher its own.
+// Returns the inode number of a namespace from the text of its link in /proc/self/ns:
+// "mnt:[4026531841]" (namespaces(7)). Returns 0, which no namespace has, for any other text. Uses
+// no heap and no C library: the supervisor reads the host's numbers with it, the launcher its own.
 constexpr std::uint64_t NamespaceNumber(const char* link) {
   while (*link != '\0' && *link != '[')
     ++link;
@@ -55,9 +55,9 @@ constexpr std::uint64_t NamespaceNumber(const char* link) {
   return TakeDecimal(&link, &number) && link[0] == ']' && link[1] == '\0' ? number : 0;
 }
 
-// Reads a mount table, the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)), part by part:
-// whether a mount gets what is mounted elsewhere, or gives others what is mounted on it (MS_SHARED
-// and MS_SLAVE in mount(2)). No heap and no C library: the supervisor reads the host's mounts with
+// Reads a mount table, the text of /proc/PID/mountinfo (proc_pid_mountinfo(5)), in pieces, and
+// looks for a mount that receives mounts from elsewhere or propagates its own (MS_SHARED and
+// MS_SLAVE in mount(2)). Uses no heap and no C library: the supervisor reads the host's mounts with
 // it, the launcher its own.
 class SharedMounts {
  public:
@@ -67,12 +67,13 @@ class SharedMounts {
     has_text_ = has_text_ || size > 0;
   }
 
-  // Of all that was taken; true also where that is nothing, or ends within a line.
+  // True if the text taken so far has such a mount. Also true if the text is empty or ends within a
+  // line.
   constexpr bool found() const { return found_ || !has_text_ || !is_line_start_; }
 
  private:
-  // Fields from this one on, up to "-", say what a mount has to do with others: there is none, or
-  // "unbindable". A path has no spaces in it, they are written as octal numbers.
+  // The fields from this one up to "-" describe a mount's propagation. Only no field or
+  // "unbindable" is harmless. Paths contain no spaces: they are written as octal escapes.
   static constexpr int kFirstOptional = 6;
   static constexpr const char* kHarmless = "unbindable";
 
@@ -113,7 +114,7 @@ class SharedMounts {
   bool is_line_start_ = true;
   bool is_after_fields_ = false;
   int field_ = 0;
-  int matched_ = 0;  // of kHarmless, so many characters; or kDash
+  int matched_ = 0;  // number of characters of kHarmless matched so far, or kDash
 };
 
 }  // namespace native_runner

@@ -9,9 +9,9 @@
 
 namespace native_runner {
 
-// What confines a command. The code speaks of layers by these values; their names are for audits,
-// for the layers that a policy requires, and for the reasons of refusals. No heap and no C library:
-// the launcher uses it too.
+// A protection that confines a command. Code names layers by these values. Their text names appear
+// in audits, in the layers that a policy requires, and in the reasons of refusals. Uses no heap and
+// no C library, because the launcher uses it too.
 enum class Layer : std::uint8_t {
   kMountNamespace,
   kUserNamespace,
@@ -34,21 +34,20 @@ enum class Layer : std::uint8_t {
   kLandlockTcp,
   kLandlockScope,
   kCommandSeparation,     // commands of a session can neither trace nor signal one another
-  kTreeKillPidNamespace,  // how what is left of a command is ended
+  kTreeKillPidNamespace,  // how the remaining processes of a command are killed
   kTreeKillSubreaper,
-  kTreeKillIncomplete,  // it was not: a process could not be signalled
+  kTreeKillIncomplete,  // some were not killed: a process could not be signalled
   kRlimits,
   kCgroup,
   kTmpWithoutSize,  // a memory limit could not size the private /tmp: this bwrap lacks --size
   kSession,
-  kTransactionOverlay,  // the workspace is an overlay: what is written reaches no file of the
-                        // host's
-  kRenameDirectories,   // in it, also directories of the project's can be renamed
-  kTransactionCopy,     // it is a copy
-  kNetworkByDomain,     // what it reaches of the network is what the rules name
+  kTransactionOverlay,  // the workspace is an overlay: writes reach no file of the host
+  kRenameDirectories,   // in that overlay, the project's directories can be renamed too
+  kTransactionCopy,     // the workspace is a copy
+  kNetworkByDomain,     // the command reaches only the hosts that the rules name
 };
 
-// By their values.
+// Indexed by the values of Layer.
 inline constexpr std::array kLayerNames = {
     "mount-namespace",
     "user-namespace",
@@ -89,7 +88,7 @@ constexpr const char* LayerName(Layer layer) {
   return kLayerNames[static_cast<std::size_t>(layer)];
 }
 
-// The layer of this name; nothing for any other text.
+// Returns the layer with this name, nullopt for any other text.
 constexpr std::optional<Layer> LayerOf(std::string_view name) {
   for (std::size_t at = 0; at < kLayerNames.size(); ++at) {
     if (name == kLayerNames[at]) return static_cast<Layer>(at);
@@ -97,7 +96,7 @@ constexpr std::optional<Layer> LayerOf(std::string_view name) {
   return std::nullopt;
 }
 
-// Some of the layers. Plain data, as orders and reports carry it.
+// A set of layers. Plain data, because orders and reports carry it.
 struct LayerSet {
   std::uint32_t bits = 0;
 
@@ -120,8 +119,8 @@ struct LayerSet {
 };
 static_assert(kLayerNames.size() <= 32);
 
-// Those of which only the launcher can tell whether the kernel gives them, in the order in which
-// audits list them.
+// The layers that only the launcher can check, because they depend on the kernel. In the order in
+// which audits list them.
 inline constexpr std::array kLayersOfLauncher = {
     Layer::kLandlockFiles, Layer::kLandlockTcp,       Layer::kLandlockScope,
     Layer::kPidNamespace,  Layer::kCommandSeparation, Layer::kRenameDirectories,

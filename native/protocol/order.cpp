@@ -3,7 +3,8 @@
 #include <cstring>
 #include <type_traits>
 
-// Decoding only: the launcher links this file alone, so nothing here may allocate.
+// Decoding only. The launcher links this file without order_encode.cpp, so nothing here may
+// allocate.
 
 namespace native_runner {
 
@@ -14,7 +15,7 @@ static_assert(sizeof(OrderHeader) == 7 * sizeof(std::uint32_t) + 2 * sizeof(std:
 
 namespace {
 
-// The number of NULs, counted no further than `enough`.
+// Counts the NULs in `text`, up to `enough`.
 std::uint64_t CountNuls(const char* text, std::size_t size, std::uint64_t enough) {
   std::uint64_t count = 0;
   const char* const end = text + size;

@@ -5,7 +5,7 @@
 namespace native_runner {
 namespace {
 
-// Copies `text` and a NUL to `at`; returns the place behind.
+// Copies `text` and a NUL to `at`. Returns the position after them.
 std::byte* Put(std::byte* at, std::string_view text) {
   if (!text.empty()) std::memcpy(at, text.data(), text.size());
   at += text.size();

@@ -7,18 +7,20 @@
 
 namespace native_runner {
 
-// What the launcher tells the supervisor, one record per message on the control socket
-// (SOCK_SEQPACKET). The supervisor tells the launcher: one message with the order, as bytes after
-// kOrderMessage or in a file that comes with it (SCM_RIGHTS), later at most one byte kKillMessage,
-// which may also come instead of the order. kInputMessage with a descriptor, before the order,
-// replaces stdin. kSignalMessage and a byte, a signal's number, any time after the order: for the
-// command's process group (kOrderOwnSession). kLeaseMessage and eight bytes, a std::uint64_t, any
-// time after an order with a lease: the lease now holds until then (OrderHeader::lease_until_ns).
+// Messages on the control socket (SOCK_SEQPACKET). The launcher sends reports, one record per
+// message.
 //
-// To a session (kOrderSession) it says kCommandMessage, with kCommandDescriptors: the launcher's
-// end of a command's own control socket, on which all the above goes on as ever; stdin, stdout,
-// stderr. In a shell session, kStateMessage with a descriptor, before the order, hands over the
-// shell's state, which the command finds as kStateDescriptor.
+// The supervisor sends the order once: as bytes after kOrderMessage, or in a file that comes with
+// it (SCM_RIGHTS). At most one byte kKillMessage may come later, or in place of the order. Before
+// the order, kInputMessage with a descriptor replaces stdin. After the order, kSignalMessage and a
+// byte, a signal's number, signals the command's process group (kOrderOwnSession). After an order
+// with a lease, kLeaseMessage and eight bytes, a std::uint64_t, set the lease's new end
+// (OrderHeader::lease_until_ns).
+//
+// To a session (kOrderSession) the supervisor sends kCommandMessage with kCommandDescriptors: the
+// launcher's end of the command's own control socket, which carries all the messages above, then
+// stdin, stdout and stderr. In a shell session, kStateMessage with a descriptor, before the order,
+// hands over the shell's state; the command finds it as kStateDescriptor.
 
 inline constexpr char kOrderMessage = 'o';
 inline constexpr char kInputMessage = 'i';
@@ -30,31 +32,32 @@ inline constexpr char kStateMessage = 'h';
 inline constexpr char kCloneMessage = 'n';
 
 inline constexpr std::size_t kCommandDescriptors = 4;
-inline constexpr int kStateDescriptor = 83;  // one that no script is likely to use
+inline constexpr int kStateDescriptor = 83;  // a number that scripts are unlikely to use
 
-// How one clone differs from the others of its template.
+// The settings of one clone that differ between clones of the same template.
 struct CloneRequest {
   std::uint64_t tmp_bytes =
-      0;  // the size of each of its tmpfs (kStepTmpfs); 0: the kernel's default
+      0;  // size of each tmpfs of the clone (kStepTmpfs); 0: the kernel's default
 };
 
-// The descriptors that a launcher is started with besides 0, 1 and 2.
+// The descriptor that a launcher is started with besides 0, 1 and 2.
 inline constexpr int kControlDescriptor = 3;
 
 enum class ReportKind : std::uint32_t {
-  kReady = 1,    // carries our pidfd (SCM_RIGHTS) when pidfd_open(2) works; all checks passed
+  kReady = 1,    // all checks passed; carries the launcher's pidfd (SCM_RIGHTS) if pidfd_open(2)
+                 // works
   kRefused = 2,  // a required layer is not in force or the order is bad: `error`, `text`
   kFailed = 3,   // execve(2) of the command failed with `error`
-  kExited = 4,   // the command ended: `wait_status` and usage; nothing of the tree is left
-                 // except, in a pid namespace, ourselves
-  kAwaitingOrder =
-      5,          // set-up is over, no order has come yet, or an end in its place; has our pidfd
-  kTerminal = 6,  // before kReady: carries the master side of the command's terminal
-  kMade = 7,      // carries what a step has made (order.h), in the order of the steps
-  kObserved = 8,  // from kReady on: what the command was refused follows it (below)
+  kExited = 4,   // the command ended: `wait_status` and usage; all its processes are gone except,
+                 // in a pid namespace, the launcher
+  kAwaitingOrder = 5,  // set-up is done and no order has come yet, or an end came in its place;
+                       // carries the launcher's pidfd
+  kTerminal = 6,       // before kReady: carries the master side of the command's terminal
+  kMade = 7,           // carries the descriptors that a step made (order.h), in step order
+  kObserved = 8,       // from kReady on: records of what the command was refused follow (below)
 };
 
-// Whether it is the last word of a run.
+// True if the report is the last one of a run.
 constexpr bool IsLast(ReportKind kind) {
   return kind == ReportKind::kRefused || kind == ReportKind::kFailed || kind == ReportKind::kExited;
 }
@@ -62,25 +65,25 @@ constexpr bool IsLast(ReportKind kind) {
 struct Report {
   ReportKind kind = ReportKind::kReady;
   std::int32_t error = 0;           // errno
-  std::int32_t wait_status = 0;     // as waitpid(2) gives it
-  LayerSet enforced = {};           // kReady: of kLayersOfLauncher, those that are in force
+  std::int32_t wait_status = 0;     // as waitpid(2) returns it
+  LayerSet enforced = {};           // kReady: the layers of kLayersOfLauncher that are in force
   std::uint32_t not_found = 0;      // kFailed: 1 = the command does not exist (127), 0 = 126
   std::uint32_t no_directory = 0;   // kRefused: 1 = the order's directory can't be entered
   std::uint32_t shared_mounts = 0;  // kRefused: 1 = kOrderOwnMounts does not hold
   std::uint32_t no_clone = 0;       // kRefused: 1 = a clone could not be made; no order was read
   std::uint32_t killed = 0;         // kExited: 1 = a process of the tree had to be killed
-  std::uint32_t lease_expired = 0;  // kExited: 1 = that is why, or why no command was started
-  std::uint64_t at_ns = 0;          // CLOCK_MONOTONIC: the command's own end (kExited), else now
+  std::uint32_t lease_expired = 0;  // kExited: 1 = the lease ended the command or its start
+  std::uint64_t at_ns = 0;          // CLOCK_MONOTONIC: end of the command (kExited), else now
   std::uint64_t user_cpu_us = 0;
   std::uint64_t system_cpu_us = 0;
   std::uint64_t peak_memory_bytes = 0;  // largest resident set of any one process of the tree
-  std::uint64_t omitted = 0;            // kObserved: how many more there were until now
-  char text[128] = {};                  // kRefused: what, NUL-terminated
+  std::uint64_t omitted = 0;            // kObserved: number of observations dropped so far
+  char text[128] = {};                  // kRefused: the reason, NUL-terminated
 };
 
-// What a command was refused, as the launcher saw it: a message of kind kObserved is a Report
-// followed by such records, each followed by its texts, without NULs. The paths are the command's
-// to choose: hints, for people. What can't be read is dropped.
+// Observations: what the launcher saw the command being refused. A message of kind kObserved is a
+// Report followed by such records, each followed by its texts, without NULs. The command chooses
+// the paths, so they are hints for people. Malformed records are dropped.
 
 enum class ObservationKind : std::uint8_t {
   kRead = 1,
@@ -92,18 +95,18 @@ enum class ObservationKind : std::uint8_t {
 };
 
 struct ObservationRecord {
-  std::uint16_t size = 0;  // of it and its texts, rounded up to kObservationAlignment
+  std::uint16_t size = 0;  // of the record and its texts, rounded up to kObservationAlignment
   ObservationKind kind = ObservationKind::kOther;
-  std::uint8_t by_filter = 0;  // 1 = the launcher's own seccomp filter has refused it
+  std::uint8_t by_filter = 0;  // 1 = the launcher's own seccomp filter refused it
   std::int32_t error = 0;      // errno
-  std::uint32_t count = 0;     // how many alike
+  std::uint32_t count = 0;     // number of equal observations
   std::uint16_t reserved = 0;
   std::uint16_t call_size = 0;
   std::uint16_t path_size = 0;
   std::uint16_t second_path_size = 0;
-  std::uint16_t address_size = 0;  // a socket address as the kernel has it
+  std::uint16_t address_size = 0;  // a socket address in the kernel's layout
   std::uint16_t program_size = 0;
-  std::uint64_t argument = 0;  // the flags, mode, or family that the call was made with
+  std::uint64_t argument = 0;  // the flags, mode, or family passed to the call
 };
 static_assert(sizeof(ObservationRecord) == 32);
 
@@ -116,7 +119,9 @@ inline constexpr std::size_t kMostObservation = sizeof(ObservationRecord) + kMos
                                                 2 * kMostObservedPath + kMostObservedAddress +
                                                 kMostProgramName + kObservationAlignment;
 
-// Of the records in a message. Most are smaller: a message costs the kernel the next power of two.
+// Bytes of the records in one message. A message ends before it exceeds kObservedMessage, unless
+// one record is larger; the kernel rounds a message's memory up to the next power of two.
+// kMostInObserved bounds every message.
 inline constexpr std::size_t kObservedMessage = 7168;
 inline constexpr std::size_t kMostInObserved = 16384;
 static_assert(kMostObservation < kMostInObserved);

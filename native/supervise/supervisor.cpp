@@ -15,7 +15,7 @@ void Lanes::Add(RunJob job) {
   Fill(lane);
 }
 
-// A run may end while it starts: the loop that started it then goes on with the next.
+// A run may end while it starts; the outer Fill then starts the next one.
 void Lanes::Fill(std::uint64_t lane) {
   const auto found = lanes_.find(lane);
   if (is_filling_ || found == lanes_.end()) return;
@@ -99,7 +99,7 @@ Supervisor::~Supervisor() {
 
 void Supervisor::Main(void* self) {
   auto* supervisor = static_cast<Supervisor*>(self);
-  // Signals are the host's business; SIGPIPE in particular must not end it.
+  // Signals are handled by the host process; SIGPIPE in particular must not end it.
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);  // per thread on Linux; pthread_sigmask needs glibc 2.32
@@ -203,7 +203,7 @@ void Supervisor::Begin(Job job) {
   listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
   const SandboxPools::Offer offer = pools_.RunStarts(reference, job.runtime, is_live);
   job.request.allow_prewarmed = offer.standing;
-  // What is only explained asks for none, so none is made for it.
+  // A plan-only run takes no template, so none is made for it.
   const bool may_clone = offer.clone || (job.request.plan_only && job.pool.rule.clones);
   job.request.clones_of = may_clone ? job.pool.number : 0;
   auto run = std::make_shared<Run>(shared_, std::move(job.runtime), std::move(job.request),
@@ -309,20 +309,20 @@ void Supervisor::BeginClose() {
   ports_.EndAll();
   for (const Job& job : lanes_.WithdrawAll())
     CancelWaiting(job, true);
-  const auto runs = runs_;  // a copy: ending one may remove it
+  const auto runs = runs_;  // a copy: aborting a run may remove it
   for (const auto& [id, run] : runs)
     run->Abort();
   pools_.CloseAll();
-  const auto sessions = sessions_;  // a copy, as above
+  const auto sessions = sessions_;  // a copy: closing a session may remove it
   for (const auto& [id, session] : sessions)
     session->Close(kShuttingDown);
-  shared_.programs->Close();  // last: who still waits for one knows by now that it is over
+  shared_.programs->Close();  // last: all that wait for a program have been cancelled by now
   CloseLoopIfDone();
 }
 
 void Supervisor::CloseLoopIfDone() {
   if (!runs_.empty() || !pools_.empty() || !sessions_.empty() || queue_.is_closing()) return;
-  queue_.Close();  // the loop ends with its last handle
+  queue_.Close();  // the loop ends when its last handle closes
 }
 
 }  // namespace native_runner

@@ -27,8 +27,8 @@
 
 namespace native_runner {
 
-// Messages from any thread to the one that runs a libuv loop, in the order in which they were
-// posted. Keeps the loop running until it is closed.
+// Passes messages from any thread to the thread that runs a libuv loop, in posting order. Keeps the
+// loop running until it is closed.
 template <typename Message>
 class MessageQueue {
  public:
@@ -39,7 +39,7 @@ class MessageQueue {
   MessageQueue(const MessageQueue&) = delete;
   MessageQueue& operator=(const MessageQueue&) = delete;
 
-  // Before the loop runs. It is to be closed, and the loop to be run to its end, before this goes.
+  // Call before the loop runs. Close the queue and run the loop to its end before destruction.
   void Open(uv_loop_t* loop, OnMessages on_messages) {
     on_messages_ = std::move(on_messages);
     wake_.data = this;
@@ -47,7 +47,7 @@ class MessageQueue {
                   [](uv_async_t* wake) { static_cast<MessageQueue*>(wake->data)->Deliver(); });
   }
 
-  // Any thread. Nothing once it is closed.
+  // Any thread. Does nothing after Close.
   void Post(Message message) {
     bool is_first = false;
     {
@@ -55,25 +55,25 @@ class MessageQueue {
       if (is_closed_) return;
       messages_.push_back(std::move(message));
       is_first = messages_.size() == 1;
-      ++wakers_;  // the handle stays open until we have used it
+      ++wakers_;  // keeps the handle open until the send below is done
     }
-    // Outside the lock, so that the thread that is woken does not have to wait for it.
+    // Sent outside the lock, so that the woken thread need not wait for it.
     if (is_first) uv_async_send(&wake_);
     --wakers_;
   }
 
-  // The loop's thread. Once.
+  // Call once, on the loop's thread.
   void Close() {
     {
       const std::lock_guard lock(mutex_);
       is_closed_ = true;
     }
     while (wakers_ != 0)
-      std::this_thread::yield();  // for as long as one system call of theirs takes
+      std::this_thread::yield();  // at most for one system call of each poster
     uv_close(reinterpret_cast<uv_handle_t*>(&wake_), nullptr);
   }
 
-  // The loop's thread.
+  // The loop's thread only.
   bool is_closing() const {
     return uv_is_closing(reinterpret_cast<const uv_handle_t*>(&wake_)) != 0;
   }
@@ -90,15 +90,14 @@ class MessageQueue {
 
   OnMessages on_messages_;
   uv_async_t wake_{};
-  std::mutex mutex_;  // guards the next two
+  std::mutex mutex_;  // guards the next two members
   std::vector<Message> messages_;
   bool is_closed_ = false;
-  std::atomic<int> wakers_ = 0;  // who is about to use wake_
+  std::atomic<int> wakers_ = 0;  // number of posters about to use wake_
 };
 
-// A run that is asked for. Runs of one lane start in order, at most `lane_width` of them at once;
-// the others wait. A live process is in no lane: it may run for days, and would keep the others
-// waiting.
+// A submitted run. Runs of one lane start in order, at most `lane_width` at once; the others wait.
+// A live process is in no lane: it may run for days and would block the others.
 struct RunJob {
   std::uint64_t run = 0;  // unique
   std::uint64_t lane = 0;
@@ -108,19 +107,19 @@ struct RunJob {
   PoolReference pool = {};
 };
 
-// The lanes of one supervisor, and what waits in them. Supervisor thread only.
+// The lanes of one supervisor, with their waiting runs. Supervisor thread only.
 class Lanes {
  public:
-  // `begin` starts a job whose turn it is; it may end, and OnEnd be called, from in there.
+  // `begin` starts the next job; the job may end, and OnEnd be called, before `begin` returns.
   explicit Lanes(std::function<void(RunJob)> begin) : begin_(std::move(begin)) {}
 
   void Add(RunJob job);
 
-  // One that was begun has ended. Fill follows, once that was told.
+  // Records that a started run has ended. Call Fill after the run's end was reported.
   void OnEnd(std::uint64_t lane) { --lanes_[lane].in_flight; }
   void Fill(std::uint64_t lane);
 
-  // Takes out what waits: one run, if it does, or all.
+  // Removes one waiting run (nullopt if it does not wait), or all of them.
   std::optional<RunJob> Withdraw(std::uint64_t run);
   std::vector<RunJob> WithdrawAll();
 
@@ -135,29 +134,31 @@ class Lanes {
   bool is_filling_ = false;
 };
 
-// Where a supervisor's news go. Called on the supervisor thread.
+// Receives a supervisor's events. Called on the supervisor thread.
 class RunListener {
  public:
   virtual ~RunListener() = default;
   virtual void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) = 0;
   virtual void OnEvent(std::uint64_t run, LiveEvent event) = 0;  // of a live process
   virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
-  // A connection of a run that asks to hear of them (ExecRequest::tells_connections).
+  // Reports a connection of a run that asked for them (ExecRequest::tells_connections).
   virtual void OnConnection(std::uint64_t run, SandboxNetwork::RecordEvent event,
                             ConnectionRecord record) = 0;
-  // The answer to FillPool or ClosePool: how many sandboxes stand.
+  // Answers a PoolRequest: the number of prewarmed sandboxes.
   virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
-  // How a wait for a port ended.
+  // Reports how a wait for a port ended.
   virtual void OnPort(std::uint64_t wait, PortState state) = 0;
-  // A session was opened, with the layers of its commands, or could not be; it has ended, and why.
+  // A session opened, with the layers of its commands, or failed to open; an open session ended,
+  // and why.
   virtual void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) = 0;
   virtual void OnSessionGone(std::uint64_t session, const std::string& reason) = 0;
-  // A sandbox's network asks the asker of its policy; Answer is to follow. Nobody waits for that
-  // any more.
+  // A sandbox's network asks the asker of its policy, and waits for Answer; or no longer waits for
+  // it.
   virtual void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,
                                  NetworkQuestion what) = 0;
   virtual void OnNetworkQuestionGone(std::uint64_t question) = 0;
-  // The last call: no process, handle or thread of the supervisor is left but the one that calls.
+  // The last call: no process, handle or thread of the supervisor remains except the calling
+  // thread.
   virtual void OnClosed() = 0;
 };
 
@@ -167,25 +168,26 @@ class Supervisor {
  public:
   struct Options {
     std::string launcher_path;        // absolute
-    std::string search_path;          // the host's PATH, where bwrap is looked for
+    std::string search_path;          // the host's PATH, searched for bwrap
     RunListener* listener = nullptr;  // outlives the supervisor
   };
 
   static Result<std::unique_ptr<Supervisor>> Start(const Options& options);
-  ~Supervisor();  // after Close only; waits for OnClosed
+  ~Supervisor();  // only after Close; waits for OnClosed
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
   using Job = RunJob;
   void Submit(Job job);
   void Abort(std::uint64_t run);
-  // For a live process.
+  // Only for live processes.
   void Apply(std::uint64_t run, LiveAction action);
 
-  // The lease was renewed: the launchers of its runs are to hear of it.
+  // Reports the renewal of a lease to the launchers of its runs.
   void ReportRenewed(std::shared_ptr<const Lease> lease);
 
-  // Makes what is missing in a runner's pool; ends all in it, for good. `request` is unique.
+  // Fills a runner's pool up to its size, or ends all sandboxes in it for good. `request` is
+  // unique.
   struct PoolRequest {
     std::uint64_t request = 0;
     bool closes = false;
@@ -194,20 +196,21 @@ class Supervisor {
   };
   void Submit(PoolRequest request);
 
-  // OnSessionOpen follows, and OnSessionGone if that was well. `session` is unique.
+  // Is answered by OnSessionOpen and, if that succeeded, later by OnSessionGone. `session` is
+  // unique.
   void OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener);
-  // Nothing for one that has ended.
+  // Does nothing if the session has ended.
   void CloseSession(std::uint64_t session);
 
-  // OnPort follows.
+  // Is answered by OnPort.
   void Submit(const PortWait& wait);
-  // Nothing for one that has ended.
+  // Does nothing if the wait has ended.
   void StopWait(std::uint64_t wait);
 
-  // Nothing for a question that nobody waits with any more.
+  // Does nothing if no connection waits for the question any more.
   void Answer(std::uint64_t question, NetworkAnswer answer);
 
-  // Ends every run, waits for the proof, then OnClosed. The last call.
+  // Ends every run, waits for the proof, then calls OnClosed. The last call.
   void Close();
 
  private:
@@ -220,7 +223,7 @@ class Supervisor {
   };
   struct SessionRequest {
     std::uint64_t session;
-    std::shared_ptr<const SessionOpener> opens;  // none: it is to be closed
+    std::shared_ptr<const SessionOpener> opens;  // null: close the session
   };
   struct StopWaitRequest {
     std::uint64_t wait;
@@ -271,7 +274,7 @@ class Supervisor {
   bool thread_started_ = false;
 
   // Supervisor thread only from here on.
-  OpenQuestions questions_;  // outlives all who ask
+  OpenQuestions questions_;  // outlives all askers
   SupervisorContext shared_;
   SandboxPools pools_;
   PortWaits ports_;

@@ -36,13 +36,16 @@ function reachedFrom(file, reached = new Set()) {
 /** The sources behind an entry of the database: its own, or those that CMake has joined in it. */
 const sourcesOf = ({ file }) => (file.startsWith(inRoot("native")) ? [file] : includedBy(file));
 
+/** The compiler's precompiled headers are not Clang's. */
+const withoutPch = (command) => command.replace(/ -Winvalid-pch| -include \S+cmake_pch\.hxx/g, "");
+
 const isShipped = (sources) =>
   sources.length > 0 &&
   sources.every(
     (file) => file.startsWith(inRoot("native")) && !file.startsWith(inRoot("native/tests")),
   );
 const folders = JSON.parse(textOf(database))
-  .map((entry) => ({ ...entry, sources: sourcesOf(entry) }))
+  .map((entry) => ({ ...entry, sources: sourcesOf(entry), command: withoutPch(entry.command) }))
   .filter(({ sources }) => isShipped(sources));
 if (folders.length === 0) fail(`no shipped sources in ${database}`);
 

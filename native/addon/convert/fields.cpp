@@ -34,7 +34,7 @@ std::string Unexpected(std::string_view label, std::string_view expected, const 
          Describe(got);
 }
 
-// `"a"`, `"a" or "b"`, `"a", "b" or "c"`.
+// Joins words as `"a"`, `"a" or "b"`, `"a", "b" or "c"`.
 std::string Listed(const std::vector<std::string_view>& words) {
   std::string listed;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -46,7 +46,7 @@ std::string Listed(const std::vector<std::string_view>& words) {
   return listed;
 }
 
-// The enumerable string keys of the object's own; empty where a proxy's trap throws.
+// Returns the object's own enumerable string keys; empty if a proxy's trap throws.
 Napi::Value OwnKeys(const Napi::Object& object) {
   napi_value own = nullptr;
   napi_get_all_property_names(
@@ -80,7 +80,7 @@ void Fields::RefuseUnknown() {
   const std::uint32_t length = names.Length();
   for (std::uint32_t i = 0; i < length; ++i) {
     const Napi::Value key = names.Get(i);
-    std::array<char, 64> text{};  // a longer one is none of ours
+    std::array<char, 64> text{};  // no known name is longer
     std::size_t size = 0;
     napi_get_value_string_utf8(reader_.env(), key, text.data(), text.size(), &size);
     const std::string_view name(text.data(), size);
@@ -100,7 +100,7 @@ Error Fields::Unknown(std::string_view name) const {
       paths.push_back(std::string(object) + "." + std::string(inside));
   }
   std::vector<std::string_view> known;
-  for (const std::string_view each : known_) {  // one may have been read twice
+  for (const std::string_view each : known_) {  // a field may have been read twice
     if (std::find(known.begin(), known.end(), each) == known.end()) known.push_back(each);
   }
   known.insert(known.end(), paths.begin(), paths.end());

@@ -15,10 +15,10 @@
 
 namespace native_runner {
 
-// Collects what is wrong with what one call was given, and throws it into JavaScript when it goes:
-// an unknown field before anything else, since it explains why another is missing; else the first
-// fault. A caller asks failed() once, when all was read. An exception that a getter of the caller's
-// throws is a fault too. JavaScript thread.
+// Collects the faults in one call's arguments, and throws one into JavaScript on destruction: an
+// unknown field before any other, since it explains why another is missing; otherwise the first
+// fault. A caller checks failed() once, after it has read everything. An exception thrown by a
+// caller's getter is a fault too. JavaScript thread.
 class Reader {
  public:
   explicit Reader(Napi::Env env) : env_(env) {}
@@ -32,10 +32,10 @@ class Reader {
   void FailIf(const std::optional<Error>& error) {
     if (error) Fail(*error);
   }
-  // Takes the place of another kind of fault.
+  // Replaces a fault of another kind.
   void FailUnknownField(const Error& error);
 
-  // Whether nothing can be read any more: a getter threw, or the environment is being terminated.
+  // True if nothing can be read any more: a getter threw, or the environment is being terminated.
   bool lost() const { return lost_; }
   bool Lost(const Napi::Value& value);
 
@@ -46,22 +46,22 @@ class Reader {
   bool lost_ = false;
 };
 
-// The fields of one JavaScript object, read by name, coercing nothing. Absent and undefined are
-// nullopt; anything of another type is a fault of the reader's that names the field, what was
-// expected and what came. Of what is no object at all, every field is absent.
+// Reads the fields of one JavaScript object by name, without coercion. Absent and undefined fields
+// are nullopt. A value of another type is a fault of the reader that names the field, the expected
+// type and the given value. If the value is not an object, every field is absent.
 //
-// What nobody asked for must not be there: an enumerable string key of the object's own, whose
-// value is not undefined, is a fault. (What a prototype has is read where it is asked for, and else
-// left alone: it is a class's method, or not the caller's doing.)
+// A field that was not read must not exist: an enumerable string key of the object's own, whose
+// value is not undefined, is a fault. (Inherited properties are read where they are asked for, and
+// otherwise ignored: they are a class's methods, or not the caller's doing.)
 class Fields {
  public:
-  // What messages call an object and its fields: `place`, and `prefix` followed by a field's name.
+  // Names in messages: `place` for an object, and `prefix` followed by a field's name.
   struct Labels {
     std::string place;
     std::string prefix;
   };
 
-  // Reads one object whole: `read` asks for all of its fields, also after a fault.
+  // Reads one whole object: `read` asks for all of its fields, even after a fault.
   template <std::invocable<Fields&> Read>
   static void Of(Reader& reader, const Napi::Value& value, Labels labels, const Read& read) {
     Fields fields(reader, std::move(labels));
@@ -72,26 +72,26 @@ class Fields {
 
   std::optional<std::string> String(const char* key);
   std::optional<double> Number(const char* key);
-  // An integer from `least` on, or up to `most`.
+  // Reads an integer from `least` on, up to `most` if that is given.
   std::optional<std::uint64_t> Integer(const char* key, std::uint64_t least,
                                        std::optional<std::uint64_t> most = std::nullopt);
   std::optional<bool> Boolean(const char* key);
   std::optional<std::vector<std::string>> Strings(const char* key);
   std::optional<std::vector<Variable>> Variables(const char* key);
-  // A Uint8Array, or a string as UTF-8.
+  // Reads a Uint8Array, or a string as UTF-8.
   std::optional<std::vector<std::uint8_t>> BytesOrText(const char* key);
   std::optional<Napi::Function> Function(const char* key);
   std::optional<Napi::Value> Value(const char* key);
 
-  // As those above, of a field that must be there.
+  // As above, for a required field.
   std::string RequiredString(const char* key);
   std::vector<std::string> RequiredStrings(const char* key);
 
-  // Which of the words it is, by number; another value is a fault that lists them.
+  // Returns the index of the given word; another value is a fault that lists the words.
   std::optional<std::size_t> OneOf(const char* key, const std::vector<std::string_view>& words);
   std::size_t RequiredOneOf(const char* key, const std::vector<std::string_view>& words);
 
-  // An object, or several, in a field. `read` is called for an absent object too, once.
+  // Read an object, or several, in a field. Object() calls `read` for an absent object too, once.
   template <std::invocable<Fields&> Read>
   void Object(const char* key, const Read& read) {
     Fields fields(reader_, {Label(key), Label(key) + "."});
@@ -109,15 +109,15 @@ class Fields {
     }
   }
 
-  // There is such a field, which somebody else reads.
+  // Marks a field as known that other code reads.
   void Know(const char* key) { known_.push_back(key); }
 
-  // Whether there is an object.
+  // True if the value is an object.
   bool given() const { return object_.has_value(); }
   Reader& reader() { return reader_; }
   std::string Label(const char* key) const { return labels_.prefix + key; }
 
-  // "Expected `LABEL` to be EXPECTED, got VALUE".
+  // Records the fault "Expected `LABEL` to be EXPECTED, got VALUE".
   void Fail(const char* key, ErrorCode code, std::string_view expected, const Napi::Value& got);
   void FailMissing(const char* key, std::string_view expected);
 
@@ -132,7 +132,7 @@ class Fields {
   Reader& reader_;
   Labels labels_;
   std::optional<Napi::Object> object_;
-  std::vector<std::string_view> known_;  // the names that were asked for
+  std::vector<std::string_view> known_;  // names of the fields read so far
   std::vector<std::pair<std::string_view, std::vector<std::string_view>>> inner_;  // of objects
 };
 

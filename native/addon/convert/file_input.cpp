@@ -9,7 +9,7 @@
 namespace native_runner {
 namespace {
 
-constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 31U) - 1;  // Node's for readFile, too
+constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 31U) - 1;  // also readFile's in Node
 constexpr std::uint64_t kUsualBytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 24U;
 constexpr std::uint64_t kUsualEntries = 10'000;

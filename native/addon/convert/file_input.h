@@ -11,23 +11,23 @@
 
 namespace native_runner {
 
-// A path that a file operation is given.
+// A path argument of a file operation.
 struct PathInput {
   std::string given;     // for messages
   std::string relative;  // normalised; below the workspace
 };
 
-// A string or, for names that are no UTF-8, a Uint8Array; in the forms of `cwd`. `call` and `field`
-// are for messages.
+// Reads a string or, for names that are not UTF-8, a Uint8Array, in the forms of `cwd`. `call` and
+// `field` are for messages.
 PathInput ReadPath(Reader& reader, const Napi::Value& value, const char* call, const char* field);
 
-// Content, copied: a Uint8Array, or a string as UTF-8.
+// Reads and copies content: a Uint8Array, or a string as UTF-8.
 std::vector<std::uint8_t> ReadData(Reader& reader, const Napi::Value& value);
 
-// The fields of one call's options.
-std::uint64_t ReadMaxBytes(Fields& options);  // maxBytes: 0 to 2^31-1, 64 MiB
+// Read the fields of one call's options.
+std::uint64_t ReadMaxBytes(Fields& options);  // maxBytes: 0 to 2^31-1, default 64 MiB
 WriteRule ReadWriteRule(Fields& options);     // mode, ifUnchanged (string or null), flush
-ListRule ReadListRule(Fields& options);       // recursive, maxEntries: 1 to 2^24, 10 000
+ListRule ReadListRule(Fields& options);       // recursive, maxEntries: 1 to 2^24, default 10 000
 MakeRule ReadMakeRule(Fields& options);       // recursive, mode
 bool ReadRecursive(Fields& options);
 WorkspaceRights ReadWorkspaceRights(Fields& options);  // shadowDir, read, write

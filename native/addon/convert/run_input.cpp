@@ -25,7 +25,7 @@ void ReadLimit(Fields& limits, const char* key, auto* into) {
   }
 }
 
-// The limits of one run. `deadline` is what it has when timeoutMs was not given; none: no deadline.
+// Reads the limits of one run. `deadline`: used without timeoutMs; nullopt: no deadline.
 Limits ReadLimits(Fields& limits, std::optional<std::uint64_t> deadline) {
   Limits read;
   read.timeout_ms = deadline;
@@ -116,7 +116,7 @@ RunContext ReadRunContext(Fields& context) {
 
 namespace {
 
-// A boolean, or "lookups".
+// Reads a boolean, or "lookups".
 Explain ReadExplain(Fields& input) {
   constexpr const char* kKey = "explain";
   const auto value = input.Value(kKey);
@@ -130,7 +130,7 @@ Explain ReadExplain(Fields& input) {
   return Explain::kNo;
 }
 
-// What exec and spawn have in common.
+// Reads the fields that exec and spawn have in common.
 RunInput ReadCommand(Fields& input, std::optional<std::uint64_t> deadline) {
   RunInput read;
   ExecRequest& request = read.request;
@@ -140,7 +140,7 @@ RunInput ReadCommand(Fields& input, std::optional<std::uint64_t> deadline) {
   input.Object("limits", [&](Fields& limits) { request.limits = ReadLimits(limits, deadline); });
   read.on_stdout = input.Function("onStdout");
   read.on_stderr = input.Function("onStderr");
-  input.Know("signal");  // lib's
+  input.Know("signal");  // read by lib
   request.explain = ReadExplain(input);
   request.stream_stdout = read.on_stdout.has_value();
   request.stream_stderr = read.on_stderr.has_value();
@@ -154,12 +154,12 @@ std::vector<Variable> ReadVariables(Fields& input) {
   return named;
 }
 
-// 0: separate, 1: merged with stdout.
+// Returns 0 for separate, 1 for merged with stdout.
 std::optional<std::size_t> ReadStderr(Fields& input) {
   return input.OneOf("stderr", {"separate", "merge"});
 }
 
-// What the command is given of its surroundings.
+// Fills in the command's environment, and the values that come from `context`.
 void Complete(Fields& input, ExecRequest& request, const std::vector<Variable>& named,
               const RunContext& context, const InputRules& rules) {
   if (input.reader().failed()) return;
@@ -179,7 +179,7 @@ void Complete(Fields& input, ExecRequest& request, const std::vector<Variable>& 
           : BuildEnvironment(rules.host->PassedBy(*rules.environment), named, pwd);
 }
 
-// TERM is of the terminal that is made, never of the one that the host was started from.
+// TERM is that of the new terminal, never that of the terminal that the host was started from.
 std::string ReadTerminalName(Fields& pty) {
   std::string name = pty.String("term").value_or("xterm-256color");
   pty.reader().FailIf(CheckVariable({"TERM", name}));

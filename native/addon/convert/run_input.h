@@ -16,11 +16,11 @@
 
 namespace native_runner {
 
-// `cols` and `rows`, each an integer from 1 to 65535 that must be given.
+// Reads `cols` and `rows`, required integers from 1 to 65535.
 TerminalSize ReadTerminalSize(Fields& size);
 
-// What a policy passes on of this process's own variables (environ(7)), worked out again only when
-// one of them has changed. One a runner; main thread only, where JavaScript changes this very one.
+// The variables of this process (environ(7)) that a policy passes on, computed again only when one
+// of them has changed. One per runner; main thread only, whose JavaScript changes this environ.
 class HostEnvironment {
  public:
   const std::vector<std::string>& PassedBy(const EnvironmentPolicy& policy);
@@ -28,33 +28,31 @@ class HostEnvironment {
  private:
   bool Unchanged() const;
 
-  std::vector<std::string> seen_;  // environ as it was
+  std::vector<std::string> seen_;  // environ as last seen
   std::vector<std::string> passed_;
   bool known_ = false;
 };
 
-// What only JavaScript knows of a run; types/addon.d.ts's NativeContext.
+// The part of a run that only JavaScript knows; NativeContext in types/addon.d.ts.
 struct RunContext {
   std::string policy_hash;
   bool is_aborted = false;
-  std::optional<std::vector<Variable>>
-      environment;  // the host's, where it is not environ (workers)
+  std::optional<std::vector<Variable>> environment;  // the host's, if it is not environ (workers)
   std::optional<Napi::Function> on_connection;
-  std::shared_ptr<const AdviceLists> advice;  // or none
+  std::shared_ptr<const AdviceLists> advice;  // may be nullptr
 };
 
 RunContext ReadRunContext(Fields& context);
 
-// What differs between the runners when an input is read.
+// The differences between runners when an input is read.
 struct InputRules {
   const EnvironmentPolicy* environment = nullptr;
   HostEnvironment* host = nullptr;
-  std::string_view cwd_label;  // how messages about `cwd` start
-  bool in_workspace = false;   // PWD is below /workspace; else it is only known when the run starts
+  std::string_view cwd_label;  // start of messages about `cwd`
+  bool in_workspace = false;   // PWD is below /workspace; else it is known only when the run starts
 };
 
-// The input of exec or spawn, read and copied once. What comes back after a fault is not to be
-// used.
+// The input of exec or spawn, read and copied once. Must not be used after a fault.
 struct RunInput {
   ExecRequest request;
   std::optional<Napi::Function> on_stdout;
@@ -64,11 +62,11 @@ struct RunInput {
 
 RunInput ReadExecInput(Fields& input, const RunContext& context, const InputRules& rules);
 
-// Of spawn: without a default deadline, and with `pty`.
+// Reads the input of spawn: without a default deadline, and with `pty`.
 RunInput ReadSpawnInput(Fields& input, const RunContext& context, const InputRules& rules);
 
-// A port (an integer from 1 to 65535), and of the options timeoutMs (> 0, Infinity; default 30 000)
-// and intervalMs (an integer from 1 on; default 50).
+// Reads a port (an integer from 1 to 65535), and the options timeoutMs (> 0, Infinity; default 30
+// 000) and intervalMs (an integer from 1 on; default 50). nullopt after a fault.
 std::optional<PortWait> ReadPortWait(Reader& reader, const Napi::Value& port,
                                      const Napi::Value& options);
 

@@ -9,23 +9,23 @@
 namespace native_runner {
 namespace {
 
-// A field that is a list of strings, empty when it was not given.
+// Reads a list of strings; empty if it was not given.
 std::vector<std::string> ReadStrings(Fields& options, const char* key) {
   return options.Strings(key).value_or(std::vector<std::string>());
 }
 
-// The policy, whose values are looked at only once all the types were right.
+// Returns the policy, whose values are checked only if all types were right.
 template <typename Policy>
 Policy Checked(Fields& options, Policy policy) {
   if (!options.reader().failed()) options.reader().FailIf(CheckPolicy(policy));
   return policy;
 }
 
-// Options that several runners have. `fallback` and strict isolation are for what was not given.
-// ReadNetwork is for those that can't have a network by domain; see ReadNetworkChoice.
+// Options of several runners. `fallback` and strict isolation apply if nothing was given.
+// ReadNetwork is for runners that can't have a network by domain; see ReadNetworkChoice.
 Network ReadNetwork(Fields& options, Network fallback) {
   const auto value = options.Value("network");
-  if (value && value->IsObject()) {  // never an open network, nor less than was asked for
+  if (value && value->IsObject()) {  // neither opens the network nor ignores the rules
     options.Fail(
         "network", ErrorCode::kInvalidValue,
         R"("allow" or "deny" (by domain it is with BubblewrapNativeRunner and Bwrap only))",
@@ -64,7 +64,7 @@ EnvironmentPolicy ReadEnvironmentPolicy(Fields& options) {
   return policy;
 }
 
-// The read-only paths; the defaults when none were given.
+// Reads the read-only paths; the defaults if none were given.
 void ReadRoBinds(Fields& options, BubblewrapPolicy& policy) {
   auto named = options.Strings("roBinds");
   policy.ro_binds_named = named.has_value();
@@ -87,13 +87,14 @@ std::shared_ptr<const NetworkPolicy> ReadRules(Fields& network) {
       NetworkPolicy{.rules = std::move(rules.value()), .asker = 0});
 }
 
-// What `network` says where it may be by domain.
+// The option `network` of runners that can have one by domain.
 struct NetworkChoice {
   Network network = Network::kDeny;
   std::shared_ptr<const NetworkPolicy> by_domain;  // kByDomain only; without an asker
 };
 
-// "allow", "deny" or { allow, deny?, allowPrivate?, onRequest? }. What was not given is "deny".
+// Reads "allow", "deny" or { allow, deny?, allowPrivate?, onRequest? }; "deny" if nothing was
+// given.
 NetworkChoice ReadNetworkChoice(Fields& options) {
   NetworkChoice choice;
   const auto value = options.Value("network");
@@ -286,7 +287,8 @@ ProcessCommand ReadProcessCommand(Fields& fields) {
   command.args = fields.RequiredStrings("args");
   fields.Objects("mounts",
                  [&command](Fields& mount) { command.mounts.push_back(ReadCommandMount(mount)); });
-  // They pass through untouched, but what nothing can be started with is said here.
+  // The variables pass through untouched; those that no process can be started with are refused
+  // here.
   const auto env = fields.Variables("env").value_or(std::vector<Variable>());
   for (const Variable& variable : env)
     fields.reader().FailIf(CheckVariable(variable));
@@ -301,7 +303,7 @@ std::optional<std::size_t> ReadMaxConcurrent(Fields& options) {
 
 std::optional<PoolRule> ReadPrewarm(Fields& options, const BubblewrapPolicy& policy) {
   constexpr std::uint64_t kMost = 64;
-  constexpr std::size_t kNever = 1;  // of clone's words
+  constexpr std::size_t kNever = 1;  // index in the words of `clone`
   PoolRule rule;
   if (const auto size = options.Integer("prewarm", 0, kMost)) {
     if (*size > 0 && !CanBePrewarmed(policy)) {
@@ -313,7 +315,7 @@ std::optional<PoolRule> ReadPrewarm(Fields& options, const BubblewrapPolicy& pol
   }
   rule.idle_ms = options.Integer("prewarmIdleMs", 1).value_or(rule.idle_ms);
   const bool never_clones = options.OneOf("clone", {"auto", "never"}) == kNever;
-  rule.clones = !never_clones;  // where that can't be, each run says why
+  rule.clones = !never_clones;  // if clones are impossible, each run reports the reason
   const bool is_off = !CanBePrewarmed(policy) || (rule.size == std::size_t{0} && !rule.clones);
   return is_off ? std::nullopt : std::optional(rule);
 }

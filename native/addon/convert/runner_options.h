@@ -16,18 +16,18 @@
 
 namespace native_runner {
 
-// A runner's options as its policy: read and copied once, types and values checked. What comes back
-// after a fault is not to be used.
+// Read a runner's options as its policy: read and copied once, types and values checked. The result
+// must not be used after a fault.
 BubblewrapPolicy ReadBubblewrapPolicy(Fields& options);
 ProjectPolicy ReadProjectPolicy(Fields& options);
 LandlockPolicy ReadLandlockPolicy(Fields& options);
 FirejailPolicy ReadFirejailPolicy(Fields& options);
 LocalPolicy ReadLocalPolicy(Fields& options);
 
-// `network.onRequest`, after ReadNetworkChoice has found the rules to ask.
+// Returns `network.onRequest`; called after ReadNetworkChoice has read the rules.
 std::optional<Napi::Function> ReadOnRequest(Fields& options);
 
-// The options of buildBubblewrapArgv. What comes back after a fault is not to be used.
+// The options of buildBubblewrapArgv. Must not be used after a fault.
 struct ArgvOptions {
   BubblewrapPolicy policy;
   std::string cwd;  // absolute, inside the sandbox
@@ -35,20 +35,21 @@ struct ArgvOptions {
 };
 ArgvOptions ReadArgvOptions(Fields& options);
 
-// The options of createBubblewrapProcessSandbox, and a command for its wrap(). What comes back
-// after a fault is not to be used.
+// Read the options of createBubblewrapProcessSandbox, and a command for its wrap(). The result must
+// not be used after a fault.
 ProcessSandboxPolicy ReadProcessSandboxPolicy(Fields& options);
 ProcessCommand ReadProcessCommand(Fields& command);
 
-// maxConcurrent: an integer >= 1, or nullopt when it was not given.
+// Reads maxConcurrent: an integer >= 1; nullopt if it was not given.
 std::optional<std::size_t> ReadMaxConcurrent(Fields& options);
 
-// prewarm (0..64), prewarmIdleMs and clone ("auto", "never"): how many sandboxes are to stand for a
-// runner of this policy, and whether they are clones. nullopt: none stands, and none is a clone.
+// Reads prewarm (0..64), prewarmIdleMs and clone ("auto", "never"): the number of prewarmed
+// sandboxes for a runner of this policy, and if they are clones. nullopt: no prewarmed sandboxes
+// and no clones.
 std::optional<PoolRule> ReadPrewarm(Fields& options, const BubblewrapPolicy& policy);
 
-// What openSession was given: idleTimeoutMs (> 0, Infinity; default 5 minutes), maxCommands and
-// tmpBytes (integers >= 1), shell (a boolean).
+// Reads the options of openSession: idleTimeoutMs (> 0, Infinity; default 5 minutes), maxCommands
+// and tmpBytes (integers >= 1), shell (a boolean).
 SessionRule ReadSessionRule(Fields& options);
 
 }  // namespace native_runner

@@ -20,7 +20,7 @@ void Execute(napi_env /*env*/, void* data) {
 }
 
 void Settle(napi_env env, const Background& background) {
-  if (!background.done) return;  // the environment went away before it began
+  if (!background.done) return;  // the environment was closed before the work began
   const Result<MakeValue>& done = *background.done;
   if (!done) {
     napi_reject_deferred(env, background.deferred, MakeJsError(env, done.error()));
@@ -58,7 +58,7 @@ napi_value DoInBackground(napi_env env, std::function<Result<MakeValue>()> work)
     ThrowJsError(env, {ErrorCode::kClosed, "the Node environment is shutting down", ""});
     return nullptr;
   }
-  static_cast<void>(background.release());  // Complete has it
+  static_cast<void>(background.release());  // Complete() owns it now
   return promise;
 }
 
@@ -69,7 +69,7 @@ struct Progress {
   std::uint64_t bytes;
 };
 
-// `env` is null when the environment goes away.
+// `env` is null while the environment is closing.
 void CallFunction(napi_env env, napi_value function, void* /*context*/, void* data) {
   const std::unique_ptr<Progress> progress(static_cast<Progress*>(data));
   if (env == nullptr) return;
@@ -104,7 +104,7 @@ void ProgressCalls::Tell(std::uint64_t files, std::uint64_t bytes) const {
   auto progress = std::make_unique<Progress>(Progress{files, bytes});
   const auto called =
       napi_call_threadsafe_function(function_, progress.get(), napi_tsfn_nonblocking);
-  if (called == napi_ok) static_cast<void>(progress.release());  // CallFunction has it
+  if (called == napi_ok) static_cast<void>(progress.release());  // CallFunction() owns it now
 }
 
 }  // namespace native_runner

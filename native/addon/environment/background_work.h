@@ -11,26 +11,26 @@
 
 namespace native_runner {
 
-// Makes the value of what was done, on the JavaScript thread.
+// Makes the value of finished work, on the JavaScript thread.
 using MakeValue = std::function<napi_value(ValueBuilder& builder)>;
 
-// A promise of what `work` comes to, which is done on a thread of libuv's pool: it may block, and
-// must touch no value of JavaScript's. Rejected with its error. nullptr with an exception pending
-// where none can be begun. An environment that goes away waits for it.
+// Runs `work` on a thread of libuv's pool, and returns a promise of its value, rejected with its
+// error. `work` may block, and must touch no JavaScript values. Returns nullptr with an exception
+// pending if the work can't be started. A closing environment waits for it.
 napi_value DoInBackground(napi_env env, std::function<Result<MakeValue>()> work);
 
-// A function of JavaScript's that other threads tell how far something is: it is called later, on
-// the JavaScript thread, with { files, bytes }. Telling waits for nothing; what comes while calls
-// are waiting is dropped. Keeps no process alive. Made and let go on the JavaScript thread.
+// Reports progress from other threads to a JavaScript function: it is called later, on the
+// JavaScript thread, with { files, bytes }. Tell() never waits, and drops reports while too many
+// calls are pending. Keeps no process alive. Made and destroyed on the JavaScript thread.
 class ProgressCalls {
  public:
-  // nullptr with an exception pending where it can't be had. `function` must not throw.
+  // Returns nullptr with an exception pending on failure. `function` must not throw.
   static std::shared_ptr<ProgressCalls> Make(Napi::Env env, const Napi::Function& function);
   ~ProgressCalls();
   ProgressCalls(const ProgressCalls&) = delete;
   ProgressCalls& operator=(const ProgressCalls&) = delete;
 
-  // Any thread.
+  // Callable from any thread.
   void Tell(std::uint64_t files, std::uint64_t bytes) const;
 
  private:

@@ -20,7 +20,7 @@ std::size_t DefaultLaneWidth() {
 }  // namespace
 
 std::string EnvironmentState::SearchPath() {
-  const char* path = std::getenv("PATH");  // on the JavaScript thread, which may change it
+  const char* path = std::getenv("PATH");  // JavaScript thread, as JavaScript may change it
   return path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path;
 }
 
@@ -31,7 +31,8 @@ EnvironmentState* EnvironmentState::Create(Napi::Env env) {
     ThrowJsError(env, {ErrorCode::kSetup, "cannot be woken on the JavaScript thread", ""});
     return nullptr;
   }
-  // After the mailbox, whose function is still there then: the last hook is called first.
+  // Added after the event queue's own hook, so that its function still exists then: the last hook
+  // is called first.
   napi_add_env_cleanup_hook(
       env, [](void* self) { static_cast<EnvironmentState*>(self)->TearDown(); }, state);
   return state;
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> EnvironmentState::Submit(Submission submission, Pen
 
 void EnvironmentState::RequestPool(Supervisor::PoolRequest request, napi_deferred deferred) {
   if (tearing_down_) return;
-  if (request.closes && !supervisor_) {  // nothing was ever made
+  if (request.closes && !supervisor_) {  // no sandbox was ever made
     if (deferred != nullptr) napi_resolve_deferred(env_, deferred, Napi::Number::New(env_, 0));
     return;
   }
@@ -173,7 +174,7 @@ void EnvironmentState::TearDown() {
   event_queue_.Silence();  // JavaScript can't run any more
   if (supervisor_) {
     supervisor_->Close();
-    supervisor_.reset();  // joins the thread, which ends when all ends are proved
+    supervisor_.reset();  // joins the thread, which ends once every run's end is proved
   }
   event_queue_.Close();
   delete this;

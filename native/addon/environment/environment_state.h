@@ -13,21 +13,20 @@
 
 namespace native_runner {
 
-// What one Node environment (the main thread, or a worker) has of us: its supervisor, started with
-// the first run, the mailbox that its news come by, and what JavaScript waits for. The process is
-// kept alive only while something is pending.
+// The state of one Node environment (the main thread, or a worker): its supervisor, started with
+// the first run, the queue of its events, and the promises and callbacks that JavaScript waits for.
+// Keeps the process alive only while something is pending.
 //
-// Owns itself: a clean-up hook ends all runs when the environment goes away, waits for the proof,
-// and frees this.
-// JavaScript thread.
+// Owns itself: a clean-up hook ends all runs when the environment is closed, waits until their end
+// is proved, and frees this. JavaScript thread.
 class EnvironmentState {
  public:
-  // Makes the state of `env`; nullptr with a JavaScript exception pending when that fails.
+  // Makes the state of `env`; nullptr with a JavaScript exception pending on failure.
   static EnvironmentState* Create(Napi::Env env);
   EnvironmentState(const EnvironmentState&) = delete;
   EnvironmentState& operator=(const EnvironmentState&) = delete;
 
-  // The process's own PATH, where programs are looked for.
+  // Returns the process's own PATH, along which programs are searched.
   static std::string SearchPath();
 
   void Configure(std::string launcher_path, const Napi::Function& make_result) {
@@ -35,12 +34,13 @@ class EnvironmentState {
     runs_.set_make_result(make_result);
   }
 
-  // The executable, for what starts it without a supervisor; empty before Configure.
+  // The launcher executable, for code that starts it without a supervisor; empty before
+  // Configure().
   const std::string& launcher_path() const { return launcher_path_; }
 
-  // Where a runner's runs wait for their turn.
+  // The queue in which a runner's runs wait for their turn.
   struct Lane {
-    std::uint64_t number = 0;  // the one of all runners that have none of their own
+    std::uint64_t number = 0;  // 0: shared by all runners without a lane of their own
     std::size_t width = 0;     // 0: the default
   };
   Lane NewLane(std::size_t width) { return {++last_lane_, width}; }
@@ -52,39 +52,39 @@ class EnvironmentState {
     PoolReference pool;
   };
 
-  // Returns the run's number; nothing when a JavaScript exception is pending, or the environment is
-  // going away.
+  // Returns the run's number; nullopt if a JavaScript exception is pending, or the environment is
+  // closing.
   std::optional<std::uint64_t> Submit(Submission submission, PendingRun pending);
   void Abort(std::uint64_t run);
   void Apply(std::uint64_t run, LiveAction action);
-  // Aborts it and blocks until its end is proved, two seconds at most: for a process that is about
-  // to exit, whose loop will deliver nothing any more.
+  // Aborts the run and blocks until its end is proved, two seconds at most: for a process that is
+  // about to exit, whose loop delivers no more events.
   void AbortAndWait(std::uint64_t run);
 
-  // Its runs are to hear of it; nothing where there can be none.
+  // Reports a renewed lease to its runs; does nothing if there can be no runs.
   void ReportRenewed(std::shared_ptr<const Lease> lease);
 
-  // Waits for a port; `wait` has no id yet. Returns the wait's number; nothing when there is
-  // nothing to wait in, or the environment is going away.
+  // Waits for a port; `wait` has no id yet. Returns the wait's number; nullopt if nothing can have
+  // a port, or the environment is closing.
   std::optional<std::uint64_t> Submit(PortWait wait, napi_deferred deferred);
   void StopWait(std::uint64_t wait);
 
-  // Makes what is missing in a pool, or ends it; without `deferred` nobody waits for the answer.
+  // Makes a pool's missing sandboxes, or closes the pool; without `deferred` the answer is dropped.
   void RequestPool(Supervisor::PoolRequest request, napi_deferred deferred);
   std::uint64_t NewPool() { return ++last_pool_; }
 
-  // False: a JavaScript exception is pending, or the environment is going away.
+  // False if a JavaScript exception is pending, or the environment is closing.
   bool OpenSession(std::uint64_t session, std::shared_ptr<const SessionOpener> opener,
                    SessionPromises promises);
-  // Nothing for one that was never opened, or has ended.
+  // Does nothing for a session that was never opened, or has ended.
   void CloseSession(std::uint64_t session);
   std::uint64_t NewSession() { return ++last_session_; }
 
-  // Who is asked about what a network's rules don't decide; see pending.h.
+  // The functions that decide connections which a network's rules leave open; see pending.h.
   NetworkAskers& askers() { return askers_; }
   void Answer(std::uint64_t question, NetworkAnswer answer);
 
-  // Where this can be found by what may outlive it: nullptr as soon as it is being torn down.
+  // A reference for objects that may outlive this: nullptr as soon as the tear-down begins.
   std::shared_ptr<EnvironmentState*> back_reference() const { return back_reference_; }
 
  private:
@@ -105,7 +105,7 @@ class EnvironmentState {
   Napi::Env env_;
   std::string launcher_path_;
   EventQueue event_queue_;
-  std::unique_ptr<Supervisor> supervisor_;  // gone before the mailbox
+  std::unique_ptr<Supervisor> supervisor_;  // destroyed before the event queue
   PendingRuns runs_;
   PendingPoolRequests pool_requests_;
   PendingPortWaits port_waits_;

@@ -25,7 +25,7 @@ bool EventQueue::Open(napi_env env, std::function<void()> on_event) {
 }
 
 void EventQueue::OnWake(napi_env env, napi_value /*function*/, void* wake, void* /*data*/) {
-  if (env == nullptr) return;  // the function is going away
+  if (env == nullptr) return;  // the function is being destroyed
   const std::function<void()>& on_event = static_cast<Wake*>(wake)->on_event;
   if (on_event) on_event();
 }
@@ -114,7 +114,7 @@ void EventQueue::Post(events::Item item) {
     items_.push_back(std::move(item));
     first = items_.size() == 1 && !is_silent_;
   }
-  // Outside the lock, so that who is woken does not have to wait for it.
+  // Called outside the lock, so that the woken thread does not have to wait for it.
   if (first) napi_call_threadsafe_function(function_, nullptr, napi_tsfn_nonblocking);
 }
 

@@ -12,8 +12,8 @@
 #include "policy/result.h"
 #include "supervise/supervisor.h"
 
-// What a supervisor tells a Node environment, as values: each is a call of RunListener's that has
-// crossed to the JavaScript thread.
+// The events of a supervisor for a Node environment, as values: each is a call of RunListener that
+// is passed to the JavaScript thread.
 namespace native_runner::events {
 
 struct Chunk {
@@ -75,31 +75,33 @@ using Item = std::variant<Chunk, Event, Connection, Ended, PoolAnswer, PortAnswe
 
 namespace native_runner {
 
-// Carries a supervisor's news to the JavaScript thread: posted on the supervisor's thread, taken on
-// the host's, which a thread-safe function of Node-API wakes: its loop may be of any kind. Must
-// outlive the supervisor that posts. JavaScript thread, but for the RunListener's calls.
+// Passes a supervisor's events to the JavaScript thread. They are posted on the supervisor's thread
+// and taken on the JavaScript thread, which a thread-safe function of Node-API wakes, whatever kind
+// of loop it runs. Must outlive the supervisor that posts. JavaScript thread, except for the calls
+// of RunListener.
 class EventQueue final : public RunListener {
  public:
   EventQueue() = default;
   EventQueue(const EventQueue&) = delete;
   EventQueue& operator=(const EventQueue&) = delete;
 
-  // `on_event` is called on the JavaScript thread when there is something to take; what promises
-  // resolve is run after it. False: the environment can't be woken, and nothing has to be closed.
+  // `on_event` is called on the JavaScript thread when events are queued; reactions of the promises
+  // that it resolves run after it. False: the environment can't be woken, and nothing has to be
+  // closed.
   bool Open(napi_env env, std::function<void()> on_event);
 
-  // All that has come since the last time, in order.
+  // Returns all events since the last call, in order.
   std::vector<events::Item> Take();
 
-  // Whether the end of this run has come, and was not yet taken.
+  // True if the end of this run is queued, and was not taken yet.
   bool HasEndOf(std::uint64_t run);
 
-  // Whether the environment goes on for the sake of news to come. Not at first.
+  // True makes the environment stay alive for events to come; false at first.
   void KeepAlive(bool keep);
 
-  // Nobody is told of news any more; what is posted from now on is dropped with the mailbox.
+  // Stops the calls of `on_event`; events that are posted from now on are dropped with the queue.
   void Silence();
-  // Once nobody posts any more; the mailbox may go then.
+  // Called when no thread posts any more; the queue may be destroyed afterwards.
   void Close();
 
   void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
@@ -114,12 +116,12 @@ class EventQueue final : public RunListener {
   void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,
                          NetworkQuestion what) override;
   void OnNetworkQuestionGone(std::uint64_t question) override;
-  void OnClosed() override {}  // who closes the supervisor waits for its thread
+  void OnClosed() override {}  // closing the supervisor waits for its thread
 
  private:
   void Post(events::Item item);
 
-  // What the thread-safe function calls; it may be called once more after we are gone.
+  // Data of the thread-safe function, which may be called once more after the queue is destroyed.
   struct Wake {
     std::function<void()> on_event;
   };
@@ -127,7 +129,7 @@ class EventQueue final : public RunListener {
 
   napi_env env_ = nullptr;
   napi_threadsafe_function function_ = nullptr;
-  Wake* wake_ = nullptr;  // the function's: its finalizer frees it
+  Wake* wake_ = nullptr;  // owned by the function: its finalizer frees it
   bool keeps_alive_ = false;
 
   std::mutex mutex_;  // guards the next two

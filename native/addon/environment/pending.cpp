@@ -7,7 +7,7 @@
 namespace native_runner {
 namespace {
 
-// As types/addon.d.ts has them.
+// Names as in types/addon.d.ts.
 const char* LiveEventName(LiveEvent event) {
   switch (event) {
     case LiveEvent::kStarted:
@@ -82,7 +82,7 @@ void PendingRuns::Deliver(events::Ended ended) {
   }
   ValueBuilder builder(env_);
   napi_value result = results_.Make(builder, std::move(ended.result), run.policy_hash);
-  // Not ok: the worker is being terminated, nobody waits any more.
+  // Not ok: the worker is being terminated, and nothing waits for the result.
   if (builder.ok()) napi_resolve_deferred(env_, run.deferred, result);
 }
 
@@ -118,7 +118,7 @@ void PendingSessions::Deliver(const events::SessionOpen& open) {
   if (!open.layers) {
     sessions_.erase(found);
     napi_reject_deferred(env_, promises.opened, MakeJsError(env_, open.layers.error()));
-    // Nobody waits for the end of what never was; a promise that is never settled would be a leak.
+    // The session never existed, but a promise that is never settled would be a leak.
     napi_resolve_deferred(env_, promises.ended, builder.Undefined());
     return;
   }
@@ -160,11 +160,11 @@ void PendingPoolRequests::Deliver(const events::PoolAnswer& answer) {
 
 namespace {
 
-// As types/addon.d.ts has them.
+// Names as in types/addon.d.ts.
 const char* PortStateName(PortState state) {
   switch (state) {
     case PortState::kSilent:
-      break;  // no end of a wait
+      break;  // does not end a wait
     case PortState::kListening:
       return "listening";
     case PortState::kTimedOut:
@@ -240,7 +240,7 @@ bool NetworkAskers::Call(ValueBuilder& builder, std::uint64_t asker, std::uint64
   const auto found = askers_.find(asker);
   if (found == askers_.end()) return false;
   const Napi::Function on_request = found->second.Value();
-  if (on_request.IsEmpty()) return false;  // its runner was collected
+  if (on_request.IsEmpty()) return false;  // its runner was garbage-collected
   const std::array arguments = {builder.Number(static_cast<double>(question)), what};
   return builder.ok() && builder.CallBack(on_request, arguments);
 }

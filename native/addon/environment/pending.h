@@ -12,7 +12,7 @@
 
 namespace native_runner {
 
-// What JavaScript waits for with one run.
+// The promise and the callbacks of one run.
 struct PendingRun {
   napi_deferred deferred = nullptr;
   Napi::FunctionReference on_stdout;
@@ -23,12 +23,12 @@ struct PendingRun {
 };
 
 // The runs of one Node environment that have not settled: their output and events go to callbacks,
-// their end settles a promise. News of a run that is not here are dropped. JavaScript thread.
+// their end settles a promise. Events of other runs are dropped. JavaScript thread.
 class PendingRuns {
  public:
   explicit PendingRuns(Napi::Env env) : env_(env) {}
 
-  // What makes an ended run's result; before the first run.
+  // Sets the function that makes an ended run's result; called before the first run.
   void set_make_result(const Napi::Function& make) { results_.set_make_result(make); }
 
   // Returns the run's number, from 1 on.
@@ -51,7 +51,8 @@ class PendingRuns {
   std::uint64_t last_run_ = 0;
 };
 
-// `opened` settles with the layers of the session's commands, `ended` later with why it has.
+// `opened` settles with the layers of the session's commands, `ended` later with the reason of its
+// end.
 struct SessionPromises {
   napi_deferred opened = nullptr;
   napi_deferred ended = nullptr;
@@ -62,11 +63,12 @@ class PendingSessions {
  public:
   explicit PendingSessions(Napi::Env env) : env_(env) {}
 
-  // `session` is unique.
+  // `session` must be unique.
   void Add(std::uint64_t session, SessionPromises promises);
-  // It is being closed, and somebody waits for that. False: it was never opened, or has ended.
+  // Marks a session as being closed, which keeps the process alive. False: it was never opened, or
+  // has ended.
   bool BeginClose(std::uint64_t session);
-  // Whether one is being opened or closed; an open one alone keeps no process alive.
+  // True if a session is being opened or closed; an open one alone keeps no process alive.
   bool keep_alive() const;
   void Clear() { sessions_.clear(); }
 
@@ -83,13 +85,13 @@ class PendingSessions {
   std::map<std::uint64_t, Session> sessions_;
 };
 
-// The requests to pools of one Node environment that have no answer yet: each settles a promise
-// with how many sandboxes stand. JavaScript thread.
+// The unanswered pool requests of one Node environment: each settles a promise with the number of
+// prewarmed sandboxes. JavaScript thread.
 class PendingPoolRequests {
  public:
   explicit PendingPoolRequests(Napi::Env env) : env_(env) {}
 
-  // Returns the request's number, from 1 on. Without `deferred` nobody waits for the answer.
+  // Returns the request's number, from 1 on. Without `deferred` the answer is dropped.
   std::uint64_t Add(napi_deferred deferred);
   bool empty() const { return requests_.empty(); }
   void Clear() { requests_.clear(); }
@@ -102,8 +104,8 @@ class PendingPoolRequests {
   std::uint64_t last_request_ = 0;
 };
 
-// The waits for a port of one Node environment that have not ended: each settles a promise with how
-// it did, in the words of types/addon.d.ts. JavaScript thread.
+// The port waits of one Node environment that have not ended: each settles a promise with its
+// outcome, in the words of types/addon.d.ts. JavaScript thread.
 class PendingPortWaits {
  public:
   explicit PendingPortWaits(Napi::Env env) : env_(env) {}
@@ -121,9 +123,9 @@ class PendingPortWaits {
   std::uint64_t last_wait_ = 0;
 };
 
-// The functions of JavaScript that one Node environment's networks by domain ask, by number. Each
-// is kept alive by its runner's handle and not from here, since it may hold the runner: what was
-// collected answers nothing. Questions keep no loop alive; the runs that wait for them do.
+// The JavaScript functions that the networks by domain of one Node environment ask, by number. The
+// runner's handle keeps each alive, and this does not, since the function may hold the runner: a
+// collected one answers nothing. Questions keep no loop alive; the runs that wait for them do.
 // JavaScript thread.
 class NetworkAskers {
  public:
@@ -134,10 +136,10 @@ class NetworkAskers {
   void Remove(std::uint64_t asker) { askers_.erase(asker); }
   void Clear();
 
-  // False: nobody was asked.
+  // False if no function was asked.
   bool Deliver(events::Question question);
   void Deliver(const events::QuestionGone& gone);
-  // It was answered.
+  // Removes an answered question.
   void Forget(std::uint64_t question) { asked_.erase(question); }
 
  private:
@@ -145,7 +147,7 @@ class NetworkAskers {
 
   Napi::Env env_;
   std::map<std::uint64_t, Napi::FunctionReference> askers_;  // weak
-  std::map<std::uint64_t, std::uint64_t> asked_;             // who, by question
+  std::map<std::uint64_t, std::uint64_t> asked_;             // asker, by question
   std::uint64_t last_asker_ = 0;
 };
 

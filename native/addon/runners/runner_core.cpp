@@ -10,7 +10,7 @@ namespace {
 
 constexpr napi_type_tag kLeaseTag = {0x6f70656e61676e74, 0x6c656173652d2d2d};
 
-// JavaScript thread.
+// A LeaseHandle (types/addon.d.ts). JavaScript thread.
 class LeaseObject : public Napi::ObjectWrap<LeaseObject> {
  public:
   explicit LeaseObject(const Napi::CallbackInfo& info)

@@ -21,12 +21,12 @@ namespace native_runner {
 // Defines the class that makes a LeaseHandle (types/addon.d.ts) on `exports`.
 void DefineLease(Napi::Env env, Napi::Object exports, EnvironmentState* state);
 
-// The lease of such an object, in the field `lease`; none where it is absent. Anything else is a
-// fault.
+// Reads the lease of such an object in the field `lease`; nullptr if it is absent. Any other value
+// is a fault.
 std::shared_ptr<const Lease> ReadLease(Fields& input);
 
-// The prewarmed sandboxes of one runner, or none where it may have none. Ends them with itself.
-// JavaScript thread.
+// The prewarmed sandboxes of one runner, if it may have any; the destructor ends them. JavaScript
+// thread.
 class RunnerPool {
  public:
   RunnerPool(EnvironmentState* state, std::shared_ptr<const Backend> runtime,
@@ -35,14 +35,15 @@ class RunnerPool {
   RunnerPool(const RunnerPool&) = delete;
   RunnerPool& operator=(const RunnerPool&) = delete;
 
-  // What a run that may take one of them is submitted with.
+  // The reference with which a run is submitted that may take a prewarmed sandbox.
   const PoolReference& reference() const { return pool_; }
 
-  // Promises of how many stand: once what is missing was made, once all are ended for good.
+  // Return promises of the number of prewarmed sandboxes: Warm() once the missing ones are made,
+  // Close() once all have ended for good.
   Napi::Value Warm(Napi::Env env) { return Request(env, false); }
   Napi::Value Close(Napi::Env env);
 
-  // What it has and has done, as types/public.d.ts's PoolState.
+  // Returns the pool's state and counters, as PoolState in types/runner-options.d.ts.
   Napi::Value State(Napi::Env env) const;
 
  private:
@@ -55,8 +56,8 @@ class RunnerPool {
   PoolReference pool_;
 };
 
-// What every native runner object does: exec, explain, spawn, abort, policyText, warm, close, pool.
-// JavaScript thread.
+// The methods of every native runner object: exec, explain, spawn, abort, policyText, warm, close,
+// pool. JavaScript thread.
 class RunnerCore {
  public:
   struct Options {
@@ -64,7 +65,7 @@ class RunnerCore {
     InputRules rules;
     std::string policy_text;
     std::optional<std::size_t> max_concurrent;  // none: the lane that runners share
-    std::optional<PoolRule> pool;               // none: nothing is made ahead
+    std::optional<PoolRule> pool;               // none: nothing is prewarmed
     std::uint64_t asker = 0;                    // of the policy's network; 0: none
   };
 
@@ -81,13 +82,13 @@ class RunnerCore {
   Napi::Value PolicyText(const Napi::CallbackInfo& info);
   Napi::Value Warm(const Napi::CallbackInfo& info) { return pool_.Warm(info.Env()); }
   Napi::Value Pool(const Napi::CallbackInfo& info) { return pool_.State(info.Env()); }
-  // By which a session of the runner's finds its templates; 0: there are none.
+  // Returns the number by which the runner's sessions find its templates; 0: no templates.
   Napi::Value PoolNumber(const Napi::CallbackInfo& info);
-  // A promise, settled once nothing is left that was made ahead.
+  // Returns a promise that settles once no sandbox that was made ahead is left.
   virtual Napi::Value Close(const Napi::CallbackInfo& info) { return pool_.Close(info.Env()); }
 
-  // What JavaScript tells a live process while it runs. A number that is no run's, or of one that
-  // has ended, is ignored: the end is told by then, and nobody is to blame.
+  // Input from JavaScript to a live process. Ignores numbers that are no run's or whose run has
+  // ended: that end is reported by then.
   void Write(const Napi::CallbackInfo& info);
   void EndInput(const Napi::CallbackInfo& info);
   void Grant(const Napi::CallbackInfo& info);
@@ -95,7 +96,8 @@ class RunnerCore {
   void Signal(const Napi::CallbackInfo& info);
   void Resize(const Napi::CallbackInfo& info);
 
-  // Of a live process or, where `id` is 0, of the session: { id, done }.
+  // Waits for a port of a live process or, if the given id is 0, of the session. Returns { id, done
+  // }.
   Napi::Value WaitForPort(const Napi::CallbackInfo& info);
   void StopWait(const Napi::CallbackInfo& info);
 
@@ -119,7 +121,7 @@ class RunnerCore {
   std::uint64_t asker_;
 };
 
-// A runner whose commands run in one session, which is still to be opened. Ends it with itself.
+// A runner whose commands run in one session: Open() opens it, and the destructor ends it.
 // JavaScript thread.
 class SessionCore final : public RunnerCore {
  public:
@@ -128,7 +130,7 @@ class SessionCore final : public RunnerCore {
               Options options);
   ~SessionCore() override;
 
-  // Once: { opened, ended }, two promises.
+  // Opens the session; called once. Returns { opened, ended }, two promises.
   Napi::Value Open(const Napi::CallbackInfo& info);
   Napi::Value Close(const Napi::CallbackInfo& info) override;
 

@@ -69,7 +69,8 @@ EnvironmentState* StateOf(const Napi::CallbackInfo& info) {
   return static_cast<EnvironmentState*>(info.Data());
 }
 
-// What runs the commands of a policy. `transaction`: the argument that may be one.
+// Makes the backend that runs the commands of a policy. `transaction`: the argument that may be
+// one.
 template <typename RuntimeKind, typename Policy>
 std::shared_ptr<const RuntimeKind> MakeBackend(Reader& reader, const Napi::Value& transaction,
                                                Policy policy) {
@@ -84,13 +85,13 @@ std::shared_ptr<const RuntimeKind> MakeBackend(Reader& reader, const Napi::Value
   return std::make_shared<const RuntimeKind>(std::move(policy));
 }
 
-// Whether a policy can have a network by domain.
+// True if a policy can have a network by domain.
 template <typename Policy>
 concept ByDomain = requires(Policy policy) {
   policy.by_domain;
 };
 
-// Who is asked about what the rules of the policy's network don't decide.
+// Returns the function that decides what the rules of the policy's network leave open.
 template <typename Policy>
 std::optional<Napi::Function> ReadAsked(Fields& options, const Policy& policy) {
   if constexpr (ByDomain<Policy>) {
@@ -99,7 +100,7 @@ std::optional<Napi::Function> ReadAsked(Fields& options, const Policy& policy) {
   return std::nullopt;
 }
 
-// Gives them, where there is somebody, the number that the network asks by; 0: nobody.
+// Registers the function, if there is one, and gives the network its number; 0: no function.
 template <typename Policy>
 std::uint64_t AddAsker(const Napi::CallbackInfo& info, const std::optional<Napi::Function>& asked,
                        Policy& policy) {
@@ -113,7 +114,7 @@ std::uint64_t AddAsker(const Napi::CallbackInfo& info, const std::optional<Napi:
   return 0;
 }
 
-// Reads the options, and ties the runtime's own policy to the core.
+// Reads the options, and connects the backend's own policy with the core.
 template <typename RuntimeKind, auto kRead>
 std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd_label,
                                  bool in_workspace) {
@@ -142,7 +143,7 @@ std::unique_ptr<RunnerCore> Make(const Napi::CallbackInfo& info, const char* cwd
   return std::make_unique<RunnerCore>(StateOf(info), std::move(made));
 }
 
-// Of a runner's options, and the session's own.
+// Reads a runner's options, and the session's own.
 template <typename RuntimeKind, auto kRead>
 std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in_workspace) {
   Reader reader(info.Env());
@@ -158,7 +159,7 @@ std::unique_ptr<SessionCore> MakeSession(const Napi::CallbackInfo& info, bool in
   SessionRule rule;
   Fields::Of(reader, info[1], {"options", ""},
              [&rule](Fields& options) { rule = ReadSessionRule(options); });
-  if (info[3].IsNumber()) {  // of lib's own: the runner's poolNumber()
+  if (info[3].IsNumber()) {  // passed by lib: the runner's poolNumber()
     rule.clones_of = static_cast<std::uint64_t>(info[3].As<Napi::Number>().Int64Value());
   }
   if constexpr (std::is_same_v<RuntimeKind, BubblewrapBackend>) {
@@ -208,7 +209,8 @@ std::unique_ptr<SessionCore> MakeLandlockSession(const Napi::CallbackInfo& info)
   return MakeSession<LandlockBackend, ReadLandlockPolicy>(info, false);
 }
 
-// One of our classes: its instances are what `kMake` makes of the constructor's arguments.
+// A JavaScript class: each instance has the core that `kMake` makes from the constructor's
+// arguments.
 template <auto kMake>
 class RunnerObject : public Napi::ObjectWrap<RunnerObject<kMake>> {
  public:

@@ -6,8 +6,8 @@
 
 namespace native_runner {
 
-// Defines the class BubblewrapProcessSandbox: options that were read and checked once, and wrap(),
-// which only computes. JavaScript thread.
+// Defines the class BubblewrapProcessSandbox: its constructor reads and checks the options once,
+// and wrap() only computes. JavaScript thread.
 void DefineProcessSandbox(Napi::Env env, Napi::Object exports);
 
 // Defines the classes of types/addon.d.ts that make a RunnerHandle or a SessionHandle on `exports`.

@@ -11,7 +11,7 @@
 namespace native_runner {
 namespace {
 
-// As types/files.d.ts has them.
+// Names as in types/files.d.ts.
 const char* TypeName(FileType type) {
   switch (type) {
     case FileType::kFile:
@@ -26,7 +26,7 @@ const char* TypeName(FileType type) {
   return "other";
 }
 
-// A path as the methods take it: a leading "workspace" would be the workspace itself.
+// Returns a path as the methods take it: a leading "workspace" would be the workspace itself.
 std::string AsGiven(std::string_view relative) {
   constexpr std::string_view kRoot = "workspace";
   const bool names_root = relative.substr(0, relative.find('/')) == kRoot;

@@ -10,18 +10,18 @@
 
 namespace native_runner {
 
-// What was tried, for its error: paths as they were given.
+// The paths of an attempted operation, as they were given, for its error.
 struct FileAttempt {
   std::string path;
-  std::string to;  // a second one; empty: there is none
+  std::string to;  // a second path; empty: none
 };
 
-// An Error as Node's file system makes them: `code`, `errno`, `syscall`, `path` and `dest`. A
+// Makes an Error as Node's file system does: `code`, `errno`, `syscall`, `path` and `dest`. A
 // RangeError with ERR_FS_FILE_TOO_LARGE or ERR_FS_TOO_MANY_ENTRIES, an Error with ERR_FILE_CHANGED,
-// or one of ours with a sandbox code. nullptr when the environment is being terminated.
+// or the one of MakeJsError() with a sandbox code. nullptr if the environment is being terminated.
 napi_value MakeFileError(napi_env env, const FileError& error, const FileAttempt& attempt);
 
-// What an operation gives, as types/files.d.ts has it. Whole only if builder.ok() afterwards.
+// Make an operation's result, as in types/files.d.ts. Complete only if builder.ok() afterwards.
 napi_value FileValue(ValueBuilder& builder, Done done);
 napi_value FileValue(ValueBuilder& builder, Bytes bytes);
 napi_value FileValue(ValueBuilder& builder, const FileStat& stat);

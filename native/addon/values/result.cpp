@@ -86,8 +86,8 @@ napi_value MakeDenial(ValueBuilder& builder, const Denial& denial) {
   return made;
 }
 
-// What a run was denied, as types/denials.d.ts has it but for a grant's `cli`, which is lib's.
-// Undefined where there is nothing. Whole only if builder.ok() afterwards.
+// Makes the denials of a run, as in types/denials.d.ts without a grant's `cli`, which lib adds.
+// Undefined without denials. Complete only if builder.ok() afterwards.
 napi_value MakeDenials(ValueBuilder& builder, const std::vector<Denial>& denials) {
   if (denials.empty()) return builder.Undefined();
   std::vector<napi_value> made;
@@ -101,7 +101,7 @@ double Milliseconds(std::uint64_t microseconds) {
   return static_cast<double>(microseconds) / 1000.0;
 }
 
-// To a thousandth: a microsecond.
+// Rounds to a thousandth: a microsecond.
 double Rounded(double milliseconds) {
   return std::round(milliseconds * 1000) / 1000;
 }

@@ -113,7 +113,7 @@ napi_value ValueBuilder::TakenBytes(Bytes bytes) {
   const napi_status status = napi_create_external_arraybuffer(
       env_, owner->data(), owner->size(),
       [](napi_env, void*, void* hint) { delete static_cast<Bytes*>(hint); }, owner.get(), &buffer);
-  // Some hosts (Electron) forbid memory that V8 did not make.
+  // Some hosts (Electron) forbid memory that V8 did not allocate.
   if (status != napi_ok) return CopiedBytes(owner->data(), owner->size());
   const std::size_t size = owner.release()->size();
   return View(buffer, size);

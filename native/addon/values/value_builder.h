@@ -13,10 +13,10 @@
 
 namespace native_runner {
 
-// Makes JavaScript values for what the supervisor reports. A worker may be terminated between any
-// two calls, after which every call fails: the first failure is remembered, the rest do nothing,
-// and whoever needs the whole asks ok() at the end. (node-addon-api aborts the process instead.)
-// JavaScript thread, inside a handle scope.
+// Makes JavaScript values of the supervisor's reports. A worker may be terminated between any two
+// calls, after which every call fails: the first failure is remembered, the other calls do nothing,
+// and code that needs the whole value checks ok() at the end. (node-addon-api aborts the process
+// instead.) JavaScript thread, inside a handle scope.
 class ValueBuilder {
  public:
   explicit ValueBuilder(napi_env env) : env_(env) {}
@@ -34,11 +34,11 @@ class ValueBuilder {
   napi_value Undefined();
   void Set(napi_value object, const char* key, napi_value value);
   napi_value Call(napi_value function, std::span<const napi_value> arguments);
-  // Of a callback: lib catches what callers throw, so an exception would be a fault of ours, and is
-  // an uncaught one. False where it could not be called to its end.
+  // Calls a callback. lib catches what callers throw, so an exception is an internal fault, and
+  // becomes an uncaught one. False if the call did not run to its end.
   bool CallBack(napi_value function, std::span<const napi_value> arguments);
 
-  // A Uint8Array over a copy, or over `bytes` itself where those are large.
+  // Make a Uint8Array over a copy, or over `bytes` itself if those are large.
   napi_value CopiedBytes(const std::uint8_t* data, std::size_t size);
   napi_value TakenBytes(Bytes bytes);
 
@@ -50,13 +50,13 @@ class ValueBuilder {
   bool ok_ = true;
 };
 
-// A JavaScript Error for ours: TypeError or RangeError for the caller's mistakes, a plain Error for
-// the rest (lib turns those into SandboxError); `code` always, `fix` where one is known. nullptr
-// when the environment is being terminated and can make no values any more.
+// Makes a JavaScript Error: TypeError or RangeError for the caller's mistakes, a plain Error for
+// the rest (lib turns those into SandboxError). Has `code` always, `fix` if one is known. nullptr
+// if the environment is being terminated and can make no more values.
 napi_value MakeJsError(napi_env env, const Error& error);
 void ThrowJsError(napi_env env, const Error& error);
 
-// How a message shows a value that was not expected: `"text"`, `1.5`, `an object`, `null` ...
+// Describes an unexpected value for a message: `"text"`, `1.5`, `an object`, `null` ...
 std::string Describe(const Napi::Value& value);
 
 }  // namespace native_runner

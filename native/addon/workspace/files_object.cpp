@@ -16,13 +16,13 @@
 namespace native_runner {
 namespace {
 
-// One operation on files, on a thread of libuv's pool, and the promise of its result. Node waits
-// for it before it ends an environment; then nobody is told any more.
+// Runs one file operation on a thread of libuv's pool, and settles the promise of its result. Node
+// waits for it before it ends an environment; the promise is not settled then.
 template <typename Value>
 class FileCall {
  public:
-  // `operation` owns all that it uses. Undefined, with an exception pending, where there can be no
-  // promise.
+  // `operation` owns all that it uses. Returns undefined, with an exception pending, if no promise
+  // can be made.
   static Napi::Value Start(Napi::Env env, FileAttempt attempt,
                            std::function<FileResult<Value>()> operation) {
     std::unique_ptr<FileCall> call(new FileCall(std::move(attempt), std::move(operation)));
@@ -38,7 +38,7 @@ class FileCall {
       napi_delete_async_work(env, call->work_);
       return env.Undefined();
     }
-    call.release();  // Complete's
+    call.release();  // Complete() owns it now
     return {env, promise};
   }
 
@@ -75,7 +75,7 @@ class FileCall {
   napi_async_work work_ = nullptr;
 };
 
-// The options of a call, which may be left out.
+// Reads the options of a call, which may be left out.
 template <typename Read>
 auto OptionsOf(Reader& reader, const Napi::Value& value, const Read& read) {
   const Napi::Value options = value.IsUndefined() ? Napi::Object::New(reader.env()) : value;
@@ -112,7 +112,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
  private:
   using Files = std::shared_ptr<const WorkspaceFiles>;
 
-  // `operation` is given the files and the path; nothing is started after a fault.
+  // `operation` receives the files and the path; nothing is started after a fault.
   template <typename Operation>
   Napi::Value Start(const Reader& reader, PathInput path, Operation operation) {
     using Answer = decltype(operation(*files_, path.relative));
@@ -166,7 +166,7 @@ class FilesObject : public Napi::ObjectWrap<FilesObject> {
                  });
   }
 
-  // Of the workspace as a whole; for lib/ itself, which makes its own options.
+  // Surveys the whole workspace; for lib/ itself, which makes its own options.
   Napi::Value TakeSurvey(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
     const ListRule rule = OptionsOf(reader, info[0], ReadListRule);

@@ -4,7 +4,7 @@
 
 namespace native_runner {
 
-// exports.WorkspaceFiles: the files of one workspace, as types/addon.d.ts has them.
+// Defines exports.WorkspaceFiles: the files of one workspace, as in types/addon.d.ts.
 void DefineWorkspaceFiles(Napi::Env env, Napi::Object exports);
 
 }  // namespace native_runner

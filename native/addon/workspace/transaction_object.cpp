@@ -36,7 +36,7 @@ void ReadExpected(Fields& fields, CommitRequest* request) {
   });
 }
 
-// Paths in a field. None: every path, or with `else_none` no path.
+// Reads the paths in a field. Absent: every path, or with `else_none` no path.
 PathFilter ReadPaths(Fields& fields, const char* field = "paths", bool else_none = false) {
   const auto paths = fields.Strings(field);
   if (!paths && !else_none) return PathFilter();
@@ -46,8 +46,8 @@ PathFilter ReadPaths(Fields& fields, const char* field = "paths", bool else_none
   return PathFilter();
 }
 
-// { paths, exact, allowProtected, protectedNames, contents, expected }: the last two as arrays of
-// { path, data } and { path, version }.
+// Reads { paths, exact, allowProtected, protectedNames, contents, expected }: the last two are
+// arrays of { path, data } and { path, version }.
 CommitRequest ReadCommitRequest(Fields& fields) {
   CommitRequest request;
   request.paths = ReadPaths(fields);
@@ -61,7 +61,7 @@ CommitRequest ReadCommitRequest(Fields& fields) {
 
 constexpr napi_type_tag kTransactionTag = {0x6f70656e61676e74, 0x7472616e73616374};
 
-// Where the transaction is put once it is open; shared with the work that opens it.
+// Holds the transaction once it is open; shared with the work that opens it.
 struct Place {
   std::shared_ptr<Transaction> transaction;
 };
@@ -75,7 +75,7 @@ Error NotOpen() {
 }
 
 constexpr std::uint64_t kDefaultMostBytes = std::uint64_t{2} << 30U;
-constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 53U) - 1;  // what a number can be
+constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 53U) - 1;  // the largest exact number
 
 Transaction::Backend ReadBackend(Fields& fields) {
   constexpr std::array kBackends = {Transaction::Backend::kAuto, Transaction::Backend::kOverlay,
@@ -83,7 +83,8 @@ Transaction::Backend ReadBackend(Fields& fields) {
   return kBackends.at(fields.OneOf("backend", {"auto", "overlay", "copy"}).value_or(0));
 }
 
-// JavaScript thread. What is done with the transaction is done on others.
+// A TransactionHandle (types/addon-transaction.d.ts). JavaScript thread; the transaction's work
+// runs on other threads.
 class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
  public:
   explicit TransactionObject(const Napi::CallbackInfo& info)
@@ -115,8 +116,8 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
   std::shared_ptr<Transaction> transaction() const { return place_->transaction; }
 
  private:
-  // Once: { id, backend }, `backendReason` and `recovered`. With `resume`, the id of one that is
-  // there.
+  // Called once. Promises { id, backend }, `backendReason` and `recovered`. `resume`: the id of an
+  // existing transaction.
   Napi::Value Open(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
     Transaction::Options options;
@@ -181,7 +182,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
     });
   }
 
-  // All of them packed, in the order of their paths' bytes.
+  // Promises all changes packed, in the order of their paths' bytes.
   Napi::Value Changes(const Napi::CallbackInfo& info) {
     Reader reader(info.Env());
     PathFilter filter;
@@ -204,10 +205,10 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
         });
   }
 
-  // One text.
+  // Promises one text.
   Napi::Value Diff(const Napi::CallbackInfo& info) {
     constexpr std::uint64_t kDefaultMost = std::uint64_t{16} << 20U;
-    constexpr std::uint64_t kMost = std::uint64_t{256} << 20U;  // V8 has strings of 512 MiB
+    constexpr std::uint64_t kMost = std::uint64_t{256} << 20U;  // V8's strings have at most 512 MiB
     Reader reader(info.Env());
     PathFilter filter;
     std::uint64_t most = kDefaultMost;
@@ -250,7 +251,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
                    });
   }
 
-  // The paths because of which it can't be done; none: it was done.
+  // Promises the paths that prevent the undo; none: it was done.
   Napi::Value Undo(const Napi::CallbackInfo& info) {
     return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
       if (!transaction) return NotOpen();
@@ -279,7 +280,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
         });
   }
 
-  // An array of them, the first first.
+  // Promises an array of the checkpoints, the oldest first.
   Napi::Value Checkpoints(const Napi::CallbackInfo& info) {
     return Promise(info, [transaction = place_->transaction]() -> Result<MakeValue> {
       if (!transaction) return NotOpen();
@@ -355,7 +356,7 @@ std::shared_ptr<Transaction> ReadTransaction(Reader& reader, const Napi::Value& 
 
 namespace {
 
-// A promise of those in the directory that the options name.
+// Promises the transactions in the directory that the options name.
 Napi::Value List(const Napi::CallbackInfo& info) {
   Reader reader(info.Env());
   std::string directory;

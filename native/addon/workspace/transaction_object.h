@@ -13,8 +13,8 @@ namespace native_runner {
 // Defines the class that makes a TransactionHandle (types/addon-transaction.d.ts) on `exports`.
 void DefineTransaction(Napi::Env env, Napi::Object exports, EnvironmentState* state);
 
-// The transaction of such an object, which must be open; none of `undefined`. Anything else is a
-// fault of the reader's.
+// Returns the transaction of such an object, which must be open; nullptr for `undefined`. Any other
+// value is a fault of the reader.
 std::shared_ptr<Transaction> ReadTransaction(Reader& reader, const Napi::Value& value);
 
 // Defines `listTransactions` of types/addon.d.ts on `exports`.

@@ -56,7 +56,7 @@ const char* StateName(ListedTransaction::State state) {
   return "";
 }
 
-// As types/transaction.d.ts has it; nullptr for nothing.
+// Names as in types/transaction.d.ts; nullptr for kNothing.
 const char* RecoveredName(Recovered recovered) {
   switch (recovered) {
     case Recovered::kNothing:

@@ -14,17 +14,16 @@
 
 namespace native_runner {
 
-// types/transaction.d.ts's Change, for each.
+// Makes an array of Change (types/transaction.d.ts).
 napi_value ChangesValue(ValueBuilder& builder, const std::vector<Change>& changes);
 
-// Many changes as one text and one array of numbers, which JavaScript makes objects of
-// (lib/runners/transactions/changes.ts): Node-API takes about a microsecond for each object, on
-// JavaScript's own thread. Packed on any thread.
+// Many changes as one text and one array of numbers, from which JavaScript makes objects
+// (lib/runners/transactions/changes.ts): Node-API takes about a microsecond for each object, on the
+// JavaScript thread. Packed on any thread.
 //
-// For each change eight doubles: kind, type, size, previous size, mode, previous mode, flags (1
-// a conflict, 2 a target, 4 from, 8 a version), and ctime in milliseconds or 0; and in the text its
-// path, then where it is from, its target and its version if it has these, each with a NUL byte
-// after it.
+// Each change has eight doubles: kind, type, size, previous size, mode, previous mode, flags (1
+// conflict, 2 target, 4 from, 8 version), and ctime in milliseconds or 0. In the text it has its
+// path, then its from, target and version if it has these, each followed by a NUL byte.
 struct PackedChanges {
   std::string text;
   std::vector<double> numbers;
@@ -32,22 +31,22 @@ struct PackedChanges {
 
 PackedChanges Pack(const std::vector<Change>& changes, bool has_versions = false);
 
-// { text, numbers }, the numbers as bytes.
+// Makes { text, numbers }, the numbers as bytes.
 napi_value PackedChangesValue(ValueBuilder& builder, const PackedChanges& packed);
 
-// types/addon-transaction.d.ts's NativeCheckpoint, of one and of each.
+// Make NativeCheckpoint (types/addon-transaction.d.ts): of one record, and an array of several.
 napi_value CheckpointValue(ValueBuilder& builder, const CheckpointRecord& record);
 napi_value CheckpointsValue(ValueBuilder& builder, const std::vector<CheckpointRecord>& records);
 
-// One of listTransactions: see NativeListedTransaction in types/addon-transaction.d.ts.
+// Makes an element of listTransactions: NativeListedTransaction in types/addon-transaction.d.ts.
 napi_value ListedValue(ValueBuilder& builder, const ListedTransaction& listed);
 
-// What is known of a transaction once it is open: see OpenedTransaction in
-// types/addon-transaction.d.ts. JavaScript thread.
+// Makes the description of an open transaction: OpenedTransaction in types/addon-transaction.d.ts.
+// JavaScript thread.
 napi_value OpenedValue(ValueBuilder& builder, const Transaction& opened);
 
-// What a commit did, or would do: see CommitAnswer in types/addon-transaction.d.ts. Packed on the
-// thread that calls; only the rest is the JavaScript thread's work.
+// Makes the result of a commit, or of a check of one: CommitAnswer in types/addon-transaction.d.ts.
+// Packs on the calling thread; only the rest is the JavaScript thread's work.
 MakeValue CommitValue(Transaction::CommitResult result);
 
 }  // namespace native_runner

@@ -11,7 +11,7 @@
 
 namespace native_runner {
 
-// SIGCHLD is blocked, so what happened before this stays pending and shows.
+// Requires SIGCHLD to be blocked: signals that arrived earlier stay pending and become readable.
 Children::Children(pid_t command, Tracer* tracer)
     : command_(command),
       tracer_(tracer),
@@ -38,10 +38,10 @@ pid_t Children::ReapOne(int flags) {
   return pid;
 }
 
-// Whoever has just been let go on most often stops again at once: that is not waited for by way of
-// the descriptor, which would take longer.
+// A resumed process usually stops again at once. Yields a few times instead of polling the
+// descriptor, which takes longer.
 bool Children::Reap() {
-  constexpr int kMostAtOnce = 256;  // who is traced may stop faster than we look
+  constexpr int kMostAtOnce = 256;  // traced processes may stop faster than this loop looks
   constexpr int kMostYields = 4;
   bool is_signalled = TakeSignal();
   int yields = 0;
@@ -58,7 +58,7 @@ bool Children::Reap() {
     } else if (++yields <= kMostYields) {
       kernel::Call(SYS_sched_yield);
     } else {
-      is_signalled = TakeSignal();  // what it was for is found now, at the latest
+      is_signalled = TakeSignal();  // the next round finds its cause
     }
   }
   has_more_ = pid > 0;
@@ -99,8 +99,9 @@ constexpr int kMaxStopRounds = 256;
 constexpr int kMaxIdleRounds = 5;
 constexpr long kRoundNanoseconds = 10'000'000;
 
-// Stops all before the first is killed: what is stopped can't fork, so a fork bomb runs dry as soon
-// as a walk meets no one new. Reaping in between keeps the dead out of the next walk.
+// Stops every process before the first is killed. A stopped process can't fork, so a fork bomb runs
+// dry once a walk finds no new process. Reaping between walks keeps dead processes out of the next
+// walk.
 void StopAll(Descendants* tree, Children* children) {
   for (int round = 0; round < kMaxStopRounds && tree->Walk(SIGSTOP) != 0; ++round) {
     children->Reap();
@@ -131,7 +132,7 @@ bool KillTree(bool is_init, Children* children) {
   if (!children->Reap()) return true;
   children->ExpectKills();
   if (!is_init) return KillDescendants(children);
-  kernel::Kill(-1, SIGKILL);  // one call under the kernel's lock: no fork gets past it
+  kernel::Kill(-1, SIGKILL);  // one call under the kernel's lock: no fork escapes it
   children->ReapAll();
   return true;
 }

@@ -9,7 +9,8 @@
 
 namespace native_runner {
 
-// The launcher's children: the command, and every orphan of its tree that the kernel hands to us.
+// The launcher's child processes: the command, and the orphans of its tree that the kernel
+// reparents to the launcher.
 class Children {
  public:
   explicit Children(pid_t command, Tracer* tracer = nullptr);
@@ -17,25 +18,26 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // Readable when something happened to a child since the last Reap(); -1 if there is none.
+  // Readable when a child changed state since the last Reap(); negative if it could not be opened.
   int signal_descriptor() const { return signals_; }
 
-  // Collects those that have ended, and lets those go on that have stopped for the tracer, without
-  // waiting; a bounded number at once. True while any child is left.
+  // Collects ended children and resumes those that stopped for the tracer, without waiting; handles
+  // a bounded number per call. True while any child remains.
   bool Reap();
-  // How long the next Reap() may be put off for want of a signal; -1: for ever.
+  // Returns for how long the next Reap() may be put off without a signal, in nanoseconds; -1 for no
+  // limit.
   long patience_ns() const {
     if (has_more_) return 0;
     return tracer_ == nullptr ? -1 : tracer_->patience_ns();
   }
-  // Waits until none is left.
+  // Waits until no child remains.
   void ReapAll();
 
   bool command_ended() const { return ended_; }
-  int command_status() const { return status_; }  // as waitpid(2) gives it
+  int command_status() const { return status_; }  // wait status of waitpid(2)
   std::uint64_t command_ended_ns() const { return ended_ns_; }
 
-  // From here on, who dies of SIGKILL was killed by us.
+  // From here on, a child that dies of SIGKILL counts as killed by the launcher.
   void ExpectKills() { expects_kills_ = true; }
   bool killed() const { return killed_; }
 
@@ -44,7 +46,7 @@ class Children {
   bool TakeSignal();
 
   pid_t command_;
-  Tracer* tracer_;  // or none
+  Tracer* tracer_;  // may be nullptr
   bool has_more_ = false;
   int signals_;
   bool ended_ = false;
@@ -54,12 +56,12 @@ class Children {
   bool killed_ = false;
 };
 
-// Fills the usage fields with what all reaped children and their reaped descendants have used.
+// Fills the usage fields with the resources used by all reaped children and their reaped
+// descendants.
 void AddUsage(Report* report);
 
-// Ends whatever is left of the tree and reaps it, so that its usage is counted. False when
-// something may be left: processes of a tree without a pid namespace that we have no right to
-// signal.
+// Kills and reaps the rest of the tree, so that its usage is counted. False if processes may
+// remain: in a tree without a pid namespace, those that the launcher has no right to signal.
 bool KillTree(bool is_init, Children* children);
 
 }  // namespace native_runner

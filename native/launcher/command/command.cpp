@@ -27,7 +27,7 @@ namespace {
 
 struct ExecFailure {
   int error = 0;           // errno
-  bool not_found = false;  // the command does not exist, as against: it can't be run
+  bool not_found = false;  // the command does not exist; false: it exists but can't be run
 };
 
 constexpr char kShell[] = "/bin/sh";
@@ -58,22 +58,22 @@ int ExecFile(const char* path, char** argv, char** environment) {
   return ENOEXEC;
 }
 
-// The end of the text, or the first `byte` before it.
+// Returns a pointer to the first `byte` in `text`, or to its end.
 const char* Find(const char* text, char byte) {
   while (*text != '\0' && *text != byte)
     ++text;
   return text;
 }
 
-// What execvp(3) passes over on its way along PATH.
+// True for errors after which execvp(3) continues along PATH.
 bool IsWorthSearchingOn(int error) {
   return error == EACCES || error == ENOENT || error == ENOTDIR || error == ESTALE ||
          error == ENODEV || error == ETIMEDOUT;
 }
 
-// Becomes the command argv[0], found as execvp(3) would, but along the PATH of `environment`: that
-// of the command, not ours. Returns only on failure. `argv[-1]` must be a spare entry, see
-// MappedOrder. Runs between clone and exec in memory that is shared with the launcher.
+// Executes the command argv[0], searched as execvp(3) does but along the PATH of `environment`, the
+// command's own. Returns only on failure. `argv[-1]` must be a spare entry, see MappedOrder. Runs
+// between clone and exec, in memory that is shared with the launcher.
 ExecFailure Exec(char** argv, char** environment) {
   const char* const name = argv[0];
   if (*name == '\0' || *Find(name, '/') != '\0') {
@@ -88,8 +88,8 @@ ExecFailure Exec(char** argv, char** environment) {
     path.Add(directory, static_cast<std::size_t>(end - directory));
     if (path.size() != 0) path.Add("/");  // an empty entry is the working directory
     path.Add(name);
-    // Asking first costs less than an execve(2) that fails, and tells a file that is not there from
-    // a script whose interpreter is not.
+    // Checking first costs less than a failing execve(2), and distinguishes a missing file from a
+    // script whose interpreter is missing.
     if (!path.cut() && kernel::Exists(path.c_str())) {
       const int error = ExecFile(path.c_str(), argv, environment);
       if (!IsWorthSearchingOn(error)) return {error, false};
@@ -102,7 +102,7 @@ ExecFailure Exec(char** argv, char** environment) {
 
 constexpr char kMultiplexer[] = "/dev/ptmx";
 
-// The kernel's, of ioctl_tty(2).
+// The kernel's struct winsize of ioctl_tty(2).
 struct WindowSize {
   std::uint16_t rows = 0;
   std::uint16_t columns = 0;
@@ -110,7 +110,7 @@ struct WindowSize {
   std::uint16_t height_pixels = 0;
 };
 
-// Erasing a character takes all its bytes.
+// Sets IUTF8, so that erasing a character removes all its bytes.
 void UseUtf8(int terminal) {
   termios settings{};
   if (kernel::DeviceControl(terminal, TCGETS, &settings) != 0) return;
@@ -118,7 +118,8 @@ void UseUtf8(int terminal) {
   kernel::DeviceControl(terminal, TCSETS, &settings);
 }
 
-// The other side, without a path: nobody can have put something else there. -errno on failure.
+// Unlocks the terminal, sets its size and opens its other side. Uses no path (TIOCGPTPEER), so no
+// other file can be in its place. Returns -errno on failure.
 int OpenPeer(int master, const OrderHeader& header) {
   int locked = 0;
   long result = kernel::DeviceControl(master, TIOCSPTLCK, &locked);
@@ -164,7 +165,7 @@ long EnterSession(bool with_terminal) {
 namespace {
 
 constexpr std::size_t kStackBytes =
-    32 * 1024;  // Exec() keeps a path on it; only what is used counts
+    32 * 1024;  // holds a path of Exec(); untouched pages cost nothing
 
 struct Start {
   const MappedOrder* order = nullptr;
@@ -184,8 +185,8 @@ int Fail(StartFailure* failure, StartFailure::Step step, long result) {
   return kFailed;
 }
 
-// In the command's process. The order matters: the filter comes last, so that it need not allow
-// what the steps before it call.
+// Runs in the command's process. The filter comes last, so that it need not allow the calls of the
+// earlier steps.
 int ExecuteCommand(void* argument) {
   Start& start = *static_cast<Start*>(argument);
   const OrderHeader& header = start.order->header;
@@ -193,7 +194,7 @@ int ExecuteCommand(void* argument) {
 
   if (start.is_traced) start.traced.WaitForTracer();
   kernel::SetSignalMask(kernel::kNoSignals);
-  // Without a pid namespace, a launcher that is killed takes at least the command along.
+  // Without a pid namespace, a killed launcher takes at least the command with it.
   if ((header.flags & kOrderIsInit) == 0) kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
   long result = 0;
   if ((header.flags & kOrderOwnSession) != 0) {
@@ -220,8 +221,8 @@ int ExecuteCommand(void* argument) {
   return kFailed;
 }
 
-// In memory of its own, so that we are not kept waiting until it has executed its program: the
-// calls up to there are traced too.
+// Clones into separate memory, so that the launcher need not wait for execve(2): the calls before
+// it are traced too.
 long CloneTraced(Start* start, unsigned long shared, char* stack_end, Tracer* tracer) {
   const long pid = kernel::Clone(SIGCHLD | shared, stack_end, ExecuteCommand, start);
   if (pid < 0) return pid;
@@ -235,7 +236,7 @@ long CloneTraced(Start* start, unsigned long shared, char* stack_end, Tracer* tr
   return pid;
 }
 
-// Where both see it.
+// Maps a Start that the launcher and the command's process share; nullptr on failure.
 Start* SharedStart() {
   const long page =
       kernel::Map(sizeof(Start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
@@ -261,8 +262,8 @@ pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* 
   start->landlock = &landlock;
   start->is_listened_to = renames != nullptr;
   start->is_traced = tracer != nullptr;
-  // The descriptor by which it is listened to is ours too, until execve(2) gives it a table of its
-  // own, and closes it there.
+  // The shared descriptor table gives the launcher the listener's descriptor. execve(2) gives the
+  // command a table of its own, and closes the listener there.
   const bool is_filtered = (order.header.flags & kOrderSeccomp) != 0;
   const unsigned long shared = renames != nullptr || is_filtered ? CLONE_FILES : 0;
   const long pid = tracer == nullptr ? kernel::Clone(CLONE_VM | CLONE_VFORK | SIGCHLD | shared,
@@ -289,7 +290,8 @@ pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* 
 
 namespace {
 
-// A command's name can be as long as an argument; cut to what an empty pipe takes without waiting.
+// A command's name can be as long as an argument. Cut so that an empty pipe takes the message
+// without waiting.
 constexpr std::size_t kMaxNameBytes = PATH_MAX;
 
 void WriteMessage(const char* command, const char* reason) {

@@ -56,7 +56,7 @@ void Descendants::Meet(pid_t pid, bool is_child) {
   now_->Add(pid);
   if (before_->Contains(pid)) return;
   ++new_;
-  // Our own child stays a zombie until we reap it: its number can't have come to anyone else.
+  // An own child stays a zombie until it is reaped, so its pid can't have been reused.
   if (is_child) {
     kernel::Kill(pid, signal_);
   } else {
@@ -64,8 +64,8 @@ void Descendants::Meet(pid_t pid, bool is_child) {
   }
 }
 
-// What a pidfd stands for can't change any more, so that checking after opening it is sound: should
-// the pid have come to another process by then, the check or the signal fails.
+// A pidfd keeps referring to the same process, so checking after opening it is sound: if the pid
+// was reused by then, the check or the signal fails.
 bool Descendants::SendChecked(pid_t pid, int signal) const {
   const int pidfd = kernel::OpenPidfd(pid);
   if (pidfd < 0) {
@@ -76,7 +76,7 @@ bool Descendants::SendChecked(pid_t pid, int signal) const {
   return sent;
 }
 
-// Children belong to the thread that made them.
+// Visits every thread, as children belong to the thread that created them.
 void Descendants::MeetChildrenOf(pid_t pid) {
   FixedText<64> path;
   path.Add("/proc/").AddNumber(pid).Add("/task");
@@ -88,7 +88,7 @@ void Descendants::MeetChildrenOf(pid_t pid) {
   }
 }
 
-// "12 345 6789 ": a number may be split between two reads.
+// Parses "12 345 6789 "; a number may be split between two reads.
 void Descendants::MeetChildrenIn(const char* path, bool are_ours) {
   const int fd = kernel::Open(path, O_RDONLY);
   if (fd < 0) return;
@@ -107,7 +107,8 @@ void Descendants::MeetChildrenIn(const char* path, bool are_ours) {
   kernel::Close(fd);
 }
 
-// One look at every process; true when someone was met, so that another look may find more.
+// Looks at every process once. True if it found a new descendant, so that another pass may find
+// more.
 bool Descendants::ScanStatFiles() {
   const std::size_t size = now_->size;
   ProcDirectory processes("/proc");

@@ -6,32 +6,32 @@
 
 namespace native_runner {
 
-// The processes that descend from us, as /proc shows them: for ending a tree where there is no pid
-// namespace to do it. No child of ours may be reaped during a call. A pid can come to another
-// process at any time, so whoever is not our own child is looked at again when it is signalled.
+// The launcher's descendants as /proc shows them, for ending a tree that has no pid namespace. No
+// child of the launcher may be reaped during a call. A pid can be reused at any time, so a process
+// that is not an own child is checked again when it is signalled.
 class Descendants {
  public:
   enum class Source {
-    kChildrenFiles,  // /proc/<pid>/task/<tid>/children: costs what the tree is large
+    kChildrenFiles,  // /proc/<pid>/task/<tid>/children: cost grows with the tree
     kStatFiles,      // every /proc/<pid>/stat, for kernels without CONFIG_PROC_CHILDREN
   };
   static Source BestSource();
 
   explicit Descendants(Source source) : source_(source) {}
 
-  // Walks down the tree and sends `signal`, on the spot, to each that the walk before did not see:
-  // a process may live for only microseconds. Returns how many those were.
+  // Walks down the tree and immediately sends `signal` to each process that the previous walk did
+  // not see, as a process may live for only microseconds. Returns the number of new processes.
   std::size_t Walk(int signal);
 
-  // Sends `signal` to all that the last walk saw; returns how many of them live and could be sent
-  // it.
+  // Sends `signal` to every process that the last walk saw. Returns how many were alive and
+  // received it.
   std::size_t SignalAll(int signal) const;
 
   std::size_t size() const { return now_->size; }
   pid_t operator[](std::size_t index) const { return now_->pids[index]; }
 
  private:
-  // More than fit are signalled all the same; only the next walk will take them for new again.
+  // Processes beyond the capacity are signalled too, but the next walk takes them for new again.
   static constexpr std::size_t kCapacity = 4096;
   struct Set {  // NOLINT(cppcoreguidelines-pro-type-member-init): `size` of the pids are filled
     bool Contains(pid_t pid) const;
@@ -46,7 +46,7 @@ class Descendants {
   void MeetChildrenIn(const char* path, bool are_ours);
   bool ScanStatFiles();
   bool SendChecked(pid_t pid, int signal) const;
-  // The parent of a process that lives and descends from us; -1 for any other.
+  // Returns the parent of a live descendant of the launcher; -1 for any other process.
   pid_t FindParent(pid_t pid) const;
 
   Source source_;

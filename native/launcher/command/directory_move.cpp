@@ -18,17 +18,17 @@
 namespace native_runner {
 namespace {
 
-// What a directory, open for reading, has in it, without "." and "..", read without allocating. The
-// descriptor is its owner's, and nobody else may read from it meanwhile.
+// The entries of a directory open for reading, without "." and "..", read without allocating. The
+// caller owns the descriptor, and no other code may read from it meanwhile.
 class DirectoryEntries {
  public:
-  // Begins with the first.
+  // Starts with the first entry.
   explicit DirectoryEntries(int directory);
 
-  // 1: there is one; 0: there is none any more; or -errno.
+  // Advances to the next entry. Returns 1 if there is one, 0 at the end, or -errno.
   long Next();
 
-  // Of the one that there is; valid until the next.
+  // The current entry's name; valid until the next call of Next().
   const char* name() const { return name_; }
   bool is_directory() const;
 
@@ -41,7 +41,7 @@ class DirectoryEntries {
   alignas(8) char bytes_[2048];
 };
 
-// Of getdents64(2)'s record: u64 inode, s64 offset, u16 size, u8 type, name.
+// Offsets in a record of getdents64(2): u64 inode, s64 offset, u16 size, u8 type, name.
 constexpr std::size_t kSizeOffset = 16;
 constexpr std::size_t kTypeOffset = 18;
 constexpr std::size_t kNameOffset = 19;
@@ -50,7 +50,7 @@ bool IsDots(const char* name) {
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): of the bytes, `filled_` are
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): only `filled_` bytes are valid
 DirectoryEntries::DirectoryEntries(int directory) : directory_(directory) {
   kernel::Rewind(directory);
 }
@@ -79,18 +79,19 @@ bool DirectoryEntries::is_directory() const {
   return kernel::StatEntry(directory_, name_, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// A directory whose entries are to be moved, open for reading whatever its mode is. Its mode and
-// times are put back by Leave(). No heap; nothing is closed by itself.
+// A directory whose entries are to be moved, opened for reading whatever its mode. Leave() restores
+// its mode and times. Uses no heap, and closes nothing by itself.
 class EnteredDirectory {
  public:
-  // What has this name in `parent` itself. Returns 0, or -errno: -ENOTDIR where it is none, as a
-  // link is; -EXDEV where something is mounted on it.
+  // Opens the directory `name` in `parent`. Returns 0, or -errno: -ENOTDIR for anything else, links
+  // included; -EXDEV if something is mounted on it.
   long Enter(int parent, const char* name);
 
-  // As Enter; made as `model` is, with its mode, group, times and attributes, unless it is there.
+  // As Enter(), but creates a missing directory first, with the mode, group, times and attributes
+  // of `model`.
   long MakeOrEnter(int parent, const char* name, const EnteredDirectory& model);
 
-  // Puts back what it had when it was entered, or its model had, and closes it.
+  // Restores the mode and times that the directory, or its model, had on entry, and closes it.
   void Leave();
 
   int descriptor() const { return directory_; }
@@ -109,8 +110,8 @@ bool KeepsOut(const struct stat& status) {
   return (status.st_mode & S_IRWXU) != S_IRWXU && status.st_uid == kernel::UserId();
 }
 
-// One that is open as O_PATH, as what it is by its descriptor: fchmod(2) takes no such, and its
-// name may be another's by now.
+// Gives the owner access to a directory that is open as O_PATH. Uses the descriptor's path, as
+// fchmod(2) refuses O_PATH descriptors and the name may be another file's by now.
 long LetIn(int place, mode_t mode) {
   FixedText<32> path;
   path.Add("/proc/self/fd/").AddNumber(place);
@@ -125,10 +126,10 @@ bool IsKept(const char* name) {
   return StartsWith(name, "user.") || StartsWith(name, "system.posix_acl_");
 }
 
-// The attributes of a user's, and access lists.
+// Copies the user's attributes and access control lists.
 long CopyAttributes(int from, int to) {
   constexpr std::size_t kMost = 65536;  // XATTR_LIST_MAX, XATTR_SIZE_MAX
-  static char names[kMost + 32];        // so that IsKept may look beyond the last
+  static char names[kMost + 32];        // lets IsKept() read past the last name
   static char value[kMost];
   const long size = kernel::ListAttributes(from, names, kMost);
   if (size < 0) return size == -EOPNOTSUPP ? 0 : size;
@@ -165,7 +166,7 @@ long EnteredDirectory::MakeOrEnter(int parent, const char* name, const EnteredDi
   return result;
 }
 
-// Lists that it has of its parent's go: an access list is part of the mode.
+// Removes access control lists that it inherited from its parent: a list is part of the mode.
 long EnteredDirectory::CopyFrom(const EnteredDirectory& model) {
   const struct stat& as = model.status_;
   if (as.st_uid != status_.st_uid) return -EPERM;
@@ -185,15 +186,15 @@ void EnteredDirectory::Leave() {
   kernel::Close(directory_);
 }
 
-// Each level has two descriptors and some stack.
+// Each level takes two descriptors and some stack.
 constexpr unsigned kMostLevels = 128;
-// Who fills a directory as fast as it is emptied is not waited for.
+// Bounds the wait for processes that fill a directory as fast as it is emptied.
 constexpr int kMostRounds = 4;
 
 enum class Way {
-  kAway,  // the directories stay, so that a failure finds them
-  kBack,  // each goes when it is empty
-  kRest,  // as kBack, and what came later replaces what came before
+  kAway,  // keeps the directories, which a failure needs again
+  kBack,  // removes each directory once it is empty
+  kRest,  // as kBack, and later entries replace earlier ones
 };
 
 long MoveEntries(int from, int to, Way way, unsigned level);
@@ -212,12 +213,12 @@ long MoveSubdirectory(int from, int to, const char* name, Way way, unsigned leve
   return result != 0 || way == Way::kAway ? result : kernel::RemoveDirectory(from, name);
 }
 
-// The first failure ends the way there; on the others as much is moved as can be.
+// With kAway the first failure ends the move; otherwise as much is moved as possible.
 long MoveEntries(int from, int to, Way way, unsigned level) {
   if (level > kMostLevels || (level == kMostLevels && way == Way::kAway)) return -ELOOP;
   const unsigned flags = way == Way::kRest ? 0 : RENAME_NOREPLACE;
   long failure = 0;
-  bool again = true;  // a name may be passed over while others come and go
+  bool again = true;  // a listing may skip a name while other processes add and remove names
   for (int round = 0; again && round < kMostRounds; ++round) {
     again = false;
     DirectoryEntries entries(from);
@@ -237,7 +238,7 @@ long MoveEntries(int from, int to, Way way, unsigned level) {
   return failure;
 }
 
-// The overlay says EXDEV before it looks at it.
+// True if the destination has entries. The overlay returns EXDEV before it checks this.
 bool IsFilled(const Place& to) {
   const int there = kernel::OpenEntry(to.directory, to.name, O_RDONLY | O_DIRECTORY);
   if (there < 0) return false;

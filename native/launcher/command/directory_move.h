@@ -4,30 +4,31 @@
 
 namespace native_runner {
 
-// Of the stack that these need, at their deepest; only what is used is ever there.
+// Stack that these functions need at their deepest; untouched pages cost nothing.
 inline constexpr std::size_t kMoveStackBytes = 1024 * 1024;
 
-// A name in an open directory (O_PATH will do).
+// A name in an open directory (O_PATH is enough).
 struct Place {
   int directory = -1;
   const char* name = nullptr;
 };
 
-// Does for a directory what rename(2) would, where the kernel can't: an overlay says EXDEV for a
-// directory that a layer below has. Its directories are made anew under the name `temporary` beside
-// `to`, and each file, link and FIFO is renamed into them; then the whole gets its name, by one
-// rename, and the empty directories go. No file is ever removed or copied by us, and none is left
-// behind: what others put into the old directory meanwhile follows. Nothing is looked up but single
-// names in directories that are open, and no link or mount is passed: so all of it stays in the
-// file system of the two, whatever others do there.
+// Renames a directory as rename(2) would, where the kernel can't: an overlay returns EXDEV for a
+// directory that a lower layer has. Recreates its directories under the name `temporary` beside
+// `to`, and renames each file, link and FIFO into them; then one rename gives the whole tree its
+// name, and the empty directories are removed. No file is ever removed, copied or left behind:
+// entries that other processes add to the old directory meanwhile are moved too. Only single names
+// in open directories are looked up, and no link or mount is crossed, so everything stays in the
+// file system of the two, whatever other processes do there.
 //
-// `flags`: as of renameat2(2), none or RENAME_NOREPLACE. What the kernel checks before it says
-// EXDEV is not checked again. Returns 0, or -errno, and then all is as it was: -ENOTEMPTY, -EEXIST,
-// -ENOSPC, -EDQUOT and -EIO mean what they do for rename(2), the last also that it could not be put
-// back; -EXDEV for all else, such as files that the caller has no right to rename.
+// `flags`: of renameat2(2), 0 or RENAME_NOREPLACE. Conditions that the kernel checks before it
+// returns EXDEV are not checked again. Returns 0, or -errno with the original state restored:
+// -ENOTEMPTY, -EEXIST, -ENOSPC, -EDQUOT and -EIO mean the same as for rename(2), -EIO also that the
+// state could not be restored; -EXDEV stands for every other error, such as files that the caller
+// has no right to rename.
 long MoveDirectory(const Place& from, const Place& to, const char* temporary, unsigned flags);
 
-// Puts back what of `from` is in the directory `temporary`, left by a move whose process has died.
+// Moves the entries of the directory `temporary` back to `from`, after a move whose process died.
 void UndoMove(const Place& from, const Place& temporary);
 
 }  // namespace native_runner

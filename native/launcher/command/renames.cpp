@@ -24,7 +24,8 @@ bool IsName(const char* name) {
   return size > 0 && size <= NAME_MAX && !is_dots;
 }
 
-// Takes the last name off the path, which becomes that of its directory.
+// Removes trailing slashes from `path` and returns its last name; the caller then cuts `path`
+// there.
 const char* TakeName(char* path) {
   std::size_t size = std::strlen(path);
   while (size > 1 && path[size - 1] == '/')
@@ -61,7 +62,7 @@ long RenameCall::Find(const Argument& argument, FoundPlace* found, Lookup lookup
   return found->directory < 0 ? found->directory : 0;
 }
 
-// Links of /proc that lead anywhere are not followed: what is the caller's own there would be ours.
+// Follows no magic links of /proc: "self" there would be the launcher, not the caller.
 int RenameCall::OpenDirectory(const Argument& argument, const char* path, Lookup lookup) const {
   constexpr std::uint64_t kDirectory = O_PATH | O_DIRECTORY;
   const std::uint64_t resolve =
@@ -102,7 +103,7 @@ void ClosePlaces(FoundPlace* from, FoundPlace* to) {
   }
 }
 
-// That nobody can know before, so that it is nobody else's.
+// Chooses an unpredictable name, so that no other process uses it.
 void NameTemporary(char (&name)[32]) {
   unsigned char bytes[8] = {};
   kernel::RandomBytes(bytes, sizeof bytes);
@@ -115,7 +116,7 @@ void NameTemporary(char (&name)[32]) {
   std::memcpy(name, text.c_str(), text.size() + 1);
 }
 
-// Yama, where there is such: from 2 on, nobody may read another process' memory.
+// False if Yama forbids reading another process's memory (a ptrace_scope of 2 or more).
 bool MayReadOthers() {
   const int file = kernel::Open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY);
   if (file < 0) return true;
@@ -131,7 +132,7 @@ const char* FindOverlay(const MappedOrder& order) {
   return nullptr;
 }
 
-// In a process of its own; -EXDEV is what the kernel says for two mounts as well.
+// Runs in a process of its own. The kernel returns -EXDEV for two mounts as well.
 long Rename(const Place& from, const Place& to, const char* temporary, unsigned flags) {
   const long result = kernel::Rename(from.directory, from.name, to.directory, to.name, flags);
   if (result != -EXDEV || kernel::MountOf(from.directory) != kernel::MountOf(to.directory)) {
@@ -150,18 +151,18 @@ bool OverlayRenames::Prepare(const MappedOrder& order, Refusal* refusal) {
   const long result = kernel::Stat(path, &status);
   if (result != 0) return refusal->Because(Layer::kRenameDirectories, path, result);
   device_ = status.st_dev;
-  // By /proc it is told what a caller's paths mean.
+  // Callers' paths are resolved through /proc.
   is_there_ = IsProcOurs() && MayReadOthers() && CanListenToRenames();
   return true;
 }
 
-// What a process of ours is to do.
+// The work of a helper process.
 struct Renames::Job {
   const Renames* renames;
   Move* move;
 };
 
-// SupervisorContext with the processes that move, which say there that they have come to their end.
+// Maps the flags that the moving processes set when they have finished; both sides share them.
 void Renames::Listen(int listener) {
   listener_ = listener;
   static unsigned char untold[kMostMoves];
@@ -176,7 +177,7 @@ int Renames::descriptor() const {
   if (listener_ < 0) return -1;
   for (const Move& move : moves_)
     if (move.state == State::kNone || move.state == State::kLeftHalfDone) return listener_;
-  return -1;  // a child's end comes first
+  return -1;  // every slot is taken until a child ends
 }
 
 void Renames::Look() {
@@ -203,8 +204,8 @@ void Renames::LookAtProcess() {
   }
 }
 
-// One that has not said that nothing is left to do was killed, or could not put all back. By whom
-// we can't see, nor whether it has answered, but an answer counts once.
+// A move that has not set its flag was killed, or could not put everything back. The launcher can't
+// see who killed it or if it answered the call, but only the first answer counts.
 void Renames::EndMove(Move* move) {
   Answer(move->call, -EIO);
   if (*move->is_over == 0) {
@@ -241,7 +242,7 @@ void Renames::Take() {
   found.asked = call;
   const Kind kind =
       leaves_all_ ? Kind::kOther : KindOf(RenameCall(call), RenameCall::Lookup::kCached, &found);
-  // Only while it waits is its pid its own, and was what we have read.
+  // The pid, and the memory read from it, are the caller's only while its call waits.
   const bool waits = Waits(call.id);
   if (waits && kind == Kind::kMove && Keep(found, State::kWaits)) return;
   ClosePlaces(&found.from, &found.to);
@@ -253,7 +254,7 @@ bool Renames::Waits(std::uint64_t call) const {
   return kernel::DeviceControl(listener_, SECCOMP_IOCTL_NOTIF_ID_VALID, &call) == 0;
 }
 
-// In the place of none, or else of one that was left half done: that one stays so.
+// Uses a free slot, or else that of a move left half done, which then stays so.
 bool Renames::Keep(const Move& move, State state) {
   for (const State taken : {State::kNone, State::kLeftHalfDone}) {
     for (Move& kept : moves_) {
@@ -269,8 +270,9 @@ bool Renames::Keep(const Move& move, State state) {
   return false;
 }
 
-// One at a time, on a stack of its own, in our memory and with our descriptors. It may wait for
-// long; whoever ends the tree ends it too, and its caller's call is the kernel's then.
+// Runs one look-up at a time, on its own stack, in the launcher's memory and with its descriptors.
+// It may wait for long. Ending the tree kills it too, and the kernel then handles its caller's
+// call.
 void Renames::StartLookUp() {
   alignas(16) static char stack[kLookUpStackBytes];
   static Job job;
@@ -287,7 +289,7 @@ void Renames::StartLookUp() {
       kernel::Clone(CLONE_VM | CLONE_FILES | SIGCHLD, stack + sizeof stack, LookUp, &job);
   next->process = pid < 0 ? -1 : kernel::OpenPidfd(static_cast<pid_t>(pid));
   if (next->process >= 0) return;
-  // Not to be waited for: it holds the stack until it has ended.
+  // Without a pidfd its end can't be awaited by polling, and it uses the stack until it has ended.
   if (pid > 0) kernel::Kill(static_cast<pid_t>(pid), SIGKILL);
   if (pid > 0) kernel::Wait(static_cast<pid_t>(pid), nullptr, 0);
   LeaveToKernel(next->call);
@@ -302,7 +304,7 @@ int Renames::LookUp(void* argument) {
   return 0;
 }
 
-// In the order in which they were called.
+// Starts waiting moves in the order in which they were called.
 void Renames::StartNext() {
   for (;;) {
     Move* next = nullptr;
@@ -316,7 +318,7 @@ void Renames::StartNext() {
   }
 }
 
-// What it has found of a move is in the move, also where it is none.
+// Stores what it finds in `move`, even for a call that is no move.
 Renames::Kind Renames::KindOf(const RenameCall& call, RenameCall::Lookup lookup, Move* move) const {
   const auto is_unknown = [](long result) {
     return result == -EAGAIN ? Kind::kUnknown : Kind::kOther;
@@ -355,7 +357,7 @@ int Renames::Work(void* argument) {
   const Renames& renames = *job.renames;
   const Move& move = *job.move;
   kernel::Prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Whoever reads what the command writes waits for its end, not ours.
+  // Closes the command's streams: their readers wait for the command's end, not for this process's.
   for (int number = 0; number <= kControlDescriptor; ++number)
     kernel::Close(number);
   if (renames.landlock_.Enter() != 0) {

@@ -13,8 +13,8 @@
 
 namespace native_runner {
 
-// A place whose directory is open, and its name, as they stand in a process that may change its
-// own. The directory is its owner's to close.
+// An open directory and a name in it, found for a process that may change its own path meanwhile.
+// The owner closes the directory.
 struct FoundPlace {
   int directory = -1;
   char name[NAME_MAX + 1] = {};
@@ -22,21 +22,21 @@ struct FoundPlace {
   Place place() const { return {directory, name}; }
 };
 
-// What a process asks for that waits in rename(2), renameat(2) or renameat2(2). Where it says that
-// something can't be told, the kernel is left to answer as it does.
+// The arguments of a process that waits in rename(2), renameat(2) or renameat2(2). If they can't be
+// determined, the kernel handles the call.
 class RenameCall {
  public:
   explicit RenameCall(const seccomp_notif& call);
 
-  // Of renameat2(2).
+  // Flags of renameat2(2).
   unsigned flags() const { return flags_; }
 
-  // Looks up the directory that the path leads to, as the kernel would for that process: by its
-  // working directory or descriptor, and through links. What is found is the process' own only if
-  // it still waits by then. Another result than 0: it is not there, or has no name of its own
-  // (".."), or can't be read.
-  // -EAGAIN: `lookup` is kCached, and the kernel would have to look at a directory. That is refused
-  // as a whole, as whoever copies a file in one holds it for as long as that takes.
+  // Opens the directory that the path leads to, resolved as the kernel would for that process: from
+  // its working directory or descriptor, and through links. The result is the process's own only if
+  // it still waits afterwards. Returns 0; any other result means that the path does not exist, has
+  // no name of its own (".."), or can't be read.
+  // -EAGAIN: `lookup` is kCached, and the kernel would have to read a directory. kCached never
+  // does, as a process that copies a file in a directory locks it for as long as that takes.
   enum class Lookup { kCached, kWhole };
   long FindOld(FoundPlace* found, Lookup lookup) const { return Find(old_, found, lookup); }
   long FindNew(FoundPlace* found, Lookup lookup) const { return Find(new_, found, lookup); }
@@ -55,12 +55,12 @@ class RenameCall {
   unsigned flags_ = 0;
 };
 
-// Whether, and for which file system, directories are renamed that an overlay refuses to rename.
-// Prepared before any filter is on us, and shared by all commands of a session.
+// Decides if the launcher renames directories that an overlay refuses to rename, and in which file
+// system. Prepared before any filter is installed, and shared by all commands of a session.
 class OverlayRenames {
  public:
-  // By the order's flag and rule; is_there() says whether it can be had here. False: `refusal` says
-  // what the order lacks.
+  // Reads the order's flag and rule; afterwards is_there() is true if the kernel supports it here.
+  // False: `refusal` states what the order lacks.
   bool Prepare(const MappedOrder& order, Refusal* refusal);
 
   bool is_there() const { return is_there_; }
@@ -71,53 +71,56 @@ class OverlayRenames {
   std::uint64_t device_ = 0;
 };
 
-// Answers a command's calls that rename, in its launcher. Each is left to the kernel but for those
-// of a directory of the overlay: that is renamed by a process of our own, in the command's Landlock
-// domain, and where the overlay refuses that, by MoveDirectory. So nothing is done that the command
-// could not do. Directories wait for one another, as they do in the kernel: one may be in the
-// other. All other calls, and the host, wait for none of them: the launcher itself looks at no
-// directory of the workspace, which somebody may hold for as long as a file is being copied, but
-// has another process of ours look where the kernel does not know a name yet.
+// Answers a command's rename calls, in its launcher. Leaves each to the kernel except those of a
+// directory of the overlay. A helper process renames such a directory in the command's Landlock
+// domain and, where the overlay refuses that, with MoveDirectory(), so nothing happens that the
+// command could not do itself. Directory renames wait for one another, as they do in the kernel,
+// because one directory may contain the other. No other call waits for them, and neither does the
+// host: the launcher itself reads no directory of the workspace, which another process may lock
+// while it copies a file. A helper process looks up the names that the kernel has not cached.
 //
-// A process that puts itself into a Landlock domain of its own may do less than the command, and
-// which ones did can't be told: from then on all calls of this command's are left to the kernel.
+// A process that enters a Landlock domain of its own may have fewer rights than the command, and
+// the launcher can't determine which processes did. From then on it leaves all of this command's
+// calls to the kernel.
 //
-// A process of ours that is killed is found out by Look, and its caller told EIO. What it has left
-// is put back by PutBack.
+// Look() detects a killed helper process and answers its caller with EIO. PutBack() restores what
+// that process left.
 class Renames {
  public:
   Renames(const OverlayRenames& overlay, const Landlock& landlock, Refusals* refusals)
       : overlay_(overlay), landlock_(landlock), refusals_(refusals) {}
 
-  // Takes what ListenToRenames returned, ours from here on; -1 where nobody listens. As no process
-  // has two listeners, it may also be asked what `refusals` answers (InstallReporting).
+  // Takes ownership of the descriptor that ListenToRenames() returned; -1 without a listener. As a
+  // process can't have two listeners, this one may also receive the calls that `refusals` answers
+  // (InstallReporting()).
   void Listen(int listener);
 
-  // Readable when Look has something to do; -1 as long as it could do nothing.
+  // Readable when Look() has work; -1 while it could do nothing.
   int descriptor() const;
 
-  // After children were reaped, or when the descriptor is readable. Never waits for a process.
+  // Called after children were reaped, or when the descriptor is readable. Never waits for a
+  // process.
   void Look();
 
-  // When nothing of the command's tree is left. Needs a stack of kMoveStackBytes.
+  // Called when nothing of the command's tree remains. Needs a stack of kMoveStackBytes.
   void PutBack();
 
  private:
-  // Where more directories wait, all calls do that come after them.
+  // While this many directories wait, all later calls wait too.
   static constexpr int kMostMoves = 16;
-  // Each that is killed amid its work may leave descriptors open that are ours too, three at most,
-  // and we need some to end the tree. Who kills so many is left to the kernel.
+  // Each look-up killed at work may leave up to three descriptors open in the launcher, which needs
+  // some to end the tree. After this many, all calls are left to the kernel.
   static constexpr int kMostKilledLookUps = 16;
   enum class State { kNone, kToLookUp, kLooksUp, kWaits, kRuns, kLeftHalfDone };
   enum class Kind { kUnknown, kMove, kOther };
   struct Move {
     State state = State::kNone;
-    std::uint64_t call = 0;  // the kernel's number for it, which grows
-    int process = -1;        // kLooksUp, kRuns: pidfd of ours that does it
+    std::uint64_t call = 0;  // the kernel's id of the call, which grows
+    int process = -1;        // kLooksUp, kRuns: pidfd of the helper process
     unsigned flags = 0;
     seccomp_notif asked{};
     Kind kind = Kind::kUnknown;
-    // Not 0: the process that moved has left nothing to put back.
+    // Not 0: the moving process has left nothing to put back.
     unsigned char* is_over = nullptr;
     FoundPlace from;
     FoundPlace to;
@@ -147,7 +150,7 @@ class Renames {
   const Landlock& landlock_;
   Refusals* refusals_;
   int listener_ = -1;
-  bool leaves_all_ = false;  // to the kernel, from here on
+  bool leaves_all_ = false;  // leaves all further calls to the kernel
   int killed_look_ups_ = 0;
   Move moves_[kMostMoves];
 };

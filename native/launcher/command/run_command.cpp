@@ -18,14 +18,14 @@
 namespace native_runner {
 namespace {
 
-// Returns when the command has ended, or its lease has, or when the host wants an end or is gone
-// itself. `group`: the command's own process group, which signals are for; 0: it has none. True:
-// the lease is why.
+// Returns when the command or its lease has ended, or when the host requests an end or is gone.
+// `group`: the command's own process group, which signals are sent to; 0 if it has none. True if
+// the lease is the reason.
 bool Watch(const HostChannel& control, LeaseTimer& lease, pid_t group, Children* children,
            Renames* renames, Refusals* refusals) {
   using Wake = HostChannel::Wake;
   while (!children->command_ended()) {
-    // At most one of them listens.
+    // At most one of them has a listener.
     const int listener =
         renames->descriptor() >= 0 ? renames->descriptor() : refusals->descriptor();
     HostChannel::Said said;
@@ -40,13 +40,13 @@ bool Watch(const HostChannel& control, LeaseTimer& lease, pid_t group, Children*
     renames->Look();
     refusals->Look();
     if (wake == Wake::kEnd || (wake == Wake::kSignal && group == 0)) return false;
-    // While its leader is not reaped, no other process can have its number.
+    // Until its leader is reaped, no other process can have its number.
     if (wake == Wake::kSignal && !children->command_ended()) kernel::Kill(-group, said.signal);
   }
   return false;
 }
 
-// The host first, as in HostChannel::Wait.
+// True if the lease has ended. Reads the host's messages first, as HostChannel::Wait() does.
 bool HasEnded(const HostChannel& control, LeaseTimer& lease) {
   while (lease.HasEnded()) {
     HostChannel::Said said;
@@ -57,7 +57,7 @@ bool HasEnded(const HostChannel& control, LeaseTimer& lease) {
   return false;
 }
 
-// Its lease has ended before it could be started.
+// Reports a command whose lease ended before it was started.
 void ReportNotStarted(const HostChannel& control) {
   Report report;
   report.kind = ReportKind::kExited;
@@ -66,8 +66,8 @@ void ReportNotStarted(const HostChannel& control) {
   control.SendLast(report);
 }
 
-// Lets go of our stdin once the command has it, where the host feeds it for as long as it runs: the
-// host is to hear when the command has closed it.
+// Closes the launcher's stdin once the command has it, if the host feeds it during the whole run:
+// the host must see when the command closes it.
 void CloseInput(const OrderHeader& order) {
   const bool is_pipe = (order.flags & (kOrderOwnSession | kOrderTerminal)) == kOrderOwnSession;
   if (is_pipe) kernel::Close(STDIN_FILENO);
@@ -78,7 +78,7 @@ void CloseInput(const OrderHeader& order) {
 void RunCommand(const HostChannel& control, const MappedOrder& order, const Landlock& landlock,
                 const OverlayRenames& overlay, LeaseTimer& lease) {
   if (HasEnded(control, lease)) return ReportNotStarted(control);
-  static constinit Observations observations;  // large, and most often untouched
+  static constinit Observations observations;  // large, and rarely touched
   static constinit Tracer tracer(&observations);
   const bool is_traced = (order.header.flags & kOrderExplain) != 0;
   StartFailure failure;
@@ -130,7 +130,7 @@ bool EnterDirectory(const char* cwd, Refusal* refusal) {
 
 namespace {
 
-// Of which only what is used is ever there.
+// Untouched pages cost nothing.
 constexpr std::size_t kLauncherStackBytes = kMoveStackBytes + 128 * 1024;
 constexpr pid_t kNoCommand = -1;
 
@@ -141,7 +141,7 @@ struct CommandStart {
   LayerSet enforced;
 };
 
-// Those that came have higher numbers: the lower ones are all taken.
+// Received descriptors have higher numbers, as all lower ones are taken.
 long InstallDescriptors(const CommandDescriptors& descriptors) {
   const int* const from = descriptors.at;
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
@@ -151,7 +151,7 @@ long InstallDescriptors(const CommandDescriptors& descriptors) {
   const long result = kernel::Duplicate(from[0], kControlDescriptor);
   if (result < 0) return result;
   kernel::SetCloseOnExec(kControlDescriptor);
-  // Held here they would keep a pipe open that the command has closed.
+  // Kept here, they would hold a pipe open that the command has closed.
   for (const int descriptor : descriptors.at)
     kernel::Close(descriptor);
   return 0;
@@ -181,7 +181,7 @@ int RunCommandLauncher(void* argument) {
   return 0;
 }
 
-// Where no process can be had, the host hears so on the command's own socket.
+// If no process can be started, reports that on the command's own socket.
 void StartCommandLauncher(CommandStart* start) {
   alignas(16) static char stack[kLauncherStackBytes];  // each child has its own copy
   const long pid = kernel::Clone(SIGCHLD, stack + sizeof stack, RunCommandLauncher, start);

@@ -18,7 +18,7 @@
 #include <cstring>
 #include <ctime>
 
-// Numbers that kernel headers of glibc 2.28's age lack; the same on every architecture.
+// Numbers missing from kernel headers as old as glibc 2.28; the same on every architecture.
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
@@ -41,9 +41,9 @@
 #define SYS_close_range 436
 #endif
 
-// The system calls that the launcher makes, without a C library: starting one costs 0.3 ms on a
-// virtual machine (it asks the processor what it is, and each such question leaves the machine).
-// All return what the kernel does: the result, or -errno. There is no errno, and no thread.
+// The launcher's system calls, made without a C library: starting one costs 0.3 ms on a virtual
+// machine (it queries the processor, and each query leaves the machine). All return the kernel's
+// result, or -errno. There is no errno, and no thread.
 
 namespace native_runner {
 
@@ -62,7 +62,7 @@ inline long SystemCall6(long number, long a, long b, long c, long d, long e, lon
 }
 
 // clone(2): the new process calls `function(argument)` on the stack that ends at `stack_end`, a
-// multiple of 16, and exits with what it returns. The caller goes on with the pid or -errno.
+// multiple of 16, and exits with its result. Returns the pid or -errno to the caller.
 inline long CloneInto(long number, unsigned long flags, void* stack_end, int (*function)(void*),
                       void* argument, long exit_number) {
   long result = number;
@@ -107,7 +107,7 @@ inline long SystemCall6(long number, long a, long b, long c, long d, long e, lon
 }
 
 // clone(2): the new process calls `function(argument)` on the stack that ends at `stack_end`, a
-// multiple of 16, and exits with what it returns. The caller goes on with the pid or -errno.
+// multiple of 16, and exits with its result. Returns the pid or -errno to the caller.
 inline long CloneInto(long number, unsigned long flags, void* stack_end, int (*function)(void*),
                       void* argument, long exit_number) {
   register long x8 __asm__("x8") = number;
@@ -161,7 +161,7 @@ long Call(long number, A a = 0, B b = 0, C c = 0, D d = 0, E e = 0, F f = 0) {
   return SystemCall6(number, Word(a), Word(b), Word(c), Word(d), Word(e), Word(f));
 }
 
-// Signals as the kernel counts them: bit n - 1 is signal n.
+// Signal set of the kernel: bit n - 1 is signal n.
 using SignalSet = std::uint64_t;
 inline constexpr SignalSet kNoSignals = 0;
 inline constexpr SignalSet kAllSignals = ~SignalSet{0};
@@ -225,12 +225,12 @@ inline long Mount(const char* source, const char* target, const char* type, unsi
                   const char* options = nullptr) {
   return Call(SYS_mount, source, target, type, flags, options);
 }
-// A mount of what is mounted at the path, to which no path leads (open_tree(2)).
+// Returns a detached copy of the mount at `path`, which no path leads to (open_tree(2)).
 inline int CloneMount(const char* path) {
   constexpr unsigned kClone = 1;  // OPEN_TREE_CLONE; close-on-exec is O_CLOEXEC's bit
   return static_cast<int>(Call(SYS_open_tree, AT_FDCWD, path, kClone | O_CLOEXEC));
 }
-// The file system that is mounted where this root is, to be reconfigured (fspick(2)); as it is.
+// Opens the file system mounted at `root` for reconfiguration, unchanged (fspick(2)).
 inline long PickMounted(int root) {
   constexpr int kCloseOnExec = 1;  // FSPICK_CLOEXEC
   constexpr int kEmptyPath = 8;    // FSPICK_EMPTY_PATH
@@ -283,9 +283,9 @@ inline pid_t ProcessId() {
 inline long Clone(unsigned long flags, void* stack_end, int (*function)(void*), void* argument) {
   return CloneInto(SYS_clone, flags, stack_end, function, argument, SYS_exit_group);
 }
-// As fork(2), with namespaces of these kinds, and into the cgroup that a directory is, or -1
-// (clone3(2), Linux 5.3; cgroups from 5.7 on): 0 in the new process. The kernel's struct of version
-// 2, which older headers lack.
+// As fork(2), with new namespaces of these `kinds`, in the cgroup whose directory is open as
+// `cgroup`, unless that is -1 (clone3(2), Linux 5.3; cgroups since 5.7). Returns 0 in the new
+// process. The struct is the kernel's of version 2, which older headers lack.
 inline long Fork(std::uint64_t kinds, int cgroup) {
   constexpr std::uint64_t kIntoCgroup = 0x200000000;  // CLONE_INTO_CGROUP
   struct {
@@ -307,11 +307,11 @@ inline long Fork(std::uint64_t kinds, int cgroup) {
 inline long Execute(const char* path, char** argv, char** environment) {
   return Call(SYS_execve, path, argv, environment);
 }
-// The program that is open as `fd`; of a script, its interpreter has to find it by that number.
+// Executes the program open as `fd`. A script's interpreter must be able to open it by that number.
 inline long Execute(int fd, char** argv, char** environment) {
   return Call(SYS_execveat, fd, "", argv, environment, AT_EMPTY_PATH);
 }
-// Leaves the namespaces of these kinds for new ones; enters one that there is.
+// Unshare() moves the caller to new namespaces of these kinds; EnterNamespace() to an existing one.
 inline long Unshare(unsigned long kinds) {
   return Call(SYS_unshare, kinds);
 }
@@ -337,11 +337,10 @@ inline void SetSignalMask(SignalSet set) {
   Call(SYS_rt_sigprocmask, SIG_SETMASK, &set, nullptr, sizeof set);
 }
 inline void SetDefaultAction(int signal) {
-  constexpr std::uint64_t kDefault[4] =
-      {};  // a struct sigaction of the kernel's: SIG_DFL, no flags
+  constexpr std::uint64_t kDefault[4] = {};  // the kernel's struct sigaction: SIG_DFL, no flags
   Call(SYS_rt_sigaction, signal, kDefault, nullptr, sizeof(SignalSet));
 }
-// What ends below us leaves nothing to be waited for (sigaction(2), SIGCHLD).
+// Makes ended children leave no zombies (sigaction(2), SIGCHLD).
 inline void LeaveNoZombies() {
   constexpr std::uint64_t kIgnore[4] = {1};  // SIG_IGN, no flags
   Call(SYS_rt_sigaction, SIGCHLD, kIgnore, nullptr, sizeof(SignalSet));
@@ -350,8 +349,8 @@ inline int OpenSignals(SignalSet set, int flags) {
   return static_cast<int>(Call(SYS_signalfd4, -1, &set, sizeof set, flags));
 }
 
-// Nanoseconds of the clock that the host reads as well: neither bwrap nor Firejail makes time
-// namespaces (time_namespaces(7)).
+// Returns the nanoseconds of a clock that the host reads as well: neither bwrap nor Firejail
+// creates time namespaces (time_namespaces(7)).
 inline std::uint64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now{};
   Call(SYS_clock_gettime, clock, &now);
@@ -359,7 +358,7 @@ inline std::uint64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// What a process may do and has done.
+// Attributes, limits and usage of processes.
 inline long Prctl(int what, unsigned long value = 0, unsigned long more = 0) {
   return Call(SYS_prctl, what, value, more, 0, 0);
 }
@@ -371,9 +370,9 @@ inline void GetChildrenUsage(rusage* usage) {
   Call(SYS_getrusage, RUSAGE_CHILDREN, usage);
 }
 
-// Those that make sockets.
+// Creating sockets.
 
-// Close-on-exec.
+// Opens a socket, close-on-exec.
 inline int OpenSocket(int family, int type, int protocol = 0) {
   return static_cast<int>(Call(SYS_socket, family, type | SOCK_CLOEXEC, protocol));
 }
@@ -393,7 +392,7 @@ inline long SendPlain(int socket, const void* bytes, std::size_t size) {
 
 }  // namespace native_runner::kernel
 
-// Of calls.h, those that make, move and remove files, by open directories and single names.
+// Calls that make, move and remove files, by open directories and single names.
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
@@ -407,7 +406,7 @@ inline int OpenAt(int directory, const char* path, std::uint64_t flags, std::uin
   how.resolve = resolve;
   return static_cast<int>(Call(SYS_openat2, directory, path, &how, sizeof how));
 }
-// What has this name in the directory itself: no link, and of no other mount.
+// Opens an entry of the directory itself: follows no link and crosses no mount.
 inline int OpenEntry(int directory, const char* name, std::uint64_t flags) {
   constexpr std::uint64_t kHere =
       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
@@ -416,7 +415,7 @@ inline int OpenEntry(int directory, const char* name, std::uint64_t flags) {
 inline long StatEntry(int directory, const char* name, struct stat* status) {
   return Call(SYS_newfstatat, directory, name, status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
 }
-// As StatEntry, with what the kernel knows of names already; -EAGAIN: it would have to look.
+// As StatEntry(), using cached names only; -EAGAIN if the kernel would have to read the directory.
 inline long StatCachedEntry(int directory, const char* name, struct stat* status) {
   const int entry = OpenAt(directory, name, O_PATH | O_NOFOLLOW, RESOLVE_CACHED);
   if (entry < 0) return entry;
@@ -424,9 +423,10 @@ inline long StatCachedEntry(int directory, const char* name, struct stat* status
   Close(entry);
   return result;
 }
-// The mount by which an open file was reached; 0: it is not told (before Linux 5.8).
+// Returns the id of the mount through which an open file was reached; 0 if unknown (before Linux
+// 5.8).
 inline std::uint64_t MountOf(int fd) {
-  constexpr std::uint32_t kMountId = 0x1000;  // STATX_MNT_ID, and where it is in struct statx
+  constexpr std::uint32_t kMountId = 0x1000;  // STATX_MNT_ID; kOffset: stx_mnt_id in struct statx
   constexpr std::size_t kOffset = 0x90;
   alignas(8) char status[256] = {};
   const long result = Call(SYS_statx, fd, "", AT_EMPTY_PATH, kMountId, status);
@@ -481,7 +481,7 @@ inline long RemoveAttribute(int fd, const char* name) {
   return Call(SYS_fremovexattr, fd, name);
 }
 
-// Of another process' memory; as much as there is up to the end of a page.
+// Reads another process's memory; stops early at the end of a page if the next can't be read.
 inline long ReadMemory(pid_t pid, std::uint64_t address, void* bytes, std::size_t size) {
   iovec local{bytes, size};
   iovec remote{reinterpret_cast<void*>(address), size};  // NOLINT(performance-no-int-to-ptr)

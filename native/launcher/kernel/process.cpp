@@ -11,7 +11,7 @@
 namespace native_runner {
 namespace {
 
-// Of getdents64(2)'s record: u64 inode, s64 offset, u16 size, u8 type, name.
+// Offsets in a record of getdents64(2): u64 inode, s64 offset, u16 size, u8 type, name.
 constexpr std::size_t kSizeOffset = 16;
 constexpr std::size_t kNameOffset = 19;
 
@@ -26,7 +26,7 @@ bool ParseNumber(const char* text, int* number) {
   return true;
 }
 
-// What stands behind a label that a line begins with; null where no line does.
+// Returns the text after `label` at the start of a line; nullptr if no line starts with it.
 const char* AfterLabel(const char* text, const char* label) {
   const std::size_t size = std::strlen(label);
   for (bool is_start = true; *text != '\0'; is_start = *text++ == '\n') {
@@ -74,7 +74,7 @@ bool ReadProcessState(pid_t pid, ProcessState* state) {
   kernel::Close(fd);
   if (got <= 0) return false;
   bytes[got] = '\0';
-  // "pid (name) state parent ...": the name may hold anything, so the last ')' is what counts.
+  // "pid (name) state parent ...": the name may contain anything, so the last ')' ends it.
   const char* rest = bytes + got;
   while (rest > bytes && *rest != ')')
     --rest;
@@ -98,7 +98,8 @@ pid_t NumberInProc(pid_t process) {
   if (IsProcOurs()) return process;
   const int pidfd = kernel::OpenPidfd(process);
   if (pidfd < 0) return 0;
-  // proc_pid_fdinfo(5): of a pidfd the line "Pid:" has its number in the namespace of that /proc.
+  // proc_pid_fdinfo(5): a pidfd's line "Pid:" is the process's number in the namespace of that
+  // /proc.
   FixedText<48> path;
   path.Add("/proc/self/fdinfo/").AddNumber(pidfd);
   const int file = kernel::Open(path.c_str(), O_RDONLY);
@@ -129,7 +130,7 @@ std::size_t ReadProgram(pid_t process, char* name, std::size_t size) {
 }
 
 bool ReadText(pid_t process, std::uint64_t address, char* text, std::size_t size) {
-  constexpr std::size_t kPage = 4096;  // the smallest there is: one that is read may be the last
+  constexpr std::size_t kPage = 4096;  // the smallest page size: the next page may be unreadable
   for (std::size_t filled = 0; filled < size;) {
     const std::size_t rest = kPage - ((address + filled) % kPage);
     const std::size_t wanted = std::min<std::size_t>(rest, size - filled);
@@ -145,8 +146,8 @@ namespace {
 
 constexpr int kFirstExtra = kControlDescriptor + 1;
 
-// Where close_range(2) is missing (before Linux 5.9), /proc knows what is open; without /proc every
-// number that the limit allows is tried.
+// Replaces close_range(2) before Linux 5.9: closes the descriptors that /proc lists or, without
+// /proc, every number that the limit allows.
 void CloseOneByOne() {
   ProcDirectory directory("/proc/self/fd");
   if (!directory.ok()) {

@@ -7,8 +7,8 @@
 
 namespace native_runner {
 
-// The numbers among a directory's entries (pids in /proc, threads in /proc/<pid>/task, descriptors
-// in /proc/self/fd), read without allocating.
+// The numeric names among a directory's entries (pids in /proc, threads in /proc/<pid>/task,
+// descriptors in /proc/self/fd), read without allocating.
 class ProcDirectory {
  public:
   explicit ProcDirectory(const char* path);
@@ -27,41 +27,42 @@ class ProcDirectory {
   alignas(8) char bytes_[2048] = {};
 };
 
-// What /proc/<pid>/stat says of a process.
+// Process state from /proc/<pid>/stat.
 struct ProcessState {
   pid_t parent = 0;
-  bool is_dead = false;  // a zombie, or on its way out
+  bool is_dead = false;  // a zombie, or dying
 };
 
-// False when the process is gone or /proc can't be read.
+// False if the process is gone or /proc can't be read.
 bool ReadProcessState(pid_t pid, ProcessState* state);
 
-// True when /proc shows our own pid namespace, so that its numbers mean what kill(2) means by them.
+// True if /proc shows the launcher's own pid namespace, so that its numbers are those of kill(2).
 bool IsProcOurs();
 
-// What /proc calls a process of our own pid namespace, where it may show another one: a sandbox
-// without a /proc of its own has the host's. 0 where it can't be told, as for a thread that leads
-// no process.
+// Returns the number that /proc uses for a process of the launcher's pid namespace. /proc may show
+// another namespace: a sandbox without a /proc of its own has the host's. 0 if unknown, as for a
+// thread that is no process's leader.
 pid_t NumberInProc(pid_t process);
 
-// Its name, as proc_pid_comm(5) has it; how many bytes, 0 where /proc does not show it.
+// Reads the process's name, as in proc_pid_comm(5). Returns its size in bytes; 0 if /proc does not
+// show it.
 std::size_t ReadProgram(pid_t process, char* name, std::size_t size);
 
-// Reads another process' NUL-terminated text, of which at most `size` bytes, the NUL included, are
-// wanted. False: it can't be read, or is longer.
+// Reads a NUL-terminated text of at most `size` bytes, the NUL included, from another process.
+// False if it can't be read or is longer.
 bool ReadText(pid_t process, std::uint64_t address, char* text, std::size_t size);
 
-// Closes every descriptor above the control socket, whoever left it open, and marks the socket
-// close-on-exec: what the launcher opens later is close-on-exec too, so the command is born with
-// 0, 1 and 2 alone.
+// Closes every descriptor above the control socket, whatever its origin, and marks the socket
+// close-on-exec. Descriptors that the launcher opens later are close-on-exec too, so the command
+// starts with 0, 1 and 2 alone.
 void CloseInheritedDescriptors();
 
 // Blocks every signal: neither the terminal nor a command of the same user may end the launcher
-// before it has ended the tree. And undoes what was inherited (Node ignores SIGPIPE, for one), so
-// that the command, for which all are unblocked, starts with the default actions.
+// before it has ended the tree. Resets inherited signal actions (Node ignores SIGPIPE, for one), so
+// that the command, for which all signals are unblocked, starts with the default actions.
 void PrepareSignals();
 
-// One user and group of a user namespace, and who they are in the one above it.
+// One user and group of a user namespace, and their ids in its parent namespace.
 struct UserMap {
   long uid = 0;
   long gid = 0;
@@ -69,13 +70,13 @@ struct UserMap {
   long outer_gid = 0;
 };
 
-// In a user namespace that is new: these two mean something, and no other id (user_namespaces(7):
-// one id may be mapped to one's own once setgroups(2) is given up). `proc`: a directory that shows
-// us as "self", on a proc(5) that can be written. The process must be dumpable, or these files are
-// root's.
+// Maps one user and one group in a new user namespace, and no other ids (user_namespaces(7): an
+// unprivileged process may map its own id once setgroups(2) is denied). `proc`: a directory of a
+// writable proc(5) that shows the caller as "self". The process must be dumpable; otherwise root
+// owns these files.
 bool MapUser(const UserMap& map, int proc);
 
-// The user stays who he is; by /proc.
+// Maps the user and the group to themselves, through /proc.
 bool MapUser(long uid, long gid);
 
 }  // namespace native_runner

@@ -5,8 +5,8 @@
 
 namespace native_runner {
 
-// A NUL-terminated text of at most N - 1 bytes that lives where it is declared; what does not fit
-// is cut off. The launcher allocates nothing, so it builds its paths and messages in these.
+// A NUL-terminated text of at most N - 1 bytes in its own buffer; text that does not fit is cut
+// off. The launcher allocates nothing, so it builds its paths and messages in these.
 template <std::size_t N>
 class FixedText {
  public:
@@ -53,9 +53,9 @@ class FixedText {
   char bytes_[N] = {};
 };
 
-// The text of an errno in English, as strerror(3) has it in the C locale; strerror itself would
-// pull locales and message catalogues into the static executable. Unlisted numbers get a general
-// text.
+// Returns the English text of an errno, as strerror(3) has it in the C locale. strerror() itself
+// would link locales and message catalogues into the static executable. Unlisted numbers get a
+// general text.
 const char* ErrnoText(int error);
 
 }  // namespace native_runner

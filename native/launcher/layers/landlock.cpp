@@ -58,7 +58,7 @@ std::uint64_t HandledFiles(long abi) {
   return handled;
 }
 
-// The attributes grew with the ABI; an older kernel wants their older size.
+// The attributes grew with the ABI; an older kernel expects their older size.
 std::size_t SizeOfAttributes(long abi) {
   if (abi >= kSignalsAbi) return sizeof(RulesetAttributes);
   return (abi >= 4 ? 2 : 1) * sizeof(std::uint64_t);
@@ -99,7 +99,7 @@ bool Landlock::Prepare(const MappedOrder& order, Refusal* refusal) {
     enforced_.Add(Layer::kLandlockTcp);
   }
   if (abi >= kSignalsAbi && (flags & kOrderScoped) != 0) {
-    // Signals stay in any case; who may use the network may use abstract sockets.
+    // Signals are always scoped; abstract sockets only without the network.
     attributes.scoped = kScopeSignals;
     if ((flags & kOrderNoSockets) != 0) attributes.scoped |= kScopeAbstractSockets;
     enforced_.Add(Layer::kLandlockScope);
@@ -112,8 +112,8 @@ bool Landlock::Prepare(const MappedOrder& order, Refusal* refusal) {
   return AddRules(order, refusal);
 }
 
-// Handles no files and no network: all it does is to be a domain, which is closed to ptrace(2) from
-// its siblings, and to signals from this ABI on (landlock(7)).
+// Handles no files and no network. The set only makes a domain, whose siblings can't trace it
+// (ptrace(2)) nor, since this ABI, signal it (landlock(7)).
 bool Landlock::PrepareSeparation(Refusal* refusal) {
   const long abi = kernel::Call(kCreateRuleset, nullptr, 0, kAskVersion);
   if (abi < kSignalsAbi) return true;
@@ -137,13 +137,13 @@ bool Landlock::AddRules(const MappedOrder& order, Refusal* refusal) {
     if (result >= 0) {
       beneath.allowed = Allowed(**rule) & handled_;
       if (!IsDirectory(beneath.parent)) beneath.allowed &= kOfFiles;
-      // A rule that allows nothing here (listing a file) needs no place in the set.
+      // A rule that allows nothing here (listing a file) is not added.
       result = beneath.allowed == 0
                    ? 0
                    : kernel::Call(kAddRule, ruleset_, kRulePathBeneath, &beneath, 0);
       kernel::Close(beneath.parent);
     }
-    if (result >= 0 || is_entry) continue;  // without its rule an entry can't be read
+    if (result >= 0 || is_entry) continue;  // an entry without a rule stays unreadable
     return refusal->Because(Layer::kLandlockFiles, path, result);
   }
   return true;

@@ -24,7 +24,7 @@ struct Sets {
 }  // namespace
 
 void DropCapabilities() {
-  // Needs CAP_SETPCAP; without it there is nothing that a command with no_new_privs could regain.
+  // Needs CAP_SETPCAP; without it, a command with no_new_privs can't regain any capability.
   unsigned long capability = 0;
   while (kernel::Prctl(PR_CAPBSET_DROP, capability) == 0)
     ++capability;
@@ -47,9 +47,9 @@ bool CheckNoCapabilities(Refusal* refusal) {
 
 namespace {
 
-// Looks at our own mount table: none of our mounts may get what is mounted elsewhere, or give what
-// is mounted on it to others (MS_SHARED and MS_SLAVE in mount(2)). Refuses with `shared_mounts`
-// where one does, and where /proc does not tell.
+// Reads the launcher's own mount table: no mount may receive mounts made elsewhere, or pass on
+// those made on it (MS_SHARED and MS_SLAVE in mount(2)). Refuses with `shared_mounts` if one does,
+// or if /proc can't be read.
 bool CheckMountsAreOwn(Refusal* refusal) {
   const int table = kernel::Open("/proc/self/mountinfo", O_RDONLY);
   char text[4096] = {};
@@ -65,15 +65,15 @@ bool CheckMountsAreOwn(Refusal* refusal) {
 
 constexpr char kHostsOwn[] = "the command would run in the host's own";
 
-// 0 when it can't be read.
+// Returns 0 if the link can't be read.
 std::uint64_t NumberOf(const char* link) {
   char text[64] = {};
   if (kernel::ReadLink(link, text, sizeof text - 1) <= 0) return 0;
   return NamespaceNumber(text);
 }
 
-// Of the network namespace that we are in, for where /proc does not show it. 0 when the kernel
-// does not tell.
+// Returns the cookie of the current network namespace, for sandboxes whose /proc does not show it.
+// 0 if the kernel does not provide it.
 std::uint64_t NetworkCookie() {
   const int socket = kernel::OpenSocket(AF_UNIX, SOCK_STREAM);
   if (socket < 0) return 0;
@@ -85,7 +85,7 @@ std::uint64_t NetworkCookie() {
   return result == 0 && size == sizeof cookie ? cookie : 0;
 }
 
-// Where /proc does not show it.
+// Checks the network namespace where /proc does not show it.
 bool CheckNetwork(const OrderHeader& order, Refusal* refusal) {
   const std::uint64_t ours = order.network_cookie == 0 ? 0 : NetworkCookie();
   if (ours != 0 && ours != order.network_cookie) return true;
@@ -94,9 +94,9 @@ bool CheckNetwork(const OrderHeader& order, Refusal* refusal) {
       ours == 0 ? "without /proc only Linux 5.14 or newer can tell whose it is" : kHostsOwn);
 }
 
-// Compares our namespaces with the host's, whose numbers are in the order: a program that was to
-// make new ones may have failed to, silently (Firejail inside another sandbox does). Refuses with
-// the name of the first that we still share.
+// Compares the launcher's namespaces with the host's, whose numbers are in the order: a program
+// that should have made new ones may have failed silently (Firejail inside another sandbox does).
+// Refuses with the name of the first that is still shared.
 bool CheckNamespaces(const OrderHeader& order, Refusal* refusal) {
   const struct {
     std::uint32_t flag;
@@ -175,7 +175,7 @@ namespace {
 long Apply(int resource, std::uint64_t soft, std::uint64_t hard) {
   rlimit limit{};
   kernel::SetLimit(resource, nullptr, &limit);
-  limit.rlim_max = std::min<std::uint64_t>(hard, limit.rlim_max);  // to raise it may not be ours
+  limit.rlim_max = std::min<std::uint64_t>(hard, limit.rlim_max);  // raising it may need privileges
   limit.rlim_cur = std::min<std::uint64_t>(soft, limit.rlim_max);
   return kernel::SetLimit(resource, &limit, nullptr);
 }
@@ -212,8 +212,9 @@ bool CheckInit(Refusal* refusal) {
   return refusal->Because(Layer::kPidNamespace, "the launcher is not process 1 of its own");
 }
 
-// From here on orphans of the command become our children. The end of the host is seen by end of
-// file on the control socket: a parent-death signal would kill us before we have killed the tree.
+// From here on orphans of the command become the launcher's children. The host's end shows as end
+// of file on the control socket: a parent-death signal would kill the launcher before it has killed
+// the tree.
 bool BecomeSubreaper(Refusal* refusal) {
   kernel::Prctl(PR_SET_PDEATHSIG, 0);
   const long result = kernel::Prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -32,7 +32,7 @@ constexpr Layer kNamespaceLayer = Layer::kNetworkNamespace;
 constexpr int kLoopback = 1;  // its index in every network namespace (LOOPBACK_IFINDEX)
 constexpr std::size_t kAddressBytes = 16;
 
-// As rtnetlink(7) takes it.
+// A request as rtnetlink(7) takes it.
 struct RouteMessage {
   nlmsghdr header;
   rtmsg route;
@@ -44,7 +44,7 @@ struct RouteMessage {
 static_assert(sizeof(RouteMessage) ==
               NLMSG_LENGTH(sizeof(rtmsg)) + RTA_LENGTH(kAddressBytes) + RTA_LENGTH(sizeof(int)));
 
-// -1: it is no hexadecimal digit.
+// Returns the digit's value; -1 if it is not hexadecimal.
 int DigitOf(char text) {
   if (text >= '0' && text <= '9') return text - '0';
   return text >= 'a' && text <= 'f' ? text - 'a' + 10 : -1;
@@ -88,8 +88,8 @@ bool MakeNetworkNamespace(const char* text, Refusal* refusal) {
   return BringUpLoopback(refusal);
 }
 
-// The kernel is not asked how it went: where it has no IPv6, or has it switched off, programs go by
-// IPv4, and what an address that leads nowhere is refused by is the kernel.
+// Ignores the kernel's result: where IPv6 is missing or switched off, programs use IPv4, and the
+// kernel itself refuses addresses that lead nowhere.
 bool MakeBlockLocal(const char* text, Refusal* refusal) {
   RouteMessage message{};
   std::uint64_t length = 0;
@@ -118,7 +118,7 @@ bool MakeBlockLocal(const char* text, Refusal* refusal) {
 namespace {
 
 constexpr Layer kPortsLayer = Layer::kNetworkByDomain;
-constexpr int kBacklog = 4096;  // the kernel's own bound, net.core.somaxconn, comes on top
+constexpr int kBacklog = 4096;  // also bounded by net.core.somaxconn
 constexpr std::uint64_t kMostPort = 65535;
 
 in_port_t Port(std::uint64_t port) {
@@ -133,7 +133,7 @@ long BindV4(int socket, std::uint32_t address, std::uint64_t port) {
   return kernel::Bind(socket, bound);
 }
 
-// Also for IPv4, whatever net.ipv6.bindv6only says.
+// Also accepts IPv4, whatever net.ipv6.bindv6only says.
 long BindBoth(int socket, std::uint64_t port) {
   sockaddr_in6 bound{};
   bound.sin6_family = AF_INET6;
@@ -142,7 +142,7 @@ long BindBoth(int socket, std::uint64_t port) {
   return result == 0 ? kernel::Bind(socket, bound) : result;
 }
 
-// The socket, or -errno.
+// Returns the socket, or -errno.
 int BoundUdp(std::uint64_t port) {
   const int socket = kernel::OpenSocket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK);
   if (socket < 0) return socket;
@@ -192,9 +192,9 @@ bool BindPorts(const char* list, BoundSockets* bound, Refusal* refusal) {
 
 namespace {
 
-// Opens the directory that a step names as DEVICE:INODE:PATH, without following a link at its end,
-// where that is the one: a path may lead elsewhere by now. O_PATH, close-on-exec; -1 with a
-// refusal.
+// Opens the directory that a step names as DEVICE:INODE:PATH, without following a link at its end.
+// Refuses another directory, as the path may lead elsewhere by now. O_PATH, close-on-exec; -1 with
+// a refusal.
 int OpenNamed(const char* file, Refusal* refusal) {
   FileIdentity wanted;
   const char* const path = ParseIdentity(file, &wanted);
@@ -216,8 +216,8 @@ int OpenNamed(const char* file, Refusal* refusal) {
   return -1;
 }
 
-// How a call that takes paths alone is given what is open as `descriptor`, in as few characters as
-// can be, and without one that needs an escape (proc_pid_fd(5)).
+// Path of an open `descriptor` for calls that only take paths: as short as possible, and without
+// characters that need an escape (proc_pid_fd(5)).
 using DescriptorPath = FixedText<32>;
 DescriptorPath PathOf(int descriptor) {
   DescriptorPath path;
@@ -226,25 +226,25 @@ DescriptorPath PathOf(int descriptor) {
 }
 
 // Collects the directories of one overlay, and mounts it. They stay open until then, and the kernel
-// is given their descriptors: a mount shows no path of theirs to who sees it.
+// gets descriptor paths, so that the mount table shows no path of theirs.
 //
-// With `userxattr`, as whoever mounts it in a user namespace has to, and so that an overlay of
-// root's has the same format on disk; with `index=off`, which an ordinary user has anyway: what is
-// written to a file of several names would else show under the others too, though the directory of
-// changes has it once.
+// Mounts with `userxattr`, which a user namespace requires and which gives root's overlays the same
+// format on disk; and with `index=off`, which an ordinary user has anyway: otherwise a write to a
+// file with several names would also show under the others, although the upper directory has it
+// once.
 class Overlay {
  public:
-  // `file`: as a step names it. False: the refusal says why.
+  // `file`: as a step names it. False: `refusal` states the reason.
   [[nodiscard]] bool AddLower(const char* file, Refusal* refusal);
   [[nodiscard]] bool SetUpper(const char* file, Refusal* refusal);
   [[nodiscard]] bool SetWork(const char* file, Refusal* refusal);
 
-  // Without devices and set-user-id programs, and without programs at all where what is under it
-  // has none. Returns the overlay's root (O_PATH, close-on-exec), or -1 with a refusal.
+  // Mounts without devices and set-user-id programs, and without any programs if the directory
+  // below has none. Returns the overlay's root (O_PATH, close-on-exec), or -1 with a refusal.
   [[nodiscard]] int MountOn(const char* file, Refusal* refusal);
 
-  // Drops what the kernel keeps of the overlay with this root and nobody uses: a reconfiguration
-  // that changes nothing. 0, or -errno.
+  // Drops the unused caches that the kernel keeps of the overlay with this root, by a
+  // reconfiguration that changes nothing. Returns 0, or -errno.
   static long LookAgain(int root);
 
  private:
@@ -261,14 +261,14 @@ class Overlay {
 
 constexpr Layer kOverlayLayer = Layer::kTransactionOverlay;
 
-// statfs(2) has them under the names of statvfs(3).
+// True if the file system is mounted noexec. statfs(2) uses the flag names of statvfs(3).
 bool ForbidsPrograms(int directory) {
   struct statfs status {};
   return kernel::StatFs(directory, &status) == 0 &&
          (static_cast<unsigned long>(status.f_flags) & ST_NOEXEC) != 0;
 }
 
-// What is now where `path` was opened before.
+// Opens the root that is now mounted at the path of `file`; -1 with a refusal.
 int OpenMounted(const char* file, Refusal* refusal) {
   const char* path = file;
   while (*path != '\0' && *path != '/')
@@ -342,7 +342,7 @@ long Overlay::LookAgain(int root) {
   return result;
 }
 
-// The number that a step begins with, and where its text goes on; -1: there is none.
+// Reads the number that a step begins with and advances `text` past it; -1 if it has none.
 int NumberOf(const char** text) {
   constexpr std::uint64_t kMost = 1023;
   std::uint64_t number = 0;
@@ -353,7 +353,7 @@ class Steps {
  public:
   Steps(const HostChannel& control, const MappedOrder& order) : control_(control), order_(order) {}
 
-  // False: the refusal says why.
+  // Takes one step. False: `refusal` states the reason.
   bool Take(const char* step, Refusal* refusal) {
     const char* const text = step + 1;
     switch (*step) {
@@ -389,7 +389,7 @@ class Steps {
   }
 
  private:
-  // Closes it here. Of what is not open, the refusal says why already.
+  // Sends the descriptor to the host and closes it. If it is negative, `refusal` is already set.
   bool HandOver(int descriptor, Refusal* refusal) {
     if (descriptor < 0) return false;
     const bool is_sent = control_.SendMade(&descriptor, 1);

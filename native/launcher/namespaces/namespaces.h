@@ -8,19 +8,19 @@
 
 namespace native_runner {
 
-// Enters a new user namespace, in which the user stays who he is and has all capabilities, and new
-// namespaces of these other kinds (CLONE_NEW…) that belong to it. `layer`: whose absence it would
-// be. False: the refusal says why.
+// Enters a new user namespace, in which the user's ids stay the same and it has all capabilities,
+// and new namespaces of these other kinds (CLONE_NEW…) that belong to it. `layer`: named by the
+// refusal. False: `refusal` states the reason.
 [[nodiscard]] bool EnterUserNamespace(unsigned long kinds, Layer layer, Refusal* refusal);
 
-// The steps that make a network namespace (protocol/order.h), with their texts. False: the refusal
-// says why.
+// Take the steps that make a network namespace (protocol/order.h), with their texts. False:
+// `refusal` states the reason.
 [[nodiscard]] bool MakeNetworkNamespace(const char* text, Refusal* refusal);
-// Where the namespace is made already: its loopback.
+// Brings up the loopback of an existing namespace.
 [[nodiscard]] bool BringUpLoopback(Refusal* refusal);
 [[nodiscard]] bool MakeBlockLocal(const char* text, Refusal* refusal);
 
-// Sockets of the network namespace that we are in. Closed with this.
+// Sockets of the current network namespace; the destructor closes them.
 struct BoundSockets {
   BoundSockets() = default;
   ~BoundSockets();
@@ -31,13 +31,13 @@ struct BoundSockets {
   std::size_t count = 0;
 };
 
-// Binds a socket to each port of a list, as kStepListen says. False: the refusal says which can't
-// be had.
+// Binds a socket to each port of `list`, as kStepListen describes. False: `refusal` names the port
+// that can't be bound.
 [[nodiscard]] bool BindPorts(const char* list, BoundSockets* bound, Refusal* refusal);
 
-// Takes the steps of an order with kOrderNamespaces (protocol/order.h). Says on the socket what was
-// made, and how it ended: kExited, or kRefused. Does not return where the last step is to execute
-// a program and that begins.
+// Takes the steps of an order with kOrderNamespaces (protocol/order.h). Sends what was made, and
+// the outcome, kExited or kRefused, over the control socket. Does not return if the last step
+// executes a program.
 void TakeSteps(const HostChannel& control, const MappedOrder& order);
 
 }  // namespace native_runner

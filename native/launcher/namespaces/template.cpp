@@ -20,11 +20,11 @@
 namespace native_runner {
 namespace {
 
-// What the host asks a template for. The descriptors are close-on-exec, the receiver's to close.
+// A host's request for a clone. The descriptors are close-on-exec; the receiver closes them.
 struct AskedClone {
   CloneRequest request;
   int at[kCommandDescriptors] = {-1, -1, -1, -1};  // control socket, stdin, stdout, stderr
-  int cgroup = -1;                                 // the directory it is to be born into, or none
+  int cgroup = -1;                                 // cgroup directory of the new process, or -1
 
   void Close();
 };
@@ -33,7 +33,7 @@ enum class NextClone { kAsked, kEnd };
 
 constexpr std::size_t kMost = kCommandDescriptors + 1;  // with the cgroup
 
-// How many came, in `descriptors`.
+// Stores the received descriptors and returns their number.
 std::size_t TakeAll(const msghdr& message, int* descriptors) {
   const cmsghdr* const header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
@@ -53,8 +53,8 @@ void AskedClone::Close() {
   cgroup = -1;
 }
 
-// Waits for what the host says next on the template's control socket. kEnd: the host's end, or
-// anything that is no whole request.
+// Waits for the host's next message on the template's control socket. kEnd: the host's end, or
+// anything but a whole request.
 NextClone ReceiveClone(AskedClone* asked) {
   char kind = 0;
   iovec parts[] = {{&kind, 1}, {&asked->request, sizeof asked->request}};
@@ -83,16 +83,16 @@ NextClone ReceiveClone(AskedClone* asked) {
   return is_whole ? NextClone::kAsked : NextClone::kEnd;
 }
 
-// The steps of a template, read once: what each clone's set-up needs to know of them beforehand.
+// The steps of a template, read once, with what each clone's set-up needs to know beforehand.
 struct CloneSteps {
-  char** steps = nullptr;      // as the order has them, ended by nullptr
-  const char* proc = nullptr;  // where the template has proc(5)
+  char** steps = nullptr;      // as in the order, ended by nullptr
+  const char* proc = nullptr;  // path of the template's proc(5)
   bool is_proc_read_only = false;
   bool has_network = false;  // each clone has a network namespace of its own
-  long outer_uid = 0;        // who the template is
+  long outer_uid = 0;        // the template's own ids
   long outer_gid = 0;
   UserMap user;                    // of the user namespace that commands are in
-  bool is_last_namespace = false;  // no user namespace can be made in that
+  bool is_last_namespace = false;  // that one can't have user namespaces inside
 };
 
 constexpr unsigned long kProcFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
@@ -101,7 +101,7 @@ bool RefuseStep(Refusal* refusal) {
   return refusal->Because("the order has a step that no clone can take", -EINVAL);
 }
 
-// UID:GID, "-" behind it.
+// Reads UID:GID, with or without a "-" after it.
 bool ReadLeave(const char* text, CloneSteps* read) {
   std::uint64_t uid = 0;
   std::uint64_t gid = 0;
@@ -112,8 +112,8 @@ bool ReadLeave(const char* text, CloneSteps* read) {
   return *text == '\0' && uid < UINT_MAX && gid < UINT_MAX;
 }
 
-// The files of a process that is not dumpable may be root's (proc(5)), so for this it is; no
-// command runs yet that could make use of it.
+// Makes the process dumpable for the mapping, as root may own the files of one that is not
+// (proc(5)). No command runs yet that could make use of it.
 bool MapWhileDumpable(const UserMap& map, int proc) {
   kernel::Prctl(PR_SET_DUMPABLE, 1);
   const bool is_mapped = MapUser(map, proc);
@@ -128,7 +128,7 @@ class Taker {
       : steps_(steps), request_(request), proc_(proc), control_(control), refusal_(refusal) {}
 
   bool MakeNamespaces() const {
-    // Root inside: devpts' files are to be somebody's who means something.
+    // Root inside: the owner of devpts' files must be a mapped user.
     if (!MapWhileDumpable({0, 0, steps_.outer_uid, steps_.outer_gid}, proc_)) {
       return refusal_->Because(Layer::kUserNamespace, "its ids can't be set");
     }
@@ -184,7 +184,7 @@ class Taker {
             refusal_->Because("what was made can't be handed over", -EPIPE));
   }
 
-  // From here on nobody in the clone owns its mounts, its network or its pid namespace.
+  // From here on no process in the clone owns its mounts, its network or its pid namespace.
   bool Leave() const {
     const long result = kernel::Unshare(CLONE_NEWUSER);
     if (result != 0) return refusal_->Because(Layer::kUserNamespace, result);
@@ -211,7 +211,8 @@ class Taker {
   Refusal* refusal_;
 };
 
-// False: the refusal says what the order lacks, or which step no clone can take.
+// Reads and checks the steps. False: `refusal` states what the order lacks, or which step no clone
+// can take.
 [[nodiscard]] bool ReadCloneSteps(char** steps, CloneSteps* read, Refusal* refusal) {
   read->steps = steps;
   read->outer_uid = kernel::Call(SYS_geteuid);
@@ -219,7 +220,7 @@ class Taker {
   bool leaves = false;
   for (; *steps != nullptr; ++steps) {
     const char* const text = *steps + 1;
-    if (leaves) return RefuseStep(refusal);  // it is the last
+    if (leaves) return RefuseStep(refusal);  // kStepLeave must be the last
     switch (**steps) {
       case kStepProc:
         read->is_proc_read_only = *text == 'r';
@@ -250,8 +251,8 @@ class Taker {
   return refusal->Because("a template's order lacks the step that every clone needs", -EINVAL);
 }
 
-// In the first process of a clone, which has a user and a pid namespace of its own: makes the
-// others, and takes the steps. `proc`: see MapUser. False: the refusal says why.
+// Runs in the first process of a clone, which has a user and a pid namespace of its own: makes the
+// other namespaces, and takes the steps. `proc`: see MapUser(). False: `refusal` states the reason.
 [[nodiscard]] bool TakeCloneSteps(const CloneSteps& steps, const CloneRequest& request, int proc,
                                   const HostChannel& control, Refusal* refusal) {
   const Taker taker(steps, request, proc, control, refusal);
@@ -262,16 +263,16 @@ class Taker {
   return true;
 }
 
-// The topmost mount there, not its file system.
+// Makes the topmost mount there read-only, not its file system.
 long MakeReadOnly(const char* proc) {
   return kernel::Mount(nullptr, proc, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kProcFlags);
 }
 
-// A proc(5) that can be written: for the ids and the limits of user namespaces. For the kernel to
-// let a clone mount one of its own, some proc of which nothing is covered has to be in sight
-// (mount_too_revealing() in fs/namespace.c). bwrap covers parts of it for root, who has commands
-// write to none: bwrap's and ours are made read-only, and the one that can be written has no path.
-// -errno: it can't be had.
+// Opens a writable proc(5), for the ids and limits of user namespaces; -errno on failure. The
+// kernel lets a clone mount its own only if a proc with nothing covered is visible
+// (mount_too_revealing() in fs/namespace.c). bwrap covers parts of it for root, whose commands must
+// not write to any: in that case bwrap's and the launcher's are made read-only, and the writable
+// one has no path.
 int PrepareProc(const CloneSteps& steps) {
   if (!steps.is_proc_read_only) return kernel::Open(steps.proc, O_PATH | O_DIRECTORY);
   if (const long result = MakeReadOnly(steps.proc); result != 0) return static_cast<int>(result);
@@ -283,7 +284,7 @@ int PrepareProc(const CloneSteps& steps) {
   return result == 0 ? proc : static_cast<int>(result);
 }
 
-// Those that came have higher numbers: the lower ones are all taken.
+// Received descriptors have higher numbers, as all lower ones are taken.
 long TakeTheirPlaces(const AskedClone& asked) {
   for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
     const long result = kernel::Duplicate(asked.at[1 + number], number);
@@ -327,7 +328,7 @@ void ServeTemplate(HostChannel& control, const MappedOrder& order, int (*run)(Ho
   kernel::LeaveNoZombies();
   if (!control.SendReady({})) return;
   for (AskedClone asked; ReceiveClone(&asked) == NextClone::kAsked; asked.Close()) {
-    // The dear part is done in the new process, beside its siblings.
+    // The expensive part runs in the new process, beside its siblings.
     const long pid = kernel::Fork(CLONE_NEWUSER | CLONE_NEWPID, asked.cgroup);
     if (pid == 0) kernel::Exit(BeClone(steps, asked, proc, run));
     if (pid < 0) RefuseClone(asked.at[0], "cannot clone a sandbox", pid);

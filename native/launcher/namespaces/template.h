@@ -5,11 +5,12 @@
 
 namespace native_runner {
 
-// The launcher of a template (kOrderTemplate): bwrap has made the mounts of a policy, and left us
-// all capabilities in the user namespace that owns them. Makes a sandbox for each that the host
-// asks for, until the host is gone: then we end, and with us, process 1, all of them. Reads nothing
-// but the host's messages. `run`: what the first process of a clone does once it is confined, with
-// a control socket, stdin, stdout and stderr of its own, as a launcher that has just been started.
+// Runs the launcher of a template (kOrderTemplate): bwrap has made the mounts of a policy, and left
+// the launcher all capabilities in the user namespace that owns them. Makes a sandbox for each
+// request of the host until the host is gone; then the launcher, process 1, ends, and all sandboxes
+// with it. Reads only the host's messages. `run`: called in the first process of a clone once it is
+// confined, with a control socket, stdin, stdout and stderr of its own, like a newly started
+// launcher.
 void ServeTemplate(HostChannel& control, const MappedOrder& order, int (*run)(HostChannel&));
 
 }  // namespace native_runner

@@ -16,7 +16,7 @@ union DescriptorSpace {
   char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-// False: the host is gone, or the kernel has no room for it.
+// False if the host is gone, or the kernel has no room for the message.
 bool Send(const Report& report, int attached, int socket = kControlDescriptor) {
   iovec part{const_cast<Report*>(&report), sizeof report};
   msghdr message{};
@@ -35,7 +35,7 @@ bool Send(const Report& report, int attached, int socket = kControlDescriptor) {
   return kernel::Send(socket, &message, MSG_NOSIGNAL) > 0;
 }
 
-// One message of the host's: its first byte is its kind. The result of recvmsg(2).
+// Receives one message from the host; its first byte is its kind. Returns the result of recvmsg(2).
 long Receive(char* kind, ReceivedOrder* order, int flags) {
   order->descriptor = -1;
   iovec parts[] = {{kind, 1}, {order->bytes, sizeof order->bytes}};
@@ -55,8 +55,8 @@ long Receive(char* kind, ReceivedOrder* order, int flags) {
   return got;
 }
 
-// A message that is left unread at our end (a kill that crossed with it, an order that is refused)
-// would turn the host's next read into ECONNRESET, ahead of this report.
+// Reads all pending messages before sending: an unread one (a kill that crossed with it, a refused
+// order) would turn the host's next read into ECONNRESET, ahead of this report.
 void SendLastReport(const Report& report, int socket) {
   kernel::Shutdown(socket, SHUT_RD);
   char unread = 0;
@@ -77,7 +77,7 @@ Report ReportOf(const Refusal& refusal) {
   return report;
 }
 
-// False: fewer came than a command needs.
+// False if fewer descriptors arrived than a command needs.
 bool TakeDescriptors(const msghdr& message, CommandDescriptors* descriptors) {
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS ||
@@ -88,13 +88,13 @@ bool TakeDescriptors(const msghdr& message, CommandDescriptors* descriptors) {
   return true;
 }
 
-// The number of a descriptor that comes before the order; -1: no kind of message has one.
+// Returns the number of a descriptor sent before the order; -1 for kinds of messages without one.
 int NumberFor(char kind) {
   if (kind == kInputMessage) return STDIN_FILENO;
   return kind == kStateMessage ? kStateDescriptor : -1;
 }
 
-// `descriptor` may have the number already; it is closed otherwise.
+// `descriptor` may have the number already; otherwise it is closed.
 bool MoveTo(int descriptor, int number) {
   if (descriptor == number) return kernel::KeepOnExec(descriptor) == 0;
   const bool is_placed = kernel::Duplicate(descriptor, number) >= 0;
@@ -104,7 +104,8 @@ bool MoveTo(int descriptor, int number) {
 
 }  // namespace
 
-// With our pidfd, where the kernel has such and may send it (ETOOMANYREFS in unix(7)).
+// Sends the launcher's pidfd along, if the kernel has pidfds and may send it (ETOOMANYREFS in
+// unix(7)).
 bool HostChannel::Announce(ReportKind kind, LayerSet enforced) {
   Report report;
   report.kind = kind;
@@ -154,7 +155,7 @@ HostChannel::Received HostChannel::ReceiveOrder(ReceivedOrder* order) {
   char kind = 0;
   long got = Receive(&kind, order, MSG_DONTWAIT);
   const bool is_to_end = got == 1 && kind == kKillMessage;
-  // Whoever wants our end before we have said a word needs our pidfd to see it.
+  // A host that requests an end before the launcher's first report needs the pidfd to see the end.
   if (got == -EAGAIN || is_to_end) Announce(ReportKind::kAwaitingOrder, {});
   if (got == -EAGAIN) got = Receive(&kind, order, 0);
   while (got == 1 && NumberFor(kind) >= 0 && order->descriptor >= 0) {
@@ -169,13 +170,13 @@ HostChannel::Received HostChannel::ReceiveOrder(ReceivedOrder* order) {
   return is_order ? Received::kOrder : Received::kInvalid;
 }
 
-// The host first: what it has said of a lease it has said in time, whenever we come to read it.
+// Reads the host's messages first: a lease extension was sent in time, however late it is read.
 HostChannel::Wake HostChannel::Wait(const Awaited& awaited, Said* said) const {
   pollfd descriptors[] = {{kControlDescriptor, POLLIN, 0},
                           {awaited.child_signal, POLLIN, 0},
                           {awaited.other, POLLIN, 0},
                           {awaited.lease, POLLIN, 0}};
-  // Without a descriptor for the signal we have to look for ourselves now and then.
+  // Without a descriptor for SIGCHLD, children are checked periodically.
   constexpr long kNowAndThen = 10'000'000;
   long most_ns = awaited.most_ns;
   if (awaited.child_signal < 0 && (most_ns < 0 || most_ns > kNowAndThen)) most_ns = kNowAndThen;
@@ -183,7 +184,7 @@ HostChannel::Wake HostChannel::Wait(const Awaited& awaited, Said* said) const {
   kernel::Poll(descriptors, 4, most_ns >= 0 ? &moment : nullptr);
   if (descriptors[0].revents == 0)
     return descriptors[3].revents != 0 ? Wake::kLeaseEnded : Wake::kChild;
-  // One more than the longest: a message that is cut is not taken for it.
+  // One byte more than the longest message, so that a longer one is not taken for it.
   char message[2 + sizeof said->lease_until_ns] = {};
   const long got = kernel::Receive(kControlDescriptor, message, sizeof message, MSG_DONTWAIT);
   const bool is_lease = got == 1 + sizeof said->lease_until_ns && message[0] == kLeaseMessage;

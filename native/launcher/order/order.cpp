@@ -14,7 +14,7 @@ namespace {
 
 constexpr clockid_t kClock = CLOCK_BOOTTIME;
 
-// An address, or -errno. MAP_POPULATE: one call instead of a page fault for each page.
+// Returns an address, or -errno. MAP_POPULATE: one call instead of a page fault for each page.
 long Map(std::size_t size, int protection, int flags, int descriptor) {
   return kernel::Map(size, protection, flags | MAP_PRIVATE | MAP_POPULATE, descriptor);
 }
@@ -28,7 +28,7 @@ T* Pointer(long address) {
   return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr): from the kernel
 }
 
-// The file's bytes, or none and a refusal.
+// Returns the file's bytes, or none and a refusal.
 std::span<const std::byte> MapFile(int descriptor, Refusal* refusal) {
   const long size = kernel::Size(descriptor);
   const long address =
@@ -84,13 +84,13 @@ void LeaseTimer::Extend(std::uint64_t until_ns) {
   Set(until_ns);
 }
 
-// By the clock: a timer that is set to a moment that has passed is readable only when the kernel
-// has come to it.
+// Reads the clock: a timer set to a past moment becomes readable only once the kernel has processed
+// it.
 bool LeaseTimer::HasEnded() const {
   return timer_ >= 0 && kernel::Now(kClock) >= until_ns_;
 }
 
-// A moment that has passed makes it readable; but 0 would stop it.
+// A past moment makes the timer readable; 0 would disarm it.
 long LeaseTimer::Set(std::uint64_t until_ns) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   until_ns_ = until_ns;

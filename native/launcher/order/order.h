@@ -9,10 +9,10 @@
 
 namespace native_runner {
 
-// Why a run may not start: goes out as a report of kind kRefused. Each text begins with the layer
-// that could not be had, by the name that audits use, or says which part of the set-up failed.
+// The reason why a run may not start; sent as a report of kind kRefused. Each text begins with the
+// missing layer's name as audits use it, or says which part of the set-up failed.
 struct Refusal {
-  int error = 0;               // errno, 0 where no system call failed
+  int error = 0;               // errno; 0 if no system call failed
   bool no_directory = false;   // the order's directory can't be entered
   bool shared_mounts = false;  // kOrderOwnMounts does not hold
   bool no_clone = false;       // a template's clone could not be made
@@ -23,7 +23,7 @@ struct Refusal {
     text.Add(what);
     return false;
   }
-  // `result` is what a system call returned, -errno.
+  // `result`: the -errno that a system call returned.
   bool Because(const char* what, long result) {
     error = static_cast<int>(-result);
     text.Add(what).Add(": ").Add(ErrnoText(error));
@@ -42,16 +42,16 @@ struct Refusal {
   }
 };
 
-// An order as it came: in the message's own bytes, or, where those are too many, in a file.
+// A received order: in the message's own bytes or, if it is too large, in a file.
 struct ReceivedOrder {
-  std::size_t size = 0;  // of what is in `bytes`
-  int descriptor = -1;   // the file's, close-on-exec, the receiver's to close; -1: there is none
+  std::size_t size = 0;  // of the order in `bytes`
+  int descriptor = -1;   // the file, close-on-exec, closed by the receiver; -1: no file
   alignas(std::max_align_t) std::byte bytes[kMostInMessage];
 };
 
-// The order as the command's process needs it. Points into what was received, and into mappings
-// that stay until the launcher ends. `argv[-1]` is a spare entry: a script without "#!" is run as
-// /bin/sh SCRIPT ARGS.
+// The order in the form that the command's process needs. Points into the received bytes, and into
+// mappings that stay until the launcher ends. `argv[-1]` is a spare entry: a script without "#!" is
+// run as /bin/sh SCRIPT ARGS.
 struct MappedOrder {
   OrderHeader header;
   const char* cwd = nullptr;
@@ -60,13 +60,14 @@ struct MappedOrder {
   char** rules = nullptr;  // see protocol/order.h
 };
 
-// Maps the file, if it is one, and closes it in any case; checks the order. False: `refusal` says
-// why.
+// Maps the file, if the order is in one, and always closes it; checks the order. False: `refusal`
+// states the reason.
 bool MapOrder(const ReceivedOrder& received, MappedOrder* order, Refusal* refusal);
 
-// When the order's lease ends, if it has one: kept by us, so that it holds while the host's process
-// is stopped or swapped out. It goes on while the machine is suspended, and nobody sets its clock
-// (CLOCK_BOOTTIME in clock_gettime(2)). Without a lease none of this makes a system call.
+// The timer of the order's lease, if it has one. The launcher keeps it, so that it holds while the
+// host's process is stopped or swapped out. It keeps running while the machine is suspended, and
+// its clock can't be set (CLOCK_BOOTTIME in clock_gettime(2)). Makes no system call without a
+// lease.
 class LeaseTimer {
  public:
   LeaseTimer() = default;
@@ -74,12 +75,12 @@ class LeaseTimer {
   LeaseTimer(const LeaseTimer&) = delete;
   LeaseTimer& operator=(const LeaseTimer&) = delete;
 
-  // False: `refusal` says why it can't be kept. Close-on-exec.
+  // Starts the timer, close-on-exec. False: `refusal` states the reason.
   bool Begin(const OrderHeader& order, Refusal* refusal);
-  // It holds until then: what the host says last.
+  // Sets a new end of the lease; the host's last message counts.
   void Extend(std::uint64_t until_ns);
 
-  // Readable from its end on, unless it is extended; -1: there is no lease.
+  // Readable from the lease's end on, unless it is extended; -1 without a lease.
   int descriptor() const { return timer_; }
   bool HasEnded() const;
 

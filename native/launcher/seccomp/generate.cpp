@@ -1,8 +1,7 @@
-// A build tool: writes a seccomp filter of rules.h as rows for an array of sock_filter.
-// Usage: generate ARCHITECTURE base|no-sockets|own-process|told|own-process-told|told-calls OUTPUT,
-// where ARCHITECTURE is libseccomp's name of the processor that the filter is for: x86_64, aarch64.
-// Those that are told let a listener answer what rules refuse that are not quiet; told-calls is the
-// table by which it does. Whatever can't be expressed exactly fails the build.
+// Build tool: writes a seccomp filter of rules.h as rows for an array of sock_filter. Its arguments
+// are those of Usage(): the architecture is libseccomp's name of the processor that the filter is
+// for, x86_64 or aarch64. Reporting filters let a listener answer the rules that are not quiet, by
+// the table of reported calls. Anything that can't be expressed exactly fails the build.
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -35,13 +34,13 @@ bool IsNative(std::uint32_t architecture) {
   return architecture == seccomp_arch_native();
 }
 
-// Prints what failed; always false.
+// Prints the error. Always returns false.
 bool SeccompFailure(const char* what, int error) {
   std::fprintf(stderr, "seccomp filter: %s: %s\n", what, std::strerror(error < 0 ? -error : error));
   return false;
 }
 
-// The number that a call has on `architecture` (SCMP_ARCH_…); negative where it does not exist.
+// Finds the number of a call on `architecture` (SCMP_ARCH_…); negative if it does not exist there.
 bool ResolveCall(std::uint32_t architecture, const SeccompRule& rule, int* number) {
   *number = seccomp_syscall_resolve_name_arch(architecture, rule.call);
   if (*number != __NR_SCMP_ERROR) return true;
@@ -51,8 +50,8 @@ bool ResolveCall(std::uint32_t architecture, const SeccompRule& rule, int* numbe
 
 enum class SeccompUse { kRefused, kReported };
 
-// Rules become a program, by libseccomp. The processor that it is for need not be the one that this
-// runs on. Errors are printed, and end the build.
+// Compiles rules to a program, by libseccomp. The target processor may differ from the one that
+// this runs on. Errors are printed, and end the build.
 class FilterCompiler {
  public:
   FilterCompiler(std::uint32_t architecture, SeccompUse use)
@@ -74,7 +73,7 @@ class FilterCompiler {
   std::uint32_t architecture_;
   SeccompUse use_;
   std::unique_ptr<void, Release> filter_;
-  std::vector<sock_filter> unnamed_;  // decides of calls that libseccomp has no name for
+  std::vector<sock_filter> unnamed_;  // handles calls that libseccomp has no name for
 };
 
 bool FilterCompiler::Open() {
@@ -88,7 +87,7 @@ bool FilterCompiler::Open() {
   if (result != 0) return SeccompFailure("its architecture", result);
   result = seccomp_attr_set(filter_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
   if (result != 0) return SeccompFailure("other architectures", result);
-  // A binary tree instead of a chain; libseccomp before 2.5 can only do the chain.
+  // A binary tree instead of a chain; libseccomp before 2.5 only has the chain.
   static_cast<void>(seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
   return true;
 }
@@ -100,8 +99,7 @@ bool FilterCompiler::Add(std::span<const SeccompRule> rules) {
   return true;
 }
 
-// One that is told is for a tracer, until it is written: libseccomp before 2.5 knows of no
-// listeners.
+// Marks a reported call as traced until it is written: libseccomp before 2.5 has no listeners.
 std::uint32_t FilterCompiler::ActionOf(const SeccompRule& rule) const {
   const auto error = static_cast<unsigned>(rule.error);
   const bool is_reported = use_ == SeccompUse::kReported && !rule.is_quiet;
@@ -112,7 +110,7 @@ bool FilterCompiler::AddRule(const SeccompRule& rule) {
   int number = -1;
   if (!ResolveCall(architecture_, rule, &number)) return false;
   if (number < 0) return true;
-  // libseccomp is told of calls by their numbers here, and finds the other architecture's by name.
+  // libseccomp takes calls by this machine's numbers, and finds the other architecture's by name.
   const int here = seccomp_syscall_resolve_name(rule.call);
   if (here == __NR_SCMP_ERROR && !IsNative(architecture_)) return AddByNumber(rule, number);
   const bool is_masked = rule.compare == SCMP_CMP_MASKED_EQ;
@@ -133,7 +131,7 @@ bool FilterCompiler::AddByNumber(const SeccompRule& rule, int number) {
 
 bool FilterCompiler::Export(std::vector<sock_filter>* program) {
   if (!unnamed_.empty()) {
-    // Another architecture's calls are refused by what follows. Jumps are relative.
+    // The rows that follow refuse another architecture's calls. Jumps are relative.
     const auto past = static_cast<unsigned char>(unnamed_.size() + 1);
     program->push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)));
     program->push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, architecture_, 0, past));
@@ -168,7 +166,7 @@ bool Write(const std::vector<sock_filter>& program, const char* path) {
 
 using Tables = std::initializer_list<std::span<const SeccompRule>>;
 
-// Each call once: what is refused of it, and how, is one thing whatever rule it was.
+// Writes each call once: all its rules must have the same error.
 bool WriteReportedCalls(std::uint32_t architecture, Tables tables, const char* path) {
   File file(std::fopen(path, "w"));
   if (!file) return SeccompFailure(path, errno);

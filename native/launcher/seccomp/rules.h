@@ -13,8 +13,8 @@
 #include <cerrno>
 #include <cstdint>
 
-// What rules.h says by name must be the same number for the processor that makes the filter and for
-// the one that it is for. So this is compiled into both, the generator and the launcher.
+// The constants in these rules must have the same values on the processor that makes the filter and
+// on its target. So this is compiled into both, the generator and the launcher.
 
 static_assert(EPERM == 1 && EACCES == 13 && ENOSYS == 38 && EAFNOSUPPORT == 97);
 static_assert(CLONE_NEWNS == 0x20000 && CLONE_NEWCGROUP == 0x2000000 && CLONE_NEWUTS == 0x4000000);
@@ -26,16 +26,15 @@ static_assert(AF_UNIX == 1 && AF_INET == 2 && AF_INET6 == 10 && AF_NETLINK == 16
 static_assert(SOCK_STREAM == 1 && SOCK_DGRAM == 2 && SOCK_RAW == 3 && SOCK_RDM == 4);
 static_assert(SOCK_SEQPACKET == 5 && PRIO_PROCESS == 0);
 
-// The table that generate.cpp turns into the filter every sandboxed command runs under. It names
-// what a build or a script never needs and an exploit does; all else is allowed. Calls are refused,
-// not punished: programs that try them and fall back go on working. Most need capabilities that the
-// command does not have: the filter keeps them out of reach of a kernel fault, too.
+// The table that generate.cpp turns into the filter of every sandboxed command. It lists calls that
+// a build or a script never needs and an exploit does; all others are allowed. Calls are refused,
+// not punished: programs that try them and fall back keep working. Most need capabilities that the
+// command does not have; the filter also keeps the command from kernel bugs in them.
 //
-// A filter made here is for one architecture. A process that calls the kernel by another one's
-// rules (i386's int 0x80, x32) gets ENOSYS for everything: 32-bit programs do not run in the
-// sandbox.
+// A filter is made for one architecture. A process that calls the kernel by another one's rules
+// (i386's int 0x80, x32) gets ENOSYS for everything: 32-bit programs do not run in the sandbox.
 //
-// A session's launcher runs under it too: what a launcher calls once it serves, it must allow.
+// A session's launcher runs under it too, so it must allow the calls that a serving launcher makes.
 
 namespace native_runner {
 
@@ -43,11 +42,11 @@ struct SeccompRule {
   const char* call = nullptr;
   int error = EPERM;
   int number = -1;    // for calls that this libseccomp has no name for; equal on all architectures
-  int argument = -1;  // refuse only if this argument compares so; -1: always
+  int argument = -1;  // index of the argument that must match; -1: refuse always
   scmp_compare compare = SCMP_CMP_EQ;
   std::uint64_t value = 0;
   std::uint64_t mask = 0;  // SCMP_CMP_MASKED_EQ: argument & mask == value
-  bool is_quiet = false;   // ordinary programs try it and fall back: nobody is told
+  bool is_quiet = false;   // ordinary programs try it and fall back: not reported
 };
 
 constexpr SeccompRule Quiet(SeccompRule rule) {
@@ -55,12 +54,13 @@ constexpr SeccompRule Quiet(SeccompRule rule) {
   return rule;
 }
 
-// Argument `index`, of which the kernel looks only at the bits of `mask`, has this value there.
+// Refuses if argument `index`, of which the kernel reads only the bits of `mask`, has this value
+// there.
 constexpr SeccompRule Masked(const char* call, int index, std::uint64_t mask, std::uint64_t value) {
   return {call, EPERM, -1, index, SCMP_CMP_MASKED_EQ, value, mask};
 }
 
-// Argument `index` has this flag set.
+// Refuses if argument `index` has this flag set.
 constexpr SeccompRule Flag(const char* call, int index, std::uint64_t flag) {
   return Masked(call, index, flag, flag);
 }
@@ -70,27 +70,27 @@ constexpr SeccompRule NoFamily(const char* call, scmp_compare compare, std::uint
 }
 
 constexpr std::uint64_t kLow32 = 0xffffffff;
-// F_SETDELEG, a lease of a directory, which Linux has since 6.19 and most headers have not.
+// F_SETDELEG, a lease of a directory: in Linux since 6.19, and missing from most headers.
 constexpr std::uint64_t kSetDelegation = 1040;
 
 constexpr SeccompRule kSeccompRules[] = {
-    // Keyrings are shared by all processes of a user: no namespace keeps the caller's keys apart.
+    // All processes of a user share keyrings: no namespace keeps the caller's keys apart.
     {"keyctl"},
     {"add_key"},
     {"request_key"},
 
-    // Large parts of the kernel that exploits are fond of, and of use to no build.
+    // Large parts of the kernel that exploits like to use, and no build needs.
     {"bpf"},
     {"perf_event_open"},
     {"userfaultfd"},
     {"fanotify_init"},
     {"lookup_dcookie"},
-    // Also: what it does on a process's behalf passes by this filter.
+    // Also, its work on a process's behalf bypasses this filter.
     Quiet({"io_uring_setup"}),
     Quiet({"io_uring_enter"}),
     Quiet({"io_uring_register"}),
 
-    // Mounts are the sandbox's walls.
+    // Changing mounts would open the sandbox.
     {"mount"},
     {"umount2"},
     {"pivot_root"},
@@ -103,10 +103,10 @@ constexpr SeccompRule kSeccompRules[] = {
     {"open_tree"},
     {"mount_setattr", EPERM, 442},
     {"open_tree_attr", EPERM, 467},
-    {"open_by_handle_at"},  // opens what is not mounted ("shocker")
+    {"open_by_handle_at"},  // opens unmounted files ("shocker")
 
     // New namespaces would bring new capabilities inside them, and with these all of the above.
-    // clone3 hides its flags in memory; told that it does not exist, C libraries use clone.
+    // clone3 has its flags in memory, out of the filter's sight; on ENOSYS, C libraries use clone.
     {"setns"},
     {"unshare"},
     Quiet({"clone3", ENOSYS}),
@@ -118,26 +118,28 @@ constexpr SeccompRule kSeccompRules[] = {
     Flag("clone", 0, CLONE_NEWUTS),
     Flag("clone", 0, CLONE_NEWCGROUP),
 
-    // Typing into the terminal that the host was started from. The kernel takes the low half of the
-    // request (CVE-2019-10063).
+    // Both insert input into the terminal that the host was started from. The kernel takes the low
+    // half of the request (CVE-2019-10063).
     Masked("ioctl", 1, kLow32, TIOCSTI),
     Masked("ioctl", 1, kLow32, TIOCLINUX),
 
-    // A lease keeps whoever opens the file waiting for as long as the kernel gives its holder (45
-    // s,
-    // fs.lease-break-time). It needs no right to write, only to own the file: root's commands could
-    // hold up programs of the host's, and clones one another by a file of their template's.
+    // A lease makes every process that opens the file wait for as long as the kernel gives its
+    // holder (45 s, fs.lease-break-time). It needs no right to write, only to own the file: root's
+    // commands could block the host's programs, and clones one another by a file of their
+    // template's.
     Masked("fcntl", 1, kLow32, F_SETLEASE),
     Masked("fcntl", 1, kLow32, kSetDelegation),
 
-    // Device nodes reach the hardware and the host's disks. Files, fifos and sockets may be made.
+    // Device nodes give access to the hardware and the host's disks. Files, FIFOs and sockets may
+    // be made.
     Masked("mknod", 1, S_IFMT, S_IFCHR),
     Masked("mknod", 1, S_IFMT, S_IFBLK),
     Masked("mknodat", 2, S_IFMT, S_IFCHR),
     Masked("mknodat", 2, S_IFMT, S_IFBLK),
 
-    // Of the socket families only UNIX (1), INET (2), INET6 (10) and NETLINK (16): AF_VSOCK speaks
-    // to the hypervisor whatever the network namespace, the others are code that nobody looks at.
+    // Allows only the socket families UNIX (1), INET (2), INET6 (10) and NETLINK (16): AF_VSOCK
+    // reaches the hypervisor whatever the network namespace, and the others are rarely reviewed
+    // code.
     NoFamily("socket", SCMP_CMP_LT, AF_UNIX),
     NoFamily("socket", SCMP_CMP_EQ, 3),
     NoFamily("socket", SCMP_CMP_EQ, 4),
@@ -173,7 +175,7 @@ constexpr SeccompRule kSeccompRules[] = {
     {"syslog"},
     {"vhangup"},
 
-    // Relics: hardware ports, segment tables, calls that nothing has used for decades.
+    // Relics: hardware ports, segment tables, calls unused for decades.
     {"iopl"},
     {"ioperm"},
     {"modify_ldt"},
@@ -185,14 +187,14 @@ constexpr SeccompRule kSeccompRules[] = {
 };
 
 constexpr SeccompRule NoPair(std::uint64_t type) {
-  constexpr std::uint64_t kTypes = 0xf;  // beside it SOCK_CLOEXEC and SOCK_NONBLOCK may be set
+  constexpr std::uint64_t kTypes = 0xf;  // SOCK_CLOEXEC and SOCK_NONBLOCK may be set beside it
   return {"socketpair", EACCES, -1, 1, SCMP_CMP_MASKED_EQ, type, kTypes};
 }
 
-// On top of it where the network is denied without a network namespace: no socket can be made that
-// has a name (Landlock sees TCP only, and no UNIX socket's path). Of socketpair(2)'s types only
-// SOCK_STREAM (1) and SOCK_SEQPACKET (5) stay, whose ends know nobody but each other: a datagram
-// end, which SOCK_RAW is too, can be sent from to any socket that has a path.
+// Added where the network is denied without a network namespace: no socket with a name can be made
+// (Landlock handles TCP only, and no UNIX socket's path). Of socketpair(2)'s types only SOCK_STREAM
+// (1) and SOCK_SEQPACKET (5) stay, whose ends can only reach each other: a datagram end, which
+// SOCK_RAW is too, can send to any socket that has a path.
 constexpr SeccompRule kNoSocketRules[] = {
     {"socket", EACCES}, NoPair(0),  NoPair(SOCK_DGRAM), NoPair(SOCK_RAW), NoPair(SOCK_RDM),
     NoPair(6),          NoPair(7),  NoPair(8),          NoPair(9),        NoPair(10),
@@ -203,10 +205,10 @@ constexpr SeccompRule Unless(const char* call, int index, std::uint64_t value) {
   return {call, EPERM, -1, index, SCMP_CMP_NE, value, 0};
 }
 
-// And these, in one filter with the first, where commands are to be kept from others of the same
-// user, as the kernel asks for no more than the user to be the same: limits and priorities can be
-// set of the calling process (number 0) only. sched_setaffinity(2) stays: threads set each other's
-// by number, and a process that is moved still gets its share of a processor.
+// Added, in one filter with the first, where commands must be kept from other processes of the same
+// user, as the kernel only requires the same user: limits and priorities can be set for the calling
+// process (number 0) only. sched_setaffinity(2) stays: threads set each other's by number, and a
+// process that is moved still gets its share of a processor.
 constexpr SeccompRule kOwnProcessRules[] = {
     Unless("prlimit64", 0, 0),
     Unless("sched_setscheduler", 0, 0),

@@ -14,7 +14,7 @@
 #include "launcher/seccomp/rules.h"
 #include "protocol/order.h"
 
-// Linux 5.19.
+// Since Linux 5.19.
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
@@ -27,11 +27,11 @@ constexpr unsigned kOwnArchitecture = AUDIT_ARCH_X86_64;
 constexpr unsigned kFirstRename = SYS_rename;
 #else
 constexpr unsigned kOwnArchitecture = AUDIT_ARCH_AARCH64;
-constexpr unsigned kFirstRename = SYS_renameat;  // there is no other
+constexpr unsigned kFirstRename = SYS_renameat;  // the first of this architecture
 #endif
 
-// By these a call that renames, or confines by Landlock, waits for a listener's answer; what
-// follows them decides of all others. Jumps are relative.
+// Make a call that renames, or that confines by Landlock, wait for a listener's answer; the rows
+// that follow decide all other calls. Jumps are relative.
 constexpr sock_filter kRenameRows[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kOwnArchitecture, 0, 6),
@@ -63,7 +63,7 @@ int Try(void* argument) {
   return 0;
 }
 
-// As a listener can be told from no listener only by making another one.
+// True if the process has no listener; only an attempt to make another one shows that.
 bool HasNoListener() {
   if (kernel::Prctl(PR_GET_SECCOMP) == 0) return true;
   constexpr std::size_t kStackBytes = 4096;
@@ -78,7 +78,7 @@ bool HasNoListener() {
 }  // namespace
 
 bool CanListenToRenames() {
-  // Flags are looked at first, then the program.
+  // The kernel checks the flags before the program.
   const long result = kernel::Call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, nullptr);
   return result == -EFAULT && HasNoListener();
 }
@@ -133,8 +133,8 @@ constexpr sock_filter kOwnProcessReportingProgram[] = {
 constexpr auto kReportingWithRenames = WithRenames(kReportingProgram);
 constexpr auto kOwnProcessReportingWithRenames = WithRenames(kOwnProcessReportingProgram);
 
-// Commands of a session see each other and the launchers; one that is confined by Landlock without
-// a pid namespace sees the host's processes.
+// True if the command sees processes other than its own: commands of a session see each other and
+// the launchers; a command confined by Landlock without a pid namespace sees the host's processes.
 bool SeesOthers(std::uint32_t flags) {
   const bool sees_host = (flags & kOrderScoped) != 0 && (flags & kOrderIsInit) == 0;
   return (flags & kOrderSession) != 0 || sees_host;

@@ -20,7 +20,7 @@ std::uint16_t AddText(const Observations::Text& text, std::size_t most, std::byt
   return static_cast<std::uint16_t>(size);
 }
 
-// FNV-1a, by words: records are padded.
+// FNV-1a, by words, as records are padded.
 std::uint32_t HashOf(const std::byte* bytes, std::size_t size) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (std::size_t at = 0; at < size; at += sizeof hash) {
@@ -34,7 +34,7 @@ std::uint32_t HashOf(const std::byte* bytes, std::size_t size) {
 
 }  // namespace
 
-// `count` is 0, so that alike ones are equal.
+// Encodes with a `count` of 0, so that equal observations have equal bytes.
 std::size_t Observations::Encode(const Seen& seen, std::byte* bytes) const {
   ObservationRecord record;
   std::byte* at = bytes + sizeof record;
@@ -134,7 +134,7 @@ void Refusals::Look() {
   }
 }
 
-// The filter has compared the arguments.
+// The filter has already compared the arguments.
 bool Refusals::Answer(int listener, const seccomp_notif& call) {
   const RefusedCall* const refused = FindRefusedCall(call.data.nr);
   seccomp_notif_resp answer{};

@@ -10,7 +10,7 @@
 
 namespace native_runner {
 
-// What a command was refused, each once, in order. Bounded; there is one for a process.
+// Calls that a command was refused, each stored once, in order. Bounded; one per process.
 class Observations {
  public:
   struct Text {
@@ -31,15 +31,15 @@ class Observations {
 
   void Add(const Seen& seen);
 
-  // All of it that was not sent yet.
+  // Sends all observations that were not sent yet.
   void Send(const HostChannel& control);
 
  private:
-  // What is only missing (ENOENT) is most often a search: it leaves room for what is refused.
+  // Missing files (ENOENT) mostly come from searches: they leave room for refused calls.
   static constexpr std::size_t kMostBytes = 96 * 1024;
   static constexpr std::size_t kMostMissingBytes = 64 * 1024;
   static constexpr std::size_t kMost = 1024;
-  // Arguments are anything.
+  // Bounds calls refused by the filter, as their arguments can be anything.
   static constexpr std::size_t kMostFiltered = 64;
 
   std::size_t Encode(const Seen& seen, std::byte* bytes) const;
@@ -54,8 +54,8 @@ class Observations {
   alignas(kObservationAlignment) std::byte bytes_[kMostBytes] = {};
 };
 
-// Answers what the filter of rules.h refuses, as that filter would have, and tells of it. Nothing
-// of it is ever left to the kernel: who asked could have changed it by then.
+// Answers calls that the filter of rules.h refuses with the error of that filter, and records them.
+// Leaves none of them to the kernel, as the caller could have changed its arguments by then.
 class Refusals {
  public:
   explicit Refusals(Observations* observations) : observations_(observations) {}
@@ -63,16 +63,16 @@ class Refusals {
   Refusals(const Refusals&) = delete;
   Refusals& operator=(const Refusals&) = delete;
 
-  // Takes the descriptor of a listener, ours from here on.
+  // Takes ownership of a listener's descriptor.
   void Listen(int listener) { listener_ = listener; }
 
-  // Readable when Look has something to do; -1: nobody is listened to.
+  // Readable when Look() has work; -1 without a listener.
   int descriptor() const { return listener_; }
 
-  // Answers what waits; a bounded number at once.
+  // Answers waiting calls; a bounded number at once.
   void Look();
 
-  // What another listener of ours was asked. False: it is no call that is refused.
+  // Answers a call that another listener received. False if no rule refuses the call.
   bool Answer(int listener, const seccomp_notif& call);
 
  private:

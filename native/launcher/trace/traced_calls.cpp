@@ -37,18 +37,18 @@ constexpr std::size_t SizeOf(unsigned count) {
   return size;
 }
 
-// The two halves of the second argument, on little-endian machines.
+// Offsets of the two halves of the second argument, on little-endian machines.
 constexpr unsigned kLow = offsetof(seccomp_data, args) + sizeof(std::uint64_t);
 constexpr unsigned kHigh = kLow + sizeof(std::uint32_t);
 
-// Two rows for most: the kernel knows of calls that no row asks about that they pass, and does not
-// run this for them (since Linux 5.11).
+// Two rows for most calls. The kernel knows which calls always pass, and does not run the filter
+// for them (since Linux 5.11).
 template <unsigned Count>
 constexpr std::array<sock_filter, SizeOf(Count)> MakeProgram() {
   std::array<sock_filter, SizeOf(Count)> rows{};
   std::size_t next = 0;
   rows[next++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch));
-  // Another's are refused by the filter of rules.h.
+  // The filter of rules.h refuses another architecture's calls.
   rows[next++] = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kTracedArchitecture, 0, 1);
   rows[next++] = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
   for (unsigned index = 0; index < Count; ++index) {
@@ -87,7 +87,7 @@ using ObservedPath = FixedText<kMostObservedPath + 1>;
 
 constexpr int kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
-// What a link of /proc says; false where there is none, or it leads to no path.
+// Adds the target of a link in /proc; false if the link is missing, or leads to no path.
 bool AddLink(const char* link, ObservedPath* path) {
   static char target[kMostObservedPath];
   const long size = kernel::ReadLink(link, target, sizeof target);
@@ -128,7 +128,7 @@ int DirectoryOf(std::int8_t index, const std::uint64_t (&arguments)[6]) {
   return index < 0 ? AT_FDCWD : static_cast<int>(arguments[index]);
 }
 
-// A socket's path is told as one, all other addresses as they are.
+// Stores a UNIX socket's path in `path`, and any other address as it is.
 void FindAddress(pid_t process, std::uint64_t address, std::uint64_t size, Observations::Text* told,
                  ObservedPath* path) {
   static char bytes[kMostObservedAddress + 1];

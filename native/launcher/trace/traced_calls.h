@@ -28,19 +28,19 @@
 
 namespace native_runner {
 
-// A call that is traced, and where among its arguments is what is told of it.
+// A traced call, and the arguments of it that are reported.
 struct TracedCall {
   enum class Form : std::uint8_t {
-    kPaths,    // one or two, each by a directory's descriptor or else the working directory
-    kOpen,     // the same; whether it would write is in the flags
+    kPaths,    // one or two, relative to a directory's descriptor or the working directory
+    kOpen,     // the same; the flags decide if it writes
     kOpenHow,  // the same; the flags are the first member of a struct
     kLookUp,   // the same; nothing is opened
     kFile,     // a descriptor
-    kAddress,  // a socket address and its length behind a descriptor
+    kAddress,  // a socket address and its length, after a descriptor
     kOther,
-    kProcess,     // makes a process, or a thread
-    kMemory,      // the second argument is how much, of which only much is traced
-    kProcessors,  // not told: what processors a process may run on, which OneProcessor has changed
+    kProcess,     // makes a process or a thread
+    kMemory,      // the second argument is a size; only large ones are traced
+    kProcessors,  // not reported: the processors of a process, which OneProcessor has changed
   };
   static constexpr std::int8_t kNone = -1;
 
@@ -145,7 +145,7 @@ inline constexpr TracedCall kTracedCalls[] = {
     {SYS_mmap, "mmap", traced::Kind::kOther, traced::Form::kMemory},
     {SYS_sched_getaffinity, "sched_getaffinity", traced::Kind::kOther, traced::Form::kProcessors},
     {SYS_sched_setaffinity, "sched_setaffinity", traced::Kind::kOther, traced::Form::kProcessors},
-// Those that only look for a file, with kOrderLookUps: the last ones.
+// Calls that only look for a file, traced with kOrderLookUps: the last ones.
 #ifdef SYS_stat
     traced::LookUp(SYS_stat, "stat"),
     traced::LookUp(SYS_lstat, "lstat"),
@@ -158,12 +158,12 @@ inline constexpr TracedCall kTracedCalls[] = {
     traced::LookUpAt(SYS_faccessat2, "faccessat2"),
     traced::LookUpAt(SYS_readlinkat, "readlinkat"),
 };
-// Less is not worth a stop: whoever is short of memory asks for much sooner or later, as malloc(3)
-// does with 1 MiB at least when brk(2) has failed.
+// Smaller requests are not worth a stop: a process short of memory requests much sooner or later,
+// as malloc(3) requests 1 MiB at least when brk(2) has failed.
 inline constexpr unsigned kTracedMemory = 1U << 20U;
 inline constexpr unsigned kTracedCallCount = sizeof kTracedCalls / sizeof *kTracedCalls;
 
-// How many come before those that only look for a file.
+// Counts the calls before those that only look for a file.
 constexpr unsigned CountBeforeLookUps() {
   unsigned count = 0;
   while (kTracedCalls[count].form != TracedCall::Form::kLookUp)
@@ -171,13 +171,14 @@ constexpr unsigned CountBeforeLookUps() {
   return count;
 }
 
-// Puts a filter on the calling process, for good, by which each call of kTracedCalls stops for its
-// tracer (SECCOMP_RET_TRACE in seccomp(2)), its index in RET_DATA. Without a tracer they end with
-// ENOSYS. Those that only look for a file stop with `has_look_ups` alone. Returns 0 or -errno.
+// Puts a filter on the calling process, for good, that stops each call of kTracedCalls for its
+// tracer (SECCOMP_RET_TRACE in seccomp(2)), with its index in RET_DATA. Without a tracer these
+// calls fail with ENOSYS. Calls that only look for a file stop only with `has_look_ups`. Returns 0
+// or -errno.
 long InstallTraceFilter(bool has_look_ups);
 
-// Tells what a call that has failed was for, of a process that is stopped: reads its paths and
-// addresses, and makes paths absolute where /proc shows the process.
+// Records a failed call of a stopped process: reads its paths and addresses, and makes paths
+// absolute where /proc shows the process.
 void ObserveCall(pid_t process, const TracedCall& call, const std::uint64_t (&arguments)[6],
                  Observations::Text program, int error, Observations* observations);
 

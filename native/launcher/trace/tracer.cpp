@@ -14,11 +14,11 @@
 #include "launcher/kernel/process.h"
 #include "launcher/trace/traced_calls.h"
 
-// Beside those of calls.h, those of ptrace(2).
+// Calls of ptrace(2), in addition to calls.h.
 
 namespace native_runner::kernel {
 
-// What PTRACE_GET_SYSCALL_INFO tells (Linux 5.3), which older headers lack.
+// The result of PTRACE_GET_SYSCALL_INFO (Linux 5.3), which older headers lack.
 struct CallInfo {
   static constexpr std::uint8_t kExit = 2;
   static constexpr std::uint8_t kSeccomp = 3;
@@ -47,7 +47,7 @@ inline long Trace(unsigned long request, pid_t process, unsigned long address = 
                   unsigned long data = 0) {
   return Call(SYS_ptrace, request, process, address, data);
 }
-// False: it is not stopped at a call any more, or the kernel can't tell.
+// False if the process is no longer stopped at a call, or the kernel can't report it.
 inline bool GetCallInfo(pid_t process, CallInfo* info) {
   constexpr unsigned long kGetCallInfo = 0x420e;
   return Call(SYS_ptrace, kGetCallInfo, process, sizeof *info, info) > 0;
@@ -76,7 +76,7 @@ void SetProcessors(pid_t process, const std::uint64_t* set, std::size_t size) {
 
 }  // namespace
 
-// False: there is one processor only, or it can't be told.
+// False if there is only one processor, or the processors are unknown.
 bool OneProcessor::Begin() {
   if (set_size_ == 0) {
     const long size = kernel::Call(SYS_sched_getaffinity, kOurselves, sizeof all_, all_);
@@ -130,7 +130,7 @@ void OneProcessor::Keep(pid_t process) {
   Add(process);
 }
 
-// One whose parent was let go in between, or of more than we can keep in mind, is let go at once.
+// Releases at once a process whose parent was released in between, or that exceeds the capacity.
 void OneProcessor::KeepChild(pid_t process) {
   if (is_off_ || set_size_ == 0 || Find(process) != nullptr) return;
   if (count_ > 0 && count_ < kMost) {
@@ -165,7 +165,7 @@ constexpr unsigned long kOptions = PTRACE_O_EXITKILL | PTRACE_O_TRACESECCOMP |
                                    PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
 constexpr int kCallStop = SIGTRAP | 0x80;
 
-// Whether it can be what somebody was refused; else it is an ordinary error.
+// True if the error can be a refusal; otherwise it is an ordinary error.
 bool IsRefusal(const TracedCall& call, std::int64_t error) {
   if (call.form == TracedCall::Form::kProcess) return error == EAGAIN;
   if (call.form == TracedCall::Form::kMemory) return error == ENOMEM;
@@ -204,7 +204,7 @@ void Tracer::NoteStarted(pid_t process) {
   kernel::Trace(PTRACE_SETOPTIONS, process, 0, kOptions);
 }
 
-// Whoever was killed meanwhile (ESRCH) is seen again as an end.
+// A process killed meanwhile (ESRCH) is seen again when its end is reaped.
 bool Tracer::OnStop(pid_t process, int status) {
   const int signal = WSTOPSIG(status);
   const int event = status >> 16;
@@ -226,7 +226,7 @@ bool Tracer::OnStop(pid_t process, int status) {
   return false;
 }
 
-// Whether its return is worth a look.
+// True if the call's return is worth a look.
 bool Tracer::OnCall(pid_t process) {
   kernel::CallInfo info;
   if (!kernel::GetCallInfo(process, &info) || info.op != kernel::CallInfo::kSeccomp ||
@@ -247,7 +247,8 @@ bool Tracer::OnCall(pid_t process) {
   return true;
 }
 
-// A limit that is told by a signal, which ends whoever has not asked for it.
+// Records a limit that the kernel reports by a signal, which ends a process that does not handle
+// it.
 void Tracer::OnLimit(pid_t process, int signal) {
   char program[kMostProgramName];
   Observations::Seen seen;
@@ -258,7 +259,7 @@ void Tracer::OnLimit(pid_t process, int signal) {
   observations_->Add(seen);
 }
 
-// What it sees, or sets, is to be as if nobody traced it.
+// Undoes OneProcessor before a process reads or sets processors, so that it sees no trace of it.
 void Tracer::LetGo(pid_t process, int call, std::uint64_t of) {
   if (call == SYS_sched_setaffinity) {
     processor_.StopKeeping();
@@ -297,7 +298,7 @@ void TracedStart::Tell(std::uint32_t stage) {
   kernel::Call(SYS_futex, &stage_, FUTEX_WAKE, 1);
 }
 
-// Not for longer than a moment at once: the other side may have ended.
+// Waits in short intervals, as the other side may have ended.
 void TracedStart::Await(std::uint32_t stage) {
   constexpr int kMostRounds = 1000;
   for (int round = 0; round < kMostRounds; ++round) {

@@ -9,27 +9,27 @@
 
 namespace native_runner {
 
-// Keeps processes that stop again and again on the tracer's own processor, and the tracer on it: to
-// wake one on another processor takes five times as long as to make way for it here. Each is let go
-// again when it has not stopped for a while, so that those which compute run side by side, and
-// before it can see what was done to it (sched_getaffinity(2)). Once one of them chooses
-// processors itself, none is kept any more.
+// Keeps processes that stop again and again on the tracer's own processor, and the tracer on it:
+// waking one on another processor takes five times as long as switching to it here. Each is
+// released when it has not stopped for a while, so that computing processes run side by side, and
+// before it can see the change (sched_getaffinity(2)). Once one of them chooses processors itself,
+// none is kept any more.
 class OneProcessor {
  public:
-  // It has stopped, and is to go on.
+  // The process has stopped and will be resumed.
   void Keep(pid_t process);
-  // It was made by one that may have been kept, and has what that had.
+  // The process was made by one that may be kept, and has inherited its processors.
   void KeepChild(pid_t process);
-  // It has ended.
+  // The process has ended.
   void Forget(pid_t process);
 
-  // It asks on which processors it, or another, may run.
+  // The process asks on which processors it, or another one, may run.
   void LetGo(pid_t process);
   void LetAllGo();
-  // It chooses them.
+  // A process chooses its processors.
   void StopKeeping();
 
-  // Whether any is kept, so that LetAllGo should follow a pause.
+  // True if any process is kept, so that LetAllGo() should follow a pause.
   bool keeps_any() const { return count_ > 0; }
 
  private:
@@ -52,31 +52,31 @@ class OneProcessor {
   Kept kept_[kMost] = {};
   unsigned stops_ = 0;
   unsigned turn_ = 0;
-  std::size_t set_size_ = 0;                // of both sets, as the kernel counts; 0: not known yet
-  std::uint64_t all_[kSetBytes / 8] = {};   // where we, and they, may run
-  std::uint64_t here_[kSetBytes / 8] = {};  // the one
+  std::size_t set_size_ = 0;                // of both sets, as the kernel counts; 0: unknown
+  std::uint64_t all_[kSetBytes / 8] = {};   // allowed to the tracer and the traced
+  std::uint64_t here_[kSetBytes / 8] = {};  // the tracer's own
 };
 
-// Traces a command's tree: of the calls of kTracedCalls, those that fail in a way that tells of a
-// refusal are observed. All else goes on as if nobody traced it.
+// Traces a command's tree, and records those calls of kTracedCalls that fail in a way that
+// indicates a refusal. Everything else behaves as if untraced.
 class Tracer {
  public:
   constexpr explicit Tracer(Observations* observations) : observations_(observations) {}
 
-  // From here on, its descendants too. Returns 0 or -errno.
+  // Traces the process and, from here on, its descendants. Returns 0 or -errno.
   static long Seize(pid_t process);
 
-  // What waitpid(2) said of a process that is stopped: looks, and lets it go on. True: it has just
-  // executed a program, which is told up to NoteStarted().
+  // Looks at a stopped process, with its status of waitpid(2), and resumes it. True: it has just
+  // executed a program and is not resumed; reported only until NoteStarted().
   bool OnStop(pid_t process, int status);
 
-  // The command's process has executed it.
+  // The command's process has executed its program.
   static void NoteStarted(pid_t process);
-  // It has ended.
+  // The process has ended.
   void OnEnd(pid_t process) { processor_.Forget(process); }
-  // None has stopped for as long as `patience_ns`.
+  // No process has stopped for `patience_ns`.
   void OnPause() { processor_.LetAllGo(); }
-  // How long a pause is to be waited for; -1: none has to be seen.
+  // Length of a pause before OnPause(), in nanoseconds; -1 if no pause needs to be noticed.
   long patience_ns() const { return processor_.keeps_any() ? kPatienceNs : -1; }
 
  private:
@@ -103,18 +103,20 @@ class Tracer {
   Pending pending_[kPending] = {};
 };
 
-// How a process that shares no memory with us comes to be traced before it executes a program: it
-// must be dumpable for that, which nobody may be who shares ours. In memory that both see.
+// The handshake by which a process that shares no memory with the launcher becomes traced before it
+// executes a program. It must be dumpable for that, which no process that shares the launcher's
+// memory may be. Lives in memory that both processes see.
 class TracedStart {
  public:
-  // In the new process: waits until it is traced.
+  // Called in the new process: waits until it is traced.
   void WaitForTracer();
 
-  // In its parent: waits for that, and traces it. Returns 0 or -errno.
+  // Called in its parent: waits until the new process is dumpable, and traces it. Returns 0 or
+  // -errno.
   long Attach(pid_t process);
 
-  // Lets it go on up to its program: true once it has executed one, false where it has ended, or is
-  // about to, instead. That is left to be waited for.
+  // Resumes the process up to its program. True once it has executed one; false if it has ended, or
+  // is about to, instead. The caller waits for that end.
   static bool Follow(pid_t process, Tracer* tracer);
 
  private:

@@ -36,7 +36,7 @@ LinkUse UseOf(const HostFacts::Link& link, const std::vector<std::string>& binds
   bool is_shown = false;
   for (const std::string& bind : binds) {
     if (SamePath(bind, path)) continue;
-    // A mount point inside needs a real directory, whatever the order of the two.
+    // A mount point inside needs a real directory, whichever of the two comes first.
     if (PathCovers(path, bind)) return LinkUse::kBind;
     is_shown |= PathCovers(bind, path);
     target_is_bound |= FindLink(facts, bind) == nullptr && PathCovers(bind, target);
@@ -45,7 +45,7 @@ LinkUse UseOf(const HostFacts::Link& link, const std::vector<std::string>& binds
   return is_shown ? LinkUse::kNothing : LinkUse::kLink;
 }
 
-// Where `secret` appears under a bind of `source` at `target`; empty when it does not.
+// Returns where `secret` appears under a bind of `source` at `target`; empty if it does not.
 std::string SeenAt(std::string_view secret, std::string_view source, std::string_view target) {
   if (!PathCovers(source, secret)) return "";
   const std::string normal_source = NormalPath(source);
@@ -55,7 +55,8 @@ std::string SeenAt(std::string_view secret, std::string_view source, std::string
   return JoinPath(NormalPath(target), std::string_view(normal_secret).substr(skip));
 }
 
-// By one of the policy's mounts from `first` on: a mask there would be made in another directory.
+// True if one of the policy's mounts from `first` on hides `place`. A mask there would be made in
+// another directory.
 bool IsHiddenByMount(const std::string& place, const std::vector<Mount>& binds, std::size_t first) {
   for (std::size_t i = first; i < binds.size(); ++i) {
     if (binds[i].number && PathCovers(binds[i].target, place)) return true;
@@ -184,7 +185,7 @@ std::vector<MountPoint> FindMountPoints(const BubblewrapPlan& plan) {
   std::vector<MountPoint> points;
   for (auto mount = plan.mounts.begin(); mount != plan.mounts.end(); ++mount) {
     if (!mount->number) continue;
-    auto base = mount;  // the last one before it that covers it
+    auto base = mount;  // the last one before `mount` that covers it
     while (base != plan.mounts.begin()) {
       --base;
       if (!Covers(*base) || !PathCovers(base->target, mount->target)) continue;
@@ -214,7 +215,7 @@ bool IsNameLetter(char letter) {
          (letter >= '0' && letter <= '9') || letter == '-' || letter == '_';
 }
 
-// The database that a line is about; empty: about none.
+// Returns the database that a line describes; empty if none.
 std::string_view DatabaseOf(std::string_view line) {
   const std::size_t begin = line.find_first_not_of(" \t");
   if (begin == std::string_view::npos || line[begin] == '#') return {};
@@ -276,9 +277,9 @@ std::vector<Mount> PlanNameFiles(const std::vector<NameFile>& files, bool for_al
 
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel's own bound (path_resolution(7))
+constexpr int kMostLinks = 40;  // the kernel's own limit (path_resolution(7))
 
-// The last of the mounts that says what is at `path`.
+// Returns the last mount that decides what is at `path`.
 const Mount* MountAt(const std::string& path, const std::vector<Mount>& mounts) {
   const Mount* last = nullptr;
   for (const Mount& mount : mounts) {
@@ -319,7 +320,7 @@ Found FindAt(const std::string& path, const std::vector<Mount>& mounts, const Lo
 std::optional<InsidePath> FollowInside(std::string_view path, const std::vector<Mount>& mounts,
                                        const LookAtHost& look) {
   InsidePath inside;
-  std::vector<std::string> to_go;  // the last first
+  std::vector<std::string> to_go;  // in reverse order
   const auto push = [&to_go](std::string_view text) {
     std::vector<std::string> parts;
     std::string part;
@@ -337,7 +338,7 @@ std::optional<InsidePath> FollowInside(std::string_view path, const std::vector<
   for (int links = 0; !to_go.empty();) {
     const std::string name = std::move(to_go.back());
     to_go.pop_back();
-    // Where we are is behind all links, so ".." is what is lexically above.
+    // `inside.path` has no links left, so ".." is its lexical parent.
     inside.path = NormalPath(inside.path + "/" + name);
     Found found = FindAt(inside.path, mounts, look);
     inside.host = std::move(found.host);

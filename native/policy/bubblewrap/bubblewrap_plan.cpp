@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-// The first word of a line; options that are only mentioned further right do not count.
+// Returns the first word of a line. Options that are mentioned further right do not count.
 std::string_view FirstWord(std::string_view line) {
   const std::size_t start = line.find_first_not_of(kBlanks);
   if (start == std::string_view::npos) return {};
@@ -134,7 +134,8 @@ bool MakesRootReadOnly(const Mount& mount) {
   return is_read_only && SamePath(mount.target, "/");
 }
 
-// One of the policy's mounts, as an extra option that does the same (extra_args.h).
+// True if the mount is one of the policy's and makes a system directory writable, as an extra
+// option could (extra_args.h).
 bool OpensSystem(const Mount& mount) {
   return mount.number && mount.kind == Mount::Kind::kBind &&
          (TouchesSystem(mount.source) || TouchesSystem(mount.target));
@@ -144,7 +145,7 @@ bool IsLauncher(const Mount& mount) {
   return mount.kind == Mount::Kind::kProgram;
 }
 
-// Mounts that a /proc comes with: bwrap's own, or a bind that a caller named.
+// True if the mount shows a /proc: bwrap's own, or a bind that a caller named.
 bool ShowsProc(const Mount& mount) {
   if (mount.kind == Mount::Kind::kProc) return true;
   const bool is_bind = mount.kind == Mount::Kind::kBind || mount.kind == Mount::Kind::kReadOnlyBind;
@@ -220,8 +221,8 @@ void Append(std::vector<Mount>& to, const std::vector<Mount>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-// The sandbox's own file systems, then the read-only binds in their order; but a bind of "/" comes
-// first, since it would hide every mount made before it. Whether there was one.
+// Adds the sandbox's own file systems, then the read-only binds in their order. A bind of "/" comes
+// first, since it would hide every mount made before it. Returns true if there was one.
 bool AddSystemMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds,
                      const BubblewrapPolicy& policy, std::uint64_t tmp_bytes) {
   const auto root = std::find_if(binds.begin(), binds.end(), BindsRoot);
@@ -233,8 +234,8 @@ bool AddSystemMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds
   return root != binds.end();
 }
 
-// From here on nothing but /workspace, /tmp and /dev/shm can be written; so the mount point of the
-// workspace is made before. A host's "/" is bound read-only as it is and must bring /workspace.
+// Seals everything but /workspace, /tmp and /dev/shm against writes, so the workspace's mount point
+// is made first. A host's "/" is already bound read-only and must have /workspace.
 void SealMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds, bool has_root_bind,
                 const BubblewrapPolicy& policy, const HostFacts& facts, std::uint64_t tmp_bytes) {
   if (!has_root_bind) {
@@ -246,7 +247,7 @@ void SealMounts(std::vector<Mount>& mounts, const std::vector<Mount>& binds, boo
   for (const Mount& bind : binds)
     shows_shm |= PathCovers("/dev/shm", bind.target);
   if (!shows_shm) mounts.push_back(Tmpfs("/dev/shm", tmp_bytes));
-  // bwrap keeps /proc/sys writable for uid 0, also without capabilities.
+  // bwrap keeps /proc/sys writable for uid 0, even without capabilities.
   if (facts.is_root && policy.with_proc) {
     mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, "/proc"));
   }
@@ -258,7 +259,7 @@ BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& f
                               const std::string& workspace, int descriptor, const std::string& cwd,
                               std::uint64_t tmp_bytes, int launcher) {
   const bool is_strict = policy.isolation == Isolation::kStrict;
-  const std::uint64_t size_bytes = is_strict ? tmp_bytes : 0;  // document 1 has no --size
+  const std::uint64_t size_bytes = is_strict ? tmp_bytes : 0;  // compat plans have no --size
   BubblewrapPlan plan;
   plan.chdir = cwd;
   PlanNetwork(policy.network, &plan.hardening);
@@ -344,7 +345,7 @@ Error CannotClone(std::string why) {
   return {ErrorCode::kUnavailable, std::move(why), ""};
 }
 
-// Makes nothing that could lie under a clone's own mount, or hide the place of one.
+// True if the step makes nothing that could lie under a clone's own mount or hide its place.
 bool IsNoMount(const Mount& mount) {
   return mount.kind == Kind::kRemountReadOnly || mount.kind == Kind::kDirectory;
 }
@@ -415,12 +416,12 @@ class Planner {
     });
   }
 
-  // One that nobody can write to hides something, and stays empty.
+  // A tmpfs that is remounted read-only hides something and stays empty, so it has no state.
   bool IsState(const Mount& mount) const {
     return mount.kind == Kind::kTmpfs && !IsRemounted(mount);
   }
 
-  // Its place is there with bwrap's /dev; elsewhere it is made.
+  // Makes the mount point of a clone's tmpfs, unless bwrap's /dev brings it.
   void TakeTmpfs(const Mount& mount) {
     if (!IsState(mount)) return made_.plan.mounts.push_back(mount);
     Own(kStepTmpfs, mount.target);

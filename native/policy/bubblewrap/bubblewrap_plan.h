@@ -13,8 +13,8 @@
 
 namespace native_runner {
 
-// What the bwrap at hand can do, read off its --help: distributions back-port options, so the
-// version number does not tell.
+// The features of the bwrap in use, read from its --help. Distributions back-port options, so the
+// version number does not show them.
 struct BwrapFeatures {
   bool bind_fd = false;
   bool disable_userns = false;
@@ -33,28 +33,28 @@ struct Mount {
     kProc,
     kDev,              // --proc target, --dev target
     kTmpfs,            // [--size N] --tmpfs target
-    kEmpty,            // --perms 0555 --tmpfs target: an empty directory that stays so
+    kEmpty,            // --perms 0555 --tmpfs target: an empty directory that can't be written to
     kDirectory,        // --dir target
     kRemountReadOnly,  // --remount-ro target
     kProgram,          // --perms 0555 --ro-bind-data descriptor target
     kText,             // [--perms 0444] --ro-bind-data descriptor target
-    kWord,             // source, as it is: one word of the caller's own
+    kWord,             // source, unchanged: one of the caller's extra words
   };
   Kind kind = Kind::kReadOnlyBind;
   std::string source;
   std::string target;
   int descriptor = -1;
   std::uint64_t size_bytes = 0;            // kTmpfs: 0 = the kernel's default (half of memory)
-  bool is_for_all = false;                 // kText: with --perms, else its owner's alone
-  std::optional<std::size_t> number = {};  // which of the policy's mounts it is; none: another
+  bool is_for_all = false;                 // kText: with --perms, else readable by its owner alone
+  std::optional<std::size_t> number = {};  // index in the policy's mounts; nullopt: not one of them
 };
 
-// A step that has no source.
+// Returns a step that has no source.
 inline Mount OnTarget(Mount::Kind kind, const std::string& target) {
   return {.kind = kind, .source = "", .target = target};
 }
 
-// bwrap's options that are not mounts. Plain data: what is set is emitted, nothing is looked up.
+// bwrap's options that are not mounts. Plain data: each one that is set is emitted.
 struct Hardening {
   bool die_with_parent = true;
   bool new_session = true;
@@ -62,26 +62,26 @@ struct Hardening {
   bool net_by_domain = false;   // bwrap is started in a network namespace that was made for it
   bool isolate = false;         // --unshare-user/-pid/-ipc/-uts/-cgroup, --cap-drop ALL
   bool disable_userns = false;  // --disable-userns: bwrap >= 0.8, needs isolate
-  bool as_pid_1 = false;        // only when the command is our launcher, which reaps
-  bool is_template = false;     // with isolate: what is left out is each clone's to have
+  bool as_pid_1 = false;        // only if the command is the launcher, which reaps
+  bool is_template = false;     // with isolate: leaves out what each clone makes for itself
 };
 
 struct BubblewrapPlan {
   Hardening hardening;
   std::vector<Mount> mounts;
-  std::string chdir;            // empty: where bwrap was started, as far as that exists inside
+  std::string chdir;            // empty: where bwrap was started, if that exists inside
   bool secrets_masked = false;  // the host's secrets were considered, even if none is mounted
 };
 
-// A file of a sandbox's own, by which programs find names (bubblewrap_mounts.h).
+// A file of the sandbox's own that directs name look-ups (bubblewrap_mounts.h).
 struct NameFile {
-  std::string path;  // where it is mounted, inside, behind all links
+  std::string path;  // the mount point inside, with all links followed
   std::string text;
   int descriptor = -1;
   bool operator==(const NameFile&) const = default;
 };
 
-// What a runner may know of the host when it plans; all empty in the pure builder.
+// The state of the host that a plan may depend on. All empty in the pure builder.
 struct HostFacts {
   struct Link {
     std::string target;
@@ -90,65 +90,67 @@ struct HostFacts {
   };
   bool operator==(const HostFacts&) const = default;
   std::vector<Link> links;           // roBinds that are symbolic links on the host (merged /usr);
-                                     // target: the link's text or the real path, such that one
-                                     // step leads to a real directory
+                                     // target: the link's text or the real path, such that one step
+                                     // leads to a real directory
   std::vector<std::string> missing;  // default roBinds that the host lacks
   std::vector<std::string> mounts;   // real host paths of the policy's mounts, one for each
   std::vector<std::string> secret_files;        // masked with /dev/null
   std::vector<std::string> secret_directories;  // masked with an empty tmpfs
   std::vector<NameFile> name_files;             // with a network by domain
-  std::vector<std::string> resolver_sockets;    // with one: of resolvers that are not ours; masked
+  std::vector<std::string> resolver_sockets;    // with it: sockets of the host's resolvers; masked
   bool is_root = false;                         // effective uid 0: /proc/sys would be writable
   bool bwrap_disable_userns = false;
   bool bwrap_bind_fd = false;
   bool bwrap_perms = false;
 };
 
-// The policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor` when
-// it is >= 0 and facts.bwrap_bind_fd; `cwd` is absolute inside the sandbox. `tmp_bytes` caps the
-// private tmpfs, 0 = none. The policy's mounts have the descriptors that follow the workspace's, in
-// their order; those inside the workspace are mounted upon it. `launcher` is the descriptor of the
-// launcher's image, which becomes kLauncherFile where the policy has no /proc. With strict
-// isolation, mount points are made first and /, /dev and (for root) /proc are then remounted
+// Returns the policy's plan. The workspace is bound from `workspace` (a real path), by `descriptor`
+// if it is >= 0 and facts.bwrap_bind_fd is set. `cwd` is absolute inside the sandbox. `tmp_bytes`
+// caps the private tmpfs, 0 = no cap. The policy's mounts have the descriptors that follow the
+// workspace's, in their order; those inside the workspace are mounted upon it. `launcher` is the
+// descriptor of the launcher's image, which becomes kLauncherFile if the policy has no /proc. With
+// strict isolation, mount points are made first and /, /dev and (for root) /proc are then remounted
 // read-only, so that only /workspace (unless the policy says no), /tmp and /dev/shm can be written.
 BubblewrapPlan PlanBubblewrap(const BubblewrapPolicy& policy, const HostFacts& facts,
                               const std::string& workspace, int descriptor, const std::string& cwd,
                               std::uint64_t tmp_bytes, int launcher = -1);
 
-// The pure builder's plan: the contract's flags, nothing that depends on the host or the launcher.
+// Returns the pure builder's plan: the contract's flags, and nothing that depends on the host or
+// the launcher.
 BubblewrapPlan PlanPureBubblewrap(const BubblewrapPolicy& policy, const std::string& cwd);
 
-// The plan of a process sandbox (process_sandbox.h): the contract's flags, and the caller's mounts
-// last.
+// Returns the plan of a process sandbox (process_sandbox.h): the contract's flags, then the
+// caller's mounts.
 BubblewrapPlan PlanProcessSandbox(const BubblewrapPolicy& policy, const std::vector<Mount>& mounts,
                                   const std::string& cwd);
 
-// What of the hardening a network comes to. Only who makes the namespace for a network by domain
-// may plan so: the pure builders, which can't, plan one that is denied.
+// Sets the options for a network. Only a caller that makes the namespace for a network by domain
+// may plan one. The pure builders can't, so they plan a denied network instead.
 void PlanNetwork(Network network, Hardening* hardening);
 
-// bwrap's options for a plan, without the final "--" and command; deterministic.
+// Returns bwrap's options for a plan, without the final "--" and command. Deterministic.
 std::vector<std::string> BubblewrapOptions(const BubblewrapPlan& plan);
 
-// The layers that a plan asks bwrap for, in the order of audits.
+// Returns the layers that a plan asks bwrap for, in the order of audits.
 std::vector<Layer> BubblewrapLayers(const BubblewrapPlan& plan);
 
-// What becomes of a plan when its sandboxes are cloned: what bwrap makes once, for all of them, and
-// what each clone makes for itself (the steps of protocol/order.h).
+// A plan whose sandboxes are cloned: the part that bwrap makes once for all of them, and the steps
+// that each clone runs (protocol/order.h).
 struct TemplatePlan {
   BubblewrapPlan plan;
   std::vector<std::string> steps;
 };
 
-// Who commands are, and the steps of a network by domain, if there is one.
+// The ids that commands run as, and the steps of a network by domain, if any.
 struct CloneFacts {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::vector<std::string> network_steps;
 };
 
-// Each of a plan's file systems that have a state becomes a clone's own: proc, the tmpfs, the
-// terminals of /dev. kUnavailable where that can't be: the message, a clause, says why. Pure.
+// Gives each clone its own instance of the plan's file systems that have a state: proc, the tmpfs,
+// the terminals of /dev. Returns kUnavailable with the reason, a clause, if the plan can't be
+// cloned. Pure.
 Result<TemplatePlan> PlanTemplate(const BubblewrapPlan& plan, const CloneFacts& facts);
 
 }  // namespace native_runner

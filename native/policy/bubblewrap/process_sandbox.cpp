@@ -9,7 +9,7 @@
 namespace native_runner {
 namespace {
 
-// Without the slash of the root, so that "/" + a component can follow.
+// Returns "" for the root, so that "/" and a component can follow.
 std::string AsPrefix(const std::string& path) {
   std::string normal = NormalPath(path);
   return normal == "/" ? std::string() : normal;
@@ -70,7 +70,7 @@ std::string GuestArgument(std::string_view argument, const std::vector<HostMount
     if (!argument.starts_with(candidate)) continue;
     const std::string_view rest = argument.substr(candidate.size());
     if (!rest.empty() && !rest.starts_with('/')) continue;
-    if (!PathCovers(mount.host_path, argument)) continue;  // "/host/../etc"
+    if (!PathCovers(mount.host_path, argument)) continue;  // excludes "/host/../etc"
     longest = &mount;
     host = std::move(candidate);
   }
@@ -84,7 +84,7 @@ std::vector<std::string> ProcessSandboxArgs(const ProcessSandboxPolicy& policy,
                                             const ProcessCommand& command) {
   std::vector<std::string> args = BubblewrapOptions(PlanProcessSandbox(
       policy.sandbox, PlanMounts(command.mounts), StartDirectory(policy, command.mounts)));
-  // bwrap's options end at the first word that is none.
+  // bwrap's options end at the first word that does not start with "-".
   if (command.cmd.starts_with('-')) args.emplace_back("--");
   args.push_back(command.cmd);
   for (const std::string& argument : command.args)

@@ -10,10 +10,10 @@
 
 namespace native_runner {
 
-// Bubblewrap around a process that the host starts itself, such as a WASM engine: the same policy
-// and options as a run's, as a plain command line. Pure; nothing is looked up on the host.
+// Bubblewrap around a process that the host starts itself, such as a WASM engine: a run's policy
+// and options as a plain command line. Pure: looks nothing up on the host.
 
-// What the host would have started without a sandbox.
+// The command that the host would start without a sandbox.
 struct ProcessCommand {
   std::string cmd;
   std::vector<std::string> args;
@@ -21,21 +21,22 @@ struct ProcessCommand {
 };
 
 struct ProcessSandboxPolicy {
-  BubblewrapPolicy sandbox;  // shadow_dir is not used: the command's mounts say what is shown
+  BubblewrapPolicy sandbox;  // shadow_dir is not used: the command's mounts define what is shown
   std::string cwd_label = "shadow-workspace";  // the process starts in the mount with this label
 };
 
-// kInvalidValue, naming the field: an empty program, a path that is not absolute, a NUL byte.
+// Return kInvalidValue, naming the field, for an empty program, a path that is not absolute, or a
+// NUL byte.
 std::optional<Error> CheckPolicy(const ProcessSandboxPolicy& policy);
 std::optional<Error> CheckCommand(const ProcessCommand& command);
 
-// `argument` with a mount's host path at its start replaced by the guest path: whole components,
-// the longest host path wins. One that only contains a path ("--dir=/host"), or that climbs out of
-// the mount by "..", is left alone.
+// Returns `argument` with a mount's host path at its start replaced by the guest path. Matches
+// whole components; the longest host path wins. Leaves an argument alone that only contains a path
+// ("--dir=/host") or climbs out of the mount by "..".
 std::string GuestArgument(std::string_view argument, const std::vector<HostMount>& mounts);
 
-// All words after bwrap's own name. With strict isolation the /proc of the sandbox is read-only:
-// bwrap leaves /proc/sys writable for uid 0.
+// Returns all words after bwrap's own name. With strict isolation the sandbox's /proc is read-only,
+// because bwrap leaves /proc/sys writable for uid 0.
 std::vector<std::string> ProcessSandboxArgs(const ProcessSandboxPolicy& policy,
                                             const ProcessCommand& command);
 

@@ -13,7 +13,7 @@
 namespace native_runner {
 namespace {
 
-// What stands at a path; of two at the same path the first kind wins.
+// The role of a mount. If two have the same path, the first role in this list wins.
 enum class Role { kFolder, kSecretDirectory, kSecretFile, kPlaceholder, kProtected, kPinned };
 
 struct ProjectMount {
@@ -34,7 +34,7 @@ void AddMounts(std::vector<ProjectMount>& mounts, const Paths& paths, Role role)
     mounts.push_back({NormalPath(path), role, -1});
 }
 
-// Parents before what lies in them.
+// Returns the mounts, parents before the paths below them.
 std::vector<ProjectMount> SortedMounts(const ProjectPolicy& policy, const ProjectFacts& facts,
                                        int first_descriptor) {
   std::vector<ProjectMount> mounts;
@@ -64,10 +64,10 @@ Mount Bind(Mount::Kind kind, const std::string& path, int descriptor = -1) {
   return {.kind = kind, .source = path, .target = path, .descriptor = descriptor};
 }
 
-// The mounts over the read-only root, and which of them are still to be made read-only.
+// Adds the mounts over the read-only root and keeps the masks that must still be made read-only.
 class PlaceMounts {
  public:
-  // `hidden`: directories of which nothing of the host's shows.
+  // `hidden`: directories that show nothing of the host.
   PlaceMounts(std::vector<Mount>* mounts, Paths hidden)
       : mounts_(mounts), hidden_(std::move(hidden)) {}
 
@@ -110,13 +110,13 @@ class PlaceMounts {
   const Paths& masks() const { return masks_; }
 
  private:
-  // A mask where nothing shows would only make a file that is not the host's.
+  // True if nothing of the host shows at `path`. A mask there would only make a new file.
   bool IsHidden(const std::string& path, bool in_folder) const {
     return in_folder ? IsCovered(InnerMasks(path), path)
                      : IsCovered(hidden_, path) || IsCovered(masks_, path);
   }
 
-  // Masks inside the folder that `path` is in.
+  // Returns the masks inside the folder that contains `path`.
   Paths InnerMasks(const std::string& path) const {
     Paths inner;
     for (const std::string& mask : masks_) {
@@ -132,7 +132,7 @@ class PlaceMounts {
   Paths hidden_;
   Paths folders_;
   Paths masks_;
-  Paths closed_;  // what is in there can't be written anyway
+  Paths closed_;  // nothing in there can be written anyway
 };
 
 std::optional<Error> CheckFolder(const std::string& folder, const std::string& field) {
@@ -208,7 +208,7 @@ BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& fact
     for (Mount& file : PlanNameFiles(facts.host.name_files, facts.host.bwrap_perms))
       mounts.push_back(std::move(file));
   }
-  // From here on only the folders and what is private can be written.
+  // From here on only the folders and the private directories can be written.
   for (const std::string& mask : placed.masks())
     mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, mask));
   mounts.push_back(OnTarget(Mount::Kind::kRemountReadOnly, "/dev"));

@@ -12,39 +12,40 @@
 
 namespace native_runner {
 
-// Commands over a project: the host's root read-only, some folders of it writable at their own
-// path, secrets hidden, and what runs code by itself (git hooks, dotfiles) kept from being written.
+// Runs commands over a project. The host's root is read-only, some folders are writable at their
+// own path, secrets are hidden, and files that run code by themselves (git hooks, dotfiles) can't
+// be written.
 
-// What a project runner was made with. Immutable.
+// The options of a project runner. Immutable.
 struct ProjectPolicy {
   std::string bwrap_path = "bwrap";
-  std::vector<std::string> folders;    // real paths, none inside another: what is writable
-  std::vector<std::string> projects;   // real paths in them; commands start in the first
-  std::vector<std::string> secrets;    // absolute; of those that exist nothing can be read
-  std::vector<std::string> read_only;  // relative to each project; neither changed nor made
+  std::vector<std::string> folders;    // writable; real paths, none inside another
+  std::vector<std::string> projects;   // real paths in the folders; commands start in the first
+  std::vector<std::string> secrets;    // absolute; existing ones can't be read
+  std::vector<std::string> read_only;  // relative to each project; can be neither changed nor made
   Network network = Network::kDeny;
   std::shared_ptr<const NetworkPolicy> by_domain;  // kByDomain only
-  bool host_proc = false;      // show the host's /proc, read-only: where no other can be mounted
-  bool disable_userns = true;  // as far as the bwrap at hand can; the seccomp filter does anyway
+  bool host_proc = false;      // show the host's /proc, read-only: if no other can be mounted
+  bool disable_userns = true;  // if bwrap supports it; the seccomp filter does it anyway
   EnvironmentPolicy environment;
 };
 
-// What the host has of it when a run starts; every path is real.
+// The host's state of a project when a run starts. Every path is real.
 struct ProjectFacts {
-  HostFacts host;                    // with secrets of root's and of the policy
+  HostFacts host;                    // with the secrets of root and of the policy
   std::vector<std::string> scratch;  // /tmp, /var/tmp, /run: empty and private inside
-  std::vector<std::string> shown;    // in them, shown again read-only
+  std::vector<std::string> shown;    // inside them, shown again read-only
   std::vector<std::string> pinned;   // directories above `protected_paths`
   std::vector<std::string> protected_paths;
-  std::vector<std::string> placeholders;  // empty directories in place of what is not there
+  std::vector<std::string> placeholders;  // empty directories at protected paths that do not exist
 };
 
-// kInvalidValue, naming the field.
+// Returns kInvalidValue, naming the field.
 std::optional<Error> CheckPolicy(const ProjectPolicy& policy);
 
-// Folders are bound by the descriptors from `first_descriptor` on (-1: by path). A mount can't be
-// renamed or removed from inside, so what lies above a protected path is one too: nobody can put
-// another .git in the place of the one with the protected hooks.
+// Plans a run. Folders are bound by the descriptors from `first_descriptor` on (-1: by path). A
+// mount can't be renamed or removed from inside, so each directory above a protected path is a
+// mount too: a command can't replace the .git that holds the protected hooks.
 BubblewrapPlan PlanProject(const ProjectPolicy& policy, const ProjectFacts& facts,
                            int first_descriptor, std::uint64_t tmp_bytes);
 

@@ -18,7 +18,7 @@ namespace {
 
 std::optional<Denial> Reached(const std::string& name, const std::optional<std::uint64_t>& limit) {
   if (!limit) return std::nullopt;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 53U;  // what JavaScript counts to
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 53U;  // JavaScript counts exactly up to it
   Denial denial;
   denial.operation = name;
   denial.by = DeniedBy::kLimits;
@@ -28,7 +28,7 @@ std::optional<Denial> Reached(const std::string& name, const std::optional<std::
   return denial;
 }
 
-// The limit that ended a run; nullopt where none did.
+// Returns the limit that ended a run, nullopt if none did.
 std::optional<Denial> DenialOfEnd(const DeniedRun& run) {
   if (run.outcome.kind != OutcomeKind::kLimitExceeded) return std::nullopt;
   const Limits& limits = run.limits;
@@ -41,7 +41,7 @@ std::optional<Denial> DenialOfEnd(const DeniedRun& run) {
   return std::nullopt;
 }
 
-// A limit that a call has met with; nullopt where the run has no such limit.
+// Returns the limit that made a call fail, nullopt if the run has no such limit.
 std::optional<Denial> DenialOfLimit(const Observation& observation, const Limits& limits) {
   std::optional<Denial> denial;
   const std::string& call = observation.call;
@@ -61,7 +61,7 @@ std::optional<Denial> DenialOfLimit(const Observation& observation, const Limits
   }
   if (!denial) return std::nullopt;
   denial->program = observation.program;
-  // A command is not told that its time is up: it gets a signal.
+  // A command that runs out of CPU time gets a signal, not an errno.
   if (observation.error != ETIME) denial->error = ErrorName(observation.error);
   denial->count = observation.count;
   return denial;
@@ -97,7 +97,7 @@ struct UrlHost {
   std::uint16_t port = 0;
 };
 
-// Of the first URL in the command line.
+// Returns the host in the first URL of the command line.
 UrlHost HostInWords(const std::vector<std::string>& argv) {
   for (const std::string& word : argv) {
     const std::size_t at = word.find("://");
@@ -134,8 +134,8 @@ bool HasWord(const std::vector<std::string>& argv, std::string_view word) {
   });
 }
 
-// Whatever npm is told to do, it looks for a newer npm, and does without the answer; and the C
-// library asks the host's servers for "localhost" too.
+// True for look-ups that are no denial. npm always looks for a newer npm and does not need the
+// answer; the C library asks the host's name servers for "localhost" too.
 bool IsEventOrLocal(const std::string& program, const std::vector<std::string>& argv) {
   const auto has = [&argv](std::string_view word) { return HasWord(argv, word); };
   if (has("localhost")) return true;
@@ -156,8 +156,8 @@ Denial ModeDenied(const Observation& observation, DeniedBy by) {
   return denial;
 }
 
-// A connection that the rules of a network by domain have refused; nullopt for one that they have
-// allowed.
+// Returns the denial of a connection that the rules of a network by domain refused, nullopt if they
+// allowed it.
 std::optional<Denial> DenialOfConnection(const ConnectionRecord& record) {
   if (record.allowed) return std::nullopt;
   Denial denial;
@@ -179,15 +179,15 @@ std::optional<Denial> DenialOfConnection(const ConnectionRecord& record) {
   return denial;
 }
 
-// A call that the network of the sandbox, or the lack of one, has refused: connect(2) to an
-// address, or socket(2) itself.
+// Returns the denial of a connect(2) to an address, or of a socket(2), that the sandbox's network
+// or the lack of one refused.
 std::optional<Denial> DenialOfSocket(const Observation& observation, const DeniedRun& run) {
   if (!run.scene || run.scene->network == Network::kAllow) return std::nullopt;
   const bool has_own_network = run.scene->wall == DenialScene::Wall::kBubblewrap ||
                                run.scene->wall == DenialScene::Wall::kProject ||
                                run.scene->wall == DenialScene::Wall::kFirejail;
   if (!has_own_network) {
-    // Landlock, the network denied: the filter refuses what sockets are made with.
+    // Landlock with the network denied: the filter refuses the calls that make sockets.
     if (!observation.by_filter || observation.error != EACCES) return std::nullopt;
     Denial denial = ModeDenied(observation, DeniedBy::kSeccomp);
     denial.grant = {.kind = Grant::Kind::kText, .option = "network", .text = "allow"};
@@ -197,7 +197,7 @@ std::optional<Denial> DenialOfSocket(const Observation& observation, const Denie
                               observation.error == EHOSTUNREACH || observation.error == ENETDOWN ||
                               observation.error == EADDRNOTAVAIL;
   if (observation.kind != Observation::Kind::kConnect || !is_unreachable) return std::nullopt;
-  // Port 0 is no connection: the C library sorts addresses so.
+  // Port 0 is no connection: the C library connects to it to sort addresses.
   if (observation.port == 0 || IsLoopback(observation.address)) return std::nullopt;
   Denial denial = ModeDenied(observation, DeniedBy::kNetwork);
   denial.host = observation.address;
@@ -257,14 +257,16 @@ Denial Bare(const Observation& observation, DeniedBy by, const char* why) {
   return denial;
 }
 
-// What the filter has refused. clone3(2) is told not to exist, and every C library goes on.
+// Returns the denial of a call that the filter refused. For clone3(2) the filter returns ENOSYS and
+// every C library falls back, so that is no denial.
 std::optional<Denial> DenialOfFilter(const Observation& observation, const DeniedRun& run) {
   if (observation.error == ENOSYS) return std::nullopt;
   if (auto denial = DenialOfSocket(observation, run)) return denial;
   return Bare(observation, DeniedBy::kSeccomp, kNoOption);
 }
 
-// Of processes: only Landlock keeps commands from what they can see.
+// Returns the denial of a signal or trace. Only Landlock keeps a command from processes that it can
+// see.
 std::optional<Denial> DenialOfProcess(const Observation& observation, const DeniedRun& run) {
   const bool is_confined = run.scene && run.scene->wall == DenialScene::Wall::kLandlock;
   const bool is_refused = observation.error == EPERM || observation.error == EACCES;
@@ -273,7 +275,8 @@ std::optional<Denial> DenialOfProcess(const Observation& observation, const Deni
   return Bare(observation, DeniedBy::kLandlock, kOtherProcess);
 }
 
-// A port below 1024 in a sandbox of root's, which has no capability to it.
+// Returns the denial of a port below 1024 in a sandbox started by root, which lacks the capability
+// to bind it.
 std::optional<Denial> DenialOfBind(const Observation& observation, const DeniedRun& run) {
   constexpr std::uint16_t kLeastFree = 1024;
   const bool is_low = observation.port != 0 && observation.port < kLeastFree;
@@ -307,7 +310,7 @@ std::optional<Denial> DenialOf(const Observation& observation, const DeniedRun& 
   return files.Tell(observation);
 }
 
-// The program that is to be run.
+// True if the run's program was not found.
 bool IsMissing(const DeniedRun& run) {
   return run.explain && run.outcome.kind == OutcomeKind::kNotFound;
 }

@@ -16,14 +16,14 @@
 
 namespace native_runner {
 
-// Which wall said no.
+// The part of a sandbox that refused an access.
 enum class DeniedBy { kBubblewrap, kLandlock, kFirejail, kSeccomp, kNetwork, kLimits };
 
-// "bubblewrap", "landlock", "firejail", "seccomp", "network", "limits".
+// Returns "bubblewrap", "landlock", "firejail", "seccomp", "network" or "limits".
 const char* DeniedByName(DeniedBy by);
 
-// The least that would have let a command do what it was refused: an option of the runner's or of
-// the call's limits, with what to add to it.
+// The smallest permission that would have allowed a refused access: an option of the runner or a
+// limit of the call, with the value to add to it.
 struct Grant {
   enum class Kind {
     kNone,
@@ -45,8 +45,8 @@ struct Grant {
   bool operator==(const Grant&) const = default;
 };
 
-// One refusal by a wall of the sandbox's, or several alike. A plain value; types/denials.d.ts says
-// what its fields mean.
+// One access, or several equal ones, that the sandbox refused. A plain value; types/denials.d.ts
+// describes the fields.
 struct Denial {
   const char* kind = "other";  // "read", "write", "exec", "connect", "resolve", "other"
   std::string operation;
@@ -59,7 +59,7 @@ struct Denial {
   DeniedBy by = DeniedBy::kBubblewrap;
   std::uint64_t count = 1;
   Grant grant;
-  std::string not_advised;  // in place of a grant: a clause
+  std::string not_advised;  // why there is no grant, as a clause; empty if there is one
 };
 
 inline constexpr std::size_t kMostDenials = 256;
@@ -69,54 +69,54 @@ struct DenialLog {
   std::uint64_t omitted = 0;
 };
 
-// The walls of a sandbox, as far as they explain a refusal. Made with a run's plan; a plain value.
+// The parts of a sandbox that explain a refusal. Made with a run's plan; a plain value.
 struct DenialScene {
   enum class Wall { kBubblewrap, kProject, kLandlock, kFirejail, kNone };
   Wall wall = Wall::kNone;
-  std::vector<Mount> mounts = {};       // of the first two: bwrap's, in order
+  std::vector<Mount> mounts = {};       // of the first two walls: bwrap's, in order
   std::vector<std::string> rules = {};  // Landlock's, in the order's form (protocol/order.h)
   std::string workspace = {};           // on the host
   bool may_write_workspace = true;
   Network network = Network::kDeny;
 };
 
-// What the host has at a path, for the user that the command ran as; links are followed.
+// The host's file at a path, as the user of the command sees it. Links are followed.
 struct HostLookup {
   enum class Type { kNone, kFile, kDirectory, kOther };
   Type type = Type::kNone;
-  std::string link;  // the text of a link that it is; empty: it is none
-  std::string real;  // behind all links; empty: not there
+  std::string link;  // the link's text; empty: not a link
+  std::string real;  // with all links followed; empty: not there
   bool readable = false;
   bool writable = false;
   bool executable = false;
 
   bool is_there() const { return type != Type::kNone; }
 };
-// May look at a bounded number of paths; of those beyond nothing is there.
+// Looks a path up on the host. Looks at a bounded number of paths and reports every further one as
+// missing.
 using LookAtHostPath = std::function<HostLookup(const std::string& path)>;
 
-// One run, with what it was refused.
+// One run, with the accesses that it was refused.
 struct DeniedRun {
-  std::shared_ptr<const DenialScene> scene;  // or none: it had no sandbox
+  std::shared_ptr<const DenialScene> scene;  // null: it had no sandbox
   std::vector<std::string> argv;
   std::vector<std::string> environment;
   Limits limits;
   bool explain = false;
-  std::shared_ptr<const AdviceLists> advice;  // with explain
-  bool is_root = false;                       // uid 0, whose commands have no capabilities
+  std::shared_ptr<const AdviceLists> advice;  // set if explain is
+  bool is_root = false;                       // uid 0; the commands have no capabilities
   Outcome outcome;
   std::vector<Observation> observations = {};
   std::uint64_t observations_omitted = 0;
-  const ConnectionLog* connections = nullptr;  // or none
+  const ConnectionLog* connections = nullptr;  // may be null
 };
 
-// What a run was denied by its sandbox, in the order in which it first was, with the smallest grant
-// for each; an error that the command would have met on the host as well, and what programs look
-// for by themselves (Probes), is none. `look` is called with `explain` only. Pure.
+// Returns the accesses that the sandbox denied to a run, in the order of first occurrence, each
+// with the smallest grant. Leaves out errors that the command would have met on the host too, and
+// files that programs look for by themselves (Probes). Calls `look` with `explain` only. Pure.
 DenialLog ReportDenials(const DeniedRun& run, const LookAtHostPath& look);
 
-// Whether the host's files have a say in what the run was denied: most commands are refused
-// nothing.
+// True if ReportDenials needs to look at the host's files. Most commands are refused nothing.
 bool NeedsLook(const DeniedRun& run);
 
 }  // namespace native_runner

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kHomeVariable = "HOME=";
 
-// Of the machine and of its services: looked at by the C library and by many programs.
+// Directories of the machine and its services, which the C library and many programs look at.
 constexpr std::array<std::string_view, 5> kSystemPlaces = {"/proc", "/sys", "/run", "/var/run",
                                                            "/etc"};
 constexpr std::array<std::string_view, 3> kCaches = {"/var/cache", "/var/lib/apt/lists",
@@ -34,12 +34,12 @@ constexpr std::array<std::string_view, 9> kLookUps = {"stat",       "lstat",    
                                                       "statx",      "access",   "faccessat",
                                                       "faccessat2", "readlink", "readlinkat"};
 
-// It only looked whether something is there.
+// True if the call only checked if a file exists.
 bool IsLookUp(const Observation& observation) {
   return std::find(kLookUps.begin(), kLookUps.end(), observation.call) != kLookUps.end();
 }
 
-// Whether a list as PATH is has it.
+// True if `list`, in the form of PATH, has `directory`.
 bool HasDirectory(std::string_view list, std::string_view directory) {
   for (;;) {
     const std::size_t colon = list.find(':');
@@ -49,7 +49,7 @@ bool HasDirectory(std::string_view list, std::string_view directory) {
   }
 }
 
-// What runtimes leave of each other's in directories for what is temporary.
+// True for files that runtimes leave for each other in temporary directories.
 bool IsTraceOfOthers(const std::string& path) {
   for (const std::string_view place : {"/tmp/", "/var/tmp/", "/dev/shm/"}) {
     if (!path.starts_with(place)) continue;
@@ -97,7 +97,8 @@ bool Probes::IsNamed(std::string_view path) const {
     return !is_letter && kOfNames.find(letter) == std::string_view::npos;
   };
   for (std::size_t at = all.find(name); at != std::string_view::npos; at = all.find(name, at + 1)) {
-    // As a whole word, and not only as what a shell would look up: "git" names no /opt/git.
+    // The name must be a whole word with a path in front of it, not a name that a shell looks up:
+    // "git" does not name /opt/git.
     const bool is_path = at > 0 && (all[at - 1] == '/' || name.starts_with('.'));
     if (is_path && is_end(at + name.size())) return true;
   }
@@ -109,7 +110,7 @@ bool Probes::IsInHome(std::string_view path) const {
                      [path](const std::string& home) { return PathCovers(home, path); });
 }
 
-// Below a home's dot files and directories, or a home and what is above it.
+// True below a home's dot files and directories, and for a home and the directories above it.
 bool Probes::IsSettings(const std::string& path) const {
   return std::any_of(homes_.begin(), homes_.end(), [&path](const std::string& home) {
     if (PathCovers(path, home)) return true;
@@ -120,7 +121,7 @@ bool Probes::IsSettings(const std::string& path) const {
   });
 }
 
-// The same name in several directories, by one program.
+// True if one program looked for the same name in several directories.
 bool Probes::IsSearch(const Observation& observation, const std::string& path) const {
   const std::string_view name = NameIn(path);
   const std::string parent = ParentOf(path);
@@ -131,7 +132,7 @@ bool Probes::IsSearch(const Observation& observation, const std::string& path) c
       });
 }
 
-// A directory that is looked through for programs.
+// True for a directory that is searched for programs.
 bool Probes::IsOnSearchPath(const std::string& path) const {
   constexpr std::string_view kPath = "PATH=";
   return std::any_of(run_.environment.begin(), run_.environment.end(),
@@ -141,11 +142,12 @@ bool Probes::IsOnSearchPath(const std::string& path) const {
                      });
 }
 
-// Looked at by who goes down to another one (realpath(3)), or before it is opened.
+// True if a program looked at `path` on the way to a file below it (realpath(3)), or before it
+// opened it.
 bool Probes::IsOnTheWay(const std::string& path) const {
   const std::string parent = ParentOf(path);
-  if (parent == "/" || path == "/var/tmp") return true;  // far more than anybody looks for
-  if (PathCovers("/dev", path)) return true;             // what the machine is like
+  if (parent == "/" || path == "/var/tmp") return true;  // otherwise it would cover too many paths
+  if (PathCovers("/dev", path)) return true;             // facts about the machine
   return std::any_of(
       run_.observations.begin(), run_.observations.end(), [&path](const Observation& other) {
         return SamePath(path, other.path) ? !IsLookUp(other) : PathCovers(path, other.path);
@@ -164,7 +166,7 @@ bool Probes::IsProbe(const Observation& observation, const std::string& path,
       std::any_of(kLibraryEnds.begin(), kLibraryEnds.end(),
                   [name](std::string_view end) { return name.ends_with(end); }) ||
       name.find(".so.") != std::string_view::npos;
-  // Who looks for directories to search does not look for the first one alone.
+  // A program that looks for directories to search looks at more than the first one.
   return is_library || (!(is_look_up && is_directory) && IsSearch(observation, path));
 }
 
@@ -246,7 +248,7 @@ std::optional<FileDenials::Place> FileDenials::PlaceOf(const std::string& path) 
     const HostLookup host = look_(at);
     return HostEntry{.is_there = host.is_there() || !host.link.empty(), .link = host.link};
   });
-  if (!inside) return std::nullopt;  // links in circles: an error of the host's too
+  if (!inside) return std::nullopt;  // links form a circle: an error on the host too
   place.path = inside->path;
   place.is_shown = !inside->host.empty();
   place.is_there = place.is_shown && inside->is_there;
@@ -286,8 +288,8 @@ bool FileDenials::HostAllows(const Observation& observation, const std::string& 
   return observation.call == "chdir" ? at.executable : at.readable;
 }
 
-// Of a program that is looked for along PATH: another directory of it has one. Who looks for
-// programs asks for whatever has the name, also where that is a directory.
+// True if `path` was searched along PATH and another directory of it has that program. A program
+// that searches PATH asks for any entry with the name, even a directory.
 bool FileDenials::IsFoundElsewhere(const Observation& observation, const std::string& path) const {
   const std::string name(NameIn(path));
   bool is_on_path = observation.kind == Observation::Kind::kExec;
@@ -339,7 +341,7 @@ std::optional<Denial> FileDenials::DenialOfPath(const Observation& observation,
       break;
     case ENOENT:
     case ENOTDIR:
-      // Where it is the host's, the host has said so.
+      // If the host's file shows there, the host gave the error.
       if (is_bubblewrap && place->is_shown) return std::nullopt;
       if (run_.scene->wall == DenialScene::Wall::kLandlock) return std::nullopt;
       break;
@@ -348,8 +350,8 @@ std::optional<Denial> FileDenials::DenialOfPath(const Observation& observation,
       break;
     case EACCES:
     case EPERM:
-      // The walls give no such error where they let the path be: there it is for want of root's
-      // capabilities, or the host's own.
+      // The walls do not refuse an allowed path with these errors, so the cause is root's missing
+      // capabilities or the host itself.
       if (place->is_masked || !IsLetBe(*place, is_write)) break;
       if (!run_.is_root) return std::nullopt;
       is_without_capabilities = true;
@@ -411,7 +413,7 @@ std::optional<Denial> FileDenials::DenialOfProgram(const std::string& program) c
   return std::nullopt;
 }
 
-// The file itself, or where it would have to be made, the directory.
+// Adds a grant for the file or, if it would have to be made, for its directory.
 void FileDenials::AddGrant(const Observation& observation, const Place& place, bool makes,
                            Denial* denial) const {
   const bool is_write = observation.kind == Observation::Kind::kWrite;
@@ -419,13 +421,13 @@ void FileDenials::AddGrant(const Observation& observation, const Place& place, b
   const bool wants_directory =
       is_write && (ChangesDirectory(observation) || (makes && !at.is_there()));
   std::string host = wants_directory ? ParentOf(place.host) : place.host;
-  std::string guest = place.path;  // no mount can be put on a link that shows there
+  std::string guest = place.path;  // a mount can't be put on a link that shows there
   if (wants_directory) {
     guest = ParentOf(guest);
     at = look_(host);
   }
   const bool is_directory = at.type == HostLookup::Type::kDirectory;
-  // What is to be made there may be what the host runs by itself.
+  // The host may run by itself the file that is to be made there.
   if (wants_directory) denial->not_advised = WhyNotGrant(place.host, is_write, false, *run_.advice);
   if (denial->not_advised.empty()) {
     denial->not_advised =

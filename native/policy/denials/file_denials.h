@@ -8,26 +8,26 @@
 
 namespace native_runner {
 
-// What programs look for by themselves, and do without where it is not there: settings in the home
-// directory and /etc, services in /run, what the machine is like in /proc and /sys, libraries and
-// modules in one directory after the other. That these are hidden is no reason why a command
-// failed, so it is no denial; unless the command line names them.
+// Recognises files that programs look for by themselves and do without: settings in the home
+// directory and /etc, services in /run, facts about the machine in /proc and /sys, libraries and
+// modules in one directory after the other. A command does not fail because these are hidden, so
+// they are no denials unless the command line names them.
 class Probes {
  public:
-  // `run` must outlive it.
+  // `run` must outlive this object.
   explicit Probes(const DeniedRun& run);
 
-  // Whether a word of the command line, or of a script in it, ends as the path does.
+  // True if a word of the command line, or of a script in it, ends with the path's name.
   bool IsNamed(std::string_view path) const;
 
-  // `observation` was refused `path`, which is missing inside (or may not be read), and is a
-  // directory on the host or none.
+  // True if a refused read is a probe. `observation` was refused `path`, which is missing inside
+  // (or may not be read); `is_directory` says if it is a directory on the host.
   bool IsProbe(const Observation& observation, const std::string& path, bool is_directory) const;
 
-  // What is written in passing: caches, histories, compiled Python.
+  // True for files that are written as a side effect: caches, histories, compiled Python.
   bool IsSideEffect(const std::string& path) const;
 
-  // The host's home directories, and the command's own.
+  // True below the host's home directories and the command's own.
   bool IsInHome(std::string_view path) const;
 
  private:
@@ -37,39 +37,39 @@ class Probes {
   bool IsOnTheWay(const std::string& path) const;
 
   const DeniedRun& run_;
-  std::string words_;               // of the command line, each between line feeds
-  std::vector<std::string> homes_;  // and HOME
+  std::string words_;               // of the command line, separated by line feeds
+  std::vector<std::string> homes_;  // the host's, and HOME
 };
 
-// The last component of a path.
+// Returns the last component of a path.
 std::string_view NameIn(std::string_view path);
 
-// What is above it; "/" of the root.
+// Returns the parent directory; "/" for the root.
 std::string ParentOf(std::string_view path);
 
-// What of files a wall has refused, as the difference to what the host would have said: an error
-// that the host has for the same user and path is none of ours.
+// Turns refused file accesses into denials. Compares a refusal with what the host would have
+// answered: an error that the host gives for the same user and path is no denial.
 class FileDenials {
  public:
-  // All must outlive it.
+  // All arguments must outlive this object.
   FileDenials(const DeniedRun& run, const Probes& probes, const LookAtHostPath& look);
 
   std::optional<Denial> Tell(const Observation& observation) const;
 
-  // A program that could not be found, by the directories of the command's PATH.
+  // Returns the denial of a program that could not be found, looked up in the command's PATH.
   std::optional<Denial> DenialOfProgram(const std::string& program) const;
 
  private:
-  // Where a path is for the command, and whose it is there.
+  // A path as the command sees it, and the host's file there.
   struct Place {
-    std::string path = {};   // inside, behind the links that show there
+    std::string path = {};   // inside, with all visible links followed
     std::string host = {};   // the path on the host that would be there
-    bool is_shown = false;   // the host's own is: else a private one of the sandbox's, or nothing
+    bool is_shown = false;   // the host's file shows there, not a private one of the sandbox
     bool is_there = false;   // it is shown, and the host has it
-    bool is_masked = false;  // a secret, with something empty in its place
+    bool is_masked = false;  // a secret, hidden by an empty file or directory
   };
   std::optional<Place> PlaceOf(const std::string& path) const;
-  // No wall refuses what is done at the path by EACCES.
+  // True if no wall refuses the access to `place` with EACCES.
   bool IsLetBe(const Place& place, bool is_write) const;
   bool HostAllows(const Observation& observation, const std::string& host, bool makes) const;
   bool IsFoundElsewhere(const Observation& observation, const std::string& path) const;
@@ -83,8 +83,8 @@ class FileDenials {
   const LookAtHostPath& look_;
 };
 
-// Whether a call makes, removes or renames what is at its path: the right to that is the
-// directory's.
+// True if a call makes, removes or renames the file at its path, which needs the right to write its
+// directory.
 bool ChangesDirectory(const Observation& observation);
 
 }  // namespace native_runner

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 11> kSystem = {"/bin",
                                                       "/var/lib/systemd",
                                                       "/opt/bin"};
 constexpr std::array<std::string_view, 3> kNoMountPoints = {"/proc", "/dev", "/sys"};
-// By which whoever reaches them has the host do what they want.
+// Sockets through which a command can make the host do anything.
 constexpr std::array<std::string_view, 12> kControlSockets = {
     "docker.sock",  "podman.sock",    "containerd.sock", "crio.sock",
     "libvirt-sock", "lxd.socket",     "unix.socket",     "system_bus_socket",
@@ -93,7 +93,7 @@ bool IsPath(const Grant& grant) {
   return grant.kind == Grant::Kind::kMount || grant.kind == Grant::Kind::kPath;
 }
 
-// Of what has the same name inside and outside, so that the directories are alike too.
+// True if both grants are for files in the same directories, inside and outside.
 bool IsSibling(const Grant& one, const Grant& other) {
   return IsPath(other) && one.option == other.option && one.writable == other.writable &&
          ParentOf(one.host_path) == ParentOf(other.host_path) &&
@@ -122,7 +122,7 @@ void FindSmallestGrants(const AdviceLists& lists, std::vector<Denial>* denials) 
       if (IsSibling(denial.grant, other.grant)) siblings.insert(other.grant.host_path);
     }
     const std::string directory = ParentOf(denial.grant.host_path);
-    // A host's /tmp is no place to mount over the private one.
+    // The host's /tmp must not be mounted over the private one.
     const bool is_scratch = SamePath(directory, "/tmp") || SamePath(directory, "/var/tmp");
     if (siblings.size() < kSeveral || is_scratch) continue;
     if (!WhyNotGrant(directory, denial.grant.writable, true, lists).empty()) continue;

@@ -10,8 +10,8 @@
 
 namespace native_runner {
 
-// Readable by root alone on common distributions; what a command, which is uid 0 too when we are,
-// would otherwise read through a bound /etc.
+// Files that only root can read on common distributions. A command started by root is uid 0 too, so
+// it could otherwise read them through a bound /etc.
 inline constexpr std::array<std::string_view, 7> kSecretFiles = {
     "/etc/shadow",  "/etc/shadow-",     "/etc/gshadow",          "/etc/gshadow-",
     "/etc/sudoers", "/etc/krb5.keytab", "/etc/security/opasswd",
@@ -20,17 +20,17 @@ inline constexpr std::array<std::string_view, 6> kSecretDirectories = {
     "/etc/sudoers.d", "/etc/ssl/private",         "/etc/NetworkManager/system-connections",
     "/etc/wireguard", "/etc/letsencrypt/archive", "/etc/letsencrypt/accounts",
 };
-// The host's own SSH keys, as glob(3) finds them, and how they begin.
+// The host's SSH keys as a pattern of glob(3), and how their paths begin.
 inline constexpr const char* kHostKeys = "/etc/ssh/*_key";
 inline constexpr std::string_view kHostKeysBefore = "/etc/ssh/ssh_host_";
 
-// Why a path of the host's is not to be granted, as a clause; empty: it may be. `path` is real.
+// Returns why a host path must not be granted, as a clause; empty if it may be. `path` is real.
 std::string WhyNotGrant(const std::string& path, bool is_write, bool is_directory,
                         const AdviceLists& lists);
 
-// Makes the grants of paths as few as they can be without being larger than what was asked for:
-// the directory where several of its own files were, where that may be granted; and what another
-// grant brings along is that one.
+// Reduces the grants of paths to as few as possible without granting more than needed: the
+// directory if several of its own files are granted and the directory may be granted; a grant that
+// another one covers is replaced by that one.
 void FindSmallestGrants(const AdviceLists& lists, std::vector<Denial>* denials);
 
 }  // namespace native_runner

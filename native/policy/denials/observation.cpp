@@ -73,8 +73,8 @@ std::string TakeText(const std::byte** at, std::size_t size) {
   return text;
 }
 
-// From `at` on, as the kernel has them: a socket address of Linux (ip(7), ipv6(7), unix(7)). Its
-// headers are for rooms that call it.
+// Families and sizes of Linux socket addresses (ip(7), ipv6(7), unix(7)). Defined here because only
+// rooms that call the kernel include its headers.
 constexpr std::uint16_t kFamilyUnix = 1;
 constexpr std::uint16_t kFamilyIpv4 = 2;
 constexpr std::uint16_t kFamilyIpv6 = 10;
@@ -101,7 +101,7 @@ void ReadAddress(std::string_view bytes, Observation* made) {
     std::memcpy(number.data(), bytes.data() + 8, number.size());
     made->address = IpText(IpAddress::V6(number));
   } else if (family == kFamilyUnix) {
-    // Abstract: a name that may have any bytes, a NUL ahead of it.
+    // An abstract name: any bytes, after a NUL.
     made->address = "unix:@";
     if (bytes.size() > 3) made->address += bytes.substr(3);
   } else {

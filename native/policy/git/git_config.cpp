@@ -33,7 +33,7 @@ class Reader {
       } else if (!rest_.empty() && IsName(rest_.front())) {
         if (auto setting = Setting(section)) settings.push_back(std::move(*setting));
       } else {
-        SkipLine();  // a comment, nothing, or what git refuses
+        SkipLine();  // a comment, an empty line, or a line that git refuses
       }
     }
     return settings;
@@ -62,7 +62,7 @@ class Reader {
     rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
   }
 
-  // After "[": the section's name; what may stand behind "]" is read as a line of its own.
+  // Reads a section's name after "[". Text after "]" is read as a line of its own.
   std::string Section() {
     std::string name;
     while (!rest_.empty() && (IsName(rest_.front()) || rest_.front() == '.'))
@@ -71,7 +71,7 @@ class Reader {
     if (Take('"')) SkipSubsection();
     SkipBlanks();
     if (!Take(']')) SkipLine();
-    return name.substr(0, name.find('.'));  // [section.subsection], the old way
+    return name.substr(0, name.find('.'));  // [section.subsection], the old form
   }
 
   void SkipSubsection() {
@@ -98,10 +98,10 @@ class Reader {
     return has_value ? std::optional(std::move(setting)) : std::nullopt;
   }
 
-  // To the end of the line, or of several that end with a backslash.
+  // Reads a value up to the end of the line, or of several lines that end with a backslash.
   std::string Value() {
     std::string value;
-    std::size_t to_keep = 0;  // blanks at the end do not count, but for quoted ones
+    std::size_t to_keep = 0;  // drops blanks at the end, except quoted ones
     bool is_quoted = false;
     while (!rest_.empty()) {
       const char c = Next();
@@ -129,7 +129,7 @@ class Reader {
 
   void Escaped(std::string* value) {
     if (rest_.starts_with("\r\n")) rest_.remove_prefix(1);
-    if (rest_.empty() || Take('\n')) return;  // the line goes on
+    if (rest_.empty() || Take('\n')) return;  // the value continues on the next line
     const char c = Next();
     switch (c) {
       case 'n':

@@ -14,7 +14,7 @@
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kMostStored = 65'535;  // of a stored block (RFC 1951)
+constexpr std::size_t kMostStored = 65'535;  // bytes of a stored block (RFC 1951)
 constexpr std::size_t kMostInLine = 52;
 constexpr std::string_view kDigits =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
@@ -23,7 +23,7 @@ char Low(std::size_t value) {
   return static_cast<char>(value & 255U);
 }
 
-// RFC 1950.
+// Adler-32 checksum (RFC 1950).
 std::uint32_t Adler32(std::string_view bytes) {
   constexpr std::uint32_t kPrime = 65'521;
   std::uint32_t one = 1;
@@ -103,7 +103,7 @@ std::string ModeText(GitFile::Kind kind) {
   return kind == GitFile::Kind::kProgram ? "100755" : "100644";
 }
 
-// The first line.
+// Returns the first line of a patch.
 std::string Header(std::string_view from, std::string_view to) {
   return "diff --git " + GitQuoted("a/" + std::string(from)) + " " +
          GitQuoted("b/" + std::string(to)) + "\n";
@@ -124,12 +124,12 @@ void AddLine(char mark, std::string_view line, std::string* text) {
   if (!line.ends_with('\n')) *text += "\n\\ No newline at end of file\n";
 }
 
-// "START,COUNT", from 1 on; of no line, the one before it.
+// Returns "START,COUNT", counted from 1; for an empty range START is the line before it.
 std::string Position(std::size_t begin, std::size_t end) {
   return std::to_string(begin == end ? begin : begin + 1) + "," + std::to_string(end - begin);
 }
 
-// Changes that are so close that their context meets, and that context.
+// Adds one hunk: changes so close that their context meets, with that context.
 void AddHunk(std::span<const LineChange> changes, std::span<const std::string_view> before,
              std::span<const std::string_view> after, std::string* text) {
   const std::size_t lead = std::min(changes.front().old_begin, kContext);
@@ -168,7 +168,7 @@ std::string Hunks(std::string_view before, std::string_view after) {
   return text;
 }
 
-// Both of one type, or one absent.
+// Patches one path whose file keeps its type, or is absent on one side.
 std::string OnePatch(std::string_view path, const std::optional<GitFile>& before,
                      const std::optional<GitFile>& after) {
   const std::string_view old_bytes = before ? before->bytes : std::string_view();

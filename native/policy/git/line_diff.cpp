@@ -9,9 +9,9 @@ namespace native_runner {
 namespace {
 
 constexpr std::ptrdiff_t kMostDifferences = 300;  // that Myers' algorithm looks for
-constexpr int kDeepest = 40;                      // of ranges within ranges
+constexpr int kDeepest = 40;                      // nesting of ranges
 
-using Number = std::uint32_t;  // of a line: equal lines have equal ones
+using Number = std::uint32_t;  // of a line: equal lines have equal numbers
 
 struct Range {
   std::size_t old_begin;
@@ -29,7 +29,8 @@ struct Match {
   std::size_t after;
 };
 
-// Of matches in the order of `before`, the most that are in the order of `after` too.
+// Returns the longest subsequence of `matches` (in the order of `before`) that is in the order of
+// `after` too.
 std::vector<Match> LongestRising(const std::vector<Match>& matches) {
   std::vector<std::size_t> tails;  // the match that ends the best sequence of each length
   std::vector<std::size_t> previous(matches.size());
@@ -106,7 +107,7 @@ class Differ {
     changes_.push_back({range.old_begin, range.old_end, range.new_begin, range.new_end});
   }
 
-  // Of lines that both sides have once.
+  // Returns the lines that both sides have exactly once.
   std::vector<Match> UniqueMatches(const Range& range) const {
     struct Seen {
       std::size_t before = 0;
@@ -133,8 +134,8 @@ class Differ {
     return matches;
   }
 
-  // Myers: the furthest that can be come on each diagonal with so many differences. False: more
-  // than kMostDifferences are needed.
+  // Myers' algorithm: finds the furthest point on each diagonal for each number of differences.
+  // Returns false if more than kMostDifferences are needed.
   bool FindShortest(const Range& range) {
     const auto height = static_cast<std::ptrdiff_t>(range.old_end - range.old_begin);
     const auto width = static_cast<std::ptrdiff_t>(range.new_end - range.new_begin);
@@ -167,7 +168,7 @@ class Differ {
     return false;
   }
 
-  // Back along the way that was found: each step of it is one line that differs.
+  // Walks back along the path found: each step is one line that differs.
   void TakeWay(const Range& range, const std::vector<std::vector<std::ptrdiff_t>>& history,
                std::ptrdiff_t differences, std::ptrdiff_t middle) {
     auto x = static_cast<std::ptrdiff_t>(range.old_end - range.old_begin);

@@ -7,8 +7,8 @@
 
 namespace native_runner {
 
-// Takes numbers in network order and runs of bytes off the front of a message. What is not there
-// whole is nullopt, and nothing is taken. It does not own the bytes.
+// Takes numbers in network order and runs of bytes off the front of a message. If the message is
+// too short, returns nullopt and takes nothing. Does not own the bytes.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::uint8_t> bytes) : rest_(bytes) {}
@@ -16,7 +16,7 @@ class ByteReader {
   std::span<const std::uint8_t> rest() const { return rest_; }
   bool empty() const { return rest_.empty(); }
 
-  // A number of `size` bytes, at most four.
+  // Takes a number of `size` bytes, at most four.
   std::optional<std::uint32_t> Number(std::size_t size) {
     if (rest_.size() < size) return std::nullopt;
     std::uint32_t value = 0;
@@ -33,7 +33,7 @@ class ByteReader {
     return taken;
   }
 
-  // As many bytes as the number of `length_size` bytes before them says.
+  // Takes a length of `length_size` bytes and as many bytes as it says.
   std::optional<std::span<const std::uint8_t>> Vector(std::size_t length_size) {
     ByteReader ahead(rest_);
     const auto length = ahead.Number(length_size);

@@ -20,7 +20,7 @@ constexpr std::uint32_t kClassIn = 1;
 constexpr std::uint32_t kTypeOpt = 41;
 constexpr std::uint32_t kTypeIxfr = 251;
 constexpr std::uint32_t kTypeMailA = 254;  // with AXFR (252) and MAILB (253) between
-constexpr std::uint8_t kLabelKind = 0xc0;  // 00: a label, 11: a pointer, else nothing
+constexpr std::uint8_t kLabelKind = 0xc0;  // 00: a label, 11: a pointer; other values are invalid
 constexpr std::uint8_t kPointer = 0xc0;
 
 void AppendLabel(std::string* name, std::span<const std::uint8_t> label) {
@@ -37,7 +37,7 @@ void AppendLabel(std::string* name, std::span<const std::uint8_t> label) {
   }
 }
 
-// A name of labels only, as text; false for any other.
+// Reads a name that consists of labels only, as text. Returns false for any other.
 bool ReadName(ByteReader* reader, std::string* name) {
   const std::size_t before = reader->rest().size();
   while (const auto length = reader->Number(1)) {
@@ -53,7 +53,7 @@ bool ReadName(ByteReader* reader, std::string* name) {
   return false;
 }
 
-// Where a name of a record ends is all that is asked: a pointer is its end, wherever it leads.
+// Finds where a record's name ends. A pointer is the end, wherever it leads.
 bool SkipName(ByteReader* reader) {
   const std::size_t before = reader->rest().size();
   while (const auto length = reader->Number(1)) {
@@ -138,7 +138,7 @@ namespace {
 
 constexpr std::size_t kLeastUdpAnswer = 512;  // RFC 1035 4.2.1
 constexpr std::size_t kMostTcpAnswer = 65535;
-constexpr std::size_t kRecordBytes = 12;  // a record of an address without the address
+constexpr std::size_t kRecordBytes = 12;  // an address record without the address
 constexpr std::size_t kOptBytes = 11;
 constexpr std::uint32_t kAnswerFlags = 0x8080;  // QR, and RA: this is a resolver
 constexpr std::uint32_t kAnswerTruncated = 0x0200;
@@ -235,7 +235,7 @@ namespace {
 
 constexpr std::uint32_t kV4Base = 0x7f010000;  // 127.1.0.0/16
 constexpr std::size_t kMostNumbers = 0xffff;
-// RFC 4193 3.2: a prefix whose 40 bits were drawn at random, once.
+// RFC 4193 3.2: a prefix whose 40 bits were drawn at random once.
 constexpr IpAddress::V6Bytes kV6Base = {0xfd, 0x5b, 0x91, 0x0e, 0xc7, 0x3a};
 
 SyntheticAddresses::Pair PairOf(std::uint32_t number) {

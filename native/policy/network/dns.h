@@ -13,7 +13,7 @@
 
 namespace native_runner {
 
-// RFC 1035 4.1.1, RFC 6891 9.
+// Response codes: RFC 1035 4.1.1, RFC 6891 9.
 enum class DnsCode : std::uint8_t {
   kNoError = 0,
   kFormatError = 1,
@@ -27,38 +27,37 @@ enum class DnsCode : std::uint8_t {
 inline constexpr std::uint16_t kDnsTypeA = 1;
 inline constexpr std::uint16_t kDnsTypeAaaa = 28;
 
-// What a client asks a resolver. Where `code` is not kNoError, the answer is that code, whatever
-// the name.
+// A client's query to a resolver. If `code` is not kNoError, the answer is that code, whatever the
+// name.
 struct DnsQuery {
   DnsCode code = DnsCode::kNoError;
   std::uint16_t id = 0;
   std::uint8_t opcode = 0;
   bool recursion_desired = false;
   bool checking_disabled = false;
-  // As it is written down (RFC 1035 5.1): "example.com", "." for the root; a dot or backslash in a
-  // label behind a backslash, what is not printable as \DDD. So a label with a dot in it is no host
-  // name. In the case that was sent.
+  // The name in its text form (RFC 1035 5.1), in the case that was sent: "example.com", "." for the
+  // root; a backslash before a dot or backslash in a label, unprintable bytes as \DDD. So a label
+  // with a dot in it is not a host name.
   std::string name;
   std::uint16_t type = 0;
-  // Where the question ends in the message; 0 where none could be read. An answer repeats its
-  // bytes.
+  // Where the question ends in the message; 0 if none could be read. An answer repeats its bytes.
   std::size_t question_end = 0;
-  // What the client takes by UDP, if it speaks EDNS (RFC 6891).
+  // The largest UDP answer that the client takes, if it uses EDNS (RFC 6891).
   std::optional<std::uint16_t> edns_bytes;
 };
 
-// Reads one message. nullopt for what gets no answer at all: less than a header, or an answer.
-// Exactly one question of class IN, whose name has no compression pointer (there is nothing before
-// it to point to), no answers or authorities, at most four additional records (one of them an OPT),
-// nothing behind them. Bounded: nothing is followed, so nothing can loop. Pure.
+// Reads one message. Returns nullopt for a message that gets no answer: one shorter than a header,
+// or an answer. Accepts exactly one question of class IN whose name has no compression pointer
+// (nothing comes before it to point to), no answers or authorities, at most four additional records
+// (one of them an OPT) and nothing after them. Follows no pointer, so it can't loop. Pure.
 std::optional<DnsQuery> DecodeDnsQuery(std::span<const std::uint8_t> message);
 
-// The first message of a TCP stream, behind its length in two bytes (RFC 1035 4.2.2); nullopt until
-// it is there whole. It takes 2 bytes more than the message off the stream.
+// Returns the first message of a TCP stream, after its length in two bytes (RFC 1035 4.2.2);
+// nullopt until it is complete. It takes 2 bytes more than the message off the stream.
 std::optional<std::span<const std::uint8_t>> FirstDnsMessage(std::span<const std::uint8_t> stream);
 
-// What a name leads to. kNoError without an address of the type that was asked for is "no data":
-// the name is there, the type is not.
+// The addresses of a name. kNoError without an address of the asked type means "no data": the name
+// exists, the type does not.
 struct DnsAnswer {
   DnsCode code = DnsCode::kNoError;
   std::vector<IpAddress> addresses;
@@ -67,25 +66,26 @@ struct DnsAnswer {
 
 enum class DnsTransport { kUdp, kTcp };
 
-// What is sent by UDP at most, whatever the client takes (the recommendation of DNS flag day 2020).
+// The largest UDP answer, whatever the client takes (the recommendation of DNS flag day 2020).
 inline constexpr std::size_t kMostUdpAnswer = 1232;
 
-// The answer to `query`, which was decoded from `message`; behind its length for kTcp. Of the
-// addresses those of the asked type are sent; where they don't fit into what the client takes none
-// is, and TC tells it to ask by TCP. A query that has a code of its own gets that. Pure.
+// Returns the answer to `query`, which was decoded from `message`; with its length in front for
+// kTcp. Includes the addresses of the asked type. If they don't fit into what the client takes,
+// includes none and sets TC, so that the client asks by TCP. A query with a code of its own gets
+// that code. Pure.
 std::vector<std::uint8_t> EncodeDnsAnswer(const DnsQuery& query,
                                           std::span<const std::uint8_t> message,
                                           const DnsAnswer& answer, DnsTransport transport);
 
-// The addresses that names have inside one sandbox: a connection to one says which name was meant.
-// 127.1.0.1, 127.1.0.2 … and the same numbers in a unique-local prefix of IPv6 (RFC 4193), in the
-// order in which names are asked for; so the same questions give the same addresses. For one
+// The addresses that names have inside one sandbox. A connection to one identifies the name. Names
+// get 127.1.0.1, 127.1.0.2 … and the same numbers in a unique-local prefix of IPv6 (RFC 4193), in
+// the order in which they are asked for, so the same questions give the same addresses. For one
 // thread.
 //
-// An address never goes to another name: programs keep what they resolved for as long as they like,
-// and would reach a host that they did not ask for. So the number of names is bounded, and who asks
-// for one more gets none. Names that are known beforehand have theirs from the beginning, and can't
-// be crowded out by names below a wildcard.
+// An address never passes to another name: programs keep resolved addresses as long as they like
+// and would reach a host that they did not ask for. So the number of names is bounded, and a
+// further name gets no address. Names known beforehand get theirs at the start, so names below a
+// wildcard can't crowd them out.
 class SyntheticAddresses {
  public:
   static constexpr std::size_t kMostNames = 4096;
@@ -99,19 +99,20 @@ class SyntheticAddresses {
   SyntheticAddresses(SyntheticAddresses&&) = default;
   SyntheticAddresses& operator=(SyntheticAddresses&&) = default;
 
-  // Those of `name`, given now if it has none; nullopt when there are no more.
+  // Returns the addresses of `name`, assigning them if needed; nullopt if none are left.
   std::optional<Pair> Assign(const HostName& name);
-  // Whose address it is, for either of a pair; nullptr for nobody's. Valid as long as this lives.
+  // Returns the name that has this address, for either of a pair; nullptr if no name has it. Valid
+  // for the lifetime of this object.
   const HostName* NameOf(const IpAddress& address) const;
   std::size_t size() const { return names_.size(); }
 
-  // The blocks they are of: what has to lead to the sandbox's own loopback.
+  // The blocks of these addresses, which must lead to the sandbox's own loopback.
   static Cidr V4Block();
   static Cidr V6Block();
 
  private:
   std::map<HostName, std::uint32_t> numbers_;  // from 1 on
-  std::vector<const HostName*> names_;         // by number - 1; keys of the map
+  std::vector<const HostName*> names_;         // indexed by number - 1; keys of the map
   std::size_t most_;
 };
 

@@ -8,7 +8,7 @@
 namespace native_runner {
 namespace {
 
-// RFC 3492 5.
+// Punycode parameters (RFC 3492 5).
 constexpr std::uint32_t kBase = 36;
 constexpr std::uint32_t kTMin = 1;
 constexpr std::uint32_t kTMax = 26;
@@ -32,7 +32,7 @@ std::uint32_t Threshold(std::uint32_t k, std::uint32_t bias) {
   return k <= bias ? kTMin : std::min(k - bias, kTMax);
 }
 
-// 36 for what is no digit.
+// Returns 36 if `c` is not a digit.
 std::uint32_t DigitOf(char c) {
   if (IsAsciiDigit(c)) return static_cast<std::uint32_t>(c - '0') + 26;
   return IsAsciiLetter(c) ? static_cast<std::uint32_t>(AsciiLower(c) - 'a') : kBase;
@@ -50,7 +50,7 @@ bool IsBasic(char32_t point) {
   return point < kInitialN;
 }
 
-// A generalized variable-length integer (RFC 3492 3.3), taken off the front of `text`.
+// Takes a generalized variable-length integer (RFC 3492 3.3) off the front of `text`.
 std::optional<std::uint32_t> TakeDelta(std::string_view* text, std::uint32_t bias) {
   std::uint64_t value = 0;
   std::uint64_t weight = 1;
@@ -161,7 +161,7 @@ std::optional<HostFault> LabelFault(std::string_view label) {
   if (label.empty()) return HostFault::kEmptyLabel;
   if (label.size() > kMostLabelBytes) return HostFault::kLongLabel;
   if (!std::all_of(label.begin(), label.end(), IsHostCharacter)) return HostFault::kCharacter;
-  // What begins so would be an option to whatever command the name is passed to.
+  // A name that begins with "-" would be an option to any command that it is passed to.
   if (label.front() == '-') return HostFault::kHyphen;
   if (label.starts_with("xn--") && !IsALabel(label)) return HostFault::kALabel;
   return std::nullopt;

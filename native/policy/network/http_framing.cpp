@@ -137,7 +137,7 @@ std::uint64_t NumberOf(std::string_view digits) {
   return number;
 }
 
-// "HTTP/1.1 200" and more; 0 for anything else.
+// Returns the status of "HTTP/1.1 200" and more; 0 for any other line.
 unsigned StatusOf(std::string_view line) {
   const bool is_http = line.starts_with("HTTP/1.1 ") || line.starts_with("HTTP/1.0 ");
   const std::string_view digits = line.substr(std::min(line.size(), std::size_t{9}), 3);
@@ -145,8 +145,8 @@ unsigned StatusOf(std::string_view line) {
   return is_http && ends && IsNumber(digits) ? static_cast<unsigned>(NumberOf(digits)) : 0;
 }
 
-// What the fields say of the framing, as a request that is framed so; nullopt where they don't say
-// it in one way.
+// Returns the framing fields of a head, as a request with this framing; nullopt if they are
+// ambiguous.
 std::optional<HttpRequest> FieldsOf(std::string_view head) {
   HttpRequest fields;
   std::size_t at = head.find("\r\n") + 2;
@@ -220,7 +220,7 @@ void ResponseReader::ReadHead() {
     return;
   }
   if (status < kFirstFinal) {
-    if (status != kSwitchingProtocols) return;  // the next head is of the same answer
+    if (status != kSwitchingProtocols) return;  // the next head belongs to the same response
     status_ = status;
     state_ = may_upgrade_ ? ResponseState::kUpgraded : ResponseState::kUntilClose;
     return;

@@ -17,20 +17,20 @@ enum class HeadState {
   kTooLong,
 };
 
-// Gathers the head of an HTTP/1 request, up to its empty line, from pieces of any size. Lines end
-// in CRLF and nothing else: RFC 9112 2.2 lets a server take LF alone, so what servers make of it
-// differs, and that is how requests are smuggled. Nor are empty lines before a request skipped.
-// Linear in what is fed, bounded by kMostBytes.
+// Gathers the head of an HTTP/1 request, up to its empty line, from pieces of any size. Accepts
+// CRLF as the only line end: RFC 9112 2.2 lets a server accept LF alone, so servers read such a
+// head differently, and attackers smuggle requests that way. Does not skip empty lines before a
+// request. Linear in the bytes fed, bounded by kMostBytes.
 class HeadReader {
  public:
   static constexpr std::size_t kMostBytes = 32 * 1024;
 
-  // Takes from the front of `bytes` what is of the head, and says how much; the rest is what comes
-  // after it. Nothing more is taken once the state is another than kNeedsMore.
+  // Takes the head's bytes off the front of `bytes` and returns their number; the rest comes after
+  // the head. Takes nothing more once the state has left kNeedsMore.
   std::size_t Feed(std::string_view bytes);
 
   HeadState state() const { return state_; }
-  // In kComplete all of it, with the empty line.
+  // In kComplete: the whole head, with the empty line.
   const std::string& head() const { return head_; }
 
  private:
@@ -42,16 +42,16 @@ class HeadReader {
 
 enum class BodyState { kNeedsMore, kComplete, kMalformed };
 
-// Where the body of a request ends, and with it where the next request begins. It keeps nothing of
-// it: what it takes is sent on as it is. Chunks (RFC 9112 7.1) are of a size in at most 16 digits
-// and data, with CRLF behind each; extensions and trailers are refused, since next to no client
-// sends them and servers disagree about them.
+// Finds where the body of a request ends and the next request begins. Keeps none of the body,
+// because its bytes are sent on unchanged. Chunks (RFC 9112 7.1) have a size in at most 16 digits
+// and data, each followed by CRLF. Refuses extensions and trailers: almost no client sends them,
+// and servers disagree about them.
 class BodyReader {
  public:
   explicit BodyReader(const HttpRequest& request);
 
-  // Takes from the front of `bytes` what is of the body, and says how much. In kMalformed nothing
-  // of what comes next may be sent on, nor another request be read.
+  // Takes the body's bytes off the front of `bytes` and returns their number. After kMalformed, no
+  // further byte may be sent on and no further request read.
   std::size_t Feed(std::string_view bytes);
 
   BodyState state() const { return state_; }
@@ -81,27 +81,28 @@ class BodyReader {
 enum class ResponseState {
   kNeedsMore,
   kComplete,
-  kUntilClose,  // it ends when the server closes
-  kUpgraded,    // behind it is another protocol, which the client had asked for
+  kUntilClose,  // the response ends when the server closes
+  kUpgraded,    // another protocol follows, which the client asked for
 };
 
-// Where the answer to a request ends (RFC 9112 6.3), and with it whether another request may be
-// sent. The server is one that is allowed and the answer is handed on as it is; so what is read
-// differently by somebody, or is no HTTP/1 at all, is no error but kUntilClose, after which nothing
-// of the connection is used again. Informational answers are part of the one that follows them.
+// Finds where the response to a request ends (RFC 9112 6.3), and if another request may follow. The
+// server is an allowed one and the response is passed on unchanged. So a response that others may
+// read differently, or that is not HTTP/1, is no error but kUntilClose, after which the connection
+// is not reused. Informational responses are part of the one that follows them.
 class ResponseReader {
  public:
   static constexpr std::size_t kMostHeadBytes = std::size_t{64} << 10U;
 
   explicit ResponseReader(const HttpRequest& request);
 
-  // Takes from the front of `bytes` what is of the answer, and says how much: in kUntilClose all.
+  // Takes the response's bytes off the front of `bytes` and returns their number; in kUntilClose
+  // all of them.
   std::size_t Feed(std::string_view bytes);
 
   ResponseState state() const { return state_; }
-  // Of the final answer; 0 before, and where it is no HTTP/1.
+  // The final response's status; 0 before it, or if it is not HTTP/1.
   unsigned status() const { return status_; }
-  // In kComplete: the server takes another request on this connection.
+  // In kComplete: true if the server takes another request on this connection.
   bool keeps() const { return keeps_; }
 
  private:

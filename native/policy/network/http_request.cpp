@@ -16,8 +16,8 @@ bool IsTargetCharacter(char c) {
   return c > ' ' && c < 0x7f && c != '#';
 }
 
-// A host with or without a port, as in Host; IPv6 in brackets. nullopt for anything else, and for a
-// colon without a port.
+// A host with or without a port, as in Host; IPv6 in brackets. Parsing returns nullopt for anything
+// else, and for a colon without a port.
 struct Authority {
   NamedHost host;
   std::optional<std::uint16_t> port;
@@ -44,7 +44,7 @@ std::optional<HttpFault> ReadAuthorityForm(std::string_view target, HttpRequest*
   return std::nullopt;
 }
 
-// RFC 9112 3.2.4: without a path and query OPTIONS is about the whole server.
+// Returns the path and query. RFC 9112 3.2.4: OPTIONS without them is about the whole server.
 std::string PathOf(std::string_view rest, std::string_view method) {
   if (rest.empty()) return method == "OPTIONS" ? "*" : "/";
   std::string path(rest);
@@ -68,9 +68,9 @@ std::optional<HttpFault> ReadAbsoluteForm(std::string_view target, HttpRequest* 
   return std::nullopt;
 }
 
-// Sets form, host, port and path by the target of the request line; of the forms that name no host
-// only form and path. No user information, no fragment, no scheme but http: whoever wants TLS asks
-// for a tunnel by CONNECT. Pure.
+// Sets form, host, port and path by the target of the request line; only form and path for the
+// forms that name no host. Refuses user information, fragments and schemes other than http: a
+// client that wants TLS asks for a tunnel by CONNECT. Pure.
 std::optional<HttpFault> ReadTarget(std::string_view target, HttpRequest* request) {
   if (target.empty() || !std::all_of(target.begin(), target.end(), IsTargetCharacter)) {
     return HttpFault::kTarget;
@@ -90,7 +90,7 @@ constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::size_t kMostMethodBytes = 32;
 constexpr std::size_t kMostLengthDigits = 18;  // fits into 63 bits
 
-// RFC 9110 5.6.2.
+// Token characters (RFC 9110 5.6.2).
 bool IsTokenCharacter(char c) {
   constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
   return IsAsciiLetter(c) || IsAsciiDigit(c) || kOthers.find(c) != std::string_view::npos;
@@ -110,7 +110,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Without its end; nullopt where none comes.
+// Returns a line without its end; nullopt if no line end follows.
 std::optional<std::string_view> TakeLine(std::string_view* rest) {
   const std::size_t end = rest->find(kLineEnd);
   if (end == std::string_view::npos) return std::nullopt;
@@ -155,14 +155,14 @@ std::size_t CountFields(const HttpRequest& request, std::string_view name) {
       [name](const HttpField& field) { return EqualIgnoringCase(field.name, name); }));
 }
 
-// The target names the host, or Host does; where both do they agree.
+// Takes the host from the target or from Host; if both name it, they must agree.
 std::optional<HttpFault> ReadHost(HttpRequest* request) {
   const bool is_named =
       request->form == HttpForm::kAbsolute || request->form == HttpForm::kAuthority;
   const std::size_t count = CountFields(*request, "Host");
   if (count > 1) return HttpFault::kHost;
   if (count == 0) {
-    // RFC 9112 3.2: HTTP/1.1 always has it. Of the clients of proxies some ask for tunnels without.
+    // RFC 9112 3.2: HTTP/1.1 always has Host. Some clients of proxies ask for tunnels without it.
     const bool may_lack_it =
         request->form == HttpForm::kAuthority || (is_named && request->minor_version == 0);
     return may_lack_it ? std::nullopt : std::optional(HttpFault::kHost);

@@ -21,7 +21,7 @@ struct ZeroRun {
   std::size_t length = 1;  // RFC 5952 4.2.2: one group alone is not shortened
 };
 
-// The longest run of zero groups, the first of equal ones (RFC 5952 4.2.3).
+// Returns the longest run of zero groups; of equal ones the first (RFC 5952 4.2.3).
 ZeroRun LongestZeroRun(std::span<const std::uint8_t> bytes) {
   ZeroRun longest;
   for (std::size_t begin = 0; begin < kGroups; ++begin) {
@@ -99,13 +99,14 @@ std::string IpText(const IpAddress& address) {
 
 namespace {
 
-constexpr std::size_t kMostText = 256;  // no spelling of an address is longer, but for zeros
+constexpr std::size_t kMostText = 256;  // no address is longer, apart from extra zeros
 
 bool HasHexPrefix(std::string_view text) {
   return text.size() >= 2 && text[0] == '0' && AsciiLower(text[1]) == 'x';
 }
 
-// strtoul's base 0. "0x" alone is 0 for the URL standard, and "08" is nobody's number.
+// Parses a number as strtoul does with base 0. "0x" alone is 0, as in the URL standard; "08" is not
+// a number.
 std::optional<std::uint32_t> AnyBaseNumber(std::string_view text) {
   if (text.empty()) return std::nullopt;
   unsigned base = 10;
@@ -126,7 +127,7 @@ std::optional<std::uint32_t> AnyBaseNumber(std::string_view text) {
   return static_cast<std::uint32_t>(value);
 }
 
-// One to four numbers; each but the last is a byte, the last fills what is left.
+// Parses one to four numbers. Each but the last is a byte; the last fills the remaining bytes.
 std::optional<IpAddress> ParseAnyV4(std::string_view text) {
   if (text.size() > 1 && text.ends_with('.')) text.remove_suffix(1);
   std::uint32_t high = 0;
@@ -151,10 +152,11 @@ std::optional<IpAddress> ParseDottedQuad(std::string_view text) {
   return address && IpText(*address) == text ? address : std::nullopt;
 }
 
-// One side of "::", or all of it: groups of hexadecimal digits, the last of which may be IPv4.
+// Reads one side of "::", or a whole address: groups of hexadecimal digits, the last of which may
+// be IPv4.
 class GroupReader {
  public:
-  // Whether `text` is nothing but groups, and there are at most eight.
+  // True if `text` consists of groups only, and they are at most eight.
   bool Read(std::string_view text) {
     if (text.empty()) return true;
     while (true) {
@@ -326,9 +328,9 @@ struct V4Row {
   Kind kind;
 };
 
-// iana-ipv4-special-registry. What it calls globally reachable is left out; the first match counts.
-// 168.63.129.16 is in no registry: in machines of Azure the platform is there, which gives out what
-// 169.254.169.254 does elsewhere.
+// iana-ipv4-special-registry, without the blocks that it calls globally reachable; the first match
+// counts. 168.63.129.16 is in no registry: it is the platform in Azure's machines, which gives out
+// what 169.254.169.254 gives out elsewhere.
 constexpr std::array kV4Rows = {
     V4Row{Quad(0, 0, 0, 0), 8, Kind::kUnspecified},             // RFC 791 3.2, RFC 1122 3.2.1.3
     V4Row{Quad(10, 0, 0, 0), 8, Kind::kPrivate},                // RFC 1918
@@ -350,13 +352,13 @@ constexpr std::array kV4Rows = {
 };
 
 struct V6Row {
-  std::uint64_t high;  // the first 64 bits; no row needs more, but for the ones looked at below
+  std::uint64_t high;  // the first 64 bits: enough for every row (KindOfV6 checks the others)
   unsigned length;
   Kind kind;
 };
 
-// iana-ipv6-special-registry; the first match counts. Of 2001::/23 some blocks are globally
-// reachable (RFC 7723, RFC 8155, RFC 7343, RFC 9374): none that a name of a service leads to.
+// iana-ipv6-special-registry; the first match counts. Some blocks of 2001::/23 are globally
+// reachable (RFC 7723, RFC 8155, RFC 7343, RFC 9374), but no service's name leads to them.
 constexpr std::array kV6Rows = {
     V6Row{0x0064ff9b00010000, 48, Kind::kNat64Local},           // RFC 8215
     V6Row{0x0100000000000000, 64, Kind::kDiscardOnly},          // RFC 6666
@@ -395,7 +397,7 @@ Kind KindOfV6(std::span<const std::uint8_t> bytes) {
   for (const V6Row& row : kV6Rows) {
     if (((high ^ row.high) >> (64 - row.length)) == 0) return row.kind;
   }
-  return Kind::kReserved;  // RFC 4291 2.4: nothing else has been given out
+  return Kind::kReserved;  // RFC 4291 2.4: all other blocks are unassigned
 }
 
 }  // namespace

@@ -76,8 +76,8 @@ namespace {
 constexpr char kBlockWanted[] =
     R"(an address in its plain spelling ("10.0.0.5", "fd00::1") or a block whose host bits are 0 ("10.0.0.0/8"))";
 
-// "10.0.0.5/8" was meant as the block that it lies in, or as the address alone: which one it has to
-// say.
+// Returns the block that "10.0.0.5/8" lies in, as a suggestion: the entry could mean this block or
+// the address alone, and has to be exact.
 std::optional<std::string> BlockMeant(std::string_view text) {
   const std::size_t slash = text.find('/');
   const auto address = ParsePlainIpAddress(text.substr(0, slash));
@@ -142,7 +142,7 @@ std::optional<Error> ReadList(const std::vector<std::string>& texts, std::string
   return std::nullopt;
 }
 
-// As many entries as ports, so that "a" and "a:80", "a:443" are one text.
+// Adds one entry for each port, so that "a" and "a:80", "a:443" give one text.
 void AddTexts(const std::vector<HostRule>& rules, std::string_view list, bool has_default_ports,
               std::set<std::string>* lines) {
   for (const HostRule& rule : rules) {
@@ -206,7 +206,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 
-// The next word, which is taken from `line`; empty: there is none.
+// Takes the next word off `line`; empty if there is none.
 std::string_view TakeWord(std::string_view* line) {
   line->remove_prefix(std::min(line->find_first_not_of(kBlanks), line->size()));
   const std::string_view word = line->substr(0, line->find_first_of(kBlanks));
@@ -214,8 +214,8 @@ std::string_view TakeWord(std::string_view* line) {
   return word;
 }
 
-// 127.0.0.0/16, which names allowed in a sandbox never get; ::1; and the groups that Debian lists
-// (ff02::1), to which nothing can connect.
+// True for 127.0.0.0/16, which the sandbox never gives to an allowed name; ::1; and the groups that
+// Debian lists (ff02::1), to which nothing can connect.
 bool IsHarmless(const IpAddress& address) {
   const auto bytes = address.bytes();
   if (address.is_v4()) return bytes[0] == 127 && bytes[1] == 0;

@@ -15,7 +15,8 @@
 
 namespace native_runner {
 
-// A name, or with "*." before it all names below it, by one whole label or more, but not itself.
+// A name, or with "*." before it all names below it, by at least one whole label, but not the name
+// itself.
 struct NamePattern {
   HostName name;
   bool is_wildcard = false;
@@ -25,23 +26,23 @@ struct NamePattern {
 };
 
 // One entry of `network.allow` or `network.deny`: "host", "host:port", "*.domain", "*.domain:port".
-// What no port means is for the list to say (see NetworkRules).
+// The list defines the meaning of an entry without a port (see NetworkRules).
 struct HostRule {
   NamePattern pattern;
   std::optional<std::uint16_t> port;
 
-  // In the one spelling that is recorded and hashed.
+  // In the canonical spelling that is recorded and hashed.
   std::string text() const;
 };
 
-// `field` names the entry in an error ("network.allow[2]"). An address in any spelling is none:
-// what is there by address is for `network.allowPrivate` to say. Pure.
+// Reads an entry. `field` names it in an error ("network.allow[2]"). Refuses an address in any
+// spelling, because addresses belong in `network.allowPrivate`. Pure.
 Result<HostRule> ReadHostRule(std::string_view text, std::string_view field);
 
-// The pattern alone, without a port.
+// Reads the pattern alone, without a port.
 Result<NamePattern> ReadNamePattern(std::string_view text, std::string_view field);
 
-// "Expected `FIELD` to be WANTED, got GOT", got being quoted.
+// Returns "Expected `FIELD` to be WANTED, got GOT", with `got` quoted.
 Error UnexpectedRule(std::string_view field, std::string_view wanted, std::string_view got);
 
 // One entry of `network.allowPrivate`: a host (or "*." and a domain) whose names may lead to
@@ -50,33 +51,33 @@ Error UnexpectedRule(std::string_view field, std::string_view wanted, std::strin
 struct PrivateRule {
   std::variant<NamePattern, Cidr> what;
 
-  // Whether it lets `host` lead to `address`, which is not public.
+  // True if the rule lets `host` lead to `address`, which is not public.
   bool Permits(const HostName& host, const IpAddress& address) const;
-  // In the one spelling that is recorded and hashed.
+  // In the canonical spelling that is recorded and hashed.
   std::string text() const;
 };
 
-// Addresses are read in their plain spelling only, so that nobody has to guess which one is meant;
-// a port is refused, since the rule that allows the name has it. Pure.
+// Reads an entry. Takes addresses in their plain spelling only, so that an entry is not ambiguous.
+// Refuses a port, since the rule that allows the name has it. Pure.
 Result<PrivateRule> ReadPrivateRule(std::string_view text, std::string_view field);
 
 // The ports of an `allow` entry that names none.
 inline constexpr std::array<std::uint16_t, 2> kDefaultPorts = {80, 443};
-// How many entries a list has at most, and how many ports all of them together: each port is a
-// listener of every run.
+// The most entries of a list, and the most ports of all lists together: each port is a listener of
+// every run.
 inline constexpr std::size_t kMostRules = 1024;
 inline constexpr std::size_t kMostPorts = 64;
 
-// What `network: { allow, deny, allowPrivate, onRequest }` says, as it was written.
+// The options of `network: { allow, deny, allowPrivate, onRequest }`, as written.
 struct NetworkRuleTexts {
   std::vector<std::string> allow;
   std::vector<std::string> deny;
   std::vector<std::string> allow_private;
-  bool asks = false;  // there is an `onRequest`
+  bool asks = false;  // true if `onRequest` is given
 };
 
-// The same, read. An `allow` entry without a port is about kDefaultPorts; a `deny` entry without
-// one is about every port, since it is the host that is not wanted.
+// The same options, parsed. An `allow` entry without a port means kDefaultPorts; a `deny` entry
+// without a port means every port, since it denies the host as a whole.
 struct NetworkRules {
   std::vector<HostRule> allow;
   std::vector<HostRule> deny;
@@ -84,27 +85,29 @@ struct NetworkRules {
   bool asks = false;
 };
 
-// The first entry that is none is the error, by its field: "network.deny[3]". Pure.
+// Reads all rules. The first invalid entry is the error, named by its field: "network.deny[3]".
+// Pure.
 Result<NetworkRules> ReadNetworkRules(const NetworkRuleTexts& texts);
 
-// The ports that connections may be for, ascending, each once: those of `allow`, and kDefaultPorts
-// where somebody is asked.
+// Returns the ports that connections may use, ascending, each once: those of `allow`, and
+// kDefaultPorts if `onRequest` is given.
 std::vector<std::uint16_t> PortsOf(const NetworkRules& rules);
 
-// One text for all that decides alike, to be hashed: an entry a line, in one spelling and order.
+// Returns the text to be hashed, an entry a line, in canonical spelling and order. Rules that
+// decide alike give the same text.
 std::string NetworkRulesText(const NetworkRules& rules);
 
-// What commands may reach of the network, and who is asked about the rest. Immutable, shared
-// between threads.
+// The hosts that commands may reach, and the `onRequest` that decides about the rest. Immutable,
+// shared between threads.
 struct NetworkPolicy {
   NetworkRules rules;
-  std::uint64_t asker = 0;  // a number that the addon gave; 0: nobody. Not hashed, rules.asks is
+  std::uint64_t asker = 0;  // the addon's number; 0: no `onRequest`. Not hashed (rules.asks is)
 };
 
-// Whether a host's hosts(5) may stay what programs in a sandbox with these rules read: it has
-// "localhost", whatever else it names is the machine's own loopback (as most have it), and no
-// `allow` entry is about such a name. Otherwise a program would connect to what it says, instead of
-// asking the sandbox's resolver. Pure.
+// True if programs in a sandbox with these rules may keep reading the host's hosts(5): it has
+// "localhost", its other names lead to the machine's own loopback (the usual case), and no `allow`
+// entry matches such a name. Otherwise a program would connect to an address from the file instead
+// of asking the sandbox's resolver. Pure.
 bool NamesOnlyLoopback(std::string_view hosts_file, const NetworkRules& rules);
 
 }  // namespace native_runner

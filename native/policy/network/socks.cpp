@@ -24,7 +24,7 @@ bool BeginsWithVersion(Bytes bytes) {
   return bytes.empty() || bytes.front() == kVersion;
 }
 
-// The address of a kind that there is, with its length taken off; nullopt until it is there.
+// Takes an address of a known kind, without its length; nullopt until it is complete.
 std::optional<Bytes> TakeAddress(ByteReader* reader, std::uint32_t kind) {
   if (kind == kName) return reader->Vector(1);
   return reader->Bytes(kind == kIpv4 ? 4 : 16);
@@ -84,7 +84,8 @@ SocksRequest ReadSocksRequest(Bytes bytes) {
   if (!kind) return request;
   if (*reserved != 0 || *command == 0 || *command > kUdpAssociate) return Malformed();
   if (*kind != kIpv4 && *kind != kName && *kind != kIpv6) {
-    // How long such an address is nobody knows: it is answered, and nothing more is read.
+    // The length of such an address is unknown, so the request is answered and nothing more is
+    // read.
     request = Malformed();
     request.reply = SocksReply::kAddressNotSupported;
     return request;

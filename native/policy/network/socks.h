@@ -10,8 +10,8 @@
 
 namespace native_runner {
 
-// What a client of a proxy's port speaks; its first byte tells. A request of HTTP/1 begins with a
-// method, which may be any token but in practice is letters (RFC 9110 9.1).
+// The protocol that a client of the proxy's port speaks, recognised by its first byte. An HTTP/1
+// request begins with a method, which may be any token but in practice is letters (RFC 9110 9.1).
 enum class ProxyProtocol { kHttp, kSocks5, kOther };
 
 constexpr ProxyProtocol ProxyProtocolOf(std::uint8_t first) {
@@ -20,19 +20,19 @@ constexpr ProxyProtocol ProxyProtocolOf(std::uint8_t first) {
   return first == 5 ? ProxyProtocol::kSocks5 : ProxyProtocol::kOther;  // RFC 1928 3
 }
 
-// SOCKS 5 (RFC 1928) as far as a proxy needs it that has no users: the client's greeting, then its
-// request. Both are read from the beginning of what has come; neither is longer than 262 bytes.
+// SOCKS 5 (RFC 1928) for a proxy without users: the client's greeting, then its request. Both are
+// read from the beginning of the bytes received; neither is longer than 262 bytes.
 
 enum class SocksState { kNeedsMore, kComplete, kMalformed };
 
 struct SocksGreeting {
   SocksState state = SocksState::kNeedsMore;
-  std::size_t size = 0;      // kComplete: how many bytes it is
+  std::size_t size = 0;      // kComplete: its length in bytes
   bool offers_none = false;  // "no authentication required" is among the methods
 };
 SocksGreeting ReadSocksGreeting(std::span<const std::uint8_t> bytes);
 
-// What the greeting is answered with: the method, or that none will do.
+// Encodes the answer to the greeting: the method, or that no method is acceptable.
 std::array<std::uint8_t, 2> EncodeSocksMethod(bool accepts);
 
 // RFC 1928 6.
@@ -49,15 +49,15 @@ enum class SocksReply : std::uint8_t {
 
 struct SocksRequest {
   SocksState state = SocksState::kNeedsMore;
-  std::size_t size = 0;                       // kComplete: how many bytes it is
+  std::size_t size = 0;                       // kComplete: its length in bytes
   SocksReply reply = SocksReply::kSucceeded;  // another: refused with it, before any rule
-  std::string asked;                          // the host as it was sent, bytes of any kind
+  std::string asked;                          // the host as sent, bytes of any kind
   NamedHost host = IpAddress();               // kSucceeded
   std::uint16_t port = 0;
 };
 
-// A name is read like any other: a NUL byte in it is refused, and an address in any spelling is the
-// address. Pure.
+// Reads a request. Its name is read like any other: one with a NUL byte is refused, and an address
+// in any spelling is the address. Pure.
 SocksRequest ReadSocksRequest(std::span<const std::uint8_t> bytes);
 
 std::array<std::uint8_t, 10> EncodeSocksReply(SocksReply reply);

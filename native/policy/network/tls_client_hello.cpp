@@ -15,8 +15,8 @@ constexpr std::uint32_t kServerName = 0;           // RFC 6066 3
 constexpr std::uint32_t kEncryptedHello = 0xfe0d;  // RFC 9849
 constexpr std::uint32_t kHostNameType = 0;
 
-// RFC 6066 3: a list, in which no type may be twice; host_name is the only one there is. A list of
-// several is read differently by different servers.
+// Decodes the server name. RFC 6066 3: a list with each type at most once; host_name is the only
+// type. Servers disagree about a list of several names, so it is refused.
 std::optional<HostName> DecodeServerName(std::span<const std::uint8_t> extension) {
   ByteReader reader(extension);
   const auto list = reader.Vector(2);
@@ -29,7 +29,7 @@ std::optional<HostName> DecodeServerName(std::span<const std::uint8_t> extension
   return name ? std::optional(std::move(name.value())) : std::nullopt;
 }
 
-// Version, random, session, cipher suites and compression, none of which is asked for.
+// Skips version, random, session, cipher suites and compression.
 bool SkipToExtensions(ByteReader* reader) {
   if (!reader->Bytes(kVersionAndRandomBytes)) return false;
   const auto session = reader->Vector(1);
@@ -93,8 +93,8 @@ HelloState HelloReader::Feed(std::span<const std::uint8_t> bytes) {
   return state_;
 }
 
-// Byte by byte, so that what is not TLS is known at its first byte: the client may wait for an
-// answer then.
+// Takes one byte at a time, so that the first byte shows that a stream is not TLS: its client may
+// wait for an answer then.
 void HelloReader::FeedHeader(std::span<const std::uint8_t>* bytes) {
   header_.push_back(bytes->front());
   *bytes = bytes->subspan(1);
@@ -109,7 +109,7 @@ void HelloReader::FeedHeader(std::span<const std::uint8_t>* bytes) {
   if (header_.size() < kRecordHeaderBytes) return;
   fragment_bytes_ = static_cast<std::size_t>(header_[3] << 8 | header_[4]);
   header_.clear();
-  // An empty fragment of a handshake is none (RFC 8446 5.1).
+  // RFC 8446 5.1 forbids an empty fragment of a handshake message.
   if (fragment_bytes_ == 0 || fragment_bytes_ > kMostFragmentBytes) {
     state_ = HelloState::kMalformed;
   }
@@ -141,7 +141,7 @@ void HelloReader::CheckMessage() {
   }
   const auto body = reader.Bytes(*length);
   if (!body) return;
-  // What follows in the record is another message: no client sends one before it has an answer.
+  // Bytes that follow in the record are another message, which no client sends before an answer.
   auto hello = reader.empty() && fragment_bytes_ == 0 ? DecodeClientHello(*body) : std::nullopt;
   if (!hello) {
     state_ = HelloState::kMalformed;

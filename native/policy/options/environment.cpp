@@ -7,10 +7,10 @@
 namespace native_runner {
 namespace {
 
-// Exact names, sorted. Case matters to the programs that read them, so it matters here. What they
+// Exact names, sorted. Case matters to the programs that read them, so it matters here. They
 // choose: shells' start-up files (bash(1), zsh(1)), interpreters' modules and options, libraries'
 // plug-ins, resolver and locale files that ld.so(8) drops for set-user-id programs, programs that
-// git(1) runs and the configuration it reads. NODE_CHANNEL_FD names a descriptor of the host's.
+// git(1) runs and the configuration it reads. NODE_CHANNEL_FD names a descriptor of the host.
 constexpr auto kLoaderNames = std::to_array<std::string_view>({
     "BASHOPTS",
     "BASH_ENV",
@@ -125,7 +125,7 @@ bool SteersLoader(std::string_view name) {
 
 namespace {
 
-// Words that say "secret" wherever they stand in a name; sorted.
+// Words that mark a secret anywhere in a name; sorted.
 constexpr auto kSecretWords = std::to_array<std::string_view>({
     "ACCESSKEY",    "ACCESSTOKEN",   "APIKEY",         "APIKEYS",  "APISECRET",
     "APITOKEN",     "AUTH",          "AUTHENTICATION", "AUTHKEY",  "AUTHORIZATION",
@@ -139,7 +139,8 @@ constexpr auto kSecretWords = std::to_array<std::string_view>({
     "SSHKEY",       "TOKEN",         "TOKENS",         "TOTP",
 });
 
-// Names that none of the words finds: agents' and daemons' sockets, files of credentials; sorted.
+// Secret names that contain none of the words: agents' and daemons' sockets, files of credentials;
+// sorted.
 constexpr auto kSecretNames = std::to_array<std::string_view>({
     "AZURE_STORAGE_CONNECTION_STRING",
     "BW_SESSION",
@@ -175,7 +176,7 @@ static_assert(std::is_sorted(kSecretNames.begin(), kSecretNames.end()));
 constexpr std::size_t kLongestListed = 40;
 constexpr std::string_view kMark = "://";
 
-// <cctype> asks the locale; names are ASCII.
+// <cctype> depends on the locale; names are ASCII.
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -186,7 +187,7 @@ bool IsLetter(char c) {
   return Upper(c) >= 'A' && Upper(c) <= 'Z';
 }
 
-// Upper-case copy in a fixed buffer; what does not fit is in no list.
+// An upper-case copy in a fixed buffer. A longer name is in no list.
 class UpperCase {
  public:
   explicit UpperCase(std::string_view text) {
@@ -206,7 +207,7 @@ bool Lists(const std::array<std::string_view, N>& sorted, std::string_view text)
   return std::binary_search(sorted.begin(), sorted.end(), text);
 }
 
-// KEY2 and TOKEN1 are numbered, not other words.
+// Drops the number: KEY2 and TOKEN1 are the same words.
 std::string_view WithoutNumber(std::string_view word) {
   while (!word.empty() && IsDigit(word.back()))
     word.remove_suffix(1);
@@ -232,18 +233,18 @@ bool NamesSecret(std::string_view name) {
     }
     start = end + 1;
   }
-  // In MYSQL_PWD it is a password; alone, or the old one, it is a working directory.
+  // In MYSQL_PWD it means a password; PWD and OLDPWD mean a working directory.
   return has_pwd && !has_old && words > 1;
 }
 
-// scheme://user:password@host anywhere in the value.
+// True if the value contains scheme://user:password@host.
 bool HoldsUrlWithPassword(std::string_view value) {
   std::size_t mark = value.find(kMark);
   while (mark != std::string_view::npos) {
     const std::size_t start = mark + kMark.size();
     const std::size_t end = std::min(value.find_first_of("/?# \t\r\n\"'<>", start), value.size());
     const std::string_view authority = value.substr(start, end - start);
-    const std::size_t at = authority.rfind('@');  // a password may hold an unescaped @ itself
+    const std::size_t at = authority.rfind('@');  // a password may contain an unescaped @ itself
     const bool has_scheme = mark > 0 && (IsLetter(value[mark - 1]) || IsDigit(value[mark - 1]));
     if (has_scheme && at != std::string_view::npos && authority.substr(0, at).find(':') < at) {
       return true;
@@ -259,8 +260,8 @@ bool CarriesSecret(std::string_view name, std::string_view value) {
   return NamesSecret(name) || HoldsUrlWithPassword(value);
 }
 
-// By the custom of curl(1) and wget(1), whose spellings other programs share; npm's and Node's own
-// end so too.
+// Follows curl(1) and wget(1), whose spellings other programs share; npm's and Node's own variables
+// have the same endings.
 bool NamesProxy(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](char letter) {
@@ -294,7 +295,7 @@ bool Holds(const Names& sorted, std::string_view name) {
 
 bool LetsThrough(const EnvironmentPolicy& policy, const Names& listed, const Variable& variable) {
   const std::string_view name = variable.first;
-  if (name.empty() || name == "PWD") return false;  // PWD tells where the command is, not the host
+  if (name.empty() || name == "PWD") return false;  // the command's directory is not the host's
   switch (policy.mode) {
     case EnvironmentPolicy::Mode::kScrub:
       return name != "OLDPWD" && !SteersLoader(name) && !CarriesSecret(name, variable.second);
@@ -317,7 +318,7 @@ std::string Assignment(std::string_view name, std::string_view value) {
   return text;
 }
 
-// The indexes of `named` that stay, in order: of equal names the last.
+// Returns the indexes of `named` to keep, in order: the last of equal names.
 std::vector<std::size_t> LastOfEachName(const std::vector<Variable>& named) {
   std::vector<std::size_t> order(named.size());
   for (std::size_t i = 0; i < order.size(); ++i)

@@ -141,7 +141,7 @@ std::vector<ExtraArg> ExtraArgs(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size();) {
     const KnownOption* known = Find(words[i]);
     if (known == nullptr || words.size() - i <= known->operands)
-      break;  // CheckExtraArgs refused it
+      break;  // CheckExtraArgs has refused it
     ExtraArg arg{words[i], known->effect != Effect::kNone, Undone(*known, words.data() + i + 1)};
     for (std::size_t operand = 1; operand <= known->operands; ++operand)
       arg.text += " " + words[i + operand];

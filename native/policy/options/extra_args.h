@@ -10,9 +10,9 @@
 
 namespace native_runner {
 
-// Options of bwrap's that a caller adds to ours (bwrap(1)). They are passed on as they are, so each
-// has to be known here: how many words it takes, or it could swallow the ones that follow it, and
-// which of our layers it undoes.
+// bwrap options that a caller adds (bwrap(1)). They are passed on unchanged, so each has to be
+// known here: its number of operands, since otherwise it could swallow the words that follow it,
+// and the layers that it undoes.
 
 // One option with its operands, and the layers that are no longer in force with it.
 struct ExtraArg {
@@ -21,19 +21,19 @@ struct ExtraArg {
   LayerSet undone;
 };
 
-// Whether a mount of or at `path` replaces, holds or lies in one of the system's directories, which
+// True if a mount of or at `path` replaces, holds or lies in one of the system's directories, which
 // are otherwise read-only.
 bool TouchesSystem(std::string_view path);
 
-// kInvalidValue, naming the element, for what is no option of bwrap's, lacks operands, or can't be
-// passed on (--args, and whatever takes a descriptor).
+// Returns kInvalidValue, naming the element, for a word that is not a bwrap option, lacks operands,
+// or can't be passed on (--args, and any option that takes a descriptor).
 std::optional<Error> CheckExtraArgs(const std::vector<std::string>& words);
 
-// The same for what would take a sandbox out of the network namespace that was made for it, as a
-// network by domain needs it. `words`: they were checked.
+// Returns kInvalidValue for an option that would take a sandbox out of the network namespace made
+// for it, which a network by domain needs. `words` have passed CheckExtraArgs.
 std::optional<Error> CheckKeepsNetwork(const std::vector<std::string>& words);
 
-// What `words`, which were checked, do to the sandbox.
+// Returns how `words`, which have passed CheckExtraArgs, change the sandbox.
 std::vector<ExtraArg> ExtraArgs(const std::vector<std::string>& words);
 
 }  // namespace native_runner

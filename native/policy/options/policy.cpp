@@ -28,7 +28,7 @@ Error Refused(std::size_t index, const std::string& wanted, const std::string& g
   return {ErrorCode::kInvalidValue, std::move(message), ""};
 }
 
-// The sandbox's own: nothing of the host's may stand in their place, nor in them.
+// The sandbox's own paths: no mount may replace them, lie in them or hide them.
 constexpr std::array kOwn = {"/proc", "/dev", kLauncherFile};
 
 std::optional<Error> CheckPlace(const std::vector<HostMount>& mounts, std::size_t index) {

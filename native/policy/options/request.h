@@ -9,9 +9,9 @@
 
 namespace native_runner {
 
-// What runs may be given: they go on only for as long as somebody says in time that they are still
-// wanted. Once its end has passed it stays so. Any thread; times are nanoseconds of one clock,
-// which is for whoever uses it to choose, and to read.
+// A lease that runs may depend on: they continue only while it is renewed in time. Once ended it
+// can't be renewed. Any thread. Times are nanoseconds of one clock, which the user of this class
+// chooses and reads.
 class Lease {
  public:
   static constexpr std::uint64_t kMostMs = 2'147'483'647;  // 24.8 days
@@ -23,7 +23,7 @@ class Lease {
   std::uint64_t until_ns() const { return until_ns_; }
   bool HasEnded(std::uint64_t now_ns) const { return now_ns >= until_ns_; }
 
-  // From now on for another term. False: it had ended.
+  // Extends the lease by another term from now. Returns false if it had ended.
   bool Renew(std::uint64_t now_ns) {
     std::uint64_t until = until_ns_;
     while (now_ns < until) {
@@ -42,9 +42,9 @@ class Lease {
 
 enum class Keep { kHead, kHeadTail };
 
-// What one run may use. Bytes, seconds and milliseconds as the names say; an empty optional means
-// "no limit". The byte caps and the deadline are kept by the supervisor, the rest by the launcher
-// (setrlimit(2)) or a cgroup.
+// The limits of one run, in bytes, seconds and milliseconds as the names say. An empty optional
+// means "no limit". The supervisor enforces the byte caps and the deadline, the launcher
+// (setrlimit(2)) or a cgroup the rest.
 struct Limits {
   std::uint64_t max_stdout_bytes = 1'048'576;
   std::uint64_t max_stderr_bytes = 1'048'576;
@@ -57,27 +57,27 @@ struct Limits {
   std::optional<std::uint64_t> max_file_bytes;
 };
 
-// Of a terminal, in characters; each from 1 on (TIOCSWINSZ in ioctl_tty(2)).
+// The size of a terminal, in characters, each at least 1 (TIOCSWINSZ in ioctl_tty(2)).
 struct TerminalSize {
   std::uint16_t columns = 0;
   std::uint16_t rows = 0;
 };
 
-// Which refused system calls are told of besides those that are told of always.
+// Which further refused system calls are reported, besides those that always are.
 enum class Explain {
   kNo,
   kYes,
-  kLookUps,  // those that only look for a file among them
+  kLookUps,  // also calls that only look for a file
 };
 
-// Of the host, for who explains what a command was denied: what no grant is to open.
+// The host's paths that no grant may open, for advice about denials.
 struct AdviceLists {
   std::vector<std::string> homes;            // of this user, real paths
   std::vector<std::string> secrets;          // absolute
-  std::vector<std::string> protected_names;  // what the host runs by itself (IsProtected)
+  std::vector<std::string> protected_names;  // names that the host runs by itself (IsProtected)
 };
 
-// What only a process that is spoken with while it runs has (spawn).
+// The options that only an interactive process (spawn) has.
 struct LiveRequest {
   std::optional<TerminalSize> terminal;  // none: three pipes
 };
@@ -87,24 +87,24 @@ struct ExecRequest {
   std::vector<std::string> argv;               // argv[0] is never empty, no NUL bytes
   std::string cwd;                             // as the caller wrote it; see WorkspaceRelative
   std::vector<std::string> environment;        // "NAME=value", complete: nothing is added later
-  std::vector<std::string> named_environment;  // of these, what the call itself named
+  std::vector<std::string> named_environment;  // of these, the variables that the call itself named
   std::vector<std::uint8_t> stdin_bytes;
   Limits limits;
   bool stream_stdout = false;
   bool stream_stderr = false;
   bool merge_stderr = false;                  // stderr goes where stdout does; not with a terminal
-  bool is_aborted = false;                    // before it began: it is not to start
-  bool opens_session = false;                 // what is asked for is the sandbox of a session
-  bool tells_connections = false;             // somebody wants to hear of each as it opens and ends
+  bool is_aborted = false;                    // aborted before it began, so it must not start
+  bool opens_session = false;                 // the request is for the sandbox of a session
+  bool tells_connections = false;             // send an event when a connection opens or ends
   bool plan_only = false;                     // decide everything, start nothing
-  Explain explain = Explain::kNo;             // tell which of its system calls were refused
-  std::shared_ptr<const AdviceLists> advice;  // with explain; or none
-  std::shared_ptr<const Lease> lease;         // it runs for as long as this holds; or none
+  Explain explain = Explain::kNo;             // report which of its system calls were refused
+  std::shared_ptr<const AdviceLists> advice;  // with explain; may be null
+  std::shared_ptr<const Lease> lease;         // the run lasts while the lease does; may be null
   std::optional<LiveRequest> live;
-  bool allow_prewarmed = false;    // a sandbox that was made before will do
-  std::uint64_t clones_of = 0;     // a clone of this pool's template will do; 0: of none
-  bool makes_template = false;     // what is asked for is the template of such
-  std::uint64_t submitted_ns = 0;  // when it was; 0: it waits for nothing
+  bool allow_prewarmed = false;    // a prewarmed sandbox may be used
+  std::uint64_t clones_of = 0;     // a clone of this pool's template may be used; 0: none
+  bool makes_template = false;     // the request is for such a template
+  std::uint64_t submitted_ns = 0;  // when the call was made; 0: it waits for nothing
 };
 
 }  // namespace native_runner

@@ -97,7 +97,7 @@ namespace {
 constexpr double kMaxSafeInteger = 9007199254740991.0;  // 2^53 - 1
 constexpr double kMaxTimeoutMs = 9007199254740992.0;    // 2^53
 
-// "Expected `field` to be WANTED, got GOT".
+// Returns "Expected `field` to be WANTED, got GOT".
 std::string Expected(std::string_view field, std::string_view wanted, std::string_view got) {
   std::string message = "Expected `";
   message += field;
@@ -122,7 +122,7 @@ std::string Element(std::string_view list, std::size_t index) {
   return std::string(list) + '[' + std::to_string(index) + ']';
 }
 
-// As JavaScript prints it, near enough for a message.
+// Prints a number almost as JavaScript does, for a message.
 std::string NumberText(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
@@ -151,7 +151,7 @@ std::optional<Error> CheckEnvironment(const EnvironmentPolicy& policy) {
   return std::nullopt;
 }
 
-// Which layers there are the runtimes know; a name that can be none is a mistake before any run.
+// Checks only that a name is not empty and has no NUL; the backends know which layers exist.
 std::optional<Error> CheckRequired(const std::vector<std::string>& layers) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (layers[i].empty() || HasNul(layers[i])) {
@@ -162,7 +162,8 @@ std::optional<Error> CheckRequired(const std::vector<std::string>& layers) {
   return std::nullopt;
 }
 
-// Without a /proc of its own a sandbox must not show the host's, and needs another way to end.
+// A sandbox without a /proc of its own must not show the host's, and needs another way to end its
+// processes.
 std::optional<Error> CheckProc(const BubblewrapPolicy& policy) {
   if (policy.with_proc) return std::nullopt;
   if (policy.isolation == Isolation::kCompat) {
@@ -206,7 +207,7 @@ std::optional<Error> CheckPlainPath(std::string_view value, std::string_view fie
   return std::nullopt;
 }
 
-// posix_spawn and the search on PATH take a bare name or an absolute path; one that depends on the
+// posix_spawn and the search on PATH take a bare name or an absolute path. A path relative to the
 // host's working directory would name another program after a chdir.
 std::optional<Error> CheckProgram(std::string_view path, std::string_view field) {
   if (auto error = CheckPath(path, field)) return error;
@@ -236,7 +237,7 @@ std::optional<Error> CheckArgv(const std::vector<std::string>& argv) {
   return std::nullopt;
 }
 
-// A value is never put into a message: it may be a secret.
+// Never puts the value into a message, because it may be a secret.
 std::optional<Error> CheckVariable(const Variable& variable) {
   if (auto error = CheckName(variable.first, "env")) return error;
   if (HasNul(variable.second)) {
@@ -273,7 +274,7 @@ std::optional<Error> CheckPolicy(const LandlockPolicy& policy) {
 std::optional<Error> CheckPolicy(const FirejailPolicy& policy) {
   if (auto error = CheckProgram(policy.firejail_path, "firejailPath")) return error;
   if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
-  // Firejail would look for a relative one in more places than one.
+  // Firejail would look for a relative profile in several directories.
   if (policy.profile) {
     if (auto error = CheckAbsolutePath(*policy.profile, "profile")) return error;
   }

@@ -13,27 +13,27 @@
 
 namespace native_runner {
 
-// The one of `known` that `name` was most likely meant to be; empty when none is close. Of a path
-// ("limits.timeoutMs") the last part counts. Case and what is neither letter nor digit do not
-// matter. Close is at most a third of the name away, and 2 anyway (Levenshtein); else a name that
-// contains the other. lib/fields.ts is the same.
+// Returns the name in `known` that `name` was most likely meant to be; empty if none is close.
+// Compares the last part of a path ("limits.timeoutMs"). Ignores case and all but letters and
+// digits. A name is close within a third of its length, or 2 if that is more (Levenshtein);
+// otherwise a name that contains the other counts. lib/fields.ts uses the same rule.
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> known);
 
-// The fault of a field that nobody reads, since one that is ignored may be a protection,
-// misspelled. `place` is what messages call its object. `known` are the names there are, those of
-// objects inside as paths ("limits.timeoutMs"). lib/fields.ts says the same.
+// Returns the fault of an unknown field. Such a field is refused because it may be a misspelled
+// protection. `place` is the name of its object in messages. `known` are the valid names; those of
+// nested objects are paths ("limits.timeoutMs"). lib/fields.ts has the same text.
 Error UnknownField(std::string_view name, std::string_view place,
                    std::span<const std::string_view> known);
 
-// Value checks that need no JavaScript: NUL bytes, emptiness, names, ranges. Type checks are the
-// addon's. Each returns the first fault; the message names `field`.
+// Checks of values that need no JavaScript: NUL bytes, emptiness, names, ranges. The addon checks
+// types. Each function returns the first fault; the message names `field`.
 std::optional<Error> CheckText(std::string_view value, std::string_view field);  // no NUL
 std::optional<Error> CheckPath(std::string_view value, std::string_view field);  // + not empty
 std::optional<Error> CheckAbsolutePath(std::string_view value, std::string_view field);
 std::optional<Error> CheckPlainPath(std::string_view value, std::string_view field);  // + no ".."
 std::optional<Error> CheckAbsolutePaths(const std::vector<std::string>& paths,
                                         std::string_view list);  // each CheckPlainPath
-// A bare name or an absolute path.
+// Accepts a bare name or an absolute path.
 std::optional<Error> CheckProgram(std::string_view path, std::string_view field);
 std::optional<Error> CheckArgv(
     const std::vector<std::string>& argv);  // "NativeRunner.exec: argv[0] is required"
@@ -43,11 +43,11 @@ std::optional<Error> CheckPolicy(const LandlockPolicy& policy);
 std::optional<Error> CheckPolicy(const FirejailPolicy& policy);
 std::optional<Error> CheckPolicy(const LocalPolicy& policy);
 
-// A JavaScript number for a limit: an integer from 0 to 2^53-1.
+// Converts a JavaScript number to a limit: an integer from 0 to 2^53-1.
 Result<std::uint64_t> LimitValue(double value, std::string_view field);
 
-// limits.timeoutMs: > 0; Infinity and anything beyond 2^53 ms mean "no deadline"; rounded up to
-// a whole millisecond.
+// Converts limits.timeoutMs: > 0, rounded up to a whole millisecond. Infinity and anything beyond
+// 2^53 ms mean "no deadline".
 Result<std::optional<std::uint64_t>> TimeoutValue(double value);
 
 }  // namespace native_runner

@@ -10,14 +10,14 @@
 namespace native_runner {
 namespace {
 
-// signal(7), the numbers of x86, Arm and the generic ABI; index 0 stands for signal 1.
+// signal(7), the numbers of x86, Arm and the generic ABI; index 0 is signal 1.
 constexpr std::array<const char*, 31> kNames = {
     "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",  "SIGFPE",
     "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM", "SIGSTKFLT",
     "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",  "SIGXCPU",
     "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
 
-// glibc and musl keep 32 and 33 (musl: 34 too) for themselves; names count from glibc's 34.
+// glibc and musl reserve 32 and 33 (musl: 34 too); names count from glibc's 34.
 constexpr int kFirstRealTime = 34;
 constexpr int kLastRealTime = 64;
 
@@ -60,21 +60,22 @@ Outcome LimitExceeded(int signal, const char* limit) {
   return outcome;
 }
 
-// The signal that ended the command, or, where the command is a shell, the one that the shell says
-// ended what it ran (128+n); 0 for none.
+// Returns the signal that ended the command or, if the command is a shell, the one that ended the
+// shell's command (128+n); 0 for none.
 int EndingSignal(std::int32_t status) {
   const int signal = TerminationSignal(status);
   return signal != 0 ? signal : std::max(ExitStatus(status) - 128, 0);
 }
 
-// The soft CPU limit sends SIGXCPU; who ignores it gets SIGKILL a second later, which is told from
-// any other SIGKILL, as an exit code is from a mere number, by the time used.
+// True if the CPU limit ended the command. The soft limit sends SIGXCPU; a process that ignores it
+// gets SIGKILL a second later. The CPU time used separates that SIGKILL from any other, and a
+// shell's 128+n from an ordinary exit code.
 bool EndedByCpuLimit(const Report& report, const Limits& limits) {
   if (!limits.cpu_seconds) return false;
   if (TerminationSignal(report.wait_status) == kSigXcpu) return true;
   const int signal = EndingSignal(report.wait_status);
   const std::uint64_t used = (report.user_cpu_us + report.system_cpu_us) / kMicrosecondsPerSecond;
-  // setrlimit(2): a limit of 0 is kept as one second.
+  // setrlimit(2): a limit of 0 is applied as one second.
   return (signal == kSigXcpu || signal == kSigKill) &&
          used >= std::max<std::uint64_t>(*limits.cpu_seconds, 1);
 }
@@ -133,13 +134,13 @@ Outcome OutcomeOfFailedStart(const Report& report) {
     outcome.exit_code = is_missing ? 127 : 126;
     return outcome;
   }
-  // The report crossed a socket: its text may lack the final NUL.
+  // The report crossed a socket, so its text may lack the final NUL.
   std::string reason(std::begin(report.text),
                      std::find(std::begin(report.text), std::end(report.text), '\0'));
   if (reason.empty()) reason = "the launcher refused to start the command";
   if (report.error != 0) {
     const std::string error = std::generic_category().message(report.error);
-    if (!reason.ends_with(error)) reason += ": " + error;  // the text may have it already
+    if (!reason.ends_with(error)) reason += ": " + error;  // the text may already have it
   }
   const bool is_terminal = reason.starts_with("terminal: ");
   Outcome outcome = SetupFailed(std::move(reason));
@@ -204,7 +205,8 @@ Timing TimingOf(const RunTimestamps& moments) {
   const std::uint64_t started = moments.started == 0 ? ended : std::min(moments.started, ended);
   const std::uint64_t submitted =
       moments.submitted == 0 ? started : std::min(moments.submitted, started);
-  // Where the last part begins; all before it is set-up where the command never was about to start.
+  // Where the last part begins. If the command was never about to start, all time before it is
+  // set-up.
   const std::uint64_t over = std::max(
       started, EarlierKnown(EarlierKnown(ended, moments.command_ended), moments.kill_asked));
   const std::uint64_t ready = moments.ready == 0 ? over : std::clamp(moments.ready, started, over);

@@ -27,26 +27,27 @@ struct Usage {
   std::uint64_t peak_memory_bytes = 0;
 };
 
-// How a run ended. `exit_code` follows the contract's table (124 timed out, 130 aborted, 127, 126,
-// 125 set-up failed, 128+n by signal n, 137 lease expired).
+// How a run ended. `exit_code` follows the contract's table (124 timed out, 130 aborted, 127 not
+// found, 126 not executable, 125 set-up failed, 128+n by signal n, 137 lease expired).
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kSetupFailed;
   int exit_code = 125;
   int signal = 0;      // signal number, 0 = none
   std::string reason;  // kSetupFailed
-  std::string fix;     // kSetupFailed: what the operator can do, when that is known
+  std::string fix;     // kSetupFailed: what the operator can do, if known
   std::string limit;   // kLimitExceeded: the name of the NativeLimits field
 };
 
-// "exited", "signaled", "timed-out", "aborted", "not-found", "not-executable", "setup-failed",
-// "limit-exceeded", "lease-expired".
+// Returns "exited", "signaled", "timed-out", "aborted", "not-found", "not-executable",
+// "setup-failed", "limit-exceeded" or "lease-expired".
 const char* OutcomeName(OutcomeKind kind);
 
-// "SIGKILL" for 9 and so on; "SIGRTMIN+n" for a real-time one; "SIG<n>"
-// for one without a name.
+// Returns "SIGKILL" for 9 and so on; "SIGRTMIN+n" for a real-time signal; "SIG<n>" for one without
+// a name.
 std::string SignalName(int signal);
 
-// From what the launcher reported. `memory_killed`: the run's cgroup counted an OOM kill.
+// Return the outcome for a launcher's report. `memory_killed`: the run's cgroup counted an OOM
+// kill.
 Outcome OutcomeOfExit(const Report& report, const Limits& limits, bool memory_killed);
 Outcome OutcomeOfFailedStart(const Report& report);
 Outcome TimedOut();
@@ -55,7 +56,7 @@ Outcome LeaseExpired();
 Outcome SetupFailed(std::string reason);
 Outcome Signaled(int signal);
 
-// Which bytes of a stream are kept: the first `head` and the last `tail`; head + tail == limit.
+// The bytes of a stream that are kept: the first `head` and the last `tail`; head + tail == limit.
 // kHead keeps only the head. An odd limit gives the head its extra byte.
 struct KeepRule {
   std::uint64_t head = 0;
@@ -63,29 +64,29 @@ struct KeepRule {
 };
 KeepRule KeepRuleFor(std::uint64_t limit, Keep keep);
 
-// The moments of one run, in nanoseconds of CLOCK_MONOTONIC, which is one for all processes of a
-// host; 0: it did not come to that, or nobody knows when. Two are the launcher's, who knows them
-// first: its reports are read late, to save wake-ups.
+// The moments of one run, in nanoseconds of CLOCK_MONOTONIC, which all processes of a host share.
+// 0: the run did not get there, or the time is unknown. Two come from the launcher, which knows
+// them first: the supervisor reads reports late, to save wake-ups.
 struct RunTimestamps {
   std::uint64_t submitted = 0;      // by the caller
   std::uint64_t started = 0;        // its turn came; the deadline counts from here
-  std::uint64_t ready = 0;          // the sandbox stands, the command is about to start (launcher)
+  std::uint64_t ready = 0;          // set-up is done, the command is about to start (launcher)
   std::uint64_t command_ended = 0;  // or could not be started (launcher)
   std::uint64_t kill_asked = 0;     // a deadline or an abort ended it
   std::uint64_t ended = 0;          // all its processes are known to be gone
 };
 
-// How long the parts of a run took, in microseconds: they follow one another without a gap, so
-// their sum is the whole. 0: it did not come to that.
+// The durations of a run's parts, in microseconds. They follow one another without a gap, so their
+// sum is the whole. 0: the run did not get there.
 struct Timing {
   std::uint64_t queue_us = 0;     // waiting for its turn
   std::uint64_t setup_us = 0;     // until the command starts
-  std::uint64_t command_us = 0;   // until it ended, or its end was asked for
-  std::uint64_t teardown_us = 0;  // ending and reaping the rest, until the end is proved
+  std::uint64_t command_us = 0;   // until it ended, or its end was requested
+  std::uint64_t teardown_us = 0;  // killing and reaping the rest, until all are known to be gone
 };
 
-// Moments that contradict each other (a launcher with a clock of its own) shorten parts, and never
-// make one negative.
+// Computes the durations. Moments that contradict each other (a launcher with a clock of its own)
+// shorten parts but never make one negative.
 Timing TimingOf(const RunTimestamps& moments);
 
 }  // namespace native_runner

@@ -9,10 +9,10 @@
 namespace native_runner {
 namespace {
 
-// Those that the prelude of a state is written for.
+// The shells that the state's prelude supports.
 constexpr std::array<std::string_view, 4> kShells = {"sh", "bash", "dash", "ash"};
 
-// Options that would act on the prelude as well; it sets them last.
+// Options that would also affect the prelude, so it sets them last.
 constexpr std::string_view kSetLast = "aeuvx";
 constexpr std::string_view kOthers = "bfhkmpBCEHPTlc";
 
@@ -21,7 +21,8 @@ bool IsOptionName(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_lower);
 }
 
-// One word of options; false where one is not known. `takes_name`: the next word is -o's.
+// Reads one word of options. Returns false if one is unknown. `takes_name`: the next word is the
+// name of an -o.
 bool ReadOptions(std::string_view word, ShellCall* call, bool* takes_name, bool* has_script) {
   std::string stays;
   for (const char letter : word.substr(1)) {
@@ -84,15 +85,15 @@ bool IsNext(char c) {
   return IsLetter(c) || (c >= '0' && c <= '9');
 }
 
-// The name that `text` starts with; empty where it does not start with one.
+// Returns the name at the start of `text`; empty if it does not start with one.
 std::string_view NameAt(std::string_view text) {
   if (text.empty() || !IsLetter(text[0])) return {};
   const auto end = std::find_if_not(text.begin(), text.end(), IsNext);
   return text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
-// Where what stands in quotes at `at` ends, behind its last quote; npos where it does not, or would
-// do something. `escapes`: a backslash takes the meaning of the next character.
+// Returns the position after the quote that closes the one at `at`; npos if none does, or if the
+// quoted text would run something. `escapes`: a backslash escapes the next character.
 std::size_t EndOfQuoted(std::string_view text, std::size_t at, char quote, bool escapes) {
   const bool is_active = quote == '"';
   for (; at < text.size(); ++at) {
@@ -106,7 +107,8 @@ std::size_t EndOfQuoted(std::string_view text, std::size_t at, char quote, bool 
   return std::string_view::npos;
 }
 
-// Where the word at `at` ends, which is at a line's end; npos where it is not one plain word.
+// Returns where the word at `at` ends, which must be at a line's end; npos if it is not one plain
+// word.
 std::size_t EndOfWord(std::string_view text, std::size_t at) {
   constexpr std::string_view kActive = " \t|&;<>()$`";
   while (at < text.size() && text[at] != '\n') {
@@ -202,17 +204,17 @@ constexpr std::string_view kBash = "#bash\n";
 constexpr std::string_view kFunctions = "#functions\n";
 constexpr std::string_view kEnd = "\n#end\n";
 
-// When the shell ends, what it leaves goes behind the prelude: "CWD NEWLINE NUL VARIABLES END". For
-// a POSIX shell; bash says "#bash" first, a NUL after each variable, and its functions behind them.
-// The status that the shell ends with is not changed by a trap (POSIX, exit). `command`: a function
-// of the script's own may have any of these names. No single quote may be in here.
+// When the shell ends, it appends its state to the prelude: "CWD NEWLINE NUL VARIABLES END" for a
+// POSIX shell. bash writes "#bash" first, a NUL after each variable, and its functions after them.
+// A trap does not change the shell's exit status (POSIX, exit). `command` is needed because the
+// script's functions may have any of these names. This text must not contain single quotes.
 constexpr const char* kSaveBefore =
     "{ command set +aeuxvC; command trap \"\" XFSZ; } >/dev/null 2>&1; "
     "{ command pwd; command printf \"\\000\"; command unset -v IFS __nr_lost; ";
 constexpr const char* kSaveAfter =
     "if [ -n \"${BASH_VERSION-}\" ]; then command trap - DEBUG ERR RETURN; "
     "command printf \"#bash\\n\"; "
-    "__nr_names=$(compgen -v) || __nr_lost=1; "  // a process, which may be killed
+    "__nr_names=$(compgen -v) || __nr_lost=1; "  // runs in a process, which may be killed
     "for __nr_name in $__nr_names; do case $__nr_name in "
     "BASH*|_|__nr_*|COMP_*|DIRSTACK|EPOCH*|EUID|FUNCNAME|GROUPS|HISTCMD|LINENO|OPTERR|OPTIND|"
     "PIPESTATUS|PPID|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|UID) ;; "
@@ -226,7 +228,7 @@ std::string PathOfState() {
   return "/proc/self/fd/" + std::to_string(kStateDescriptor);
 }
 
-// A name that no shell has a variable of is none of ours.
+// Returns the names in `named`. Skips a name that no shell variable can have.
 std::vector<std::string> NamesOf(const std::vector<std::string>& named) {
   std::vector<std::string> names;
   for (const std::string& variable : named) {
@@ -236,8 +238,8 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& named) {
   return names;
 }
 
-// In the environment they are already; but the profile of a login shell may have set them, and no
-// shell takes IFS from there.
+// Exports variables that the environment already has: a login shell's profile may have changed
+// them, and no shell takes IFS from the environment.
 std::string Exports(const std::vector<std::string>& named) {
   std::string text;
   for (const std::string& variable : named) {
@@ -251,9 +253,9 @@ std::string Exports(const std::vector<std::string>& named) {
 
 }  // namespace
 
-// The script stays where it was, on the line on which it was: the shell numbers its lines as ever.
-// One with a wrong first line runs nothing of this, so that it leaves no state. Functions come
-// last: they may have the name of any word in here.
+// The script keeps its place and line, so the shell's line numbers stay the same. If the script's
+// first line is wrong, none of this runs and there is no state. Functions come last, because they
+// may have the name of any word in here.
 ShellCommand WithShellState(const std::vector<std::string>& argv,
                             const std::vector<std::string>& named, const ShellState& state) {
   ShellCall call = ReadShellCall(argv);

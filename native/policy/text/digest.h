@@ -8,16 +8,16 @@
 
 namespace native_runner {
 
-// SHA-1 (FIPS 180-4) of the parts, one after the other, as 40 hexadecimal digits. Git's patches
-// name files by it; nothing is trusted for it here.
+// Returns the SHA-1 (FIPS 180-4) of both parts together, as 40 hexadecimal digits. Git's patches
+// name files by it; it secures nothing here.
 std::string Sha1(std::string_view first, std::string_view second);
 
-// SHA-256 (FIPS 180-4) of bytes that come part by part.
+// Computes the SHA-256 (FIPS 180-4) of bytes given in parts.
 class Sha256 {
  public:
   void Update(std::span<const std::uint8_t> bytes);
 
-  // As 64 hexadecimal digits; nothing can be added then.
+  // Returns 64 hexadecimal digits. Nothing can be added afterwards.
   std::string Finish();
 
  private:

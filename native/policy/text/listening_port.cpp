@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kListen = "0A";  // TCP_LISTEN, in hexadecimal
 
-// The first words of a line: its number, the local address, the remote one, the state.
+// Returns the first words of a line: number, local address, remote address, state.
 std::array<std::string_view, 4> FirstWords(std::string_view line) {
   std::array<std::string_view, 4> words;
   for (std::string_view& word : words) {
@@ -23,7 +23,7 @@ std::array<std::string_view, 4> FirstWords(std::string_view line) {
   return words;
 }
 
-// An address is ADDRESS:PORT, both in hexadecimal.
+// True if an address, ADDRESS:PORT in hexadecimal, has this port.
 bool HasPort(std::string_view address, std::uint16_t port) {
   const std::size_t colon = address.rfind(':');
   if (colon == std::string_view::npos) return false;

@@ -8,7 +8,7 @@
 namespace native_runner {
 namespace {
 
-// Takes the next component off `path`, "" at its end. Empty ones and "." are passed over.
+// Takes the next component off `path`; "" at its end. Skips empty ones and ".".
 std::string_view TakeComponent(std::string_view& path) {
   while (!path.empty()) {
     const std::size_t end = std::min(path.find('/'), path.size());
@@ -43,7 +43,7 @@ std::string NormalPath(std::string_view path) {
   return normal.empty() ? std::string(1, '/') : normal;
 }
 
-// Plans compare paths by the hundred, so the usual case goes without a list of components.
+// Plans compare hundreds of paths, so the usual case makes no list of components.
 bool PathCovers(std::string_view parent, std::string_view path) {
   if (HasParentComponent(parent) || HasParentComponent(path)) {
     return PathCovers(NormalPath(parent), NormalPath(path));
@@ -104,7 +104,7 @@ Result<std::string> WorkspaceRelative(std::string_view path, std::string_view la
   }
 
   std::vector<std::string_view> inside;
-  bool is_first = true;  // a leading "workspace" is the root itself, so ".." after it leaves
+  bool is_first = true;  // a leading "workspace" is the root itself, so ".." after it leaves it
   std::size_t start = 0;
   while (start < path.size()) {
     const std::size_t end = std::min(path.find('/', start), path.size());

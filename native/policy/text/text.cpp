@@ -6,7 +6,7 @@
 namespace native_runner {
 namespace {
 
-// What may follow a first byte: how many bytes, and the range of the first of them.
+// The bytes that may follow a first byte: their number, and the range of the first of them.
 struct Form {
   std::size_t more = 0;
   std::uint8_t least = 0x80;

@@ -6,7 +6,7 @@
 
 namespace native_runner {
 
-// What <cctype> does, without its locale: protocols are ASCII whatever the host speaks. Pure.
+// <cctype> without the locale: protocols are ASCII in every locale of the host. Pure.
 constexpr bool IsAsciiDigit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -19,7 +19,7 @@ constexpr char AsciiLower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// 0 to 15; -1 for what is no hexadecimal digit.
+// Returns 0 to 15; -1 if `c` is not a hexadecimal digit.
 constexpr int HexDigit(char c) {
   if (IsAsciiDigit(c)) return c - '0';
   const char lower = AsciiLower(c);
@@ -37,14 +37,14 @@ inline bool EqualIgnoringCase(std::string_view a, std::string_view b) {
                     [](char x, char y) { return AsciiLower(x) == AsciiLower(y); });
 }
 
-// Whether it is UTF-8 by RFC 3629: no surrogates, no longer form than is needed.
+// True if `text` is UTF-8 by RFC 3629: no surrogates, no overlong forms.
 bool IsUtf8(std::string_view text);
 
-// `value` in double quotes for a message or a line of text: quotes, backslashes and control
-// characters are escaped as in JSON, so that the result is one line and tells equal from unequal.
+// Returns `value` in double quotes for a message or a line of text. Escapes quotes, backslashes and
+// control characters as in JSON, so that the result is one line and unequal values stay unequal.
 std::string Quoted(std::string_view value);
 
-// The same, cut after about 200 bytes (never inside a UTF-8 sequence), for error messages.
+// Like Quoted, but cut after about 200 bytes (never inside a UTF-8 sequence), for error messages.
 std::string QuotedShort(std::string_view value);
 
 }  // namespace native_runner

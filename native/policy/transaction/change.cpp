@@ -77,7 +77,7 @@ bool IsSame(std::string_view one, std::string_view other) {
                     [](char a, char b) { return Lower(a) == Lower(b); });
 }
 
-// Whether `path` is `parent`, or lies below it.
+// True if `path` is `parent` or lies below it.
 bool Covers(std::string_view parent, std::string_view path) {
   if (path.size() < parent.size() || !IsSame(parent, path.substr(0, parent.size()))) return false;
   return path.size() == parent.size() || path[parent.size()] == '/';

@@ -9,8 +9,8 @@ constexpr std::string_view kRecordVersion = "1";
 constexpr std::string_view kCheckpointVersion = "1";
 constexpr std::size_t kIdLength = 12;
 
-// The lines that records on disk are made of: NAME=VALUE, each ended by a NUL, so that a value may
-// be any text or path.
+// Writes a line of a record on disk: NAME=VALUE, ended by a NUL, so that a value may be any text or
+// path.
 void PutLine(std::string* text, std::string_view name, std::string_view value) {
   *text += name;
   *text += '=';
@@ -18,8 +18,8 @@ void PutLine(std::string* text, std::string_view name, std::string_view value) {
   *text += '\0';
 }
 
-// The value of the next line, which must have this name; false where it has another, or is not
-// whole. The line is taken from `rest`.
+// Takes the next line off `rest` and returns its value. Returns false if the line has another name
+// or is not complete.
 bool TakeLine(std::string_view* rest, std::string_view name, std::string* value) {
   const std::size_t end = rest->find('\0');
   if (end == std::string_view::npos || rest->substr(0, name.size()) != name ||

@@ -17,7 +17,7 @@
 namespace native_runner {
 namespace {
 
-// What bwrap and the launcher find at which number; 3 is the control socket.
+// Descriptor numbers for bwrap and the launcher; 3 is the control socket.
 constexpr int kOptionsDescriptor = 4;
 
 constexpr std::size_t kDefaultPipe = std::size_t{64} << 10U;  // pipe(7)
@@ -35,8 +35,9 @@ std::string JoinWithNul(const std::vector<std::string>& options) {
   return joined;
 }
 
-// With /proc the sealed image itself is executed, and no mount shows it. Without, bwrap makes a
-// read-only file of it, for which it reads the image from an offset that must be no other run's.
+// With /proc the sealed image itself is executed, and no mount shows it. Without /proc, bwrap makes
+// a read-only file from it. It reads the image at the descriptor's offset, so each run needs a
+// descriptor of its own.
 std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOptions* spawn) {
   const std::string image = "/proc/self/fd/" + std::to_string(launcher);
   if (with_proc) {
@@ -56,7 +57,7 @@ std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOptions
 PlanText TextOf(const BubblewrapPlan& plan) {
   BubblewrapPlan recorded = plan;
   std::erase_if(recorded.mounts, [](const Mount& mount) {
-    // Neither the launcher nor a text has a path of the host's to be recorded by.
+    // Neither the launcher nor a text has a host path to record.
     return mount.kind == Mount::Kind::kProgram || mount.kind == Mount::Kind::kText;
   });
   for (Mount& mount : recorded.mounts)
@@ -71,7 +72,7 @@ RunRecord RecordOf(const std::string& bwrap_path, const PlanText& text, const st
   record.cmd = bwrap_path;
   record.argv.reserve(text.recorded.size() + 1 + request.argv.size());
   record.argv = text.recorded;
-  record.argv.back() = cwd;  // of --chdir, which stands last
+  record.argv.back() = cwd;  // the operand of --chdir, which is last
   record.argv.emplace_back("--");
   record.command_at = record.argv.size();
   record.argv.insert(record.argv.end(), request.argv.begin(), request.argv.end());
@@ -83,7 +84,7 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
                                 bool with_proc, SpawnPlan* plan) {
   SpawnOptions& spawn = plan->spawn;
   spawn.path = program.exec_path();
-  spawn.makes_mounts = plan->own_pid_namespace;  // strict isolation
+  spawn.makes_mounts = plan->own_pid_namespace;  // strict isolation makes a mount namespace
   plan->shows_proc = with_proc;
   spawn.argv = {"bwrap", "--args", std::to_string(kOptionsDescriptor), "--"};
   plan->options = text.options;
@@ -118,8 +119,8 @@ void OrderTemplate(const std::string& options, const std::vector<std::string>& s
   plan.wants_cgroup = false;
 }
 
-// A memory file is the quickest; where bwrap must be put into a cgroup before it has children, a
-// pipe that is filled later holds it back.
+// Uses a memory file, which is fastest. If bwrap must join a cgroup before it has children, a pipe
+// that is filled later holds it back instead.
 std::optional<Error> AttachBubblewrapOptions(SpawnPlan* plan) {
   std::string options = std::move(plan->options);
   if (!plan->wants_cgroup) {
@@ -140,7 +141,7 @@ std::optional<Error> AttachBubblewrapOptions(SpawnPlan* plan) {
 
 namespace {
 
-// What the caller's own options open is not in force, and the record says by which of them.
+// Removes the layers that the caller's options undo, and records those options.
 void UndoLayers(const std::vector<std::string>& extra_args, Preparation* preparation) {
   auto& layers = preparation->record.layers;
   for (const ExtraArg& arg : ExtraArgs(extra_args)) {
@@ -171,7 +172,8 @@ std::optional<Error> TakeMounted(const MountedWorkspace& kept, const Program& pr
 
 namespace {
 
-// What could be written by its own path would be in the workspace as soon as it is committed.
+// Refuses writable mounts over the transaction's state: a command's writes there would be committed
+// into the workspace.
 std::optional<Error> CheckMounts(const MountedWorkspace& kept, const std::vector<HostMount>& asked,
                                  const std::vector<OpenedMount>& opened) {
   for (std::size_t at = 0; at < opened.size(); ++at) {
@@ -185,7 +187,8 @@ std::optional<Error> CheckMounts(const MountedWorkspace& kept, const std::vector
   return std::nullopt;
 }
 
-// After the workspace and the policy's mounts, where those are bound by descriptor.
+// Finds the name files. Their descriptors follow those of the workspace and the policy's mounts, if
+// these are bound by descriptor.
 void LookForNames(const BubblewrapPolicy& policy, HostFacts* facts) {
   const int first = facts->bwrap_bind_fd
                         ? kFirstFolderDescriptor + 1 + static_cast<int>(policy.mounts.size())
@@ -208,8 +211,8 @@ std::shared_ptr<const DenialScene> SceneOf(const BubblewrapPolicy& policy,
   return std::make_shared<const DenialScene>(std::move(scene));
 }
 
-// What a standing sandbox with a network by domain has besides its mounts: listeners for its rules,
-// whom it asks, and texts.
+// Adds the parts of a network by domain that a prewarmed sandbox has besides its mounts: listeners
+// for its rules, its asker, and texts.
 void AddNetwork(const NetworkPolicy& network, const std::vector<NameFile>& files,
                 FingerprintPlan* plan) {
   plan->options += NetworkRulesText(network.rules);
@@ -279,8 +282,8 @@ void BubblewrapBackend::AddTemplatePlan(const BubblewrapPlan& plan, CachedPlan* 
   drawing->template_steps = std::move(made->steps);
 }
 
-// What a mount needs a place for in the workspace is made there, and would be seen there for as
-// long as the template stands.
+// A mount point that must be made in the workspace rules out a template: it would be visible there
+// for the whole lifetime of the template.
 std::string BubblewrapBackend::ColdReason(const CachedPlan& drawing, const Program& program,
                                           bool makes_places) const {
   if (!program.features.bind_fd) return "this bwrap has no --bind-fd";
@@ -301,7 +304,8 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
     error.fix += ", or leave procBind at its default";
     return error;
   }
-  // Of a run's own memory limit a layer tells it; a session was asked for this very bound.
+  // Without this option a run only records a layer (kTmpWithoutSize); a session requested its size
+  // explicitly.
   if (request.opens_session && request.limits.memory_bytes && !program.features.size) {
     Error error = LacksOption(program.path, "--size");
     error.message += ", which tmpBytes needs";
@@ -353,7 +357,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   plan.workspace = kWorkspace;
   plan.mount_points = drawing.mount_points;
   plan.mounted = drawing.mounted;
-  // The launcher goes to `cwd`: bwrap, which may have been made before it is known, to the root.
+  // The launcher enters `cwd`. bwrap, which may be started before it is known, stays at the root.
   if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
   preparation.record =
       RecordOf(policy_.bwrap_path, drawing.text, JoinPath(kWorkspace, *relative), request);

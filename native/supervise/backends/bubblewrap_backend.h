@@ -16,60 +16,59 @@
 
 namespace native_runner {
 
-// How bwrap is started for a plan, and what is recorded of it: common to the runtimes that have it.
+// Spawning bwrap for a plan and recording it: shared by the backends that use bwrap.
 
-// Where bwrap finds the launcher's image; 3 is the control socket, 4 bwrap's options.
+// The launcher image's descriptor number in bwrap; 3 is the control socket, 4 bwrap's options.
 inline constexpr int kLauncherDescriptor = 5;
 
-// Where a plan that binds by descriptor finds its writable folders, from this number on.
+// First descriptor number of the writable folders in a plan that binds by descriptor.
 inline constexpr int kFirstFolderDescriptor = 6;
 
-// A plan in words.
+// A plan as text.
 struct PlanText {
-  std::string options;                // as bwrap reads them, each ended by NUL
-  std::vector<std::string> recorded;  // as the audit has them: paths in place of descriptors
+  std::string options;                // for bwrap, each ended by NUL
+  std::vector<std::string> recorded;  // for the audit: paths in place of descriptors
 };
 PlanText TextOf(const BubblewrapPlan& plan);
 
-// The record of a plan, with `cwd` as where the command starts; no layers yet.
+// Returns the record of a plan, with `cwd` as the command's start directory; without layers.
 RunRecord RecordOf(const std::string& bwrap_path, const PlanText& text, const std::string& cwd,
                    const ExecRequest& request);
 
-// How bwrap is started: it starts the launcher; by way of /proc where the sandbox has one, else as
-// the file that the plan makes. Its options are noted, for AttachBubblewrapOptions.
+// Sets up the spawn of bwrap, which starts the launcher: through /proc if the sandbox has one, else
+// as a file that the plan makes. Stores bwrap's options for AttachBubblewrapOptions.
 std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, int launcher,
                                 bool with_proc, SpawnPlan* plan);
 
-// For a network by domain, nothing else: what is spawned is to have one of its own, with listeners
-// that are ours (EnterMounted makes it), or to refuse. kSetup where that can't be proved.
+// For a network by domain only: gives the sandbox its own network, with our listeners (EnterMounted
+// makes it), or makes the launcher refuse. kSetup if that can't be proved.
 std::optional<Error> OrderNetwork(Network network, std::shared_ptr<const NetworkPolicy> by_domain,
                                   Preparation* preparation, SpawnPlan* plan);
 
-// What is spawned becomes a template in place of a sandbox: its network by domain, cgroup and
-// limits are its clones' own.
+// Turns the preparation into that of a template. Each clone gets its own network by domain, cgroup
+// and limits.
 void OrderTemplate(const std::string& options, const std::vector<std::string>& steps,
                    Preparation* preparation);
 
-// The texts of a plan's files of its own, each to be read once, as the descriptors that they have.
+// Passes the texts of a plan's generated files as descriptors, each to be read once.
 std::optional<Error> GiveNameFiles(const std::vector<NameFile>& files, SpawnOptions* spawn);
 
-// Backend::AttachOptions of these runtimes. Options travel over a descriptor: neither policy nor
-// paths show in the host's process list.
+// Implements Backend::AttachOptions. Options travel over a descriptor, so neither policy nor paths
+// show in the host's process list.
 std::optional<Error> AttachBubblewrapOptions(SpawnPlan* plan);
 
-// Puts the overlay of a transaction, or its copy, in the place of the workspace that it was opened
-// for. kUnavailable where bwrap can't be given an overlay by descriptor, kSetup where the host has
-// replaced the workspace meanwhile.
+// Replaces the workspace by the overlay or the copy of its transaction. kUnavailable if bwrap can't
+// bind an overlay by descriptor, kSetup if the host has replaced the workspace meanwhile.
 std::optional<Error> TakeMounted(const MountedWorkspace& kept, const Program& program,
                                  Workspace* workspace);
 
-// Commands in a Bubblewrap sandbox, started by the launcher as its pid 1. Used by the runs of one
-// supervisor.
+// Plans commands in a Bubblewrap sandbox, started by the launcher as its pid 1. Used by the runs of
+// one supervisor.
 class BubblewrapBackend : public Backend {
  public:
   explicit BubblewrapBackend(BubblewrapPolicy policy) : policy_(std::move(policy)) {}
-  // Every run is in a transaction, whose overlay over the workspace this gives; while it gives none
-  // there are no runs.
+  // Every run is in the transaction, which provides the overlay over the workspace; without one,
+  // runs are rejected.
   BubblewrapBackend(BubblewrapPolicy policy, std::shared_ptr<const CurrentWorkspace> transaction)
       : policy_(std::move(policy)), transaction_(std::move(transaction)) {}
 
@@ -78,14 +77,15 @@ class BubblewrapBackend : public Backend {
 
   std::optional<Error> AttachOptions(SpawnPlan* plan) const override;
 
-  // What Prepare would do here, as data, for `explain`; starts and opens nothing that stays.
+  // Returns the plan as data, for `explain`; starts nothing, and keeps nothing open.
   Result<Preparation> Plan(const ExecRequest& request, const Program& program,
                            SupervisorContext& shared) const;
 
   const BubblewrapPolicy& policy() const { return policy_; }
 
  private:
-  // What the policy comes to on the host as it is; kept for the next run, most often the same.
+  // The plan of the policy on the current host, cached since the next run most often needs the
+  // same.
   struct CachedPlan {
     HostFacts facts;
     std::string workspace;
@@ -93,13 +93,13 @@ class BubblewrapBackend : public Backend {
     PlanText text;
     std::vector<Layer> layers;
     std::shared_ptr<const DenialScene> scene;
-    std::vector<MountPoint> places;  // of the policy's mounts
+    std::vector<MountPoint> places;  // the policy's mounts
     FingerprintPlan fingerprint;
     std::shared_ptr<const std::vector<std::string>> mount_points;
     std::shared_ptr<const std::vector<std::string>> mounted;
-    std::string template_options;             // bwrap's, for a template of it, as PlanText's
-    std::vector<std::string> template_steps;  // of its clones
-    std::string cold_reason;                  // why there can be none; else empty
+    std::string template_options;  // bwrap's options for its template, in PlanText's form
+    std::vector<std::string> template_steps;  // of the template's clones
+    std::string cold_reason;                  // why it can have no template; else empty
   };
   const CachedPlan& PlanFor(HostFacts facts, const std::string& workspace,
                             std::uint64_t tmp_bytes) const;
@@ -108,8 +108,8 @@ class BubblewrapBackend : public Backend {
                          bool makes_places) const;
 
   BubblewrapPolicy policy_;
-  std::shared_ptr<const CurrentWorkspace> transaction_;  // nullptr: none
-  mutable std::optional<CachedPlan> drawing_;            // supervisor thread
+  std::shared_ptr<const CurrentWorkspace> transaction_;  // nullptr: no transaction
+  mutable std::optional<CachedPlan> drawing_;            // supervisor thread only
 };
 
 }  // namespace native_runner

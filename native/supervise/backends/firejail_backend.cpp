@@ -38,7 +38,7 @@ std::optional<std::string> ResolvedPath(const std::string& path) {
   return real.data();
 }
 
-// statx(2) instead of lstat(2), whose name an older glibc does not have.
+// Uses statx(2), since older glibc versions do not export lstat(2).
 bool Look(const std::string& path, struct statx* status) {
   return statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_INO, status) == 0;
 }
@@ -48,7 +48,7 @@ struct Account {
   std::string shell;
 };
 
-// Ours; nullopt where there is none.
+// Returns this user's account; nullopt if there is none.
 std::optional<Account> OwnAccount() {
   const auto text = std::make_unique<std::array<char, kAccountBytes>>();
   passwd account{};
@@ -61,7 +61,7 @@ std::optional<Account> OwnAccount() {
                  text_of(account.pw_shell)};
 }
 
-// Of a link it is its target that counts, which lies in another entry.
+// Skips links: a link's target lies in another entry.
 Result<std::vector<std::string>> RootEntries() {
   std::vector<std::string> entries;
   DIR* root = opendir("/");
@@ -84,7 +84,7 @@ std::optional<Error> AddExisting(const std::vector<std::string>& directories, bo
                                  const char* field, std::vector<std::string>* existing) {
   for (const std::string& directory : directories) {
     if (auto real = ResolvedPath(directory)) {
-      // On a merged /usr most defaults lie in another.
+      // On a merged /usr most defaults lie in another directory.
       const auto covers = [&real](const std::string& other) { return PathCovers(other, *real); };
       if (std::none_of(existing->begin(), existing->end(), covers))
         existing->push_back(std::move(*real));
@@ -98,13 +98,13 @@ std::optional<Error> AddExisting(const std::vector<std::string>& directories, bo
 }
 
 std::string IdentityRule(char kind, const struct statx& status, const std::string& path) {
-  const auto device = makedev(status.stx_dev_major, status.stx_dev_minor);  // as stat(2) has it
+  const auto device = makedev(status.stx_dev_major, status.stx_dev_minor);  // in stat(2)'s form
   return kind + std::to_string(device) + ":" + std::to_string(status.stx_ino) + ":" + path;
 }
 
-// Looks at the host for what a plan of Firejail's depends on; some dozen cheap system calls, made
-// anew for each run. kSetup when a directory that the policy names does not exist, or when the user
-// has no account, without which Firejail does nothing (getpwuid(3)).
+// Collects the host facts that a Firejail plan depends on; some dozen cheap system calls, repeated
+// for each run. kSetup if a directory that the policy names does not exist, or if the user has no
+// account, without which Firejail does nothing (getpwuid(3)).
 Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::string& workspace,
                                       Secrets secrets) {
   FirejailFacts facts;
@@ -133,8 +133,8 @@ Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::s
   return facts;
 }
 
-// The rules by which the launcher checks that a plan is in force: what the host has at these paths
-// now (order.h). A path that the host lacks needs none.
+// Returns the rules with which the launcher checks that a plan is in force: the host's current
+// files at these paths (order.h). A path that the host lacks needs no rule.
 std::vector<std::string> HiddenRules(const std::vector<std::string>& paths) {
   std::vector<std::string> rules;
   for (const std::string& path : paths) {
@@ -158,19 +158,19 @@ std::string ShownRule(const std::string& path) {
   return IdentityRule(kRuleShown, status, path);
 }
 
-constexpr int kImageDescriptor = 5;  // beside the control socket, 3
+constexpr int kImageDescriptor = 5;  // next to the control socket, 3
 
 constexpr const char* kInstall =
     "install Firejail (apt-get install firejail, dnf install firejail, pacman -S firejail, apk add "
     "firejail) or name its absolute path in firejailPath";
 
-// The number of one of our own namespaces; 0 when it can't be read.
+// Returns the number of one of our own namespaces; 0 if it can't be read.
 std::uint64_t NumberOf(const char* link) {
   std::array<char, 64> text{};
   return readlink(link, text.data(), text.size() - 1) <= 0 ? 0 : NamespaceNumber(text.data());
 }
 
-// The launcher refuses to run in the host's own namespaces, and takes no word for it.
+// Makes the launcher compare its namespaces with the host's and refuse to run in the host's own.
 void CheckNamespaces(Network network, Preparation* preparation) {
   OrderHeader& order = preparation->order;
   order.flags |= kOrderOwnMountNamespace | kOrderOwnPidNamespace;
@@ -185,7 +185,7 @@ void CheckNamespaces(Network network, Preparation* preparation) {
   layers.Add(Layer::kNetworkNamespace);
 }
 
-// What the caller's own options open is neither claimed nor checked, and the record says by which.
+// Drops the claims and checks that the caller's options undo, and records those options.
 void UndoOpened(const std::vector<std::string>& extra_args, Preparation* preparation) {
   auto& layers = preparation->record.layers;
   for (const ExtraArg& arg : FirejailExtraArgs(extra_args)) {

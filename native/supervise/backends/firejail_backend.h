@@ -5,11 +5,11 @@
 
 namespace native_runner {
 
-// Commands in a Firejail sandbox, confined by the policy's profile or, where it has none, by a plan
-// of ours (firejail.h). Firejail runs a command unconfined, without a word, where it is
-// nested, and passes over an option that it can't follow; so nothing it promises is believed: the
-// launcher inside compares namespaces and, of a plan, files with the host's, and looks at its
-// capabilities before the command starts, in every run.
+// Plans commands in a Firejail sandbox, confined by the policy's profile or, without one, by our
+// plan (firejail.h). When nested, Firejail runs a command unconfined without reporting it, and it
+// skips options that it can't apply. So nothing it promises is trusted: in every run, before the
+// command starts, the launcher inside compares namespaces and, for our plan, files with the host's,
+// and checks its capabilities.
 class FirejailBackend : public Backend {
  public:
   explicit FirejailBackend(FirejailPolicy policy) : policy_(std::move(policy)) {}

@@ -72,7 +72,7 @@ std::string Rule(char kind, const std::string& path) {
   return kind + path;
 }
 
-// It is one, or lies in one.
+// Returns true if the path is a secret or lies in one.
 bool IsSecret(const std::vector<std::string>& secrets, const std::string& path) {
   return std::any_of(secrets.begin(), secrets.end(),
                      [&path](const std::string& secret) { return PathCovers(secret, path); });
@@ -93,12 +93,12 @@ void AddAround(const std::vector<std::string>& secrets, const std::string& path,
   }
   rules->push_back(Rule(kRuleList, path));
   DIR* entries = opendir(path.c_str());
-  if (entries == nullptr) return;  // what we can't list, nobody is allowed
+  if (entries == nullptr) return;  // a directory that we can't list gets no rules
   while (const dirent* entry = readdir(entries)) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
     const std::string below = JoinPath(path == "/" ? "" : path, name);
-    // A dangling link can't be opened; one that leads elsewhere is judged where it leads.
+    // A dangling link can't be opened; any other link is judged by its target.
     std::array<char, PATH_MAX> real{};
     if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
       if (realpath(below.c_str(), real.data()) == nullptr) continue;
@@ -174,7 +174,8 @@ namespace {
 constexpr long kCreateRuleset = 444;
 constexpr unsigned kAskVersion = 1;
 
-// What could be written by its own path would be in the workspace as soon as it is committed.
+// Refuses write directories over the transaction's state: a command's writes there would be
+// committed into the workspace.
 std::optional<Error> CheckWriteDirs(const MountedWorkspace& kept, const LandlockPolicy& policy) {
   for (const std::string& path : policy.write_dirs) {
     if (!HoldsState(kept, RealPathAsFar(path))) continue;

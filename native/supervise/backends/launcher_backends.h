@@ -11,9 +11,9 @@
 
 namespace native_runner {
 
-// Commands without a sandbox, with the same supervision: the launcher is started directly and, as
-// subreaper, ends whatever the command leaves behind. In a transaction they are as free: only at
-// the workspace's path they find its overlay.
+// Plans commands without a sandbox but with the same supervision: the launcher is started directly
+// and, as subreaper, ends all processes that the command leaves behind. In a transaction the
+// commands are just as unconfined, but see its overlay at the workspace's path.
 class LocalBackend : public Backend {
  public:
   explicit LocalBackend(LocalPolicy policy, TransactionOfBackend transaction = {})
@@ -31,27 +31,28 @@ class LocalBackend : public Backend {
   TransactionOfBackend transaction_;
 };
 
-// The rules of a Landlock policy for this host, in the order's form (protocol/order.h): directories
-// that exist, the workspace, and the devices that every program needs. A read directory that holds
-// secrets of root's is replaced by what is in it but for those, since Landlock can only allow.
-// kSetup when a directory that the caller named does not exist.
+// Returns the rules of a Landlock policy for this host, in the order's form (protocol/order.h):
+// existing directories, the workspace, and the devices that every program needs. Since Landlock can
+// only allow, a read directory that holds root's secrets is replaced by its other entries. kSetup
+// if a directory that the caller named does not exist.
 Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, const Secrets& secrets,
                                                const std::string& workspace);
 
-// The rules of the wall inside a Bubblewrap sandbox: read all, write what bwrap left writable.
+// Returns the rules of the wall inside a Bubblewrap sandbox: read everything, write where bwrap
+// allows it.
 std::vector<std::string> LandlockRulesInside(const BubblewrapPolicy& policy);
 
-// The version of Landlock's interface that this kernel has; 0 for none.
+// Returns the kernel's Landlock ABI version; 0: no Landlock.
 int LandlockAbi();
 
-// kUnavailable, naming the kernel's version and what is needed.
+// Returns kUnavailable, naming the kernel's version and the requirement.
 Error NoLandlock();
 
-// Commands confined by the launcher alone: Landlock for files, seccomp for the network, no
-// capabilities, and a pid namespace where one may be made. Paths are the host's own.
+// Plans commands confined by the launcher alone: Landlock for files, seccomp for the network, no
+// capabilities, and a pid namespace if one may be made. Paths are the host's own.
 class LandlockBackend : public Backend {
  public:
-  // With a transaction, the workspace's path is that of its overlay.
+  // With a transaction, its overlay is at the workspace's path.
   explicit LandlockBackend(LandlockPolicy policy, TransactionOfBackend transaction = {})
       : policy_(std::move(policy)), transaction_(std::move(transaction)) {}
 

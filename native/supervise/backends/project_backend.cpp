@@ -14,10 +14,10 @@
 namespace native_runner {
 namespace {
 
-// Before it, files could not be renamed from one directory into another.
+// Before this version, files could not be renamed from one directory into another.
 constexpr int kLeastLandlockAbi = 2;
 
-// What was checked when the runner was made must still be what gets mounted.
+// Refuses folders that have changed since the runner was made and checked them.
 Result<std::vector<Workspace>> OpenFolders(const std::vector<std::string>& folders) {
   std::vector<Workspace> opened;
   for (const std::string& folder : folders) {
@@ -59,11 +59,11 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
   if (!entered) return entered.error();
   const std::shared_ptr<const MountedWorkspace>& kept = entered.value();
   if (kept && !folders->empty()) {
-    // By its path it could be the host's own.
+    // A bind by path could reach the host's own directory.
     if (!program.features.bind_fd) return LacksOption(program.path, "--bind-fd");
     Workspace& folder = folders->front();
     if (auto error = TakeMounted(*kept, program, &folder)) return *error;
-    folder.path = kept->path;  // where commands see it, a copy too
+    folder.path = kept->path;  // path in the sandbox, for a copy too
   }
   auto scene = LookAtProject(policy_, program.features, *folders, shared.host.FindSecrets(),
                              request.plan_only);

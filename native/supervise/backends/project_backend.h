@@ -6,9 +6,9 @@
 
 namespace native_runner {
 
-// Commands over a project in a Bubblewrap sandbox, started by the launcher as its pid 1. The
-// command starts in the first folder. In a transaction, which is of that folder, its overlay is
-// bound in its place.
+// Plans commands over a project in a Bubblewrap sandbox, started by the launcher as its pid 1. The
+// command starts in the first folder. A transaction covers that folder; its overlay is bound in the
+// place of the folder.
 class ProjectBackend : public Backend {
  public:
   explicit ProjectBackend(ProjectPolicy policy, TransactionOfBackend transaction = {})

@@ -17,7 +17,7 @@
 namespace native_runner {
 namespace {
 
-// Those lines of proc_pid_status(5) that a child inherits and a command can tell.
+// Lines of proc_pid_status(5) that a child inherits and a command can observe.
 constexpr std::array<std::string_view, 10> kInherited = {
     "Umask:",        "Uid:",         "Gid:",     "Groups:",
     "Cap",           "NoNewPrivs:",  "Seccomp:", "Seccomp_filters:",
@@ -30,7 +30,7 @@ bool IsInherited(std::string_view line) {
   return false;
 }
 
-// Of the thread that asks; a few hundred nanoseconds in all.
+// Adds the limits of the calling thread; takes a few hundred nanoseconds.
 void AddLimits(std::string* state) {
   for (int kind = 0; kind < RLIMIT_NLIMITS; ++kind) {
     rlimit limit{};
@@ -53,7 +53,7 @@ bool OpenOnce(const char* path, Descriptor* into) {
   return into->valid();
 }
 
-// A file that a kernel without the facility does not have adds nothing. False: too long to tell.
+// Adds nothing if the kernel lacks the file. Returns false if the file is too long.
 bool Append(const char* path, Descriptor* file, std::string* state) {
   if (!OpenOnce(path, file)) return true;
   std::array<char, 4096> text;  // NOLINT(cppcoreguidelines-pro-type-member-init): read into
@@ -95,7 +95,7 @@ namespace {
 
 constexpr std::int64_t kSecondNs = 1'000'000'000;
 
-// File systems stamp with a clock that ticks every few milliseconds.
+// File systems take times from a clock that ticks every few milliseconds.
 constexpr std::int64_t kTickNs = 20'000'000;
 
 bool IsReplacedSince(const std::string& path, std::int64_t since_ns) {
@@ -134,7 +134,7 @@ void Look(int directory, const char* path, int flags, bool is_mount_point, std::
   Put(text, status.stx_ino);
   Put(text, status.stx_mode & S_IFMT);
   if (is_mount_point) {
-    // A directory changes whenever a file is made in it: there its birth is enough.
+    // A directory changes with each file made in it, so its birth time is used.
     const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
     const bool is_directory = (status.stx_mode & S_IFMT) == S_IFDIR;
     const auto& time = is_directory && has_birth ? status.stx_btime : status.stx_ctime;
@@ -148,8 +148,7 @@ bool IsBind(const Mount& mount) {
   return mount.kind == Mount::Kind::kBind || mount.kind == Mount::Kind::kReadOnlyBind;
 }
 
-// Where the mount's place is on the host, which has it if it is seen through a bind made before;
-// else empty.
+// Returns the host path of a mount point that lies in an earlier bind; else empty.
 std::string PlaceOnHost(const Mount& mount, const std::vector<Mount>& mounts) {
   const Mount* last = nullptr;
   for (const Mount& before : mounts) {

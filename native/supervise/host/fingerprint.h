@@ -13,15 +13,16 @@
 
 namespace native_runner {
 
-// Notices that this process, or the mounts it sees, are not what they were: what is spawned now
-// would not get the credentials, the limits or the mounts that a standing sandbox has, or a
-// template's clones. Supervisor thread only: the state is that of the thread that spawns.
+// Detects changes of this process or of its mounts: a sandbox spawned now would get other
+// credentials, limits or mounts than a prewarmed sandbox or a template's clones have. Supervisor
+// thread only: the state is that of the spawning thread.
 class HostWatch {
  public:
-  // Equal texts: nothing has changed in between. Holds the ids, groups, capabilities, umask,
-  // allowed processors, seccomp mode and no_new_privs of /proc/thread-self/status, what else a
-  // child inherits (resource limits, nice value, oom_score_adj, cgroups), the host's name, and how
-  // often the mount table has changed. nullopt: /proc does not tell.
+  // Returns a text that is equal as long as nothing has changed. Covers the ids, groups,
+  // capabilities, umask, allowed processors, seccomp mode and no_new_privs of
+  // /proc/thread-self/status, the other inherited state (resource limits, nice value,
+  // oom_score_adj, cgroups), the host's name, and the number of mount table changes. nullopt if
+  // /proc can't be read.
   std::optional<std::string> State();
 
  private:
@@ -33,29 +34,30 @@ class HostWatch {
   MountTable mounts_;
 };
 
-// Whether one of these paths is gone, or leads to a file whose inode has changed since then
-// (CLOCK_REALTIME), as when another was renamed over it. Of directories only that they are there:
-// they change with every entry. Looks at the host; what is seen may have been so shortly before.
+// Returns true if one of these paths is gone, or leads to a file whose inode has changed since then
+// (CLOCK_REALTIME), for example because another was renamed over it. Directories are only checked
+// for existence, since they change with every entry. A change shortly before `since` may also be
+// reported.
 bool AnyReplacedSince(const std::vector<std::string>& paths, const timespec& since);
 
-// What a standing sandbox is made of, to tell whether one that would be made now is the same.
+// Identity of a prewarmed sandbox, to compare it with one that would be made now.
 struct Fingerprint {
-  // bwrap's options; device, inode and type of whatever they mount or mount upon on the host; the
-  // state of this process. Empty: it can't be told, so nothing may stand.
+  // bwrap's options; device, inode and type of each host file that they mount or mount over; the
+  // state of this process. Empty: unknown, so no sandbox may be prewarmed.
   std::string host;
-  std::uint64_t tmp_bytes = 0;  // the private tmpfs's size, which a run's limits set; 0 = no limit
-  std::uint64_t asker = 0;      // whom its network by domain asks; 0: nobody
+  std::uint64_t tmp_bytes = 0;  // size of the private tmpfs, set by a run's limits; 0: unlimited
+  std::uint64_t asker = 0;      // asker of its network by domain; 0: none
 
   bool valid() const { return !host.empty(); }
-  // Whether what is made for one does for the other, but for the size of its tmpfs.
+  // Returns true if both describe the same sandbox, except for the size of the tmpfs.
   bool IsLike(const Fingerprint& other) const { return host == other.host && asker == other.asker; }
 };
 
-// What of a plan goes into its fingerprints, worked out once. Pure.
+// The parts of a plan that go into its fingerprints, computed once. Pure.
 struct FingerprintPlan {
   struct WatchedPath {
     std::string path;
-    bool is_mount_point = false;  // else it is bound
+    bool is_mount_point = false;  // false: it is bound
   };
   std::string options;
   std::uint64_t tmp_bytes = 0;
@@ -64,18 +66,18 @@ struct FingerprintPlan {
 };
 FingerprintPlan PlanFingerprint(const BubblewrapPlan& plan);
 
-// Looks at the host. What is bound is pinned by the mount, so an equal inode is the same file. What
-// is mounted upon is not: the kernel takes a mount away when its mount point is removed or renamed
-// over on the host (a new /etc/shadow would show), so there its times count too.
-// `bound`: descriptors of what is bound by such, the workspace and the policy's mounts.
+// Examines the host. The mount pins a bound file, so an equal inode is the same file. A mount point
+// is not pinned: the kernel removes a mount when its mount point is removed or renamed over on the
+// host (a new /etc/shadow would show), so its times count too. `bound`: descriptors of the files
+// bound by descriptor, the workspace and the policy's mounts.
 Fingerprint FingerprintOf(const FingerprintPlan& plan, std::span<const int> bound,
                           HostWatch* watch);
 
-// What of a plan is mounted, or mounted upon, on the host.
+// Returns the host paths that a plan mounts or mounts over.
 std::vector<std::string> PathsOf(const FingerprintPlan& plan);
 
-// What of it is mounted upon; and its state, as in a fingerprint, to tell whether
-// any of it has been replaced since.
+// Returns the host paths that a plan mounts over; and their state, in a fingerprint's form, to
+// detect a replacement.
 std::vector<std::string> MountPointsOf(const FingerprintPlan& plan);
 std::string LookAtMountPoints(const std::vector<std::string>& paths);
 

@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
-// File systems stamp with a clock that ticks every few milliseconds, a remote one by its own clock.
+// File systems take times from a clock that ticks every few milliseconds, remote ones from their
+// own.
 constexpr std::int64_t kSettledNs = 2 * kNsPerSecond;
 
 }  // namespace
@@ -75,27 +76,27 @@ std::string RealPathOrItself(const std::string& path) {
   return realpath(path.c_str(), resolved.data()) == nullptr ? path : resolved.data();
 }
 
-// What the link `path` says, or empty.
+// Returns the text of the link `path`, or empty.
 std::string TextOf(const std::string& path) {
   std::array<char, PATH_MAX> text{};
   const ssize_t size = readlink(path.c_str(), text.data(), text.size());
   return size <= 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
 }
 
-// Whether the link leads to `real` in one step, along no other link.
+// Returns true if the link leads to `real` in one step, along no other link.
 bool LeadsStraight(const std::string& path, const std::string& real) {
   const std::string text = TextOf(path);
   return (text.starts_with('/') ? text : path.substr(0, path.rfind('/') + 1) + text) == real;
 }
 
-// How a link is to be made again: by its own text where that leads straight to the real directory
-// (usr/bin for /bin), else by the real path.
+// Returns the text for an equal link: its own text if that leads straight to the real directory
+// (usr/bin for /bin), else the real path.
 std::string LinkText(const std::string& path, const std::string& real) {
   const std::string text = TextOf(path);
   return !text.empty() && "/" + text == real ? text : real;
 }
 
-constexpr std::size_t kMostPaths = 256;  // callers may name other roBinds in each runner
+constexpr std::size_t kMostPaths = 256;  // each runner may name other roBinds
 
 }  // namespace
 
@@ -122,7 +123,7 @@ const Host::PathFacts& Host::FactsOf(const std::string& path) {
   PathFacts facts{KindOf(path), {}};
   if (facts.kind != Kind::kMissing) {
     const std::string real = RealPathOrItself(path);
-    if (real == path && facts.kind == Kind::kLink) {  // to nowhere, and who knows until when
+    if (real == path && facts.kind == Kind::kLink) {  // dangling; its target may appear later
       facts.kind = Kind::kMissing;
       stamps_.Invalidate();
     } else if (real != path) {
@@ -134,7 +135,7 @@ const Host::PathFacts& Host::FactsOf(const std::string& path) {
   return paths_.emplace(path, std::move(facts)).first->second;
 }
 
-// A secret behind a symbolic link is masked where it really is.
+// Adds a secret at its real path, behind symbolic links.
 void Host::AddSecret(const std::string& path) {
   stamps_.AddAbove(path);
   std::string real = path;
@@ -203,7 +204,8 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
 
-// By which the C library and its modules ask others than the servers of resolv.conf.
+// Sockets through which the C library and its modules ask other services than the servers of
+// resolv.conf.
 constexpr std::array kSockets = {
     "/run/systemd/resolve/io.systemd.Resolve", "/run/systemd/resolve/io.systemd.Resolve.Monitor",
     "/run/nscd/socket", "/run/avahi-daemon/socket", "/run/dbus/system_bus_socket"};
@@ -215,7 +217,7 @@ HostEntry EntryAt(const std::string& path) {
   return {.is_there = size < 0 && errno == EINVAL, .link = {}};
 }
 
-// Empty where it can't be read, or is no such file.
+// Returns the text of a file; empty if it can't be read or is too large.
 std::string ContentsOf(const std::string& path) {
   auto file = path.empty() ? Result<Descriptor>(Descriptor())
                            : OpenPath(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -232,7 +234,7 @@ std::string MachineName() {
   return uname(&names) == 0 ? names.nodename : "";
 }
 
-// What is to be there in place of `host`; nullopt: that may stay.
+// Returns the text to use in place of `host`; nullopt: `host` may stay.
 std::optional<std::string> OwnText(const std::string& path, const std::string& host,
                                    const NetworkRules& rules) {
   std::string own = path == kResolverFile ? ResolverText()
@@ -242,7 +244,7 @@ std::optional<std::string> OwnText(const std::string& path, const std::string& h
   return may_stay ? std::nullopt : std::optional(std::move(own));
 }
 
-// Whether something is bound that the path may lie in, by itself or by a link.
+// Returns true if the path may lie in a bound directory, directly or through a link.
 bool MayShow(const std::string& path, const std::vector<Mount>& mounts, const HostFacts& facts) {
   return std::any_of(mounts.begin(), mounts.end(),
                      [&path](const Mount& mount) { return PathCovers(mount.source, path); }) ||

@@ -18,7 +18,7 @@ namespace native_runner {
 namespace {
 
 constexpr std::uint64_t kProbeDeadlineMs = 5'000;
-constexpr int kMostProbes = 3;  // where somebody else has ended the one before
+constexpr int kMostProbes = 3;  // limit when signals end the probes
 constexpr std::uint64_t kHelpBytes = std::uint64_t{64} << 10U;
 constexpr const char* kInstall =
     "install Bubblewrap (apt-get install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, "
@@ -48,7 +48,7 @@ std::string HowItEnded(const ExitStatus& status) {
   return status.signaled ? "was ended by signal " + value : "ended with status " + value;
 }
 
-// The first line that has something in it, quoted; nothing where it was silent.
+// Returns the first non-blank line, quoted; empty if there is none.
 std::string Saying(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const std::size_t start = text.find_first_not_of(kBlank);
@@ -127,7 +127,7 @@ Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(const std::string&
   auto probe = std::make_unique<Probe>();
   probe->path = path;
   // Commands run with our uid: as root they could overwrite the file through /proc/1/exe. A script
-  // is what its interpreter reads by name, so a copy of it would not be found.
+  // is not copied, since its interpreter reads it by name.
   if (geteuid() == 0 && IsElf(path)) {
     auto image = SealedCopy(path);
     if (!image) return image.error();
@@ -138,7 +138,7 @@ Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(const std::string&
   SpawnOptions order;
   order.path = path;
   order.argv = {"bwrap", "--help"};
-  // What it says to standard error is for the message, where it does not answer.
+  // Its standard error goes into the error message if it does not answer.
   order.inherited = {{null_device_, STDIN_FILENO}, {output->write.get(), STDERR_FILENO}};
   order.Give(std::move(output->write), STDOUT_FILENO);
   auto child = Child::Spawn(std::move(order));
@@ -158,7 +158,7 @@ void Programs::Close() {
   const auto probes = std::exchange(probes_, {});
   for (const auto& [name, probe] : probes) {
     probe->child->Signal(SIGKILL);
-    waitpid(probe->child->pid(), nullptr, 0);  // it was just killed: this does not last
+    waitpid(probe->child->pid(), nullptr, 0);  // just killed, so this is brief
     for (const Callback& callback : probe->waiting)
       callback(Error{ErrorCode::kClosed, "the runner was closed", ""});
   }

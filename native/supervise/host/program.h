@@ -17,24 +17,24 @@
 
 namespace native_runner {
 
-// A bwrap that was found and asked what it can do. Immutable.
+// A bwrap that was found and probed for its options. Immutable.
 struct Program {
   std::string path;  // absolute
-  Descriptor image;  // a sealed copy, when the file could be overwritten by a command of ours
+  Descriptor image;  // a sealed copy, if one of our commands could overwrite the file
   BwrapFeatures features;
-  std::string exec_path() const;  // what to hand to posix_spawn(3)
+  std::string exec_path() const;  // path for posix_spawn(3)
 };
 
 // Finds a program on `search_path` (a PATH; relative entries are skipped), or checks an absolute
-// one. kUnavailable, naming where it was looked for and the package that has it.
+// one. kUnavailable, naming the searched places and the package that has it.
 Result<std::string> FindProgram(const std::string& name, const std::string& search_path);
 
-// A bwrap that can't be used for want of an option. It is named, and no version: distributions
-// back-port options.
+// Returns the error for a bwrap that lacks an option. It names the option, not a version:
+// distributions back-port options.
 Error LacksOption(const std::string& path, const char* option);
 
-// Knows each bwrap by the name it was asked for; a bwrap is found and probed once, but one that was
-// missing is looked for again. Supervisor thread only.
+// Caches each bwrap by its requested name; a bwrap is found and probed once, but a missing one is
+// searched for again. Supervisor thread only.
 class Programs {
  public:
   using Callback = std::function<void(Result<std::shared_ptr<const Program>>)>;
@@ -45,15 +45,14 @@ class Programs {
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
 
-  // Calls back at once when the answer is known, else when `bwrap --help` has answered (at most
-  // five seconds). One that a signal has ended is asked again, twice: somebody else may have sent
-  // it.
+  // Calls back at once if the answer is cached, else when `bwrap --help` has answered (at most five
+  // seconds). A probe that ended by a signal is repeated, twice: another process may have sent it.
   void Get(const std::string& name, Callback callback);
 
   const std::string& search_path() const { return search_path_; }
 
-  // Probes under way are ended, and who waits for them is called back with kClosed: a session that
-  // waits is there until it hears of it.
+  // Ends running probes and calls their waiting callbacks with kClosed: a waiting session exists
+  // until its callback runs.
   void Close();
 
  private:
@@ -63,7 +62,7 @@ class Programs {
     Poll exited;
     Timer deadline;
     bool late = false;
-    int number = 1;  // of those that were begun for who waits
+    int number = 1;  // number of this attempt
     std::string path;
     Descriptor image;
     std::vector<Callback> waiting;

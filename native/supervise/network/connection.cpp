@@ -6,8 +6,8 @@ namespace native_runner {
 namespace {
 
 constexpr char kAsked[] = "onRequest";
-// Of one sandbox at once: its command could have all that a supervisor keeps open otherwise, and
-// those of others were denied.
+// Open questions of one sandbox: without this limit, its command could use up the supervisor's
+// limit, and the questions of other sandboxes would be denied.
 constexpr std::size_t kMostQuestions = 32;
 
 Admission AdmissionOf(NetworkAnswer answer) {
@@ -73,8 +73,8 @@ void Admissions::Answered(const std::string& key, NetworkAnswer answer) {
   const auto found = open_.find(key);
   if (found == open_.end()) return;
   auto open = open_.extract(found);
-  // One may have another forgotten that waits for the same: each is taken out before it is called.
-  // What is decided here has no question any more, so Forget finds nothing.
+  // A callback may Forget another callback of the same question. The entry is already extracted
+  // here, so Forget finds nothing.
   for (auto& [number, on_decided] : open.mapped().waiting)
     on_decided(AdmissionOf(answer));
 }
@@ -127,7 +127,7 @@ void Connections::Bury(std::unique_ptr<Connection> ended) {
 
 void Connections::Drain() {
   while (!connections_.empty()) {
-    // Nobody below is one of them, so that they can go at once.
+    // No connection is on the call stack here, so they can be destroyed at once.
     const std::unique_ptr<Connection> last = std::move(connections_.begin()->second);
     connections_.erase(connections_.begin());
     last->Drain();
@@ -176,7 +176,7 @@ void LingeringClose::Step() {
     if (state == SocketStream::ReadState::kError) return Over();
     if (state != SocketStream::ReadState::kEnd) continue;
     if (is_shut_) return Over();
-    client_.Want(UV_WRITABLE);  // it sends no more, and reads
+    client_.Want(UV_WRITABLE);  // the client sends no more, but still reads
     return;
   }
   client_.Want(UV_READABLE | (client_.output.empty() ? 0 : UV_WRITABLE));

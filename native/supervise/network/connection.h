@@ -22,29 +22,28 @@
 
 namespace native_runner {
 
-// Whether a connection may be made, and by what.
+// Decision about a connection, and the rule behind it.
 struct Admission {
   bool allowed = false;
   std::string rule;
-  std::string reason;  // of a denial, a clause
+  std::string reason;  // of a denial: a clause
 };
 
-// Decides about connections: by the rules, and where these don't say by asking, once for those that
-// wait for the same host and port. Who is asked remembers answers, this does not. Supervisor thread
-// only.
+// Decides about connections by the rules or, if these are silent, by asking: once for all
+// connections that wait for the same host and port. The asked runner remembers answers, this class
+// does not. Supervisor thread only.
 class Admissions {
  public:
   using OnDecided = std::function<void(Admission)>;
 
-  // All of them outlive it; `questions` may be nullptr.
+  // All arguments outlive this; `questions` may be nullptr.
   Admissions(const NetworkPolicy* policy, NetworkQuestions* questions, const Recorder* recorder)
       : policy_(policy), questions_(questions), recorder_(recorder) {}
   ~Admissions();
   Admissions(const Admissions&) = delete;
   Admissions& operator=(const Admissions&) = delete;
 
-  // Calls `on_decided` once: at once, and returns 0, or later, and returns a number to Forget it
-  // by.
+  // Calls `on_decided` once: before returning 0, or later, returning a number for Forget.
   std::uint64_t Decide(const NamedHost& host, std::uint16_t port, ConnectionVia via,
                        OnDecided on_decided);
   void Forget(std::uint64_t number);
@@ -60,11 +59,11 @@ class Admissions {
   const NetworkPolicy* policy_;
   NetworkQuestions* questions_;
   const Recorder* recorder_;
-  std::map<std::string, Open> open_;  // by "host:port"
+  std::map<std::string, Open> open_;  // keyed by "host:port"
   std::uint64_t next_ = 0;
 };
 
-// What all connections of a sandbox use. It outlives them.
+// Shared state of a sandbox's connections; outlives them.
 struct NetworkParts {
   uv_loop_t* loop;
   const NetworkPolicy* policy;
@@ -88,8 +87,8 @@ struct NetworkParts {
 
 class Connections;
 
-// What goes on with one client: a handshake, a tunnel, HTTP. One becomes the next by Connections'
-// Replace. Supervisor thread only.
+// One stage of serving a client: a handshake, a tunnel, HTTP. The next stage replaces it by Become.
+// Supervisor thread only.
 class Connection {
  public:
   Connection(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns)
@@ -98,14 +97,14 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Called once, when Connections has it. May end it.
+  // Called once, when Connections owns it. May end the connection.
   virtual void Start() = 0;
-  // Its time is over: it ends.
+  // Ends the connection: its deadline has passed.
   virtual void TimedOut() = 0;
-  // The last command has ended: what it sent is handed on as far as that goes without waiting.
+  // Passes on sent data as far as possible without waiting: the last command has ended.
   virtual void Drain() = 0;
 
-  // By uv_now: when its time is over if nothing happens before.
+  // Deadline, in ms of uv_now; each activity renews it.
   std::uint64_t deadline_ms() const { return deadline_ms_; }
 
  protected:
@@ -117,7 +116,7 @@ class Connection {
   std::uint64_t number() const { return number_; }
 
   void TimeOutIn(std::uint64_t ms) { deadline_ms_ = uv_now(parts_->loop) + ms; }
-  // Takes it off the list; it is destroyed later. Nothing of it may be called back any more.
+  // Removes it from the list and destroys it later. None of its callbacks may run after this.
   void End();
   void Become(std::unique_ptr<Connection> next);
 
@@ -129,12 +128,12 @@ class Connection {
   std::uint64_t deadline_ms_ = UINT64_MAX;
 };
 
-// The connections of one sandbox, and their time. Supervisor thread only.
+// The connections of one sandbox, with their deadlines. Supervisor thread only.
 class Connections {
  public:
   using OnRoom = std::function<void()>;
 
-  // `on_room` is called when one has ended.
+  // Calls `on_room` when a connection has ended.
   Connections(uv_loop_t* loop, const NetworkOptions* options, OnRoom on_room)
       : loop_(loop), options_(options), on_room_(std::move(on_room)) {}
 
@@ -142,7 +141,7 @@ class Connections {
   std::size_t size() const { return connections_.size(); }
 
   void Add(std::unique_ptr<Connection> connection);
-  // Lets all of them hand on what they have, and ends them.
+  // Drains all connections and ends them.
   void Drain();
 
  private:
@@ -157,14 +156,14 @@ class Connections {
   const NetworkOptions* options_;
   OnRoom on_room_;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
-  std::vector<std::unique_ptr<Connection>> ended_;  // one of them may be running
+  std::vector<std::unique_ptr<Connection>> ended_;  // one of them may still be on the call stack
   std::uint64_t next_ = 0;
   Timer sweep_;
   Timer burial_;
 };
 
-// Sends what is left of an answer, and closes when the client has read it: closing before, with
-// something of the client's unread, would reset the connection and take the answer away.
+// Sends the rest of an answer and closes when the client has read it. Closing earlier, with the
+// client's data unread, would reset the connection and discard the answer.
 class LingeringClose : public Connection {
  public:
   LingeringClose(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,

@@ -17,7 +17,7 @@
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kMostAddresses = 32;  // of one name; what more there is, is not tried
+constexpr std::size_t kMostAddresses = 32;  // per name; further ones are not tried
 
 Resolver::Found FoundOf(int status, const addrinfo* list) {
   Resolver::Found found;
@@ -48,8 +48,8 @@ struct Resolver::Request {
 Resolver::Resolver(uv_loop_t* loop, const NetworkOptions* options)
     : loop_(loop), options_(options), self_(std::make_shared<Resolver*>(this)) {}
 
-// What no thread has begun with is given up, so that neither a loop that ends nor Node's own
-// look-ups wait for it: they are in one queue. The rest ends by itself.
+// Cancels look-ups that no thread has begun, so that neither an ending loop nor Node's own look-ups
+// wait for them in libuv's one queue. The others end by themselves.
 Resolver::~Resolver() {
   *self_ = nullptr;
   for (const auto& [number, request] : requests_)
@@ -148,22 +148,22 @@ std::size_t Write(const IpAddress& address, RouteQuestion* question) {
   return size;
 }
 
-// Whether a connection to the address would stay on this machine: the kernel's routing tables say
-// so (rtnetlink(7), RTM_GETROUTE), also of addresses that have come since we started. True where
-// they can't be asked. Doesn't wait. Any thread.
+// Returns true if a connection to the address would stay on this machine, by the kernel's routing
+// tables (rtnetlink(7), RTM_GETROUTE); these include addresses that were added since we started.
+// Also true if the tables can't be read. Does not wait. Any thread.
 bool LeadsToThisMachine(const IpAddress& address) {
   const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket.valid()) return true;
   RouteQuestion question;
   const std::size_t size = Write(address, &question);
   if (send(socket.get(), &question, size, 0) != static_cast<ssize_t>(size)) return true;
-  // The kernel answers while it is asked.
+  // The kernel answers synchronously, within send.
   alignas(nlmsghdr) std::array<char, 4096> answer{};
   const ssize_t got = recv(socket.get(), answer.data(), answer.size(), MSG_DONTWAIT);
   nlmsghdr header{};
   if (got < static_cast<ssize_t>(sizeof header)) return true;
   std::memcpy(&header, answer.data(), sizeof header);
-  if (header.nlmsg_type == NLMSG_ERROR) return false;  // no way leads there at all
+  if (header.nlmsg_type == NLMSG_ERROR) return false;  // no route leads there
   if (header.nlmsg_type != RTM_NEWROUTE || got < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(rtmsg))))
     return true;
   rtmsg route{};
@@ -171,7 +171,7 @@ bool LeadsToThisMachine(const IpAddress& address) {
   return route.rtm_type != RTN_UNICAST;
 }
 
-// RFC 8305 4: families in turn, beginning with the one that the resolver has first.
+// RFC 8305 4: alternates address families, starting with that of the resolver's first address.
 std::vector<IpAddress> InTurn(const std::vector<IpAddress>& addresses) {
   std::deque<IpAddress> same;
   std::deque<IpAddress> other;
@@ -268,7 +268,7 @@ void Dialer::Next() {
   while (next_ < addresses_.size()) {
     const std::size_t before = attempts_.size();
     Begin(addresses_[next_++]);
-    if (!on_dialled_) return;  // it is connected
+    if (!on_dialled_) return;  // connected
     if (attempts_.size() == before) continue;
     if (next_ < addresses_.size()) {
       beside_.Start(loop_, options_->attempt_ms, 0, [this] { Next(); });
@@ -319,7 +319,7 @@ void Dialer::Looked(Attempt* attempt) {
   ended_.push_back(std::move(*found));
   attempts_.erase(found);
   beside_.Stop();
-  Next();  // at once: waiting for this one is over
+  Next();  // at once: this attempt has failed
 }
 
 void Dialer::Failed(Attempt* attempt, int error) {

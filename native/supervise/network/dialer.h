@@ -20,43 +20,44 @@
 
 namespace native_runner {
 
-// What is the same for every sandbox; only tests have another one. Times are in milliseconds.
+// Settings of the relay, equal for every sandbox; only tests change them. Times are in
+// milliseconds.
 struct NetworkOptions {
-  // Ports on which the first bytes say whom they are for, and have to.
+  // Ports on which the first bytes must name the host.
   std::vector<std::uint16_t> tls_ports = {443};
   std::vector<std::uint16_t> http_ports = {80};
 
-  // At once, of one sandbox; fewer where the host has few descriptors, so that a sandbox can't take
-  // them all (a connection takes two to four). What is over it waits in the kernel.
+  // Maximum of one sandbox at once; lower if the host has few descriptors, so that a sandbox cannot
+  // use them up (a connection takes two to four). Further connections wait in the kernel.
   std::size_t most_connections = 2048;
-  // As many as libuv lets look up names at once of its four threads: more would only wait there,
-  // ahead of the look-ups of the host's own program, for as long as a slow server makes them.
+  // The number of look-ups that libuv runs at once on its four threads. More would only wait there,
+  // ahead of the host program's own look-ups, for as long as a slow server makes them.
   std::size_t most_resolving = 2;
 
-  // From the first byte that is waited for to a whole head, hello or question: who is slower keeps
-  // a connection for nothing.
+  // Time from the first byte to a whole head, hello or question, so that slow clients do not hold
+  // connections.
   std::uint64_t head_ms = 60'000;
-  // To find the host's addresses and to connect to one. Linux itself gives up an address after
-  // some 130 s; a resolver after 10 to 30.
+  // Time to find the host's addresses and connect to one. Linux itself gives up an address after
+  // some 130 s; a resolver after 10 to 30 s.
   std::uint64_t connect_ms = 150'000;
-  // Without a byte in either direction. Long polls and idle ssh sessions live longer than an hour;
-  // a peer that is dead is found by keep-alive much earlier.
+  // Time without a byte in either direction. Long polls and idle ssh sessions live longer than an
+  // hour; keep-alive detects a dead peer much earlier.
   std::uint64_t idle_ms = 4ULL * 60 * 60 * 1000;
-  // How often the times above are looked at.
+  // Interval between checks of the deadlines.
   std::uint64_t sweep_ms = 1000;
-  // RFC 8305 5: before the next address is tried beside the one before.
+  // Delay before the next address is tried in parallel (RFC 8305 5).
   std::uint64_t attempt_ms = 250;
 
-  // Addresses of names, instead of the host's resolver. Empty but in tests.
+  // Addresses of names, used instead of the host's resolver. Empty outside tests.
   std::map<std::string, std::vector<IpAddress>> hosts;
 };
 
-// The host's addresses of names, by getaddrinfo(3) on libuv's threads, few at once. Names are asked
-// as they are, so /etc/hosts and the host's search list count, as for any other program there.
-// Supervisor thread only. A question on another thread outlives it and reaches nothing any more.
+// Resolves names on the host, by getaddrinfo(3) on libuv's threads, few at once. Names are passed
+// unchanged, so /etc/hosts and the host's search list apply, as for any other program there.
+// Supervisor thread only. A look-up that still runs on another thread at destruction is ignored.
 class Resolver {
  public:
-  // Empty: `fault` says why.
+  // If `addresses` is empty, `fault` has the reason.
   struct Found {
     std::vector<IpAddress> addresses;
     std::string fault;
@@ -70,7 +71,7 @@ class Resolver {
 
   // Calls `on_found` once, later. Returns the question's number.
   std::uint64_t Ask(const HostName& name, OnFound on_found);
-  // It is not called any more.
+  // Ensures that the question's `on_found` is not called.
   void Forget(std::uint64_t question);
 
  private:
@@ -78,7 +79,7 @@ class Resolver {
   struct Question {
     std::string name;
     OnFound on_found;
-    Timer known;  // of a name that options.hosts has
+    Timer known;  // for a name in options.hosts
   };
 
   void Begin();
@@ -88,33 +89,34 @@ class Resolver {
   uv_loop_t* loop_;
   const NetworkOptions* options_;
   std::map<std::uint64_t, Question> questions_;
-  std::vector<std::uint64_t> waiting_;  // in the order in which they came
+  std::vector<std::uint64_t> waiting_;  // in order of arrival
   std::uint64_t next_ = 0;
-  std::shared_ptr<Resolver*> self_;             // nullptr in it: gone
-  std::map<std::uint64_t, Request*> requests_;  // that libuv has; each is freed when it ends
+  std::shared_ptr<Resolver*> self_;             // holds nullptr after destruction
+  std::map<std::uint64_t, Request*> requests_;  // running in libuv; each frees itself when it ends
 };
 
 enum class DialState {
   kConnected,
-  kNotPermitted,  // no address of it may be connected to
+  kNotPermitted,  // no address of the host may be connected to
   kUnresolved,
   kRefused,
   kUnreachable,
   kTimedOut,
-  kFailed,  // anything else; the host has no descriptors left, for one
+  kFailed,  // any other error, such as no descriptors left on the host
 };
 
 struct Dialled {
   DialState state = DialState::kFailed;
   Descriptor socket;
-  std::optional<IpAddress> address;  // that it is connected to, or that was tried or refused last
+  std::optional<IpAddress> address;  // the connected address, or the last one tried or refused
   std::string fault;                 // a clause, for records; empty for kConnected
 };
 
-// Connects to a host by name: resolves it once, leaves out the addresses that the rules don't
-// permit, and tries the others, families in turn, each beside the one before after a while (Happy
-// Eyeballs, RFC 8305); the first to connect is it. A sandbox's listeners are in a network namespace
-// that nothing here connects to, so no connection can lead back to them. Supervisor thread only.
+// Connects to a host by name. It resolves the name once, skips the addresses that the rules don't
+// permit, and tries the others with alternating address families, starting each in parallel after a
+// delay (Happy Eyeballs, RFC 8305); the first to connect wins. A sandbox's listeners are in a
+// network namespace that nothing here connects to, so no connection can lead back to them.
+// Supervisor thread only.
 class Dialer {
  public:
   using OnDialled = std::function<void(Dialled)>;
@@ -125,7 +127,7 @@ class Dialer {
   Dialer(const Dialer&) = delete;
   Dialer& operator=(const Dialer&) = delete;
 
-  // Calls `on_dialled` once, later, after options.connect_ms at the latest.
+  // Calls `on_dialled` once, later, within options.connect_ms.
   void Dial(const NetworkRules& rules, const HostName& name, std::uint16_t port,
             OnDialled on_dialled);
   void Stop();
@@ -150,11 +152,11 @@ class Dialer {
   OnDialled on_dialled_;
   std::uint16_t port_ = 0;
   std::uint64_t question_ = 0;
-  std::vector<IpAddress> addresses_;  // in the order in which they are tried
+  std::vector<IpAddress> addresses_;  // in the order of the attempts
   std::size_t next_ = 0;
   std::vector<std::unique_ptr<Attempt>> attempts_;
-  std::vector<std::unique_ptr<Attempt>> ended_;  // whose callback may still run
-  Dialled last_;                                 // how the last attempt failed
+  std::vector<std::unique_ptr<Attempt>> ended_;  // their callbacks may still be on the call stack
+  Dialled last_;                                 // the last attempt's failure
   Timer beside_;
   Timer deadline_;
 };

@@ -13,8 +13,8 @@
 namespace native_runner {
 namespace {
 
-// Synthetic addresses never go to another name; but a policy may change between runs of programs
-// that keep answers.
+// Synthetic addresses are never reassigned to another name; but a policy may change between runs of
+// programs that keep answers.
 constexpr std::uint32_t kTtlSeconds = 60;
 constexpr std::uint32_t kLoopback = 0x7f000001;
 constexpr IpAddress::V6Bytes kLoopback6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
@@ -23,12 +23,12 @@ DnsAnswer NoSuchName() {
   return {.code = DnsCode::kNameError, .addresses = {}, .ttl_seconds = 0};
 }
 
-// RFC 6761 6.3: always the loopback, of the sandbox.
+// RFC 6761 6.3: always the sandbox's loopback.
 bool IsLocalhost(const std::string& name) {
   return name == "localhost" || name.ends_with(".localhost");
 }
 
-// Whose name an address has: programs ask it of the addresses that they are given.
+// Reverse look-ups (the name of an address): programs ask them for the addresses they get.
 bool IsOfLoopback(const std::string& name) {
   return name.ends_with(".127.in-addr.arpa") || name.ends_with(".b.5.d.f.ip6.arpa");
 }
@@ -86,7 +86,7 @@ DnsAnswer DnsResponder::Refuse(std::string host, std::string rule, std::string r
 
 namespace {
 
-constexpr int kBatch = 64;  // a wake-up, so that questions can't starve connections
+constexpr int kBatch = 64;  // per wake-up, so that questions cannot starve connections
 constexpr std::size_t kMostQuestionBytes = 4096;
 
 }  // namespace
@@ -119,9 +119,9 @@ bool DnsSocket::AnswerSome() {
 
 namespace {
 
-constexpr std::size_t kMostStreamInput = 2 + 0xffff;  // one question, of any length
+constexpr std::size_t kMostStreamInput = 2 + 0xffff;  // one question of any length
 constexpr std::size_t kMostWaiting = std::size_t{64} << 10U;
-constexpr int kQuestions = 64;  // a wake-up
+constexpr int kQuestions = 64;  // per wake-up
 
 }  // namespace
 
@@ -149,7 +149,7 @@ void DnsStream::Step() {
   }
   if (!client_.Flush()) return Over();
   if (read == SocketStream::ReadState::kEnd && client_.output.empty() && !is_more) return Over();
-  // Questions that have been read wait for no more bytes, but for their turn.
+  // Questions already read need no more bytes, only another turn.
   const bool writes = !client_.output.empty() || is_more;
   const bool reads = client_.output.size() < kMostWaiting && read != SocketStream::ReadState::kEnd;
   client_.Want((reads ? UV_READABLE : 0) | (writes ? UV_WRITABLE : 0));

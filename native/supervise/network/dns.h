@@ -16,17 +16,18 @@
 
 namespace native_runner {
 
-// Answers a sandbox's DNS questions out of the rules: a name that could be allowed has the
-// synthetic addresses that lead to the relay, any other is not there, and is recorded. No question
-// leaves the host: what is allowed is resolved when it is connected to. Supervisor thread only.
+// Answers DNS questions of a sandbox from the rules. A name that could be allowed gets the
+// synthetic addresses that lead to the relay; any other is answered as nonexistent, and recorded.
+// No question leaves the host: an allowed name is resolved when a connection to it is made.
+// Supervisor thread only.
 class DnsResponder {
  public:
-  // All of them outlive it. `has_v6`: the sandbox has listeners that IPv6 reaches.
+  // All pointers outlive this. `has_v6`: the sandbox has listeners that IPv6 reaches.
   DnsResponder(const NetworkPolicy* policy, SyntheticAddresses* names, Recorder* recorder,
                bool has_v6)
       : policy_(policy), names_(names), recorder_(recorder), has_v6_(has_v6) {}
 
-  // nullopt: no answer at all.
+  // Returns nullopt if the message gets no answer.
   std::optional<std::vector<std::uint8_t>> Answer(std::span<const std::uint8_t> message,
                                                   DnsTransport transport);
 
@@ -41,17 +42,17 @@ class DnsResponder {
   bool has_v6_;
 };
 
-// DNS over UDP: a question, an answer. What the kernel has no room for is dropped, as UDP is.
+// DNS over UDP. An answer that finds no room in the kernel is dropped, as is usual for UDP.
 // Supervisor thread only.
 class DnsSocket {
  public:
-  // `responder` outlives it.
+  // `responder` outlives this.
   DnsSocket(DnsResponder* responder, Descriptor socket)
       : responder_(responder), socket_(std::move(socket)) {}
 
-  // False: it can't be watched.
+  // Returns false if the socket can't be watched.
   [[nodiscard]] bool Start(uv_loop_t* loop);
-  // Answers what has come, at most a batch. True: there may be more.
+  // Answers the questions that have arrived, at most a batch. Returns true if there may be more.
   bool AnswerSome();
 
  private:
@@ -60,10 +61,10 @@ class DnsSocket {
   Watch watch_;
 };
 
-// DNS over TCP: questions behind their lengths, one after the other.
+// DNS over TCP: questions in sequence, each preceded by its length.
 class DnsStream : public Connection {
  public:
-  // `client` is open; `responder` outlives it.
+  // `client` is open; `responder` outlives this.
   DnsStream(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
             SocketStream client, DnsResponder* responder)
       : Connection(parts, connections, started_ns),

@@ -51,8 +51,8 @@ void HttpConversation::ExpectHead() {
   client_.Want(UV_READABLE);
 }
 
-// What came behind a request is read in another turn of the loop: a host may answer at once any
-// number of requests that a client sends at once.
+// Reads a pipelined request in another turn of the loop: a host may answer at once any number of
+// requests that a client sends at once, and these must not block the loop.
 void HttpConversation::ReadNextHead() {
   ExpectHead();
   if (client_.input.empty()) return;
@@ -62,11 +62,11 @@ void HttpConversation::ReadNextHead() {
   });
 }
 
-// It has nothing to say now, so it has ended the connection.
+// An idle host that becomes readable has ended the connection.
 void HttpConversation::IdleHostSpoke() {
   CloseHost();
   if (!fixed_ || has_begun_head_) return;
-  phase_ = Phase::kOver;  // as the client would see it without us
+  phase_ = Phase::kOver;  // the client sees the same as without the relay
   client_.Close();
   End();
 }
@@ -100,8 +100,8 @@ void HttpConversation::Begin() {
   phase_ = Phase::kWaiting;
   is_admitted_ = false;
   rule_.clear();
-  address_.reset();                     // that of a kept connection is in its record already
-  TimeOutIn(parts().options->idle_ms);  // others have times of their own
+  address_.reset();                     // a kept connection's address is in its record already
+  TimeOutIn(parts().options->idle_ms);  // other waits have their own deadlines
   if (host_.valid()) request_started_ns_ = uv_hrtime();
   auto request = ParseHttpRequest(head_.head());
   if (!request) {
@@ -149,7 +149,7 @@ void HttpConversation::BeginProxied() {
   if (request_.form != HttpForm::kAbsolute) {
     return RefuseMalformed(kBadRequest, "this is a proxy: it needs a whole URL, or CONNECT");
   }
-  // It is decided about already, and nobody is asked about every request of a connection.
+  // The kept connection was already decided; the asker is not asked for each of its requests.
   const HostName* name = std::get_if<HostName>(&request_.host);
   if (record_ != nullptr && name != nullptr && host_name_ == *name && host_port_ == AskedPort()) {
     return Admitted(record_->record.rule);
@@ -211,13 +211,13 @@ ConnectionRecord HttpConversation::RecordOf(bool allowed, std::string reason) co
 
 void HttpConversation::Refuse(unsigned status, bool allowed, const std::string& reason) {
   ConnectionRecord record = RecordOf(allowed, reason);
-  if (is_admitted_ && !allowed) record.rule.clear();  // it is not the rule that denies it
+  if (is_admitted_ && !allowed) record.rule.clear();  // not denied by the rule
   parts().recorder->Refused(record);
   client_.output += HttpRefusal(status, RefusalText(request_.host, AskedPort(), reason));
   LingerAndClose();
 }
 
-// Whom it is for is not known, but for the connection's own host.
+// Records the connection's own host, as the request's host is unknown.
 void HttpConversation::RefuseMalformed(unsigned status, const std::string& reason) {
   ConnectionRecord record;
   record.host = fixed_ ? fixed_->host.text() : "127.0.0.1";
@@ -237,7 +237,7 @@ void HttpConversation::LingerAndClose() {
       std::make_unique<LingeringClose>(&parts(), connections(), started_ns(), std::move(client_)));
 }
 
-// The connection ends without an answer. Without a reason there was no request.
+// Ends the connection without an answer. An empty reason means that there was no request.
 void HttpConversation::Abort(const std::string& reason) {
   if (phase_ == Phase::kOver) return;
   if (record_ != nullptr) {
@@ -293,7 +293,7 @@ void HttpConversation::Drain() {
   CloseHost();
 }
 
-// How HttpConversation has one request answered.
+// Answering one request.
 
 namespace {
 
@@ -331,7 +331,7 @@ void HttpConversation::Exchange() {
   WantForExchange();
 }
 
-// False: it is over.
+// Returns false if the conversation is over.
 bool HttpConversation::SendBody() {
   while (body_->state() == BodyState::kNeedsMore && host_.output.size() < kPieceBytes &&
          !is_host_deaf_) {
@@ -359,7 +359,7 @@ bool HttpConversation::SendBody() {
   return false;
 }
 
-// False: it is over.
+// Returns false if the conversation is over.
 bool HttpConversation::TakeAnswer() {
   while (!is_host_over_ && client_.output.size() < kPieceBytes &&
          (response_->state() == ResponseState::kNeedsMore ||
@@ -370,7 +370,7 @@ bool HttpConversation::TakeAnswer() {
       if (read == SocketStream::ReadState::kEnd) is_host_over_ = true;
       if (read == SocketStream::ReadState::kError) {
         is_host_over_ = true;
-        // Where only the end says that it is whole, it is not.
+        // An answer that only the end of file delimits is incomplete after an error.
         if (response_->state() == ResponseState::kUntilClose) {
           AnswerBroke();
           return false;
@@ -387,7 +387,7 @@ bool HttpConversation::TakeAnswer() {
   return true;
 }
 
-// True: the answer is over, and something else goes on.
+// Returns true if the answer is over and the conversation has moved on.
 bool HttpConversation::HasEnded() {
   if (!client_.output.empty()) return false;
   switch (response_->state()) {
@@ -420,8 +420,8 @@ void HttpConversation::AnswerEnded() {
 void HttpConversation::AnswerBroke() {
   record_->record.reason = "the host closed the connection without a whole answer";
   if (answered_ > 0 || is_reused_) {
-    // A kept connection that the host has closed meanwhile: the client asks again, as it would
-    // without us.
+    // The host has closed a kept connection meanwhile: the client retries, as it would without the
+    // relay.
     return Abort("the host closed the connection without a whole answer");
   }
   client_.output += HttpRefusal(

@@ -14,13 +14,13 @@
 
 namespace native_runner {
 
-// Requests of one client, one after the other: each is read, decided about, written anew for its
-// host and answered before the next is read. So no request can hide behind another. The host's
-// connection is kept for the next request to the same host and port. An upgrade to WebSocket is
+// Serves the requests of one client, one after the other: each is read, decided, rewritten for its
+// host and answered before the next is read, so no request can hide behind another. The connection
+// to the host is kept for the next request to the same host and port. An upgrade to WebSocket is
 // relayed once the host has agreed with 101; CONNECT becomes a tunnel.
 class HttpConversation : public Connection {
  public:
-  // Whom every request has to be for: the connection is for them and was decided about.
+  // The only host and port allowed in requests: the connection was made to them, and decided.
   struct Fixed {
     HostName host;
     std::uint16_t port = 0;
@@ -28,7 +28,7 @@ class HttpConversation : public Connection {
     std::string rule;
   };
 
-  // Without `fixed` it is a proxy's, and requests say whom they are for. `client` is open.
+  // Without `fixed` this is a proxy connection, and each request names its host. `client` is open.
   HttpConversation(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
                    SocketStream client, std::optional<Fixed> fixed);
   ~HttpConversation() override;
@@ -40,7 +40,7 @@ class HttpConversation : public Connection {
  private:
   enum class Phase { kHead, kWaiting, kExchange, kOver };
 
-  // The request.
+  // Reading and starting the request.
   void ExpectHead();
   void ReadNextHead();
   void ReadHead();
@@ -52,7 +52,7 @@ class HttpConversation : public Connection {
   void DialEnded(Dialled dialled);
   void IdleHostSpoke();
 
-  // Its answer.
+  // Answering the request.
   void BeginExchange();
   void Exchange();
   bool SendBody();
@@ -63,7 +63,7 @@ class HttpConversation : public Connection {
   void Upgrade();
   void WantForExchange();
 
-  // Its end.
+  // Ending the request.
   ConnectionRecord RecordOf(bool allowed, std::string reason) const;
   void Refuse(unsigned status, bool allowed, const std::string& reason);
   void RefuseMalformed(unsigned status, const std::string& reason);
@@ -88,16 +88,16 @@ class HttpConversation : public Connection {
   Dialer dialer_;
 
   SocketStream host_;
-  std::optional<HostName> host_name_;  // whom host_ is connected to
+  std::optional<HostName> host_name_;  // the host that host_ is connected to
   std::uint16_t host_port_ = 0;
   std::optional<IpAddress> address_;
   bool is_reused_ = false;
-  bool is_host_over_ = false;  // it sends no more
-  bool is_host_deaf_ = false;  // it takes no more
+  bool is_host_over_ = false;  // the host sends no more
+  bool is_host_deaf_ = false;  // the host accepts no more
   std::unique_ptr<OpenRecord> record_;
   std::optional<BodyReader> body_;
   std::optional<ResponseReader> response_;
-  std::uint64_t answered_ = 0;  // bytes of this answer
+  std::uint64_t answered_ = 0;  // bytes of this answer so far
 };
 
 }  // namespace native_runner

@@ -15,7 +15,7 @@ constexpr unsigned kStatusForbidden = 403;
 constexpr unsigned kBadGateway = 502;
 constexpr unsigned kGatewayTimeout = 504;
 
-// RFC 9110 15; of those that are sent here.
+// RFC 9110 15, for the codes sent here.
 const char* StatusText(unsigned status) {
   switch (status) {
     case 400:
@@ -126,7 +126,7 @@ void ProxyFront::Step() {
         return Refuse("it speaks neither HTTP nor SOCKS 5");
     }
   }
-  if (!client_.valid()) return;  // it is somebody else's
+  if (!client_.valid()) return;  // another stage owns it now
   if (read == SocketStream::ReadState::kEnd || read == SocketStream::ReadState::kError) Over();
 }
 

@@ -12,20 +12,21 @@
 
 namespace native_runner {
 
-// What clients of the proxy are told. Pure.
+// Error texts and codes for the proxy's clients. Pure.
 
-// "no rule allows a.test:443", or "a.test:443 is refused: REASON".
+// Returns "no rule allows a.test:443", or "a.test:443 is refused: REASON".
 std::string RefusalText(const NamedHost& host, std::uint16_t port, std::string_view reason);
 
-// A whole answer, after which the connection is closed. `text` is a sentence without its stop.
+// Returns a whole answer, after which the connection is closed. `text` is a sentence without its
+// full stop.
 std::string HttpRefusal(unsigned status, std::string_view text);
 
-// Why it could not be connected.
+// Return the code for a failed connection attempt.
 unsigned HttpStatusOf(DialState state);
 SocksReply SocksReplyOf(DialState state);
 
-// A connection to the proxy's port, until it is known what it speaks: HTTP, or SOCKS 5, whose
-// greeting and request it reads. Nothing else is answered.
+// A connection to the proxy's port until its protocol is known: HTTP, or SOCKS 5, whose greeting
+// and request it reads. Other protocols get no answer.
 class ProxyFront : public Connection {
  public:
   // `client` is open.

@@ -16,8 +16,8 @@ namespace native_runner {
 
 class Recorder;
 
-// The record of a connection that is open. Its owner counts in `record`; when it goes without End,
-// it ends. Recorder outlives it.
+// The record of an open connection. Its owner counts in `record`; destruction ends it. Recorder
+// outlives it.
 class OpenRecord {
  public:
   ~OpenRecord() { End(); }
@@ -35,28 +35,28 @@ class OpenRecord {
 
   Recorder* recorder_;
   std::uint64_t started_ns_;
-  std::map<std::uint64_t, std::size_t> places_;  // by command, in its log
+  std::map<std::uint64_t, std::size_t> places_;  // command -> index in that command's log
 };
 
-// The records of one sandbox: each goes to all commands that run when it is made. Bounded by
-// kMostConnectionRecords a command. Supervisor thread only.
+// The records of one sandbox. Each goes to all commands that run when it is made, at most
+// kMostConnectionRecords per command. Supervisor thread only.
 class Recorder {
  public:
-  // `on_record`: see SandboxNetwork; or none.
+  // `on_record`: see SandboxNetwork; may be empty.
   std::uint64_t Enter(std::vector<std::string> argv, SandboxNetwork::OnRecord on_record);
   ConnectionLog Leave(std::uint64_t command);
 
-  // Whether a command runs: what can't be recorded is refused.
+  // True while a command runs. Connections that can't be recorded are refused.
   bool has_commands() const { return !commands_.empty(); }
   bool is_only(std::uint64_t command) const {
     return commands_.size() == 1 && commands_.begin()->first == command;
   }
-  // Of the only command; empty where there are several.
+  // Returns the argv of the only command; empty if there are several.
   std::vector<std::string> argv() const;
 
-  // A denial or a failure: one record with those alike.
+  // Records a denial or a failure; similar ones share one record.
   void Refused(const ConnectionRecord& record);
-  // `started_ns`: when it was accepted, by uv_hrtime.
+  // `started_ns`: time of acceptance, by uv_hrtime.
   std::unique_ptr<OpenRecord> Opened(ConnectionRecord record, std::uint64_t started_ns);
 
  private:
@@ -65,7 +65,7 @@ class Recorder {
     std::vector<std::string> argv;
     SandboxNetwork::OnRecord on_record;
     ConnectionLog log;
-    std::map<std::string, std::size_t> refused;  // by what they have in common, in the log
+    std::map<std::string, std::size_t> refused;  // key of similar records -> index in the log
   };
 
   static void Tell(const Command& command, SandboxNetwork::RecordEvent event,

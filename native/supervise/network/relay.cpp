@@ -18,7 +18,7 @@ std::optional<PipeEnds> PipePool::Take() {
   }
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return std::nullopt;
-  static_cast<void>(fcntl(ends[0], F_SETPIPE_SZ, kPipeBytes));  // may be refused: fewer a turn
+  static_cast<void>(fcntl(ends[0], F_SETPIPE_SZ, kPipeBytes));  // may fail: fewer bytes per turn
   return PipeEnds{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -139,7 +139,8 @@ void Pump::LeavePipe() {
 
 namespace {
 
-// Of what a command had sent when it ended: more than the kernel holds for a connection.
+// Turns for the data that a command had sent before it ended; they cover more than the kernel
+// buffers per connection.
 constexpr int kDrainTurns = 64;
 
 bool IsReadable(Pump::Needs needs) {
@@ -158,8 +159,8 @@ void Relay::Start(OnChange on_change) {
 void Relay::MoveBoth() {
   const Pump::Needs out = out_.Move();
   const Pump::Needs in = in_.Move();
-  // A target that is broken may have sent something before, which the other direction hands on
-  // until it ends; where a source is broken there is nothing left to be done.
+  // A broken target may have sent data before, which the other direction still passes on until it
+  // ends. With a broken source there is nothing left to do.
   has_ended_ =
       (out_.has_ended() && in_.has_ended()) || out_.is_source_broken() || in_.is_source_broken();
   if (has_ended_) {

@@ -12,46 +12,47 @@
 
 namespace native_runner {
 
-// Pipes for splice(2), made when they are needed and kept for the next that needs one: a connection
-// has one only while bytes are on their way, so that idle ones cost no descriptors.
+// A pool of pipes for splice(2), made on demand. A connection holds one only while bytes are in
+// transit, so idle connections cost no descriptors.
 class PipePool {
  public:
   static constexpr std::size_t kMostKept = 8;
   static constexpr int kPipeBytes = 1 << 20;
 
-  // nullopt: the host has no descriptors left.
+  // Returns nullopt if the host has no descriptors left.
   std::optional<PipeEnds> Take();
-  // `pipe` is empty.
+  // `pipe` must be empty.
   void Give(PipeEnds pipe);
 
  private:
   std::vector<PipeEnds> kept_;
 };
 
-// One direction of a relay: what comes from one socket goes to the other, by splice(2) through a
-// pipe, which it has only while bytes are in it, or through memory where there is none. Nothing is
-// read before what was read is gone, so a slow reader slows the writer down.
+// One direction of a relay: moves bytes from one socket to the other, by splice(2) through a pipe
+// that it holds only while bytes are in it, or through memory without a pipe. Reads nothing before
+// the previous bytes are written, so a slow reader slows the writer down.
 class Pump {
  public:
-  // What it waits for.
+  // The condition that a pump waits for.
   enum class Needs {
-    kMore,    // the source to have something
-    kRoom,    // the target to take something
-    kTurn,    // nothing: its turn is over, so that others get theirs
-    kNothing  // it has ended
+    kMore,    // the source has data
+    kRoom,    // the target has room
+    kTurn,    // none: its turn is over, and others get theirs
+    kNothing  // none: it has ended
   };
 
-  // `pipes` outlives it; `first` was read from `from` before.
+  // `pipes` outlives this; `first` was already read from `from`.
   Pump(PipePool* pipes, int from, int to, std::string first)
       : pipes_(pipes), from_(from), to_(to), kept_(std::move(first)) {}
 
-  // Moves what goes without waiting, at most kTurnBytes.
+  // Moves bytes without waiting, at most kTurnBytes.
   Needs Move();
 
-  // Bytes that the target took.
+  // Returns the number of bytes that the target took.
   std::uint64_t moved() const { return moved_; }
   bool has_ended() const { return has_ended_; }
-  // It did not end by the source's end, but because a socket is broken, or the source is.
+  // True if it ended because a socket is broken, or the source is, and not by the source's end of
+  // file.
   bool is_broken() const { return is_broken_; }
   bool is_source_broken() const { return is_source_broken_; }
 
@@ -82,9 +83,9 @@ class Pump {
   bool is_source_broken_ = false;
 };
 
-// Relays between a client and a host until both directions have ended. An end is passed on as an
-// end, so that the other direction goes on, a reset as a reset. What stands in the streams' `input`
-// is handed on first; their `output` has been sent. Supervisor thread only.
+// Relays between a client and a host until both directions have ended. An end of file is passed on
+// as one, so that the other direction continues, and a reset as a reset. Bytes in the streams'
+// `input` are passed on first; their `output` must have been sent. Supervisor thread only.
 class Relay {
  public:
   using OnChange = std::function<void()>;
@@ -95,14 +96,14 @@ class Relay {
         out_(pipes, client_.get(), host_.get(), std::move(client_.input)),
         in_(pipes, host_.get(), client_.get(), std::move(host_.input)) {}
 
-  // `on_change` is called when bytes have moved or it has ended; it may destroy this.
+  // Calls `on_change` when bytes have moved or the relay has ended; it may destroy this.
   void Start(OnChange on_change);
 
   std::uint64_t bytes_out() const { return out_.moved(); }
   std::uint64_t bytes_in() const { return in_.moved(); }
   bool has_ended() const { return has_ended_; }
 
-  // Hands on what the client has sent as far as that goes without waiting, and closes.
+  // Passes on the client's data as far as possible without waiting, and closes.
   void Drain();
 
  private:

@@ -15,7 +15,7 @@
 namespace native_runner {
 namespace {
 
-constexpr int kMostAccepted = 64;  // a wake-up
+constexpr int kMostAccepted = 64;  // per wake-up
 constexpr std::uint64_t kRestMs = 100;
 
 Descriptor SpareDescriptor() {
@@ -30,7 +30,7 @@ bool IsExhausted(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-// accept(2): errors of the connection that was to be accepted.
+// True for errors of the single connection to accept (accept(2)).
 bool IsOfOne(int error) {
   return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
 }
@@ -62,7 +62,8 @@ bool Acceptor::AcceptSome() {
     }
     if (IsOfOne(errno)) continue;
     if (!IsExhausted(errno)) {
-      if (errno != EAGAIN && errno != EWOULDBLOCK) watch_.Want(0);  // it is no listener any more
+      // The listener is no longer usable.
+      if (errno != EAGAIN && errno != EWOULDBLOCK) watch_.Want(0);
       return false;
     }
     if (AcceptWithSpare()) continue;
@@ -77,7 +78,7 @@ bool Acceptor::AcceptSome() {
   return true;
 }
 
-// False: there is nothing to be had even so.
+// Returns false if no connection could be accepted even with the spare descriptor.
 bool Acceptor::AcceptWithSpare() {
   if (!spare_.valid()) return false;
   spare_.Close();
@@ -94,10 +95,11 @@ void Acceptor::Resume() {
 
 namespace {
 
-// Of what had come when the last command ended: more than the kernel keeps for one listener.
+// Turns for connections that came before the last command ended; they cover more than the kernel
+// queues per listener.
 constexpr int kLastTurns = 128;
 
-// Whole names of the rules: theirs are the first addresses, whatever else is asked for.
+// Returns the rules' complete names. They get the first addresses, regardless of other questions.
 std::vector<HostName> KnownNames(const NetworkRules& rules) {
   std::vector<HostName> names;
   for (const HostRule& rule : rules.allow) {
@@ -111,7 +113,7 @@ bool IsOwnLoopback(const IpAddress& address) {
   return address == IpAddress::V4(0x7f000001) || address == IpAddress::V6(kV6);
 }
 
-// An eighth of what this process may have is for the connections of a sandbox.
+// Returns a sandbox's share of connections: an eighth of this process's descriptor limit.
 std::size_t MostByDescriptors() {
   constexpr rlim_t kShare = 8;
   constexpr std::size_t kFewest = 16;
@@ -184,7 +186,7 @@ bool RelayNetwork::Watch(const SandboxListener& listener, Descriptor socket) {
 
 void RelayNetwork::Accepted(std::uint16_t port, Descriptor socket, bool may_serve) {
   const auto local = LocalEndpoint(socket.get());
-  if (!local) return;  // it has ended already
+  if (!local) return;  // already closed
   const HostName* name = names_.NameOf(local->address);
   const bool is_own = IsOwnLoopback(local->address) && (port == kDnsPort || port == kProxyPort);
   const std::string host = name != nullptr ? name->text() : IpText(local->address);
@@ -194,7 +196,8 @@ void RelayNetwork::Accepted(std::uint16_t port, Descriptor socket, bool may_serv
   if (!may_serve) {
     return Refuse(host, port, "the host has no descriptors left", std::move(socket));
   }
-  if (!recorder_.has_commands()) return ResetConnection(std::move(socket));  // no one's record
+  // There is no record to add it to.
+  if (!recorder_.has_commands()) return ResetConnection(std::move(socket));
   Serve(port, std::move(socket), name != nullptr ? std::make_unique<HostName>(*name) : nullptr);
 }
 
@@ -232,7 +235,8 @@ std::uint64_t RelayNetwork::Enter(std::vector<std::string> argv, OnRecord on_rec
 
 ConnectionLog RelayNetwork::Leave(std::uint64_t command) {
   if (live_ && recorder_.is_only(command)) {
-    // What the command had asked for before it ended is in its record, though not yet looked at.
+    // Requests that the command made before its end belong in its record, even those not processed
+    // yet.
     for (int turn = 0; turn < kLastTurns && live_->dns && live_->dns->AnswerSome(); ++turn) {
     }
     bool is_more = true;

@@ -19,12 +19,12 @@
 
 namespace native_runner {
 
-// Accepts on one listener, a batch a wake-up. Where the host has few descriptors left
-// clients are refused; where it has none, one is accepted with a spare, so that it is refused
-// instead of waiting, and then there is a rest. Supervisor thread only.
+// Accepts on one listener, a batch per wake-up. When the host has few descriptors left, clients are
+// refused. When it has none, one client is accepted with a spare descriptor, so that it is refused
+// instead of waiting; then accepting pauses. Supervisor thread only.
 class Acceptor {
  public:
-  // `may_serve`: false for a client that can only be refused.
+  // `may_serve`: false if the client can only be refused.
   using OnAccepted = std::function<void(Descriptor socket, bool may_serve)>;
   using HasRoom = std::function<bool()>;
 
@@ -35,11 +35,11 @@ class Acceptor {
         on_accepted_(std::move(on_accepted)) {}
 
   std::uint16_t port() const { return port_; }
-  // False: it can't be watched.
+  // Returns false if the listener can't be watched.
   [[nodiscard]] bool Start(uv_loop_t* loop);
-  // True: more may wait.
+  // Returns true if more clients may wait.
   bool AcceptSome();
-  // There is room again.
+  // Continues after has_room has turned true again.
   void Resume();
 
  private:
@@ -55,7 +55,7 @@ class Acceptor {
   Timer rest_;
 };
 
-// SandboxNetwork, with options for tests.
+// Implements SandboxNetwork, with options for tests.
 class RelayNetwork : public SandboxNetwork {
  public:
   RelayNetwork(std::shared_ptr<const NetworkPolicy> policy, NetworkQuestions* questions,
@@ -71,11 +71,11 @@ class RelayNetwork : public SandboxNetwork {
   ConnectionLog Leave(std::uint64_t command) override;
   void Close() override;
 
-  // Connections at present.
+  // Returns the number of current connections.
   std::size_t size() const { return live_ ? live_->connections.size() : 0; }
 
  private:
-  // What there is between Start and Close.
+  // State between Start and Close.
   struct Live {
     Live(RelayNetwork* network, uv_loop_t* loop, NetworkQuestions* questions, bool has_v6);
 

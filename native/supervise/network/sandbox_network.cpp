@@ -27,7 +27,8 @@ std::vector<SandboxListener> ListenersOf(const NetworkRules& rules) {
 
 namespace {
 
-// Those of IPv4 are in 127.0.0.0/8, which is the loopback's anyway.
+// Routes the synthetic IPv6 addresses to the loopback. Those of IPv4 are in 127.0.0.0/8, which
+// leads there anyway.
 std::string BlockStep() {
   constexpr char kDigits[] = "0123456789abcdef";
   const Cidr block = SyntheticAddresses::V6Block();
@@ -102,7 +103,7 @@ std::uint64_t OpenQuestions::Ask(std::uint64_t asker, NetworkQuestion question,
   auto open = std::make_unique<Open>();
   open->on_answer = std::move(on_answer);
   open->is_reported = asker != 0 && open_.size() < kMostOpenQuestions;
-  // Also an answer that is known now comes later: who asks has not got the number yet.
+  // Even an immediate answer is delivered later, as the caller does not have the number yet.
   open->deadline.Start(loop_, open->is_reported ? answer_within_ms_ : 0, 0,
                        [this, number] { End(number); });
   const bool is_reported = open->is_reported;
@@ -131,7 +132,7 @@ void OpenQuestions::End(std::uint64_t question) {
   const auto found = open_.find(question);
   const bool is_reported = found->second->is_reported;
   const OnAnswer on_answer = std::move(found->second->on_answer);
-  open_.erase(found);  // closes the timer that calls this
+  open_.erase(found);  // also closes the timer that calls this
   if (is_reported) on_gone_(question);
   on_answer(NetworkAnswer::kNone);
 }

@@ -39,7 +39,7 @@ void Watch::Want(int events) {
 }
 
 void Watch::Called(int status) {
-  if (status < 0) wanted_ = 0;  // libuv has stopped it: the socket's next call says what it is
+  if (status < 0) wanted_ = 0;  // libuv stopped polling; the next socket call returns the error
   const Callback call = callback_;
   if (call) call();
 }

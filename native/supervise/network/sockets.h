@@ -15,8 +15,8 @@
 
 namespace native_runner {
 
-// Watches a socket that somebody else owns, for events that change often (uv_poll_t): what is not
-// wanted costs no wake-up. Supervisor thread only; the callback may destroy it.
+// Watches a socket owned elsewhere, for events that change often (uv_poll_t): unwanted events cause
+// no wake-up. Supervisor thread only; the callback may destroy this.
 class Watch {
  public:
   using Callback = std::function<void()>;
@@ -26,12 +26,12 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // False: it can't be watched. Nothing is wanted at first.
+  // Returns false if the socket can't be watched. No events are wanted at first.
   [[nodiscard]] bool Open(uv_loop_t* loop, int descriptor);
-  // Whom it calls from now on.
+  // Replaces the callback.
   void set_callback(Callback callback) { callback_ = std::move(callback); }
-  // UV_READABLE, UV_WRITABLE, UV_DISCONNECT or 0. With any of them an error or a hang-up calls back
-  // too.
+  // `events`: UV_READABLE, UV_WRITABLE, UV_DISCONNECT or 0. With any of them, an error or a hang-up
+  // calls back too.
   void Want(int events);
   void Close();
 
@@ -43,18 +43,18 @@ class Watch {
   Callback callback_;
 };
 
-// Whether the host's program still has a quarter of its descriptors (RLIMIT_NOFILE), by one that
-// was just opened: the kernel gives out the lowest number that is free. Connections of sandboxes
-// stop there, so that no command can take the files, the runs and the network of the program away.
+// Returns true if a quarter of the host program's descriptors (RLIMIT_NOFILE) is still free, judged
+// by a just opened descriptor: the kernel assigns the lowest free number. Connections of sandboxes
+// stop there, so that no command can starve the program of files, runs or network.
 bool LeavesDescriptors(int descriptor);
 
-// An address and a port, and what is asked of sockets by them.
+// An address and a port.
 struct Endpoint {
   IpAddress address;
   std::uint16_t port = 0;
 };
 
-// For connect(2).
+// A socket address for connect(2).
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -63,26 +63,27 @@ struct SocketAddress {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
-// nullopt for what is neither IPv4 nor IPv6.
+// Returns nullopt if the address is neither IPv4 nor IPv6.
 std::optional<Endpoint> EndpointOf(const sockaddr* address);
-// What the socket is bound to: of an accepted one, whom its client connected to.
+// Returns the socket's local address; of an accepted socket, the address that its client connected
+// to.
 std::optional<Endpoint> LocalEndpoint(int socket);
 
-// Closes it so that the other side sees a reset, not an end.
+// Closes the socket so that the peer sees a reset, not an end of file.
 void ResetConnection(Descriptor socket);
-// Small writes leave at once.
+// Sends small writes at once.
 void SetNoDelay(int socket);
-// Asks the peer now and then whether it is there, so that a dead one ends the connection.
+// Probes the peer periodically, so that a dead peer ends the connection.
 void SetKeepAlive(int socket);
 
-// A connected socket that does not block, with what was read of it and not used yet, and what is
-// still to be sent. Movable, so that one conversation hands it to the next. Supervisor thread only.
+// A connected non-blocking socket with its unused input and unsent output. Movable, so that one
+// connection stage hands it to the next. Supervisor thread only.
 class SocketStream {
  public:
   enum class ReadState {
-    kSome,     // something came
-    kNothing,  // nothing now
-    kEnd,      // the other side sends no more
+    kSome,     // data was read
+    kNothing,  // no data now
+    kEnd,      // the peer sends no more
     kError,    // the connection is broken
   };
 
@@ -92,24 +93,25 @@ class SocketStream {
   bool valid() const { return socket_.valid(); }
   int get() const { return socket_.get(); }
 
-  // False: it can't be watched.
+  // Returns false if the socket can't be watched.
   [[nodiscard]] bool Open(uv_loop_t* loop);
   void set_callback(Watch::Callback callback) { watch_->set_callback(std::move(callback)); }
   void Want(int events) { watch_->Want(events); }
 
-  // Adds what there is to `input`, which does not get larger than `most`.
+  // Appends available data to `input`, up to a size of `most`.
   ReadState Read(std::size_t most);
-  // Sends of `output` what goes. False: the connection is broken.
+  // Sends as much of `output` as possible. Returns false if the connection is broken.
   bool Flush();
-  // How many bytes the kernel took of what was to be sent.
+  // Returns the number of bytes of output that the kernel took.
   std::uint64_t sent() const { return sent_; }
-  // Whether both directions are over, or it is broken: nobody waits for an answer.
+  // Returns true if both directions are over, or the connection is broken: the peer awaits no
+  // answer.
   bool IsGone() const;
 
   void ShutWrite();
   void Close();
   void Reset();
-  // Leaves watching to the next owner.
+  // Releases the socket and stops watching it.
   Descriptor Release();
 
   std::string input;

@@ -85,7 +85,7 @@ void Tunnel::Start() {
   WaitForOthers();
 }
 
-// The client is watched only to see it go.
+// Watches the client only for its disconnect.
 void Tunnel::WaitForOthers() {
   client_.set_callback([this] {
     if (client_.IsGone()) {
@@ -167,7 +167,7 @@ void Tunnel::Check() {
     return Refuse(false, "its TLS names " + name.text(), DialState::kNotPermitted);
   }
   is_checking_ = false;
-  TimeOutIn(parts().options->idle_ms);  // the dialer has a time of its own
+  TimeOutIn(parts().options->idle_ms);  // the dialer has its own deadline
   if (is_transparent()) return Dial();
   Proceed();
 }
@@ -204,7 +204,7 @@ ConnectionRecord Tunnel::RecordOf(bool allowed, std::string reason) const {
 void Tunnel::Refuse(bool allowed, const std::string& reason, DialState state) {
   if (is_over_) return;
   is_over_ = true;
-  if (is_admitted_ && !allowed) rule_.clear();  // it is not the rule that denies it
+  if (is_admitted_ && !allowed) rule_.clear();  // not denied by the rule
   parts().recorder->Refused(RecordOf(allowed, reason));
   host_stream_.Reset();
   dialer_.Stop();
@@ -221,7 +221,7 @@ void Tunnel::Refuse(bool allowed, const std::string& reason, DialState state) {
       std::make_unique<LingeringClose>(&parts(), connections(), started_ns(), std::move(client_)));
 }
 
-// Nobody is there to be told.
+// Ends without a reply: the client is gone or unresponsive.
 void Tunnel::Abandon(const std::string& reason) {
   if (is_over_) return;
   has_replied_ = true;

@@ -14,10 +14,10 @@
 
 namespace native_runner {
 
-// A connection that is relayed as it is, until it ends.
+// A connection that is relayed unchanged until it ends.
 class Relayed : public Connection {
  public:
-  // What `record` has counted already stays in it.
+  // Adds to the byte counts that `record` already has.
   Relayed(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
           SocketStream client, SocketStream host, std::unique_ptr<OpenRecord> record);
 
@@ -35,12 +35,12 @@ class Relayed : public Connection {
   Relay relay_;
 };
 
-// A connection to a host and port that the client named: by the address that it connected to, by
-// CONNECT or by SOCKS. It is decided, connected, checked where its port says what it has to be, and
-// relayed. Until then nothing is read of the client but what is checked.
+// A connection to a host and port that the client named: by the address it connected to, by CONNECT
+// or by SOCKS. It is decided, connected, checked if its port prescribes a protocol, and relayed.
+// Until then only the bytes to check are read from the client.
 class Tunnel : public Connection {
  public:
-  // `client` is open; its `input` is what came behind the request.
+  // `client` is open; its `input` is the data after the request.
   Tunnel(const NetworkParts* parts, Connections* connections, std::uint64_t started_ns,
          SocketStream client, NamedHost host, std::uint16_t port, ConnectionVia via);
   ~Tunnel() override;
@@ -78,7 +78,7 @@ class Tunnel : public Connection {
   bool is_over_ = false;
   Dialer dialer_;
   HelloReader hello_;
-  std::size_t checked_ = 0;  // of the client's input
+  std::size_t checked_ = 0;  // checked bytes of the client's input
 };
 
 }  // namespace native_runner

@@ -19,10 +19,10 @@
 namespace native_runner {
 namespace {
 
-// bwrap and the launcher live in the group too.
+// bwrap and the launcher are in the group too.
 constexpr std::uint64_t kOurProcesses = 2;
 
-// A leaf's name goes on with the pid of the host that made it, "-", its thread, "-", a number.
+// A leaf's name continues with the pid of its host process, "-", the thread, "-", a number.
 constexpr std::string_view kLeafPrefix = "native-runner-";
 
 std::string ReadSmall(const std::string& path) {
@@ -53,7 +53,7 @@ bool HasWord(std::string_view text, std::string_view word) {
   return false;
 }
 
-// The path of this process in the v2 hierarchy: the line "0::/path" of /proc/self/cgroup.
+// Returns this process's path in the v2 hierarchy: the line "0::/path" of /proc/self/cgroup.
 std::string OwnPath() {
   const std::string groups = ReadSmall("/proc/self/cgroup");
   const std::size_t line = groups.starts_with("0::") ? 0 : groups.find("\n0::");
@@ -62,7 +62,7 @@ std::string OwnPath() {
   return groups.substr(start, groups.find('\n', start) - start);
 }
 
-// Where cgroup v2 is mounted: on its own, or beside v1 ("unified").
+// Returns the mount point of cgroup v2: on its own, or beside v1 ("unified").
 std::string MountPoint() {
   for (const char* candidate : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
     if (faccessat(AT_FDCWD, (std::string(candidate) + "/cgroup.controllers").c_str(), F_OK, 0) ==
@@ -85,20 +85,20 @@ bool Delegated(const std::string& directory) {
   return false;
 }
 
-// Whether a leaf of this name was made by a host that is gone: it had no time to remove it.
+// Returns true if the leaf was made by a host process that ended without removing it.
 bool IsOrphaned(std::string_view name) {
   if (!name.starts_with(kLeafPrefix)) return false;
   name.remove_prefix(kLeafPrefix.size());
   pid_t host = 0;
   const auto parsed = std::from_chars(name.data(), name.data() + name.size(), host);
   if (parsed.ec != std::errc() || host <= 0 ||
-      !name.substr(parsed.ptr - name.data()).starts_with('-'))
+      !name.substr(static_cast<std::size_t>(parsed.ptr - name.data())).starts_with('-'))
     return false;
   return kill(host, 0) != 0 && errno == ESRCH;
 }
 
-// rmdir(2) refuses a group with processes, so that one of a host in another pid namespace, whose
-// number means nobody here, is safe as soon as it is in use.
+// rmdir(2) refuses a group with processes. This protects a leaf in use of a host process in another
+// pid namespace, whose pid is meaningless here.
 void RemoveOrphans(const std::string& directory) {
   DIR* entries = opendir(directory.c_str());
   if (entries == nullptr) return;
@@ -141,8 +141,8 @@ CgroupParent CgroupParent::Detect() {
   const std::string mount = MountPoint();
   const std::string own = OwnPath();
   if (mount.empty() || own.empty()) return {};
-  // A group with processes can't give controllers to its children, so the delegated group is
-  // usually the parent of the one that the host process lives in.
+  // A group with processes can't delegate controllers to its children, so the delegated group is
+  // usually the parent of the host process's own group.
   std::string directory = mount + own;
   for (int level = 0; level < 2 && directory.size() > mount.size(); ++level) {
     if (Delegated(directory)) {
@@ -172,7 +172,8 @@ Result<std::unique_ptr<Cgroup>> CgroupParent::Create(const Limits& limits) {
   bool done = true;
   if (memory_ && limits.memory_bytes) {
     done = set("memory.max", std::to_string(*limits.memory_bytes));
-    // Without swap accounting the file is missing, and the limit would only move pages to disk.
+    // Without swap accounting the file is missing. With swap, the limit would only move pages to
+    // disk.
     done = done && (set("memory.swap.max", "0") || errno == ENOENT);
   }
   if (pids_ && limits.max_processes) {

@@ -13,21 +13,22 @@
 
 namespace native_runner {
 
-// One run's leaf in the cgroup v2 tree: memory and processes of the whole tree are limited there.
-// Removed by the destructor; one that is still busy is left to its parent, which tries again.
+// One run's leaf in the cgroup v2 tree, which limits memory and processes of the whole process
+// tree. The destructor removes it; a busy one is left to its parent, which tries again.
 class Cgroup {
  public:
   ~Cgroup();
   Cgroup(const Cgroup&) = delete;
   Cgroup& operator=(const Cgroup&) = delete;
 
-  // To be done before the process has children: those are born into its group.
+  // Call before the process has children: they start in its group.
   bool Add(pid_t pid) const;
 
-  // The group's directory, for a process that is to be born into it (CLONE_INTO_CGROUP).
+  // Opens the group's directory, for a process that starts in it (CLONE_INTO_CGROUP).
   Result<Descriptor> OpenDirectory() const;
 
-  // The kernel has ended a process of this group for want of memory (memory.events, oom_kill).
+  // Returns true if the kernel has killed a process of this group for lack of memory
+  // (memory.events, oom_kill).
   bool MemoryKilled() const;
 
  private:
@@ -37,23 +38,23 @@ class Cgroup {
   std::shared_ptr<std::vector<std::string>> stale_;
 };
 
-// A group in which we may make leaves: the one that was delegated to us, or none. Kernel document
+// The group that was delegated to us and takes our leaves; or none. Kernel document
 // Documentation/admin-guide/cgroup-v2.rst, "Delegation". Supervisor thread only.
 class CgroupParent {
  public:
   CgroupParent() = default;
-  // Removes the leaves of hosts that were killed. For tests: any directory that looks like a
-  // cgroup.
+  // Removes the leaves of hosts that were killed. In tests, `directory` may be any directory that
+  // looks like a cgroup.
   CgroupParent(std::string directory, bool memory, bool pids);
 
-  // Looks at this process's own group and its parent. As root a group only counts when it is marked
+  // Examines this process's own group and its parent. For root a group counts only if it is marked
   // as delegated (user.delegate, trusted.delegate): systemd owns the others.
   static CgroupParent Detect();
 
   bool memory() const { return memory_; }
   bool pids() const { return pids_; }
 
-  // A leaf with the request's limits; kSetup when the kernel refuses one of them.
+  // Makes a leaf with the request's limits; kSetup if the kernel refuses one of them.
   Result<std::unique_ptr<Cgroup>> Create(const Limits& limits);
 
  private:

@@ -6,8 +6,8 @@
 
 namespace native_runner {
 
-// The one owner of a file descriptor: move-only, closed by the destructor. Every descriptor of this
-// library is created close-on-exec; what a child is meant to get is duplicated for it by Child.
+// Owns one file descriptor: move-only, closed by the destructor. Every descriptor of this library
+// is close-on-exec; Child duplicates those that a child gets.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -31,18 +31,18 @@ struct PipeEnds {
   Descriptor write;
 };
 
-// An Error of code kSetup that names the system call and errno's text.
+// Returns an Error of code kSetup that names the system call and errno's text.
 Error SystemError(const char* call, int error);
 
 Result<PipeEnds> MakePipe();  // pipe2(2), plain pipes: splice(2) works on both ends
 Result<Descriptor> OpenPath(const char* path, int flags);
 Result<Descriptor> DuplicateOf(int descriptor);
 
-// A memory file that holds `size` bytes; with `seal` it can't be changed any more by anyone, root
-// included, and may be executed (memfd_create(2), F_ADD_SEALS).
+// Makes a memory file that holds `size` bytes. With `seal` no process, not even root's, can change
+// it any more, and it may be executed (memfd_create(2), F_ADD_SEALS).
 Result<Descriptor> MemoryFile(const char* name, const void* data, std::size_t size, bool seal);
 
-// A sealed copy of a program, so that no command can overwrite what later runs start
+// Makes a sealed copy of a program, so that no command can overwrite the file that later runs start
 // (CVE-2019-5736). Errors name the path.
 Result<Descriptor> SealedCopy(const std::string& path);
 

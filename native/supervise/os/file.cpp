@@ -22,7 +22,7 @@ std::string RealPath(const std::string& path) {
   return realpath(path.c_str(), resolved.data()) == nullptr ? "" : resolved.data();
 }
 
-// A ".." is resolved after the links before it, as the kernel does.
+// Resolves a ".." after the links before it, as the kernel does.
 std::string RealPathAsFar(const std::string& path) {
   std::string there = path;
   std::string rest;
@@ -71,7 +71,7 @@ std::uint64_t Now(clockid_t clock) {
   return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Until it is past this moment, or for 100 ms: no kernel ticks as slowly.
+// Waits until the clock is past this moment, at most 100 ms: no kernel ticks as slowly.
 void WaitPast(std::uint64_t moment) {
   constexpr timespec kMoment = {0, 500'000};
   constexpr int kMost = 200;
@@ -93,7 +93,7 @@ std::uint64_t WaitForTick() {
 
 void WaitUntilPast(std::uint64_t changed_ns) {
   constexpr std::uint64_t kMostAhead = 100'000'000;
-  // What is changed now has another ctime than one that lies in the future.
+  // Changes made now differ anyway from a ctime in the far future.
   if (changed_ns <= FileClock() + kMostAhead) WaitPast(changed_ns);
 }
 

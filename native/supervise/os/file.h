@@ -8,7 +8,7 @@
 #include "policy/result.h"
 #include "supervise/os/descriptor.h"
 
-// statx(2), also where the C library has none: musl has it from 1.2.5 on.
+// Provides statx(2) for C libraries without it: musl has it from 1.2.5 on.
 
 #ifndef STATX_TYPE
 #include <linux/stat.h>
@@ -22,44 +22,44 @@ inline int statx(int directory, const char* path, int flags, unsigned mask, stru
 
 namespace native_runner {
 
-// Since the epoch. Unsigned: a time can be set to anything, and is only compared.
+// Nanoseconds since the epoch. Unsigned: a time can be set to any value, and is only compared.
 inline std::uint64_t Nanoseconds(const struct statx_timestamp& time) {
   constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
   return static_cast<std::uint64_t>(time.tv_sec) * kNsPerSecond + time.tv_nsec;
 }
 
-// The path with all symbolic links resolved; empty where it leads to nothing.
+// Returns the path with all symbolic links resolved; empty if the target does not exist.
 std::string RealPath(const std::string& path);
 
-// The same as far as it is there, and the rest of it as it is: where an absolute path would be once
+// Resolves the existing part of the path and appends the rest: the place of an absolute path once
 // it is made.
 std::string RealPathAsFar(const std::string& path);
 
-// Where what is open lies by now (proc_pid_fd(5)); kSetup where /proc does not tell.
+// Returns the current path of an open file (proc_pid_fd(5)); kSetup if /proc can't be read.
 Result<std::string> PathOf(int descriptor);
 
-// The workspace directory as it was when the run started: pinned by a descriptor, so that what was
-// checked is what gets mounted, and its real path (symbolic links resolved) for the record.
+// The workspace directory, pinned by a descriptor when the run starts, so that the checked
+// directory is the mounted one, with its real path (symbolic links resolved) for the record.
 struct Workspace {
   Descriptor directory;  // O_PATH
   std::string path;
 };
 
-// kSetup, naming `shadowDir`, when it is not a directory that can be reached.
+// kSetup, naming `shadowDir`, if it is not a reachable directory.
 Result<Workspace> OpenWorkspace(const std::string& shadow_dir);
 
-// The clock of files' times, CLOCK_REALTIME_COARSE: it lags by some milliseconds, and all that is
-// changed within one of its ticks has the same ctime. Nanoseconds since 1970. Any thread.
+// The clock of file times, CLOCK_REALTIME_COARSE: it lags by some milliseconds, and all changes
+// within one of its ticks get the same ctime. Nanoseconds since 1970. Any thread.
 
-// What is changed from now on has this time or a later one.
+// Returns the current time: later changes get this ctime or a later one.
 std::uint64_t FileClock();
 
-// Gives a moment that no file of before has as its time or a later one, and returns when all that
-// is changed from now on has: one tick, 1 to 10 ms.
+// Waits one tick, 1 to 10 ms. Returns a time later than those of all earlier changes, and not later
+// than those of all later changes.
 std::uint64_t WaitForTick();
 
-// Returns when what is changed from now on gets another ctime than this one: at once where it lies
-// in the past, or far in the future because somebody has set the clock.
+// Waits until changes get another ctime than this one. Returns at once if it is in the past, or far
+// in the future because the clock was set.
 void WaitUntilPast(std::uint64_t changed_ns);
 
 }  // namespace native_runner

@@ -27,7 +27,7 @@ int Poll::Start(uv_loop_t* loop, int descriptor, int events, Callback callback) 
   callback_ = std::move(callback);
   result = uv_poll_start(handle, events, [](uv_poll_t* poll, int, int) {
     if (auto* self = static_cast<Poll*>(poll->data)) {
-      const Callback call = self->callback_;  // a copy: the callback may stop or destroy us
+      const Callback call = self->callback_;  // a copy: the callback may stop or destroy this
       call();
     }
   });

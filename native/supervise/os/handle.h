@@ -7,11 +7,11 @@
 
 namespace native_runner {
 
-// Owners of libuv handles: the destructor closes the handle and libuv's close callback frees it, so
-// a callback never runs on a dead object. All on the supervisor thread.
+// Owners of libuv handles: the destructor closes the handle, and the close callback frees it, so a
+// callback never runs on a destroyed object. Supervisor thread only.
 
-// Watches a descriptor that somebody else owns (uv_poll_t). The descriptor may be closed as soon as
-// this object is gone.
+// Watches a descriptor owned elsewhere (uv_poll_t). The descriptor may be closed once this object
+// is destroyed.
 class Poll {
  public:
   using Callback = std::function<void()>;

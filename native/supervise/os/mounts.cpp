@@ -58,8 +58,8 @@ bool MountTable::LookForShared() {
 
 }  // namespace native_runner
 
-// ThreadSanitizer takes every clone(2) for a fork(2), whatever its flags, and from then on loses
-// sight of the caller's locks. It does not know the C library's other name of the same function.
+// ThreadSanitizer treats every clone(2) as a fork(2), whatever its flags, and then loses track of
+// the caller's locks. It does not intercept the C library's other name of the function.
 #ifdef __SANITIZE_THREAD__
 extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
 #define clone __clone
@@ -70,7 +70,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{16} << 10U;
 
-// The process' number in our own pid namespace; 0 when it can't be told.
+// Returns the process' number in our own pid namespace; 0 if it can't be determined.
 std::uint64_t NumberOf(int pidfd) {
   auto file = OpenPath(("/proc/self/fdinfo/" + std::to_string(pidfd)).c_str(), O_RDONLY);
   std::array<char, 1024> bytes{};
@@ -83,8 +83,8 @@ std::uint64_t NumberOf(int pidfd) {
   return TakeDecimal(&digits, &number) ? number : 0;
 }
 
-// `link`: of ours. What can't be looked at is taken for ours. Not fstat(2) and its like: those need
-// a newer C library than the package promises.
+// Returns true if the namespace is ours, or if that can't be determined. `link`: our own. Uses
+// statx: fstat(2) and its like need a newer C library than the package promises.
 bool IsOurs(int descriptor, const char* link) {
   struct statx other {};
   struct statx ours {};
@@ -95,7 +95,7 @@ bool IsOurs(int descriptor, const char* link) {
 }
 
 struct Entry {
-  int user_namespace;  // -1: ours
+  int user_namespace;  // -1: our own
   int mount_namespace;
   const char* failed_call;
   int error;
@@ -107,7 +107,7 @@ int Fail(Entry* entry, const char* call) {
   return 1;
 }
 
-// In a process that shares our memory, while we wait: nothing but system calls.
+// Runs in a process that shares our memory while we wait: only system calls are safe.
 int EnterAndCutOff(void* argument) {
   auto* entry = static_cast<Entry*>(argument);
   if (entry->user_namespace >= 0 && setns(entry->user_namespace, CLONE_NEWUSER) != 0) {
@@ -120,8 +120,9 @@ int EnterAndCutOff(void* argument) {
   return 0;
 }
 
-// No signal handler of the host's may run in that process, and no SIGCHLD tells of its end. The
-// mask is that of this thread alone, on Linux; pthread_sigmask needs glibc 2.32.
+// Blocks all signals, so that no signal handler of the host runs in that process. No SIGCHLD
+// reports its end. On Linux the mask applies to this thread alone; pthread_sigmask needs glibc
+// 2.32.
 std::optional<Error> CutOffInChild(Entry* entry) {
   std::array<char, kStackBytes> stack;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   sigset_t all;

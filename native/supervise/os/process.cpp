@@ -24,8 +24,8 @@
 namespace native_runner {
 namespace {
 
-// Children expect descriptors at numbers below this; ours are kept above, so that placing one can't
-// overwrite another that has still to be placed.
+// Returns the first number above all target numbers. Our descriptors are kept above it, so that
+// placing one cannot overwrite another that is still to be placed.
 int FirstFree(const std::vector<Inherited>& inherited) {
   int first = 3;
   for (const Inherited& each : inherited)
@@ -33,9 +33,9 @@ int FirstFree(const std::vector<Inherited>& inherited) {
   return first;
 }
 
-constexpr int kWaitByPidfd = 3;  // P_PIDFD, Linux 5.4; older C libraries lack the name
+constexpr int kWaitByPidfd = 3;  // P_PIDFD, Linux 5.4; missing in older C libraries
 
-// A program that is named by a descriptor of ours, whose number another may get, has one above.
+// Duplicates a program named by one of our descriptors if its number may be reassigned to another.
 std::optional<Error> KeepProgram(int first_free, SpawnOptions* order) {
   constexpr std::string_view kPrefix = "/proc/self/fd/";
   if (!order->path.starts_with(kPrefix)) return std::nullopt;
@@ -124,7 +124,7 @@ Result<Child> Child::Spawn(SpawnOptions order) {
   const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (pidfd < 0) {
     const Error error = SystemError("pidfd_open", errno);
-    kill(pid, SIGKILL);  // ours and not reaped: the number can't be anyone else's
+    kill(pid, SIGKILL);  // not reaped yet, so the pid is still its own
     waitpid(pid, nullptr, 0);
     return error;
   }
@@ -210,7 +210,7 @@ namespace {
 constexpr std::uint64_t kExiting = 0x4;  // PF_EXITING, include/linux/sched.h
 constexpr std::uint64_t kKilled = std::uint64_t{1} << (SIGKILL - 1U);
 
-// Of proc_pid_stat(5), counted from behind the state.
+// Fields of proc_pid_stat(5), counted from the one after the state.
 enum Field : std::size_t { kParent = 0, kFlags = 5, kUser = 10, kSystem = 11, kThreads = 16 };
 
 std::string DirectoryOf(pid_t process) {
@@ -226,7 +226,7 @@ bool IsKilled(pid_t process) {
   return false;
 }
 
-// The entries of a directory in /proc that are numbers.
+// Returns the numeric entries of a directory in /proc.
 std::vector<pid_t> NumbersIn(const std::string& path) {
   struct Close {
     void operator()(DIR* directory) const { closedir(directory); }
@@ -276,7 +276,7 @@ std::optional<ProcessFacts> LookAtProcess(pid_t process) {
   facts.parent = static_cast<pid_t>(fields[kParent]);
   facts.state = stat[name_end + 2];
   facts.cpu_ticks = fields[kUser] + fields[kSystem];
-  // One that only waits to be reaped is not dying, unless other threads of it are.
+  // A process that only waits to be reaped is not dying, unless its other threads are.
   const bool is_dead = (facts.state == 'Z' || facts.state == 'X') && fields[kThreads] <= 1;
   facts.is_dying = !is_dead && ((fields[kFlags] & kExiting) != 0 || IsKilled(process));
   return facts;
@@ -302,7 +302,7 @@ std::vector<pid_t> DescendantsOf(pid_t root, std::size_t most) {
 
 namespace {
 
-// The kernel lists what listens before what is connected, of which a host may have a lot.
+// The kernel lists listeners before connections, and a host may have many connections.
 constexpr std::size_t kMostBytes = 1 << 20;
 
 Result<std::string> ReadText(const std::string& path) {
@@ -322,7 +322,7 @@ Result<std::string> ReadText(const std::string& path) {
   return text;
 }
 
-// The kernel takes a process' network away early in its end, long before a pidfd tells of that.
+// The kernel removes a process' network early in its exit, long before its pidfd shows the end.
 bool IsEnding(pid_t process) {
   const auto facts = LookAtProcess(process);
   return !facts || facts->is_dying || facts->state == 'Z' || facts->state == 'X';
@@ -332,7 +332,7 @@ struct Table {
   const char* name;
   const char* counts;
   const char* protocol;
-  bool is_required;  // a kernel may have no IPv6
+  bool is_required;  // false: a kernel may lack IPv6
 };
 
 constexpr Table kTables[] = {
@@ -348,14 +348,15 @@ Result<bool> ListensInNetworkOf(int pidfd, std::uint16_t port) {
   if (number == 0) return SystemError("read /proc/self/fdinfo", ESRCH);
   const std::string net = "/proc/" + std::to_string(number) + "/net/";
   for (const Table& table : kTables) {
-    // The kernel walks all buckets of its hash for a table, which takes milliseconds; not for this.
+    // For the table, the kernel walks all buckets of its hash, which takes milliseconds; it does
+    // not for these counts.
     auto counts = ReadText(net + table.counts);
     if (counts && SocketsInUse(*counts, table.protocol) == 0) continue;
     auto text = ReadText(net + table.name);
     if (!text && !table.is_required) continue;
     if (!text && IsEnding(number)) return false;
     if (!text) return text.error();
-    // Only now is the number known to have been that process's while its table was read.
+    // A process that is still alive kept its number while the table was read.
     if (HasListener(*text, port)) return !ProcessHasEnded(pidfd);
   }
   return false;

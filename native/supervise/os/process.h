@@ -14,7 +14,7 @@
 
 namespace native_runner {
 
-// A descriptor of ours and the number under which the child is to see it.
+// A descriptor of ours, and its number in the child.
 struct Inherited {
   int source = -1;
   int number = -1;
@@ -22,10 +22,10 @@ struct Inherited {
 
 struct SpawnOptions {
   std::string path;               // absolute, or /proc/self/fd/N of a descriptor of ours
-  std::vector<std::string> argv;  // argv[0] is only what the process list shows
+  std::vector<std::string> argv;  // argv[0] is only the name in process lists
   std::vector<Inherited> inherited;
-  std::vector<Descriptor> owned;  // those of `inherited` that nobody needs once the child has them
-  bool makes_mounts = false;      // what it sets up has a mount namespace of its own
+  std::vector<Descriptor> owned;  // those of `inherited` to close once the child has them
+  bool makes_mounts = false;      // the child makes a mount namespace
 
   void Give(Descriptor source, int number) {
     inherited.push_back({source.get(), number});
@@ -40,20 +40,21 @@ struct ExitStatus {
   std::uint64_t system_cpu_us = 0;
 };
 
-// A direct child process, named by its pidfd (pidfd_open(2), Linux 5.4), so that it can be
-// signalled and reaped without a race on its number. Spawned by posix_spawn(3), whose cost does not
+// A direct child process, identified by its pidfd (pidfd_open(2), Linux 5.4), so that it can be
+// signalled and reaped without a race on its pid. Spawned by posix_spawn(3), whose cost does not
 // grow with the host's memory, with an empty environment, its own session, no blocked signals and
 // default dispositions. Use from one long-lived thread only: PR_SET_PDEATHSIG is per thread.
 class Child {
  public:
-  // What the order owns is closed on this side whatever happens.
+  // Closes `order.owned` on this side in any case.
   static Result<Child> Spawn(SpawnOptions order);
 
   pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }
   void Signal(int signal) const;
 
-  // The status once it has exited, nullopt while it runs. Reaps: later calls answer the same.
+  // Returns the status once the child has exited, nullopt while it runs. Reaps it; later calls
+  // return the same status.
   std::optional<ExitStatus> Reap();
 
  private:
@@ -64,50 +65,50 @@ class Child {
   std::optional<ExitStatus> status_;
 };
 
-// pidfd_send_signal(2); a process that is gone is no error.
+// Calls pidfd_send_signal(2); ignores a process that is gone.
 void SignalPidfd(int pidfd, int signal);
 
-// Without waiting. Of a pid namespace's first process only after all the others have ended
-// (pidfd_open(2), pid_namespaces(7)).
+// Returns true if the process has ended, without waiting. A pid namespace's first process ends only
+// after all the others (pidfd_open(2), pid_namespaces(7)).
 bool ProcessHasEnded(int pidfd);
 
-// Small files in /proc. Numbers of processes in them are those of that /proc, which may be that of
-// an outer pid namespace.
+// Small files in /proc. Their process numbers are those of that /proc, which may be that of an
+// outer pid namespace.
 
-// Up to 8 KiB of one; empty where there is none.
+// Returns up to 8 KiB of a file; empty if it does not exist.
 std::string ReadProcFile(const std::string& path);
 
-// The numbers that a text begins with, between blanks; 0 for a negative one.
+// Returns the numbers at the start of a text, separated by blanks; 0 for a negative one.
 std::vector<std::uint64_t> LeadingNumbers(std::string_view text, int base = 10);
 
-// Those in the line of a file that begins with `name`; empty where there is none.
+// Returns the numbers in the line of a file that begins with `name`; empty without such a line.
 std::vector<std::uint64_t> NumbersInLine(const std::string& path, std::string_view name,
                                          int base = 10);
 
-// What /proc counts a pidfd's process as; 0 where that is gone or can't be seen.
+// Returns the number of a pidfd's process in /proc; 0 if it is gone or can't be seen.
 pid_t NumberOfPidfd(int pidfd);
 
-// What /proc tells of one process (proc_pid_stat(5)).
+// Facts about one process from /proc (proc_pid_stat(5)).
 struct ProcessFacts {
   pid_t parent = 0;
   char state = '?';
-  std::uint64_t cpu_ticks = 0;  // of its own, in user mode and in the kernel
-  // It has begun to end, or was killed and has not run since: it runs nothing of its own any more.
-  // What is left is the kernel's work, which takes as long as it has memory to give back.
+  std::uint64_t cpu_ticks = 0;  // user and kernel mode, without children
+  // It has begun to end, or was killed and has not run since: it executes no more of its own code.
+  // The kernel's remaining work takes as long as it has memory to free.
   bool is_dying = false;
 };
 
-// Nothing for one that is gone or can't be seen.
+// Returns nullopt if the process is gone or can't be seen.
 std::optional<ProcessFacts> LookAtProcess(pid_t process);
 
-// The living and the dead below `root`, as /proc counts them, up to `most`. Reads some files for
-// each, or (where the kernel does not tell of children) for each process that there is: meant for
+// Returns the living and dead descendants of `root`, by their numbers in /proc, up to `most`. Reads
+// some files for each descendant or, if the kernel does not list children, for every process: for
 // the rare case.
 std::vector<pid_t> DescendantsOf(pid_t root, std::size_t most);
 
-// Whether something listens on a TCP port, IPv4 or IPv6, in the network namespace of a process. The
-// kernel's table tells it, so nobody connects. An error where that table can't be read; false where
-// that is because the process has begun to end.
+// Returns true if a process listens on a TCP port, IPv4 or IPv6, in the network namespace of the
+// pidfd's process. Reads the kernel's table and connects to nothing. An error if that table can't
+// be read; false if it can't because the process has begun to end.
 Result<bool> ListensInNetworkOf(int pidfd, std::uint16_t port);
 
 }  // namespace native_runner

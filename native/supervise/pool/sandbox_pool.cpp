@@ -12,7 +12,7 @@ Result<std::unique_ptr<PrewarmedSandbox>> PrewarmedSandbox::Make(const Backend& 
                                                                  SupervisorContext& shared,
                                                                  SpawnPlan plan,
                                                                  Listener listener) {
-  Fingerprint fingerprint = plan.fingerprint;  // by the plan's own a template is found
+  Fingerprint fingerprint = plan.fingerprint;  // a copy: Acquire needs the plan's own
   Descriptor no_input;
   auto sandbox = SpawnSource(shared, runtime, {}, std::move(plan)).Acquire(&no_input);
   if (!sandbox) return sandbox.error();
@@ -48,12 +48,13 @@ namespace {
 
 constexpr std::size_t kFewRuns = 3;
 constexpr std::size_t kMostAdaptive = 4;
-// Of all pools of one supervisor. Those that nobody asked for must leave the others room.
+// Limits for all pools of one supervisor. Adaptive pools, which no caller requested, must leave
+// room for the others.
 constexpr std::size_t kMostStanding = 64;
 constexpr std::size_t kMostStandingAdaptive = 16;
 
 constexpr std::uint64_t kRefillAfterMs = 2;  // a short command has ended by then
-constexpr std::uint64_t kPatienceMs = 100;   // with busy processors
+constexpr std::uint64_t kPatienceMs = 100;   // delay while the processors are busy
 constexpr std::uint64_t kNanosecondsPerMs = 1'000'000;
 
 bool IsReady(const PrewarmedSandbox& sandbox) {
@@ -109,7 +110,7 @@ bool SandboxPool::RunStarts() {
   most_in_flight_ = std::max(most_in_flight_, ++in_flight_);
   if (Target() == 0) return false;
   if (Count(IsGood) > 0) return true;
-  ++counters_->missed;  // the run need not look closer
+  ++counters_->missed;  // the run need not call Take
   RefillSoon();
   return false;
 }
@@ -124,7 +125,7 @@ std::unique_ptr<SandboxSource> SandboxPool::Take(const Fingerprint& wanted) {
   used_ns_ = uv_hrtime();
   std::unique_ptr<SandboxSource> taken;
   std::vector<PrewarmedSandbox*> useless;
-  for (PrewarmedSandbox* each : Good()) {  // a copy: what is heard of one may add another
+  for (PrewarmedSandbox* each : Good()) {  // a copy: IsAlive may change the list
     if (!each->fingerprint().IsLike(wanted) || !each->IsAlive()) {
       useless.push_back(each);
     } else if (each->fingerprint().tmp_bytes == wanted.tmp_bytes) {
@@ -143,13 +144,13 @@ std::unique_ptr<SandboxSource> SandboxPool::Take(const Fingerprint& wanted) {
 std::shared_ptr<SandboxTemplate> SandboxPool::FindTemplate(const Fingerprint& wanted,
                                                            std::string* why) {
   if (!rule_.clones) return nullptr;
-  if (is_closing_) return keeper_.Find(wanted, why);  // which says so
+  if (is_closing_) return keeper_.Find(wanted, why);  // the keeper returns the reason
   used_ns_ = uv_hrtime();
   WatchIdleness();
   return keeper_.Find(wanted, why);
 }
 
-// Sandboxes for other limits than those of the last run give way one by one.
+// Ends one sandbox made for other limits than those of the last run.
 void SandboxPool::MakeRoomFor(const Fingerprint& wanted) {
   if (Count(IsGood) < Target()) return;
   for (PrewarmedSandbox* each : Good()) {
@@ -159,9 +160,9 @@ void SandboxPool::MakeRoomFor(const Fingerprint& wanted) {
 
 void SandboxPool::Discard(const std::vector<PrewarmedSandbox*>& sandboxes) {
   for (PrewarmedSandbox* each : sandboxes) {
-    if (!each->is_ready()) in_setup_ = nullptr;  // only the newest is not
+    if (!each->is_ready()) in_setup_ = nullptr;  // only the newest is not ready yet
     ++counters_->discarded;
-    each->End();  // possibly its last moment
+    each->End();  // may destroy it
   }
   PublishCounts();
 }
@@ -180,7 +181,7 @@ void SandboxPool::Fill(Filled filled) {
   WatchIdleness();
   keeper_.Warm([weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (self && !self->is_closing_ && self->Target() == 0) self->Refill();  // which answers
+    if (self && !self->is_closing_ && self->Target() == 0) self->Refill();  // answers the Fill
   });
 }
 
@@ -204,7 +205,7 @@ void SandboxPool::Refill() {
   const std::size_t most = rule_.size ? kMostStanding : kMostStandingAdaptive;
   if (!IsWanting() || traffic_.standing >= most) return Answer(Count(IsReady));
   is_preparing_ = true;
-  const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
+  const auto request = std::make_shared<ExecRequest>();  // only the sandbox's shape matters
   request->argv = {"/"};
   request->allow_prewarmed = true;
   request->clones_of = rule_.clones ? number_ : 0;
@@ -221,7 +222,7 @@ void SandboxPool::Make(Result<Preparation> prepared) {
   if (!prepared) return Answer(prepared.error());
   auto* plan = std::get_if<SpawnPlan>(&prepared->plan);
   if (plan == nullptr || !plan->allow_prewarmed) return Answer(CannotStand());
-  // The listener needs to know whom it speaks of before that is made.
+  // The listener needs the address of the sandbox, which does not exist yet.
   auto place = std::make_shared<PrewarmedSandbox*>(nullptr);
   auto made = PrewarmedSandbox::Make(
       *runtime_, shared_, std::move(*plan),
@@ -233,7 +234,7 @@ void SandboxPool::Make(Result<Preparation> prepared) {
   used_ns_ = uv_hrtime();
   sandboxes_.push_back(std::move(*made));
   WatchIdleness();
-  if (fresh->is_ending()) return Discard({fresh});  // it can't be watched
+  if (fresh->is_ending()) return Discard({fresh});  // can't be watched
   in_setup_ = fresh;
 }
 
@@ -247,7 +248,7 @@ void SandboxPool::OnReady(const PrewarmedSandbox* ready) {
   }
 }
 
-// Of its own accord, or because we ended it.
+// Called when a sandbox ended by itself or was ended by the pool.
 void SandboxPool::OnGone(const PrewarmedSandbox* gone) {
   const auto self = shared_from_this();
   const bool has_failed = in_setup_ == gone;

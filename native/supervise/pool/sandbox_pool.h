@@ -16,16 +16,16 @@
 
 namespace native_runner {
 
-// A sandbox that waits for its one order. Owned by its pool, then by the run that takes it;
+// A sandbox that waits for its single order. Owned by its pool, then by the run that takes it;
 // supervisor thread only.
 class PrewarmedSandbox final : public SandboxSource, private Sandbox::User {
  public:
   struct Listener {
-    std::function<void()> on_ready;  // its launcher waits; not called for one that is not watched
-    std::function<void()> on_gone;   // its end is proved: to be destroyed, possibly from in here
+    std::function<void()> on_ready;  // its launcher waits for the order; only if watched
+    std::function<void()> on_gone;   // its end is proved: destroy it, possibly in this call
   };
 
-  // Spawns what `plan` says. kSetup when the host refuses.
+  // Spawns the plan's sandbox. kSetup if the host refuses.
   static Result<std::unique_ptr<PrewarmedSandbox>> Make(const Backend& runtime,
                                                         SupervisorContext& shared, SpawnPlan plan,
                                                         Listener listener);
@@ -35,10 +35,10 @@ class PrewarmedSandbox final : public SandboxSource, private Sandbox::User {
   bool is_ending() const { return is_ending_; }
   bool IsAlive() { return !is_ending_ && sandbox_->IsAlive(); }
 
-  // Ends it without a command; on_gone follows, possibly from in here.
+  // Ends it without a command; on_gone follows, possibly before this returns.
   void End();
 
-  // What is left here is empty, and will not call back.
+  // Leaves this object empty, without further callbacks.
   Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
   SandboxStart start() const override { return SandboxStart::kPrewarmed; }
 
@@ -58,42 +58,42 @@ class PrewarmedSandbox final : public SandboxSource, private Sandbox::User {
   bool is_ending_ = false;
 };
 
-// How many sandboxes are to stand for one runner, and for how long without a run.
+// Target size of a pool, and its lifetime without a run.
 struct PoolRule {
   std::optional<std::size_t>
-      size;  // nullopt: from the third run on as many as ran at once, up to 4
+      size;  // nullopt: from the third run on, the highest number of concurrent runs, at most 4
   std::uint64_t idle_ms = 60'000;
-  bool clones = false;  // sandboxes are cloned from a template, once there is one
+  bool clones = false;  // sandboxes are cloned from a template, once one is ready
 };
 
-// What a pool has and has done. Written on the supervisor thread, read on any.
+// State and statistics of a pool. Written on the supervisor thread, read on any thread.
 struct PoolCounters {
   std::atomic<std::uint32_t> standing = 0;   // ready and waiting
-  std::atomic<std::uint32_t> taken = 0;      // runs that found one
-  std::atomic<std::uint32_t> missed = 0;     // runs that would have liked one
+  std::atomic<std::uint32_t> taken = 0;      // runs that took one
+  std::atomic<std::uint32_t> missed = 0;     // runs that could have used one
   std::atomic<std::uint32_t> discarded = 0;  // ended without a run
   std::atomic<bool> closed = false;          // set by the runner: no run may use the pool any more
 };
 
-// Which pool, and how to make it where it does not exist yet. `number` 0: none is wanted.
+// Identifies a pool, and describes how to make it if it does not exist yet. `number` 0: no pool.
 struct PoolReference {
   std::uint64_t number = 0;
   PoolRule rule;
   std::shared_ptr<PoolCounters> counters;
 };
 
-// What all pools of a supervisor have to share.
+// State shared by all pools of a supervisor.
 struct PoolTraffic {
-  std::size_t standing = 0;  // sandboxes of all pools, in set-up or ending too
+  std::size_t standing = 0;  // sandboxes of all pools, including those in set-up or ending
   std::size_t in_flight = 0;
   std::size_t processors = 1;
   TemplateTraffic templates;
 };
 
-// The sandboxes that stand ready for the runs of one runner. Each serves one run; another is made
-// behind it, one at a time, once the processors have nothing better to do. None is made by itself:
-// runs, or Fill(), ask for it; so a pool that nobody uses goes away and stays away. It keeps the
-// template of the runner's clones as well. Supervisor thread only; owned by SandboxPools.
+// The prewarmed sandboxes of one runner. Each serves one run; then another is made, one at a time,
+// when the processors are idle. Only runs and Fill() cause sandboxes to be made, so an unused pool
+// goes away and stays away. Also owns the keeper of the runner's template. Supervisor thread only;
+// owned by SandboxPools.
 class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
  public:
   using Filled = std::function<void(Result<std::size_t>)>;
@@ -101,22 +101,23 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   SandboxPool(SupervisorContext& shared, PoolTraffic& traffic,
               std::shared_ptr<const Backend> runtime, const PoolReference& reference);
 
-  // A run starts. True: it may ask for a sandbox, with Take.
+  // Records the start of a run. Returns true if the run may call Take.
   bool RunStarts();
   void RunEnds();
 
-  // One that was made as `wanted` says and is alive, or none. Those that are dead, or that would be
-  // made differently now, are ended and never used.
+  // Returns a live sandbox that matches `wanted`, or nullptr. Ends those that are dead or no longer
+  // match.
   std::unique_ptr<SandboxSource> Take(const Fingerprint& wanted);
 
   // See Templates::Find.
   std::shared_ptr<SandboxTemplate> FindTemplate(const Fingerprint& wanted, std::string* why);
   bool makes_clones() const { return rule_.clones; }
 
-  // Makes what is missing now; answers how many stand then, or why none can be made.
+  // Makes the missing sandboxes now; answers with the number of ready ones, or with the reason why
+  // none can be made.
   void Fill(Filled filled);
 
-  // Ends all; `closed` is called once that is proved, possibly from in here.
+  // Ends all sandboxes; `closed` is called once their end is proved, possibly before this returns.
   void Close(std::function<void()> closed);
 
  private:
@@ -148,7 +149,7 @@ class SandboxPool : public std::enable_shared_from_this<SandboxPool> {
   std::vector<std::unique_ptr<PrewarmedSandbox>> sandboxes_;  // oldest first
   bool is_preparing_ = false;
   const PrewarmedSandbox* in_setup_ = nullptr;  // the newest, until it is ready, taken or given up
-  std::uint64_t tmp_bytes_ = 0;                 // of the last run
+  std::uint64_t tmp_bytes_ = 0;                 // the last run's
   std::size_t runs_ = 0;                        // since the pool was last idle
   std::size_t in_flight_ = 0;
   std::size_t most_in_flight_ = 0;
@@ -168,12 +169,13 @@ class SandboxPools final : public Templates {
   // `emptied` is called when the last sandbox of the last pool is gone after Close.
   SandboxPools(SupervisorContext& shared, std::function<void()> emptied);
 
-  // To be told of every run. RunStarts: what it may ask for.
+  // Prewarmed sandbox or clone that a run may request.
   struct Offer {
     bool standing = false;
     bool clone = false;
   };
-  // `is_live`: of spawn, for which none stands; its RunEnds is of number 0.
+  // Call RunStarts and RunEnds for every run. `is_live`: a run of spawn, which takes no prewarmed
+  // sandbox; its RunEnds has number 0.
   Offer RunStarts(const PoolReference& reference, const std::shared_ptr<const Backend>& runtime,
                   bool is_live);
   void RunEnds(std::uint64_t number);
@@ -184,7 +186,7 @@ class SandboxPools final : public Templates {
 
   void Fill(const PoolReference& reference, const std::shared_ptr<const Backend>& runtime,
             SandboxPool::Filled filled);
-  // `closed` is called in any case, also when there is no such pool.
+  // `closed` is always called, even if the pool does not exist.
   void Close(std::uint64_t number, std::function<void()> closed);
   void CloseAll();
   bool empty() const { return pools_.empty(); }

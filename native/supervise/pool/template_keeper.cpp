@@ -10,13 +10,13 @@
 namespace native_runner {
 namespace {
 
-// Of all runners of one supervisor. Each is two processes; who uses more policies than this within
-// the same minute has cold runs for the rest.
+// Limit for all runners of one supervisor. A template is two processes; runners with further
+// policies in use within the same minute get cold runs.
 constexpr std::size_t kMostTemplates = 16;
-// A template that has made as many clones was worth it.
+// Number of clones that justify the cost of a template.
 constexpr std::uint64_t kWorthIt = 8;
 constexpr std::uint64_t kLongestWait = 1024;
-// What its launcher is started with in place of a command's.
+// The launcher's argv in place of a command's.
 constexpr const char* kTemplateName = "template";
 constexpr const char* kClosed = "the runner was closed";
 
@@ -94,7 +94,7 @@ void TemplateKeeper::Close() {
 
 void TemplateKeeper::Make() {
   is_making_ = true;
-  const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
+  const auto request = std::make_shared<ExecRequest>();  // only the sandbox's shape matters
   request->argv = {kTemplateName};
   request->makes_template = true;
   runtime_->Prepare(*request, shared_,
@@ -116,7 +116,7 @@ void TemplateKeeper::Spawn(Result<Preparation> prepared) {
   if (!made) return WaitLonger(made.error().message);
   const std::array<std::string, 1> argv = {kTemplateName};
   const auto order = EncodeOrder(prepared->order, prepared->cwd, argv, {}, prepared->rules);
-  // The listener needs to know whom it speaks of before that is made.
+  // The listener needs the address of the template, which does not exist yet.
   auto place = std::make_shared<const SandboxTemplate*>(nullptr);
   SandboxTemplate::Listener listener;
   listener.on_ready = [this, there = is_there_] {

@@ -12,16 +12,16 @@
 
 namespace native_runner {
 
-// What the keepers of a supervisor share.
+// State shared by the keepers of a supervisor.
 struct TemplateTraffic {
-  std::size_t standing = 0;  // templates, in set-up or ending too
+  std::size_t standing = 0;  // templates, including those in set-up or ending
 };
 
-// Has a template made for a runner's sandboxes once there is a second run, and another where what
-// would be made now is no longer like it. Supervisor thread only; owned by its pool.
+// Makes a template for a runner's sandboxes from the second run on, and replaces it when it no
+// longer matches new sandboxes. Supervisor thread only; owned by its pool.
 class TemplateKeeper {
  public:
-  // `on_gone`: a template is gone; this may be destroyed in it.
+  // `on_gone`: a template is gone; may destroy this.
   TemplateKeeper(SupervisorContext& shared, TemplateTraffic& traffic,
                  std::shared_ptr<const Backend> runtime, std::function<void()> on_gone);
   ~TemplateKeeper();
@@ -31,16 +31,16 @@ class TemplateKeeper {
   // See Templates::Find.
   std::shared_ptr<SandboxTemplate> Find(const Fingerprint& wanted, std::string* why);
 
-  // Has one made at once, if there is none. `done`: there is one, or none can be had; possibly from
-  // in here.
+  // Makes a template at once if there is none. `done` is called when it is ready or could not be
+  // made, possibly before this returns.
   void Warm(std::function<void()> done);
 
-  // Ends it as soon as no clone of it is left. Another is made when one is asked for, unless this
-  // is for good.
+  // Retire ends the template once its last clone is gone; another is made on the next request.
+  // Close does so for good.
   void Retire(const std::string& reason);
   void Close();
 
-  // No process of a template is left.
+  // Returns true if no process of a template is left.
   bool empty() const { return living_ == 0; }
 
  private:
@@ -56,13 +56,14 @@ class TemplateKeeper {
   TemplateTraffic& traffic_;
   std::shared_ptr<const Backend> runtime_;
   std::function<void()> on_gone_;
-  std::shared_ptr<SandboxTemplate> template_;  // the newest, unless it was retired
+  std::shared_ptr<SandboxTemplate> template_;  // the newest, unless retired
   std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);
   std::size_t living_ = 0;
-  std::string reason_;         // why there is none
-  std::uint64_t asked_ = 0;    // how often one was asked for
-  std::uint64_t next_at_ = 2;  // of that: from there on another is made
-  std::uint64_t wait_ = 1;     // to be let pass before the one after it: more each time in vain
+  std::string reason_;         // why there is no template
+  std::uint64_t asked_ = 0;    // number of requests so far
+  std::uint64_t next_at_ = 2;  // request number from which another template is made
+  std::uint64_t wait_ = 1;     // requests to skip before the next one; doubles after each failed or
+                               // little used template
   std::vector<std::function<void()>> waiting_;
   bool is_making_ = false;
   bool is_closed_ = false;

@@ -34,8 +34,8 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
     by_rlimit = true;
   };
   OrderHeader& order = preparation->order;
-  SpawnPlan* spawns =
-      std::get_if<SpawnPlan>(&preparation->plan);  // what enters a session has no cgroup
+  // A command in a session has no cgroup of its own.
+  SpawnPlan* spawns = std::get_if<SpawnPlan>(&preparation->plan);
   if (spawns != nullptr) spawns->counts_processes = processes_enforceable;
   bool wants_cgroup = false;
   set(limits.cpu_seconds, &order.cpu_seconds);
@@ -53,7 +53,7 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
       wants_cgroup = true;
     } else if (processes_enforceable) {
       set(limits.max_processes, &order.processes);
-      ++order.processes;  // the launcher is one of the user namespace's processes too
+      ++order.processes;  // the launcher counts as one of the user namespace's processes
     } else {
       return NotEnforceable();
     }
@@ -66,7 +66,7 @@ std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgrou
 
 namespace {
 
-// The options of the caller's that undo layers, for the message.
+// Returns the caller's options that undo layers, as text for the error message.
 std::string OpenedBy(const LayerRecord& layers) {
   std::string text;
   for (const std::string& name : layers.OpenedNames())
@@ -74,7 +74,7 @@ std::string OpenedBy(const LayerRecord& layers) {
   return text;
 }
 
-// Which of the launcher's layers may come with these flags.
+// Returns the launcher's layers that an order with these flags may have.
 LayerSet PossibleLayers(std::uint32_t flags) {
   LayerSet possible;
   if ((flags & kOrderLandlock) != 0) {
@@ -97,7 +97,7 @@ std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
   for (const std::string& name : required) {
     std::optional<Layer> layer = LayerOf(name);
     if (layer && layers.Has(*layer)) continue;
-    // Where the launcher makes the pid namespace, its end is the end of the tree.
+    // Where the launcher makes the pid namespace, its end also ends the process tree.
     if (layer == Layer::kTreeKillPidNamespace) layer = Layer::kPidNamespace;
     if (!layer || !possible.Has(*layer)) {
       return Error{ErrorCode::kSetup,
@@ -152,7 +152,7 @@ void SpawnSource::FindTemplate() {
   plan_.clones_of = 0;
 }
 
-// What could not be cloned is spawned: what is given away here is only given if it can be.
+// Leaves its arguments untouched on failure, so that the caller can spawn a sandbox instead.
 Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(std::unique_ptr<Cgroup>* cgroup,
                                                     std::unique_ptr<SandboxNetwork>* network,
                                                     Descriptor* input) {
@@ -169,7 +169,7 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(std::unique_ptr<Cgroup>* cgr
   return cloned;
 }
 
-// A clone's template has mounts of its own already.
+// A clone needs no cut: its template's mounts are private already.
 void SpawnSource::Complete(OrderHeader* order) {
   FindTemplate();
   if (template_) return;

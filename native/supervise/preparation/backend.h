@@ -31,7 +31,7 @@
 
 namespace native_runner {
 
-// What the runs of one supervisor share. Supervisor thread only.
+// State that all runs of one supervisor share. Supervisor thread only.
 struct SupervisorContext {
   uv_loop_t* loop = nullptr;
   Descriptor null_device;
@@ -42,69 +42,70 @@ struct SupervisorContext {
   HostWatch host_watch;
   MountTable mount_table;
   Leases leases;
-  Templates* templates = nullptr;         // outlives it; nullptr: there are none
-  NetworkQuestions* questions = nullptr;  // outlives it; nullptr: nobody can be asked
+  Templates* templates = nullptr;         // outlives this; nullptr: no templates
+  NetworkQuestions* questions = nullptr;  // outlives this; nullptr: no JavaScript to ask
 };
 
-// A sandbox that is to be spawned, or one that was made ahead and is like it.
+// Plan of a sandbox to spawn; a prewarmed sandbox with an equal fingerprint can take its place.
 struct SpawnPlan {
-  SpawnOptions spawn;            // stdio and the control socket are added by who spawns
-  std::vector<std::byte> entry;  // the order by which a launcher enters namespaces first; or none
-  std::string options;           // what Backend::AttachOptions turns into a descriptor
-  Gate gate;                     // not valid: nothing is held back
+  SpawnOptions spawn;            // the spawner adds stdio and the control socket
+  std::vector<std::byte> entry;  // makes a launcher enter namespaces first; or empty
+  std::string options;           // Backend::AttachOptions turns it into a descriptor
+  Gate gate;                     // invalid: the child is not held back
   std::string workspace;         // as the command sees it
-  std::shared_ptr<const NetworkPolicy> network;  // by domain: `entry` has its listeners; or none
-  std::shared_ptr<const void> holds;             // lives until the end of the sandbox is proved
+  std::shared_ptr<const NetworkPolicy> network;  // by domain: `entry` has its listeners; or null
+  std::shared_ptr<const void> holds;             // released when the end of the sandbox is proved
   bool shows_proc = false;                       // the launcher sees its own processes and mounts
-  bool own_pid_namespace = false;  // the end of its init is the end of all its processes
+  bool own_pid_namespace = false;                // the end of its init ends all its processes
   bool wants_cgroup = false;
-  bool counts_processes = false;  // RLIMIT_NPROC counts those of the sandbox alone
-  std::shared_ptr<const std::vector<std::string>> mount_points;  // see fingerprint.h; or none
-  std::shared_ptr<const std::vector<std::string>> mounted;  // those, and what is mounted; or none
-  // Of a sandbox that would be made for the plan: equal ones are alike.
+  bool counts_processes = false;  // RLIMIT_NPROC counts only the sandbox's processes
+  std::shared_ptr<const std::vector<std::string>> mount_points;  // see fingerprint.h; or null
+  std::shared_ptr<const std::vector<std::string>> mounted;  // those, and the mounted files; or null
+  // Fingerprint of a sandbox made from this plan; sandboxes with equal fingerprints are alike.
   Fingerprint fingerprint;
-  bool allow_prewarmed = false;  // one that stands and has the same will do
-  std::uint64_t clones_of =
-      0;                    // a clone of this pool's template that has the same will do; 0: none
-  std::string cold_reason;  // why not, where that was asked for: a clause
+  bool allow_prewarmed = false;  // a prewarmed sandbox with an equal fingerprint may be used
+  // Pool whose template may be cloned, if its fingerprint is equal; 0: none.
+  std::uint64_t clones_of = 0;
+  std::string cold_reason;  // why a requested clone is not possible: a clause; else empty
 };
 
-// A place in a session that is open.
+// Plan of a run in an open session.
 struct SessionPlan {
   std::unique_ptr<SandboxSource> slot;
-  // In place of the request's; empty: as it says.
+  // Replaces the request's; empty: the request's is used.
   std::vector<std::string> argv;
   std::vector<std::string> environment;
-  std::shared_ptr<const ShellReport> shell;  // of a shell session: filled in until the slot is gone
+  std::shared_ptr<const ShellReport> shell;  // of a shell session: filled until the slot ends
 };
 
-// How to start one run under some runtime: everything is decided, nothing has been started.
+// Complete plan of one run under one backend; nothing has been started.
 struct Preparation {
   OrderHeader order;  // flags and limits
-  std::string cwd;    // for the launcher; empty: where the runtime put it
+  std::string cwd;    // for the launcher; empty: the directory where the backend starts it
   RunRecord record;
   std::vector<std::string> rules;            // see protocol/order.h
-  std::shared_ptr<const DenialScene> scene;  // what explains refusals; none: there are no walls
+  std::shared_ptr<const DenialScene> scene;  // explains denials; null: the backend confines nothing
   std::variant<SpawnPlan, SessionPlan> plan;
 };
 
-// One way to confine a command. Immutable and shared between threads; Prepare is called on the
-// supervisor thread. A new runtime is a new subclass: Run and Supervisor know none by name.
+// Plans runs for one runtime. Immutable and shared between threads; Prepare is called on the
+// supervisor thread. A new runtime is a new subclass: Run and Supervisor name none.
 class Backend {
  public:
   using Ready = std::function<void(Result<Preparation>)>;
 
   virtual ~Backend() = default;
 
-  // The record of a run that ended before it was prepared: what was asked for, no layer in force.
+  // Returns the record of a run that ended before it was prepared: the request, with no layer in
+  // force.
   virtual RunRecord Unprepared(const ExecRequest& request) const = 0;
 
-  // Calls `ready` once, now or later; until then `request` and this must live. kSetup becomes the
-  // outcome "setup-failed", any other error rejects the call.
+  // Calls `ready` exactly once, now or later; `request` and this must live until then. kSetup
+  // becomes the outcome "setup-failed", any other error rejects the call.
   virtual void Prepare(const ExecRequest& request, SupervisorContext& shared,
                        Ready ready) const = 0;
 
-  // Adds what only a new sandbox needs, before it is spawned.
+  // Adds the parts that only a new sandbox needs, before it is spawned.
   virtual std::optional<Error> AttachOptions(SpawnPlan* plan) const;
 };
 
@@ -112,26 +113,28 @@ inline std::optional<Error> Backend::AttachOptions(SpawnPlan* /*plan*/) const {
   return std::nullopt;
 }
 
-// Sees to it that nothing runs without the layers in `required`: each is one that the preparation
-// has, or (Landlock's, a pid namespace that the launcher makes) one that the launcher then insists
-// on. kSetup, naming the layer, for any other.
+// Ensures that nothing runs without the layers in `required`. The preparation must have each of
+// them, or the launcher must be able to (Landlock, a pid namespace of its own making); the launcher
+// then insists on it. Any other layer fails with kSetup, which names it.
 std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
                                    Preparation* preparation);
 
-// Puts the request's limits into `preparation`: a cgroup for memory and processes where it spawns
-// and one can be had, else resource limits; kSetup when a limit can't be enforced here.
-// `processes_enforceable`: RLIMIT_NPROC counts the run alone (a user namespace of its own, and not
-// uid 0).
+// Puts the request's limits into `preparation`: a cgroup for memory and processes if the run spawns
+// a sandbox and a cgroup is available, else resource limits. kSetup if a limit can't be enforced
+// here. `processes_enforceable`: RLIMIT_NPROC counts the run alone (a user namespace of its own,
+// and not uid 0).
 std::optional<Error> ApplyLimits(const Limits& limits, const CgroupParent& cgroups,
                                  bool processes_enforceable, Preparation* preparation);
 
-// A session as its owner has it. Supervisor thread only.
+// A session, as seen by its owner. Supervisor thread only.
 class OwnedSession {
  public:
   struct Listener {
-    // Once: the layers that are in force for its commands; or why there is no session.
+    // Called once: the layers in force for the session's commands, or the reason why it did not
+    // open.
     std::function<void(Result<LayerRecord>)> on_open;
-    // Once, last, and only after it was open: its end is proved. In words, why.
+    // Called once, last, and only after on_open succeeded: the end of the session is proved.
+    // `reason`: in words.
     std::function<void(const std::string& reason)> on_gone;
   };
 
@@ -139,39 +142,39 @@ class OwnedSession {
 
   virtual void Open() = 0;
 
-  // Ends it, and what runs in it. `reason`: a clause that follows "the session has ended: ". The
-  // first one stays.
+  // Ends the session and its commands. `reason`: a clause that follows "the session has ended: ".
+  // The first reason is kept.
   virtual void Close(const std::string& reason) = 0;
 
-  // Whether something listens on a TCP port in it.
+  // Returns kListening if a process in the session listens on this TCP port.
   virtual PortState LookForPort(std::uint16_t port) const = 0;
 };
 
-// Makes the session that a runtime's commands are run in. May be let go on any thread.
+// Makes the session in which a backend's commands run. May be destroyed on any thread.
 class SessionOpener {
  public:
   virtual ~SessionOpener() = default;
 
-  // Once, before any run, on the supervisor thread. The session is still to be opened.
+  // Called once, before any run, on the supervisor thread. The caller opens the session.
   virtual std::shared_ptr<OwnedSession> Make(SupervisorContext& shared,
                                              OwnedSession::Listener listener) const = 0;
 };
 
-// Spawns what a plan says, in a cgroup of its own where it wants one. `shared` and `runtime`
+// Spawns the sandbox of a plan, in its own cgroup if the plan wants one. `shared` and `runtime`
 // outlive it.
 class SpawnSource final : public SandboxSource {
  public:
-  // `limits`: of the cgroup.
+  // `limits`: for the cgroup.
   SpawnSource(SupervisorContext& shared, const Backend& runtime, const Limits& limits,
               SpawnPlan plan)
       : shared_(shared), runtime_(runtime), limits_(limits), plan_(std::move(plan)) {}
 
-  // Clones one where the plan says that it may and there is a template; else spawns it. kSetup when
-  // the host refuses. No input is /dev/null, not an empty pipe: programs such as rg
-  // tell the two apart.
+  // Clones a sandbox if the plan allows it and there is a template; else spawns one. kSetup if the
+  // host refuses. Without input, stdin is /dev/null, not an empty pipe: programs such as rg
+  // distinguish the two.
   Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
-  // kOrderOwnMounts where nothing is to be cut off, as far as the host's own mounts tell: then the
-  // sandbox has its order at once.
+  // Sets kOrderOwnMounts if the host's own mounts are not shared, so that there is nothing to cut
+  // off: the sandbox then gets its order at once.
   void Complete(OrderHeader* order) override;
   SandboxStart start() const override { return start_; }
   std::string cold_reason() const override { return plan_.cold_reason; }
@@ -186,7 +189,7 @@ class SpawnSource final : public SandboxSource {
   const Backend& runtime_;
   Limits limits_;
   SpawnPlan plan_;
-  std::shared_ptr<SandboxTemplate> template_;  // to be cloned; or none
+  std::shared_ptr<SandboxTemplate> template_;  // to clone; or null
   SandboxStart start_ = SandboxStart::kCold;
 };
 

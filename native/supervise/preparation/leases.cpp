@@ -28,7 +28,7 @@ void Leases::Leave(const Key& lease, Holder* holder) {
   if (found->second.holders.empty()) held_.erase(found);
 }
 
-// None of them leaves, or joins, for being told.
+// OnLeaseRenewed must not join or leave leases.
 void Leases::Tell(const Key& lease) {
   const auto found = held_.find(lease);
   if (found == held_.end()) return;
@@ -36,14 +36,14 @@ void Leases::Tell(const Key& lease) {
     holder->OnLeaseRenewed(lease->until_ns());
 }
 
-// At the end as it is now: when that comes, it is looked at again. libuv's clock stands still while
-// the machine is suspended, so that it may be late then; launchers are not.
+// Sets the timer to the current end; OnTimer checks for renewals. libuv's clock stops while the
+// machine is suspended, so the timer may be late; launchers are not.
 void Leases::WatchEnd(const Key& lease, Held* held) {
   constexpr std::uint64_t kMillisecond = 1'000'000;
   const std::uint64_t now = LeaseNow();
   const std::uint64_t until = lease->until_ns();
   const std::uint64_t left = until > now ? until - now : 0;
-  uv_update_time(held->loop);  // the cached time may be old, and would make this early
+  uv_update_time(held->loop);  // the cached time may be old and would fire the timer too early
   held->end.Start(held->loop, left / kMillisecond + 1, 0, [this, lease] { OnTimer(lease); });
 }
 
@@ -51,7 +51,7 @@ void Leases::OnTimer(const Key& lease) {
   const auto found = held_.find(lease);
   if (found == held_.end()) return;
   if (!lease->HasEnded(LeaseNow())) return WatchEnd(lease, &found->second);
-  // The end of one may be that of others, which then leave.
+  // OnLeaseEnded of one holder may make other holders leave.
   const std::set<Holder*>& holders = found->second.holders;
   const std::vector<Holder*> all(holders.begin(), holders.end());
   for (Holder* const holder : all) {

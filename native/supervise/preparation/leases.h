@@ -12,12 +12,13 @@
 
 namespace native_runner {
 
-// The time that leases are kept by, in nanoseconds: it goes on while the machine is suspended, and
-// nobody sets it (CLOCK_BOOTTIME in clock_gettime(2)). Launchers read the same one. Any thread.
+// Returns the clock of leases, in nanoseconds: CLOCK_BOOTTIME (clock_gettime(2)), which advances
+// while the machine is suspended and cannot be set. Launchers read the same clock. Any thread.
 std::uint64_t LeaseNow();
 
-// Who holds which lease, and hears of it: launchers keep the leases of their runs by themselves,
-// and this is the supervisor's own look at them, for as long as it runs. Supervisor thread only.
+// Tracks the holders of each lease and notifies them of its renewal and end. Launchers enforce the
+// leases of their runs themselves; this is the supervisor's own watch while it runs. Supervisor
+// thread only.
 class Leases {
  public:
   class Holder {
@@ -28,17 +29,18 @@ class Leases {
     Holder& operator=(const Holder&) = delete;
 
     virtual void OnLeaseRenewed(std::uint64_t until_ns) = 0;
-    // Once; it holds nothing any more.
+    // Called once; the holder has already left the lease.
     virtual void OnLeaseEnded() = 0;
   };
 
-  // False: the lease has ended, and is not held. `holder` leaves before it goes.
+  // Returns false if the lease has ended; it is not held then. `holder` must leave before it is
+  // destroyed.
   [[nodiscard]] bool Join(uv_loop_t* loop, const std::shared_ptr<const Lease>& lease,
                           Holder* holder);
-  // Nothing where it is not held.
+  // Does nothing if the lease is not held.
   void Leave(const std::shared_ptr<const Lease>& lease, Holder* holder);
 
-  // It has been renewed: its holders are told.
+  // Notifies the holders that the lease was renewed.
   void Tell(const std::shared_ptr<const Lease>& lease);
 
  private:

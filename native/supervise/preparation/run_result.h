@@ -19,8 +19,8 @@
 
 namespace native_runner {
 
-// The layers of a run, in the order in which they were put up, as its audit lists them; and the
-// caller's own options that opened some. A plain value.
+// The layers of a run, in the order in which they were set up, as its audit lists them, and the
+// caller's options that opened some. A plain value.
 class LayerRecord {
  public:
   LayerRecord() = default;
@@ -30,20 +30,20 @@ class LayerRecord {
   bool IsEmpty() const { return first_.empty() && opened_.empty() && later_.empty(); }
   bool Has(Layer layer) const;
 
-  // Adds what is not there yet.
+  // Adds the layers that are not in the record yet.
   void Add(Layer layer);
   void Add(std::span<const Layer> layers);
   void Add(const LayerRecord& others);
-  void AddEnforced(LayerSet enforced);  // of the launcher's report
+  void AddEnforced(LayerSet enforced);  // from the launcher's report
   void Remove(LayerSet layers);
 
-  // An option of the caller's, with its operands, that opens something.
+  // Adds a caller's option, with its operands, that opens something.
   void AddOpened(std::string option) { opened_.push_back(std::move(option)); }
 
-  // "opened:OPTION" for each of these.
+  // Returns "opened:OPTION" for each of these.
   std::vector<std::string> OpenedNames() const;
 
-  // As in audits: layers, options, and the layers that were added after those.
+  // Returns the names as audits list them: layers, options, and the layers added after the options.
   std::vector<std::string> Names() const;
 
  private:
@@ -54,43 +54,46 @@ class LayerRecord {
 
 struct StreamResult {
   Bytes bytes;
-  std::uint64_t total = 0;  // all that was written
+  std::uint64_t total = 0;  // bytes written in all
   bool truncated = false;
 };
 
-// What the audit of a run records besides its outcome.
+// A run's audit data besides its outcome.
 struct RunRecord {
   std::string runtime;
   std::string cmd;
   std::vector<std::string> argv;
   std::optional<std::string> cwd;
   LayerRecord layers;
-  std::size_t command_at = 0;  // where the command starts in argv; before it, the runtime's options
-  bool is_by_domain = false;   // its network: what it connected to is recorded
+  std::size_t command_at = 0;  // index in argv where the command starts; the runtime's options
+                               // precede it
+  bool is_by_domain = false;   // the network is by domain: connections are recorded
 };
 
-// Whether a command can have no socket at all (Landlock, network denied).
+// Returns true if a command can have no socket at all (Landlock, network denied).
 inline bool ForbidsSockets(const RunRecord& record) {
   return record.layers.Has(Layer::kNoSockets);
 }
 
-// Whether processes had to be killed in the end: by a deadline or an abort, or because the command
+// Tells if processes had to be killed at the end: by a deadline or an abort, or because the command
 // left some behind. `kProved`: all are known to be gone.
 enum class Kill { kNone, kProved, kUnproved };
 
-// What a command in a shell session took on and handed on.
+// The state that a command in a shell session started with and left for the next one.
 struct ShellReport {
   enum class State {
-    kUnchanged,  // it is no shell, or did not run: the next starts as it did
-    kKept,       // the next command starts with what it left
-    kLost,       // it left something that could not be kept: the next starts as it did
+    kUnchanged,  // not a shell, or did not run: the next command starts from the same state
+    kKept,       // the next command starts from this one's final state
+    kLost,       // the final state could not be kept: the next command starts from the same state
   };
   State state = State::kUnchanged;
-  std::string reason;          // kLost: why, as a clause
-  std::string lost_directory;  // where it was to start and could not: it started in the workspace
+  std::string reason;          // kLost: the reason, as a clause
+  std::string lost_directory;  // directory the command could not start in: it started in the
+                               // workspace
 };
 
-// All that became of one call of exec. With `rejection` there was no run: everything else is empty.
+// Complete result of one call of exec. With `rejection` there was no run, and all other fields are
+// empty.
 struct RunResult {
   std::optional<Error> rejection;
   Outcome outcome;
@@ -100,14 +103,15 @@ struct RunResult {
   double duration_ms = 0;
   Timing timing;
   SandboxStart start = SandboxStart::kCold;
-  std::string cold_reason;  // kCold, where it could have been a clone but for this; else empty
+  std::string cold_reason;  // kCold: why it could not be a clone, if a clone was possible; else
+                            // empty
   Kill kill = Kill::kNone;
   RunRecord record;
   std::optional<ShellReport> shell;          // in a shell session
   std::optional<ConnectionLog> connections;  // with a network by domain
-  std::vector<Observation> observations;     // what its system calls were refused, in order
-  std::uint64_t observations_omitted = 0;    // how many more there were
-  DenialLog denials;                         // what of that, and of the rest, its walls refused
+  std::vector<Observation> observations;     // refused system calls, in order
+  std::uint64_t observations_omitted = 0;    // number of further ones
+  DenialLog denials;                         // the walls' denials, from these and other sources
 };
 
 }  // namespace native_runner

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostDirectories = 256;  // each costs several mounts
 constexpr std::size_t kMostIncluded = 64;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
-constexpr int kMostDepth = 8;  // of directories in .git/modules, whose names are paths
+constexpr int kMostDepth = 8;  // nested directories in .git/modules, whose names are paths
 
 unsigned TypeOf(const std::string& path) {
   struct statx status {};
@@ -32,7 +32,7 @@ bool IsDirectory(const std::string& path) {
   return TypeOf(path) == S_IFDIR;
 }
 
-// A regular file's text: a fifo in its place would keep us.
+// Reads a regular file only, without blocking: opening a FIFO could block.
 std::optional<std::string> ReadFile(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct statx status {};
@@ -63,7 +63,7 @@ std::vector<std::string> NamesIn(const std::string& path) {
   return names;
 }
 
-// What git takes for a repository (is_git_directory in its setup.c).
+// Git's own test of a repository (is_git_directory in its setup.c).
 bool IsGitDirectory(const std::string& path) {
   return TypeOf(path + "/HEAD") != 0 && IsDirectory(RealPath(path + "/objects")) &&
          IsDirectory(RealPath(path + "/refs"));
@@ -79,7 +79,7 @@ class Finder {
     found_.entries.push_back(entry);
     const bool is_bare = IsGitDirectory(tree);
     if (is_bare) Add(tree);
-    // Else, what makes a repository of the tree itself must not come to be.
+    // Otherwise a HEAD must not appear: it would make the tree itself a repository.
     if (type == 0 && !is_bare) found_.entries.push_back(JoinPath(tree, "HEAD"));
     constexpr std::string_view kLink = "gitdir: ";
     const std::string text = type == S_IFREG ? ReadFile(entry).value_or("") : "";
@@ -107,13 +107,13 @@ class Finder {
     return true;
   }
 
-  // Where a path in a file of `directory` leads.
+  // Resolves a path found in a file of `directory`.
   std::string Lead(const std::string& directory, std::string_view path) {
     while (!path.empty() && (path.back() == '\n' || path.back() == '\r'))
       path.remove_suffix(1);
     const std::string whole = path.starts_with('/') ? std::string(path) : JoinPath(directory, path);
     std::string real = RealPathAsFar(whole);
-    // Along a link, which could be made to lead elsewhere.
+    // A path along a link could be made to lead elsewhere.
     if (std::string named = NormalPath(whole); named != real) IsNew(&found_.entries, named);
     return real;
   }
@@ -135,14 +135,14 @@ class Finder {
   void AddWorktree(const std::string& directory) {
     if (!IsDirectory(directory)) return;
     Add(directory);
-    const auto link = ReadFile(directory + "/gitdir");  // where its .git is
+    const auto link = ReadFile(directory + "/gitdir");  // path of the worktree's .git
     if (!link) return;
     const std::string entry = Lead(directory, *link);
     const std::string tree = entry.substr(0, entry.rfind('/'));
     if (entry.ends_with("/.git") && IsDirectory(tree)) AddWorkingTree(tree);
   }
 
-  // Of submodules, by their names: a/b is two directories.
+  // Adds the repositories of submodules; a name such as a/b is two directories.
   void AddModules(const std::string& path, int depth) {
     if (depth == kMostDepth || !IsDirectory(path)) return;
     for (const std::string& name : NamesIn(path)) {
@@ -161,7 +161,7 @@ class Finder {
     if (!text || depth == kMostDepth) return;
     for (const GitSetting& setting : ReadGitConfig(*text)) {
       const std::string& value = setting.value;
-      if (value.empty() || value.starts_with('~')) continue;  // in the home directory
+      if (value.empty() || value.starts_with('~')) continue;  // below the home directory
       if (setting.key == "core.worktree") {
         const std::string tree = Lead(directory, value);
         if (IsDirectory(tree)) AddWorkingTree(tree);

@@ -22,13 +22,13 @@
 namespace native_runner {
 namespace {
 
-// Lets the owner of a directory, if that is our user, write and search in it for as long as this
-// lives, and puts its mode back then, unless somebody else has changed it meanwhile. A command may
-// take these away (chmod 555 .), and what is ours in there has to go all the same. By descriptor:
-// no path is looked up. Any thread.
+// Grants the owner of a directory, if that is our user, write and search permission for the
+// lifetime of this object. Then restores the mode, unless it was changed meanwhile. A command may
+// remove these permissions (chmod 555 .), but our entries there must be removed all the same. Works
+// on a descriptor, without path look-up. Any thread.
 class OwnerAccess {
  public:
-  // `directory` may be O_PATH, and must live longer.
+  // `directory` may be O_PATH, and must outlive this.
   explicit OwnerAccess(int directory);
   OwnerAccess(const OwnerAccess&) = delete;
   OwnerAccess& operator=(const OwnerAccess&) = delete;
@@ -37,7 +37,7 @@ class OwnerAccess {
  private:
   int directory_;
   mode_t before_ = 0;
-  mode_t given_ = 0;  // 0: it was not needed, or could not be had
+  mode_t given_ = 0;  // 0: not needed, or not permitted
 };
 
 constexpr mode_t kAccess = S_IWUSR | S_IXUSR;
@@ -51,7 +51,7 @@ std::optional<mode_t> OwnModeOf(int directory) {
   return status.stx_mode & kModeBits;
 }
 
-// fchmod(2) takes no O_PATH descriptor.
+// Uses a path because fchmod(2) takes no O_PATH descriptor.
 bool SetMode(int directory, mode_t mode) {
   return chmod(("/proc/self/fd/" + std::to_string(directory)).c_str(), mode) == 0;
 }
@@ -69,9 +69,9 @@ OwnerAccess::~OwnerAccess() {
 
 constexpr mode_t kDirectoryMode = S_ISVTX | S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH;
 constexpr mode_t kFileMode = S_ISVTX | S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
-constexpr int kTries = 1000;  // each lost to another run that just removed it
+constexpr int kTries = 1000;  // each is lost to another run that just removed the entry
 
-// A fifo in its place must not keep us.
+// Does not block on a FIFO in its place.
 Descriptor OpenEntry(int parent, const std::string& name, bool is_file) {
   const int only = is_file ? O_NONBLOCK : O_DIRECTORY;
   return Descriptor(openat(parent, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | only));
@@ -90,7 +90,7 @@ bool IsEmptyDirectory(int directory) {
   return empty;
 }
 
-// Not fstat(2) and its like: those need a newer C library than the package promises.
+// Uses statx: fstat(2) and its like need a newer C library than the package promises.
 bool Look(int directory, const char* name, struct statx* status) {
   constexpr int kFlags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
   return statx(directory, name, kFlags, STATX_BASIC_STATS, status) == 0;
@@ -121,10 +121,10 @@ bool IsStillThere(int parent, const std::string& name, int entry) {
          there.stx_dev_minor == ours.stx_dev_minor;
 }
 
-// Nobody sees it without its text: it gets its name when it has that.
+// Makes a file that appears under its name only when its text is complete.
 int MakeFile(int parent, const std::string& name, std::string_view text) {
   const std::string made = "." + name + ".native-runner-" + std::to_string(syscall(SYS_gettid));
-  unlinkat(parent, made.c_str(), 0);  // of a process that was killed in between
+  unlinkat(parent, made.c_str(), 0);  // left by a process that was killed in between
   const Descriptor file(openat(parent, made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
   if (!file.valid()) return errno;
   int error = 0;
@@ -155,7 +155,7 @@ Result<std::optional<Placeholder>> Placeholder::Take(int parent, const std::stri
   const OwnerAccess access(parent);
   for (int i = 0; i < kTries; ++i) {
     const int error = Make(parent, name, form);
-    // ENOENT: a process of another pid namespace has used the same name meanwhile.
+    // ENOENT: a process of another pid namespace has used the same temporary name meanwhile.
     if (error != 0 && error != EEXIST && error != ENOENT)
       return SystemError(("make " + name).c_str(), error);
     Descriptor entry = OpenEntry(parent, name, form.is_file);
@@ -177,14 +177,14 @@ Result<std::optional<Placeholder>> Placeholder::Take(int parent, const std::stri
 
 Placeholder::~Placeholder() {
   if (!entry_.valid()) return;
-  if (flock(entry_.get(), LOCK_EX | LOCK_NB) != 0) return;  // another run counts on it
+  if (flock(entry_.get(), LOCK_EX | LOCK_NB) != 0) return;  // another run needs it
   for (int i = 0; i < kTries; ++i) {
     const OwnerAccess access(parent_.get());
     if (!IsStillThere(parent_.get(), name_, entry_.get())) return;
     if (form_.is_file && !IsUntouched(entry_.get(), form_)) return;
-    // A directory stays when it is no longer empty.
+    // A directory that is no longer empty stays.
     if (unlinkat(parent_.get(), name_.c_str(), form_.is_file ? 0 : AT_REMOVEDIR) == 0) return;
-    if (errno != EACCES) return;  // else another run has just put the mode above back
+    if (errno != EACCES) return;  // EACCES: another run has just restored the mode of the parent
     sched_yield();
   }
 }
@@ -193,7 +193,7 @@ namespace {
 
 constexpr const char* kFix = "remove it from mounts, or name a directory or a regular file";
 
-// Of what can't be mounted; nullptr for what can.
+// Names a file type that can't be mounted; nullptr if it can.
 const char* NameOfType(mode_t mode) {
   switch (mode & S_IFMT) {
     case S_IFDIR:
@@ -274,7 +274,7 @@ class Walk {
         is_directory_(opened[point.mount].is_directory),
         plan_only_(plan_only) {}
 
-  // `base`: O_PATH. nullopt: it is there.
+  // `base`: O_PATH. Returns nullopt if the mount point exists.
   Result<std::optional<Placeholder>> Down(int base) {
     path_ = point_.base_path;
     if (point_.below.empty()) return Look(base, "");
@@ -316,7 +316,7 @@ class Walk {
     return std::optional<Placeholder>{};
   }
 
-  // `wanted`: S_IFDIR, or S_IFREG for anything that a file can be mounted upon.
+  // `wanted`: S_IFDIR, or S_IFREG for anything on which a file can be mounted.
   std::optional<Error> RefuseAllBut(mode_t wanted, int directory, const std::string& name) const {
     struct statx status {};
     if (statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, STATX_TYPE, &status) !=
@@ -342,9 +342,9 @@ class Walk {
 
   const MountPoint& point_;
   const std::string& guest_path_;
-  bool is_directory_;  // what is mounted there
+  bool is_directory_;  // type of the mount
   bool plan_only_;
-  std::string path_;  // on the host, for messages
+  std::string path_;  // on the host, for error messages
 };
 
 }  // namespace

@@ -13,13 +13,13 @@
 
 namespace native_runner {
 
-// What stands in a project for a protected path that does not exist. Linux can mount only on what
-// exists, and without a mount there a command could make it. It is an empty directory, which git
-// does not see, or, where git would trip over one, a file that tells git what it takes for granted.
-// While a run lasts it is locked (flock(2)), shared by all runs, of any process, that count on it;
-// the last one removes it, as long as nobody has put anything into it. One that a killed process
-// left behind is known by its sticky bit, and is taken over by the next run. Any thread; the
-// destructor removes, also where a command has made the directory above unwritable.
+// An entry made in a project in place of a protected path that does not exist. Linux can mount only
+// on existing entries, and without a mount a command could create the path. It is an empty
+// directory, which git does not see, or, where git would fail on a directory, a file whose text
+// equals git's default. During a run it is locked (flock(2)), shared by all runs, of any process,
+// that need it; the last run removes it unless something has been put into it. One that a killed
+// process left behind is recognised by its sticky bit, and the next run takes it over. Any thread.
+// The destructor removes it, even if a command has made the parent directory unwritable.
 class Placeholder {
  public:
   struct Form {
@@ -27,10 +27,11 @@ class Placeholder {
     std::string_view text;  // of a file
   };
 
-  // nullopt: something else has been made there meanwhile. `parent` is an O_PATH directory.
+  // Returns nullopt if a different entry has been made there meanwhile. `parent` is an O_PATH
+  // directory.
   static Result<std::optional<Placeholder>> Take(int parent, const std::string& name, Form form);
 
-  // Whether the entry is one of this form.
+  // Returns true if the entry is a placeholder of this form.
   static bool IsOne(int parent, const std::string& name, Form form);
 
   Placeholder(Placeholder&&) noexcept = default;
@@ -44,29 +45,29 @@ class Placeholder {
       : parent_(std::move(parent)), entry_(std::move(entry)), name_(std::move(name)), form_(form) {}
 
   Descriptor parent_;
-  Descriptor entry_;  // holds the lock; not valid once moved from
+  Descriptor entry_;  // holds the lock; invalid once moved from
   std::string name_;
   Form form_;
 };
 
-// What a mount shows, as it was when the run started: pinned, as the workspace is.
+// The source of a mount, pinned when the run started, as the workspace is.
 struct OpenedMount {
   Descriptor file;   // O_PATH
-  std::string path;  // the real one
+  std::string path;  // with links resolved
   bool is_directory = false;
 };
 
-// One for each mount, symbolic links followed. kSetup, naming the field, where there is nothing, or
-// what is neither a directory nor a regular file: behind a FIFO, a socket or a device is somebody
-// whom no mode of a mount keeps apart. The same for a writable mount of the kernel's own file
+// Opens the source of each mount, following symbolic links. kSetup, naming the field, if the source
+// is missing or neither a directory nor a regular file: behind a FIFO, a socket or a device is a
+// process that no mount mode isolates. kSetup also for a writable mount of the kernel's own file
 // systems (proc(5), sysfs(5)), through which root could change the host.
 Result<std::vector<OpenedMount>> OpenHostMounts(const std::vector<HostMount>& mounts);
 
-// Sees to it that the mounts of a policy have a place, so that bwrap makes none on the host and
-// follows no link there. What does not exist is held by a placeholder, which is gone with the last
-// sandbox that needs it; `plan_only`: by none. kSetup, naming the mount, for a place along a
-// symbolic link, which a command may have made; for one of another type than what is mounted there;
-// and for one that is missing where nothing may be made, or whose directory is missing too.
+// Ensures that the mount points of a policy exist, so that bwrap makes none on the host and follows
+// no link. A placeholder takes the place of a missing one until the last sandbox that needs it
+// ends; with `plan_only` none is made. kSetup, naming the mount, if a mount point is reached
+// through a symbolic link, which a command may have made; if its type differs from the mount's; or
+// if it is missing where none may be made, or its parent directory is missing too.
 Result<std::vector<Placeholder>> HoldMountPoints(const std::vector<MountPoint>& points,
                                                  const std::vector<HostMount>& mounts,
                                                  const std::vector<OpenedMount>& opened,

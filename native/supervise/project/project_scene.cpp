@@ -36,7 +36,7 @@ unsigned char EntryTypeOf(const std::string& path) {
 
 class Rules {
  public:
-  // Of what is in `opened` all may be read: rules of its own are added for it.
+  // Paths in `opened` are fully readable: the caller adds rules for them.
   Rules(const Paths& opened, const Paths& secrets) : closed_(secrets.begin(), secrets.end()) {
     for (const std::string& secret : secrets) {
       for (std::size_t end = secret.rfind('/'); end != 0; end = secret.rfind('/', end - 1))
@@ -47,11 +47,11 @@ class Rules {
 
   void Add(char kind, const std::string& path) { rules_.push_back(kind + path); }
 
-  // All that is in `directory` but for what is closed; it can be listed.
+  // Allows reading all entries of `directory` except the closed ones, and listing it.
   void AddAround(const std::string& directory) {
     Add(kRuleList, directory);
     for (const Entry& entry : EntriesOf(directory)) {
-      // A link needs no rule: what it leads to has one, or none.
+      // A link needs no rule: its target's rule applies.
       if (entry.type == DT_LNK || closed_.contains(entry.path)) continue;
       if (entry.type == DT_DIR && above_.contains(entry.path)) {
         AddAround(entry.path);
@@ -79,8 +79,8 @@ class Rules {
     return entries;
   }
 
-  // Of a directory that may be entered and not listed, as /home is on some machines: the way to a
-  // secret is known to be there.
+  // Entries of a directory that can be entered but not listed, such as /home on some machines: only
+  // those on the way to a secret are known.
   std::vector<Entry> KnownEntriesOf(const std::string& directory) const {
     std::vector<Entry> entries;
     for (const std::string& path : above_) {
@@ -92,18 +92,18 @@ class Rules {
   }
 
   std::set<std::string> closed_;
-  std::set<std::string> above_;  // directories that hold a secret, at any depth
+  std::set<std::string> above_;  // directories above a secret, at any depth
   Paths rules_;
 };
 
-// The rules of a second wall inside a project's sandbox, in the order's form (protocol/order.h).
-// Masks hide the secrets that are there when a run starts, and the kernel takes a mask away when
-// the host replaces what is under it. Landlock goes by what a file is, not by its name: it allows
-// all that stands around the secrets now, so that whatever takes the place of one, or is made where
-// one would be, can't be read. The same goes for all else that is made beside a secret meanwhile.
+// Returns the rules of a second wall inside a project's sandbox, in the order's form
+// (protocol/order.h). Masks hide the secrets that exist when a run starts, but the kernel removes a
+// mask when the host replaces the file under it. Landlock identifies files by inode, not by name:
+// the rules allow all that is around the secrets now, so a file that replaces a secret, or is made
+// in its place, can't be read. The same goes for all other files made beside a secret meanwhile.
 //
-// `secrets`: absolute paths with all links resolved, whether they exist or not. In the folders, in
-// the private directories and in the kernel's, only masks hide them.
+// `secrets`: absolute paths with all links resolved, existing or not. In the folders, in the
+// private directories and in the kernel's, only masks hide them.
 std::vector<std::string> ProjectRules(const ProjectPolicy& policy, const ProjectFacts& facts,
                                       const std::vector<std::string>& secrets) {
   Paths writable = facts.scratch;
@@ -130,19 +130,20 @@ std::vector<std::string> ProjectRules(const ProjectPolicy& policy, const Project
   return rules.Take();
 }
 
-// Protects paths in the folders of a project: finds out what is there, makes placeholders for what
-// is not, and notes both for the plan. Supervisor thread, for one run.
+// Protects paths in the folders of a project: examines the existing entries, makes placeholders for
+// missing ones, and records both for the plan. Supervisor thread, for one run.
 class ProtectedWalk {
  public:
-  // With `plan_only` nothing is made. All three must outlive this.
+  // With `plan_only` it makes nothing. The other arguments must outlive this.
   ProtectedWalk(const std::vector<Workspace>& folders, bool plan_only, ProjectFacts* facts,
                 std::vector<Placeholder>* placeholders)
       : folders_(folders), plan_only_(plan_only), facts_(facts), placeholders_(placeholders) {}
 
-  // Goes down to an absolute path; one in no folder can't be written anyway. `form`: what stands
-  // for its last component, where only that is missing; else an empty directory stands for the
-  // first that is. kSetup, naming the path, for one that can't be protected: a symbolic link, which
-  // could be replaced, a folder itself, or a directory in which nothing can be made.
+  // Protects an absolute path; a path outside all folders needs no protection, as it can't be
+  // written. `form`: placeholder for the last component, if only that is missing; otherwise an
+  // empty directory is made for the first missing component. kSetup, naming the path, if it can't
+  // be protected: a symbolic link, which could be replaced, a folder itself, or a directory in
+  // which nothing can be made.
   std::optional<Error> Protect(const std::string& path, Placeholder::Form form = {});
 
  private:
@@ -155,7 +156,8 @@ class ProtectedWalk {
   std::vector<Placeholder>* placeholders_;
 };
 
-// A command is of our user: it could only make an entry here after a chmod, which is the owner's.
+// Returns true if no command can make an entry here. Commands run as our user, so they could only
+// after a chmod, which needs ownership.
 bool NobodyCanMake(int directory) {
   if (faccessat(directory, ".", W_OK, AT_EACCESS) == 0) return false;
   if (errno == EROFS) return true;
@@ -176,8 +178,7 @@ const Workspace* FolderOf(const std::string& path, const std::vector<Workspace>&
   return nullptr;
 }
 
-// Each step is an entry that is looked at and, but for the last one, a directory that is entered
-// without following links.
+// Examines each component and enters all but the last, without following links.
 std::optional<Error> ProtectedWalk::Protect(const std::string& target, Placeholder::Form form) {
   const Workspace* folder = FolderOf(target, folders_);
   if (folder == nullptr) return std::nullopt;
@@ -228,9 +229,9 @@ std::optional<Error> ProtectedWalk::Replace(int directory, const std::string& na
   return std::nullopt;
 }
 
-// Of the host's own processes: files, sockets and locks, which a command has no business with.
+// Directories of the host's own processes: their files, sockets and locks are not for commands.
 constexpr std::array kScratch = {"/tmp", "/var/tmp", "/run"};
-// In /run, but programs: NixOS has them all there.
+// Programs in /run: NixOS has all of its own there.
 constexpr std::array kPrograms = {"/run/current-system", "/run/booted-system"};
 constexpr const char* kResolver = "/etc/resolv.conf";  // often a link into /run
 
@@ -240,7 +241,8 @@ bool IsDirectoryItself(const std::string& path) {
          S_ISDIR(status.stx_mode);
 }
 
-// Masks for those that exist. Returns where each is or would be, behind links and without them.
+// Adds masks for the secrets that exist. Returns the place of each secret, existing or not, behind
+// links and without them.
 std::vector<std::string> AddSecrets(const std::vector<std::string>& paths, Secrets* secrets) {
   std::vector<std::string> places;
   for (const std::string& path : paths) {
@@ -271,13 +273,15 @@ void AddScratch(Network network, ProjectFacts* facts) {
 
 constexpr std::string_view kGit = ".git";
 
-// Where git would trip over a directory: what stands for "there is none".
+// Returns the placeholder for a missing entry of a repository: a file where git would fail on a
+// directory.
 Placeholder::Form FormInGit(std::string_view name) {
-  if (name == "commondir") return {.is_file = true, .text = ".\n"};  // the directory itself
+  // This is the default: the directory itself.
+  if (name == "commondir") return {.is_file = true, .text = ".\n"};
   return {.is_file = name == "config" || name == "config.worktree", .text = ""};
 }
 
-// `names`: what `.git/` stands before on the list; "" is all of it.
+// `names`: the listed paths after `.git/`; "" means all of it.
 std::optional<Error> ProtectGit(const GitRepository& git, const std::vector<std::string>& names,
                                 ProtectedWalk* walk) {
   bool has_config = false;

@@ -11,17 +11,17 @@
 
 namespace native_runner {
 
-// The host as a project's plan needs it, and what must stay as it is until the run has ended.
+// Facts about the host for a project's plan, and the resources to keep until the run ends.
 struct ProjectScene {
   ProjectFacts facts;
-  std::vector<std::string> rules;  // of a second wall inside (protocol/order.h)
+  std::vector<std::string> rules;  // of a second wall inside the sandbox (protocol/order.h)
   std::vector<Placeholder> placeholders;
 };
 
-// Looks at the policy's secrets, besides root's, and at protected paths anew for each run, and
-// makes placeholders for those that do not exist; with `plan_only` it makes none. kSetup, naming
-// the path, for one that can't be protected: a symbolic link, which could be replaced, or a
-// directory in which nothing can be made.
+// Examines the policy's secrets, in addition to root's, and the protected paths, anew for each run,
+// and makes placeholders for missing ones; none with `plan_only`. kSetup, naming the path, if a
+// path can't be protected: a symbolic link, which could be replaced, or a directory in which
+// nothing can be made.
 Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatures& features,
                                    const std::vector<Workspace>& folders, Secrets secrets,
                                    bool plan_only);

@@ -17,7 +17,7 @@
 namespace native_runner {
 namespace {
 
-// More than a launcher tells.
+// Above the amount that a launcher sends.
 constexpr std::size_t kMostBytes = std::size_t{2} << 20U;
 
 }  // namespace
@@ -37,9 +37,9 @@ void CollectedObservations::Take(std::span<const std::byte> records, std::uint64
 
 namespace {
 
-// What the host has at paths, for the user of this process. Nothing is opened, so that no FIFO,
-// device or automounter is woken; each path is looked at once, and a bounded number of them. Any
-// thread, one at a time.
+// Examines host paths as the user of this process. Opens nothing, so that no FIFO, device or
+// automounter is triggered. Looks at each path once, and at a bounded number of paths. Any thread,
+// one at a time.
 class HostLook {
  public:
   HostLookup At(const std::string& path);
@@ -112,7 +112,7 @@ void ReportDenialsLater(uv_loop_t* loop, DeniedRun run, std::function<void(Denia
   work->run = std::move(run);
   work->done = std::move(done);
   if (uv_queue_work(loop, &work->request, Look, Finish) == 0) {
-    static_cast<void>(work.release());  // Finish has it
+    static_cast<void>(work.release());  // Finish deletes it
     return;
   }
   work->done(ReportDenials(work->run, [](const std::string&) { return HostLookup(); }));

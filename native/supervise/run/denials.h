@@ -13,10 +13,11 @@
 
 namespace native_runner {
 
-// What the launcher of one run has seen refused, in order: bounded, whatever it sends.
+// The refusals observed by the launcher of one run, in order; bounded, regardless of how many the
+// launcher sends.
 class CollectedObservations {
  public:
-  // What came with a report of kind kObserved. `omitted`: how many more there were until now.
+  // Adds the records of a kObserved report. `omitted`: total number of further ones so far.
   void Take(std::span<const std::byte> records, std::uint64_t omitted);
 
   std::vector<Observation> TakeAll() { return std::move(all_); }
@@ -29,10 +30,9 @@ class CollectedObservations {
   std::uint64_t dropped_ = 0;
 };
 
-// ReportDenials, with looks at the host's files on a thread of libuv's pool: a file system that
-// does not answer holds up this run's result and no other's run. `done` is called once, on the
-// loop's thread; where there is no such thread to be had, before this returns, with nothing looked
-// at.
+// ReportDenials, which examines the host's files on a thread of libuv's pool: an unresponsive file
+// system delays only this run's result. `done` is called once, on the loop's thread; if no pool
+// thread is available, before this returns, without examining files.
 void ReportDenialsLater(uv_loop_t* loop, DeniedRun run, std::function<void(DenialLog)> done);
 
 }  // namespace native_runner

@@ -46,7 +46,7 @@ void RunConclusion::NoteEnd(const Report& report, const Limits& limits, bool mem
 Outcome RunConclusion::FinalOutcome(const RunRecord& record, const Sandbox* sandbox,
                                     std::string_view opening) const {
   if (cause_) return *cause_;
-  if (ready_) return Signaled(SIGKILL);  // somebody on the host ended the sandbox
+  if (ready_) return Signaled(SIGKILL);  // an outside process ended the sandbox
   if (const auto status = sandbox->child_status()) {
     return SetupFailed(SetupErrorText(record, *status, opening));
   }
@@ -58,14 +58,15 @@ Usage RunConclusion::FinalUsage(const Sandbox* sandbox) const {
     return {last_report_->user_cpu_us, last_report_->system_cpu_us,
             last_report_->peak_memory_bytes};
   }
-  // Killed before it could report: the child's own account has its descendants' time, and that of
-  // its set-up. Its peak memory is no use: it starts with this process's (posix_spawn shares it).
+  // The launcher was killed before its report. The child's own usage includes its descendants' time
+  // and its set-up. Its peak memory is useless: it starts with this process's (posix_spawn shares
+  // it).
   if (sandbox == nullptr || !sandbox->child_status() || !ready_) return {};
   return {sandbox->child_status()->user_cpu_us, sandbox->child_status()->system_cpu_us, 0};
 }
 
-// The sandbox is gone. Without a pid namespace, only the launcher can tell that of what the command
-// left behind.
+// Called when the sandbox is gone. Without a pid namespace, only the launcher's report proves the
+// end of processes that the command left behind.
 Kill RunConclusion::FinalKill(const Sandbox* sandbox, bool is_asked) const {
   if (sandbox == nullptr) return Kill::kNone;
   if (!is_asked && !(last_report_ && last_report_->killed != 0)) return Kill::kNone;
@@ -85,7 +86,7 @@ Run::Run(SupervisorContext& shared, std::shared_ptr<const Backend> runtime, Exec
 void Run::Start() {
   timestamps_.submitted = request_.submitted_ns;
   timestamps_.started = uv_hrtime();
-  uv_update_time(shared_.loop);  // the cached time may be old, and would make the deadline early
+  uv_update_time(shared_.loop);  // the cached time may be old and would make the deadline early
   if (request_.limits.timeout_ms) {
     deadline_.Start(shared_.loop, *request_.limits.timeout_ms, 0, [this] { End(TimedOut()); });
   }
@@ -93,7 +94,7 @@ void Run::Start() {
   Prepare();
 }
 
-// What is only explained needs none.
+// A plan-only run needs no lease.
 bool Run::HoldLease() {
   return !request_.lease || request_.plan_only ||
          shared_.leases.Join(shared_.loop, request_.lease, this);
@@ -103,7 +104,7 @@ void Run::LeaveLease() {
   if (request_.lease) shared_.leases.Leave(request_.lease, this);
 }
 
-// An order that is still to come says it by itself.
+// An order that is still to be sent contains the new time.
 void Run::OnLeaseRenewed(std::uint64_t until_ns) {
   if (phase_ == Phase::kRunning) sandbox_->SendLease(until_ns);
 }
@@ -131,7 +132,7 @@ void Run::Launch(Preparation preparation) {
     conclusion_.SetCause({OutcomeKind::kExited, 0, 0, {}, {}, {}});
     return Finish();
   }
-  // Where nothing confines it, nothing is refused.
+  // Without confinement nothing is refused.
   const bool is_confined = (preparation.order.flags & kOrderNoNewPrivs) != 0;
   if (request_.explain != Explain::kNo && is_confined) preparation.order.flags |= kOrderExplain;
   if (request_.explain == Explain::kLookUps && is_confined)
@@ -168,7 +169,7 @@ std::unique_ptr<SandboxSource> Run::SourceOf(Preparation* preparation) {
   return std::make_unique<SpawnSource>(shared_, *runtime_, request_.limits, std::move(plan));
 }
 
-// It is watched in any case, so that its end is seen.
+// Watches the sandbox in any case, so that its end is seen.
 bool Run::Begin(std::span<const std::byte> order) {
   if (!sandbox_->takes_order_first()) return Watch() && HandOver(order);
   const bool is_sent = HandOver(order);
@@ -186,8 +187,8 @@ void Run::LeaveNetwork() {
   if (connecting_) connections_ = sandbox_->network()->Leave(*std::exchange(connecting_, {}));
 }
 
-// What the set-up of a prewarmed one has to say is nobody's business (see OnGone): then the pipes
-// are watched as soon as it is over, before which no command writes.
+// Hides the set-up messages of a prewarmed sandbox (see OnGone): its pipes are watched only after
+// the set-up, before which no command writes.
 bool Run::Watch() {
   waits_for_set_up_ = is_prewarmed_ && !sandbox_->has_launcher();
   const bool until_ready = waits_for_set_up_ || streams_.live() != nullptr;
@@ -202,7 +203,7 @@ bool Run::StartStreams() {
 void Run::OnReport(const Report& report) {
   if (report.kind == ReportKind::kAwaitingOrder || report.kind == ReportKind::kTerminal) return;
   if (report.kind == ReportKind::kReady) return OnReady(report);
-  if (HasMetChance()) {  // it is on its way out, and the deadline goes on: see OnGone
+  if (HasMetChance()) {  // it is ending, and the deadline continues: see OnGone
     if (start_ == SandboxStart::kCloned) cold_reason_ = report.text;
     return;
   }
@@ -232,22 +233,21 @@ void Run::OnReady(const Report& report) {
   deadline_.Start(shared_.loop, 0, 0, [this] { End(conclusion_.cause()); });
 }
 
-// What the launcher alone could find out: which of the layers that depend on the kernel it has.
+// Records the kernel-dependent layers, which only the launcher can determine.
 void Run::RecordEnforced(LayerSet enforced) {
   record_.layers.AddEnforced(enforced);
   record_.layers.Add(sandbox_->own_init() ? Layer::kTreeKillPidNamespace
                                           : Layer::kTreeKillSubreaper);
 }
 
-// Nothing has run, and the next time may be better: the sandbox has met with a file that was just
-// being replaced, or with mounts that changed, the command with the directory that another has
-// left.
+// True if nothing has run and another attempt may succeed: the sandbox met a file that was being
+// replaced, or mounts that changed, or the command met the directory that an earlier command left.
 bool Run::HasMetChance() const {
   return !conclusion_.ready() && !conclusion_.has_cause() && tries_ < sandbox_->most_tries();
 }
 
-// One that stood may besides have died, or turn out to have failed its set-up, before the command
-// could start: a new one tells why if it fails too.
+// A prewarmed sandbox may also have died, or turn out to have failed its set-up, before the command
+// could start: a new one reports the reason if it fails too.
 bool Run::MayTryAgain() const {
   const bool has_stood = is_prewarmed_ && !conclusion_.ready() && !conclusion_.has_cause();
   return has_stood || HasMetChance();
@@ -333,8 +333,8 @@ void Run::Finish() {
   Settle(std::move(result));
 }
 
-// What was refused is told of the run as it was; with `explain` that may look at the host's files,
-// which takes as long as those do.
+// Adds the denials to the result. With `explain` that may examine the host's files, which takes as
+// long as their file system does.
 void Run::Settle(RunResult result) {
   const bool is_refused = !result.observations.empty() || result.connections.has_value() ||
                           result.outcome.kind == OutcomeKind::kLimitExceeded;

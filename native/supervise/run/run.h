@@ -21,28 +21,28 @@
 
 namespace native_runner {
 
-// What is known of how a run ends, and the result that it comes to. The first cause of the end is
-// the outcome: an exit that was reported, a deadline, an abort.
+// Collects how a run ends, and derives its result. The first cause of the end is the outcome: a
+// reported exit, a deadline, an abort.
 class RunConclusion {
  public:
   bool has_cause() const { return cause_.has_value(); }
   const Outcome& cause() const { return *cause_; }
-  // Unless there is one.
+  // Keeps the first cause.
   void SetCause(Outcome cause);
 
-  // The launcher says that its checks have passed: from now on the command may run.
+  // Records that the launcher reported success of its checks: from now on the command may run.
   void NoteReady() { ready_ = true; }
   bool ready() const { return ready_; }
 
-  // The launcher's last word. `memory_killed`: see Sandbox.
+  // Records the launcher's last report. `memory_killed`: see Sandbox.
   void NoteEnd(const Report& report, const Limits& limits, bool memory_killed);
   bool has_ended() const { return last_report_.has_value(); }
 
-  // Once the sandbox is gone, if there was one. `opening`: what was said on stderr first.
+  // Call once the sandbox is gone, if there was one. `opening`: the first bytes of stderr.
   Outcome FinalOutcome(const RunRecord& record, const Sandbox* sandbox,
                        std::string_view opening) const;
   Usage FinalUsage(const Sandbox* sandbox) const;
-  // `is_asked`: we have asked for the end.
+  // `is_asked`: we have requested the end.
   Kill FinalKill(const Sandbox* sandbox, bool is_asked) const;
 
  private:
@@ -51,8 +51,8 @@ class RunConclusion {
   bool ready_ = false;
 };
 
-// One call of exec or spawn from its start to its proved end: a command in a sandbox, wherever that
-// comes from. Supervisor thread only; owned by the Supervisor and, while a runtime prepares, by the
+// One call of exec or spawn from its start to its proved end: a command in a sandbox from any
+// source. Supervisor thread only; owned by the Supervisor and, while a backend prepares, by the
 // preparation's callback. A run is over when its sandbox is gone.
 class Run : public std::enable_shared_from_this<Run>,
             private Sandbox::User,
@@ -60,28 +60,28 @@ class Run : public std::enable_shared_from_this<Run>,
  public:
   struct Listener {
     std::function<void(Stream, const std::uint8_t*, std::size_t)> on_chunk;
-    std::function<void(LiveEvent)> on_event;  // of spawn
-    SandboxNetwork::OnRecord on_connection;   // or none
+    std::function<void(LiveEvent)> on_event;  // only for spawn
+    SandboxNetwork::OnRecord on_connection;   // or empty
     std::function<void(RunResult)> on_end;    // once, last
-    // A sandbox that stands and is as the fingerprint says, or none. For requests that may have
-    // one.
+    // Returns a prewarmed sandbox that matches the fingerprint, or nullptr. Only for requests that
+    // allow one.
     std::function<std::unique_ptr<SandboxSource>(const Fingerprint&)> take;
   };
 
   Run(SupervisorContext& shared, std::shared_ptr<const Backend> runtime, ExecRequest request,
       Listener listener);
 
-  // The deadline counts from here.
+  // Starts the run and its deadline.
   void Start();
 
-  // Ends the run early; it reports its outcome once its end is proved. One whose lease has ended
-  // before, which nobody needs to have seen yet, ends for that.
+  // Ends the run early; the outcome is reported once its end is proved. The outcome is LeaseExpired
+  // if the lease has ended, even unnoticed.
   void Abort();
 
-  // Whether something listens on a TCP port in its sandbox.
+  // Returns kListening if a process in its sandbox listens on a TCP port.
   PortState LookForPort(std::uint16_t port) const;
 
-  // For a run of spawn; what comes too late is dropped.
+  // For a run of spawn; late actions are dropped.
   void Apply(LiveAction action);
 
  private:
@@ -123,7 +123,7 @@ class Run : public std::enable_shared_from_this<Run>,
   std::shared_ptr<const DenialScene> scene_;
   RunStreams streams_;
   std::shared_ptr<const ShellReport> shell_;  // in a shell session
-  std::string lost_directory_;                // of its first try; see ShellReport
+  std::string lost_directory_;                // from its first attempt; see ShellReport
   std::unique_ptr<Sandbox> sandbox_;
   std::optional<std::uint64_t> connecting_;  // its number in the sandbox's network
   ConnectionLog connections_;
@@ -131,11 +131,11 @@ class Run : public std::enable_shared_from_this<Run>,
   Timer deadline_;
 
   RunConclusion conclusion_;
-  bool is_prewarmed_ = false;  // the sandbox was made before
+  bool is_prewarmed_ = false;  // the sandbox was made before the run
   SandboxStart start_ = SandboxStart::kCold;
   std::string cold_reason_;
   bool waits_for_set_up_ = false;
-  int tries_ = 1;  // nothing of those before this one has run
+  int tries_ = 1;  // number of attempts, with this one; earlier ones have run nothing
 };
 
 }  // namespace native_runner

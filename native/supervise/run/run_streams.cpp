@@ -13,7 +13,7 @@ Descriptor Terminal::Duplicate() const {
 
 void Terminal::Resize(TerminalSize size) const {
   const winsize wanted{size.rows, size.columns, 0, 0};
-  ioctl(master_.get(), TIOCSWINSZ, &wanted);  // fails only when the descriptor is no terminal
+  ioctl(master_.get(), TIOCSWINSZ, &wanted);  // fails only if the descriptor is no terminal
 }
 
 LiveProcess::LiveProcess(const LiveRequest& request, bool merges_stderr, Chunk on_chunk,
@@ -54,7 +54,7 @@ bool LiveProcess::SendInput(uv_loop_t* loop, Sandbox* sandbox) {
     input_.Start(loop, std::move(pipe->write));
     command_input_ = std::move(pipe->read);
   }
-  // Sent rather than inherited: whatever stands between us and the launcher would keep it open.
+  // Sent rather than inherited: processes between us and the launcher would keep it open.
   return sandbox->SendInput(command_input_.get()) != LauncherChannel::Sent::kFailed;
 }
 
@@ -121,7 +121,7 @@ std::unique_ptr<Output> RunStreams::Make(Stream stream) {
   const bool is_out = stream == Stream::kStdout;
   const Limits& limits = request_->limits;
   Capture::Chunk chunk;
-  const bool is_merged = request_->merge_stderr;  // then stderr has what a set-up says, no more
+  const bool is_merged = request_->merge_stderr;  // then stderr has only set-up messages
   if (is_out ? request_->stream_stdout : request_->stream_stderr && !is_merged) {
     chunk = [this, stream](const std::uint8_t* data, std::size_t size) {
       on_chunk_(stream, data, size);
@@ -149,7 +149,7 @@ bool RunStreams::SendInput(uv_loop_t* loop, Sandbox* sandbox) {
 
 bool RunStreams::Start(uv_loop_t* loop, Sandbox* sandbox, int null_device) {
   is_started_ = true;
-  const bool has_terminal = live_ && live_->has_terminal();  // which takes the place of stdout
+  const bool has_terminal = live_ && live_->has_terminal();  // replaces stdout
   return (has_terminal || out_->Start(loop, sandbox->TakeStdout(), null_device)) &&
          err_->Start(loop, sandbox->TakeStderr(), null_device) &&
          (!input_.write.valid() ||
@@ -161,7 +161,7 @@ void RunStreams::Rewind() {
   if (!std::exchange(is_started_, false)) return;
   request_->stdin_bytes = feeder_.Recall();
   if (live_) return;
-  out_ = Make(Stream::kStdout);  // what the set-up has said is nobody's output
+  out_ = Make(Stream::kStdout);  // drops set-up messages: they are not the command's output
   err_ = Make(Stream::kStderr);
 }
 
@@ -172,7 +172,7 @@ void RunStreams::Finish() {
   err_->Finish();
 }
 
-// What was said before the launcher could merge the two, of a set-up that failed.
+// Adds to stdout what a failed set-up wrote to stderr before the launcher could merge the two.
 void RunStreams::Merge() {
   const Bytes said = err_->Take();
   out_->Append({reinterpret_cast<const char*>(said.data()), said.size()});

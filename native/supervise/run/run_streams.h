@@ -19,17 +19,17 @@
 
 namespace native_runner {
 
-// What a live process can be told while it runs.
+// Actions on a live process while it runs.
 struct WriteInput {
   std::vector<std::uint8_t> bytes;
 };
 struct EndInput {};
 struct GrantOutput {
   Stream stream;
-  std::uint64_t bytes;  // that its reader has taken
+  std::uint64_t bytes;  // bytes that the reader has consumed
 };
 struct CloseOutput {
-  Stream stream;  // nobody reads it any more
+  Stream stream;  // the reader is gone
 };
 struct SendSignal {
   int signal;
@@ -40,31 +40,30 @@ struct ResizeTerminal {
 using LiveAction =
     std::variant<WriteInput, EndInput, GrantOutput, CloseOutput, SendSignal, ResizeTerminal>;
 
-// And what it tells, besides its output.
+// Events of a live process, besides its output.
 enum class LiveEvent {
-  kStarted,      // the sandbox is ready, and the command is started now
-  kInputTaken,   // of one WriteInput or EndInput: its bytes are with the kernel
-  kInputClosed,  // of one of those: nobody reads the input any more
+  kStarted,      // the sandbox is ready, and the command starts now
+  kInputTaken,   // of one WriteInput or EndInput: the kernel has its bytes
+  kInputClosed,  // of one WriteInput or EndInput: the input has no reader any more
 };
 
-// The master side of a terminal that a launcher has made (pty(7)). Each reader and writer gets a
-// descriptor of its own. Supervisor thread only.
+// The master side of a terminal that a launcher has made (pty(7)). Each reader and writer gets its
+// own descriptor. Supervisor thread only.
 class Terminal {
  public:
   explicit Terminal(Descriptor master) : master_(std::move(master)) {}
 
-  Descriptor Duplicate() const;  // not valid: no descriptor is left
+  Descriptor Duplicate() const;  // invalid: no descriptor is left
 
-  // The command's foreground process group gets SIGWINCH when that changes the size.
+  // Sets the size; on a change the command's foreground process group gets SIGWINCH.
   void Resize(TerminalSize size) const;
 
  private:
   Descriptor master_;
 };
 
-// What a run of spawn has that one of exec does not: streams that are open while it runs, a
-// terminal perhaps, and signals. Supervisor thread only; owned by its Run, which it needs for
-// nothing.
+// The additional parts of a spawn run: streams that are open while it runs, possibly a terminal,
+// and signals. Supervisor thread only; owned by its Run, on which it does not depend.
 class LiveProcess {
  public:
   using Chunk = std::function<void(Stream, const std::uint8_t*, std::size_t)>;
@@ -72,27 +71,27 @@ class LiveProcess {
 
   LiveProcess(const LiveRequest& request, bool merges_stderr, Chunk on_chunk, Event on_event);
 
-  // The command's stdout or stderr; once each. Must outlive this. With a terminal, or where it is
-  // merged, stderr is only what a set-up says, and comes out with stdout.
+  // Makes the command's stdout or stderr; once each. The result must outlive this. With a terminal,
+  // or if merged, stderr carries only set-up messages, and comes out with stdout.
   std::unique_ptr<Output> MakeOutput(Stream stream);
 
   bool has_terminal() const { return size_.has_value(); }
 
-  // Adds to the order what the launcher is to do.
+  // Adds the launcher's part to the order.
   void Complete(OrderHeader* order) const;
 
-  // Before the order is sent: gives the launcher the reading end of the command's stdin; called
-  // again, another launcher. False: no pipe can be had, or it can't be sent.
+  // Gives the launcher the reading end of the command's stdin, before the order is sent; called
+  // again, gives it to another launcher. Returns false if no pipe can be made, or sending fails.
   [[nodiscard]] bool SendInput(uv_loop_t* loop, Sandbox* sandbox);
 
-  // With kReady: the terminal is there, if there is one; the command is started now. False: its
-  // terminal can't be watched.
+  // Called with kReady, when the terminal exists, if there is one; the command starts now. Returns
+  // false if its terminal can't be watched.
   [[nodiscard]] bool Begin(uv_loop_t* loop, Sandbox* sandbox);
 
-  // `sandbox`: of a run that has begun and not ended; else null.
+  // `sandbox`: of a run that has begun and not ended; else nullptr.
   void Apply(LiveAction action, Sandbox* sandbox);
 
-  // Before the outputs are finished.
+  // Call before the outputs are finished.
   void Finish();
 
  private:
@@ -109,42 +108,44 @@ class LiveProcess {
   Chunk on_chunk_;
   Event on_event_;
   LiveInput input_;
-  Descriptor command_input_;  // its reading end, until a launcher is sure to go on with it
+  Descriptor command_input_;  // its reading end, until a launcher is certain to continue
   std::optional<Terminal> terminal_;
   LiveOutput* out_ = nullptr;
   LiveOutput* err_ = nullptr;
 };
 
-// The command's stdin, stdout and stderr as its run has them: from bytes and into bytes, or as a
-// live process'. Supervisor thread only; owned by its Run.
+// The command's stdin, stdout and stderr: byte buffers, or the streams of a live process.
+// Supervisor thread only; owned by its Run.
 class RunStreams {
  public:
   using Chunk = std::function<void(Stream, const std::uint8_t*, std::size_t)>;
 
-  // `request` outlives it; its stdin_bytes are moved away when they are fed.
+  // `request` outlives this; Start moves its stdin_bytes away.
   RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event);
 
-  LiveProcess* live() { return live_.get(); }  // of spawn, else null
+  LiveProcess* live() { return live_.get(); }  // for spawn, else null
 
-  // Makes the pipe of a stdin that is to be fed, if it is. kSetup when none can be had.
+  // Makes the stdin pipe if there is input to feed. kSetup if that fails.
   [[nodiscard]] std::optional<Error> MakeInput();
-  // Its reading end, for who makes the sandbox; not valid where there is no such stdin.
+  // Returns its reading end, for the source of the sandbox; invalid without such input.
   Descriptor* input() { return &input_.read; }
-  // Sends the launcher what has become of that, or a live process' stdin. Before the order.
+  // Sends the launcher the reading end if it is still here, or a live process' stdin. Before the
+  // order.
   [[nodiscard]] bool SendInput(uv_loop_t* loop, Sandbox* sandbox);
 
-  // False: they can't be watched.
+  // Returns false if the streams can't be watched.
   [[nodiscard]] bool Start(uv_loop_t* loop, Sandbox* sandbox, int null_device);
 
-  // As before MakeInput and Start, for another sandbox: nothing was read or written by a command.
+  // Restores the state before MakeInput and Start, for another sandbox: no command has read or
+  // written yet.
   void Rewind();
 
   void Finish();
 
-  // After Finish.
+  // Only after Finish.
   void Take(RunResult* result);
 
-  // What was said on stderr first, whatever is kept of it; and a line more.
+  // The first bytes of stderr, kept in any case; and a way to append a line.
   std::string_view opening() const { return err_->opening(); }
   void Append(const std::string& line) { err_->Append(line); }
 
@@ -156,9 +157,9 @@ class RunStreams {
   Chunk on_chunk_;
   std::unique_ptr<Output> out_;
   std::unique_ptr<Output> err_;
-  std::unique_ptr<LiveProcess> live_;  // below its outputs
+  std::unique_ptr<LiveProcess> live_;  // below its outputs: destroyed before them
   Feeder feeder_;
-  PipeEnds input_;  // until the feeder and the sandbox have its ends
+  PipeEnds input_;  // until the feeder and the sandbox take its ends
   bool is_started_ = false;
 };
 

@@ -16,7 +16,8 @@
 namespace native_runner {
 namespace {
 
-// A stat(2) that old C libraries have too: fstat became a function of its own in glibc 2.33.
+// Uses statx: fstat is a function of the C library only since glibc 2.33, so old ones lack its
+// symbol.
 ino_t InodeOf(int descriptor) {
   struct statx status {};
   if (statx(descriptor, "", AT_EMPTY_PATH, STATX_INO, &status) != 0) return 0;
@@ -25,7 +26,7 @@ ino_t InodeOf(int descriptor) {
 
 union DescriptorSpace {
   cmsghdr header;
-  char bytes[CMSG_SPACE((kCommandDescriptors + 1) * sizeof(int))];  // with a clone's cgroup
+  char bytes[CMSG_SPACE((kCommandDescriptors + 1) * sizeof(int))];  // includes a clone's cgroup
 };
 
 union MadeSpace {
@@ -33,7 +34,7 @@ union MadeSpace {
   char bytes[CMSG_SPACE(kMostMade * sizeof(int))];
 };
 
-// All that the kernel has put into our table of descriptors is owned from here on.
+// Takes ownership of all descriptors that the kernel has put into our table.
 void TakeDescriptors(const msghdr& message, Descriptor* first, std::vector<Descriptor>* more) {
   const cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return;
@@ -113,7 +114,7 @@ LauncherChannel::Sent LauncherChannel::Send(char kind, std::span<const std::byte
   return errno == EPIPE || errno == ECONNRESET ? Sent::kPeerGone : Sent::kFailed;
 }
 
-// Where there is no room for it behind what the launcher has not read, it finds the end there.
+// If the socket has no room for the message, the launcher finds end of file instead.
 void LauncherChannel::SendKill() {
   const bool is_sent = send(socket_.get(), &kKillMessage, 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
   if (!is_sent && errno == EAGAIN) shutdown(socket_.get(), SHUT_WR);  // EPIPE: already gone
@@ -124,7 +125,8 @@ void LauncherChannel::SendSignal(int signal) {
   static_cast<void>(send(socket_.get(), message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-// One that finds no room is lost: the launcher has long not read, and the next says more.
+// Drops a message that finds no room: the launcher has not read for long, and the next renewal says
+// more.
 void LauncherChannel::SendLease(std::uint64_t until_ns) {
   char message[1 + sizeof until_ns] = {kLeaseMessage};
   std::memcpy(&message[1], &until_ns, sizeof until_ns);
@@ -148,8 +150,8 @@ LauncherChannel::Received LauncherChannel::Receive(Report* report, Descriptor* c
   message.msg_controllen = more != nullptr ? sizeof space.bytes : CMSG_LEN(sizeof(int));
   const auto room = message.msg_controllen;  // size_t, or socklen_t in musl
   ssize_t got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  // A launcher that has ended without reading what we told it last, such as a kill: the kernel says
-  // that once, ahead of the reports that still wait (unix(7), ECONNRESET).
+  // A launcher has ended without reading our last message, such as a kill: the kernel reports that
+  // once, ahead of the reports that still wait (unix(7), ECONNRESET).
   if (got < 0 && errno == ECONNRESET) {
     message.msg_controllen = room;
     got = recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);

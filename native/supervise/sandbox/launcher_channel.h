@@ -13,35 +13,35 @@
 
 namespace native_runner {
 
-// Our end of the socket to one launcher. End of file on it proves that no launcher, and no bwrap
-// that is still setting up, is left: they alone hold the other end. Closing it is the order to end.
+// Our end of the socket to one launcher. End of file on it proves that no launcher and no bwrap in
+// set-up is left: only these hold the other end. Closing it orders the launcher to end.
 class LauncherChannel {
  public:
-  // Fills `peer` with the launcher's end, which is to become its descriptor kControlDescriptor.
+  // Fills `peer` with the launcher's end, which becomes descriptor kControlDescriptor there.
   static Result<LauncherChannel> Open(Descriptor* peer);
 
   int descriptor() const { return socket_.get(); }
   ino_t peer_inode() const { return peer_inode_; }
 
-  // Both may be sent before the launcher runs; the socket keeps them in order. kPeerGone: nobody
-  // holds the other end any more, why is for the child's exit to tell.
+  // Both may be sent before the launcher runs; the socket keeps them in order. kPeerGone: the other
+  // end is closed; the child's exit explains why.
   enum class Sent { kSent, kPeerGone, kFailed };
   Sent SendOrder(std::span<const std::byte> order);
-  // Before the order: what is to take the place of the launcher's stdin, or the state of a
-  // session's shell. Not kept.
+  // Sends a descriptor that replaces the launcher's stdin, or the state of a session's shell.
+  // Before the order. The descriptor is not kept.
   Sent SendInput(int descriptor);
   Sent SendState(int descriptor);
   void SendKill();
-  // To a session: the descriptors of a command (report.h). Not kept.
+  // Sends a session the descriptors of a command (report.h). They are not kept.
   Sent SendCommand(std::span<const int, kCommandDescriptors> descriptors);
-  // To a template: the same, and the directory of a cgroup or -1. Not kept.
+  // Sends a template the same, and the directory of a cgroup or -1. They are not kept.
   Sent SendClone(const CloneRequest& request, std::span<const int, kCommandDescriptors> descriptors,
                  int cgroup);
   void SendSignal(int signal);  // to the command; see kSignalMessage
-  // Until when the order's lease holds now. Behind an order that has one.
+  // Extends the order's lease until this time. Only after an order that has a lease.
   void SendLease(std::uint64_t until_ns);
 
-  // What follows a report of kind kObserved.
+  // The records after a report of kind kObserved.
   struct Records {  // NOLINT(cppcoreguidelines-pro-type-member-init): `size` of them are filled
     std::span<const std::byte> view() const { return {bytes, size}; }
 
@@ -50,14 +50,15 @@ class LauncherChannel {
   };
 
   enum class Received { kReport, kNothing, kClosed };
-  // `carried` is filled when the report carries a descriptor: the launcher's pidfd, or (kTerminal)
-  // a terminal; of several (kMade) it is the first, and the others come behind what is in `more`.
-  // Without `more` there is room for one.
+  // Fills `carried` if the report carries a descriptor: the launcher's pidfd or (kTerminal) a
+  // terminal. Of several (kMade) it gets the first; the others are appended to `more`. Without
+  // `more` there is room for one.
   Received Receive(Report* report, Descriptor* carried, std::vector<Descriptor>* more = nullptr,
                    Records* records = nullptr);
 
-  // From now on no report can be sent to us, and a launcher that can't say kReady does not start
-  // its command. What was sent before is still received. False: it may have been closed before.
+  // Prevents further reports: a launcher that can't send kReady does not start its command. Reports
+  // sent before are still received. Returns false on failure; the socket may have been closed
+  // before.
   bool RefuseReports();
 
   void Close() { socket_.Close(); }
@@ -72,8 +73,8 @@ class LauncherChannel {
   ino_t peer_inode_;
 };
 
-// What joins a sandbox with us: the control socket, whose other end is to be the launcher's, and
-// the pipes of the command's stdout and stderr.
+// The channels between a sandbox and us: the control socket, whose other end is for the launcher,
+// and the pipes of the command's stdout and stderr.
 struct Channels {
   LauncherChannel control;
   Descriptor peer;

@@ -8,7 +8,7 @@ namespace native_runner {
 namespace {
 
 constexpr std::uint64_t kNsInMs = 1'000'000;
-constexpr std::uint64_t kShare = 4;  // as long as a look took, so many times nobody looks
+constexpr std::uint64_t kShare = 4;  // pause after a look, in multiples of its duration
 
 }  // namespace
 
@@ -20,17 +20,17 @@ void PortWaits::Add(uv_loop_t* loop, const PortWait& wait) {
   waiting.due_ns = uv_hrtime();
   const std::uint64_t id = wait.id;
   waiting_.emplace(id, std::move(made));
-  uv_update_time(loop);  // the cached time may be old, and would make the deadline early
+  uv_update_time(loop);  // the cached time may be old and would make the deadline early
   if (wait.timeout_ms) {
     waiting.deadline.Start(loop, *wait.timeout_ms, 0, [this, id] {
-      LookFor(id);  // at the last moment, and at least once
+      LookFor(id);  // at the last moment, so at least once
       End(id, PortState::kTimedOut);
     });
   }
   Schedule();
 }
 
-// The one that is due first.
+// Returns the wait that is due first.
 std::uint64_t PortWaits::NextId() const {
   const auto next = std::min_element(
       waiting_.begin(), waiting_.end(),
@@ -40,7 +40,7 @@ std::uint64_t PortWaits::NextId() const {
 
 void PortWaits::Schedule() {
   if (waiting_.empty()) return next_.Stop();
-  uv_update_time(loop_);  // it is that of before the look
+  uv_update_time(loop_);  // the cached time is older than the look
   const std::uint64_t now = uv_hrtime();
   const std::uint64_t at = std::max({waiting_[NextId()]->due_ns, quiet_until_ns_, now});
   next_.Start(loop_, (at - now + kNsInMs - 1) / kNsInMs, 0, [this] { LookForNext(); });

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostLookedAt = 1000;
 
-// How often a process has gone to sleep: each time it has done something before.
+// Returns how often a process has gone to sleep; a change shows that it has done something since.
 std::uint64_t WaitsOf(pid_t process) {
   const auto numbers =
       NumbersInLine("/proc/" + std::to_string(process) + "/status", "voluntary_ctxt_switches:");
@@ -48,9 +48,9 @@ bool Holds(const std::string& link, const std::string& wanted) {
   return size > 0 && wanted == std::string_view(target, static_cast<std::size_t>(size));
 }
 
-// A process by its number in /proc, which is that of an outer pid namespace where a sandbox around
-// us shows its own /proc. proc_pid_status(5): NSpid has the numbers from /proc's namespace inwards.
-// Not valid when it is gone, or none of our namespace.
+// Opens a pidfd of a process by its number in /proc. A sandbox around us may show the /proc of an
+// outer pid namespace: NSpid has the numbers from /proc's namespace inwards (proc_pid_status(5)).
+// Invalid if the process is gone or not in our namespace.
 Descriptor OpenShown(pid_t shown, std::size_t depth) {
   const auto numbers = NumbersInLine("/proc/" + std::to_string(shown) + "/status", "NSpid:");
   if (depth == 0 || numbers.size() < depth) return Descriptor();
@@ -58,7 +58,7 @@ Descriptor OpenShown(pid_t shown, std::size_t depth) {
   if (ours == getpid()) return Descriptor();
   Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, ours, 0)));
   if (!pidfd.valid()) return pidfd;
-  // pidfd_open(2), as /proc counts: the number may have come to another process meanwhile.
+  // pidfd_open(2) takes our namespace's number, which another process may have got meanwhile.
   return NumberOfPidfd(pidfd.get()) == shown ? std::move(pidfd) : Descriptor();
 }
 
@@ -148,12 +148,13 @@ bool Sandbox::KillHolders() {
 }
 
 bool Sandbox::AllAreGone() {
-  if (!killed_.empty()) rest_poll_.Stop();  // it may watch one that is closed here
+  if (!killed_.empty()) rest_poll_.Stop();  // it may watch a pidfd that is closed here
   std::erase_if(killed_, [](const Descriptor& pidfd) { return ProcessHasEnded(pidfd.get()); });
   return killed_.empty() && LauncherIsGone();
 }
 
-// Most often they go before what is waited for first. Only after that is it worth a watch.
+// Called only after the other ends were seen: most often the processes are gone by then, and need
+// no watch.
 void Sandbox::WatchRest(Poll::Callback on_end) {
   if (rest_poll_.active()) return;
   const bool is_launcher = launcher_.valid() && (killed_.empty() || !LauncherIsGone());

@@ -12,25 +12,24 @@
 namespace native_runner {
 namespace {
 
-// A sandbox that a template makes: a launcher that is process 1 of a pid namespace of its own, and
-// no child of ours. It is gone when the control socket gave end of file and the launcher's pidfd
-// shows it dead, which it can only be after the kernel has ended everything else in there; it runs
-// no command before we have that pidfd (launcher/order/control.h).
+// A sandbox that a template makes: a launcher that is process 1 of its own pid namespace, and not
+// our child. It is gone when the control socket has reported end of file and the launcher's pidfd
+// shows its death, which comes only after the kernel has ended everything else in the namespace.
+// The launcher runs no command before we have that pidfd (launcher/order/host_channel.h).
 class ClonedSandbox final : public Sandbox {
  public:
-  // The template has been asked for it.
+  // The template has been asked to make it.
   ClonedSandbox(std::shared_ptr<SandboxTemplate> origin, Channels channels, const CloneAsk& ask);
   ~ClonedSandbox() override;
 
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
-  // The template is at work meanwhile: it is to find the order when it comes to that.
+  // The template is busy meanwhile: the order should already wait when the clone starts.
   bool takes_order_first() const override { return true; }
   bool IsAlive() override;
   void End() override;
   SandboxNetwork* network() const override { return network_.get(); }
   bool MemoryKilled() const override { return cgroup_ && cgroup_->MemoryKilled(); }
-  // No command was started, for a reason that is the template's, or because it was ended from
-  // outside.
+  // 2 if no command was started and the template is at fault, or an outside process ended it.
   int most_tries() const override { return is_ready_ || ending_ || is_orders_fault_ ? 1 : 2; }
 
  private:
@@ -50,11 +49,11 @@ class ClonedSandbox final : public Sandbox {
   EndWatch end_watch_;
   int silent_turns_ = 0;
   bool is_ready_ = false;
-  bool is_orders_fault_ = false;  // it was refused for what the order says
+  bool is_orders_fault_ = false;  // refused because of the order's contents
   bool ending_ = false;
 };
 
-// Turns in which a template that has not begun with the clone was seen to do nothing.
+// Number of checks in which a template that has not begun the clone was seen to do nothing.
 constexpr int kMostSilentTemplateTurns = 100;
 
 }  // namespace
@@ -97,8 +96,7 @@ void ClonedSandbox::NoteMade(std::vector<Descriptor> made) {
   report.kind = ReportKind::kRefused;
   const std::string text = std::string(LayerName(Layer::kNetworkByDomain)) + ": " + why;
   text.copy(report.text, sizeof report.text - 1);
-  // No more than told to end: that its end is seen too may be its last moment, and this is told in
-  // the midst of Receive().
+  // Only send the kill: seeing the end too may destroy this sandbox, and we are inside Receive().
   ending_ = true;
   control_.SendKill();
   InsistAfter(kInsistAfterMs);
@@ -114,7 +112,7 @@ void ClonedSandbox::NoteReport(const Report& report) {
   is_orders_fault_ = report.no_directory != 0;
   if (report.kind == ReportKind::kRefused && !is_orders_fault_)
     origin_->OnCloneRefused(report.text);
-  // What is still to come is its end: where we can see that, the socket is looked at then.
+  // Only its end is still to come. With a pidfd we see that; the socket is read again then.
   if (launcher_.valid()) {
     channel_poll_.Stop();
     WatchRest([this] { Settle(); });
@@ -141,14 +139,14 @@ void ClonedSandbox::InsistAfter(std::uint64_t delay_ms) {
   insist_.Start(loop_, delay_ms, kInsistEveryMs, [this] { Insist(); });
 }
 
-// Its launcher ends its tree by itself when it is told to. This is for when it does not answer.
+// Its launcher ends its tree by itself on request. This handles a launcher that does not answer.
 void ClonedSandbox::Insist() {
   Receive();
   if (launcher_.valid()) {
     const bool is_dying = end_watch_.Look(launcher_.get()) == EndWatch::Seen::kDying;
     if (!LauncherIsGone()) SignalPidfd(launcher_.get(), is_dying ? SIGCONT : SIGKILL);
   } else if (!KillHolders()) {
-    // Our request may wait in the template's socket, and with it the clone's end of ours.
+    // Our request, with the clone's end of our socket, may still wait in the template's socket.
     if (origin_->SeemsSilent()) ++silent_turns_;
     if (silent_turns_ > kMostSilentTemplateTurns) origin_->GiveUp();
   }
@@ -168,7 +166,7 @@ void ClonedSandbox::Settle() {
   channel_poll_.Stop();
   cgroup_.reset();
   holds_.reset();
-  // Whoever keeps what is left of us keeps no template.
+  // A user that keeps this object must not keep the template.
   if (const auto origin = std::exchange(origin_, nullptr)) origin->OnCloneGone();
   std::exchange(user_, nullptr)->OnGone();
 }
@@ -236,13 +234,13 @@ void SandboxTemplate::OnReport(const Report& report) {
     setup_stderr_.reset();
     return listener_.on_ready();
   }
-  // It goes by itself now. Not ended here: this is told in the midst of its Receive(), and ours may
-  // be the last reference.
+  // The template ends by itself now. Not ended here: we are inside its Receive(), and may hold the
+  // last reference.
   if (!is_retired_) reason_ = report.kind == ReportKind::kRefused ? report.text : "it has ended";
   is_retired_ = true;
 }
 
-// bwrap's own words, where it has said something.
+// Returns bwrap's own words, if it wrote any.
 std::string SandboxTemplate::SetupErrorText() {
   setup_stderr_->Finish();
   std::string text(setup_stderr_->opening());

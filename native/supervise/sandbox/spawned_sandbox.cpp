@@ -17,9 +17,9 @@ namespace native_runner {
 namespace {
 
 constexpr int kMostTriesAmidMounts = 8;  // each takes some milliseconds
-constexpr int kPatience = 10;            // turns for a bwrap in set-up of which /proc shows nothing
-// Without a pid namespace nobody but the launcher can end its tree: killed in the midst of that, it
-// would leave the rest behind. So these are turns in which it was seen to do nothing.
+constexpr int kPatience = 10;  // checks of a bwrap in set-up of which /proc shows no process
+// Without a pid namespace only the launcher can end its tree, and killing it meanwhile would leave
+// the rest behind. So this counts only checks in which it was seen to do nothing.
 constexpr int kMostSilentTurns = 100;
 
 }  // namespace
@@ -43,7 +43,7 @@ SpawnedSandbox::~SpawnedSandbox() {
 Result<std::unique_ptr<Sandbox>> SpawnedSandbox::Spawn(Options options) {
   auto channels = Channels::Open();
   if (!channels) return channels.error();
-  // Before all that is for the launcher inside: the child reads it, and leaves the rest.
+  // Sent before all messages for the launcher inside: the child reads this one and leaves the rest.
   if (!options.entry.empty() &&
       channels->control.SendOrder(options.entry) != LauncherChannel::Sent::kSent) {
     return SystemError("sendmsg", errno);
@@ -79,7 +79,7 @@ bool SpawnedSandbox::Watch(uv_loop_t* loop, User* user, bool until_ready) {
          (child_poll_.active() || WatchChild());
 }
 
-// Whatever comes of it, the gate is closed then: a child that is still held back reads its end.
+// Closes the gate in any case: a child that is still held back then reads end of file.
 bool SpawnedSandbox::OpenGate() {
   if (cgroup_ && !cgroup_->Add(child_.pid())) return false;
   const Gate gate = std::move(gate_);
@@ -88,7 +88,7 @@ bool SpawnedSandbox::OpenGate() {
              static_cast<ssize_t>(gate.bytes.size());
 }
 
-// Without its order the launcher only waits: nothing has run yet when the gate can't be opened.
+// The launcher waits for its order, so nothing has run yet if the gate can't be opened.
 LauncherChannel::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order) {
   if (!OpenGate()) return LauncherChannel::Sent::kFailed;
   has_order_ = true;
@@ -99,7 +99,7 @@ LauncherChannel::Sent SpawnedSandbox::SendOrder(std::span<const std::byte> order
 
 void SpawnedSandbox::SendLease(std::uint64_t until_ns) {
   if (order_.empty()) return Sandbox::SendLease(until_ns);
-  lease_until_ns_ = until_ns;  // behind the order, which is kept
+  lease_until_ns_ = until_ns;  // to be sent after the order, which is held back
 }
 
 LauncherChannel::Sent SpawnedSandbox::SendInput(int descriptor) {
@@ -108,13 +108,13 @@ LauncherChannel::Sent SpawnedSandbox::SendInput(int descriptor) {
   return input_.valid() ? LauncherChannel::Sent::kSent : LauncherChannel::Sent::kFailed;
 }
 
-// The launcher stands, and no command has been started: now its mounts are what bwrap made them.
+// Called when the launcher waits and no command has been started: its mounts are complete.
 std::optional<Error> SpawnedSandbox::CutOffMounts() {
   keeps_messages_ = false;
   if (!launcher_.valid()) return SystemError("pidfd_open in the sandbox", ENOSYS);
   if (auto error = MakeMountsPrivate(launcher_.get())) return error;
-  // What the host mounted meanwhile may show inside. One that stands ahead of its order is compared
-  // with the host when it is taken.
+  // Mounts that the host made meanwhile may show inside. A prewarmed sandbox is compared with the
+  // host when it is taken.
   mounts_changed_ = !order_.empty() && host_mounts_ != nullptr &&
                     (!mount_changes_ || host_mounts_->Changes() != mount_changes_);
   if (mounts_changed_)
@@ -136,7 +136,7 @@ void SpawnedSandbox::NoteMade(std::vector<Descriptor> made) {
   if (own_init_ && !until_ready_ && !keeps_messages_) channel_poll_.Stop();
 }
 
-// As the launcher itself would, had it found that out.
+// Reports the refusal as the launcher itself would have done.
 void SpawnedSandbox::Refuse(Layer layer, const std::string& reason) {
   Report report;
   report.kind = ReportKind::kRefused;
@@ -185,7 +185,8 @@ void SpawnedSandbox::NoteReport(const Report& report) {
         host_mounts_->TakeForShared();
       }
       has_ended_ = true;
-      channel_poll_.Stop();  // what is still to come is the end of the child: looked at again then
+      channel_poll_.Stop();  // only the end of the child is still to come; the socket is read again
+                             // then
       if (!insist_.active()) InsistAfter(kInsistAfterMs);
   }
 }
@@ -208,7 +209,7 @@ void SpawnedSandbox::OnChildExit() {
   if (!child_status_) return;
   child_poll_.Stop();
   Receive();
-  // bwrap is gone without its launcher, or without the half of itself that sets up: end those.
+  // bwrap has ended without its launcher, or without the half of itself that sets up: end those.
   if (!channel_closed_ && !has_ended_ && !ending_) {
     ending_ = true;
     control_.SendKill();
@@ -231,19 +232,19 @@ void SpawnedSandbox::InsistAfter(std::uint64_t delay_ms) {
   insist_.Start(loop_, delay_ms, kInsistEveryMs, [this] { Insist(); });
 }
 
-// The launcher ends its tree by itself when it is told to. This is for when it does not answer.
+// Its launcher ends its tree by itself on request. This handles a launcher that does not answer.
 void SpawnedSandbox::Insist() {
   ++insisted_;
   Receive();
   const bool is_init = own_init_ && launcher_.valid();
   if ((channel_closed_ || is_init) && LauncherIsGone()) {
-    child_.Signal(SIGKILL);  // what it was the parent of is gone; somebody may have stopped it
+    child_.Signal(SIGKILL);  // its children are gone, but it may have been stopped
   } else if (!has_launcher_) {
-    // Where /proc shows none, the child's death is at least that of those who die with their
+    // If /proc shows none, killing the child at least ends all processes that die with their
     // parent.
     if (!KillHolders() && insisted_ > kPatience) child_.Signal(SIGKILL);
   } else if (!launcher_.valid()) {
-    child_.Signal(SIGKILL);  // no pidfd to be had: bwrap's death is the launcher's (PDEATHSIG)
+    child_.Signal(SIGKILL);  // no pidfd available: bwrap's death kills the launcher (PDEATHSIG)
   } else if (IsPatient()) {
     SignalPidfd(launcher_.get(), SIGCONT);  // the command may have stopped it
   } else {
@@ -253,8 +254,8 @@ void SpawnedSandbox::Insist() {
   Settle();
 }
 
-// The death of a pid namespace's first process is that of all in it; but while those die, it only
-// waits to say what they have used.
+// Killing a pid namespace's first process kills all others in it; but while those are dying, it
+// only waits to report their usage.
 bool SpawnedSandbox::IsPatient() {
   const EndWatch::Seen seen = end_watch_.Look(launcher_.get());
   if (own_init_) return seen == EndWatch::Seen::kDying;

@@ -11,7 +11,7 @@
 namespace native_runner {
 namespace {
 
-// What a session does once is not each command's to do: its launcher's layers come with the fork.
+// Flags that each command needs; the session's other layers are inherited with the fork.
 constexpr std::uint32_t kOfCommands =
     kOrderLandlock | kOrderScoped | kOrderNoNewPrivs | kOrderNoCapabilities;
 
@@ -27,7 +27,7 @@ CommandTemplate::CommandTemplate(const Preparation& of_session)
   }
 }
 
-// A run adds how its own tree is ended to these.
+// Removes the layers that concern one tree; each run adds its own.
 void CommandTemplate::AddEnforced(LayerSet enforced) {
   LayerRecord& layers = record_.layers;
   layers.Remove(
@@ -60,7 +60,7 @@ std::string CommandTemplate::InWorkspace(const std::string& relative) const {
 
 namespace {
 
-// A slot of a session for a command that was planned, with what its plan says of a shell.
+// Provides the slot of a planned command, with the shell part of its plan.
 class SlotSource final : public SandboxSource {
  public:
   SlotSource(std::shared_ptr<Session> session, ShellPart shell)
@@ -76,7 +76,7 @@ class SlotSource final : public SandboxSource {
   ShellPart shell_;
 };
 
-// What a launcher is started with in place of a command's.
+// The launcher's argv in place of a command's.
 constexpr const char* kSessionName = "session";
 
 constexpr const char* kDistrusted =
@@ -105,7 +105,7 @@ void Session::Open() {
 }
 
 void Session::Prepare() {
-  const auto request = std::make_shared<ExecRequest>();  // only what shapes a sandbox counts
+  const auto request = std::make_shared<ExecRequest>();  // only the sandbox's shape matters
   request->argv = {kSessionName};
   request->opens_session = true;
   if (tries_ == 1) request->clones_of = rule_.clones_of;
@@ -120,12 +120,12 @@ void Session::Prepare() {
                     });
 }
 
-// The memory that sized /tmp is no limit of the commands'.
+// The memory limit only sizes /tmp; it does not limit the commands.
 void Session::Spawn(Preparation preparation) {
   auto* plan = std::get_if<SpawnPlan>(&preparation.plan);
   if (plan == nullptr) return FailToOpen({ErrorCode::kSetup, "a session has no sessions", ""});
   plan->wants_cgroup = false;
-  // Of what limits one command there is nothing.
+  // Drops the limits: each command has its own.
   const OrderHeader asked = preparation.order;
   preparation.order = {.flags = asked.flags | kOrderSession,
                        .required = asked.required,
@@ -154,7 +154,7 @@ void Session::OnReport(const Report& report) {
   if (report.kind == ReportKind::kExited) is_proved_ = report.error == 0;
   if (report.kind == ReportKind::kRefused) reason_ = OutcomeOfFailedStart(report).reason;
   if (report.kind == ReportKind::kAwaitingOrder && !sandbox_->Watch(shared_.loop, this, true)) {
-    Close("its launcher can't be watched");  // it was there before its order: kReady is to come
+    Close("its launcher can't be watched");  // connected before its order: kReady is to come
   }
   if (report.kind == ReportKind::kReady && phase_ == Phase::kOpening) OnReady(report);
 }
@@ -169,8 +169,8 @@ void Session::OnReady(const Report& report) {
   listener_.on_open(template_.record().layers);
 }
 
-// The kernel takes a mask away when the file under it is replaced on the host, as passwd(1) does
-// with /etc/shadow: from then on no command is to be started.
+// Ends the session if a mounted-over file was replaced on the host, as passwd(1) does with
+// /etc/shadow: the kernel then removes the mask.
 void Session::CheckMasks() {
   if (phase_ == Phase::kOpen && mount_points_ &&
       LookAtMountPoints(*mount_points_) != mounted_upon_) {
@@ -185,8 +185,7 @@ Result<Preparation> Session::Plan(const ExecRequest& request) {
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
   const bool is_elsewhere = rule_.keeps_shell && request.cwd.empty() && !shell_.directory().empty();
-  // RLIMIT_NPROC counts the launchers of the commands that run at the same time too, and the one
-  // that stands.
+  // RLIMIT_NPROC also counts the launchers of the other commands and of the spare slot.
   auto made =
       template_.Make(request, is_elsewhere ? shell_.directory() : template_.InWorkspace(*relative),
                      slots_.entered() + 2);
@@ -223,7 +222,7 @@ void Session::OnOrderSent() {
   if (phase_ == Phase::kOpen && !HasRunAll()) slots_.PrepareNext(sandbox_.get());
 }
 
-// It is going to be run again, in the workspace, and counts once.
+// The command runs again, in the workspace, and counts once.
 void Session::OnDirectoryRefused(const ShellFile& refused) {
   shell_.LeaveDirectory(refused);
   --commands_;
@@ -265,7 +264,7 @@ void Session::Close(const std::string& reason) {
   if (reason_.empty()) reason_ = reason;
   phase_ = Phase::kClosing;
   idle_.Stop();
-  if (sandbox_) sandbox_->End();  // else a program is looked for: what comes of it sees the phase
+  if (sandbox_) sandbox_->End();  // otherwise Prepare still runs; its callback checks phase_
 }
 
 void Session::OnGone() {
@@ -290,13 +289,13 @@ void Session::OnGone() {
   if (slots_.entered() == 0) Finish();
 }
 
-// The last command has left, too: only where the end of our launcher is not that of all there was
-// does that take a while.
+// Reports the end once the last command has left, which takes a while only if the launcher's end is
+// not the end of all processes.
 void Session::Finish() {
   if (const auto self = std::exchange(self_, nullptr)) listener_.on_gone(reason_);
 }
 
-// Why there is no session: bwrap's own words, where it has said something.
+// Returns why the session did not open: bwrap's own words, if it wrote any.
 std::string Session::SetupErrorText() const {
   std::string text(setup_stderr_->opening());
   while (!text.empty() && (text.back() == '\n' || text.back() == ' '))

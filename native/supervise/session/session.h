@@ -18,33 +18,32 @@
 
 namespace native_runner {
 
-// What a session is to be.
+// Settings of a session.
 struct SessionRule {
-  std::uint64_t idle_ms = 0;       // without a command, after which it ends; 0: never
-  std::uint64_t max_commands = 0;  // after which it ends; 0: any number
-  std::uint64_t tmp_bytes = 0;     // of its private /tmp; 0: no limit
-  std::uint64_t clones_of = 0;  // the pool whose template its sandbox may be cloned from; 0: none
-  bool keeps_shell = false;     // cwd and variables pass from one shell command to the next
+  std::uint64_t idle_ms = 0;       // time without a command until it ends; 0: unlimited
+  std::uint64_t max_commands = 0;  // number of commands until it ends; 0: unlimited
+  std::uint64_t tmp_bytes = 0;     // size of its private /tmp; 0: unlimited
+  std::uint64_t clones_of = 0;     // pool whose template its sandbox may be cloned from; 0: none
+  bool keeps_shell = false;        // cwd and variables pass from one shell command to the next
 };
 
-// What the commands of a session have in common: what is left of the preparation that its sandbox
-// was spawned by.
+// The common part of a session's commands, taken from the preparation of its sandbox.
 class CommandTemplate {
  public:
   CommandTemplate() = default;
-  // `of_session`: also the part of a plan that is the session's own.
+  // `of_session`: the session's preparation, including its spawn plan.
   explicit CommandTemplate(const Preparation& of_session);
 
   const RunRecord& record() const { return record_; }
 
-  // Adds the layers that its launcher has found to be in force.
+  // Adds the layers that its launcher reports to be in force.
   void AddEnforced(LayerSet enforced);
 
-  // One command, without its slot. `cwd`: where it starts; `others`: launchers of commands that
-  // RLIMIT_NPROC counts too. kSetup when a limit can't be enforced.
+  // Returns the preparation of one command, without its slot. `cwd`: its start directory; `others`:
+  // number of other launchers that RLIMIT_NPROC counts too. kSetup if a limit can't be enforced.
   Result<Preparation> Make(const ExecRequest& request, std::string cwd, std::size_t others) const;
 
-  // A directory below the workspace, as the command sees it.
+  // Returns the path of a directory in the workspace, as the command sees it.
   std::string InWorkspace(const std::string& relative) const;
 
  private:
@@ -55,10 +54,10 @@ class CommandTemplate {
   bool counts_processes_ = false;
 };
 
-// A sandbox that is kept for many commands. Its launcher makes a process for each, which is a
-// launcher to that command (launcher/session.h); the sandbox's own end is the end of them all, and
-// the way out whenever the end of one can't be proved. Supervisor thread only; shared by its
-// runtime, the supervisor and the runs in it.
+// A sandbox that serves many commands. Its launcher forks a launcher for each command
+// (launcher/command/run_command.h). The end of the sandbox ends all of them, and is the fallback if
+// the end of one can't be proved. Supervisor thread only; shared by its backend, the supervisor and
+// its runs.
 class Session : public OwnedSession,
                 public std::enable_shared_from_this<Session>,
                 private Sandbox::User,
@@ -71,22 +70,22 @@ class Session : public OwnedSession,
   void Open() override;
   void Close(const std::string& reason) override;
 
-  // What calls are rejected with once it has ended.
+  // Returns the error that rejects calls after its end.
   static Error SessionEnded(const std::string& reason);
 
-  // How one command is to be run in it. kClosed when it has ended.
+  // Returns the preparation of one command. kClosed if the session has ended.
   Result<Preparation> Plan(const ExecRequest& request);
 
   PortState LookForPort(std::uint16_t port) const override;
 
-  // A slot for a command that was planned, with what its plan says of a shell. kSetup when there is
-  // none.
+  // Returns a slot for a planned command, with the shell part of its plan. kSetup if no slot can be
+  // made.
   Result<std::unique_ptr<Sandbox>> Enter(ShellPart shell);
 
  private:
   enum class Phase { kNew, kOpening, kOpen, kClosing, kGone };
 
-  // Of its slots.
+  // Called by its slots.
   void OnOrderSent() override;
   void OnDirectoryRefused(const ShellFile& refused) override;
   void OnShellLeft(const ShellFile& left) override { shell_.Adopt(left); }
@@ -95,7 +94,7 @@ class Session : public OwnedSession,
   bool end_is_proof() const override { return sandbox_ && sandbox_->end_is_proof(); }
   SandboxNetwork* network() const override { return sandbox_ ? sandbox_->network() : nullptr; }
 
-  // Of its own sandbox.
+  // Called by its own sandbox.
   void OnReport(const Report& report) override;
   void OnGone() override;
 
@@ -118,14 +117,14 @@ class Session : public OwnedSession,
   Listener listener_;
   Phase phase_ = Phase::kNew;
   bool has_opened_ = false;
-  int tries_ = 1;               // the set-ups of those before this one have failed
-  bool is_separating_ = false;  // no command can signal what is not its own
-  bool is_proved_ = false;      // its launcher has said that nothing is left
+  int tries_ = 1;               // number of set-up attempts, with this one
+  bool is_separating_ = false;  // commands can signal only their own processes
+  bool is_proved_ = false;      // its launcher has reported that no process is left
   std::string reason_;
-  std::shared_ptr<Session> self_;  // while there are processes
+  std::shared_ptr<Session> self_;  // set while there are processes
 
   CommandTemplate template_;
-  std::shared_ptr<const std::vector<std::string>> mount_points_;  // or none
+  std::shared_ptr<const std::vector<std::string>> mount_points_;  // or null
   std::string mounted_upon_;
   std::unique_ptr<Sandbox> sandbox_;
   std::optional<Capture> setup_stderr_;
@@ -135,8 +134,8 @@ class Session : public OwnedSession,
   Timer idle_;
 };
 
-// Commands in one session of another runtime's. The session is made and used on the supervisor
-// thread; this may be let go on any.
+// Runs commands in one session of another backend. The session is made and used on the supervisor
+// thread; this object may be destroyed on any thread.
 class SessionBackend final : public Backend, public SessionOpener {
  public:
   SessionBackend(std::shared_ptr<const Backend> inner, SessionRule rule)
@@ -151,8 +150,9 @@ class SessionBackend final : public Backend, public SessionOpener {
  private:
   std::shared_ptr<const Backend> inner_;
   SessionRule rule_;
-  mutable std::weak_ptr<Session> session_;  // supervisor thread; the supervisor owns it
-  std::shared_ptr<std::string> ended_ = std::make_shared<std::string>();  // why; as above
+  mutable std::weak_ptr<Session> session_;  // supervisor thread only; the supervisor owns it
+  // Why the session ended. Supervisor thread only.
+  std::shared_ptr<std::string> ended_ = std::make_shared<std::string>();
 };
 
 }  // namespace native_runner

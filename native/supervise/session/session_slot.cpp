@@ -20,12 +20,12 @@ std::vector<std::string> WithDirectory(std::vector<std::string> environment,
   return environment;
 }
 
-// What a command has left behind what it was given; empty where it can't be read.
+// Returns the state that a command has appended; empty if it can't be read.
 std::string Written(const ShellFile& left) {
   const off_t before = static_cast<off_t>(left.given);
   const off_t size = lseek(left.file.get(), 0, SEEK_END);
   if (size <= before) return {};
-  // One byte more than may be kept shows that it is too much.
+  // One byte above the limit shows that the state is too large.
   const auto kept = std::min(static_cast<std::size_t>(size - before), kMostShellState + 1);
   std::string written(kept, '\0');
   const ssize_t got = pread(left.file.get(), written.data(), kept, before);
@@ -80,7 +80,7 @@ void SessionShell::LeaveDirectory(const ShellFile& refused) {
 
 namespace {
 
-// Turns in which a launcher that was told to end its tree may do nothing: it is woken in each.
+// Number of checks in which a launcher ordered to end its tree may do nothing; each check wakes it.
 constexpr int kMostSilentTurns = 10;
 
 }  // namespace
@@ -118,7 +118,7 @@ LauncherChannel::Sent SessionSlot::SendOrder(std::span<const std::byte> order) {
   return sent == LauncherChannel::Sent::kSent ? sent : LauncherChannel::Sent::kFailed;
 }
 
-// Where the command's launcher has not said that none is left, the session was ended.
+// If the command's launcher has not reported that no process is left, the session was ended.
 bool SessionSlot::end_is_proof() const {
   return owner_->end_is_proof();
 }
@@ -149,7 +149,7 @@ void SessionSlot::End() {
   Settle();
 }
 
-// For when its launcher does not answer: the command may have stopped it, or killed it.
+// Handles a launcher that does not answer: the command may have stopped or killed it.
 void SessionSlot::Insist() {
   Receive();
   const bool is_silent =
@@ -157,20 +157,20 @@ void SessionSlot::Insist() {
   if (is_silent) ++silent_turns_;
   const bool is_patient = silent_turns_ <= kMostSilentTurns;
   if (!is_patient && NeverStarts()) return BeGone();
-  if (!is_patient && !is_orphan_) return owner_->OnUnproved();  // possibly our last moment
+  if (!is_patient && !is_orphan_) return owner_->OnUnproved();  // may destroy this
   if (launcher_.valid()) SignalPidfd(launcher_.get(), is_patient ? SIGCONT : SIGKILL);
   Settle();
 }
 
-// A launcher that can't say that it is ready starts no command: where it has not said so, there is
-// nothing whose end would have to be proved, and the session's other commands go on.
+// A launcher that can't report kReady starts no command. Without that report there is nothing whose
+// end has to be proved, and the session's other commands continue.
 bool SessionSlot::NeverStarts() {
   if (is_orphan_ || may_run_ || !control_.RefuseReports()) return false;
   Receive();
   return !may_run_;
 }
 
-// Its last word is the proof: what it still does is to exit.
+// The last report is the proof: the launcher only has to exit after it.
 void SessionSlot::Settle() {
   if (is_orphan_) return SettleAlone();
   if (is_proved_) return BeGone();
@@ -185,7 +185,7 @@ void SessionSlot::SettleAlone() {
   WatchRest([this] { Settle(); });
 }
 
-// One that outlives the session's launcher ends its tree itself, as where there is no session.
+// A launcher that outlives the session's launcher ends its own tree, as without a session.
 void SessionSlot::OnSessionGone(bool is_proof) {
   Receive();
   if (is_proof) return BeGone();
@@ -202,8 +202,8 @@ void SessionSlot::BeGone() {
   std::exchange(user_, nullptr)->OnGone();
 }
 
-// A shell that was told to end may have written its state before that took effect; its caller hears
-// of a deadline or an abort, and believes that things are as they were.
+// A shell that was ordered to end may still have written its state. That state is dropped: the
+// caller sees a deadline or an abort, and expects an unchanged state.
 void SessionSlot::HandOnShell() {
   if (!may_run_ || !shell_.file.valid()) return;
   if (is_proved_ && has_exited_) return owner_->OnShellLeft(shell_);
@@ -238,17 +238,17 @@ void SessionSlots::PrepareNext(Sandbox* sandbox) {
 
 void SessionSlots::OnSessionGone(const std::shared_ptr<SessionSlot::Owner>& owner, bool is_proof) {
   Dismiss(owner, is_proof);
-  const auto entered = entered_;  // a copy: each leaves
+  const auto entered = entered_;  // a copy: each slot leaves
   for (SessionSlot* each : entered)
     each->OnSessionGone(is_proof);
 }
 
-// What stands is one of the session's processes, too.
+// The spare slot's launcher is one of the session's processes, too.
 void SessionSlots::Dismiss(const std::shared_ptr<SessionSlot::Owner>& owner, bool is_proof) {
   if (!next_ || is_proof) return next_.reset();
   next_->Enter(owner, {}, false);
   Add(next_.get());
-  // Where it can't be watched, its timer sees its end.
+  // If it can't be watched, its timer sees its end.
   static_cast<void>(next_->Watch(shared_.loop, &dismissed_, false));
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kPipeAtFirst = std::size_t{64} << 10U;
 constexpr int kPipeAtMost = 1 << 20;
-constexpr int kWrites = 16;  // per wake-up, so that one run or process can't starve the others
+constexpr int kWrites = 16;  // per wake-up, so that one run or process cannot starve the others
 
 }  // namespace
 

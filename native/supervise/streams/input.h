@@ -9,18 +9,18 @@
 
 namespace native_runner {
 
-// Writes a command's stdin, then closes it. A reader that went away ends the feeding quietly: what
-// a command does not read is its own affair. SIGPIPE is blocked on the supervisor thread.
+// Writes a command's stdin, then closes it. Stops silently when the reader is gone: a command need
+// not read its input. SIGPIPE is blocked on the supervisor thread.
 class Feeder {
  public:
   bool Start(uv_loop_t* loop, Descriptor pipe, std::vector<std::uint8_t> bytes);
   void Stop();
 
-  // Stops, and gives all the bytes back, those that were written too.
+  // Stops, and returns all the bytes, including those already written.
   std::vector<std::uint8_t> Recall();
 
  private:
-  bool WriteSome();  // false: done, one way or the other
+  bool WriteSome();  // false: finished or failed
 
   Poll poll_;
   Descriptor pipe_;
@@ -28,22 +28,22 @@ class Feeder {
   std::size_t next_ = 0;
 };
 
-// What a live process is sent as its input while it runs: into a pipe, or into a terminal's master
-// side. SIGPIPE is blocked on the supervisor thread, whose only this is.
+// A live process' input while it runs: into a pipe, or into a terminal's master side. SIGPIPE is
+// blocked on the supervisor thread. Supervisor thread only.
 class LiveInput {
  public:
-  // Called once for each Write and End, when its bytes are with the kernel (true), or when nobody
-  // reads them any more (false).
+  // Called once for each Write and End: true when the kernel has its bytes, false when the reader
+  // is gone.
   using OnTaken = std::function<void(bool taken)>;
 
   explicit LiveInput(OnTaken events) : on_taken_(std::move(events)) {}
 
   void Start(uv_loop_t* loop, Descriptor sink);
-  // One at a time: the next may be called when the news of this one have come.
+  // One at a time: call it again only after on_taken.
   void Write(std::vector<std::uint8_t> bytes);
-  // End of file for a pipe. A terminal stays open: it has no such thing but ^D.
+  // Ends a pipe. A terminal stays open: its only end of file is ^D.
   void End();
-  // Closes it; what is still to be written is told to be lost.
+  // Closes the sink; a pending Write is reported as lost.
   void Stop();
 
  private:

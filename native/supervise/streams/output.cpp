@@ -28,7 +28,7 @@ namespace {
 constexpr int kWidePipe = 1 << 20;                            // the kernel's default ceiling
 constexpr std::size_t kDefaultPipe = std::size_t{64} << 10U;  // pipe(7)
 constexpr std::size_t kDropAtOnce = std::size_t{1} << 20U;
-constexpr int kTurns = 16;  // reads per wake-up, so that one flood can't starve other runs
+constexpr int kTurns = 16;  // reads per wake-up, so that one flood cannot starve other runs
 
 }  // namespace
 
@@ -54,8 +54,8 @@ void Capture::OnReadable() {
 void Capture::Finish() {
   poll_.Stop();
   if (!pipe_.valid()) return;
-  // Bounded by what a pipe can hold, in case a process outside the run still writes. In bytes:
-  // where little is kept at the end, each read is small.
+  // Bounded by the capacity of a pipe, in case a process outside the run still writes. Counted in
+  // bytes: if little is kept at the end, each read is small.
   const std::uint64_t most = buffer_.total() + std::uint64_t{2} * kWidePipe;
   while (buffer_.total() < most) {
     const Progress progress = ReadOnce();
@@ -72,8 +72,8 @@ Output::Progress Capture::ReadOnce() {
     const auto size = static_cast<std::size_t>(got);
     Keep(space, size);
     if (size >= kDefaultPipe && !widened_) WidenPipe();
-    // Most often the pipe is empty now, and the poll tells when it is not. (A command may have put
-    // it into packet mode, pipe(2) O_DIRECT, where each read is short.)
+    // Most often the pipe is empty now, and the poll reports new data. (A command may have put it
+    // into packet mode, pipe(2) O_DIRECT, where each read is short.)
     return size < room && size < kDefaultPipe ? Progress::kPause : Progress::kMore;
   }
   return AfterFailure(got);
@@ -81,7 +81,7 @@ Output::Progress Capture::ReadOnce() {
 
 Output::Progress Capture::DropOnce() {
   if (!widened_) WidenPipe();
-  if (!remembers_all()) {  // limit 0: keep a set-up's complaint all the same
+  if (!remembers_all()) {  // limit 0: keep set-up errors all the same
     std::array<std::uint8_t, kOpeningBytes> piece{};
     const ssize_t got = read(pipe_.get(), piece.data(), kOpeningBytes - opening().size());
     if (got <= 0) return AfterFailure(got);
@@ -120,14 +120,14 @@ void Capture::Append(std::string_view text) {
 
 void Capture::WidenPipe() {
   widened_ = true;
-  // May be refused (pipe-user-pages-soft in pipe(7)): then it stays as it is.
+  // May be refused (pipe-user-pages-soft in pipe(7)); the pipe then keeps its size.
   static_cast<void>(fcntl(pipe_.get(), F_SETPIPE_SZ, kWidePipe));
 }
 
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10U;
-constexpr std::uint64_t kMostLeft = std::uint64_t{2} << 20U;  // twice what a pipe can hold
+constexpr std::uint64_t kMostLeft = std::uint64_t{2} << 20U;  // twice the capacity of a pipe
 
 }  // namespace
 
@@ -150,11 +150,11 @@ void LiveOutput::OnReadable() {
   if (window_ != kNoWindow) window_ -= filled_;
   HandOn();
   if (progress == Progress::kEnd) return Stop();
-  // A hang-up would wake us again and again.
+  // A hang-up would wake us repeatedly.
   if (window_ == 0) poll_.Stop();
 }
 
-// A terminal gives 4 KiB at a time, a pipe what was written: one message for many of those.
+// Collects several reads into one message: a terminal yields 4 KiB at a time, a pipe single writes.
 Output::Progress LiveOutput::Fill(std::size_t room) {
   while (filled_ < room) {
     const ssize_t got = read(source_.get(), piece_.data() + filled_, room - filled_);

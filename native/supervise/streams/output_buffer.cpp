@@ -66,7 +66,7 @@ bool Bytes::Reserve(std::size_t capacity) {
     std::free(data_);
     mapped_ = true;
   }
-  if (capacity >= 2 * kHugePage) madvise(grown, capacity, MADV_HUGEPAGE);  // advice only
+  if (capacity >= 2 * kHugePage) madvise(grown, capacity, MADV_HUGEPAGE);  // only a hint
   data_ = static_cast<std::uint8_t*>(grown);
   capacity_ = capacity;
   return true;
@@ -88,7 +88,8 @@ bool OutputBuffer::Grow() {
 std::pair<std::uint8_t*, std::size_t> OutputBuffer::Space() {
   const std::uint64_t limit = rule_.head + rule_.tail;
   if (bytes_.size_ < limit) {
-    // When memory is out, what comes is counted but not kept, and the result says "truncated".
+    // When memory is out, further bytes are counted but not kept, and the result is marked
+    // "truncated".
     if (bytes_.size_ == bytes_.capacity_ && !Grow()) rule_ = {bytes_.size_, 0};
     return {bytes_.data_ + bytes_.size_, bytes_.capacity_ - bytes_.size_};
   }

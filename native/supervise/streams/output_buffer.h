@@ -8,8 +8,8 @@
 
 namespace native_runner {
 
-// Bytes that change hands without being copied: small ones from malloc, large ones their own
-// memory mapping (so that growing never copies and freeing gives the pages back at once).
+// Bytes that change owner without a copy: small ones from malloc, large ones in their own memory
+// mapping, so that growing never copies and freeing returns the pages at once.
 class Bytes {
  public:
   Bytes() = default;
@@ -26,7 +26,7 @@ class Bytes {
 
  private:
   friend class OutputBuffer;
-  bool Reserve(std::size_t capacity);  // false: no memory; what is held stays
+  bool Reserve(std::size_t capacity);  // false: no memory; the content stays
   void Trim();
   void Free();
   void Swap(Bytes& other);
@@ -37,7 +37,7 @@ class Bytes {
   bool mapped_ = false;
 };
 
-// Holds what is kept of one stream, by a KeepRule. Used as: read(2) into Space(), then Commit().
+// Holds the kept part of one stream, by a KeepRule. Usage: read(2) into Space(), then Commit().
 // When nothing more can be kept (kHead and the limit is reached) Space() is empty and the caller
 // only counts. Not thread-safe.
 class OutputBuffer {
@@ -49,11 +49,11 @@ class OutputBuffer {
   void Skip(std::uint64_t count) { total_ += count; }  // seen, not kept
 
   std::uint64_t total() const { return total_; }
-  // The limit is reached: what comes now only replaces the tail, or is dropped.
+  // True once the limit is reached: further bytes only replace the tail, or are dropped.
   bool full() const { return bytes_.size() >= rule_.head + rule_.tail; }
   bool truncated() const { return total_ > rule_.head + rule_.tail; }
 
-  // Head, then tail in order; the buffer is empty afterwards.
+  // Returns the head, then the tail in order; the buffer is empty afterwards.
   Bytes Take();
 
  private:

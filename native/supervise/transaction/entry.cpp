@@ -16,10 +16,10 @@
 namespace native_runner {
 namespace {
 
-// What a plan holds already, and what it runs in.
+// The plan's previous holds, and the workspace that it runs in.
 using Held = std::pair<std::shared_ptr<const void>, std::shared_ptr<const MountedWorkspace>>;
 
-// The first of the numbers that the plan gives nothing to, and nothing after it.
+// Returns the first descriptor number above all that the plan passes.
 int FreeNumber(const SpawnOptions& spawn) {
   int number = kControlDescriptor + 1;
   for (const Inherited& inherited : spawn.inherited)
@@ -31,16 +31,16 @@ std::string Step(char kind, int number) {
   return kind + std::to_string(number);
 }
 
-// The plan keeps it until the end of what is spawned is proved.
+// Makes the plan keep the workspace until the end of its sandbox is proved.
 void HoldKept(const std::shared_ptr<const MountedWorkspace>& kept, SpawnPlan* plan) {
   plan->holds = std::make_shared<const Held>(std::move(plan->holds), kept);
   NoteEntry(*kept);
 }
 
-// The steps by which what is spawned enters what there is.
+// Builds the steps that make a spawned launcher enter existing namespaces or make new ones.
 class Entry {
  public:
-  // `image`: the number at which what is spawned finds what it is to become; the last one so far.
+  // `image`: descriptor number of the program to execute; the highest so far.
   Entry(int image, SpawnPlan* plan) : image_(image), number_(image + 1), plan_(plan) {}
 
   void Join(const MountedWorkspace& kept) {
@@ -54,7 +54,8 @@ class Entry {
     has_user_namespace_ = kept.user_namespace.valid();
   }
 
-  // Ports below 1024 are for who owns the namespace: bwrap could not bind them any more.
+  // The launcher binds the listeners, since ports below 1024 need the owner of the namespace: bwrap
+  // could not bind them later.
   void MakeNetwork(const NetworkRules& rules) {
     for (std::string& step : NetworkSteps(rules, !has_user_namespace_ && geteuid() != 0))
       steps_.push_back(std::move(step));

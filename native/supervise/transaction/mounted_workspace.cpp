@@ -25,14 +25,15 @@
 namespace native_runner {
 namespace {
 
-constexpr int kMostEntries = 10'000;  // that are looked at; some 1 us each
+constexpr int kMostEntries = 10'000;  // limit of examined entries; some 1 us each
 
 Error No(const std::string& why) {
   return Error{ErrorCode::kUnavailable, "no overlay can be mounted here: " + why,
                "see docs/transactions.md for what an overlay needs"};
 }
 
-// proc_pid_mountinfo(5): space, tab, newline and backslash are written as three octal digits.
+// Decodes space, tab, newline and backslash, which are written as three octal digits
+// (proc_pid_mountinfo(5)).
 std::string Unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -47,7 +48,7 @@ std::string Unescaped(std::string_view text) {
   return plain;
 }
 
-// All of it: the table may have many lines.
+// Reads the whole table, which may have many lines.
 Result<std::string> ReadMountTable() {
   auto file = OpenPath("/proc/self/mountinfo", O_RDONLY);
   if (!file) return file.error();
@@ -62,7 +63,7 @@ Result<std::string> ReadMountTable() {
   }
 }
 
-// The fifth field of a line: where something is mounted.
+// Returns a line's fifth field: the mount point.
 std::string PlaceIn(std::string_view line) {
   for (int skipped = 0; skipped < 4; ++skipped)
     line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
@@ -120,7 +121,7 @@ std::optional<Error> CheckOverlay(const Workspace& workspace) {
 
 namespace {
 
-constexpr int kDeadlineMs = 5'000;  // as for Programs
+constexpr int kDeadlineMs = 5'000;  // the same as for Programs
 constexpr std::size_t kMostBytes = std::size_t{64} << 10U;
 
 std::int64_t NowMs() {
@@ -129,7 +130,7 @@ std::int64_t NowMs() {
   return std::int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
 }
 
-// Whether there is something to read before the time is over.
+// Returns true if the descriptor becomes readable before the deadline.
 bool WaitUntil(int descriptor, std::int64_t deadline_ms) {
   pollfd entry{descriptor, POLLIN, 0};
   for (;;) {
@@ -190,10 +191,10 @@ bool WaitFor(int descriptor) {
   return result == 1;
 }
 
-// All that the launcher says, until nobody is left who could say more.
+// All reports of the launcher, until the last holder of its socket has ended.
 struct Answer {
   std::vector<Descriptor> made;
-  std::size_t steps = 0;  // that have made something
+  std::size_t steps = 0;  // number of steps that made something
   bool is_done = false;
   std::string refusal;
 };

@@ -236,7 +236,7 @@ CommitEnd Try(const CommitDirectory& directory, int host, int upper,
 
 CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
                         const Ledger& ledger, const CopyManifest* copies,
-                        const GivenContents& contents) {
+                        const GivenContents& contents, bool has_earlier_overlay) {
   auto earlier = CommitDirectory::Open(transaction);
   if (!earlier) return Failed(std::move(earlier.error()));
   if (*earlier) {
@@ -254,7 +254,8 @@ CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<
   if (copies == nullptr) use = CanRename(host, upper) ? UpperUse::kMove : UpperUse::kStage;
   auto directory = CommitDirectory::Make(transaction, host, use != UpperUse::kMove);
   if (!directory) return Failed(std::move(directory.error()));
-  CommitEnd end = Try(*directory, host, upper, changes, {use, copies, &ledger, &contents});
+  CommitEnd end =
+      Try(*directory, host, upper, changes, {use, has_earlier_overlay, copies, &ledger, &contents});
   end.is_whole = contents.empty();
   // What was copied for it, perhaps beside the workspace, is of no more use.
   if (end.failed && !NeedsRecovery(transaction)) {

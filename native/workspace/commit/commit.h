@@ -46,14 +46,15 @@ struct CommitEnd {
 };
 
 // Does all that the changes (choose.h) need, or nothing. Each of the host's files must be what the
-// ledger says that it was: whatever is changed from the look at which that was compared until the
-// end is a conflict. `transaction`: its directory, open for reading; `host`, `upper`: as well.
+// ledger says that it was: a change of it between the look at which that was compared and the end
+// is a conflict. `transaction`, its directory, `host` and `upper` are open for reading.
 //
-// `copies`: `upper` is no overlay's but a copy of the workspace, of which this tells what it was;
-// it stays as it is. nullptr: what was committed leaves it, but files whose contents are given.
+// `copies`: the manifest if `upper` is a copy of the workspace, which stays as it is; else nullptr,
+// and the committed files leave `upper`, except those whose contents are given.
+// `has_earlier_overlay`: see PlanOptions.
 CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<Change>& changes,
                         const Ledger& ledger, const CopyManifest* copies = nullptr,
-                        const GivenContents& contents = {});
+                        const GivenContents& contents = {}, bool has_earlier_overlay = false);
 
 // Takes the last commit back, unless the host has changed what it wrote: then a conflict.
 CommitEnd UndoCommit(int transaction, int host, int upper);

@@ -38,6 +38,13 @@ bool Is(const std::optional<Node>& now, const HostFile& file, bool is_exact) {
   return is_exact ? static_cast<const HostFile&>(*now) == file : now->HasSameContent(file);
 }
 
+// True if the operation moves a file between the transaction's own trees. Commands may have written
+// to it there, by another name of it, which is no conflict.
+bool IsInside(const Operation& operation) {
+  return operation.kind == Operation::Kind::kMove && operation.from.site != Site::kHost &&
+         operation.to.site != Site::kHost;
+}
+
 // What is not there, or is reached by a link, somebody has changed.
 NotDone WhyNotOpened(const SitePath& place, const FileError& error) {
   if (error.kind == FileError::Kind::kSandbox) return Broken(error.sandbox);
@@ -67,7 +74,8 @@ Progress OfMove(const Operation& operation, const std::optional<Node>& from,
                 const std::optional<Node>& to) {
   const HostFile& file = operation.from_file;
   if (IsInode(to, file)) {
-    return !from && Is(to, file, false) ? Progress::kAfter : Progress::kOther;
+    const bool is_same = IsInside(operation) || Is(to, file, false);
+    return !from && is_same ? Progress::kAfter : Progress::kOther;
   }
   if (IsInode(from, file)) return Progress::kBefore;
   // It is to come to `from` by an operation before this one, which was not done.
@@ -168,7 +176,7 @@ bool Performer::IsExposed(const SitePath& place) const {
 std::optional<NotDone> Performer::CheckBefore(const Operation& operation, Likeness likeness) {
   const bool is_exact = likeness == Likeness::kExact;
   const bool is_host = operation.from.site == Site::kHost;
-  if (IsExposed(operation.from) || !is_exact) {
+  if (!IsInside(operation) && (IsExposed(operation.from) || !is_exact)) {
     auto changed = Expect(operation.from, operation.from_file, is_exact && is_host);
     if (changed) return changed;
   }

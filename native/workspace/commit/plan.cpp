@@ -8,137 +8,18 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 
 #include "workspace/changes/same_file.h"
 #include "workspace/commit/baselines.h"
-#include "workspace/copy/copy_entry.h"
+#include "workspace/commit/staging.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"
 #include "workspace/tree/scanned_tree.h"
 
 namespace native_runner {
 namespace {
-
-// Copies of what a transaction has, made in the place aside of a commit. They lie on the host's
-// file system, so that each can come to the host by one rename. Hard links among the files are
-// links among the copies. One commit's; the tree outlives it.
-class Staging {
- public:
-  // `upper`: what the transaction has; `aside`: a directory, open for reading.
-  Staging(const ScannedTree& upper, int backup) : upper_(upper), backup_(backup) {}
-
-  // Makes one of the file or link at a path under a name that nothing has. `like`: whose mode,
-  // owner and group it is to have. kSetup, naming the path, where they can't be given, or there is
-  // no space.
-  Result<HostFile> Copy(const std::string& path, const HostFile& like, const std::string& name);
-
-  // Of a file, with other contents.
-  Result<HostFile> CopyWith(std::span<const std::uint8_t> contents, const std::string& path,
-                            const HostFile& like, const std::string& name);
-
- private:
-  Result<HostFile> CopyAlone(const ScannedDirectory& from, const std::string& path,
-                             const HostFile& like, const std::string& name);
-  Result<HostFile> Made(const std::string& name, const std::string& path) const;
-  static std::optional<OpenedDirectory> LetIn(const ScannedDirectory& from, const std::string& name,
-                                              const Node& mine);
-
-  const ScannedTree& upper_;
-  int backup_;
-  CopyProgress progress_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> linked_;  // names of the copies
-};
-
-// Puts other contents into a copy, whose mode may keep its owner out, and gives it its mode after
-// that: write(2) takes set-user-ID bits away.
-std::optional<Error> Rewrite(int entry, const std::string& path, const HostFile& copy,
-                             std::span<const std::uint8_t> contents) {
-  const std::string place = DescriptorPath(entry);
-  if (chmod(place.c_str(), S_IRUSR | S_IWUSR) != 0) {
-    return SystemError((path + ": chmod").c_str(), errno);
-  }
-  const Descriptor file(open(place.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
-  if (!file.valid()) return SystemError((path + ": open").c_str(), errno);
-  while (!contents.empty()) {
-    const ssize_t written = write(file.get(), contents.data(), contents.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return SystemError((path + ": write").c_str(), errno);
-    contents = contents.subspan(static_cast<std::size_t>(written));
-  }
-  if (fchmod(file.get(), copy.mode & kModeBits) != 0) {
-    return SystemError((path + ": fchmod").c_str(), errno);
-  }
-  return std::nullopt;
-}
-
-// A file of ours that its mode keeps us from reading; nullopt: it does not.
-std::optional<OpenedDirectory> Staging::LetIn(const ScannedDirectory& from, const std::string& name,
-                                              const Node& mine) {
-  const bool is_shut = mine.is_file() && (mine.mode & S_IRUSR) == 0 && geteuid() != 0;
-  if (!is_shut) return std::nullopt;
-  auto place = OpenBeneath(from.descriptor(), name, O_PATH, "open", Mounts::kStay);
-  const mode_t mode = mine.mode & kModeBits;
-  if (!place || chmod(DescriptorPath(place->get()).c_str(), mode | S_IRUSR) != 0) {
-    return std::nullopt;
-  }
-  return OpenedDirectory(std::move(*place), mode);
-}
-
-Result<HostFile> Staging::Copy(const std::string& path, const HostFile& like,
-                               const std::string& name) {
-  const auto [parent, last] = SplitPath(path);
-  const auto from = upper_.Open(parent);
-  if (!from) return from.error();
-  const auto mine = from.value().Look(std::string(last));
-  if (!mine) return mine.error();
-  if (mine.value() && mine.value()->links > 1) {
-    const std::pair file(mine.value()->device, mine.value()->inode);
-    const auto [known, is_first] = linked_.emplace(file, name);
-    if (!is_first) {
-      if (linkat(backup_, known->second.c_str(), backup_, name.c_str(), 0) != 0) {
-        return SystemError((path + ": linkat").c_str(), errno);
-      }
-      return Made(name, path);
-    }
-  }
-  return CopyAlone(from.value(), path, like, name);
-}
-
-Result<HostFile> Staging::CopyWith(std::span<const std::uint8_t> contents, const std::string& path,
-                                   const HostFile& like, const std::string& name) {
-  const auto from = upper_.Open(SplitPath(path).parent);
-  if (!from) return from.error();
-  auto copied = CopyAlone(from.value(), path, like, name);
-  if (!copied) return copied;
-  const Descriptor entry(openat(backup_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!entry.valid()) return SystemError((path + ": openat").c_str(), errno);
-  if (auto error = Rewrite(entry.get(), path, copied.value(), contents)) return std::move(*error);
-  return Made(name, path);
-}
-
-// A copy that is no link of another.
-Result<HostFile> Staging::CopyAlone(const ScannedDirectory& from, const std::string& path,
-                                    const HostFile& like, const std::string& name) {
-  const std::string own(SplitPath(path).name);
-  const auto mine = from.Look(own);
-  if (!mine) return mine.error();
-  const auto let_in = mine.value() ? LetIn(from, own, *mine.value()) : std::nullopt;
-  const auto copied = CopyEntry(from, own, backup_, name, path, CopyRules{&progress_, &like});
-  if (!copied) return copied.error();
-  if (copied.value()) return HostFile(copied.value()->copy);
-  return Error{ErrorCode::kSetup, path + " was changed while it was to be committed", ""};
-}
-
-Result<HostFile> Staging::Made(const std::string& name, const std::string& path) const {
-  const Descriptor made(openat(backup_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!made.valid()) return SystemError((path + ": openat").c_str(), errno);
-  auto node = NodeOf(made.get());
-  if (!node) return node.error();
-  return HostFile(*node);
-}
 
 constexpr mode_t kToChange = S_IWUSR | S_IXUSR;
 
@@ -164,12 +45,17 @@ class Planner {
         staging_(sites.upper, sites.backup.root()) {}
 
   Result<std::vector<Operation>> Plan(const std::vector<Change>& changes) {
+    for (const Change& change : changes) {
+      if (error_) break;
+      Verify(change);
+    }
     for (auto change = changes.rbegin(); change != changes.rend() && !error_; ++change)
       Remove(*change);
     for (const Change& change : changes) {
       if (error_) break;
       Put(change);
     }
+    if (!error_ && !sites_.kept) error_ = staging_.Flush();  // else CommitDirectory::FlushBackup
     if (error_) return *error_;
     std::vector<Operation> operations = Openings();
     operations.insert(operations.end(), operations_.begin(), operations_.end());
@@ -220,6 +106,19 @@ class Planner {
     }
     static_cast<HostFile&>(*node) = AsOnHost(*node, &copy->second, &*known->second.host);
     return node;
+  }
+
+  // Directories are known by their names: what is in them is verified by itself.
+  static bool IsChosen(const HostFile& mine, const Change& change) {
+    return mine.inode == change.inode && mine.changed_ns == change.changed_ns;
+  }
+
+  // Refuses what is not the file or link that was chosen: a descriptor that a command has passed on
+  // may have been written to since.
+  void Verify(const Change& change) {
+    if (change.mode == 0 || IsDirectory(change.mode)) return;
+    const auto mine = Expect(Site::kUpper, PathOf(change));
+    if (mine && !IsChosen(*mine, change)) error_ = Vanished(change.path);
   }
 
   SitePath Backup() { return {Site::kBackup, std::to_string(next_++)}; }
@@ -291,7 +190,7 @@ class Planner {
     const std::string path = PathOf(change);
     const bool was_directory = IsDirectory(change.previous_mode);
     if (!IsDirectory(change.mode)) {
-      PutFile(path, change.previous_mode != 0 && !was_directory);
+      PutFile(change, change.previous_mode != 0 && !was_directory);
     } else if (change.previous_mode != 0 && was_directory) {
       SetAttributes(path);
     } else {
@@ -305,15 +204,27 @@ class Planner {
     Move({Site::kUpper, path}, {site, std::to_string(next_++)}, mine);
   }
 
-  void PutFile(const std::string& path, bool is_there) {
+  void PutFile(const Change& change, bool is_there) {
+    const std::string path = PathOf(change);
     TouchParent(path);
     if (error_) return;
     const auto* given = Given(path);
-    if (given == nullptr && options_.use == UpperUse::kMove) {
+    const bool moves = given == nullptr && options_.use == UpperUse::kMove && !IsShared(path);
+    if (error_) return;
+    if (moves) {
       PutMoved(path, is_there);
     } else {
-      PutStaged(path, is_there, given);
+      PutStaged(change, is_there, given);
     }
+  }
+
+  // True if a command could still reach the upper file, which therefore stays the transaction's.
+  bool IsShared(const std::string& path) {
+    if (options_.has_earlier_overlay) return true;
+    const auto mine = Expect(Site::kUpper, path);
+    const auto directory = mine ? Taken(view_.ParentOf({Site::kUpper, path}))
+                                : std::optional<const ScannedDirectory*>();
+    return !directory || IsReachable(**directory, std::string(SplitPath(path).name), *mine);
   }
 
   const std::vector<std::uint8_t>* Given(const std::string& path) const {
@@ -341,9 +252,15 @@ class Planner {
     operations_.push_back({Operation::Kind::kExchange, backup, {Site::kHost, path}, *mine, *host});
   }
 
-  void PutStaged(const std::string& path, bool is_there, const std::vector<std::uint8_t>* given) {
+  void PutStaged(const Change& change, bool is_there, const std::vector<std::uint8_t>* given) {
+    const std::string path = PathOf(change);
     const auto like = ExpectMine(path);
     if (!like) return;
+    // The copy of another name may have changed the ctime of this one (LetIn).
+    if (like->links == 1 && !IsChosen(*like, change)) {
+      error_ = Vanished(path);
+      return;
+    }
     const SitePath backup = Backup();
     const auto staged =
         Taken(given == nullptr ? staging_.Copy(path, *like, backup.path)
@@ -357,7 +274,7 @@ class Planner {
       operations_.push_back(
           {Operation::Kind::kExchange, backup, {Site::kHost, path}, *staged, *host});
     }
-    if (given == nullptr && options_.use == UpperUse::kStage) Leave(path, *mine);
+    if (given == nullptr && options_.use != UpperUse::kCopy) Leave(path, *mine);
   }
 
   void SetAttributes(const std::string& path) {

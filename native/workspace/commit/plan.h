@@ -12,41 +12,42 @@
 
 namespace native_runner {
 
-// What becomes of what the transaction has of a file that is committed.
+// How a file of the transaction's gets to the host.
 enum class UpperUse : std::uint8_t {
-  kMove,   // it is the host's file from then on
-  kStage,  // it is on another file system: a copy of it is, and it goes to kUpperBackup
-  kCopy,   // it is a copy of a workspace: a copy of it is, and it stays
+  kMove,   // by a rename, unless a command could still reach it: then as kStage
+  kStage,  // a copy gets there, and the file goes to a backup directory
+  kCopy,   // a copy gets there, and the file stays: the transaction is a copy of the workspace
 };
 
 struct PlanOptions {
   UpperUse use = UpperUse::kMove;
-  const CopyManifest* copies = nullptr;  // of kCopy, with `ledger`: what it was
+  // Of kMove: a mount of the upper directory may still be reached, so that no file of it is moved.
+  bool has_earlier_overlay = false;
+  const CopyManifest* copies = nullptr;  // of kCopy, with `ledger`: the copies as they were made
   const Ledger* ledger = nullptr;
   const GivenContents* contents = nullptr;  // of files that stay in `upper` as they are
 };
 
-// What makes the host's files as the changes say, and leaves the upper directory without those.
-// `changes` are in the order of their paths, and whole: with each directory that another is to be
-// made in, and with all that is in a directory that is to go.
+// Plans the operations that make the host's files as the changes say, and take these changes from
+// the upper directory. `changes` are in the order of their paths, and complete: each directory that
+// another change needs is among them, and so is all that is in a directory that is removed.
 //
 //   added file        upper ─► host
-//   modified file     upper ─► aside, then it and the host's change places
-//   deleted           whiteout ─► aside, host ─► aside: from the lowest up
-//   added directory   made in `aside`, as the upper one is ─► host: from the top down
-//   mode, owner       of directories; first where its owner may not change names in one, else last
+//   modified file     upper ─► backup, then it and the host's change places
+//   deleted           whiteout ─► backup, host ─► backup: from the lowest up
+//   added directory   made in the backup directory, as the upper one is ─► host: from the top down
+//   mode, owner       of directories; first if its owner may not change names in one, else last
 //
-// Of a file whose contents are given, a copy with these is made aside, and exchanged with the
-// host's; what is in `upper` stays.
+// A file is copied instead, in the backup directory, if a command could still reach it
+// (IsReachable) or if host and upper are on two file systems. The copy gets to the host, and the
+// last operation for the path takes the file from `upper` to the backup directory or `kept`. Of a
+// copy of a workspace, and where contents are given, nothing is taken from `upper`. So an inode of
+// the host's is never one that a command can reach.
 //
-// Where host and upper are on two file systems, a copy that is made aside is what comes to the
-// host, and the last step of each takes what is in `upper` to `kept`; of a copy of a workspace,
-// nothing.
-//
-// So each of the host's files is replaced by one rename, and what it was stays as the file that it
-// is. Everything is looked at, directories are made in `aside`, overlayfs' notes are taken from the
-// files of the upper directory; nothing of the host's is touched. kSetup where that fails, as for
-// want of space.
+// So each of the host's files is replaced by one rename, and the replaced file stays as it is.
+// Everything is looked at, directories and copies are made in the backup directory, and overlayfs'
+// notes are removed from the files that are moved; nothing of the host's is touched. kSetup if that
+// fails, as for want of space, or if a file is not the one that a change describes.
 Result<std::vector<Operation>> PlanCommit(const Sites& sites, const std::vector<Change>& changes,
                                           const PlanOptions& options);
 

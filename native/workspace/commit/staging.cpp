@@ -1,0 +1,141 @@
+#include "workspace/commit/staging.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "supervise/os/descriptor.h"
+#include "workspace/tree/beneath.h"
+#include "workspace/tree/file_stat.h"
+
+namespace native_runner {
+namespace {
+
+// Returns true if nothing else has the file open, whose descriptor is for reading only.
+bool IsOpenedOnlyHere(int file) {
+  // Whoever opens the file while the lease lasts has a signal sent to this process: one that is
+  // ignored by default, in place of SIGIO, which ends it.
+  if (fcntl(file, F_SETSIG, SIGURG) != 0) return false;
+  if (fcntl(file, F_SETLEASE, F_WRLCK) != 0) return false;
+  return fcntl(file, F_SETLEASE, F_UNLCK) == 0;
+}
+
+// Puts other contents into a copy, whose mode may keep its owner out, and gives it its mode after
+// that: write(2) takes set-user-ID bits away.
+std::optional<Error> Rewrite(int entry, const std::string& path, const HostFile& copy,
+                             std::span<const std::uint8_t> contents) {
+  const std::string place = DescriptorPath(entry);
+  if (chmod(place.c_str(), S_IRUSR | S_IWUSR) != 0) {
+    return SystemError((path + ": chmod").c_str(), errno);
+  }
+  const Descriptor file(open(place.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
+  if (!file.valid()) return SystemError((path + ": open").c_str(), errno);
+  while (!contents.empty()) {
+    const ssize_t written = write(file.get(), contents.data(), contents.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return SystemError((path + ": write").c_str(), errno);
+    contents = contents.subspan(static_cast<std::size_t>(written));
+  }
+  if (fchmod(file.get(), copy.mode & kModeBits) != 0) {
+    return SystemError((path + ": fchmod").c_str(), errno);
+  }
+  return std::nullopt;
+}
+
+// Lets this user read a file whose mode keeps its owner out, as long as the result lives. nullopt:
+// the mode does not, or can't be changed.
+std::optional<OpenedDirectory> LetIn(const ScannedDirectory& from, const std::string& name,
+                                     const Node& mine) {
+  const bool is_shut = mine.is_file() && (mine.mode & S_IRUSR) == 0 && geteuid() != 0;
+  if (!is_shut) return std::nullopt;
+  auto place = OpenBeneath(from.descriptor(), name, O_PATH, "open", Mounts::kStay);
+  const mode_t mode = mine.mode & kModeBits;
+  if (!place || chmod(DescriptorPath(place->get()).c_str(), mode | S_IRUSR) != 0) {
+    return std::nullopt;
+  }
+  return OpenedDirectory(std::move(*place), mode);
+}
+
+Error ChangedMeanwhile(const std::string& path) {
+  return Error{ErrorCode::kSetup, path + " was changed while it was to be committed", ""};
+}
+
+}  // namespace
+
+bool IsReachable(const ScannedDirectory& directory, const std::string& name, const Node& node) {
+  if (node.links > 1) return true;
+  if (!node.is_file()) return false;
+  const auto file = directory.OpenFile(name);
+  if (!file) return true;
+  const auto opened = NodeOf(file.value().get());
+  if (!opened || !opened.value().IsSameInode(node) || opened.value().links > 1) return true;
+  return !IsOpenedOnlyHere(file.value().get());
+}
+
+Result<HostFile> Staging::Copy(const std::string& path, const HostFile& like,
+                               const std::string& name) {
+  const auto [parent, last] = SplitPath(path);
+  const auto from = upper_.Open(parent);
+  if (!from) return from.error();
+  const auto mine = from.value().Look(std::string(last));
+  if (!mine) return mine.error();
+  if (mine.value() && mine.value()->links > 1) {
+    const std::pair file(mine.value()->device, mine.value()->inode);
+    const auto [known, is_first] = linked_.emplace(file, name);
+    if (!is_first) {
+      if (linkat(backup_, known->second.c_str(), backup_, name.c_str(), 0) != 0) {
+        return SystemError((path + ": linkat").c_str(), errno);
+      }
+      return Made(name, path);
+    }
+  }
+  return CopyAlone(from.value(), path, like, name);
+}
+
+Result<HostFile> Staging::CopyWith(std::span<const std::uint8_t> contents, const std::string& path,
+                                   const HostFile& like, const std::string& name) {
+  const auto from = upper_.Open(SplitPath(path).parent);
+  if (!from) return from.error();
+  auto copied = CopyAlone(from.value(), path, like, name);
+  if (!copied) return copied;
+  const Descriptor entry(openat(backup_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!entry.valid()) return SystemError((path + ": openat").c_str(), errno);
+  if (auto error = Rewrite(entry.get(), path, copied.value(), contents)) return std::move(*error);
+  return Made(name, path);
+}
+
+std::optional<Error> Staging::Flush() const {
+  if (!has_copies_ || syncfs(backup_) == 0) return std::nullopt;
+  return SystemError("syncfs", errno);
+}
+
+// Makes a copy that is no link to another.
+Result<HostFile> Staging::CopyAlone(const ScannedDirectory& from, const std::string& path,
+                                    const HostFile& like, const std::string& name) {
+  const std::string own(SplitPath(path).name);
+  const auto mine = from.Look(own);
+  if (!mine) return mine.error();
+  const auto let_in = mine.value() ? LetIn(from, own, *mine.value()) : std::nullopt;
+  has_copies_ = true;
+  const auto copied = CopyEntry(from, own, backup_, name, path, CopyRules{&progress_, &like});
+  if (!copied) return copied.error();
+  if (!copied.value()) return ChangedMeanwhile(path);
+  const Node& original = copied.value()->original;
+  const bool is_same =
+      original.IsSameInode(like) && (let_in.has_value() || original.changed_ns == like.changed_ns);
+  if (!is_same) return ChangedMeanwhile(path);
+  return HostFile(copied.value()->copy);
+}
+
+Result<HostFile> Staging::Made(const std::string& name, const std::string& path) const {
+  const Descriptor made(openat(backup_, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!made.valid()) return SystemError((path + ": openat").c_str(), errno);
+  auto node = NodeOf(made.get());
+  if (!node) return node.error();
+  return HostFile(*node);
+}
+
+}  // namespace native_runner
