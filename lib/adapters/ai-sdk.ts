@@ -11,21 +11,21 @@ export type { SandboxToolsOptions } from "./tool-sandbox.js";
 /** Tools for `generateText` and `streamText`, by name. */
 export type AiSandbox = {
   tools: Record<string, AiTool>;
-  /** Ends what runs, and keeps the transaction; resolves with its id where there are changes in it. */
+  /** Ends all commands and keeps the transaction; resolves with its id if it has changes. */
   close(): Promise<string | undefined>;
 };
 
 /** Options of {@link createSandboxTools}. */
 export type AiSandboxOptions = SandboxToolsOptions & {
-  /** Tools that need an approval besides `commit`, which always does. Default none. */
+  /** Tools that need an approval besides `commit`, which always needs one. Default none. */
   needsApproval?: readonly string[] | undefined;
 };
 
 /**
- * The tools of `native-runner mcp` as the AI SDK's: `commit` waits for an approval, by the SDK's
- * `needsApproval`. Show `changes` or `diff` to whoever is asked: the SDK shows the call's input.
+ * Returns the tools of `native-runner mcp` for the AI SDK. `commit` waits for an approval through the SDK's
+ * `needsApproval`. Show `changes` or `diff` to the person who approves: the SDK shows only the call's input.
  *
- * @throws TypeError on a wrong option.
+ * @throws TypeError on a wrong option
  * @example
  * const { tools, close } = createSandboxTools({ runner });
  * const { text } = await generateText({ model, tools, prompt, stopWhen: stepCountIs(20) });
@@ -41,7 +41,7 @@ export function createSandboxTools({
       sandbox,
       signal: signal ?? new AbortController().signal,
       progress: () => {},
-      canAsk: true, // the SDK has asked before it calls
+      canAsk: true, // the SDK has asked before the call
       approval: undefined,
       narrowing: undefined,
       client: "the AI SDK",

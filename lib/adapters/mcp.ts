@@ -1,4 +1,4 @@
-/** `@openagentic/native-runner/mcp`: the sandbox's tools in an MCP server of one's own. */
+/** `@openagentic/native-runner/mcp`: the sandbox's tools in an application's own MCP server. */
 
 import type { McpServer } from "@modelcontextprotocol/server";
 
@@ -7,25 +7,25 @@ import { type SandboxToolsOptions, toolSandboxOf } from "./tool-sandbox.js";
 
 export type { SandboxToolsOptions } from "./tool-sandbox.js";
 
-/** Tools that servers have. */
+/** Tools to add to servers. */
 export type MountedSandbox = {
   /** Adds the tools to one more server: the SDK makes one for each connection, or request. */
   addTo(server: McpServer): void;
-  /** Ends what runs, and keeps the transaction; resolves with its id where there are changes in it. */
+  /** Ends all commands and keeps the transaction; resolves with its id if it has changes. */
   close(): Promise<string | undefined>;
 };
 
 /** Options of {@link createSandboxTools}. */
 export type McpSandboxOptions = SandboxToolsOptions & {
-  /** Milliseconds between two signs of life in a call that wants progress. Default 10 000. */
+  /** Milliseconds between two signs of life in a call that requests progress. Default 10 000. */
   heartbeatMs?: number | undefined;
 };
 
 /**
- * The ten tools of `native-runner mcp`, and the resources that they link to, for servers of one's own. A
- * commit is put before a person by elicitation, and refused where the client has none.
+ * Returns the ten tools of `native-runner mcp`, with the resources that they link to, for an application's own servers.
+ * A commit asks a person through elicitation, and is refused if the client does not support it.
  *
- * @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE where the SDK is missing; TypeError on a wrong option.
+ * @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE if the SDK is missing; TypeError on a wrong option
  * @example
  * const sandbox = await createSandboxTools({ runner });
  * const server = new McpServer({ name: "mine", version: "1.0.0" });

@@ -8,13 +8,13 @@ import { outcomeWords, shellWords } from "../mcp/words.js";
 
 /** Options of {@link createSandboxShell}. */
 export type SandboxShellOptions = {
-  /** Of each command; what a call asks for may be less, and never more. */
+  /** Limits of each command; a call may request less, and never more. */
   limits?: NativeLimits | undefined;
-  /** Where commands start, relative to the workspace. Default: its root. */
+  /** Directory in which commands start, relative to the workspace. Default: its root. */
   cwd?: string | undefined;
   /** Variables for all commands. */
   env?: Record<string, string> | undefined;
-  /** Ends what runs when it is aborted. */
+  /** Ends running commands when it is aborted. */
   signal?: AbortSignal | undefined;
 };
 
@@ -27,17 +27,16 @@ const kOptions: FieldsOf<SandboxShellOptions> = {
 const kMostOutput = 1024 ** 2;
 const kTimeoutMs = 60_000;
 
-/** A number that a model may have chosen. */
+/** Returns a number that a model may have chosen, limited to `most`. */
 const atMost = (asked: number | undefined, most: number) =>
   asked !== undefined && Number.isFinite(asked) && asked > 0 ? Math.min(asked, most) : most;
 
 /**
- * For `shellTool({ shell, needsApproval })`. Commands of one call run one after the other, each in a
- * sandbox of its own; the first that does not end by itself is the last. Of output that is too long the
- * beginning and the end are kept.
+ * Returns a shell for `shellTool({ shell, needsApproval })`. Commands of one call run one after the other, each in its
+ * own sandbox, until one does not end by itself. If output is too long, its beginning and end are kept.
  *
- * @param runner any runner, or a transaction: then what commands change waits for a commit.
- * @throws TypeError on a wrong option.
+ * @param runner any runner, or a transaction: then changes wait for a commit
+ * @throws TypeError on a wrong option
  * @example
  * const agent = new Agent({ name, tools: [shellTool({ shell: createSandboxShell(transaction) })] });
  */

@@ -1,4 +1,4 @@
-/** The sandbox behind adapters, made from what a host application has. */
+/** The sandbox behind the adapters, made from a host application's runner. */
 
 import { realpathSync } from "node:fs";
 
@@ -8,21 +8,21 @@ import { expectFields, type FieldsOf } from "../fields.js";
 import { type SandboxPolicy, ToolSandbox } from "../mcp/sandbox.js";
 import type { BubblewrapNativeRunner } from "../runners/bubblewrap.js";
 
-/** What tools may do. A model can take away from it, and never add. */
+/** Options of the sandbox's tools. A model can narrow them, and never widen them. */
 export type SandboxToolsOptions = {
-  /** Its policy is that of all commands, its `shadowDir` the workspace. It stays the caller's to close. */
+  /** Its policy applies to all commands; its `shadowDir` is the workspace. The application closes it. */
   runner: BubblewrapNativeRunner;
-  /** How the transaction is opened that commands work in. */
+  /** Options of the transaction in which commands run. */
   transaction?: TransactionOptions | undefined;
-  /** Of each command; `timeoutMs` is the most that a call may ask for. */
+  /** Limits of each command; a call may request at most its `timeoutMs`. */
   limits?: NativeLimits | undefined;
-  /** Where commands start, relative to the workspace. Default: its root. */
+  /** Directory in which commands start, relative to the workspace. Default: its root. */
   cwd?: string | undefined;
   /** Variables for all commands. */
   env?: Record<string, string> | undefined;
   /** Protected paths that a commit may change. Default none. */
   allowProtected?: readonly string[] | undefined;
-  /** What a commit's record says of who has approved it. Default: the client's name. */
+  /** The approver in a commit's record. Default: the client's name. */
   approvedBy?: string | undefined;
 };
 
@@ -36,7 +36,7 @@ const kOptions: FieldsOf<SandboxToolsOptions> = {
   approvedBy: true,
 };
 
-/** @throws TypeError on a wrong option; Error where the runner's workspace is missing. */
+/** @throws TypeError on a wrong option; Error if the runner's workspace does not exist */
 export function toolSandboxOf(options: SandboxToolsOptions): ToolSandbox {
   expectFields(options, "options", kOptions);
   const { runner, transaction, ...rest } = options;

@@ -26,10 +26,10 @@ const kGrant: FieldsOf<AuditGrant> = {
   argv: true,
 };
 
-/** After the first lost record, each so many more are told. */
+/** After the first lost record, one report follows per this many. */
 const kReportEach = 10_000;
 
-/** Those that are open in this environment: what waits is written before it ends. */
+/** Writers that are open in this environment; their queues are written before it exits. */
 const open = new Set<RecordWriter>();
 const writeAllNow = () => {
   for (const writer of open) writer.writeNow();
@@ -41,7 +41,10 @@ function checkedPath(path: unknown): string {
   return path;
 }
 
-/** @throws TypeError that names the field. */
+/**
+ * Returns the JSON of a grant.
+ * @throws TypeError that names the field
+ */
 function checkedGrant(grant: AuditGrant): string {
   expectFields(grant, "grant", kGrant);
   const { option, value, approvedBy, scope, argv } = grant;
@@ -63,23 +66,23 @@ function checkedGrant(grant: AuditGrant): string {
 }
 
 /**
- * A record of all runs that no edit leaves as it was: one line of JSON for each, chained by a hash over
- * the bytes of the one before. Given as `auditLog` to any number of runners and runtimes.
+ * A tamper-evident record of all runs: one line of JSON per record, each chained to the one before by a hash of its
+ * bytes. Pass it as `auditLog` to any number of runners and runtimes.
  *
- * Recording never waits for the disk and never throws: records are written in the background, in order.
- * When they can't be, they wait, 100 000 or 64 MiB of them; what comes then is lost, is counted, and is told
- * in the log itself once it can be written again. What is written is the kernel's; it is made to last a loss
- * of power when a file is put aside and by `close`.
+ * Recording never waits for the disk and never throws: records are written in the background, in order. While they
+ * can't be written, up to 100 000 records or 64 MiB wait; further ones are lost and counted, and the log itself reports
+ * the loss once it can be written again. Written records are in the kernel's cache; they are synced to the disk when a
+ * file is rotated, and by `close`.
  *
- * A chain alone proves nothing against who can write the whole file anew, nor that its end was not cut
- * off: see `docs/observability/audit-log.md`.
+ * A chain alone proves nothing against a user who can replace the whole file, nor that its end was not cut off: see
+ * `docs/observability/audit-log.md`.
  *
  * @example
  * const auditLog = new AuditLog("/var/log/agent/audit.jsonl");
  * const runner = new BubblewrapNativeRunner({ shadowDir: "/srv/work/42", auditLog });
  */
 export class AuditLog implements AuditLogTarget {
-  /** The file, as it was given. */
+  /** The path as given. */
   readonly path: string;
   readonly #onError: (error: Error) => void;
   readonly #writer: RecordWriter;
@@ -87,11 +90,11 @@ export class AuditLog implements AuditLogTarget {
   #closed: Promise<void> | undefined;
 
   /**
-   * Opens the file, or makes it with mode 0600, and locks it (`PATH.lock`); goes on with what is in it.
+   * Opens the file, or creates it with mode 0600, and locks it (`PATH.lock`). Continues an existing log.
    *
-   * @throws TypeError or RangeError on a wrong option; {@link AuditLogError}: ERR_AUDIT_LOG_LOCKED where
-   * another one writes it, ERR_AUDIT_LOG_DAMAGED where its last line is no record,
-   * ERR_AUDIT_LOG_UNWRITABLE; {@link SandboxError} where the native addon is missing.
+   * @throws TypeError or RangeError on a wrong option; {@link AuditLogError}: ERR_AUDIT_LOG_LOCKED if another process
+   * or log writes it, ERR_AUDIT_LOG_DAMAGED if its last line is no record, ERR_AUDIT_LOG_UNWRITABLE; {@link
+   * SandboxError} if the native addon is missing
    */
   constructor(path: string, options: AuditLogOptions = {}) {
     this.path = checkedPath(path);
@@ -114,19 +117,19 @@ export class AuditLog implements AuditLogTarget {
     });
   }
 
-  /** The hash of the last record that is in the file; 64 zeros where there is none yet. */
+  /** The hash of the last record in the file; 64 zeros if it has none. */
   get head(): string {
     return this.#writer.head;
   }
 
-  /** Records that were lost since it was opened. */
+  /** Number of records lost since the log was opened. */
   get lost(): number {
     return this.#lost;
   }
 
   /**
-   * Records what a person or the host has granted.
-   * @throws TypeError that names a wrong field; {@link AuditLogError} ERR_AUDIT_LOG_CLOSED after `close`.
+   * Records a grant of a person or the host.
+   * @throws TypeError that names a wrong field; {@link AuditLogError} ERR_AUDIT_LOG_CLOSED after `close`
    */
   grant(grant: AuditGrant): void {
     if (this.#closed !== undefined) {
@@ -136,16 +139,16 @@ export class AuditLog implements AuditLogTarget {
   }
 
   /**
-   * Resolves when all that was recorded until now is in the file.
-   * @throws (rejects) {@link AuditLogError} ERR_AUDIT_LOG_UNWRITABLE where it can't be written; it still waits.
+   * Resolves when all records added so far are in the file.
+   * @throws (rejects) {@link AuditLogError} ERR_AUDIT_LOG_UNWRITABLE if it can't be written; the records stay queued
    */
   async flush(): Promise<void> {
     await this.#writer.flush();
   }
 
   /**
-   * Writes what is left and a last record, has it last a loss of power, and lets go of the file.
-   * @throws (rejects) as {@link flush}; the file is let go of all the same.
+   * Writes queued records and a final one, syncs the file to the disk, and closes it.
+   * @throws (rejects) as {@link flush}; the file is closed even then
    */
   close(): Promise<void> {
     this.#closed ??= this.#close();
@@ -198,11 +201,11 @@ const kOptions: FieldsOf<AuditLogOptions> = {
 const kSignEvery = 64;
 const kLeastMaxBytes = 4096;
 
-/** What a log is written by. */
+/** Checked options. */
 export type CheckedOptions = {
   key: KeyObject | undefined;
   signEvery: number;
-  /** `Infinity` where none is named. */
+  /** `Infinity` by default. */
   maxBytes: number;
   onError: (error: Error) => void;
 };
@@ -216,7 +219,7 @@ function integer(value: unknown, field: string, least: number, absent: number): 
 
 const warn = (error: Error) => process.emitWarning(error.message, "AuditLogWarning");
 
-/** Never throws: what the caller's function throws is raised where nothing of ours is under way. */
+/** Returns a callback that never throws: errors of the caller's function are raised in a microtask. */
 function callback(value: unknown): (error: Error) => void {
   if (value === undefined) return warn;
   if (typeof value !== "function") throw invalidType("onError", "a function", value);
@@ -231,7 +234,7 @@ function callback(value: unknown): (error: Error) => void {
   };
 }
 
-/** @throws TypeError or RangeError that names the option. */
+/** @throws TypeError or RangeError that names the option */
 function checkedOptions(options: AuditLogOptions): CheckedOptions {
   expectFields(options, "options", kOptions);
   const { key, signEvery, maxBytes, onError } = options;

@@ -1,7 +1,6 @@
 /**
- * The form of a record: one line of JSON whose last fields are the hash of the bytes before them and, of
- * some, a signature of that hash. Over bytes as they are: no two writers need to agree on how to write
- * JSON. Pure.
+ * The format of a record: one line of JSON whose last fields are the hash of the preceding bytes and, for some records,
+ * a signature of that hash. Hashing the bytes as written avoids the need for a canonical form of JSON. Pure.
  */
 
 import {
@@ -16,13 +15,13 @@ import {
 import type { AuditKind } from "../../types/audit-log.js";
 import { invalidType, invalidValue } from "../errors.js";
 
-/** What the first record of a log has for the hash of the one before. */
+/** The previous hash in the first record of a log. */
 export const kGenesis = "0".repeat(64);
 
 const kDomain = "native-runner/audit/1\n";
 const kSignatureDomain = "native-runner/audit/1/signature\n";
 const kHashBegin = ',"hash":"';
-const kHashBytes = kHashBegin.length + 64 + 2; // with `"}`
+const kHashBytes = kHashBegin.length + 64 + 2; // including `"}`
 const kSignatureBegin = '","sig":"';
 const kSignatureBytes = kSignatureBegin.length + 88; // 64 bytes in base64
 
@@ -33,11 +32,11 @@ const signedBytes = (hash: string) => Buffer.from(kSignatureDomain + hash);
 
 const kSignedKinds: ReadonlySet<AuditKind> = new Set(["open", "close", "file", "gap", "recovered"]);
 
-/** Whether a record has a signature where there is a key; see `AuditLogOptions.signEvery`. */
+/** True if a log with a key signs this record; see `AuditLogOptions.signEvery`. */
 export const isSignatureDue = (kind: AuditKind, seq: number, signEvery: number): boolean =>
   kSignedKinds.has(kind) || (seq + 1) % signEvery === 0;
 
-/** A record that is about to be one. */
+/** A record without its hash. */
 export type Unsealed = {
   seq: number;
   prev: string;
@@ -47,7 +46,7 @@ export type Unsealed = {
   event: string;
 };
 
-/** The line without its end, and its hash. */
+/** Returns the line of a record without its line feed, and its hash. */
 export function seal(
   { seq, prev, at, kind, event }: Unsealed,
   key?: KeyObject,
@@ -60,7 +59,7 @@ export function seal(
   return { line: `${sealed}${kSignatureBegin}${signature}"}`, hash };
 }
 
-/** What a line says of itself; its hash is what it should have, which may differ from what it has. */
+/** The fields of a line. Its hash is the one written in it, which may differ from the hash of its bytes. */
 export type Link = {
   seq: number;
   prev: string;
@@ -68,7 +67,7 @@ export type Link = {
   kind: AuditKind;
   hash: string;
   sig: string | undefined;
-  /** The hash is that of its bytes. */
+  /** True if the written hash is that of the line's bytes. */
   isWhole: boolean;
 };
 
@@ -78,7 +77,7 @@ const kTail = /,"hash":"([0-9a-f]{64})"(?:,"sig":"([A-Za-z0-9+/]{86}==)")?\}$/;
 const kMostHead = 256;
 const kClosing = Buffer.from("}");
 
-/** The link that a line is, without its line feed; undefined for what is none. */
+/** Parses a line without its line feed; undefined if it is malformed. */
 export function linkOf(line: Buffer): Link | undefined {
   const head = kHead.exec(line.toString("latin1", 0, kMostHead));
   const from = Math.max(0, line.length - kHashBytes - kSignatureBytes);
@@ -94,12 +93,12 @@ export function linkOf(line: Buffer): Link | undefined {
 export function isSigned(link: Link, key: KeyObject): boolean {
   if (link.sig === undefined) return false;
   const signature = Buffer.from(link.sig, "base64");
-  // The last digit of base64 has bits that say nothing, and are to be 0 (RFC 4648, 3.5).
+  // The last digit of base64 has unused bits, which must be 0 (RFC 4648, 3.5).
   if (signature.toString("base64") !== link.sig) return false;
   return verify(null, signedBytes(link.hash), key, signature);
 }
 
-/** Ed25519 keys, as callers and files have them. */
+/** Ed25519 keys, as given by callers and files. */
 
 const kAsked = "an Ed25519 private key, as a KeyObject or PEM text";
 
@@ -109,7 +108,7 @@ function expectEd25519(key: KeyObject, field: string): KeyObject {
   throw invalidValue(`Expected \`${field}\` to be an Ed25519 key, got one of type ${type}`);
 }
 
-/** @throws TypeError for what is none. */
+/** @throws TypeError unless the value is an Ed25519 private key */
 export function privateKeyOf(key: unknown): KeyObject {
   if (key instanceof KeyObject) {
     if (key.type === "private") return expectEd25519(key, "key");
@@ -125,7 +124,10 @@ export function privateKeyOf(key: unknown): KeyObject {
   return expectEd25519(read, "key");
 }
 
-/** The public half of what is given. @throws TypeError, naming the field, for what is none of Ed25519. */
+/**
+ * Returns the public half of a key.
+ * @throws TypeError that names the field, unless the value is an Ed25519 key
+ */
 export function publicKeyOf(given: unknown, field: string): KeyObject {
   if (given instanceof KeyObject) {
     const half = given.type === "private" ? createPublicKey(given) : given;
@@ -142,7 +144,7 @@ export function publicKeyOf(given: unknown, field: string): KeyObject {
   return expectEd25519(read, field);
 }
 
-/** SHA-256 of a key's public half (SubjectPublicKeyInfo), in hexadecimal digits. */
+/** Returns the SHA-256 of a key's public half (SubjectPublicKeyInfo), in hexadecimal digits. */
 export function fingerprintOf(key: KeyObject): string {
   const half = key.type === "private" ? createPublicKey(key) : key;
   return createHash("sha256")

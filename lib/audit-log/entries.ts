@@ -1,4 +1,4 @@
-/** The records of a log, as values. */
+/** Reads the records of a log. */
 
 import { type FileHandle, open } from "node:fs/promises";
 
@@ -7,9 +7,9 @@ import { linkOf } from "./chain.js";
 import { logFiles } from "./files.js";
 
 /**
- * Each record of a log, the oldest first; lines that are none, or whose bytes were changed, are left out: see
+ * Yields each record of a log, the oldest first. Malformed lines, and lines whose bytes were changed, are skipped: see
  * `verifyAuditLog`.
- * @throws (rejects) as `verifyAuditLog`.
+ * @throws (rejects) as `verifyAuditLog`
  */
 export async function* readAuditLog(path: string): AsyncGenerator<AuditEntry> {
   for (const file of logFiles(path)) {
@@ -21,21 +21,21 @@ export async function* readAuditLog(path: string): AsyncGenerator<AuditEntry> {
   }
 }
 
-/** The lines of a file, in pieces that fit the memory. */
+/** Reads the lines of a file in pieces of bounded size. */
 
 const kChunkBytes = 1024 * 1024;
 const kLineFeed = 10;
 /** Longer than any record. */
 const kMostLineBytes = 64 * 1024 * 1024;
 
-/** Some lines, one after the other, without their ends. Theirs until the next ones are asked for. */
+/** Consecutive lines without their ends. Valid until the next ones are requested. */
 export type Lines = {
   lines: Buffer[];
-  /** The last of them has no end. */
+  /** True if the last line has no end. */
   isTorn: boolean;
 };
 
-/** One that is longer than any record is told in pieces of that length. */
+/** Yields the lines of a file. A line longer than any record is split into pieces. */
 async function* linesOf(file: FileHandle): AsyncGenerator<Lines> {
   let rest = Buffer.alloc(0);
   for (;;) {
@@ -59,7 +59,7 @@ async function* linesOf(file: FileHandle): AsyncGenerator<Lines> {
   if (rest.length > 0) yield { lines: [rest], isTorn: true };
 }
 
-/** @throws (rejects) as Node's fs does where it can't be read. */
+/** @throws (rejects) Node's fs errors if the file can't be read */
 export async function* readLines(path: string): AsyncGenerator<Lines> {
   const file = await open(path, "r");
   try {

@@ -13,22 +13,22 @@ import { basename, dirname } from "node:path";
 
 import { loadAddon } from "../native.js";
 
-/** Why there is no audit log, or none can be written. */
+/** Why an audit log can't be opened, written or read. */
 export type AuditLogErrorCode =
   /** Another process, or another `AuditLog`, writes it. */
   | "ERR_AUDIT_LOG_LOCKED"
-  /** What is in the file is no log, or its end is not as it was written. */
+  /** The file is no log, or its end was changed or damaged. */
   | "ERR_AUDIT_LOG_DAMAGED"
   /** The file can't be opened or written. */
   | "ERR_AUDIT_LOG_UNWRITABLE"
-  /** There is none, where one is to be read. */
+  /** The log to be read does not exist. */
   | "ERR_AUDIT_LOG_MISSING"
-  /** It was closed. */
+  /** The log was closed. */
   | "ERR_AUDIT_LOG_CLOSED";
 
-/** An audit log that can't be had; `code` is stable. */
+/** An error of an audit log; `code` is stable. */
 export class AuditLogError extends Error {
-  /** Why, for programs; see {@link AuditLogErrorCode}. */
+  /** The reason, for programs; see {@link AuditLogErrorCode}. */
   readonly code: AuditLogErrorCode;
 
   constructor(message: string, code: AuditLogErrorCode, cause?: unknown) {
@@ -38,20 +38,20 @@ export class AuditLogError extends Error {
   }
 }
 
-/** How the files of a log are opened. */
+/** Opens the files of a log. */
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
-const kOpen = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK; // a FIFO would wait for a reader
+const kOpen = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK; // O_NONBLOCK: a FIFO would block
 const kMode = 0o600;
 
-/** What was thrown, in words. */
+/** Returns the message of a thrown value. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
 /**
- * Opens a regular file to append to it, or makes it for this user alone.
- * @param flags further ones of open(2).
- * @throws AuditLogError ERR_AUDIT_LOG_UNWRITABLE for what can't be opened, a link, and what is no file.
+ * Opens a regular file for appending, or creates it for this user only.
+ * @param flags additional flags of open(2)
+ * @throws AuditLogError ERR_AUDIT_LOG_UNWRITABLE for a path that can't be opened, a symbolic link, or no regular file
  */
 export function openLogFile(path: string, flags = 0): number {
   let descriptor: number;
@@ -67,9 +67,9 @@ export function openLogFile(path: string, flags = 0): number {
   throw new AuditLogError(message, "ERR_AUDIT_LOG_UNWRITABLE");
 }
 
-/** The files that a log has put aside: PATH.1 is the first, the one with the greatest number the last. */
+/** Rotated files of a log: PATH.1 is the oldest, the one with the highest number the newest. */
 
-/** Their numbers, the first first. */
+/** Returns the numbers of rotated files, the oldest first. */
 function rotatedNumbers(path: string): number[] {
   const begin = `${basename(path)}.`;
   return readdirSync(dirname(path))
@@ -80,13 +80,13 @@ function rotatedNumbers(path: string): number[] {
     .sort((one, other) => one - other);
 }
 
-/** The name, without its directory, of the file that was put aside last; undefined: there is none. */
+/** Returns the name, without its directory, of the newest rotated file; undefined if none exists. */
 export function lastRotated(path: string): string | undefined {
   const number = rotatedNumbers(path).at(-1);
   return number === undefined ? undefined : `${basename(path)}.${number}`;
 }
 
-/** The name of the next one. */
+/** Returns the name for the next rotated file. */
 export function nextRotated(path: string): string {
   return `${basename(path)}.${(rotatedNumbers(path).at(-1) ?? 0) + 1}`;
 }
@@ -94,8 +94,8 @@ export function nextRotated(path: string): string {
 /** The files of a log. */
 
 /**
- * Those that were put aside, the oldest first, and the one that is written.
- * @throws AuditLogError ERR_AUDIT_LOG_MISSING where there is none.
+ * Returns the rotated files, the oldest first, and the current one.
+ * @throws AuditLogError ERR_AUDIT_LOG_MISSING if no file exists
  */
 export function logFiles(path: string): string[] {
   const failure = new AuditLogError(`there is no audit log ${path}`, "ERR_AUDIT_LOG_MISSING");
@@ -110,13 +110,12 @@ export function logFiles(path: string): string[] {
   return files;
 }
 
-/** Who may write a log: whoever has its lock file locked. */
+/** The lock of a log: only the holder may write the log. */
 
 /**
- * Locks `PATH.lock`, which stays there; the log itself can't be locked, since rotation puts another
- * file in its place.
- * @returns the descriptor, which is the lock for as long as it is open.
- * @throws AuditLogError ERR_AUDIT_LOG_LOCKED where another process has it, or another log of this one.
+ * Locks `PATH.lock`, which is never removed; the log itself can't be locked, since rotation replaces it.
+ * @returns the descriptor; the lock is held while it is open
+ * @throws AuditLogError ERR_AUDIT_LOG_LOCKED if another process, or another log of this one, holds the lock
  */
 export function lockLog(path: string): number {
   const lockPath = `${path}.lock`;

@@ -1,4 +1,4 @@
-/** The file of a log: who may write it, what is in it, and the file that comes after it. */
+/** The file of a log, with its lock, its tail and its rotation. */
 
 import {
   closeSync,
@@ -29,10 +29,10 @@ import { readTail, recoverTail, type Tail } from "./tail.js";
 const writeTo = promisify(write);
 const syncData = promisify(fdatasync);
 
-/** How long an exit waits for bytes that are being written on another thread. */
+/** Milliseconds that an exiting process waits for bytes that another thread is writing. */
 const kMostWaitMs = 1000;
 
-/** What comes before a file that has no record yet. */
+/** The file before one that has no record yet, with its last record. */
 export type Before = { name: string; last: Link };
 
 function namingFile<Value>(path: string, work: () => Value): Value {
@@ -44,7 +44,7 @@ function namingFile<Value>(path: string, work: () => Value): Value {
   }
 }
 
-/** The last record of the file that was put aside last; undefined: there is none. */
+/** Returns the newest rotated file with its last record; undefined if none exists. */
 function findBefore(path: string): Before | undefined {
   const name = lastRotated(path);
   if (name === undefined) return undefined;
@@ -58,18 +58,21 @@ function findBefore(path: string): Before | undefined {
   }
 }
 
-/** One that is open, for this process alone. */
+/** An open log file, locked by this process. */
 export class LogFile {
   readonly path: string;
   readonly #lock: number;
   #descriptor: number;
   #size: number;
-  /** What it had in it when it was opened. */
+  /** The tail of the file when it was opened. */
   readonly tail: Tail;
-  /** The file before it, where it had no record: a process has died while it put that aside. */
+  /** The file before an empty one: a process died during its rotation. */
   readonly before: Before | undefined;
 
-  /** Opens it, or makes it, and cuts off a torn line. @throws AuditLogError */
+  /**
+   * Opens or creates the file, and cuts off a torn line.
+   * @throws AuditLogError
+   */
   constructor(path: string) {
     this.path = path;
     this.#lock = lockLog(path);
@@ -93,7 +96,7 @@ export class LogFile {
     return this.#size;
   }
 
-  /** Throws where the path leads to another file by now: what is written would be nobody's. */
+  /** @throws AuditLogError if the path names another file by now, so that writing would be lost */
   #expectSame(): void {
     const there = statSync(this.path, { throwIfNoEntry: false });
     const own = fstatSync(this.#descriptor);
@@ -102,7 +105,7 @@ export class LogFile {
     throw new AuditLogError(`the audit log ${this.path} ${what}`, "ERR_AUDIT_LOG_UNWRITABLE");
   }
 
-  /** All of it, or nothing: what was written of it in part is cut off again. */
+  /** Appends all bytes or none: a partial write is cut off again. */
   async append(bytes: Buffer): Promise<void> {
     this.#expectSame();
     try {
@@ -119,8 +122,8 @@ export class LogFile {
   }
 
   /**
-   * The same at once, for who is about to exit. `pending` bytes are being written on another thread, which
-   * goes on meanwhile: where they don't get there, neither does this.
+   * Appends synchronously, for a process that is about to exit. Waits until another thread has written `pending` bytes;
+   * returns false, without writing, if it does not finish in time.
    */
   appendNow(bytes: Buffer, pending: number): boolean {
     const until = performance.now() + kMostWaitMs;
@@ -131,7 +134,7 @@ export class LogFile {
     return true;
   }
 
-  /** Puts it aside and begins another; the name that it has from now on. */
+  /** Rotates the file: renames it and begins a new one. Returns the new name of the old file. */
   async rotate(): Promise<string> {
     this.#expectSame();
     await syncData(this.#descriptor);
@@ -142,7 +145,7 @@ export class LogFile {
     try {
       next = openLogFile(this.path, constants.O_EXCL);
     } catch (error) {
-      renameSync(place, this.path); // so that it goes on as it was
+      renameSync(place, this.path); // keep using the old file
       throw error;
     }
     closeSync(this.#descriptor);

@@ -1,4 +1,4 @@
-/** Writes records in the background: in order, in batches, one after the other. */
+/** Writes records in the background: in order, in batches, one batch at a time. */
 
 import type { KeyObject } from "node:crypto";
 
@@ -6,45 +6,45 @@ import type { AuditEvents, AuditKind } from "../../types/audit-log.js";
 import { isSignatureDue, kGenesis, seal } from "./chain.js";
 import type { LogFile } from "./log-file.js";
 
-const kMostAtOnce = 64; // records: the thread that seals them is the host's own
+const kMostAtOnce = 64; // records: sealing them blocks the host's own thread
 const kMostBatchBytes = 256 * 1024;
-const kEnvelopeBytes = 400; // of a record besides its event, signed
+const kEnvelopeBytes = 400; // of a signed record, besides its event
 const kRetryMs = [100, 500, 2000, 5000];
 
-/** How records are written; see `AuditLogOptions`. */
+/** Options of a writer; see `AuditLogOptions`. */
 export type WriterOptions = {
   key: KeyObject | undefined;
   signEvery: number;
-  /** `Infinity`: one file. */
+  /** `Infinity`: a single file. */
   maxBytes: number;
-  /** Is told of the first failure of a row, and of records that were lost. It must not throw. */
+  /** Called with the first of consecutive failures, and when records are lost. Must not throw. */
   onError: (error: Error) => void;
 };
 
 type Waiter = { upTo: number; resolve: () => void; reject: (error: unknown) => void };
 
-/** Where the chain is. */
+/** A position in the chain. */
 type Place = { seq: number; head: string };
 
-/** One for each open log, which it belongs to. */
+/** Writes the records of one open log. */
 export class RecordWriter {
   readonly #file: LogFile;
   readonly #options: WriterOptions;
   readonly #queue = new RecordQueue();
   #place: Place = { seq: 0, head: kGenesis };
-  /** Of the file, which has no record yet; written before all others. */
+  /** The first record of a new file, written before all others. */
   #begins: AuditEvents["file"] | undefined;
-  /** Why records could not be written, since the last gap. */
+  /** Why records could not be written since the last gap. */
   #reason = "";
   #added = 0;
   #done = 0;
   #waiters: Waiter[] = [];
-  /** Of the batch that is being written. */
+  /** The batch that is being written. */
   #pending = { bytes: 0, records: 0 };
   #draining: Promise<void> | undefined;
   #failures = 0;
 
-  /** @param file open, with a tail that the chain goes on from. */
+  /** @param file an open file; the chain continues from its tail */
   constructor(file: LogFile, options: WriterOptions) {
     this.#file = file;
     this.#options = options;
@@ -54,12 +54,12 @@ export class RecordWriter {
     if (before !== undefined) this.#begins = { previous: before.name, head: before.last.hash };
   }
 
-  /** The hash of the last record that is written. */
+  /** The hash of the last record written. */
   get head(): string {
     return this.#place.head;
   }
 
-  /** False: too many wait, and it was dropped. A `gap` will tell of it. */
+  /** Adds a record. Returns false if the queue is full and the record was dropped; a `gap` record will report it. */
   add(kind: AuditKind, event: string): boolean {
     if (!this.#queue.add({ kind, at: new Date().toISOString(), event })) {
       this.#reason ||= "more records came than could be written";
@@ -70,7 +70,7 @@ export class RecordWriter {
     return true;
   }
 
-  /** Resolves when all that was added is written; rejects when the next try fails. */
+  /** Resolves when all added records are written; rejects when the next attempt fails. */
   async flush(): Promise<void> {
     if (this.#done >= this.#added) return;
     await new Promise<void>((resolve, reject) => {
@@ -79,7 +79,7 @@ export class RecordWriter {
     });
   }
 
-  /** As `flush`, and then ends; the file is closed whatever becomes of it. */
+  /** Flushes, and closes the file even if that fails. */
   async close(): Promise<void> {
     try {
       await this.flush();
@@ -100,11 +100,11 @@ export class RecordWriter {
 
   #retryLater(): void {
     const ms = kRetryMs[Math.min(this.#failures, kRetryMs.length) - 1];
-    setTimeout(() => void this.#drain(), ms).unref(); // a host that is done need not wait for a disk
+    setTimeout(() => void this.#drain(), ms).unref(); // unref: a host that has finished need not wait for the disk
   }
 
   async #writeAll(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve)); // what comes at once is written at once
+    await new Promise((resolve) => setImmediate(resolve)); // collect simultaneous records into one batch
     try {
       while (this.#queue.length > 0) {
         await this.#writeSome();
@@ -145,7 +145,7 @@ export class RecordWriter {
     return size > 0 && size + sizeOf(first) > this.#options.maxBytes;
   }
 
-  /** As many as fit, at least one. */
+  /** Returns as many records as fit, at least one. */
   #nextBatch(): readonly Waiting[] {
     const most = Math.min(kMostBatchBytes, this.#options.maxBytes - this.#file.size);
     const records = this.#queue.first(kMostAtOnce);
@@ -170,7 +170,7 @@ export class RecordWriter {
     this.add("gap", JSON.stringify(gap));
   }
 
-  /** The lines of the records, and where the chain is behind them. */
+  /** Returns the lines of records, and the position of the chain after them. */
   #seal(records: readonly Waiting[], from: Place, begins?: AuditEvents["file"]) {
     const place = { ...from };
     const lines: string[] = [];
@@ -191,7 +191,7 @@ export class RecordWriter {
     return { bytes: Buffer.from(lines.join("")), place };
   }
 
-  /** The environment ends: writes what waits, behind what is being written. Best effort. */
+  /** Called when the environment exits: writes queued records after the batch that is being written. Best effort. */
   writeNow(): void {
     const { bytes, records } = this.#pending;
     const waiting = this.#queue.first(this.#queue.length);
@@ -209,12 +209,12 @@ export class RecordWriter {
 
 const sizeOf = ({ event }: Waiting) => Buffer.byteLength(event) + kEnvelopeBytes;
 
-/** Records that wait to be written: bounded, so that a disk that stands still costs no more memory. */
+/** A bounded queue of records to be written, so that a stalled disk does not fill the memory. */
 
-/** A record that has no place in the chain yet. */
+/** A record without a position in the chain. */
 type Waiting = {
   kind: AuditKind;
-  /** When it was made; see `AuditEntry`. */
+  /** Time of its creation; see `AuditEntry`. */
   at: string;
   /** JSON. */
   event: string;
@@ -233,12 +233,14 @@ class RecordQueue {
     return this.#waiting.length;
   }
 
-  /** Those that were dropped behind all that waits, since {@link takeDropped}. */
+  /** Number of records dropped after all queued ones, since {@link takeDropped}. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** False: there is no room, and it was dropped. So is what comes after it: the gap has one place. */
+  /**
+   * Adds a record. Returns false if the queue is full; then further records are dropped too, so that there is one gap.
+   */
   add(record: Waiting): boolean {
     const size = record.event.length;
     const isFull = this.length >= kMostRecords || this.#characters + size > kMostCharacters;
@@ -251,17 +253,17 @@ class RecordQueue {
     return true;
   }
 
-  /** The first ones, at most `most`, which stay in it. */
+  /** Returns the first records, at most `most`, without removing them. */
   first(most: number): readonly Waiting[] {
     return this.#waiting.slice(0, most);
   }
 
-  /** They are written. */
+  /** Removes records that were written. */
   remove(count: number): void {
     for (const { event } of this.#waiting.splice(0, count)) this.#characters -= event.length;
   }
 
-  /** There is room for others from now on. */
+  /** Returns the number of dropped records, and accepts records again. */
   takeDropped(): number {
     const dropped = this.#dropped;
     this.#dropped = 0;

@@ -1,25 +1,25 @@
-/** What runners tell their log; what is theirs alone is kept from the class that users see. */
+/** The interface between runners and their log, hidden from the public `AuditLog` class. */
 
 import type { AuditEvents, AuditKind, AuditLogTarget } from "../../types/audit-log.js";
 import type { SandboxedAuditRecord } from "../../types/public.js";
 import type { TransactionAudit } from "../../types/transaction.js";
 import { invalidType } from "../errors.js";
 
-/** Takes records; never throws, and never waits. */
+/** Takes records; never throws, and never blocks. */
 export type AuditSink = {
   add<Kind extends AuditKind>(kind: Kind, event: AuditEvents[Kind]): void;
 };
 
 const sinks = new WeakMap<object, AuditSink>();
 
-/** Makes a log known as one of ours. */
+/** Registers a log of this package. */
 export function registerLog(log: AuditLogTarget, sink: AuditSink): void {
   sinks.set(log, sink);
 }
 
 /**
- * What records for a log; undefined for none.
- * @throws TypeError for what is no log of this package.
+ * Returns the sink of a log; undefined if no log is given.
+ * @throws TypeError for an object that is no log of this package
  */
 export function expectAuditLog(auditLog: unknown): AuditSink | undefined {
   if (auditLog === undefined) return undefined;
@@ -30,9 +30,9 @@ export function expectAuditLog(auditLog: unknown): AuditSink | undefined {
 }
 
 /**
- * The log of a runner's options, which is taken out of them: the addon needs none.
- * @param own the runner's own copy of its options.
- * @throws TypeError as {@link expectAuditLog}.
+ * Takes the log out of a runner's options, since the addon does not use it.
+ * @param own the runner's own copy of its options
+ * @throws TypeError as {@link expectAuditLog}
  */
 export function takeAuditLog(own: { auditLog?: unknown }): AuditSink | undefined {
   const sink = expectAuditLog(own.auditLog);
@@ -40,12 +40,12 @@ export function takeAuditLog(own: { auditLog?: unknown }): AuditSink | undefined
   return sink;
 }
 
-/** What one runner tells its log of its runs. */
+/** Records of one runner's runs. */
 
-/** Belongs to a runner and its sessions. */
+/** Records the runs of a runner and its sessions. */
 export class RunRecorder {
   readonly #sink: AuditSink;
-  /** The policies that a run was recorded under, the last of them last. */
+  /** Policies already recorded, the most recent one last. */
   readonly #policies = new Set<string>();
   readonly #templates = new Set<string>();
 
@@ -53,7 +53,7 @@ export class RunRecorder {
     this.#sink = sink;
   }
 
-  /** One run has ended; its policy and its template are told before the first one that has them. */
+  /** Records a run that has ended, preceded by its policy and template if they are new. */
   ran(audit: SandboxedAuditRecord, exitCode: number): void {
     const { runtime, policyHash, layers } = audit;
     if (!this.#policies.has(policyHash)) {
@@ -68,12 +68,12 @@ export class RunRecorder {
     this.#sink.add("run", { ...audit, exitCode });
   }
 
-  /** Something was done with a transaction. */
+  /** Records an action on a transaction. */
   transaction(audit: TransactionAudit): void {
     this.#sink.add("transaction", audit);
   }
 
-  /** A session has been opened. */
+  /** Records that a session was opened. */
   sessionOpened(policyHash: string): void {
     this.#sink.add("session", { policyHash });
   }

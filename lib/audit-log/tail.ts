@@ -1,4 +1,4 @@
-/** The end of a log that is opened again: its last record, and what a death in mid-write has left. */
+/** The end of an existing log: its last record, and a torn line left by a process that died while writing. */
 
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync } from "node:fs";
@@ -16,7 +16,7 @@ const kBegin = Buffer.from('{"v":1,"seq":');
 
 const damaged = (what: string) => new AuditLogError(what, "ERR_AUDIT_LOG_DAMAGED");
 
-/** The file's bytes from `from` on, to its end. */
+/** Returns the file's bytes from `from` to its end. */
 function readFrom(descriptor: number, from: number, size: number): Buffer {
   const bytes = Buffer.alloc(size - from);
   let got = 0;
@@ -28,7 +28,7 @@ function readFrom(descriptor: number, from: number, size: number): Buffer {
   return bytes;
 }
 
-/** Its last line with what follows it, and where that begins. */
+/** Returns the last complete line with the bytes after it, and the offset of the returned bytes. */
 function readEnd(descriptor: number, size: number): { bytes: Buffer; from: number } {
   for (let want = kBlockBytes; ; want *= 4) {
     const from = Math.max(0, size - want);
@@ -42,14 +42,14 @@ function readEnd(descriptor: number, size: number): { bytes: Buffer; from: numbe
   }
 }
 
-/** Of lines without the last one's end. */
+/** Returns the last of several lines; the line feed at the end is already removed. */
 function linkIn(lines: Buffer): Link {
   const link = linkOf(lines.subarray(lines.lastIndexOf(kLineFeed) + 1));
   if (link?.isWhole) return link;
   throw damaged("its last line is no record, or was changed since");
 }
 
-/** Whether it may be what there is of a first record. */
+/** True if the bytes may be the beginning of a first record. */
 const isBegin = (torn: Buffer) =>
   kBegin.subarray(0, torn.length).equals(torn.subarray(0, kBegin.length));
 
@@ -61,7 +61,7 @@ function recoveredOf(torn: Buffer): AuditEvents["recovered"] {
   };
 }
 
-/** The last record, if there is one, and what was cut off behind it, if anything was. */
+/** The last record, if any, and the torn line after it, if any. */
 export type Tail = {
   last: Link | undefined;
   torn: AuditEvents["recovered"] | undefined;
@@ -69,10 +69,9 @@ export type Tail = {
 };
 
 /**
- * Looks at the end of a file. `torn` of the result is what has no line's end: a record that its writer did not
- * live to finish; `size` is without it.
- * @throws AuditLogError ERR_AUDIT_LOG_DAMAGED where the last whole line is no record, or was changed, and
- * where it is another file than a log.
+ * Reads the end of a file. `torn` is a last line without its end, which the writer did not finish; `size` excludes it.
+ * @throws AuditLogError ERR_AUDIT_LOG_DAMAGED if the last complete line is no record or was changed, or if the file is
+ * no log
  */
 export function readTail(descriptor: number): Tail {
   const { size } = fstatSync(descriptor);
@@ -86,7 +85,7 @@ export function readTail(descriptor: number): Tail {
   return { last, torn: recoveredOf(torn), size: from + end + 1 };
 }
 
-/** {@link readTail}, and cuts off what is torn. */
+/** Reads the tail as {@link readTail}, and cuts off a torn line. */
 export function recoverTail(descriptor: number): Tail {
   const tail = readTail(descriptor);
   if (tail.torn !== undefined) ftruncateSync(descriptor, tail.size);
@@ -94,9 +93,9 @@ export function recoverTail(descriptor: number): Tail {
 }
 
 /**
- * The last record of a log, by its end alone; undefined: it has none.
- * @throws AuditLogError ERR_AUDIT_LOG_MISSING where there is none, ERR_AUDIT_LOG_DAMAGED where its last line
- * is no record.
+ * Returns the last record of a log, reading only its end; undefined if it has no record.
+ * @throws AuditLogError ERR_AUDIT_LOG_MISSING if the log does not exist, ERR_AUDIT_LOG_DAMAGED if its last line is no
+ * record
  */
 export function lastLink(path: string): Link | undefined {
   for (const file of logFiles(path).reverse()) {

@@ -24,7 +24,7 @@ import { logFiles } from "./files.js";
 
 const kOptions: FieldsOf<VerifyOptions> = { expectHead: true, publicKey: true };
 
-/** What is read of, besides its link. */
+/** Kinds of records whose event is read too. */
 const kReportedKinds: ReadonlySet<AuditKind> = new Set(["open", "file", "gap", "recovered"]);
 
 function checkedHead(head: unknown): string | undefined {
@@ -39,11 +39,11 @@ function reported(link: Link, line: Buffer): AuditEntry | undefined {
   try {
     return JSON.parse(line.toString()) as AuditEntry;
   } catch {
-    return undefined; // who can chain a line that is no JSON is reported of by nobody
+    return undefined; // only the log's writer could chain a line that is no JSON; ignore its event
   }
 }
 
-/** One look at a log. */
+/** One verification of a log. */
 class Verification {
   readonly #problems = new Problems();
   readonly #chain = new ChainCheck(this.#problems);
@@ -81,7 +81,7 @@ class Verification {
     else if (this.#after !== null) this.#after += 1;
   }
 
-  /** The file before, where the record begins one and that is not there. */
+  /** Returns the name of the previous file, if this record begins a file and the previous one does not exist. */
   #missingFile(entry: AuditEntry | undefined): string | undefined {
     if (entry?.kind !== "file" || this.#names.has(entry.event.previous)) return undefined;
     return entry.event.previous;
@@ -116,14 +116,14 @@ class Verification {
 }
 
 /**
- * Reads a log and all files that it has put aside, and tells whether they are as they were written. Takes no
- * lock, changes nothing, and holds a few lines at once, whatever its length.
+ * Reads a log with all its rotated files, and checks that they are as they were written. Takes no lock, changes
+ * nothing, and holds a few lines at a time, whatever the log's length.
  *
- * What it can't prove: who can write the file can write it anew as a whole, if there is no key; and the end can be
- * cut off. So give it a `head` that was kept elsewhere, or the public key, or both.
+ * Limits: without a key, a user who can write the file can replace all of it; and its end can be cut off. Pass a `head`
+ * that was kept elsewhere, or the public key, or both.
  *
- * @throws (rejects) TypeError on a wrong option; AuditLogError ERR_AUDIT_LOG_MISSING where there is none; as
- * Node's fs where it can't be read.
+ * @throws (rejects) TypeError on a wrong option; AuditLogError ERR_AUDIT_LOG_MISSING if the log does not exist; Node's
+ * fs errors if it can't be read
  */
 export async function verifyAuditLog(
   path: string,
@@ -151,22 +151,22 @@ export async function verifyAuditLog(
 }
 
 /**
- * Tells from the order of records what was done to them. One line of what came before is remembered, and
- * what was amiss, so that what follows can say which it was: a line too many, too few, or another one.
+ * Derives from the order of records how a log was modified. It remembers the previous line and earlier problems, so
+ * that later lines can show if a line was inserted, removed or replaced.
  */
 
-/** What has to come next; `prev` undefined: the line before is damaged, and its hash not known. */
+/** The expected next record. `prev` is undefined if the previous line is damaged, so that its hash is not known. */
 type Place = { seq: number; prev: string | undefined };
 
 type Last = {
   at: Position;
   hash: string | undefined;
-  /** What should have come in its place. */
+  /** The record expected in its place. */
   place: Place;
   problem: AuditProblem | undefined;
 };
 
-/** Beyond it, what is amiss is told, but no longer which of a pair of lines was moved. */
+/** Most remembered problems. Beyond it, problems are reported, but moved lines are no longer recognised. */
 const kMostRemembered = 10_000;
 
 const fits = ({ seq, prev }: Link, place: Place): boolean =>
@@ -178,21 +178,21 @@ function remember(map: Map<string, AuditProblem>, hash: string, problem: AuditPr
   if (map.size < kMostRemembered) map.set(hash, problem);
 }
 
-/** Of one log, all its files. */
+/** Checks the chain of one log over all its files. */
 class ChainCheck {
   readonly #problems: Problems;
   #next: Place = { seq: 0, prev: kGenesis };
   #last: Last | undefined;
-  /** Lines too many, by their hash: one that is missed later was moved there. */
+  /** Extra lines by hash: if one is missing later, it was moved there. */
   readonly #strays = new Map<string, AuditProblem>();
-  /** Records that are missing, by the hash of the last of them. */
+  /** Missing records, by the hash of the last one. */
   readonly #gaps = new Map<string, AuditProblem>();
 
   constructor(problems: Problems) {
     this.#problems = problems;
   }
 
-  /** A line that is no record, or whose bytes do not give its hash. */
+  /** Records a line that is malformed, or whose bytes do not match its hash. */
   broken(kind: "changed" | "damaged", at: Position): void {
     const message =
       kind === "damaged" ? "this line is no record" : "this line was changed: it is not its hash's";
@@ -201,7 +201,7 @@ class ChainCheck {
     this.#next = { seq: this.#next.seq + 1, prev: undefined };
   }
 
-  /** `previous`: the file before, where the record says that it begins one. */
+  /** @param previous the name of a missing previous file, if this record begins a file */
   take(link: Link, at: Position, previous: string | undefined): void {
     const place = this.#next;
     if (fits(link, place)) this.#advance(link, at, place, undefined);
@@ -264,20 +264,20 @@ class ChainCheck {
   }
 }
 
-/** Whether what has to be signed is signed, and by the key. */
+/** Checks that records are signed where required, and with the key. */
 
-/** Until a record `open` says otherwise, which is signed itself. */
+/** Default until an `open` record, which is itself signed, states another value. */
 const kSignEvery = 64;
 
-/** Of one log, all its files. */
+/** Checks the signatures of one log over all its files. */
 class SignatureCheck {
   readonly #key: KeyObject;
   readonly #fingerprint: string;
   readonly #problems: Problems;
   #signEvery = kSignEvery;
-  /** Records with a signature by the key. */
+  /** Records with a valid signature. */
   signed = 0;
-  /** Records since the last one. */
+  /** Records since the last valid signature. */
   since = 0;
 
   constructor(key: KeyObject, problems: Problems) {
@@ -286,7 +286,7 @@ class SignatureCheck {
     this.#problems = problems;
   }
 
-  /** @param opened the record, where it is one of a log that was opened. */
+  /** @param opened the record, if it is of kind `open` */
   take(link: Link, at: Position, opened: AuditEntry<"open"> | undefined): void {
     if (opened !== undefined) this.#opened(opened, at);
     this.since += 1;
@@ -307,14 +307,14 @@ class SignatureCheck {
   }
 }
 
-/** What is found in a log: the first ones, and how many more. */
+/** Problems found in a log: the first ones, and how many more exist. */
 
-/** Where a line is. */
+/** Position of a line. */
 type Position = { file: string; line: number };
 
 const kMost = 100;
 
-/** A problem that may turn out to be another one, by what comes after it. */
+/** A list of problems; later lines may change the kind of an earlier problem. */
 class Problems {
   readonly found: AuditProblem[] = [];
   omitted = 0;
@@ -326,7 +326,7 @@ class Problems {
     return problem;
   }
 
-  /** It was something else. */
+  /** Changes a problem to another kind. */
   static become(
     problem: AuditProblem,
     kind: AuditProblem["kind"],

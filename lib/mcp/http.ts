@@ -1,4 +1,4 @@
-/** MCP by Streamable HTTP, on the loopback alone. */
+/** MCP over Streamable HTTP, on the loopback only. */
 
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
@@ -14,19 +14,22 @@ import { type McpSdk, makeServer, type Serving } from "./server.js";
 
 const kPath = "/mcp";
 
-/** A server that listens. */
+/** A running server. */
 export type HttpServing = { url: string; close(): Promise<void> };
 
 export type HttpOptions = {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   port: number;
-  /** What clients must have in `Authorization: Bearer`. */
+  /** Token that clients have to send as `Authorization: Bearer`. */
   token: string;
-  /** The package's. */
+  /** The package's version. */
   version: string;
 };
 
-/** @throws (rejects) as `net.Server.listen`. */
+/**
+ * Serves MCP until closed.
+ * @throws (rejects) as `net.Server.listen`
+ */
 export async function serveHttp(
   serving: Serving,
   { port, token, version }: HttpOptions,
@@ -68,9 +71,9 @@ export async function serveHttp(
   };
 }
 
-/** Node's HTTP messages as the web's, which the SDK has. */
+/** Converts Node's HTTP messages to the web's, which the SDK uses. */
 
-/** Aborted when the client has gone. */
+/** Returns a request that is aborted when the client disconnects. */
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
   for (const [name, values] of Object.entries(incoming.headersDistinct)) {
@@ -84,7 +87,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   return new Request(new URL(url, "http://127.0.0.1"), init);
 }
 
-/** Resolves once it is sent, or the client has gone. */
+/** Sends a response; resolves once it is sent, or the client has disconnected. */
 async function send(response: Response, outgoing: ServerResponse): Promise<void> {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.flushHeaders();
@@ -95,13 +98,13 @@ async function send(response: Response, outgoing: ServerResponse): Promise<void>
   await pipeline(Readable.fromWeb(response.body as ReadableStream), outgoing).catch(() => {});
 }
 
-/** Who may speak to the HTTP server: a client on this host that has the token. */
+/** Access control of the HTTP server: only clients on this host that have the token. */
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
 /**
- * Refuses another Host (DNS rebinding), an Origin that is not this host's (a page in a browser), and who
- * has not the token; undefined for what may go on.
+ * Returns a check that refuses a wrong Host (DNS rebinding), a foreign Origin (a page in a browser) and a wrong token;
+ * undefined for allowed requests.
  */
 function makeGate(token: string, sdk: McpSdk): (request: Request) => Response | undefined {
   const wanted = digest(`Bearer ${token}`);
@@ -119,7 +122,7 @@ function makeGate(token: string, sdk: McpSdk): (request: Request) => Response | 
   };
 }
 
-/** Clients of the older protocol generation, which have a session: a server for each. */
+/** Clients of the older protocol generation, which uses sessions: one server for each session. */
 
 const kMostSessions = 64;
 
@@ -137,7 +140,7 @@ class LegacySessions {
     const id = request.headers.get("mcp-session-id");
     if (id === null) return (await this.#begin()).handleRequest(request);
     const transport = this.#open.get(id);
-    // 404: what the protocol has for a session that is over.
+    // 404: the protocol's status for a session that has ended.
     return transport?.handleRequest(request) ?? new Response("no such session\n", { status: 404 });
   }
 

@@ -1,4 +1,4 @@
-/** Commands that go on after the call that started them, and what they have written since. */
+/** Commands that keep running after the call that started them, with their unread output. */
 
 import type { SandboxedExecResult, SandboxProcess } from "../../types/public.js";
 import { ToolError } from "./words.js";
@@ -7,7 +7,7 @@ const kMostAlive = 32;
 const kMostKnown = 128;
 const kMostUnread = 1024 ** 2;
 
-/** What was written since the last look. */
+/** Output since the last read. */
 export type Unread = { output: Uint8Array; droppedBytes: number };
 
 export class LiveProcess {
@@ -19,13 +19,13 @@ export class LiveProcess {
   #ended: SandboxedExecResult | undefined;
   readonly #waiting = new Set<() => void>();
 
-  /** @param onEnd called when all its processes are gone. */
+  /** @param onEnd called when all its processes have ended */
   constructor(id: string, process: SandboxProcess, onEnd: () => void) {
     this.id = id;
     this.#process = process;
-    process.stdin.end(); // nothing writes to it
+    process.stdin.end(); // no tool writes to it
     process.stdout.on("data", (chunk: Uint8Array) => this.#add(chunk));
-    process.stdout.on("error", () => {}); // the result says how it ended
+    process.stdout.on("error", () => {}); // `result` reports how it ended
     process.result
       .then((result) => {
         this.#ended = result;
@@ -37,12 +37,12 @@ export class LiveProcess {
       });
   }
 
-  /** How it ended; undefined while it runs. */
+  /** The result; undefined while it runs. */
   get ended(): SandboxedExecResult | undefined {
     return this.#ended;
   }
 
-  /** What was not read yet, the last of it where that is more than a mebibyte. */
+  /** Takes the unread output: at most the last mebibyte. */
   take(): Unread {
     const unread = { output: Buffer.concat(this.#chunks), droppedBytes: this.#dropped };
     this.#chunks = [];
@@ -51,7 +51,7 @@ export class LiveProcess {
     return unread;
   }
 
-  /** Until there is output, it has ended, the time is over, or nobody waits any more. */
+  /** Resolves when output arrives, the process ends, the time is over, or the signal aborts. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (this.#bytes > 0 || this.#ended !== undefined || ms === 0 || signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -91,12 +91,12 @@ export class Processes {
   readonly #known = new Map<string, LiveProcess>(); // the oldest first
   #last = 0;
 
-  /** Those that run. */
+  /** Returns the running processes. */
   alive(): LiveProcess[] {
     return [...this.#known.values()].filter(({ ended }) => ended === undefined);
   }
 
-  /** @throws ToolError where as many run as may. */
+  /** @throws ToolError if too many processes run */
   expectRoom(): void {
     if (this.alive().length < kMostAlive) return;
     throw new ToolError(`${kMostAlive} processes run already: stop some of them first`);
@@ -113,7 +113,7 @@ export class Processes {
     return id;
   }
 
-  /** @throws ToolError where there is none. */
+  /** @throws ToolError if the process is unknown */
   find(id: string): LiveProcess {
     const found = this.#known.get(id);
     if (found !== undefined) return found;

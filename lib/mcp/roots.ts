@@ -1,7 +1,7 @@
 /**
- * The client's roots (`roots/list`): directories that it works in. They only ever take away: where some
- * lie in the workspace, commands start there, and nothing else is committed. Roots that hold the
- * workspace take nothing; where there are some and none has to do with it, nothing is done.
+ * The client's roots (`roots/list`): directories that it works in. They only ever narrow: roots inside the workspace
+ * limit the directories in which commands start and the paths that are committed. Roots that contain the workspace
+ * narrow nothing. If roots exist and none relates to the workspace, calls fail.
  */
 
 import { realpathSync } from "node:fs";
@@ -11,25 +11,26 @@ import * as v from "valibot";
 
 import { ToolError } from "./words.js";
 
-/** Directories relative to the workspace; undefined: all of it. */
+/** Directories relative to the workspace; undefined: the whole workspace. */
 export type Narrowing = readonly string[] | undefined;
 
 const kMostRoots = 64;
 
-/** Where a root is; undefined where it is nothing of this host. */
+/** Returns the path of a root; undefined if it does not exist on this host. */
 function pathOf(uri: unknown): string | undefined {
   try {
     return realpathSync(fileURLToPath(String(uri)));
   } catch {
-    return undefined; // another scheme or host, or nothing there
+    return undefined; // another scheme or host, or a missing file
   }
 }
 
 const isBelow = (path: string) => path !== "" && !path.startsWith("..") && !isAbsolute(path);
 
 /**
- * @param workspace a real path.
- * @throws ToolError where none of the roots has to do with the workspace.
+ * Returns the narrowing by a client's roots.
+ * @param workspace a real path
+ * @throws ToolError if none of the roots relates to the workspace
  */
 export function narrowingOf(workspace: string, roots: readonly { uri?: unknown }[]): Narrowing {
   if (roots.length === 0) return undefined;
@@ -43,7 +44,7 @@ export function narrowingOf(workspace: string, roots: readonly { uri?: unknown }
   );
 }
 
-/** Whether a path of the workspace is in what is left of it. */
+/** True if a path of the workspace lies within the narrowing. */
 export function isWithin(narrowing: Narrowing, path: string): boolean {
   return (
     narrowing === undefined ||
@@ -51,7 +52,7 @@ export function isWithin(narrowing: Narrowing, path: string): boolean {
   );
 }
 
-/** Paths that a call names, and those that the client's roots leave. */
+/** Paths that a call names, limited by the client's roots. */
 
 const kMostPaths = 1000;
 const kMostPath = 4096; // PATH_MAX of Linux
@@ -67,10 +68,13 @@ export const kPathFields = {
   ),
 };
 
-/** The option for the library. */
+/** Returns the library's `paths` option. */
 export const pathsOption = (paths: string[] | undefined) => (paths === undefined ? {} : { paths });
 
-/** The paths of a commit, no more than the roots leave. @throws ToolError for one that is outside. */
+/**
+ * Returns the paths to commit, limited by the roots.
+ * @throws ToolError for a path outside the roots
+ */
 export function pathsToCommit(
   paths: string[] | undefined,
   narrowing: Narrowing,

@@ -1,4 +1,4 @@
-/** What the tools work on: one transaction of the workspace, and what was begun in it. */
+/** The state behind the tools: one transaction of the workspace, and the commands started in it. */
 
 import type { Denial } from "../../types/denials.js";
 import type { NetworkAnswer, NetworkRequest } from "../../types/network.js";
@@ -8,37 +8,40 @@ import { shellQuote, visibleLine } from "../text.js";
 import { Processes } from "./processes.js";
 import { partsOf, shellWords, ToolError, textOf } from "./words.js";
 
-/** What starts commands. */
+/** Starts commands. */
 export type Commands = Pick<Transaction, "exec" | "spawn">;
 
-/** What the operator has decided; a model can take away from it, and never add. */
+/** The operator's decisions; a model can narrow them, and never widen them. */
 export type SandboxPolicy = {
   /** Real path on the host. */
   workspace: string;
-  /** Opens the transaction that commands work in: the first, and another after one was discarded. */
+  /** Opens the transaction for commands: the first, and a new one after a discard. */
   open(): Promise<Transaction>;
-  /** Of one command; `timeoutMs` and `maxStdoutBytes` are the most that a call may ask for. */
+  /** Limits of each command; a call may request at most its `timeoutMs` and `maxStdoutBytes`. */
   limits?: NativeLimits | undefined;
-  /** Where commands start, relative to the workspace. Default: its root. */
+  /** Directory in which commands start, relative to the workspace. Default: its root. */
   cwd?: string | undefined;
   /** Variables for all commands. */
   env?: Record<string, string> | undefined;
   /** Protected paths that a commit may change. Default none. */
   allowProtected?: readonly string[] | undefined;
-  /** Looks at a command line before it runs. @throws where it is refused. */
+  /**
+   * Checks a command line before it runs.
+   * @throws if it is refused
+   */
   check?(line: string): void;
   /**
-   * Commands in the same transaction whose policy has these grants, and those before. Default: nothing
-   * is granted.
+   * Returns commands in the same transaction whose policy has these grants in addition to earlier ones. Default: no
+   * grants are possible.
    */
   grant?(transaction: Transaction, denials: readonly Denial[]): Promise<Commands>;
-  /** Is given who can be asked about hosts that no rule names, before anything is run. */
+  /** Receives the object that asks a person about hosts that no rule names, before any command runs. */
   useHosts?(hosts: HostQuestions): void;
-  /** What a commit's record says of who has approved it. Default: the client's name. */
+  /** The approver in a commit's record. Default: the client's name. */
   approvedBy?: string | undefined;
 };
 
-/** One program, or a shell's line. */
+/** A program with arguments, or a shell's command line. */
 export type CommandInput = { command?: string | undefined; argv?: string[] | undefined };
 
 export class ToolSandbox {
@@ -48,7 +51,7 @@ export class ToolSandbox {
   readonly processes = new Processes();
   readonly hosts = new HostQuestions();
   #transaction: Promise<Transaction> | undefined;
-  #commands: Commands | undefined; // after a grant
+  #commands: Commands | undefined; // set by a grant
   #granting: Promise<unknown> = Promise.resolve();
   #running = 0;
   #generation = 0;
@@ -60,7 +63,7 @@ export class ToolSandbox {
     policy.useHosts?.(this.hosts);
   }
 
-  /** The transaction, which is opened when it is first wanted. */
+  /** Returns the transaction, opened on first use. */
   transaction(): Promise<Transaction> {
     if (this.#isClosed) throw new ToolError("the server is going away");
     this.#transaction ??= this.policy.open().catch((error: unknown) => {
@@ -70,17 +73,20 @@ export class ToolSandbox {
     return this.#transaction;
   }
 
-  /** Grows with all that may have changed a file. */
+  /** Grows with every action that may have changed a file. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Commands that run now. */
+  /** Number of commands that run now. */
   get running(): number {
     return this.#running + this.processes.alive().length;
   }
 
-  /** @throws ToolError unless there is one command; as `policy.check` does. */
+  /**
+   * Returns the arguments of a command.
+   * @throws ToolError unless exactly one form is given; the errors of `policy.check`
+   */
   argvOf({ command, argv }: CommandInput): string[] {
     if ((command === undefined) === (argv === undefined)) {
       throw new ToolError(
@@ -96,7 +102,7 @@ export class ToolSandbox {
     return this.#counted(() => commands.exec(input));
   }
 
-  /** Starts one that goes on after the call; `name` is how it is spoken of. */
+  /** Starts a process that outlives the call, and returns its id. */
   async start(input: Parameters<Transaction["spawn"]>[0]): Promise<string> {
     const commands = await this.#commandsNow();
     return this.#counted(async () =>
@@ -107,8 +113,8 @@ export class ToolSandbox {
   }
 
   /**
-   * Does something that changes files otherwise than by a command.
-   * @param since a {@link generation}: nothing may have changed a file since, or it is refused.
+   * Runs work that changes files other than by a command.
+   * @param since a {@link generation}: the work is refused if a file may have changed since
    */
   async changing<Value>(
     work: (transaction: Transaction) => Promise<Value>,
@@ -123,12 +129,15 @@ export class ToolSandbox {
     return this.#counted(() => work(transaction));
   }
 
-  /** Whether what is refused can be granted; else the policy is fixed. */
+  /** True if denials can be granted; false if the policy is fixed. */
   get canGrant(): boolean {
     return this.policy.grant !== undefined;
   }
 
-  /** Gives grants, one after the other. @throws ToolError where none can be given. */
+  /**
+   * Gives grants, one request after the other.
+   * @throws ToolError if no grants are possible
+   */
   async grant(denials: readonly Denial[]): Promise<void> {
     const { grant } = this.policy;
     if (grant === undefined) throw new ToolError("no grants can be given here");
@@ -141,8 +150,8 @@ export class ToolSandbox {
   }
 
   /**
-   * All changes are gone; what comes next works in a new transaction, with the grants that there are.
-   * @return how many there were.
+   * Discards all changes. Later commands run in a new transaction, with the same grants.
+   * @return the number of discarded changes
    */
   async discard(): Promise<number> {
     const transaction = await this.transaction();
@@ -157,12 +166,12 @@ export class ToolSandbox {
     return length;
   }
 
-  /** The transaction is worth something without changes, too: `undo` takes its commit back. */
+  /** Keeps the transaction even without changes, so that `undo` can revert its commit. */
   keep(): void {
     this.#isKept = true;
   }
 
-  /** Ends what runs, and keeps the transaction; one that has changed nothing is removed. Its id. */
+  /** Ends all commands and keeps the transaction; one without changes is removed. Resolves with its id. */
   async close(): Promise<string | undefined> {
     this.#isClosed = true;
     const transaction = await this.#transaction?.catch(() => undefined);
@@ -194,26 +203,26 @@ export class ToolSandbox {
   }
 }
 
-/** Hosts that no rule names: a person is asked while the command waits, where the client can do that. */
+/** Asks a person about hosts that no rule names, while the command waits, if the client supports it. */
 
-/** Puts a question; resolves with whether the answer was an explicit yes. */
+/** Asks a question; resolves with true for an explicit yes. */
 export type Asker = (question: string, label: string, signal: AbortSignal) => Promise<boolean>;
 
 const kMostAnswers = 1000;
 
 export class HostQuestions {
   readonly #answers = new Map<string, Promise<NetworkAnswer>>();
-  readonly #askers = new Set<Asker>(); // of the connections; the last is asked
+  readonly #askers = new Set<Asker>(); // one per connection; the last one is asked
 
-  /** Somebody who can be asked; what is returned takes it back. */
+  /** Adds a way to ask a person; the returned function removes it. */
   add(asker: Asker): () => void {
     this.#askers.add(asker);
     return () => this.#askers.delete(asker);
   }
 
   /**
-   * As `onRequest` of a network by domain. An answer holds for as long as the server lives.
-   * @throws (rejects) where nobody can be asked, or answers: a denial for which a grant is named.
+   * Decides as `onRequest` of a network by domain. An answer holds for the server's lifetime.
+   * @throws (rejects) if no person can be asked, or none answers: the denial then names a grant
    */
   async decide({ host, port, signal }: NetworkRequest): Promise<NetworkAnswer> {
     const key = `${host}:${port}`;
@@ -228,12 +237,12 @@ export class HostQuestions {
       (yes): NetworkAnswer => (yes ? "allow" : "deny"),
     );
     this.#answers.set(key, answer);
-    answer.catch(() => this.#answers.delete(key)); // nobody has answered: it is asked again
+    answer.catch(() => this.#answers.delete(key)); // unanswered: ask again next time
     return answer;
   }
 }
 
-/** Grants that a command's denials have named: a model can ask for one of these, and for no other. */
+/** Grants named by the denials of commands: a model can request only these. */
 
 const kMostOffers = 256;
 
@@ -243,7 +252,7 @@ export class GrantOffers {
   readonly #granted = new Map<string, Denial>();
   #last = 0;
 
-  /** The id of a denial's grant; undefined where it has none that can be given. */
+  /** Returns the id of a denial's grant; undefined if it has none that can be given. */
   offer(denial: Denial): string | undefined {
     const cli = denial.grant?.cli ?? "";
     if (cli === "" || this.#granted.has(cli)) return undefined;
@@ -269,20 +278,20 @@ export class GrantOffers {
     return this.#granted.has(denial.grant?.cli ?? "");
   }
 
-  /** They have been given, for as long as the server lives. */
+  /** Records grants as given, for the server's lifetime. */
   give(denials: readonly Denial[]): void {
     for (const denial of denials) this.#granted.set(denial.grant?.cli ?? "", denial);
   }
 
-  /** All that were given. */
+  /** Returns all given grants. */
   given(): Denial[] {
     return [...this.#granted.values()];
   }
 }
 
-/** What commands wrote, for clients that fetch it; the oldest goes when there is too much of it. */
+/** Output of commands that clients may fetch; the oldest is dropped when the total exceeds its limit. */
 
-/** The longest text of one message: what clients read at once is bounded, to 10 MB by the SDK's. */
+/** Most bytes per message: clients limit what they read at once, the SDK's to 10 MB. */
 export const kMostPart = 1024 ** 2;
 
 const kMostBytes = 64 * 1024 ** 2;
@@ -292,7 +301,7 @@ export type Stream = "stdout" | "stderr" | "diff";
 
 export const kOutputTemplate = "native-runner://output/{id}/{stream}/{part}";
 
-/** A text that a client may fetch, and need not. */
+/** A text that a client may fetch. */
 export type Link = { uri: string; name: string; mimeType: string; size?: number };
 
 type Kept = { id: number; stream: Stream; parts: Uint8Array[]; bytes: number };
@@ -302,13 +311,13 @@ export class OutputStore {
   #bytes = 0;
   #last = 0;
 
-  /** A number for a command, of which up to two streams are kept. */
+  /** Returns a number for a command, under which up to two streams are kept. */
   next(): number {
     this.#last += 1;
     return this.#last;
   }
 
-  /** Keeps one, and gives a link for each of its parts. */
+  /** Keeps a stream, and returns a link to each of its parts. */
   keep(id: number, stream: Stream, bytes: Uint8Array): Link[] {
     const kept = { id, stream, parts: partsOf(bytes, kMostPart), bytes: bytes.length };
     this.#kept.set(`${id}/${stream}`, kept);
@@ -322,12 +331,12 @@ export class OutputStore {
     return linksOf(kept);
   }
 
-  /** All that can be fetched. */
+  /** Returns links to all kept parts. */
   links(): Link[] {
     return [...this.#kept.values()].flatMap(linksOf);
   }
 
-  /** The text of a part; undefined where there is none any more. */
+  /** Returns the text of a part; undefined if it is not kept any more. */
   read(id: string, stream: string, part: string): string | undefined {
     const bytes = this.#kept.get(`${id}/${stream}`)?.parts[Number(part)];
     return bytes && textOf(bytes);

@@ -1,4 +1,4 @@
-/** A server of one sandbox's tools. */
+/** An MCP server with the tools of one sandbox. */
 
 import { randomUUID } from "node:crypto";
 import type * as Server from "@modelcontextprotocol/server";
@@ -15,7 +15,10 @@ import { ToolError } from "./words.js";
 const kInstructions =
   "Commands run in a sandbox. What they change waits in a transaction: look at it with `changes` and `diff`, then `commit` it (a person is asked) or `discard` it. `checkpoint` and `rollback` go back within it. What the sandbox refuses is said in the answer, with what would allow it.";
 
-/** @param version the package's. */
+/**
+ * Makes a server.
+ * @param version the package's version
+ */
 export function makeServer(serving: Serving, version: string): McpServer {
   const server = new serving.sdk.McpServer(
     { name: "native-runner", title: "native-runner", version },
@@ -26,12 +29,12 @@ export function makeServer(serving: Serving, version: string): McpServer {
   return server;
 }
 
-/** Tools as the SDK's server has them: what the protocol says, and what a tool knows, in each other's words. */
+/** Connects the SDK's server with the tools: converts between the protocol and the tools' own types. */
 
-/** As long as a connection waits for an answer. */
+/** Milliseconds that a connection waits for a person's answer. */
 const kHostAnswerMs = 30_000;
 
-/** What all servers of one sandbox share. */
+/** State shared by all servers of one sandbox. */
 export type Serving = {
   sdk: McpSdk;
   sandbox: ToolSandbox;
@@ -49,7 +52,7 @@ type Capabilities = { elicitation?: { form?: unknown; url?: unknown }; roots?: u
 const envelopeOf = ({ mcpReq }: ServerContext) =>
   (mcpReq.envelope ?? {}) as Readonly<Record<string, unknown>>;
 
-/** What the client says that it can do: with each request, or once at the beginning. */
+/** Returns the client's capabilities, which it sends with each request, or once at the start. */
 function capabilitiesOf(server: McpServer, ctx: ServerContext, sdk: McpSdk): Capabilities {
   const own = envelopeOf(ctx)[sdk.CLIENT_CAPABILITIES_META_KEY];
   return (own ?? server.server.getClientCapabilities() ?? {}) as Capabilities;
@@ -60,14 +63,14 @@ function clientOf(server: McpServer, ctx: ServerContext, sdk: McpSdk): string {
   return String(own?.name ?? server.server.getClientVersion()?.name ?? "a client").slice(0, 100);
 }
 
-/** What a person is asked for. */
+/** The form shown to a person. */
 const yesOrNo = (label: string) => ({
   type: "object" as const,
   properties: { approve: { type: "boolean" as const, title: label } },
   required: ["approve"],
 });
 
-/** A client that can ask by URL alone can't be asked by us. */
+/** True if the client can show a form; a client that supports only URLs can't be used. */
 const canAsk = ({ elicitation }: Capabilities) =>
   elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 
@@ -78,17 +81,17 @@ function failure(error: unknown): CallToolResult {
   return { content: [{ type: "text", text: `${message ?? error}${named}${help}` }], isError: true };
 }
 
-/** Registers the tools with one server, which serves one connection, or one request. */
+/** Registers the tools with one server, which serves one connection or one request. */
 export function registerTools(server: McpServer, serving: Serving): void {
   const { sdk, sandbox, questions } = serving;
   const { inputRequired, inputResponse } = sdk;
-  let known: { narrowing: Narrowing } | undefined; // of a connection that tells when its roots change
+  let known: { narrowing: Narrowing } | undefined; // only for a connection, which reports changes of its roots
   server.server.setNotificationHandler("notifications/roots/list_changed", () => {
     known = undefined;
   });
 
   let forget: (() => void) | undefined;
-  /** While a connection is there that can be asked in the middle of a call, which the newer generation can't. */
+  /** Lets commands ask through this connection during a call, which the newer protocol generation does not support. */
   function beAsked(): void {
     forget ??= sandbox.hosts.add(async (question, label, signal) => {
       const form = { message: question, requestedSchema: yesOrNo(label) };
@@ -173,19 +176,19 @@ export function registerTools(server: McpServer, serving: Serving): void {
   }
 }
 
-/** Nothing but an explicit yes is one. */
+/** True only for an explicit yes. */
 function isYes(responses: Record<string, unknown> | undefined, sdk: McpSdk): boolean {
   const content = sdk.acceptedContent(responses, "answer");
   return content?.approve === true;
 }
 
-/** Signs of life of a call, for clients that want them: they give up after a minute without any. */
+/** Signs of life during a call, for clients that request them: they give up after a minute without one. */
 
 const kHeartbeatMs = 10_000;
 
 export type Heartbeat = { tell(message: string): void; stop(): void };
 
-/** Begins at once; says how long it has gone on, and what `tell` is given. */
+/** Starts at once; sends the elapsed time, and each text given to `tell`. */
 function startHeartbeat(request: ServerContext["mcpReq"], everyMs: number): Heartbeat {
   const token = request._meta?.progressToken;
   if (token === undefined) return { tell: () => {}, stop: () => {} };
@@ -200,7 +203,7 @@ function startHeartbeat(request: ServerContext["mcpReq"], everyMs: number): Hear
         method: "notifications/progress",
         params: { progressToken: token, progress, message },
       })
-      .catch(() => {}); // the client has gone
+      .catch(() => {}); // the client has disconnected
   };
   const timer = setInterval(() => {
     tell(`goes on for ${Math.round((performance.now() - start) / 1000)} s`);
@@ -214,9 +217,9 @@ function startHeartbeat(request: ServerContext["mcpReq"], everyMs: number): Hear
   };
 }
 
-/** Questions that a person has not answered yet. Each is answered once, and by the tool that put it. */
+/** Questions that a person has not answered yet. Each is answered once, through the tool that asked it. */
 
-/** What waits for an answer. */
+/** A question that waits for an answer. */
 export type Pending = { tool: string; about: unknown; narrowing: Narrowing };
 
 const kMostPending = 64;
@@ -224,7 +227,10 @@ const kMostPending = 64;
 export class Questions {
   readonly #pending = new Map<string, Pending>(); // the oldest first
 
-  /** What the client hands back with the answer: it can't be guessed, and says nothing. */
+  /**
+   * Stores a question, and returns a key that the client sends back with the answer: it can't be guessed, and reveals
+   * nothing.
+   */
   put(pending: Pending): string {
     const key = randomUUID();
     this.#pending.set(key, pending);
@@ -233,7 +239,7 @@ export class Questions {
     return key;
   }
 
-  /** Undefined where there is none of this tool's, or it was answered. */
+  /** Takes a question; undefined if this tool has none with the key, or it was answered before. */
   take(key: unknown, tool: string): Pending | undefined {
     const pending = typeof key === "string" ? this.#pending.get(key) : undefined;
     if (pending?.tool !== tool) return undefined;
@@ -242,9 +248,9 @@ export class Questions {
   }
 }
 
-/** What tools link to, as resources. */
+/** Resources: the texts that tools link to. */
 
-/** Registers them with one server. */
+/** Registers the resources with one server. */
 export function registerResources(server: McpServer, outputs: OutputStore, sdk: McpSdk): void {
   const template = new sdk.ResourceTemplate(kOutputTemplate, {
     list: () => ({ resources: outputs.links() }),
@@ -261,12 +267,12 @@ export function registerResources(server: McpServer, outputs: OutputStore, sdk: 
   });
 }
 
-/** The SDK that speaks the protocol: an optional peer, loaded by what serves MCP alone. */
+/** Loads the MCP SDK, an optional peer that only MCP servers need. */
 
-/** What there is of it. */
+/** The SDK's package. */
 export type McpSdk = typeof Server;
 
-/** @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE, with the line that installs it. */
+/** @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE, with the command that installs it */
 export async function loadMcpSdk(
   load: () => Promise<McpSdk> = () => import("@modelcontextprotocol/server"),
 ): Promise<McpSdk> {

@@ -1,4 +1,4 @@
-/** MCP on standard input and output. */
+/** MCP over standard input and output. */
 
 import { Console } from "node:console";
 import type { Readable, Writable } from "node:stream";
@@ -7,17 +7,17 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 
 import { type McpSdk, makeServer, type Serving } from "./server.js";
 
-/** One client, until it is gone. */
+/** The serving of one client, until it disconnects. */
 export type StdioServing = {
-  /** Resolves at the end of standard input, or of a standard output that nobody reads. */
+  /** Resolves at the end of standard input, or when standard output has no reader any more. */
   gone: Promise<void>;
-  /** Hears no more; calls that go on are aborted. */
+  /** Reads no more messages; running calls are aborted. */
   close(): Promise<void>;
 };
 
 /** Serves one client, of either protocol generation. */
 export async function serveStdio(serving: Serving, version: string): Promise<StdioServing> {
-  // What some library prints is for people: standard output is the protocol's.
+  // Text that libraries print goes to standard error, since standard output carries the protocol.
   globalThis.console = new Console(process.stderr);
   const { serveStdio: serve } = await import("@modelcontextprotocol/server/stdio");
   const transport = new StdioTransport(process.stdin, process.stdout, serving.sdk);
@@ -33,23 +33,23 @@ export async function serveStdio(serving: Serving, version: string): Promise<Std
 }
 
 /**
- * Messages of MCP as lines on two streams. The SDK's own ends the connection over a line that is too long,
- * and reads no further; here the request is refused, and what comes next is served.
+ * Reads and writes MCP messages as lines on two streams. The SDK's own transport closes the connection at a line that
+ * is too long; this one refuses the request, and serves the next messages.
  */
 
-/** The longest message that is read, in bytes. */
+/** The most bytes of a message. */
 export const kLongestMessage = 16 * 1024 ** 2;
 
 const kIsRequest = /"method":/;
-// Where the id is a member of the message itself, and not of something in it: clients write it last or first.
+// The id as a member of the message itself, and not of a nested object: clients write it last or first.
 const kIds = [
   { of: "end", pattern: /"id":("[^"\\]{1,200}"|\d{1,15})\}\r?$/ },
   { of: "begin", pattern: /^\{(?:"jsonrpc":"2\.0",)?"id":("[^"\\]{1,200}"|\d{1,15}),/ },
 ] as const;
 
-/** The id of a request of which only both ends are known; undefined where it can't be told. */
+/** Returns the id of a request of which only both ends are known; undefined if it can't be determined. */
 export function idOfLong(begin: string, end: string): string | number | undefined {
-  if (!kIsRequest.test(begin) && !kIsRequest.test(end)) return undefined; // nobody waits for an answer
+  if (!kIsRequest.test(begin) && !kIsRequest.test(end)) return undefined; // a notification has no answer
   for (const { of, pattern } of kIds) {
     const [, id] = pattern.exec(of === "end" ? end : begin) ?? [];
     if (id !== undefined) return JSON.parse(id);
@@ -89,7 +89,10 @@ export class StdioTransport implements Transport {
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(this.#onGone);
   }
 
-  /** Resolves once there is room for more. @throws (rejects) where the connection is closed. */
+  /**
+   * Resolves once more can be sent.
+   * @throws (rejects) when the connection is closed
+   */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) throw new Error("the connection is closed");
     if (this.#output.write(this.#sdk.serializeMessage(message))) return;
@@ -120,7 +123,7 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(this.#sdk.deserializeMessage(line));
     } catch (error) {
-      this.onerror?.(error as Error); // no message: nobody could be answered
+      this.onerror?.(error as Error); // malformed: it has no id to answer to
     }
   }
 
@@ -132,16 +135,16 @@ export class StdioTransport implements Transport {
   }
 }
 
-/** Lines of a stream that comes in pieces; one that is too long is told by its ends, and never held. Pure. */
+/** Splits a stream into lines. Of a line that is too long only both ends are kept. Pure. */
 
 const kNewline = 0x0a;
 const kKept = 512;
 
-/** What is done with lines. */
+/** Handles lines. */
 export type LineHandlers = {
-  /** One line of UTF-8, without its end. Empty ones are left out. */
+  /** Called with one line of UTF-8 without its end; not called for empty lines. */
   onLine(line: string): void;
-  /** One that is longer than may be: its first and its last bytes. */
+  /** Called with the first and the last bytes of a line that is too long. */
   onLong(begin: string, end: string): void;
 };
 
@@ -150,9 +153,9 @@ export class LineReader {
   readonly #handlers: LineHandlers;
   #parts: Buffer[] = [];
   #bytes = 0;
-  #begin: Buffer | undefined; // of a line that is too long, the parts are its end then
+  #begin: Buffer | undefined; // set while a line is too long; the parts then hold its end
 
-  /** @param most bytes of a line. */
+  /** @param most most bytes of a line */
   constructor(most: number, handlers: LineHandlers) {
     this.#most = most;
     this.#handlers = handlers;

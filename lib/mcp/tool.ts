@@ -1,4 +1,4 @@
-/** What a tool is, and what it is given when it is called; nothing here knows the protocol. */
+/** The type of a tool, and the context of a call; independent of the protocol. */
 
 import type { StandardSchemaWithJSON, ToolAnnotations } from "@modelcontextprotocol/server";
 import { toJsonSchema } from "@valibot/to-json-schema";
@@ -7,44 +7,44 @@ import type * as v from "valibot";
 import type { Narrowing } from "./roots.js";
 import type { Link, ToolSandbox } from "./sandbox.js";
 
-/** A schema that reads a value, and shows itself as JSON Schema. */
+/** A schema that parses a value, and converts to JSON Schema. */
 type Schema = v.GenericSchema<unknown, Record<string, unknown>>;
 
-/** What a call comes to. */
+/** The result of a call. */
 export type Answer<Output> = {
-  /** For the model to read. */
+  /** Text for the model. */
   text: string;
   structured: Output;
   links?: readonly Link[];
 };
 
-/** What a person has to say yes to before a call goes on. */
+/** A question that a person has to answer with yes before a call proceeds. */
 export type Question = {
-  /** All that the person sees; nothing in it is a terminal's to obey. */
+  /** The full text shown to the person, without control characters. */
   question: string;
-  /** What yes means, in a few words. */
+  /** Label of the yes, in a few words. */
   label: string;
-  /** What the call finds again when there is an answer. Never leaves this process. */
+  /** Data that the call gets back with the answer. Never leaves this process. */
   about: unknown;
 };
 
 /** An answer to a {@link Question}. */
 export type Approval = { approved: boolean; about: unknown };
 
-/** What a call is given besides its input. */
+/** Context of a call, besides its input. */
 export type ToolContext = {
   sandbox: ToolSandbox;
-  /** Aborted when the client gives the call up, or has gone. */
+  /** Aborted when the client cancels the call, or disconnects. */
   signal: AbortSignal;
-  /** Tells the client that it goes on. */
+  /** Sends a sign of life to the client. */
   progress(message: string): void;
-  /** Whether the client can ask a person. */
+  /** True if the client can ask a person. */
   canAsk: boolean;
-  /** The answer to the question that this call has put before. */
+  /** The answer to the question that this call asked before. */
   approval: Approval | undefined;
-  /** What the client's roots leave of the workspace. */
+  /** The part of the workspace that the client's roots allow. */
   narrowing: Narrowing;
-  /** The client, as it names itself: a hint, and no proof. */
+  /** The client's own name: a hint, and no proof. */
   client: string;
 };
 
@@ -56,29 +56,32 @@ export type Tool<Input extends Schema = Schema, Output extends Schema = Schema> 
   input: Input;
   output: Output;
   annotations: ToolAnnotations;
-  /** Throws {@link ToolError} where it is refused. */
+  /**
+   * Runs the tool.
+   * @throws (rejects) {@link ToolError} if the call is refused
+   */
   call(
     input: v.InferOutput<Input>,
     context: ToolContext,
   ): Promise<Answer<v.InferOutput<Output>> | Question>;
 };
 
-/** The same tool as one of a list: its input is what its own schema has let through. */
+/** Returns the same tool with a type that fits a list; its input has passed its own schema. */
 export function defineTool<Input extends Schema, Output extends Schema>(
   tool: Tool<Input, Output>,
 ): Tool {
   return tool as unknown as Tool;
 }
 
-/** A check of our own has no words in JSON Schema. */
+/** Omits custom checks, which JSON Schema can't express. */
 const kShown = { ignoreActions: ["check"], typeMode: "output" as const };
 
 /**
- * As the SDKs take schemas (standardschema.dev). What failed has no value beside its issues, which valibot
- * gives as well: the AI SDK takes whatever has a value for valid.
+ * Converts a schema to the form that SDKs take (standardschema.dev). A failed validation has no value besides its
+ * issues. valibot returns one as well, and the AI SDK treats any result with a value as valid.
  */
 export function standardOf(schema: Schema): StandardSchemaWithJSON<Record<string, unknown>> {
-  let json: Record<string, unknown> | undefined; // the SDK asks for it with each call
+  let json: Record<string, unknown> | undefined; // cached: the SDK asks for it with each call
   const shown = () => {
     json ??= { ...toJsonSchema(schema, kShown) };
     return json;

@@ -1,13 +1,13 @@
-/** How a command ended, in words for a model. Pure. */
+/** Describes how a command ended, in words for a model. Pure. */
 
 import { existsSync } from "node:fs";
 
 import type { SandboxedExecResult } from "../../types/public.js";
 
-/** Why a call is refused, in words for the model. */
+/** A refused call, with a message for the model. */
 export class ToolError extends Error {}
 
-/** "" where it exited with 0. */
+/** Describes an outcome; "" for exit code 0. */
 export function outcomeWords({
   outcome,
   exitCode,
@@ -38,13 +38,13 @@ export function outcomeWords({
   }
 }
 
-/** Bytes as text in parts, none of which ends within a character. Pure. */
+/** Splits bytes of text into parts at character boundaries. Pure. */
 
 const kContinuation = 0b1000_0000;
 const kContinuationMask = 0b1100_0000;
 const kLongestCharacter = 4;
 
-/** The place at or before `at` where a character of UTF-8 begins. */
+/** Returns the position at or before `at` where a UTF-8 character begins. */
 export function characterStart(bytes: Uint8Array, at: number): number {
   for (let back = 0; back < kLongestCharacter && at - back > 0; back += 1) {
     const byte = bytes[at - back];
@@ -53,7 +53,7 @@ export function characterStart(bytes: Uint8Array, at: number): number {
   return at;
 }
 
-/** The bytes in parts of at most so many; one empty part of none. */
+/** Splits bytes into parts of at most `most`; returns one empty part for no bytes. */
 export function partsOf(bytes: Uint8Array, most: number): Uint8Array[] {
   const parts: Uint8Array[] = [];
   for (let from = 0; from < bytes.length || from === 0; ) {
@@ -65,12 +65,12 @@ export function partsOf(bytes: Uint8Array, most: number): Uint8Array[] {
   return parts;
 }
 
-/** UTF-8, with U+FFFD for what is none. */
+/** Decodes UTF-8, with U+FFFD for malformed bytes. */
 export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /**
- * The first and the last half of a text that has more bytes than `most`, with a line between that says
- * how many are left out, and where they are.
+ * Returns the first and last half of a text that is longer than `most` bytes, with a line between them that states how
+ * many bytes are left out and where to find them.
  */
 export function shortened(bytes: Uint8Array, most: number, where: string): string {
   if (bytes.length <= most) return textOf(bytes);
@@ -84,7 +84,10 @@ export function shortened(bytes: Uint8Array, most: number, where: string): strin
 
 const kShells = ["/bin/bash", "/usr/bin/bash"];
 
-/** How a command line is run: by bash where this host has one, which is what models write for. */
+/**
+ * Returns the arguments that run a command line: with bash if this host has it, since models write for it, else with
+ * sh.
+ */
 export function shellWords(line: string): string[] {
   const shell = kShells.find((path) => existsSync(path)) ?? "/bin/sh";
   return [shell, "-c", "--", line]; // "--": a line that begins with a dash is no option

@@ -1,7 +1,7 @@
 /**
- * The diagnostics channels, and what goes over them. Nothing is made for a channel that nobody
- * listens to. A subscriber that throws does not reach the run: Node raises its error as an
- * uncaught exception (diagnostics_channel, `channel.publish`).
+ * Publishes on the diagnostics channels. Messages are built only for channels with subscribers. A subscriber that
+ * throws does not affect the run: Node raises its error as an uncaught exception (diagnostics_channel,
+ * `channel.publish`).
  *
  * Never published: output, input, and the environment.
  */
@@ -29,13 +29,13 @@ const kRunEnd: Channel = channel(`${kPackage}:run.end`);
 const kTransaction: Channel = channel(`${kPackage}:transaction`);
 const kPool: Channel = channel(`${kPackage}:pool`);
 
-/** What there is no need to tell of: most runners have no pool. */
+/** State that is not published first: most runners have no pool. */
 const kUnused = [0, 0, 0, 0].join();
 
-/** Of the last runner that published something: numbers are given on first use. */
+/** Number of the last runner that has published; numbers are assigned on first use. */
 let lastRunner = 0;
 
-/** One runner's voice on the channels. */
+/** Publishes for one runner. */
 export class Channels {
   #number = 0;
   #lastPool = kUnused;
@@ -68,7 +68,7 @@ export class Channels {
     kRunEnd.publish(message);
   }
 
-  /** What the addon is to call for each connection of a run; undefined: nobody listens. */
+  /** Returns the function that the addon calls for each connection of a run; undefined without subscribers. */
   onConnection(policyHash: string): NativeContext["onConnection"] {
     if (!kConnection.hasSubscribers) return undefined;
     const publish: NonNullable<NativeContext["onConnection"]> = (run, event, connection) => {
@@ -76,7 +76,7 @@ export class Channels {
       const message: ConnectionMessage = { run, runner, policyHash, event, connection };
       kConnection.publish(message);
     };
-    return AsyncResource.bind(publish); // the addon calls from outside of the run's async context
+    return AsyncResource.bind(publish); // the addon calls outside of the run's async context
   }
 
   failed({ id }: NativeRun, error: unknown, policyHash: string): void {
@@ -96,7 +96,7 @@ export class Channels {
     kTransaction.publish(message);
   }
 
-  /** The pool may have changed. `look` is asked only when somebody listens. */
+  /** Publishes the pool if it has changed. `look` is called only if the channel has subscribers. */
   pool(look: () => PoolState): void {
     if (!kPool.hasSubscribers) return;
     const pool = look();

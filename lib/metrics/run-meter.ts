@@ -6,50 +6,50 @@ import { type AuditSink, RunRecorder } from "../audit-log/sink.js";
 import { Channels } from "./channels.js";
 import { RunMetrics, TransactionCounts } from "./run-metrics.js";
 
-/** Takes what is known of a run that has ended; must not throw. */
+/** Receives each run that has ended; must not throw. */
 export type KeepRun = (audit: SandboxedAuditRecord, exitCode: number) => void;
 
 /**
- * Sees the runs of one runner and of its sessions: counts them, and tells of them on the diagnostics
- * channels. Refers to neither, so that a session that lives on does not keep a runner's pool.
+ * Observes the runs of one runner and its sessions: counts them, and publishes them on the diagnostics channels. Holds
+ * no reference to the runner or a session, so that a session that lives on does not keep a runner's pool.
  */
 export class RunMeter {
   readonly #metrics = new RunMetrics();
   readonly #channels = new Channels();
-  /** What became of the runner's transactions. */
+  /** Counts of the runner's transactions. */
   readonly transactions = new TransactionCounts();
-  /** The id of the transaction that all runs are in; undefined: they are in none. */
+  /** The id of the transaction that contains all runs; undefined: none. */
   transaction: string | undefined;
   #recorder: RunRecorder | undefined;
   #keep: KeepRun | undefined;
   #onEnd: () => void = () => {};
 
-  /** `exec` was called, whatever becomes of it. */
+  /** Counts a call of `exec`. */
   called(): void {
     this.#metrics.called();
   }
 
-  /** `onEnd` is called after each run from now on, whatever became of it. It must not throw. */
+  /** Calls `onEnd` after each run from now on, including failed ones. It must not throw. */
   watch(onEnd: () => void): void {
     this.#onEnd = onEnd;
   }
 
-  /** Each run is told to its transaction from now on, too. */
+  /** Also passes each run to its transaction from now on. */
   keepRuns(keep: KeepRun): void {
     this.#keep = keep;
   }
 
-  /** All that is told from now on is recorded there too; undefined: nowhere. */
+  /** Also records all events to `sink` from now on; undefined: stops. */
   recordTo(sink: AuditSink | undefined): void {
     this.#recorder = sink && new RunRecorder(sink);
   }
 
-  /** For the context of a run that is about to begin; undefined: nobody listens. */
+  /** Returns the callback for the context of a new run; undefined without subscribers. */
   onConnection(policyHash: string): NativeContext["onConnection"] {
     return this.#channels.onConnection(policyHash);
   }
 
-  /** Settles as the run does, once it has been counted. */
+  /** Settles as the run does, after counting it. */
   async follow(
     run: NativeRun,
     request: NativeRequest,
@@ -78,23 +78,23 @@ export class RunMeter {
     }
   }
 
-  /** Runs that were accepted and have not settled. */
+  /** Number of runs that were accepted and have not settled. */
   get pending(): number {
     return this.#metrics.pending;
   }
 
-  /** Something was done with the transaction. */
+  /** Reports an action on the transaction. */
   transactionSettled(audit: TransactionAudit): void {
     this.#recorder?.transaction(audit);
     this.#channels.transaction(audit);
   }
 
-  /** A session was opened. */
+  /** Records that a session was opened. */
   sessionOpened(policyHash: string): void {
     this.#recorder?.sessionOpened(policyHash);
   }
 
-  /** The runner's pool may have changed; `look` tells what it has and has done now. */
+  /** Publishes the runner's pool if it has changed; `look` returns its current state. */
   poolChanged(look: () => PoolState): void {
     this.#channels.pool(look);
   }

@@ -31,7 +31,7 @@ const noOutcomes = (): Record<Outcome["kind"], number> => ({
   "queue-timeout": 0,
 });
 
-/** Adds up what a runner's runs were. */
+/** Accumulates metrics of a runner's runs. */
 export class RunMetrics {
   #calls = 0;
   #pending = 0;
@@ -50,12 +50,12 @@ export class RunMetrics {
   readonly #network = new NetworkCounts();
   readonly #kills = { requested: 0, proved: 0 };
 
-  /** `exec` was called, whatever becomes of it. */
+  /** Counts a call of `exec`. */
   called(): void {
     this.#calls += 1;
   }
 
-  /** A run was accepted; `ended` or `failed` follows. */
+  /** Counts an accepted run; `ended` or `failed` follows. */
   started(): void {
     this.#pending += 1;
   }
@@ -93,7 +93,7 @@ export class RunMetrics {
     return this.#pending;
   }
 
-  /** All of it until now, a copy; `pool` as the native side counts it. */
+  /** Returns a copy of all metrics; `pool` is the native side's count. */
   snapshot(pool: PoolState, transactions: TransactionMetrics): RunnerMetrics {
     const { queue, setup, command, teardown, total } = this.#phases;
     return {
@@ -123,12 +123,12 @@ export class RunMetrics {
 const kMicrosecondsPerMs = 1000;
 const kDayUs = 24 * 3600 * 1e6;
 
-/** Times that are kept as they are: most runners are made for a few runs, and never asked. */
+/** Number of times stored without a histogram: most runners have few runs, and no reader of metrics. */
 const kFew = 32;
 
 /**
- * How long one part of the runs took. The mean and the longest are exact; percentiles come of a
- * histogram of some 30 KiB, made when there are many times, or when somebody asks.
+ * Durations of one phase of the runs. Mean and maximum are exact; percentiles come from a histogram of about 30 KiB,
+ * which is made after many times, or for the first summary.
  */
 export class PhaseTimes {
   #recentUs: number[] = [];
@@ -137,7 +137,7 @@ export class PhaseTimes {
   #sumUs = 0;
   #maxUs = 0;
 
-  /** A run's time; 0 where it did not come to this part, which then does not count. */
+  /** Records a run's time in this phase; 0 means that the run did not reach it, and is not counted. */
   record(ms: number): void {
     if (ms === 0) return;
     const us = Math.max(1, Math.round(ms * kMicrosecondsPerMs));
@@ -151,7 +151,7 @@ export class PhaseTimes {
     const { count, maxUs } = { count: this.#count, maxUs: this.#maxUs };
     if (count === 0) return { count, meanMs: 0, maxMs: 0, p50Ms: 0, p95Ms: 0, p99Ms: 0 };
     const histogram = this.#fold();
-    // The end of a bucket may lie beyond all that is in it.
+    // The end of a bucket may exceed the maximum.
     const percentile = (rank: number) =>
       Math.min(histogram.percentile(rank), maxUs) / kMicrosecondsPerMs;
     return {
@@ -172,15 +172,15 @@ export class PhaseTimes {
   }
 }
 
-/** How many rules `byRule` tells apart; what came by others is added up as "other". */
+/** Most rules that `byRule` lists; further ones are added up as "other". */
 export const kMostRules = 100;
 const kOther = "other";
 
 const nothing = (): ConnectionMetrics => ({ connections: 0, bytesOut: 0, bytesIn: 0 });
 
 /**
- * Adds up what a runner's commands connected to. Hosts are counted by the rule that allowed them: a
- * command chooses names at will, and what it chooses must not grow here.
+ * Counts the connections of a runner's commands. They are grouped by the rule that allowed them, since commands choose
+ * host names freely and must not make this map grow.
  */
 export class NetworkCounts {
   #allowed = 0;
@@ -226,7 +226,7 @@ const kDone = {
   discard: "discards",
 } as const satisfies Record<TransactionAudit["action"], keyof TransactionMetrics>;
 
-/** Adds up what became of transactions. */
+/** Counts the actions of transactions. */
 export class TransactionCounts {
   readonly #counts: TransactionMetrics = {
     open: 0,
@@ -244,7 +244,7 @@ export class TransactionCounts {
     bytes: 0,
   };
 
-  /** One was opened, or resumed; `closed` follows. */
+  /** Counts a transaction that was opened or resumed; `closed` follows. */
   opened(): void {
     this.#counts.open += 1;
     this.#counts.opened += 1;
@@ -254,7 +254,7 @@ export class TransactionCounts {
     this.#counts.open -= 1;
   }
 
-  /** `written`: what a commit has written. */
+  /** @param written the paths and bytes that a commit has written */
   settled({ action, outcome }: TransactionAudit, written: { paths: number; bytes: number }): void {
     const counts = this.#counts;
     if (outcome === "done") counts[kDone[action]] += 1;
@@ -263,7 +263,7 @@ export class TransactionCounts {
     counts.bytes += written.bytes;
   }
 
-  /** All of it until now, a copy. */
+  /** Returns a copy of all counts. */
   snapshot(): TransactionMetrics {
     return { ...this.#counts };
   }
@@ -273,7 +273,7 @@ function ofStream(kept: number, written: number): StreamMetrics {
   return { kept, dropped: written - kept };
 }
 
-/** What was kept and what was dropped of a run's output. */
+/** Returns the kept and the dropped bytes of a run's output. */
 export function bytesOf(result: SandboxedExecResult): RunnerMetrics["bytes"] {
   return {
     stdout: ofStream(result.stdout.length, result.stdoutBytes),

@@ -1,4 +1,4 @@
-/** A promise and what settles it: Promise.withResolvers, which Node 20 has not. */
+/** A promise with its resolving functions, as of `Promise.withResolvers`, which Node 20 lacks. */
 export type Deferred<Value> = {
   promise: Promise<Value>;
   resolve(value: Value): void;

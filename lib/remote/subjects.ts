@@ -1,44 +1,44 @@
 /**
- * The names under which callers and workers speak. Whoever may publish or subscribe to one is the broker's to
- * say, by permissions: so a tenant is taken from the subject of a message, never from what it holds.
+ * Subjects on which callers and workers exchange messages. The broker's permissions decide which clients may publish or
+ * subscribe to each, so the tenant of a message is taken from its subject, never from its content.
  */
 
 import { invalidValue } from "../errors.js";
 
-/** The version of the wire format: those of another one don't see each other. */
+/** Version of the wire format. Clients of different versions receive none of each other's messages. */
 const kPrefix = "nr1";
 
-/** A caller to one worker of the pool that has a free slot. */
+/** From a caller to one worker of the pool that has a free slot. */
 export const freeSubject = (pool: string, tenant: string) => `${kPrefix}.free.${pool}.${tenant}`;
 
-/** A caller to one worker of the pool, whether or not it has one. */
+/** From a caller to any one worker of the pool, with or without a free slot. */
 export const wantSubject = (pool: string, tenant: string) => `${kPrefix}.want.${pool}.${tenant}`;
 
-/** Workers to a caller. */
+/** From workers to a caller. */
 export const callerSubject = (tenant: string, caller: string) => `${kPrefix}.c.${tenant}.${caller}`;
 
-/** The broker to a caller: nobody of the pool has a free slot. */
+/** From the broker to a caller: no worker of the pool has a free slot. */
 export const nobodySubject = (tenant: string, caller: string, pool: string) =>
   `${callerSubject(tenant, caller)}.none.${pool}`;
 
-/** The broker to a caller: what was sent to this worker has reached nobody. */
+/** From the broker to a caller: a message to this worker has reached no process. */
 export const goneSubject = (tenant: string, caller: string, worker: string) =>
   `${callerSubject(tenant, caller)}.gone.${worker}`;
 
-/** A caller to one worker, which is named by its name and a number of its process, with a dot between. */
+/** From a caller to one worker, identified as `NAME.NUMBER`, where the number is that of its process. */
 export const workerSubject = (worker: string, tenant: string) => `${kPrefix}.w.${worker}.${tenant}`;
 
-/** The last part of a subject: the tenant, for all that a worker subscribes to. */
+/** Returns the last part of a subject: the tenant, for all subjects that a worker subscribes to. */
 export const lastOf = (subject: string) => subject.slice(subject.lastIndexOf(".") + 1);
 
-/** The parts behind `nr1.c.TENANT.CALLER`: what the broker says to a caller. */
+/** Returns the parts behind `nr1.c.TENANT.CALLER`, which name the kind of a broker's reply. */
 export const behindCaller = (subject: string) => subject.split(".").slice(4);
 
-/** Names that are tokens of a subject: of pools, tenants and workers. */
+/** Names of pools, tenants and workers: each is one token of a subject. */
 
 const kToken = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Whether a text can be such a name: nothing that is a wildcard, a separator, or ends the token. */
+/** True if a text is a valid name: it holds no wildcard, no separator and no white space. */
 export function isToken(text: unknown): text is string {
   return typeof text === "string" && kToken.test(text);
 }

@@ -1,4 +1,4 @@
-/** The page's server, on the loopback alone. */
+/** The HTTP server of the review page, on the loopback only. */
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
@@ -10,14 +10,17 @@ import { SandboxError } from "../errors.js";
 import { type Review, sentFailure } from "./review.js";
 import { type Facts, routesOf, type Sent } from "./routes.js";
 
-/** How often changes are looked for that a command makes while it runs, as long as a page is open. */
+/** Milliseconds between checks for changes of running commands, while a page is open. */
 const kLookMs = 1000;
 
-/** Nothing from elsewhere, no script in the page, in no frame. @param nonce of styles that scripts add. */
+/**
+ * The page's content security policy: no foreign content, no inline script, no framing.
+ * @param nonce nonce of styles that scripts add
+ */
 const pagePolicy = (nonce: string) =>
   `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self'; ` +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/** For what a command has written: nothing in it may do anything, also where it is opened by itself. */
+/** Policy for content that a command has written: it can't run anything, even when opened directly. */
 const kUntrustedPolicy = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 export class ReviewServer {
@@ -40,31 +43,35 @@ export class ReviewServer {
     });
   }
 
-  /** `onReported` is called after each thing that the page has done, or tried to. */
+  /** Calls `onReported` after each action of the page, including failed ones. */
   watch(onReported: () => void): void {
     this.#onReported = onReported;
   }
 
-  /** @param port 0: any that is free. @throws (rejects) as `net.Server.listen`. */
+  /**
+   * Starts the server.
+   * @param port 0: any free port
+   * @throws (rejects) as `net.Server.listen`
+   */
   async listen(port: number): Promise<void> {
     this.#http.listen(port, "127.0.0.1");
     await once(this.#http, "listening");
     this.#looking = setInterval(() => void this.#look(), kLookMs).unref();
   }
 
-  /** The page's address, with its token: whoever has it may commit. */
+  /** The page's address, with its token: a client that knows it may commit. */
   get url(): string {
     return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}/${this.#token}/`;
   }
 
-  /** Open pages look at everything again. */
+  /** Makes open pages reload everything. */
   tell(): void {
     this.#events.tell("changed", { revision: this.#review.revision });
     this.#events.tell("runs");
     this.#events.tell("state");
   }
 
-  /** A command has ended in the transaction. */
+  /** Reports that a command in the transaction has ended. */
   ranCommand(): void {
     this.#events.tell("runs");
     void this.#look();
@@ -108,7 +115,7 @@ export class ReviewServer {
       response.setHeader("content-security-policy", kUntrustedPolicy);
     }
     response.writeHead(sent.status, { "content-type": sent.type });
-    // Who is told may end the server.
+    // The listener may close the server, so it is called after the answer is sent.
     if (request.method === "POST") response.once("finish", () => this.#onReported());
     response.end(request.method === "HEAD" ? undefined : sent.body);
   }
@@ -135,9 +142,9 @@ export class ReviewServer {
   }
 }
 
-/** What changes while the page is open, by server-sent events. */
+/** Notifies open pages by server-sent events. */
 
-/** What the page is told of: it asks for the rest. */
+/** An event for the page, which then requests the details. */
 export type ReviewEvent = "changed" | "runs" | "state";
 
 const kBeatMs = 15_000;
@@ -146,7 +153,7 @@ class Events {
   readonly #open = new Set<ServerResponse>();
   readonly #beat = setInterval(() => this.#write(":\n\n"), kBeatMs).unref();
 
-  /** The answer stays open until the page has gone, or {@link close}. */
+  /** Adds a response, which stays open until the page disconnects, or {@link close}. */
   add(response: ServerResponse): void {
     this.#open.add(response);
     response.once("close", () => this.#open.delete(response));
@@ -158,7 +165,7 @@ class Events {
     this.#write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
   }
 
-  /** How many pages are open. */
+  /** Number of open pages. */
   get size(): number {
     return this.#open.size;
   }
@@ -173,16 +180,16 @@ class Events {
   }
 }
 
-/** Who may speak to a review page: a browser on this host, from the page's own address, with its token. */
+/** Access control of the review page: a browser on this host, from the page's own address, with its token. */
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-/** What the request is for, behind the token; or why it is refused. */
+/** The path of an admitted request behind the token, or the reason for a refusal. */
 export type Admission = { path: string } | { status: number; why: string };
 
 /**
- * Checks, in this order: Host (another name for this address is DNS rebinding), where the request
- * comes from (Origin and Sec-Fetch-Site, which a page can't choose), the token, the method.
+ * Returns a check, in this order, of Host (another name for this address is DNS rebinding), the request's source
+ * (Origin and Sec-Fetch-Site, which a page can't choose), the token and the method.
  */
 function makeGate(token: string, port: () => number) {
   const wanted = digest(token);
@@ -193,7 +200,7 @@ function makeGate(token: string, port: () => number) {
     }
     const { origin } = headers;
     const site = headers["sec-fetch-site"] ?? "none";
-    // A link that somebody follows: it shows the page, which the token lets them do.
+    // A followed link only shows the page, which the token permits.
     const isVisit = method === "GET" && headers["sec-fetch-mode"] === "navigate";
     const isOwn = origin === undefined || hosts.some((host) => origin === `http://${host}`);
     if (!isOwn || !(isVisit || ["none", "same-origin"].includes(String(site)))) {
@@ -213,22 +220,25 @@ function makeGate(token: string, port: () => number) {
   };
 }
 
-/** The page's own files, as the build has made them. */
+/** The page's own files, as built. */
 
-/** Also for the sources, which are in another place. */
+/** Also right when this file runs from source, elsewhere. */
 const kDirectory = new URL("../../dist/review/page/", import.meta.url);
 const kTypes: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
   svg: "image/svg+xml",
-  txt: "text/plain; charset=utf-8", // the licences of what is bundled
+  txt: "text/plain; charset=utf-8", // licences of bundled packages
 };
 const kName = /^[\w-]+\.(html|js|css|svg|txt)$/;
 
 export type PageFile = { type: string; text: string };
 
-/** Undefined for what is no file of the page's. @param nonce what styles that scripts add have. */
+/**
+ * Returns a file of the page; undefined if it does not exist.
+ * @param nonce nonce of styles that scripts add
+ */
 async function pageFile(path: string, nonce: string): Promise<PageFile | undefined> {
   const name = path === "" ? "index.html" : path;
   const ending = kName.exec(name)?.[1] ?? "";
@@ -243,7 +253,7 @@ async function pageFile(path: string, nonce: string): Promise<PageFile | undefin
   }
 }
 
-/** @throws (rejects) SandboxError where the package was built without its page. */
+/** @throws (rejects) SandboxError if the package was built without its page */
 export async function expectPage(): Promise<void> {
   if ((await pageFile("", "")) !== undefined) return;
   throw new SandboxError("the review page was not built", {

@@ -1,35 +1,35 @@
-/** A transaction as its page sees it: what there is, and what may be done with it. */
+/** A transaction as its review page shows it, with the actions that the page offers. */
 
 import type { WorkspaceFiles } from "../../types/files.js";
 import type { SandboxedAuditRecord } from "../../types/public.js";
 import type { Change, Transaction, TransactionRun } from "../../types/transaction.js";
 import { TransactionError } from "../errors.js";
 
-/** As the page has it. */
+/** A change in the form sent to the page. */
 export type ReviewChange = Omit<Change, "changedAt"> & {
   version: string;
   changedAtMs: number;
   runs: number[];
-  /** The name is no UTF-8: it is shown, and can't be chosen. */
+  /** True if the name is not UTF-8: it is shown, and can't be chosen. */
   isUnnamed?: true;
 };
 
-/** A file that the page has chosen, as it was shown. */
+/** A file that was chosen on the page, in the version that was shown. */
 export type ChosenFile = { path: string; version: string; hunks?: Hunk[] | undefined };
 
-/** What the page asks to be committed. */
+/** The page's request for a commit. */
 export type CommitWish = { files: ChosenFile[]; allowProtected?: string[] | undefined };
 
 export type ReviewState = "open" | "discarded" | "closed";
 
-/** Who reviews what. */
+/** Parts of a review. */
 export type Reviewed = {
   transaction: Transaction;
-  /** The host's files, as the runner has them. */
+  /** The host's files, read through the runner. */
   host: WorkspaceFiles;
-  /** Whether it was committed before. */
+  /** True if the transaction was committed before. */
   canUndo: boolean;
-  /** For the record of commits. */
+  /** The approver in the record of commits. */
   approvedBy: string | undefined;
 };
 
@@ -63,12 +63,12 @@ export class Review {
     return this.#revision;
   }
 
-  /** Whether there is a commit that could be undone. */
+  /** True if a commit exists that can be undone. */
   get canUndo(): boolean {
     return this.#canUndo;
   }
 
-  /** @throws (rejects) as `Transaction.changes`. */
+  /** @throws (rejects) as `Transaction.changes` */
   async changes(): Promise<ReviewChange[]> {
     this.#expectOpen();
     const runs = await this.#transaction.runs();
@@ -82,7 +82,7 @@ export class Review {
     }));
   }
 
-  /** Whether there is something that the page has not been told of. */
+  /** True if something has changed since the page was last updated. */
   async hasChanged(): Promise<boolean> {
     if (this.#state !== "open") return false;
     const before = this.#revision;
@@ -95,8 +95,8 @@ export class Review {
   }
 
   /**
-   * One side of a change; of nothing else can be asked.
-   * @throws (rejects) ReviewFailure; an Error of `node:fs`.
+   * Returns one side of a change; other paths are refused.
+   * @throws (rejects) ReviewFailure; an Error of `node:fs`
    */
   async file(path: string, side: "before" | "after"): Promise<Uint8Array> {
     this.#expectOpen();
@@ -111,8 +111,8 @@ export class Review {
   }
 
   /**
-   * Commits what was chosen, if all of it is still what was shown.
-   * @throws (rejects) as `Transaction.commit`.
+   * Commits the chosen files if all of them are still in the version that was shown.
+   * @throws (rejects) as `Transaction.commit`
    */
   async commit({ files, allowProtected }: CommitWish): Promise<{ paths: string[]; left: number }> {
     this.#expectOpen();
@@ -138,14 +138,14 @@ export class Review {
     return { paths: committed.map(({ path }) => path), left: left.length };
   }
 
-  /** @throws (rejects) as `Transaction.undo`. */
+  /** @throws (rejects) as `Transaction.undo` */
   async undo(): Promise<void> {
     this.#expectOpen();
     await this.#transaction.undo();
     this.#canUndo = false;
   }
 
-  /** @throws (rejects) as `Transaction.discard`. */
+  /** @throws (rejects) as `Transaction.discard` */
   async discard(): Promise<void> {
     this.#expectOpen();
     await this.#transaction.discard();
@@ -205,9 +205,9 @@ export class Review {
   }
 }
 
-/** A file of which some changes are taken, and the others not. Pure. */
+/** Applies some of a file's changes, and leaves out the others. Pure. */
 
-/** Lines that take the place of others: half-open ranges from 0, of what "\n" alone divides. */
+/** Lines that replace others, as half-open ranges from 0. Only "\n" separates lines. */
 export type Hunk = {
   fromBefore: number;
   toBefore: number;
@@ -218,8 +218,8 @@ export type Hunk = {
 const kNewline = 10;
 
 /**
- * What lies between newlines: behind the last one too, where there may be nothing. Bytes, so that what is
- * no UTF-8 stays what it is.
+ * Splits bytes at newlines. The part after the last newline counts too, even if it is empty. Works on bytes, so that
+ * content that is not UTF-8 stays unchanged.
  */
 function linesOf(bytes: Uint8Array): Uint8Array[] {
   const lines: Uint8Array[] = [];
@@ -244,8 +244,8 @@ function joined(lines: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * `before` with the hunks' lines of `after` in it.
- * @throws ReviewFailure where they overlap, are not in order, or lie outside.
+ * Returns `before` with the hunks' lines of `after`.
+ * @throws ReviewFailure if hunks overlap, are out of order, or lie outside the file
  */
 export function withHunks(
   before: Uint8Array,
@@ -271,9 +271,9 @@ export function withHunks(
   return joined(parts);
 }
 
-/** The commands of a transaction, as the page shows them. */
+/** The commands of a transaction, in the form sent to the page. */
 
-/** One of them. */
+/** One command. */
 export type ReviewRun = {
   id: number;
   command: string[];
@@ -288,12 +288,15 @@ export type ReviewRun = {
   connections: NonNullable<SandboxedAuditRecord["connections"]>;
 };
 
-/** A file's time is that of the kernel's last tick, up to 10 ms ago. */
+/** A file's time is that of the kernel's last tick, up to 10 ms earlier. */
 const kTickMs = 10;
-/** By how much an end is told too early, being in whole milliseconds. */
+/** Milliseconds by which a reported end may be too early, since it is in whole milliseconds. */
 const kRoundingMs = 1;
 
-/** Bubblewrap's own options end with "--chdir DIRECTORY --"; a value among them may be "--". */
+/**
+ * Returns the command without bubblewrap's own options, which end with "--chdir DIRECTORY --"; one of their values may
+ * be "--".
+ */
 function commandOf({ cmd, argv, runtime }: SandboxedAuditRecord): string[] {
   const at = argv.findIndex((word, i) => word === "--chdir" && argv[i + 2] === "--");
   return runtime === "bubblewrap" && at >= 0 ? argv.slice(at + 3) : [cmd, ...argv];
@@ -315,7 +318,7 @@ export function reviewRuns(runs: readonly TransactionRun[]): ReviewRun[] {
   }));
 }
 
-/** When the command itself ran: its sandbox was built before, and is taken down after. */
+/** Returns the time span of the command itself, without building and removing its sandbox. */
 function timeOf({ endedAt, audit }: TransactionRun): { beginMs: number; endMs: number } {
   const { setupMs, commandMs, teardownMs } = audit.timing;
   const endMs = endedAt.getTime() - (teardownMs ?? 0) + kRoundingMs;
@@ -324,8 +327,8 @@ function timeOf({ endedAt, audit }: TransactionRun): { beginMs: number; endMs: n
 }
 
 /**
- * Those during which a path was last changed: one, but where several ran at once. One that began in the
- * same tick of the clock is only told of where there is no other.
+ * Returns the runs during which a path was last changed: one, unless several ran at once. A run that began in the same
+ * clock tick counts only if no other matches.
  */
 export function runsOf(change: Change, runs: readonly TransactionRun[]): number[] {
   const at = change.changedAt?.getTime();
@@ -339,9 +342,9 @@ export function runsOf(change: Change, runs: readonly TransactionRun[]): number[
   return surely.length > 0 ? surely : during(kTickMs);
 }
 
-/** Why a request can't be answered, as the page is told. */
+/** Errors of requests, in the form sent to the page. */
 
-/** An answer other than 200. */
+/** An answer with a status other than 200. */
 export class ReviewFailure extends Error {
   readonly status: number;
   readonly code: string;
@@ -353,7 +356,7 @@ export class ReviewFailure extends Error {
   }
 }
 
-/** As it is sent. */
+/** An error in the form sent to the page. */
 export type SentFailure = {
   status: number;
   body: { error: { code: string; message: string; fix?: string; paths?: readonly string[] } };
@@ -363,7 +366,7 @@ const kRefused = 409;
 const kMisuse = 400;
 const kFailed = 500;
 
-/** Whatever was thrown, without a stack. */
+/** Converts any thrown value to an answer, without a stack. */
 export function sentFailure(error: unknown): SentFailure {
   if (error instanceof TransactionError) {
     const { code, message, paths } = error;

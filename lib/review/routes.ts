@@ -1,14 +1,14 @@
-/** What the page may ask for, by method and path. */
+/** The requests that the page can make, by method and path. */
 
 import type { IncomingMessage } from "node:http";
 import * as v from "valibot";
 
 import { type Review, ReviewFailure } from "./review.js";
 
-/** An answer of 200. */
+/** An answer with status 200. */
 export type Sent = { type: string; body: string | Uint8Array; isUntrusted?: true };
 
-/** What does not change while the page is open. */
+/** Facts that stay the same while the page is open. */
 export type Facts = { id: string; workspace: string; backend: string; isLive: boolean };
 
 type Route = (review: Review, request: IncomingMessage, query: URLSearchParams) => Promise<Sent>;
@@ -29,7 +29,10 @@ const commit = v.strictObject({
 });
 const nothing = v.strictObject({});
 
-/** By "METHOD path". @param told is called after what has changed the transaction. */
+/**
+ * Returns handlers by "METHOD path".
+ * @param reported called after each request that has changed the transaction
+ */
 export function routesOf(facts: Facts, reported: () => void): ReadonlyMap<string, Route> {
   return new Map<string, Route>([
     [
@@ -90,7 +93,7 @@ export function routesOf(facts: Facts, reported: () => void): ReadonlyMap<string
   ]);
 }
 
-/** The JSON of a request, in full and checked. */
+/** Reads and validates the JSON of a request. */
 
 const kMostBytes = 16 * 1024 ** 2;
 
@@ -106,7 +109,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
-/** @throws (rejects) ReviewFailure that names what is wrong. */
+/** @throws (rejects) ReviewFailure that names the error */
 async function bodyOf<Schema extends v.GenericSchema>(
   request: IncomingMessage,
   schema: Schema,
@@ -130,7 +133,7 @@ async function bodyOf<Schema extends v.GenericSchema>(
   throw new ReviewFailure(400, "ERR_REVIEW_BODY", message);
 }
 
-/** How a file's bytes are sent to the page: as a picture, or as text that nothing obeys. Pure. */
+/** Media types of files sent to the page: pictures, or plain text that a browser does not execute. Pure. */
 
 const kPictures: Readonly<Record<string, string>> = {
   avif: "image/avif",
@@ -143,7 +146,7 @@ const kPictures: Readonly<Record<string, string>> = {
   webp: "image/webp",
 };
 
-/** Never HTML, and SVG only where a picture is asked for: scripts of one in <img> don't run. */
+/** Returns a file's media type: never HTML, and SVG only for an <img>, where its scripts don't run. */
 function mediaTypeOf(path: string, asPicture = false): string {
   const ending = path.slice(path.lastIndexOf(".") + 1).toLowerCase();
   if (asPicture && ending === "svg") return "image/svg+xml";

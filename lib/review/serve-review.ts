@@ -14,29 +14,29 @@ import { expectPage, ReviewServer } from "./review-server.js";
 
 /** Options of {@link serveReview}. */
 export type ReviewOptions = {
-  /** What is reviewed; it may go on meanwhile. The page does not close it. */
+  /** The transaction to review; commands may keep running in it. The page does not close it. */
   transaction: Transaction;
-  /** Of whom it is: the host's files are read by this runner. */
+  /** The runner of the transaction, which reads the host's files. */
   runner: BubblewrapNativeRunner;
-  /** Where the page is served on 127.0.0.1, 0 to 65535. Default 0: any port that is free. */
+  /** Port on 127.0.0.1, 0 to 65535. Default 0: any free port. */
   port?: number | undefined;
-  /** What the page calls the workspace. Default: nothing. */
+  /** The page's name for the workspace. Default: none. */
   workspace?: string | undefined;
-  /** Whether `undo` is offered from the start: it was committed before. Default false. */
+  /** True offers `undo` from the start, since the transaction was committed before. Default false. */
   canUndo?: boolean | undefined;
-  /** Whether commands may go on in it, for the page's words alone. Default true. */
+  /** True if commands may keep running in it; affects only the page's texts. Default true. */
   isLive?: boolean | undefined;
-  /** Who is said to have approved what is committed on the page, in its record. Default nobody. */
+  /** The approver in the record of the page's commits. Default none. */
   approvedBy?: string | undefined;
   /** Called after each commit, undo or discard on the page; must not throw. */
   onSettled?: ((state: "open" | "discarded" | "closed") => void) | undefined;
 };
 
-/** A page that is served. */
+/** A page that is being served. */
 export type ServedReview = AsyncDisposable & {
-  /** The page's address. It has a token: whoever knows it may commit, undo and discard. */
+  /** The page's address with its token: a client that knows it may commit, undo and discard. */
   readonly url: string;
-  /** Ends the page; the transaction stays as it is. */
+  /** Closes the page; the transaction stays as it is. */
   close(): Promise<void>;
 };
 
@@ -55,12 +55,12 @@ const kTokenBytes = 32;
 const kMostPort = 65_535;
 
 /**
- * Serves a page on which a person sees what a transaction has changed, and commits, undoes or discards it.
- * Only on 127.0.0.1, for who has the address with its token, and for no other page of the browser.
- * It is live: commands may go on in the transaction.
+ * Serves a page on which a person sees a transaction's changes, and commits, undoes or discards them. It is reachable
+ * only on 127.0.0.1 through the address with its token, and not by other pages in the browser. The page is live:
+ * commands may keep running in the transaction.
  *
- * @throws (rejects) TypeError on a wrong option; SandboxError ERR_SANDBOX_UNAVAILABLE where the package
- * has no page; an Error of `node:net` where the port can't be had.
+ * @throws (rejects) TypeError on a wrong option; SandboxError ERR_SANDBOX_UNAVAILABLE if the package was built without
+ * its page; an Error of `node:net` if the port is not available
  * @example
  * const review = await serveReview({ transaction, runner });
  * console.log(review.url);

@@ -1,4 +1,4 @@
-/** Calls of the page's server. Addresses are relative: the token is in the page's own. */
+/** Calls of the page's server. Addresses are relative, since the page's own address has the token. */
 
 import { type Facts, type Hunk, Refusal, type ReviewChange, type ReviewRun } from "./model.js";
 
@@ -30,7 +30,7 @@ export const runs = async () => (await get<{ runs: ReviewRun[] }>("runs")).runs;
 
 export type Side = "before" | "after";
 
-/** The address of one side, `version` keeping a browser from showing another one. */
+/** Returns the address of one side; `version` keeps the browser from showing a cached other version. */
 export function fileAddress(
   { path, version }: ReviewChange,
   side: Side,
@@ -40,7 +40,7 @@ export function fileAddress(
   return `api/file?${query}`;
 }
 
-/** Its bytes; undefined where there is no file on this side. */
+/** Returns the bytes of one side; undefined if it has no file. */
 export async function file(change: ReviewChange, side: Side): Promise<Uint8Array | undefined> {
   const response = await fetch(fileAddress(change, side));
   if (response.status === 404) return undefined;
@@ -55,7 +55,7 @@ export const commit = (files: readonly ChosenFile[], allowProtected: readonly st
 export const undo = () => post<object>("undo", {});
 export const discard = () => post<object>("discard", {});
 
-/** Calls back for what changes, and when the connection is lost or there again. */
+/** Calls `on` for changes, and when the connection is lost or restored. */
 export function listen(
   on: (event: "changed" | "runs" | "state" | "lost" | "back") => void,
 ): () => void {

@@ -1,9 +1,9 @@
-/** What has been chosen, and of which state of each file. Pure; each change gives another object. */
+/** The chosen files, each in a certain version. Pure; each function returns a new object. */
 
 import type { ChosenFile } from "./api.js";
 import type { Hunk, ReviewChange } from "./model.js";
 
-/** Of one file: all of it, or these of its hunks. */
+/** The choice in one file: all of it, or some of its hunks. */
 export type Choice = {
   version: string;
   hunks?: { all: readonly Hunk[]; taken: ReadonlySet<number> };
@@ -13,7 +13,7 @@ export type Choices = ReadonlyMap<string, Choice>;
 export const canBeChosen = ({ isUnnamed, type, conflict }: ReviewChange) =>
   !isUnnamed && type !== "other" && !conflict;
 
-/** "some": of a directory not all, of a file not all hunks. */
+/** Returns the state of a checkbox. "some": not all files of a directory, or not all hunks of a file. */
 export function stateOf(choices: Choices, paths: readonly string[]): "none" | "some" | "all" {
   let chosen = 0;
   for (const path of paths) {
@@ -25,7 +25,7 @@ export function stateOf(choices: Choices, paths: readonly string[]): "none" | "s
   return chosen === paths.length ? "all" : "some";
 }
 
-/** Chooses all of them, or none where all are chosen. */
+/** Chooses all changes, or none if all are chosen. */
 export function toggled(choices: Choices, changes: readonly ReviewChange[]): Choices {
   const able = changes.filter(canBeChosen);
   const isAll =
@@ -41,7 +41,7 @@ export function toggled(choices: Choices, changes: readonly ReviewChange[]): Cho
   return next;
 }
 
-/** Takes one hunk of a file more, or less. */
+/** Adds one hunk of a file to the choices, or removes it. */
 export function withHunk(
   choices: Choices,
   { path, version }: ReviewChange,
@@ -59,13 +59,13 @@ export function withHunk(
   return next;
 }
 
-/** Whether a hunk of a file is among what is chosen. */
+/** True if a hunk of a file is chosen. */
 export function hasHunk(choices: Choices, path: string, at: number): boolean {
   const choice = choices.get(path);
   return choice !== undefined && (choice.hunks === undefined || choice.hunks.taken.has(at));
 }
 
-/** Without what has become something else; and the paths of that. */
+/** Returns the choices whose files are unchanged, and the paths of the dropped ones. */
 export function kept(
   choices: Choices,
   changes: readonly ReviewChange[],
@@ -82,7 +82,7 @@ export function kept(
   return { choices: next, dropped };
 }
 
-/** For the server, the ranges of each file in order. */
+/** Returns the choices for the server, with the ranges of each file in order. */
 export function wishOf(choices: Choices): ChosenFile[] {
   return [...choices].map(([path, { version, hunks }]) => {
     if (hunks === undefined) return { path, version };

@@ -1,17 +1,17 @@
-/** Hunks as ranges of lines, as the server takes them. */
+/** Hunks as ranges of lines, in the server's form. */
 
 import type { Change } from "@codemirror/merge";
 
 import type { Hunk } from "./model.js";
 
-/** Where each line begins; a line ends at "\n" alone. */
+/** Returns the offset of each line; only "\n" ends a line. */
 function beginnings(text: string): number[] {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   return starts;
 }
 
-/** The number of the line that a place is in. */
+/** Returns the index of the line that contains an offset. */
 function lineAt(starts: readonly number[], at: number): number {
   let low = 0;
   let high = starts.length;
@@ -23,10 +23,7 @@ function lineAt(starts: readonly number[], at: number): number {
   return low;
 }
 
-/**
- * The whole lines in which two texts differ: changes that touch the same or neighbouring lines are one
- * hunk.
- */
+/** Returns the whole lines in which two texts differ. Changes in the same or neighbouring lines form one hunk. */
 export function hunksOf(before: string, after: string, changes: readonly Change[]): Hunk[] {
   const old = beginnings(before);
   const now = beginnings(after);

@@ -1,10 +1,10 @@
-/** Syntax colours by a file's name, each language loaded when it is first wanted. */
+/** Syntax colours by file name; each language is loaded on first use. */
 
 import type { Extension } from "@codemirror/state";
 
 type Load = () => Promise<Extension>;
 
-/** A mode of the editor before this one. */
+/** Loads a mode of the editor's previous version. */
 const legacy = async (load: () => Promise<unknown>, name: string): Promise<Extension> => {
   const [{ StreamLanguage }, modes] = await Promise.all([import("@codemirror/language"), load()]);
   return StreamLanguage.define((modes as Record<string, never>)[name] as never);
@@ -76,7 +76,7 @@ const kByName: Readonly<Record<string, Load>> = {
   "CMakeLists.txt": () => legacy(() => import("@codemirror/legacy-modes/mode/cmake"), "cmake"),
 };
 
-/** None for a name that is not known. */
+/** Returns the language of a file; an empty extension for an unknown name. */
 export async function languageFor(path: string): Promise<Extension> {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();

@@ -1,19 +1,19 @@
-/** What differs in two texts: by lines first, which is quick however large they are, then within them. */
+/** Differences between two texts: first by lines, which is fast for large texts, then within lines. */
 
 import { Change, presentableDiff } from "@codemirror/merge";
 import { diffArrays } from "diff";
 
-/** Of more lines that differ, the search for the fewest takes too long: all between is one change. */
+/** Most differing lines for the minimal diff, which is too slow beyond; then all between is one change. */
 const kMostEdits = 4000;
 const kMostMs = 1500;
-/** Within longer passages nobody looks for single words. */
+/** Most characters of a passage in which single words are compared. */
 const kMostWithin = 20_000;
 const kWithin = { scanLimit: 300, timeout: 100 };
 
-/** With their ends. */
+/** Returns the lines of a text with their ends. */
 const linesOf = (text: string) => text.split(/(?<=\n)/);
 
-/** How much the two have in common at their beginning, in whole lines. */
+/** Returns the number of common lines at the beginning. */
 function commonLines(one: readonly string[], other: readonly string[]): number {
   const most = Math.min(one.length, other.length);
   let count = 0;
@@ -23,7 +23,7 @@ function commonLines(one: readonly string[], other: readonly string[]): number {
 
 const lengthOf = (lines: readonly string[]) => lines.reduce((sum, { length }) => sum + length, 0);
 
-/** The lines that take the place of others, as ranges of characters. */
+/** Returns replaced lines as ranges of characters. */
 function lineChanges(before: readonly string[], after: readonly string[], start: number): Change[] {
   if (before.length === 0 && after.length === 0) return [];
   const whole = new Change(start, start + lengthOf(before), start, start + lengthOf(after));
@@ -50,7 +50,7 @@ function lineChanges(before: readonly string[], after: readonly string[], start:
   return changes;
 }
 
-/** Single words that differ within lines that do. */
+/** Returns the differing words within changed lines. */
 function within(before: string, after: string, change: Change): readonly Change[] {
   const { fromA, toA, fromB, toB } = change;
   const isLong = toA - fromA > kMostWithin || toB - fromB > kMostWithin;
@@ -77,7 +77,7 @@ function found(before: string, after: string): readonly Change[] {
 
 let last: { before: string; after: string; changes: readonly Change[] } | undefined;
 
-/** Of the same texts again the same: editor and hunks ask for them one after the other. */
+/** Returns the changes, cached for the last pair of texts: editor and hunks request them in turn. */
 export function changesBetween(before: string, after: string): readonly Change[] {
   if (last?.before !== before || last.after !== after) {
     last = { before, after, changes: found(before, after) };

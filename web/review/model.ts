@@ -1,10 +1,10 @@
-/** What the page's server tells, as lib/review has it. */
+/** Data of the page's server, with the types of lib/review. */
 
 import type { Hunk, ReviewChange, ReviewRun } from "../../lib/review/review.js";
 
 export type { Hunk, ReviewChange, ReviewRun };
 
-/** Of the transaction itself. */
+/** The state of the transaction. */
 export type Facts = {
   id: string;
   workspace: string;
@@ -15,7 +15,7 @@ export type Facts = {
   revision: number;
 };
 
-/** Why something was not done. */
+/** An error answer of the server. */
 export class Refusal extends Error {
   readonly code: string;
   readonly paths: readonly string[];

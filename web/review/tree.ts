@@ -1,14 +1,14 @@
-/** The changes as a tree of directories, row by row. Pure. */
+/** The changes as rows of a directory tree. Pure. */
 
 import type { ReviewChange } from "./model.js";
 
 export type Row = {
-  /** Of a directory, or of the change. */
+  /** Path of the directory, or of the change. */
   path: string;
-  /** What is shown of the path: a directory's chain of single directories is one row. */
+  /** The part of the path that is shown: a chain of single directories is one row. */
   name: string;
   depth: number;
-  /** Of a directory that holds others: their paths. */
+  /** Paths of the entries below, for a directory. */
   below?: string[];
   change?: ReviewChange;
 };
@@ -54,7 +54,7 @@ function pathsOf(place: Place): string[] {
 
 const nameOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
 
-/** Directories first, each with what is in it below, unless it is closed. */
+/** Returns the rows: directories first, each followed by its entries unless it is closed. */
 export function rowsOf(changes: readonly ReviewChange[], closed: ReadonlySet<string>): Row[] {
   const rows: Row[] = [];
   const add = (place: Place, depth: number) => {

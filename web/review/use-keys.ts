@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 
-/** Keys of the page, but where something is typed, a dialog is open, or another key is held. */
+/** Handles the page's keys, except while a person types, a dialog is open, or a modifier is held. */
 export function useKeys(actions: Readonly<Record<string, () => void>>): void {
   const now = useRef(actions);
   now.current = actions;
@@ -19,7 +19,7 @@ export function useKeys(actions: Readonly<Record<string, () => void>>): void {
         /^(Enter| )$/.test(event.key) && target.closest("button, input, summary, a");
       if (isPressed || target.closest("input:not([type=checkbox]), textarea, select")) return;
       const isArrow = event.key.startsWith("Arrow");
-      if (isArrow && target.closest(".cm-editor")) return; // which scrolls
+      if (isArrow && target.closest(".cm-editor")) return; // the editor scrolls
       const action = now.current[event.key];
       if (action === undefined) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-/** What there is of the transaction, kept as it is while commands go on. */
+/** Loads the state of the transaction, and updates it while commands run. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -9,12 +9,12 @@ export type Seen = {
   facts?: Facts;
   changes?: readonly ReviewChange[];
   runs: readonly ReviewRun[];
-  /** Why it can't be known. */
+  /** Why the state could not be loaded. */
   failure?: string;
   isLost: boolean;
 };
 
-/** @param onChanges is called with each list, the first too. */
+/** @param onChanges called with each list of changes, including the first */
 export function useReview(onChanges: (changes: readonly ReviewChange[]) => void) {
   const [seen, setSeen] = useState<Seen>({ runs: [], isLost: false });
   const latest = useRef<Promise<void>>(Promise.resolve());
@@ -29,14 +29,14 @@ export function useReview(onChanges: (changes: readonly ReviewChange[]) => void)
         return;
       }
       const [{ changes }, runs] = await Promise.all([api.changes(), api.runs()]);
-      if (own !== asked.current) return latest.current; // which has begun later
+      if (own !== asked.current) return latest.current; // the one that began later
       tell.current(changes);
       setSeen({ facts, changes, runs, isLost: false });
     } catch (error) {
       setSeen((now) => ({ ...now, failure: (error as Error).message }));
     }
   };
-  /** Resolves when what there was when it was called, or later, is shown. */
+  /** Resolves when the state at the time of the call, or a later one, is shown. */
   const load = (): Promise<void> => {
     asked.current += 1;
     latest.current = look(asked.current);

@@ -1,4 +1,4 @@
-/** How things are said. Pure. */
+/** Texts of the page. Pure. */
 
 import { visibleLine } from "../../lib/text.js";
 import type { ReviewChange, ReviewRun } from "./model.js";
@@ -8,7 +8,7 @@ const kPermissions = 0o7777;
 
 export const letterOf = ({ kind }: ReviewChange) => kLetters[kind];
 
-/** A name as it can be shown: nothing in it is obeyed, and spaces at its ends are seen. */
+/** Returns a name in a form that is safe to show: control characters are visible, and so are spaces at its ends. */
 export function shown(name: string): string {
   const visible = visibleLine(name);
   return /^\s|\s$/.test(visible) ? `"${visible}"` : visible;
@@ -35,7 +35,7 @@ export function durationWords(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }
 
-/** What there is to say of a change besides its name. */
+/** Returns descriptions of a change, besides its name. */
 export function detailWords(change: ReviewChange): string[] {
   const { type, kind, size, previousSize, mode, previousMode, from, target } = change;
   const words: string[] = [];
@@ -56,7 +56,7 @@ export function detailWords(change: ReviewChange): string[] {
   return words;
 }
 
-/** A command as one line, quoted where a shell would need it. */
+/** Returns a command as one line, quoted for a shell where necessary. */
 export function commandWords(command: readonly string[]): string {
   const words = command.map((word) =>
     /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`,

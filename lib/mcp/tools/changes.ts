@@ -1,4 +1,4 @@
-/** Changes as they are told. */
+/** Tools for changes, commits and checkpoints. */
 
 import * as v from "valibot";
 
@@ -20,7 +20,7 @@ const kChange = v.strictObject({
   conflict: v.optional(v.boolean()),
 });
 
-/** For programs: the first of them. */
+/** Returns the first changes, for programs. */
 function reportedChanges(changes: readonly Change[]): v.InferOutput<typeof kChange>[] {
   return changes.slice(0, kMostReported).map(({ path, kind, type, size, from, conflict }) => ({
     path,
@@ -32,7 +32,7 @@ function reportedChanges(changes: readonly Change[]): v.InferOutput<typeof kChan
   }));
 }
 
-/** For people and models. */
+/** Describes changes, for people and models. */
 const changeWords = (changes: readonly Change[]): string => changeSummary(changes, false).trimEnd();
 
 export const changes = defineTool({
@@ -104,7 +104,7 @@ export const diff = defineTool({
 
 const kMostNamed = 20;
 
-/** What the person has seen. */
+/** The changes that the person has seen. */
 type Shown = { generation: number; paths: string[] | undefined };
 
 const output = v.strictObject({
@@ -113,14 +113,14 @@ const output = v.strictObject({
   left: v.pipe(v.number(), v.description("Changes that still wait.")),
 });
 
-/** A model is told why, in words that it can act on. */
+/** Returns the error for protected paths, with a message that a model can act on. */
 function refusedAsProtected(paths: readonly string[]): ToolError {
   return new ToolError(
     `nothing was committed: programs of the host run ${paths.slice(0, kMostNamed).join(", ")} by themselves. Commit others by \`paths\`, or remove the change; only the operator can allow it, by --allow-protected.`,
   );
 }
 
-/** Nobody is asked about what is refused all the same. */
+/** Checks protected paths first, so that a person is not asked about a commit that would be refused anyway. */
 function expectAllowed(changes: readonly Change[], allowed: readonly string[]): void {
   const isAllowed = (path: string) =>
     allowed.some((each) => path === each || path.startsWith(`${each}/`));
@@ -128,7 +128,7 @@ function expectAllowed(changes: readonly Change[], allowed: readonly string[]): 
   if (refused.length > 0) throw refusedAsProtected(refused.map(({ path }) => path));
 }
 
-/** What a commit would do, put before a person; an answer where there is nothing to do. */
+/** Returns a question to a person that shows the commit, or an answer if there is nothing to commit. */
 async function ask(paths: string[] | undefined, { sandbox, canAsk }: ToolContext) {
   if (!canAsk) {
     const { id } = await sandbox.transaction();
@@ -159,7 +159,7 @@ async function ask(paths: string[] | undefined, { sandbox, canAsk }: ToolContext
   return question;
 }
 
-/** The library's reasons in words that a model can act on. */
+/** Converts the library's errors to messages that a model can act on. */
 function refusal(error: unknown): unknown {
   if (!(error instanceof TransactionError)) return error;
   if (error.code === "ERR_TRANSACTION_PROTECTED") return refusedAsProtected(error.paths);
@@ -236,7 +236,7 @@ export const discard = defineTool({
 
 const kMostName = 256;
 
-/** A checkpoint as it is told. */
+/** A checkpoint in an answer. */
 export const kCheckpoint = v.strictObject({
   id: v.string(),
   name: v.optional(v.string()),

@@ -1,4 +1,4 @@
-/** What `run` and `start` are asked, and what both make of it. */
+/** Input of `run` and `start`, and its conversion to a command. */
 
 import { posix } from "node:path";
 import * as v from "valibot";
@@ -15,7 +15,7 @@ const kMostWords = 10_000;
 const kMostShown = 400;
 const kMostPath = 4096; // PATH_MAX of Linux
 
-/** Keys that a record leaves out without a word. */
+/** Keys that a record silently omits. */
 const kLostNames = ["__proto__", "constructor", "prototype"];
 
 const text = v.pipe(v.string(), v.maxLength(kMostLine));
@@ -42,7 +42,7 @@ export const kCommandFields = {
   env: v.optional(
     v.pipe(
       v.unknown(),
-      v.check((value) => !Array.isArray(value), "Expected an object of strings"), // a record takes []
+      v.check((value) => !Array.isArray(value), "Expected an object of strings"), // a record accepts []
       v.check(
         (value) => kLostNames.every((name) => !Object.hasOwn(Object(value), name)),
         `Expected no variable named ${kLostNames.join(", ")}`,
@@ -86,7 +86,7 @@ type Common = CommandInput & {
   grants?: string[] | undefined;
 };
 
-/** The directory, no further up than the roots leave it. */
+/** Returns the directory in which the command starts, limited by the roots. */
 function directoryOf(
   cwd: string | undefined,
   { narrowing, sandbox }: ToolContext,
@@ -99,13 +99,13 @@ function directoryOf(
   throw new ToolError(`cwd is outside of the client's roots, which are: ${narrowing.join(", ")}`);
 }
 
-/** The smaller of what the operator allows and what is asked for. */
+/** Returns the lower of the operator's limit and the requested one. */
 function timeoutOf(asked: number | undefined, most: number | undefined): number | undefined {
   if (asked === undefined || most === undefined) return asked ?? most;
   return Math.min(asked, most);
 }
 
-/** The call for `exec` and `spawn`. */
+/** Returns the command for `exec` and `spawn`. */
 export function commandOf(input: Common, context: ToolContext) {
   const { policy } = context.sandbox;
   return {
@@ -140,7 +140,7 @@ function question(input: Common, denials: readonly Denial[]): Question {
   };
 }
 
-/** Sees to the grants that a call asks for: a question for a person, or undefined once they are given. */
+/** Handles the grants that a call requests. Returns a question to a person, or undefined once they are given. */
 export async function grantsOf(input: Common, context: ToolContext): Promise<Question | undefined> {
   const { sandbox, approval, canAsk } = context;
   if (input.grants === undefined || input.grants.length === 0) return undefined;
@@ -168,7 +168,7 @@ export async function grantsOf(input: Common, context: ToolContext): Promise<Que
   return undefined;
 }
 
-/** What the sandbox has refused, in words that a model can act on. Pure but for the offers. */
+/** Describes denials in words that a model can act on. Pure, apart from the offers. */
 
 const kMostReported = 40;
 
@@ -181,20 +181,20 @@ const kVerbs: Readonly<Record<Denial["kind"], string>> = {
   other: "",
 };
 
-/** For programs. */
+/** A denial for programs. */
 export type ReportedDenial = {
   kind: Denial["kind"];
   what: string;
   by: string;
   count: number;
-  /** For `grants` of the next call. */
+  /** An id for `grants` of the next call. */
   grant?: string;
-  /** For the operator's command line. */
+  /** The option for the operator's command line. */
   option?: string;
   notAdvised?: string;
 };
 
-/** "read /srv/data", "connect to example.org port 443", or the operation alone. */
+/** Returns "read /srv/data", "connect to example.org port 443", or only the operation. */
 function wantedInWords({ kind, operation, path, host, port }: Denial): string {
   const place = host === undefined || port === undefined ? host : `${host} port ${port}`;
   const what = path ?? place;
@@ -203,7 +203,7 @@ function wantedInWords({ kind, operation, path, host, port }: Denial): string {
   );
 }
 
-/** Where the tools are a host application's, its policy is fixed: there is nobody to ask. */
+/** The possible ways to grant. `isFixed`: the tools belong to a host application, and no person can be asked. */
 type Granting = Pick<ToolContext, "canAsk"> & { isFixed: boolean };
 
 function answerTo(
@@ -219,7 +219,7 @@ function answerTo(
     : `only the operator can grant it, by starting the server with ${option}`;
 }
 
-/** Denials as they are told, with what would grant them. */
+/** Returns denials for an answer, with the grants that would allow them. */
 export function reportedDenials(
   denials: readonly Denial[],
   { sandbox, canAsk }: Pick<ToolContext, "sandbox" | "canAsk">,

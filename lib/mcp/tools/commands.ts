@@ -11,7 +11,7 @@ const kDefaultShown = 16 * 1024;
 const kMostShown = 256 * 1024;
 const kMostMessage = 2048;
 
-/** Fields of an answer that is about denials. */
+/** Fields of an answer for denials. */
 const kDenialFields = {
   denials: v.pipe(
     v.array(
@@ -43,7 +43,7 @@ const output = v.strictObject({
 
 type Output = "stdout" | "stderr";
 
-/** A stream as it is told, and links to the rest. */
+/** Returns a stream for an answer, with links to the rest. */
 function reported(result: SandboxedExecResult, stream: Output, most: number, keep: () => Link[]) {
   const bytes = result[stream];
   const links = bytes.length > most ? keep() : [];
@@ -87,9 +87,9 @@ export const run = defineTool({
   output,
   annotations: {
     readOnlyHint: false,
-    destructiveHint: false, // what it changes waits
+    destructiveHint: false, // changes wait in the transaction
     idempotentHint: false,
-    openWorldHint: true, // where the operator lets it reach the network
+    openWorldHint: true, // if the operator allows network access
   },
   call: async (input, context) => {
     const question = await grantsOf(input, context);
@@ -168,7 +168,7 @@ export const start = defineTool({
   },
 });
 
-/** What `read` and `stop` answer. */
+/** The answer of `read` and `stop`. */
 
 const processOutput = v.strictObject({
   process: v.string(),
@@ -180,7 +180,7 @@ const processOutput = v.strictObject({
   ...kDenialFields,
 });
 
-/** All that is new of a process. */
+/** Returns the state and the new output of a process. */
 function processAnswer(
   process: LiveProcess,
   context: ToolContext,
@@ -245,7 +245,7 @@ export const stop = defineTool({
   output: processOutput,
   annotations: {
     readOnlyHint: false,
-    destructiveHint: false, // what it has changed stays
+    destructiveHint: false, // changes stay in the transaction
     idempotentHint: true,
     openWorldHint: false,
   },

@@ -1,6 +1,6 @@
 /**
- * The way to a broker: that nobody else can listen and everybody says who it is, by TLS and credentials,
- * but for a broker of this machine alone that is said to be insecure.
+ * Access to a broker: TLS and credentials are required, so that connections are private and authenticated. A broker on
+ * this machine may do without them if `insecure` is set.
  */
 
 import { BlockList, isIP } from "node:net";
@@ -11,20 +11,20 @@ import { invalidType, invalidValue } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
 import { withRegularFile } from "../../regular-file.js";
 
-/** How to reach a broker. */
+/** Options for reaching a broker. */
 export type BrokerOptions = {
   /**
-   * 1 to 64 URLs, "tls://HOST[:PORT]" or "nats://HOST[:PORT]". With TLS a host is a name, by which the
+   * 1 to 64 URLs, "tls://HOST[:PORT]" or "nats://HOST[:PORT]". With TLS a host must be a name, against which the
    * server's certificate is checked.
    */
   servers: readonly string[];
-  /** Required, but with `insecure`. */
+  /** Required unless `insecure` is set. */
   credentials?: BrokerCredentials | undefined;
-  /** Also says that "nats://" URLs are spoken to by TLS alone. */
+  /** Also makes "nats://" URLs use TLS only. */
   tls?: BrokerTls | undefined;
   /**
-   * Neither TLS nor credentials are needed. Only for servers of this machine: 127.0.0.0/8, ::1 and
-   * localhost. Commands with `network: "allow"` reach such a broker, too. Default false.
+   * Makes TLS and credentials optional. Only for servers of this machine: 127.0.0.0/8, ::1 and localhost. Commands with
+   * `network: "allow"` reach such a broker, too. Default false.
    */
   insecure?: boolean | undefined;
 };
@@ -65,7 +65,7 @@ function expectInsecure({ servers, tls }: Read): void {
   }
 }
 
-/** Options that were checked. What prints it shows no secret. */
+/** Checked options. Printing the object shows no secret. */
 export class BrokerAccess {
   readonly servers: readonly BrokerServer[];
   readonly insecure: boolean;
@@ -73,10 +73,9 @@ export class BrokerAccess {
   readonly #tls: BrokerTls | undefined;
 
   /**
-   * Reads what is of the broker among the options of a caller or a worker; their other fields are not
-   * looked at. No I/O.
+   * Reads the broker's fields among the options of a caller or a worker, and ignores other fields. No I/O.
    *
-   * @throws TypeError with a code that names the field, without any secret.
+   * @throws TypeError with a code that names the field, without any secret
    */
   constructor(options: BrokerOptions) {
     const { insecure = false } = options;
@@ -95,10 +94,10 @@ export class BrokerAccess {
   }
 
   /**
-   * The options of NATS' `connect` that are about where and as whom; a credentials file is read now.
+   * Returns the options of NATS' `connect` for servers, TLS and credentials; a credentials file is read now.
    *
-   * @param nats the client's package, an optional peer.
-   * @throws (rejects) TypeError that names the credentials file where it can't be used.
+   * @param nats the client's package, an optional peer
+   * @throws (rejects) TypeError that names the credentials file if it can't be used
    */
   async connectionOptions(nats: NatsAuthenticators): Promise<ConnectionOptions> {
     const { ca, cert, key } = this.#tls ?? {};
@@ -106,22 +105,22 @@ export class BrokerAccess {
     const credentials = this.#credentials;
     return {
       servers: this.servers.map(({ url }) => url),
-      // With an object the client refuses a server that offers no TLS; it does not look at "tls://".
+      // With an object the client refuses a server without TLS; the client ignores "tls://".
       tls: this.insecure ? null : certificates,
       ...(credentials && { authenticator: await authenticatorOf(credentials, nats) }),
-      // A server may tell of others, which are not of this machine.
+      // A server may announce others, which are not on this machine.
       ...(this.insecure && { ignoreClusterUpdates: true }),
     };
   }
 }
 
-/** The addresses of a broker, and which of them are of this machine alone. */
+/** Addresses of a broker, and which of them belong to this machine. */
 
 /** One server. */
 type BrokerServer = {
-  /** As it was given. */
+  /** The URL as given. */
   url: string;
-  /** Whether the URL says that it is to be spoken to by TLS alone. */
+  /** True if the URL requires TLS. */
   isTls: boolean;
   /** A name or an address, without brackets. */
   hostname: string;
@@ -134,7 +133,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Whether nobody else than this machine can be behind it. */
+/** True if only this machine can be reached by the name or address. */
 export function isLoopback(hostname: string): boolean {
   const family = isIP(hostname);
   if (family === 0) return hostname === "localhost";
@@ -144,7 +143,7 @@ export function isLoopback(hostname: string): boolean {
 function readServer(url: unknown, field: string): BrokerServer {
   if (typeof url !== "string") throw invalidType(field, "a string", url);
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  // What is shown has no credentials in it.
+  // Shown without credentials.
   const shown = url.replace(/\/\/.*@/s, "//…@").slice(0, 200);
   if (parsed !== undefined && (parsed.username !== "" || parsed.password !== "")) {
     const fix = "they belong into `credentials`, since URLs are shown in messages";
@@ -161,7 +160,7 @@ function readServer(url: unknown, field: string): BrokerServer {
   return { url, isTls: parsed.protocol === "tls:", hostname };
 }
 
-/** @throws TypeError that names the server. */
+/** @throws TypeError that names the server */
 function readServers(servers: unknown): BrokerServer[] {
   if (!Array.isArray(servers)) throw invalidType("servers", "an array of URLs", servers);
   if (servers.length === 0 || servers.length > kMostServers) {
@@ -172,18 +171,18 @@ function readServers(servers: unknown): BrokerServer[] {
   return servers.map((url: unknown, at) => readServer(url, `servers[${at}]`));
 }
 
-/** Who a caller or a worker is to the broker. Messages never have a secret in them. */
+/** Credentials of a caller or a worker for the broker. Messages never contain a secret. */
 
-/** One of the forms that NATS has. */
+/** One of the forms that NATS supports. */
 type BrokerCredentials =
   | { user: string; password: string }
   /** The seed of a user's nkey, "SU…". */
   | { nkeySeed: string }
   | { token: string }
-  /** The path of a file with a user's nkey seed, or of one that `nsc` has made (".creds"). */
+  /** The path of a file with a user's nkey seed, or of one made by `nsc` (".creds"). */
   | { file: string };
 
-/** What of the client's package is used; it is loaded by whoever connects. */
+/** The functions of the client's package that are used; the code that connects loads it. */
 type NatsAuthenticators = Pick<
   typeof import("@nats-io/transport-node"),
   | "credsAuthenticator"
@@ -210,7 +209,10 @@ function expectSeed(seed: string, what: string): void {
   throw invalidValue(`Expected ${what} to be the seed of a user's nkey ("SU" and 56 characters)`);
 }
 
-/** Without I/O. @throws TypeError that names the field, without any secret. */
+/**
+ * Checks credentials, without I/O.
+ * @throws TypeError that names the field, without any secret
+ */
 function readCredentials(credentials: unknown): BrokerCredentials {
   expectFields(credentials, "credentials", kCredentialFields);
   const given = credentials as Record<string, unknown>;
@@ -252,9 +254,9 @@ async function fromFile(path: string, nats: NatsAuthenticators) {
 }
 
 /**
- * What signs or says who the client is, for `connect`; a file is read now.
+ * Returns the authenticator for `connect`; a file is read now.
  *
- * @throws (rejects) TypeError that names the file where it can't be used.
+ * @throws (rejects) TypeError that names the file if it can't be used
  */
 async function authenticatorOf(credentials: BrokerCredentials, nats: NatsAuthenticators) {
   if ("file" in credentials) return fromFile(credentials.file, nats);
@@ -267,20 +269,20 @@ async function authenticatorOf(credentials: BrokerCredentials, nats: NatsAuthent
 
 /** Certificates, as text. */
 
-/** Each is PEM text. */
+/** Each field is PEM text. */
 type BrokerTls = {
   /** Certificates of authorities that may have signed the server's. Default: those that Node trusts. */
   ca?: string | undefined;
-  /** Of this client, for servers that want one; with `key`. */
+  /** Certificate of this client, for servers that require one; with `key`. */
   cert?: string | undefined;
-  /** Of `cert`. */
+  /** Private key of `cert`. */
   key?: string | undefined;
 };
 
 const kFields: FieldsOf<BrokerTls> = { ca: true, cert: true, key: true };
 const kPem = /^\s*-----BEGIN [A-Z0-9 ]+-----\s/m;
 
-/** @throws TypeError that names the field, without any secret. */
+/** @throws TypeError that names the field, without any secret */
 function readTls(tls: unknown): BrokerTls {
   expectFields(tls, "tls", kFields);
   const { ca, cert, key } = tls as BrokerTls;
@@ -298,9 +300,9 @@ function readTls(tls: unknown): BrokerTls {
 }
 
 /**
- * That a value is a text with something in it. What may be a secret is told by its type alone.
+ * Asserts that a value is a text that is not empty. An error shows only its type, since it may be a secret.
  *
- * @throws TypeError that names the field.
+ * @throws TypeError that names the field
  */
 function expectText(value: unknown, field: string): asserts value is string {
   if (typeof value !== "string") throw invalidType(field, "a string", typeof value);

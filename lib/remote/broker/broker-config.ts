@@ -1,24 +1,24 @@
-/** The text of a NATS server's configuration, in which nobody may do more than their role needs. Pure. */
+/** Writes the configuration of a NATS server in which each user has only the permissions of its role. Pure. */
 
 import { invalidValue } from "../../errors.js";
 import { expectToken } from "../subjects.js";
 
-/** Who may connect. */
+/** A user that may connect. */
 export type BrokerUser = {
   /** For a comment: "tenant a". */
   label: string;
-  /** The public nkey, "U…". The server has no secret of anybody's. */
+  /** The public nkey, "U…". The server holds no secrets of users. */
   nkey: string;
   permissions: BrokerPermissions;
 };
 
-/** What the server is made with. */
+/** Settings of the server. */
 export type NatsConfig = {
   /** "HOST:PORT". */
   listen: string;
   /** Paths of PEM files on the server's machine; undefined: no TLS. */
   tls?: NatsTls | undefined;
-  /** Each with a key of its own. */
+  /** Each user has its own key. */
   users: readonly BrokerUser[];
 };
 
@@ -26,11 +26,11 @@ export type NatsConfig = {
 export type NatsTls = {
   cert: string;
   key: string;
-  /** Clients must have a certificate that this authority has signed. Default: none is asked for. */
+  /** Clients need a certificate signed by this authority. Default: no client certificate. */
   ca?: string | undefined;
 };
 
-/** Larger than any message of ours, which are of at most 256 KiB. */
+/** Larger than any message of this package; those have at most 256 KiB. */
 const kMaxPayload = 1024 ** 2;
 
 const kPublicKey = /^U[A-Z2-7]{55}$/;
@@ -72,7 +72,10 @@ function tlsText({ cert, key, ca }: NatsTls): string {
   return `\ntls {\n${lines.join("\n")}\n}\n`;
 }
 
-/** @throws TypeError for what can't be written into it, and where two have the same key. */
+/**
+ * Returns the text of the configuration.
+ * @throws TypeError for a value that can't be written, or if two users have the same key
+ */
 export function natsConfig({ listen, tls, users }: NatsConfig): string {
   if (new Set(users.map(({ nkey }) => nkey)).size < users.length) {
     throw invalidValue("Expected every user to have a key of its own");
@@ -92,22 +95,22 @@ ${users.map(userText).join("\n")}
 `;
 }
 
-/** What each role may publish and subscribe to at the broker. All else is refused there. Pure. */
+/** Permissions of each role at the broker, to publish and to subscribe. The broker refuses all else. Pure. */
 
-/** As NATS has them: "subject", or "subject queue" for subscribing in that queue group alone. */
+/** In NATS' notation: "subject", or "subject queue" to subscribe in that queue group only. */
 type BrokerPermissions = {
   publish: readonly string[];
   subscribe: readonly string[];
 };
 
-/** A worker: its name is its own, in whichever pool it is. */
+/** A worker. It keeps its name in every pool. */
 export type WorkerIdentity = { pool: string; name: string };
 
 /**
- * A caller of a tenant: it speaks to workers as this tenant alone, which they take from the subject, and
- * hears what is sent to this tenant's callers.
+ * Returns the permissions of a tenant's caller. It can send to workers only as this tenant, which workers take from the
+ * subject, and receives messages for callers of this tenant.
  *
- * @throws TypeError where the name is none.
+ * @throws TypeError for a malformed name
  */
 export function callerPermissions(tenant: string): BrokerPermissions {
   expectToken(tenant, "tenant");
@@ -118,10 +121,10 @@ export function callerPermissions(tenant: string): BrokerPermissions {
 }
 
 /**
- * A worker: it hears what its pool is asked, in turn with the others, and what is sent to it by name; it
- * speaks to callers alone.
+ * Returns the permissions of a worker. It receives requests to its pool, shared with the pool's other workers, and
+ * messages addressed to it; it can send to callers only.
  *
- * @throws TypeError where a name is none.
+ * @throws TypeError for a malformed name
  */
 export function workerPermissions({ pool, name }: WorkerIdentity): BrokerPermissions {
   expectToken(pool, "pool");

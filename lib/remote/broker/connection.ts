@@ -1,6 +1,6 @@
 /**
- * One connection to the broker, for all that speaks over it. It comes up by itself, again and again; who uses it is
- * told when it has gone and when it is back. Belongs to one JavaScript thread.
+ * One connection to the broker for all its users. It reconnects by itself, and reports each loss and recovery to
+ * listeners. Belongs to one JavaScript thread.
  */
 
 import type * as Transport from "@nats-io/transport-node";
@@ -11,24 +11,24 @@ import { SandboxError } from "../../errors.js";
 
 const kReconnectMs = 250;
 const kConnectMs = 5_000;
-/** A broker that says nothing for two of these is taken for gone. */
+/** Milliseconds between pings. A broker that misses two of them counts as gone. */
 const kPingMs = 10_000;
 
-/** The longest message is a piece of a frame; see wire/outbox.ts. */
+/** The longest message, a piece of a frame; see `Outbox` in wire/frame.ts. */
 const kLeastPayload = 257 * 1024;
 
-/** What was received: the bytes, or the broker's word that nobody was there to hear what was sent. */
+/** A received message, or the broker's notice that no process received a sent one. */
 export type Received = { subject: string; data: Uint8Array; isNobody: boolean };
 
-/** Who listens to a connection. */
+/** Listens to a connection. */
 export type Listener = {
   /**
-   * It is there, for the first time or again: say anew what others should know.
-   * @param isNew nothing is subscribed to.
+   * Called when the connection is up, for the first time or again: announce current state anew.
+   * @param isNew true if no subscriptions exist yet
    */
   connected?(isNew: boolean): void;
   disconnected?(): void;
-  /** It is over for good: the broker refuses us. */
+  /** Called when the connection has ended for good: the broker refuses it. */
   failed?(error: Error): void;
 };
 
@@ -40,8 +40,8 @@ function isHandle(value: unknown): value is Handle {
 }
 
 /**
- * What keeps the process going for a connection of the client's, which it does not show: the socket, and the timer
- * of its next ping. Empty where that has changed.
+ * Returns the client's private handles that keep the process alive: the socket, and the timer of the next ping. Empty
+ * if the client has changed.
  */
 function handlesOf(connection: NatsConnection): Handle[] {
   type Inner = { transport?: { socket?: unknown }; heartbeats?: { timer?: unknown } };
@@ -49,7 +49,7 @@ function handlesOf(connection: NatsConnection): Handle[] {
   return [transport?.socket, heartbeats?.timer].filter(isHandle);
 }
 
-/** What the broker will not change its mind about. */
+/** True for an error that trying again can't solve. */
 function isRefusal(error: unknown): boolean {
   const name = (error as Error | undefined)?.name ?? "";
   return /Authorization|Authentication|InvalidArgument|PermissionViolation/.test(name);
@@ -64,7 +64,7 @@ function refusal(cause: unknown): SandboxError {
   });
 }
 
-/** What is wrong with a broker that has let us in. */
+/** Returns an error if the broker's limits are too low. */
 function unfit({ info }: NatsConnection): SandboxError | undefined {
   const most = info?.max_payload ?? kLeastPayload;
   if (most >= kLeastPayload) return undefined;
@@ -74,7 +74,7 @@ function unfit({ info }: NatsConnection): SandboxError | undefined {
   );
 }
 
-/** What says where the broker is, and who we are there. */
+/** Supplies the broker's address and credentials. */
 type Access = { connectionOptions(nats: Nats): Promise<ConnectionOptions> };
 
 const kOptions: ConnectionOptions = {
@@ -87,7 +87,7 @@ const kOptions: ConnectionOptions = {
   noAsyncTraces: true,
 };
 
-/** {@link open} connects. */
+/** A connection; {@link open} connects. */
 export class Connection {
   readonly #access: Access;
   readonly #listeners = new Set<Listener>();
@@ -107,7 +107,7 @@ export class Connection {
     return this.#isConnected;
   }
 
-  /** Why it is over; undefined while it is not. */
+  /** The reason why the connection has ended for good; undefined while it has not. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -117,29 +117,29 @@ export class Connection {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Connects, or goes on trying to; resolves when it is there, or over. */
+  /** Connects, and keeps trying; resolves when the connection is up or has ended for good. */
   open(): Promise<void> {
     this.#opening ??= this.#open();
     return this.#opening;
   }
 
-  /** What is said while it is gone may be lost, or be sent when it is back; after its end it is nothing. */
+  /** Sends a message. While the connection is down it may be lost, or sent later; after the end it is dropped. */
   publish(subject: string, data: Uint8Array, reply?: string): void {
     if (this.#connection === undefined || this.#connection.isClosed()) return;
     this.#connection.publish(subject, data, reply === undefined ? undefined : { reply });
   }
 
-  /** @param queue only one of those who subscribe with it gets each message. */
+  /** @param queue each message goes to only one of the subscribers of a queue */
   subscribe(subject: string, receive: (message: Received) => void, queue?: string): () => void {
     const subscription: Subscription | undefined = this.#connection?.subscribe(subject, {
       ...(queue !== undefined && { queue }),
       callback: (error: Error | null, message: Msg) => {
-        if (error) return; // a permission that we lack shows as an error of the connection
+        if (error) return; // a missing permission is reported as an error of the connection
         const isNobody = message.data.length === 0 && message.headers?.code === 503;
         try {
           receive({ subject: message.subject, data: message.data, isNobody });
         } catch (cause) {
-          // The client would stop reading, and say nothing: a fault of ours is to end the process.
+          // The client would silently stop reading: let a bug of ours end the process instead.
           setImmediate(() => {
             throw cause;
           });
@@ -149,7 +149,7 @@ export class Connection {
     return () => subscription?.unsubscribe();
   }
 
-  /** While somebody uses it, it is tried again when it is lost; each `use` has its `unuse`. */
+  /** Keeps reconnecting while the connection is in use; each `use` has its `unuse`. */
   use(): void {
     this.#uses += 1;
     void this.open();
@@ -160,7 +160,7 @@ export class Connection {
     if (!this.#isConnected) this.#sleep();
   }
 
-  /** While somebody waits for something the process goes on for it; each `hold` has its `release`. */
+  /** Keeps the process alive while code waits; each `hold` has its `release`. */
   hold(): void {
     if (++this.#holds === 1) this.#keep();
   }
@@ -169,7 +169,7 @@ export class Connection {
     if (--this.#holds === 0) this.#keep();
   }
 
-  /** Sends what waits, and ends it. */
+  /** Sends what is buffered, and closes the connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#isConnected = false;
@@ -212,7 +212,7 @@ export class Connection {
 
   async #watch(connection: NatsConnection): Promise<void> {
     void connection.closed().then((error) => {
-      if (connection !== this.#connection) return; // it sleeps
+      if (connection !== this.#connection) return; // `#sleep` has replaced it
       this.#isConnected = false;
       if (!this.#isClosed) this.#fail(refusal(error ?? new Error("it was closed")));
     });
@@ -226,7 +226,7 @@ export class Connection {
         this.#isConnected = false;
         for (const listener of [...this.#listeners]) listener.disconnected?.();
         this.#sleep();
-      } else if (type === "ping") this.#keep(); // there is another timer now
+      } else if (type === "ping") this.#keep(); // there is a new timer now
     }
   }
 
@@ -238,7 +238,7 @@ export class Connection {
     }
   }
 
-  /** Nobody uses what is lost: the client would try again, and keep the process for that. */
+  /** Closes a lost connection that is not in use: the client would keep trying, and keep the process alive. */
   #sleep(): void {
     const connection = this.#connection;
     const isOver = this.#isClosed || this.#failure !== undefined;
@@ -248,7 +248,7 @@ export class Connection {
     void connection.close().catch(() => {});
   }
 
-  /** Holds the process where somebody waits for the connection. */
+  /** Waits before the next attempt; keeps the process alive if `hold` is in effect. */
   #pause(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, kReconnectMs);
@@ -262,12 +262,12 @@ export class Connection {
   }
 }
 
-/** The client of NATS: an optional peer, loaded by what speaks with other machines alone. */
+/** Loads the NATS client, an optional peer that only remote features need. */
 
-/** What there is of it. */
+/** The client's package. */
 type Nats = typeof Transport;
 
-/** @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE, with the line that installs it. */
+/** @throws (rejects) SandboxError ERR_SANDBOX_UNAVAILABLE, with the command that installs it */
 async function loadNats(
   load: () => Promise<Nats> = () => import("@nats-io/transport-node"),
 ): Promise<Nats> {

@@ -1,4 +1,6 @@
-/** The connections of this Node environment: one for each broker and each who, for any number of runners. */
+/**
+ * Callers of this Node environment: one for each combination of broker, credentials and tenant, shared by all runners.
+ */
 
 import { randomBytes } from "node:crypto";
 
@@ -23,13 +25,16 @@ import { KeepAlive, type Link, Watch } from "./watch.js";
 
 type Shared = { caller: Caller; connection: Connection; users: number };
 
-/** By what they were made with. Runners share them, and the last one that goes closes them. */
+/** Shared callers by the options they were made with. The last runner to release one closes it. */
 const shared = new Map<string, Shared>();
 
-/** A caller that a runner uses. */
+/** Access of one runner to a shared caller. */
 export type HeldCaller = { caller(): Caller; release(): Promise<void> };
 
-/** The caller for a tenant at a broker, made when it is first used. @throws TypeError on a wrong option */
+/**
+ * Returns access to the caller for a tenant at a broker; the caller is made on first use.
+ * @throws TypeError on a wrong option
+ */
 export function holdCaller(options: BrokerOptions, tenant: string): HeldCaller {
   const access = new BrokerAccess(options);
   const { servers, credentials, tls, insecure } = options;
@@ -40,7 +45,7 @@ export function holdCaller(options: BrokerOptions, tenant: string): HeldCaller {
     caller: () => {
       if (own === undefined) {
         own = shared.get(key) ?? make(access, tenant);
-        if (own.connection.failure !== undefined) own = make(access, tenant); // once more, for who comes anew
+        if (own.connection.failure !== undefined) own = make(access, tenant); // the old connection failed: connect anew
         own.users += 1;
         shared.set(key, own);
       }
@@ -62,15 +67,14 @@ function make(access: BrokerAccess, tenant: string): Shared {
   return { connection, caller: new Caller(connection, tenant), users: 0 };
 }
 
-/**
- * A caller: keeps the runs that wait, grants each to one worker that asks for it or has a free slot, and settles each
- * exactly once. It alone decides what is started where; the broker only carries. One for each connection and tenant,
- * for any number of runners. Belongs to one JavaScript thread.
- */
-
 type Said<T extends ToCaller["t"]> = Extract<ToCaller, { t: T }>;
 const closed = (message: string) => new SandboxError(message, { code: "ERR_SANDBOX_CLOSED" });
 
+/**
+ * Keeps the runs that wait, grants each to one worker that asks for it or has a free slot, and settles each exactly
+ * once. Only the caller decides which worker starts a run; the broker only carries messages. One exists for each
+ * connection and tenant, for any number of runners. Belongs to one JavaScript thread.
+ */
 export class Caller {
   readonly id = randomBytes(12).toString("hex");
   readonly tenant: string;
@@ -82,7 +86,7 @@ export class Caller {
   readonly #watch = new Watch();
   readonly #keepAlive: KeepAlive;
   #numbers = 0;
-  /** Messages that were none. */
+  /** Number of malformed messages dropped. */
   dropped = 0;
 
   constructor(connection: Connection, tenant: string) {
@@ -101,7 +105,7 @@ export class Caller {
     void connection.open();
   }
 
-  /** Asks for a run; it waits until a worker has a place for it. */
+  /** Requests a run, which waits until a worker has a free slot. */
   run(request: RunRequest, listener: RunListener): RemoteRun {
     const now = performance.now();
     const run = new RemoteRun(++this.#numbers, request, listener, now, this.#say);
@@ -121,12 +125,12 @@ export class Caller {
     return run;
   }
 
-  /** Runs that are not settled. */
+  /** Number of runs that are not settled. */
   get pending(): number {
     return this.#runs.size;
   }
 
-  /** Ends it; one that waits has ended at once. */
+  /** Aborts a run. A run that still waits ends at once. */
   abort(run: RemoteRun): void {
     if (!this.#runs.has(run.number)) return;
     run.isAborted = true;
@@ -135,19 +139,22 @@ export class Caller {
     else this.#sayAbort(run.worker, run.number);
   }
 
-  /** Its end, for somebody who waits for it. */
+  /** Returns the end of a run, and keeps the process alive until then. */
   ended(run: RemoteRun): Promise<RunEnd> {
     run.isAwaited = true;
     if (this.#runs.has(run.number)) this.#keepAlive.await(run);
     return run.end;
   }
 
-  /** Says something within a run. It is nothing where that has ended, or not begun. */
+  /** Sends a message within a run. Does nothing when the run has ended or was not granted. */
   tell(run: RemoteRun, message: WorkerMessage, body?: Uint8Array): void {
     if (run.worker !== undefined && this.#runs.has(run.number)) run.tell(message, body);
   }
 
-  /** An operation on a run. @throws (rejects) what its worker throws; SandboxError when it has ended before. */
+  /**
+   * Calls an operation of a run on its worker.
+   * @throws (rejects) what the worker throws; SandboxError when the run has ended before
+   */
   async call(run: RemoteRun, operation: string, args: readonly unknown[]): Promise<unknown> {
     const plain = args.map((each, index) =>
       each === undefined ? null : toPlain(each, `${operation}[${index}]`),
@@ -160,7 +167,7 @@ export class Caller {
     return fromPlain(answer.value);
   }
 
-  /** Says good-bye to its workers, and closes the connection. */
+  /** Sends `bye` to the workers, and closes the connection. */
   async close(): Promise<void> {
     for (const { worker } of this.#dispatcher.links) {
       this.#post.toWorker(worker, { t: "bye", caller: this.id });
@@ -197,13 +204,13 @@ export class Caller {
     this.#forget(run);
   }
 
-  /** It is settled. */
+  /** Removes a settled run. */
   #forget(run: RemoteRun): void {
     this.#keepAlive.unawait(run);
     if (this.#runs.delete(run.number) && this.#runs.size === 0) this.#rest();
   }
 
-  /** In a session or a transaction: there is one worker for it. */
+  /** Grants a run inside a session or a transaction: only the worker of that one can run it. */
   #grantInside(run: RemoteRun, inside: RemoteRun, now: number): void {
     const link = this.#dispatcher.link(inside.worker);
     if (link !== undefined && this.#runs.has(inside.number)) {
@@ -241,7 +248,7 @@ export class Caller {
     }
   }
 
-  /** It was not started by the worker that it was granted to, and waits again. */
+  /** Makes a run wait again that its worker has not started. */
   #return(run: RemoteRun, now: number): void {
     run.returned();
     if (run.isAborted) this.#settle(run, { kind: "aborted" });
@@ -274,7 +281,7 @@ export class Caller {
     }
   }
 
-  /** The run that a worker speaks of, if it has it. */
+  /** Returns the run that a worker names, if it was granted to that worker. */
   #ofWorker({ run: number, worker }: { run: number; worker: string }): RemoteRun | undefined {
     const run = this.#runs.get(number);
     return run?.worker === worker ? run : undefined;
@@ -299,7 +306,7 @@ export class Caller {
         run.isConfirmed = true;
         run.listedAt = now;
       }
-      // Nobody waits for it any more, or its abort may have been lost.
+      // This caller no longer knows the run, or the earlier abort may have been lost.
       if (run === undefined || run.isAborted) this.#sayAbort(worker, number);
     }
     for (const [run, ack] of beat.receipts) {
@@ -377,16 +384,16 @@ export class Caller {
     this.#post.toWorker(worker, { t: "echo", caller: this.id, ...reported });
   }
 
-  /** Nothing runs any more: receipts go without waiting for a beat. */
+  /** Sends receipts for ended runs at once, without waiting for a beat, when no runs remain. */
   #sayEnds(): void {
-    const no = Number.MAX_SAFE_INTEGER; // no beat's: it renews nothing
+    const no = Number.MAX_SAFE_INTEGER; // matches no beat, so it renews nothing
     for (const link of this.#dispatcher.links) {
       if (link.ended.length > 0) this.#echo(link, no, performance.now());
     }
   }
 }
 
-/** The end of a run that has waited as long as it may. Pure. */
+/** Returns the end of a run that waited longer than its `queueTimeoutMs`. Pure. */
 
 function queueTimeout(
   { pool, queueTimeoutMs }: Pick<RunRequest, "pool" | "queueTimeoutMs">,

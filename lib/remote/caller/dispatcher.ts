@@ -3,18 +3,18 @@ import type { Post } from "./post.js";
 import { kInputWithGrant, type RemoteRun } from "./remote-run.js";
 import { Link } from "./watch.js";
 
-/** A worker that was silent for so long is not known any more: all that it had of us is lost by then. */
+/** A worker silent for this long is removed: by then it has lost all state of this caller. */
 const kForgottenMs = 60_000;
 
-/** What the dispatcher asks its caller. */
+/** The interface of the caller that the dispatcher uses. */
 export type DispatcherHost = {
   readonly id: string;
   isConnected(): boolean;
-  /** The lowest number of a run that is not settled. */
+  /** Returns the lowest number of a run that is not settled. */
   oldest(): number;
 };
 
-/** Gives runs that wait to workers: each to one, until that has said that it has not started it. */
+/** Grants waiting runs to workers. A run goes to one worker, and to another only after the first has not started it. */
 export class Dispatcher {
   readonly #host: DispatcherHost;
   readonly #post: Post;
@@ -26,7 +26,7 @@ export class Dispatcher {
     this.#post = post;
   }
 
-  /** A worker that this caller knows. */
+  /** Returns the state of a worker, if this caller knows that worker. */
   link(worker: string | undefined): Link | undefined {
     return worker === undefined ? undefined : this.#links.get(worker);
   }
@@ -35,7 +35,7 @@ export class Dispatcher {
     return this.#links.values();
   }
 
-  /** What a worker has just said of itself. */
+  /** Records the state that a worker has just sent. */
   heard(worker: string, pool: string, said: Partial<Link>, now: number): Link {
     let link = this.#links.get(worker);
     if (link === undefined) {
@@ -48,13 +48,13 @@ export class Dispatcher {
     return Object.assign(link, said, { heardAt: now });
   }
 
-  /** What was sent to it has reached nobody: it gets no runs until it says that it has room. */
+  /** Marks a worker that a message has not reached: it gets no runs until it reports free slots. */
   unreached(worker: string): void {
     const link = this.#links.get(worker);
     if (link) link.free = 0;
   }
 
-  /** It waits, before those that were asked for later. */
+  /** Puts a run in the queue of its pool, in the order of run numbers. */
   enqueue(run: RemoteRun, now: number): void {
     const pool = this.#pool(run.request.pool);
     const after = pool.queue.findIndex(({ number }) => number > run.number);
@@ -63,14 +63,14 @@ export class Dispatcher {
     this.dispatch(pool.name, now);
   }
 
-  /** It waits no more. */
+  /** Removes a run from its queue. */
   remove(run: RemoteRun): void {
     const { queue } = this.#pool(run.request.pool);
     const at = queue.indexOf(run);
     if (at >= 0) queue.splice(at, 1);
   }
 
-  /** There is a connection, after a time without one: all is said anew. */
+  /** Announces all waiting runs again after the connection was restored. */
   connected(now: number): void {
     for (const pool of this.#pools.values()) {
       pool.moved();
@@ -82,7 +82,7 @@ export class Dispatcher {
     for (const name of this.#pools.keys()) this.dispatch(name, now);
   }
 
-  /** Gives what waits to workers that have room, and tells others that more waits. */
+  /** Grants waiting runs to workers with free slots, and announces the rest to the pool. */
   dispatch(name: string, now: number): void {
     const pool = this.#pool(name);
     if (!this.#host.isConnected()) return;
@@ -95,7 +95,7 @@ export class Dispatcher {
     if (pool.isToSay(now)) this.#post.toFree(name, pool.queue.length);
   }
 
-  /** A worker asks for runs. */
+  /** Grants runs to a worker that asks for some. */
   pulled({ worker, pool: name, n, lease }: Extract<ToCaller, { t: "pull" }>, now: number): void {
     const link = this.heard(worker, name, { lease }, now);
     const pool = this.#pool(name);
@@ -110,7 +110,7 @@ export class Dispatcher {
     }
   }
 
-  /** All workers of the pool are full, or there is none: one of them is to remember that we wait. */
+  /** Asks one worker of a pool to remember that runs wait: no worker of the pool is free, or none exists. */
   nobodyFree(name: string): void {
     const waiting = this.#pools.get(name)?.queue.length ?? 0;
     if (waiting > 0) this.#post.toAny(name, waiting);
@@ -153,12 +153,12 @@ export class Dispatcher {
   }
 }
 
-/** A worker that was silent for so long is asked before it is given a run. */
+/** A worker silent for this long gets no runs without asking for them. */
 const kFreshMs = 1_500;
 const kFirstAgainMs = 50;
 const kLastAgainMs = 400;
 
-/** The runs of one pool that wait for a slot, and how often others are told that they do. */
+/** The runs of one pool that wait for a slot, and the interval at which they are announced to workers. */
 class Pool {
   readonly name: string;
   readonly queue: RemoteRun[] = [];
@@ -169,7 +169,7 @@ class Pool {
     this.name = name;
   }
 
-  /** The worker with the most free slots of those that were heard of just now, and that something waits for. */
+  /** Returns the worker with the most free slots among those heard of recently for which a run waits. */
   freest(links: Iterable<Link>, now: number): Link | undefined {
     let best: Link | undefined;
     for (const link of links) {
@@ -179,7 +179,7 @@ class Pool {
     return best;
   }
 
-  /** Takes the first that the worker can have. */
+  /** Takes the first run that the worker can run. */
   take(link: Link): RemoteRun | undefined {
     const at = this.#firstFor(link);
     return at < 0 ? undefined : this.queue.splice(at, 1)[0];
@@ -191,13 +191,13 @@ class Pool {
     );
   }
 
-  /** Something has moved: the next time that runs wait is told at once. */
+  /** Resets the announcement interval after a change. */
   moved(): void {
     this.#againMs = kFirstAgainMs;
     if (this.queue.length === 0) this.#saidAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether it is time to tell that runs wait. It is told less and less often. */
+  /** True if it is time to announce that runs wait. The interval grows with each announcement. */
   isToSay(now: number): boolean {
     if (this.queue.length === 0 || now - this.#saidAt < this.#againMs) return false;
     if (this.#saidAt !== Number.NEGATIVE_INFINITY) {

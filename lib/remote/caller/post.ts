@@ -9,9 +9,9 @@ import {
 import { Outbox } from "../wire/frame.js";
 import type { ToWorker } from "../wire/messages.js";
 
-/** What a caller says to workers. */
+/** Sends the messages of a caller to workers. */
 export class Post {
-  /** Which grants are in which message. */
+  /** The grants in each message that was sent. */
   readonly deliveries = new Deliveries();
   readonly #caller: string;
   readonly #tenant: string;
@@ -32,14 +32,16 @@ export class Post {
     this.#outbox.send(workerSubject(worker, tenant), message, body, gone);
   }
 
-  /** To a worker of the pool that has a free slot; the broker says so where there is none. */
+  /**
+   * Announces waiting runs to one worker of the pool that has a free slot; the broker replies when no worker is free.
+   */
   toFree(pool: string, n: number): void {
     const nobody = () => nobodySubject(this.#tenant, this.#caller, pool);
     const want = { t: "want", caller: this.#caller, n } as const;
     this.#outbox.send(freeSubject(pool, this.#tenant), want, undefined, nobody);
   }
 
-  /** To any worker of the pool, which is to remember it. */
+  /** Asks any one worker of the pool to remember that runs wait. */
   toAny(pool: string, n: number): void {
     const want = { t: "want", caller: this.#caller, n } as const;
     this.#outbox.send(wantSubject(pool, this.#tenant), want);
@@ -55,33 +57,33 @@ type Granted = { run: number; attempt: number };
 const kMostKept = 4_096;
 
 /**
- * Which grants are in which message to a worker. The broker says of a message that it has reached nobody: then none of
- * these was started, and all may be granted to others. Pure.
+ * Records which grants each message to a worker holds. When the broker reports that a message reached no worker, none
+ * of its grants was started, and all may be granted to other workers. Pure.
  */
 export class Deliveries {
   readonly #waiting = new Map<string, Granted[]>();
   readonly #sent = new Map<number, Granted[]>();
   #messages = 0;
 
-  /** A grant that goes with the next message to the worker. */
+  /** Adds a grant to the next message to the worker. */
   add(worker: string, run: number, attempt: number): void {
     const granted = this.#waiting.get(worker);
     if (granted === undefined) this.#waiting.set(worker, [{ run, attempt }]);
     else granted.push({ run, attempt });
   }
 
-  /** A message goes now. Gives the number by which it is told of; 0 where nothing depends on it. */
+  /** Records that the next message to the worker is sent. Returns its number, or 0 if it holds no grants. */
   send(worker: string): number {
     const granted = this.#waiting.get(worker);
     if (granted === undefined) return 0;
     this.#waiting.delete(worker);
     const number = ++this.#messages;
     this.#sent.set(number, granted);
-    this.#sent.delete(number - kMostKept); // what is not reported of after so many was delivered
+    this.#sent.delete(number - kMostKept); // a message not reported after so many later ones was delivered
     return number;
   }
 
-  /** It has reached nobody. */
+  /** Returns the grants of a message that reached no worker, and forgets them. */
   undelivered(number: number): readonly Granted[] {
     const granted = this.#sent.get(number) ?? [];
     this.#sent.delete(number);

@@ -1,4 +1,4 @@
-/** Where commands are sent: the pool, or a session or transaction on one worker. */
+/** The destination of commands: the pool, or a session or transaction on one worker. */
 
 import { createHash } from "node:crypto";
 
@@ -23,13 +23,13 @@ import {
 } from "./remote-run.js";
 import { execInputOf, expectSendable, type ReportedResult } from "./request-of.js";
 
-/** What all commands of a place have in common. */
+/** Settings that all commands of a place share. */
 export type PlaceOptions = {
   caller(): Caller;
   pool: string;
   policy: unknown;
   workspace: unknown;
-  /** A workspace of this machine, which goes to the worker and comes back. */
+  /** A workspace of this machine that is sent to the worker and received back. */
   moved?: MovedWorkspace | undefined;
   queueTimeoutMs: number;
   inside?: RemoteRun | undefined;
@@ -49,22 +49,25 @@ export class RemotePlace {
     return this.#options.caller();
   }
 
-  /** As this one, in a session or transaction of it. */
+  /** Returns the same place inside a session or transaction of it. */
   inside(run: RemoteRun): RemotePlace {
     return new RemotePlace({ ...this.#options, moved: undefined, inside: run });
   }
 
-  /** What runs in it. */
+  /** Number of runs in this place that have not ended. */
   get pending(): number {
     return this.#runs.size;
   }
 
-  /** Bytes of each output of another run that may be on their way. */
+  /** Bytes of each output of a further run that may be in transit. */
   get credit(): number {
     return creditFor(this.caller.pending);
   }
 
-  /** Asks for a run of any kind. @throws RangeError that names what is too long to be sent */
+  /**
+   * Requests a run of any kind.
+   * @throws RangeError that names the field that is too long to be sent
+   */
   begin(
     kind: RunKind,
     asked: Pick<RunRequest, "input"> & Partial<RunRequest>,
@@ -76,7 +79,7 @@ export class RemotePlace {
     expectSendable({ input, policy, workspace }, stdin === undefined ? 0 : kInputWithGrant);
     const workspaceAsked = (port: WirePort) => {
       const moving = moved?.bring(port).then((brought) => brought.take());
-      moving?.catch(() => {}); // `ended` tells of it
+      moving?.catch(() => {}); // `ended` reports it
       if (moving) this.#moving.set(run, moving);
     };
     const run = caller().run(request, { ...listener, workspaceAsked });
@@ -86,8 +89,9 @@ export class RemotePlace {
   }
 
   /**
-   * How a run has ended, once what it has changed is here.
-   * @throws (rejects) TransactionError where that can't be committed, WorkspaceError where it can't be moved.
+   * Resolves with the end of a run once its changes are in the workspace here.
+   * @throws (rejects) TransactionError when the changes can't be committed, WorkspaceError when the workspace can't be
+   * moved
    */
   async ended(run: RemoteRun): Promise<RunEnd> {
     const end = await run.end;
@@ -99,13 +103,13 @@ export class RemotePlace {
     try {
       await moving;
     } catch (error) {
-      // What its worker says of a workspace that was not moved is less than what is known here.
+      // The end of the run explains more than an error that says that the transfer was cut.
       if (isWhole || (error as { code?: unknown }).code !== "ERR_WORKSPACE_CUT") throw error;
     }
     return end;
   }
 
-  /** The whole way of one command. Only rejects, never throws. */
+  /** Runs one command from request to result. Rejects, and never throws synchronously. */
   async exec(given: NativeExecInput): Promise<SandboxedExecResult> {
     const isObject = typeof given === "object" && given !== null;
     if (!isObject) throw invalidType("input", "an object", given);
@@ -147,7 +151,10 @@ export class RemotePlace {
     }
   }
 
-  /** Asks for what has a value and no output, and who has answered. @throws (rejects) what its worker has thrown */
+  /**
+   * Requests a run that has a value and no output, and resolves with that value and the worker that returned it.
+   * @throws (rejects) what the worker has thrown
+   */
   async answer(
     kind: RunKind,
     asked: Pick<RunRequest, "input"> & Partial<RunRequest>,
@@ -160,7 +167,10 @@ export class RemotePlace {
     return { value: end.value, worker: run.worker ?? "" };
   }
 
-  /** What came of a run that has output. @throws what its worker has thrown */
+  /**
+   * Returns the result of a run that has output.
+   * @throws what the worker has thrown
+   */
   result(
     end: RunEnd,
     argv: readonly string[],
@@ -179,14 +189,14 @@ export class RemotePlace {
     return resultWith(reported, collector.whole(1, end.rest[0]), collector.whole(2, end.rest[1]));
   }
 
-  /** What is told of a run of which no worker has told. */
+  /** Returns the result of a run for which no worker has sent one. */
   lostResult(end: LostEnd, argv: readonly string[], waitedMs: number): SandboxedExecResult {
     const text = JSON.stringify([this.#options.pool, this.#options.policy]);
     this.#policyHash ??= createHash("sha256").update(text).digest("hex");
     return lostResult(end, argv, { policyHash: this.#policyHash, waitedMs });
   }
 
-  /** Ends all that runs, and resolves when it has. */
+  /** Aborts all runs, and resolves when they have ended. */
   async endRuns(): Promise<void> {
     const runs = [...this.#runs];
     for (const run of runs) this.caller.abort(run);
@@ -194,26 +204,26 @@ export class RemotePlace {
   }
 }
 
-/** The output of a run, as it comes. */
+/** Output of a run, collected as it arrives. */
 
 type Parts = { pieces: Uint8Array[]; bytes: number };
 
-/** Who looks at it. */
+/** Receivers of collected output. */
 export type Watchers = {
-  /** So many bytes were taken. */
+  /** Called after `bytes` more bytes were received. */
   taken(stream: 1 | 2, bytes: number): void;
-  /** Called with each piece; whoever throws is told of nothing more. */
+  /** Called with each piece. */
   onPiece?(stream: 1 | 2, bytes: Uint8Array): void;
 };
 
-/** Credit is given back in halves of the window. */
+/** Collects the output of a run. Returns credit to the worker in halves of the window. */
 export class OutputCollector {
   readonly #parts: Record<1 | 2, Parts> = {
     1: { pieces: [], bytes: 0 },
     2: { pieces: [], bytes: 0 },
   };
   readonly #lostResult = { 1: 0, 2: 0 };
-  /** Bytes of each that were only shown, once what is kept comes behind them. */
+  /** Bytes of each stream that were only shown, once the kept output follows. */
   #shown: Record<1 | 2, number> | undefined;
   readonly #watchers: Watchers;
   readonly #window: number;
@@ -232,12 +242,12 @@ export class OutputCollector {
     this.#lostResult[stream] = 0;
   }
 
-  /** All that was to be looked at has come; what comes now is what is kept of it. */
+  /** Marks the end of the live output: bytes added from now on are the kept output. */
   keptFollows(): void {
     this.#shown = { 1: this.#parts[1].bytes, 2: this.#parts[2].bytes };
   }
 
-  /** What came with the end is looked at too. */
+  /** Passes the output that came with the end to the watcher. */
   showRest(rest: readonly Uint8Array[]): void {
     if (this.#shown !== undefined) return;
     for (const stream of [1, 2] as const) {
@@ -251,7 +261,9 @@ export class OutputCollector {
     this.#parts[stream].bytes += bytes.length;
   }
 
-  /** What is kept of one stream, and what came with the end: a plain array of its own. */
+  /**
+   * Returns the kept output of one stream, with the output that came with the end, as a plain array that is not shared.
+   */
   whole(stream: 1 | 2, rest: Uint8Array | undefined): Uint8Array {
     const skipped = this.#shown?.[stream] ?? 0;
     const { pieces, bytes } = this.#parts[stream];
@@ -266,17 +278,19 @@ export class OutputCollector {
 }
 
 /**
- * How much output of one run may be on its way. A broker ends a connection for which it keeps more than 64 MiB (its
- * `max_pending`), so that all runs together stay below that, however many there are; and a run alone gets what its
- * way there and back holds. Pure.
+ * Limits of output in transit. A broker closes a connection with more than 64 MiB pending (its `max_pending`), so the
+ * sum over all runs stays below that for any number of runs. A single run gets enough to fill the round trip. Pure.
  */
 
 const kMost = 1024 ** 2;
 const kLeast = 256 * 1024;
-/** The first twelve have all of theirs; 64 have less than 40 MiB together. */
+/** Up to twelve runs get the maximum each; 64 runs get less than 40 MiB together. */
 const kShared = 12 * 1024 ** 2;
 
-/** @param others runs that are not settled. */
+/**
+ * Returns the credit of a new run in bytes.
+ * @param others number of runs that are not settled
+ */
 function creditFor(others: number): number {
   return Math.max(kLeast, Math.min(kMost, Math.floor(kShared / (others + 1))));
 }

@@ -16,10 +16,10 @@ import { OutputCollector, type RemotePlace } from "./remote-place.js";
 import type { RemoteRun } from "./remote-run.js";
 import { spawnInputOf } from "./request-of.js";
 
-/** Bytes of input that may be on their way. */
+/** Bytes of input that may be in transit. */
 const kWindow = 1024 ** 2;
 
-/** A command on another machine that is spoken with while it runs. */
+/** A live process on a worker, with streams for its input and output. */
 export class RemoteProcess implements SandboxProcess {
   readonly stdin: RemoteInput;
   readonly stdout: RemoteOutput;
@@ -49,7 +49,7 @@ export class RemoteProcess implements SandboxProcess {
     this.stderr = hasTerminal || isMerged ? null : stderr;
     this.stdin = new RemoteInput(
       kWindow,
-      (bytes) => caller.tell(run, { t: "input" }, Buffer.from(bytes)), // it may have to be said again
+      (bytes) => caller.tell(run, { t: "input" }, Buffer.from(bytes)), // copied, as it may have to be sent again
       () => caller.tell(run, { t: "inputEnd" }),
     );
     const begun = performance.now();
@@ -75,11 +75,11 @@ export class RemoteProcess implements SandboxProcess {
             const rest = end.rest[at];
             if (rest?.length) streams[at === 0 ? 1 : 2].deliver(rest);
           }
-          end.rest = []; // it was streamed
+          end.rest = []; // already delivered to the streams
         }
         const nothing = new OutputCollector(kWindow, { taken: () => {} });
         const result = place.result(end, argv, nothing, run.grantedAt - begun);
-        (this.stderr ?? this.stdout).deliver(result.stderr); // why its sandbox could not be made
+        (this.stderr ?? this.stdout).deliver(result.stderr); // the reason for a failed sandbox setup
         result.stderr = new Uint8Array(0);
         return withReason(result, signal);
       })
@@ -90,10 +90,13 @@ export class RemoteProcess implements SandboxProcess {
         this.stdout.finish();
         stderr.finish();
       });
-    this.result.catch(() => {}); // whoever has the process is reported by it
+    this.result.catch(() => {}); // the owner of the process gets the rejection from `result`
   }
 
-  /** Resolves once the command is started, or has ended before. @throws (rejects) for a wrong input */
+  /**
+   * Resolves once the command has started, or has ended before.
+   * @throws (rejects) on a wrong input
+   */
   static async spawn(place: RemotePlace, given: NativeSpawnInput): Promise<RemoteProcess> {
     if (typeof given !== "object" || given === null) throw invalidType("input", "an object", given);
     const signal = checkSignal(given.signal);
@@ -124,7 +127,7 @@ export class RemoteProcess implements SandboxProcess {
     if (typeof name !== "string" || !Object.hasOwn(constants.signals, name)) {
       throw invalidValue(`Expected \`signal\` to be a signal's name, got ${JSON.stringify(name)}`);
     }
-    void this.#place.caller.call(this.#run, "signal", [name]).catch(() => {}); // it has ended
+    void this.#place.caller.call(this.#run, "signal", [name]).catch(() => {}); // the process has ended
   }
 
   stop(): Promise<SandboxedExecResult> {
@@ -137,7 +140,10 @@ export class RemoteProcess implements SandboxProcess {
   }
 }
 
-/** Waits on the worker. @throws (rejects) as `waitForPort`; ERR_SANDBOX_CLOSED once it has ended */
+/**
+ * Waits on the worker until a port accepts connections.
+ * @throws (rejects) as `waitForPort`; ERR_SANDBOX_CLOSED when the run has ended
+ */
 export async function portWait(
   { caller }: RemotePlace,
   run: RemoteRun,
@@ -168,21 +174,21 @@ async function untilAborted<Value>(
   }
 }
 
-/** The streams of a live process on another machine; bytes wait in windows that both sides know. */
+/** Streams of a live process on a worker. Bytes in transit are limited by windows that both sides know. */
 
 const kHighWaterMark = 64 * 1024;
 const kMostInMessage = 64 * 1024;
-/** What was taken is told in so many parts of the window: each is a message. */
+/** Credit is returned in this many parts of the window; each is a message. */
 const kSteps = 4;
 
-/** One output; whoever reads it says how far the worker may go on. */
+/** One output stream. Reading from it returns credit to the worker. */
 class RemoteOutput extends Readable {
   readonly #step: number;
   readonly #taken: (bytes: number) => void;
   readonly #closed: () => void;
   #lostResult = 0;
 
-  /** @param window bytes that the worker may send before any is taken. */
+  /** @param window bytes that the worker may send before it gets credit */
   constructor(window: number, taken: (bytes: number) => void, closed: () => void) {
     super({ highWaterMark: kHighWaterMark });
     this.#step = Math.ceil(window / kSteps);
@@ -201,7 +207,7 @@ class RemoteOutput extends Readable {
   }
 
   override _read(): void {
-    if (this.#lostResult < this.#step) return; // the worker has the rest of its window meanwhile
+    if (this.#lostResult < this.#step) return; // the worker still has the rest of its window
     const bytes = this.#lostResult;
     this.#lostResult = 0;
     this.#taken(bytes);
@@ -215,7 +221,7 @@ class RemoteOutput extends Readable {
 
 type Done = (error?: Error | null) => void;
 
-/** The input; at most `window` bytes are on their way to the command. */
+/** The input stream. At most `window` bytes are in transit to the command. */
 class RemoteInput extends Writable {
   readonly #send: (bytes: Uint8Array) => void;
   readonly #end: () => void;
@@ -229,23 +235,23 @@ class RemoteInput extends Writable {
     this.#room = window;
     this.#send = send;
     this.#end = end;
-    this.on("error", () => {}); // what a command does not read is no fault of the host
+    this.on("error", () => {}); // a command that does not read its input is no error of the host
   }
 
-  /** The command has taken so many. */
+  /** Records that the command has taken `bytes` bytes. */
   taken(bytes: number): void {
     this.#room += bytes;
     this.#untaken = Math.max(0, this.#untaken - bytes);
     this.#go();
   }
 
-  /** It has closed its input. */
+  /** Records that the command has closed its input. */
   closedByCommand(): void {
     this.#isClosed = true;
     this.#go();
   }
 
-  /** It has ended. */
+  /** Ends the stream after the command has ended. */
   finish(): void {
     this.closedByCommand();
     this.destroy();
@@ -290,7 +296,7 @@ class RemoteInput extends Writable {
       this.#untaken += piece.length;
       this.#send(piece);
     }
-    // As here, a write is done when the command's pipe or terminal has it.
+    // As for a local process, a write is complete when the command's pipe or terminal has the bytes.
     if (waiting.bytes.length > 0 || this.#untaken > 0) return;
     this.#waiting = undefined;
     waiting.done();

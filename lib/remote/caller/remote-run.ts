@@ -12,10 +12,10 @@ import type {
 } from "../wire/messages.js";
 import { errorOf, fromPlain } from "../wire/plain.js";
 
-/** Standard input that goes with the grant; longer one follows it. */
+/** Most bytes of standard input sent with the grant; longer input follows the grant. */
 export const kInputWithGrant = 128 * 1024;
 
-/** What a run is asked for with. */
+/** The request for a run. */
 export type RunRequest = {
   pool: string;
   kind: RunKind;
@@ -24,30 +24,30 @@ export type RunRequest = {
   input: unknown;
   stdin?: Uint8Array | undefined;
   isLive: boolean;
-  /** Bytes of each stream that may be on their way. */
+  /** Bytes of each output stream that may be in transit. */
   credit: number;
-  /** Milliseconds that it may wait for a slot. */
+  /** Milliseconds that the run may wait for a slot. */
   queueTimeoutMs: number;
-  /** The name of the only worker that can run it; undefined: any of the pool. */
+  /** Name of the only worker that can run it; undefined: any worker of the pool. */
   onWorker?: string | undefined;
-  /** The session or transaction that it is run in, on its worker. */
+  /** The session or transaction on a worker in which the run executes. */
   inside?: RemoteRun | undefined;
 };
 
-/** Who follows a run. None of these may throw. */
+/** Callbacks that follow a run. None of them may throw. */
 export type RunListener = {
   began?(value: unknown): void;
-  /** In order; `number` is 1 or 2. */
+  /** Called with the output in order; `number` is 1 or 2. */
   out(number: 1 | 2, bytes: Uint8Array): void;
-  /** What comes now is what is kept of the output, not what is looked at. */
+  /** Marks the end of the live output: the kept output follows. */
   keptFollows?(): void;
   taken?(bytes: number): void;
   inputClosed?(): void;
-  /** Its worker asks for the workspace, which goes there and comes back through this. */
+  /** Called when the worker asks for the workspace, which is sent and received through `port`. */
   workspaceAsked?(port: WirePort): void;
 };
 
-/** How it ended, whatever it was. */
+/** The end of a run. */
 export type RunEnd =
   | { kind: "ended"; value: unknown; error?: WireErrorShape | undefined; rest: Uint8Array[] }
   | {
@@ -63,45 +63,45 @@ export type RunEnd =
 type End = Extract<ToCaller, { t: "end" }>;
 type Answer = Extract<ToCaller, { t: "answer" }>;
 
-/** What is said to its worker within it. */
+/** A message to the worker within a run. */
 export type WorkerMessage = Unnumbered<RunToWorker>;
-/** Sends it. */
+/** Sends a message to the worker within a run. */
 export type SayToWorker = (
   run: RemoteRun,
   message: WorkerMessage & Numbered,
   body?: Uint8Array,
 ) => void;
 
-/** One run of this caller, from the call to its one end. */
+/** One run of this caller, from the call to its single end. */
 export class RemoteRun {
   readonly number: number;
   readonly request: RunRequest;
   readonly askedAt: number;
   readonly end: Promise<RunEnd>;
-  /** The worker that it was granted to; undefined: it waits. */
+  /** The worker that the run was granted to; undefined while it waits. */
   worker: string | undefined;
-  /** How often it was granted. */
+  /** How often the run was granted. */
   attempt = 0;
   grantedAt = 0;
-  /** The worker has spoken of it: it has the grant. */
+  /** True once its worker has mentioned the run, and so has the grant. */
   isConfirmed = false;
   hasBegun = false;
   isAborted = false;
-  /** Somebody waits for its end. */
+  /** True if code waits for the end of the run. */
   isAwaited = false;
   readonly channel: Channel<WorkerMessage, RunToCaller>;
-  /** When its worker was last asked what became of it. */
+  /** Time of the last probe to its worker. */
   probedAt = 0;
-  /** When its worker last said that it is there. */
+  /** Time at which its worker last mentioned the run. */
   listedAt = 0;
 
-  /** What its workspace is moved through, once that was asked for. */
+  /** The port through which the workspace is moved, once the worker has asked for it. */
   port: WirePort | undefined;
 
   readonly #listener: RunListener;
   readonly #streams: Record<1 | 2, ReceivedOutput>;
   #settle: (end: RunEnd) => void = () => {};
-  /** Bytes of standard input that were sent behind the grant. */
+  /** Bytes of standard input that were sent after the grant. */
   #inputSent = 0;
   readonly #calls = new Map<number, (answer: Answer) => void>();
   #callNumbers = 0;
@@ -139,17 +139,17 @@ export class RemoteRun {
     this.isConfirmed = false;
   }
 
-  /** Its worker has not started it, and won't. */
+  /** Records that its worker has not started the run, and will not. */
   returned(): void {
     this.worker = undefined;
   }
 
-  /** Says something to its worker, which has begun it. */
+  /** Sends a message to the worker that runs it. */
   tell(message: WorkerMessage, body?: Uint8Array): void {
     this.channel.say(message, body, performance.now());
   }
 
-  /** Its worker's answer; undefined when the run has ended before. */
+  /** Resolves with the worker's answer; undefined when the run has ended before. */
   async call(operation: string, args: unknown[]): Promise<Answer | undefined> {
     const call = ++this.#callNumbers;
     const answered = new Promise<Answer>((resolve) => this.#calls.set(call, resolve));
@@ -201,7 +201,7 @@ export class RemoteRun {
     this.#listener.workspaceAsked?.(this.port);
   }
 
-  /** So many bytes more of standard input may be sent. */
+  /** Sends more standard input after the worker has taken `bytes` bytes. */
   #taken(bytes: number): void {
     const { stdin } = this.request;
     if (stdin === undefined) {
@@ -218,7 +218,9 @@ export class RemoteRun {
     }
   }
 
-  /** False: what it has written is not all here yet; its worker says it again until it is. */
+  /**
+   * Settles the run. Returns false while output is missing; the worker sends the end again until all output is here.
+   */
   ended({ value, error, sent, rest, isCut }: End, body: Uint8Array): boolean {
     const isWhole = this.#streams[1].length === sent[0] && this.#streams[2].length === sent[1];
     if (isWhole || error !== undefined || this.isAborted) {
@@ -240,36 +242,36 @@ export class RemoteRun {
     this.#settle(end);
   }
 
-  /** A session or a transaction that has begun, and that nobody waits for. */
+  /** True for a session or transaction that has begun, while no code waits for its end. */
   get isOnlyOpen(): boolean {
     const { kind } = this.request;
     return this.hasBegun && !this.isAwaited && (kind === "session" || kind === "transaction");
   }
 
-  /** What is known when its worker is not heard of any more. */
+  /** The start state to report when its worker is lost. */
   get started(): "yes" | "no" | "unknown" {
     return this.worker === undefined ? "no" : this.hasBegun ? "yes" : "unknown";
   }
 }
 
-/** What has come of one stream, in order whatever came first. Pure. */
+/** Received output of one stream, put in order. Pure. */
 export class ReceivedOutput {
   readonly #take: (bytes: Uint8Array) => void;
-  /** What came before its turn. */
+  /** Output that arrived before its turn. */
   readonly #early = new Map<number, Uint8Array>();
   #length = 0;
 
-  /** @param take is given all bytes, in order. */
+  /** @param take receives all bytes in order */
   constructor(take: (bytes: Uint8Array) => void) {
     this.#take = take;
   }
 
-  /** Bytes that are here without a gap. */
+  /** Bytes received without a gap. */
   get length(): number {
     return this.#length;
   }
 
-  /** What comes a second time is dropped. */
+  /** Adds a piece at an offset; drops a piece that arrives a second time. */
   add(at: number, bytes: Uint8Array): void {
     if (at > this.#length) this.#early.set(at, bytes);
     if (at !== this.#length) return;
@@ -287,7 +289,7 @@ export class ReceivedOutput {
   }
 }
 
-/** What is told of a session or transaction that is over. Pure. */
+/** Returns why a session or transaction has ended. Pure. */
 
 export function whyOver(end: RunEnd): string {
   if (end.kind === "ended" && typeof end.value === "string") return end.value;
@@ -295,7 +297,7 @@ export function whyOver(end: RunEnd): string {
   return "it was closed";
 }
 
-/** Why it did not begin. */
+/** Returns the error for a session, transaction or process that did not begin. */
 export function expectBegun(end: RunEnd, what: string, isAborted: boolean): Error {
   if (end.kind === "failed") return end.error;
   if (end.kind === "ended" && end.error && !isAborted) return errorOf(end.error);
@@ -304,21 +306,22 @@ export function expectBegun(end: RunEnd, what: string, isAborted: boolean): Erro
   });
 }
 
-/** Results of runs that no worker has told of. Pure. */
+/** Results of runs for which no worker has sent one. Pure. */
 
 const kNotKnown = 125;
 const kAborted = 130;
 
-/** An end of which no result has come. */
+/** An end without a result. */
 export type LostEnd =
   | Exclude<RunEnd, { kind: "ended" } | { kind: "failed" }>
-  /** Its worker could not begin with it. */
+  /** The worker could not set the sandbox up. */
   | { kind: "setup-failed"; reason: string };
 
 /**
- * @param argv of the command, for its record.
- * @param policyHash of what was asked for.
- * @param waitedMs from the call to its end.
+ * Returns the result for an end without one.
+ * @param argv arguments of the command, for its audit record
+ * @param policyHash hash of the requested policy
+ * @param waitedMs milliseconds from the call to the end
  */
 export function lostResult(
   end: LostEnd,

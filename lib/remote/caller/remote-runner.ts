@@ -54,11 +54,11 @@ const kFields: FieldsOf<RemoteNativeRunnerOptions> = {
 };
 
 /**
- * Runs commands on the workers of a pool, in the sandboxes that `BubblewrapNativeRunner` makes there. A command is
- * started once at most. How it ended is what its worker says, or `lost` where none can.
+ * Runs commands on the workers of a pool, in the sandboxes that `BubblewrapNativeRunner` makes there. A command starts
+ * at most once. Its outcome is the one its worker reports, or `lost` when no worker can report it.
  *
- * Making one does no I/O; options are copied. Runners with the same broker, credentials and tenant share a connection,
- * which holds the process only while something runs.
+ * The constructor does no I/O and copies the options. Runners with the same broker, credentials and tenant share a
+ * connection, which keeps the process alive only while something runs.
  *
  * @example
  * const runner = new RemoteNativeRunner({ servers: ["tls://nats.example.org"], pool: "build", tenant: "ada",
@@ -67,7 +67,7 @@ const kFields: FieldsOf<RemoteNativeRunnerOptions> = {
 export class RemoteNativeRunner implements NativeRunner {
   /** The pool of workers. */
   readonly pool: string;
-  /** On whose behalf. Default "default". */
+  /** The tenant on whose behalf commands run. Default "default". */
   readonly tenant: string;
   readonly #place: RemotePlace;
   readonly #release: () => Promise<void>;
@@ -96,15 +96,16 @@ export class RemoteNativeRunner implements NativeRunner {
   }
 
   /**
-   * Never called: what a subclass has to return at least, whose own `exec` may promise no more than a
-   * {@link NativeExecResult}.
+   * Never called: the least type that a subclass has to return, so that its own `exec` may return only a {@link
+   * NativeExecResult}.
    */
   exec(input: never): Promise<NativeExecResult>;
   /**
-   * Runs one command and resolves with its outcome, whatever happens to it.
+   * Runs one command and resolves with its outcome, including failures of the command.
    *
-   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse, and for what the worker's policy does not
-   * allow; {@link SandboxError} where no sandbox can exist, here or there; what a streaming callback threw.
+   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse, and on requests that the worker's policy
+   * does not allow; {@link SandboxError} when no sandbox can be made, here or on the worker; the error that a streaming
+   * callback threw.
    */
   exec<Result extends SandboxedExecResult = SandboxedExecResult>(
     input: NativeExecInput,
@@ -114,13 +115,13 @@ export class RemoteNativeRunner implements NativeRunner {
     return this.#place.exec(input);
   }
 
-  /** As `BubblewrapNativeRunner.spawn`. It holds a slot of its worker. */
+  /** As `BubblewrapNativeRunner.spawn`. The process holds a slot of its worker. */
   async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
     this.#expectOpen();
     return RemoteProcess.spawn(this.#place, input);
   }
 
-  /** As `BubblewrapNativeRunner.openSession`. It holds a slot of its worker while it is open. */
+  /** As `BubblewrapNativeRunner.openSession`. The session holds a slot of its worker while it is open. */
   async openSession(options: SessionOptions = {}): Promise<NativeSession> {
     this.#expectOpen();
     const session = await RemoteSession.open(this.#place, options);
@@ -129,7 +130,7 @@ export class RemoteNativeRunner implements NativeRunner {
     return session;
   }
 
-  /** As `BubblewrapNativeRunner.execBatch`; its commands take neither `stdin` nor callbacks nor signals of their own. */
+  /** As `BubblewrapNativeRunner.execBatch`. Commands take no callbacks and no signals of their own. */
   async execBatch(
     commands: readonly (NativeExecInput | string[])[],
     options: BatchOptions = {},
@@ -147,8 +148,9 @@ export class RemoteNativeRunner implements NativeRunner {
   }
 
   /**
-   * As `BubblewrapNativeRunner.openTransaction`, on a worker, in that worker's state directory; `onProgress` is not
-   * called. It holds a slot while it is open; what runs in it takes no further one. Its `id` names the worker too.
+   * As `BubblewrapNativeRunner.openTransaction`, on a worker, in that worker's state directory; `onProgress` is
+   * refused. The transaction holds a slot while it is open; commands inside it take no further slot. Its `id` also
+   * names the worker.
    *
    * @throws (rejects) as there; TypeError for a `directory`, which is the worker's own.
    */
@@ -158,24 +160,27 @@ export class RemoteNativeRunner implements NativeRunner {
   }
 
   /**
-   * As `BubblewrapNativeRunner.resumeTransaction`, on the worker that has it, which `id` names. Waits for that one.
+   * As `BubblewrapNativeRunner.resumeTransaction`, on the worker that `id` names. Waits for that worker.
    *
-   * @throws (rejects) as there; TypeError for an `id` that is none of a remote transaction.
+   * @throws (rejects) as there; TypeError for an `id` that does not name a remote transaction.
    */
   async resumeTransaction(id: string, options: ResumeOptions = {}): Promise<Transaction> {
     this.#expectOpen();
     return resumeTransaction(this.#place, id, options);
   }
 
-  /** Those of this workspace that one worker has: the one that has answered, where the pool has several. */
+  /**
+   * Returns the transactions of this workspace on one worker: the worker that answers first, if the pool has several.
+   */
   async transactions(): Promise<ListedTransaction[]> {
     this.#expectOpen();
     return listTransactions(this.#place);
   }
 
   /**
-   * Aborts what runs, ends sessions, closes transactions, which stay on disk, and resolves when their workers have said that nothing is left, or they are lost.
-   * Later runs reject with ERR_SANDBOX_CLOSED. The last runner of a connection closes it.
+   * Aborts commands, ends sessions, and closes transactions, which stay on disk. Resolves when their workers have
+   * reported that all has ended, or are lost. Later runs reject with ERR_SANDBOX_CLOSED. The last runner of a
+   * connection closes it.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -196,7 +201,7 @@ export class RemoteNativeRunner implements NativeRunner {
   }
 }
 
-/** Options of `RemoteNativeRunner` as they go to workers. Pure. */
+/** Options of `RemoteNativeRunner` in the form sent to workers. Pure. */
 
 const kQueueTimeoutMs = 60_000;
 
@@ -207,7 +212,10 @@ function queueTimeoutOf(value: unknown = kQueueTimeoutMs): number {
   throw Object.assign(error, { code: "ERR_OUT_OF_RANGE" });
 }
 
-/** What is asked of the worker's policy. @throws TypeError for what can't be asked from here. */
+/**
+ * Returns the options that the worker's policy decides on.
+ * @throws TypeError for options that a remote run can't have
+ */
 function policyOf(options: RemoteNativeRunnerOptions): unknown {
   const { roBinds, mounts, network, isolation, envPolicy } = options;
   const { devBind, procBind, allowWriteWorkspace, layers, required } = options;
@@ -231,7 +239,7 @@ function policyOf(options: RemoteNativeRunnerOptions): unknown {
   );
 }
 
-/** @throws TypeError unless it is a path, or a directory to be moved. */
+/** @throws TypeError unless `workspace` is an absolute path, or a directory to be moved */
 function workspaceOf(workspace: RemoteWorkspace): Pick<PlaceOptions, "workspace" | "moved"> {
   if (typeof workspace !== "object" || workspace === null) {
     return { workspace: absolute("workspace", workspace) };

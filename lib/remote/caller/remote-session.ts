@@ -31,7 +31,7 @@ const kFields: FieldsOf<SessionOptions> = {
 
 type Opened = { layers: readonly string[]; shares: readonly SessionShare[] };
 
-/** A session on one worker, where all of its commands run; it is never moved to another. */
+/** A session on one worker, where all of its commands run; it never moves to another worker. */
 export class RemoteSession implements NativeSession {
   readonly layers: readonly string[];
   readonly shares: readonly SessionShare[];
@@ -119,7 +119,7 @@ const kOptions: FieldsOf<BatchOptions> = {
   signal: true,
 };
 
-/** Of the commands that have input: all of it is sent as one. */
+/** Standard input of all commands, concatenated; `lengths` has null for a command without input. */
 type Inputs = { lengths: (number | null)[]; whole: Uint8Array | undefined };
 
 type Reported = ReportedResult & { lengths: [number, number] };
@@ -142,7 +142,7 @@ function together(all: readonly (Uint8Array | undefined)[]): Inputs {
   };
 }
 
-/** All commands in one sandbox of one worker: one grant, and one end with all results. */
+/** Runs all commands in one sandbox of one worker: one grant, and one end with all results. */
 export async function remoteBatch(
   place: RemotePlace,
   commands: readonly (NativeExecInput | string[])[],

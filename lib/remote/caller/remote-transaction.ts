@@ -1,4 +1,4 @@
-/** How transactions on workers are opened, taken up again, and listed. */
+/** Opens, resumes and lists transactions on workers. */
 
 import type {
   WorkspaceEntry,
@@ -111,12 +111,13 @@ export async function listTransactions(place: RemotePlace): Promise<ListedTransa
 
 type Opened = Pick<Transaction, "id" | "backend" | "backendReason" | "recovered">;
 
-/** How one is asked for; see `TransactionInput` of the worker. */
+/** The request for a transaction; see `TransactionInput` of the worker. */
 export type TransactionRequest = { input: object; onWorker?: string | undefined };
 
 /**
- * A transaction on one worker, in that worker's state directory. It holds one of its slots while it is open; what runs
- * in it takes no further one. If this process ends, or is not heard of, the worker closes it, and never commits.
+ * A transaction on one worker, in that worker's state directory. It holds one slot of the worker while it is open;
+ * commands inside it take no further slot. If this process ends or its connection is lost, the worker closes the
+ * transaction and never commits it.
  */
 class RemoteTransaction implements Transaction {
   readonly id: string;
@@ -187,7 +188,7 @@ class RemoteTransaction implements Transaction {
     return (await this.#ask("warm")) as number;
   }
 
-  /** @throws always: its worker has them, and tells its operator. */
+  /** @throws always: only the worker has metrics, for its operator */
   metrics(): RunnerMetrics {
     throw invalidState("metrics: the worker of a remote transaction has them");
   }
@@ -268,7 +269,7 @@ class RemoteTransaction implements Transaction {
   }
 }
 
-/** Files on a worker: each call is one of its own there, and checked there. */
+/** Files of a transaction on a worker. Each call is checked and done there. */
 class RemoteFiles implements WorkspaceFiles {
   readonly #ask: Ask;
 
@@ -313,16 +314,16 @@ class RemoteFiles implements WorkspaceFiles {
   }
 }
 
-/** How a transaction of a worker is named elsewhere: by its id there, and the worker that has it. Pure. */
+/** Names of remote transactions: the id on the worker, and the name of that worker. Pure. */
 
 const kId = /^[0-9a-f]{12}$/;
 
-/** The name of a worker, which its next process has too. */
+/** The name of a worker, which stays the same when its process restarts. */
 export const nameOfWorker = (worker: string) => worker.slice(0, worker.indexOf("."));
 
 const remoteId = (id: string, worker: string) => `${id}@${nameOfWorker(worker)}`;
 
-/** @throws TypeError for what is none */
+/** @throws TypeError for a malformed id */
 function parseRemoteId(given: unknown): { id: string; name: string } {
   if (typeof given !== "string") throw invalidType("id", "a string", given);
   const at = given.indexOf("@");

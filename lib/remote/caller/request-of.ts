@@ -1,4 +1,4 @@
-/** What a caller's input is on the wire: checked as far as can be told here; the worker's own checks say the rest. */
+/** Input of commands in the form sent to workers. This process checks part of it; the worker checks the rest. */
 
 import type {
   NativeExecInput,
@@ -42,7 +42,7 @@ function checkArgv(argv: unknown): void {
   throw invalidValue("NativeRunner.exec: argv[0] is required");
 }
 
-/** Its run has a lease of its own, which the worker keeps. */
+/** Rejects `lease`: each remote run has a lease of its own, which the worker renews. */
 function refuseLease(lease: unknown): void {
   if (lease === undefined) return;
   throw invalidValue(
@@ -62,7 +62,10 @@ function checkCallback(name: string, value: unknown): void {
     throw invalidType(name, "a function", value);
 }
 
-/** An exec's input, each field read once. @throws TypeError that names the field. */
+/**
+ * Returns the parts of an exec's input, reading each field once.
+ * @throws TypeError that names the field
+ */
 export function execInputOf(given: NativeExecInput) {
   expectFields(given, "input", kExecFields);
   const { stdin, signal, onStdout, onStderr, lease, ...rest } = given;
@@ -88,21 +91,21 @@ export function spawnInputOf(given: NativeSpawnInput) {
   return { input: toPlain(rest, "input"), signal, hasTerminal: rest.pty !== undefined };
 }
 
-/** What a worker told of a result, besides the output. */
+/** The result of a worker, without the output. */
 export type ReportedResult = Omit<SandboxedExecResult, "stdout" | "stderr">;
 
-/** Whether what a run is asked for with can be sent: known before anything is, and by the field that is too long. Pure. */
+/** Checks that a request can be sent before any of it is, and names the field that is too long. Pure. */
 
-/** Of a frame, for what is not the caller's own: numbers, names of fields. */
+/** Bytes of a frame reserved for the wire protocol's own data: numbers and names of fields. */
 const kRoom = 64 * 1024;
 export const kMostRequestBytes = kMostFrameBytes - kRoom;
-/** A character of JSON has at most so many bytes: "\u001f". */
+/** Most bytes that one character takes in JSON: "\u001f". */
 const kLongest = 6;
 
-/** Characters of all texts in it, at least. */
+/** Returns a lower bound of the characters in all texts of a value. */
 function charactersOf(value: unknown): number {
   if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null) return 8; // a number, nearly always
+  if (typeof value !== "object" || value === null) return 8; // a number in nearly all cases
   let sum = 2;
   for (const [name, each] of Object.entries(value)) sum += name.length + 4 + charactersOf(each);
   return sum;
@@ -111,9 +114,9 @@ function charactersOf(value: unknown): number {
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value) ?? "");
 
 /**
- * @param all by name, as they are sent; `input` for what its fields are.
- * @param more bytes that go with them.
- * @throws RangeError that names the longest field.
+ * @param all values by name, in the form they are sent; `input` counts as its fields
+ * @param more bytes that are sent with them
+ * @throws RangeError that names the longest field
  */
 export function expectSendable(all: Readonly<Record<string, unknown>>, more: number): void {
   const { input, ...rest } = all;

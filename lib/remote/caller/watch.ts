@@ -2,32 +2,33 @@ import type { Connection } from "../broker/connection.js";
 import type { RemoteRun } from "./remote-run.js";
 
 /**
- * A worker takes an echo for a sign of life that is up to 2 s old, and its launchers end what runs 4 s after the last:
- * 6 s after an echo was sent nothing runs any more of which this caller has not heard since.
+ * Milliseconds of silence after which a run is lost. A worker accepts an echo as a sign of life until it is 2 s old,
+ * and its launchers end their commands 4 s after the last one: 6 s after the last echo that this caller sent, nothing
+ * runs.
  */
 const kLostMs = 6_500;
-/** While we ourselves have no connection, what comes with the next one may still tell how it ended. */
+/** The bound while this process has no connection: messages that arrive with the next one may still bring the end. */
 const kLostApartMs = 30_000;
-/** What has come while this process was stopped has to be read first. */
+/** After a pause this long, messages that arrived meanwhile are read before a run counts as lost. */
 const kPauseMs = 1_500;
 const kAfterPauseMs = 2_500;
 const kProbeMs = 1_000;
 
-/** What is to be done about a run that was granted. */
+/** The action to take on a granted run. */
 export type Verdict = "wait" | "probe" | "lost";
 
-/** Says when a run is lost. Times are of `performance.now()`. Pure. */
+/** Decides when a run is lost. Times are of `performance.now()`. Pure. */
 export class Watch {
   #tickedAt = 0;
   #patientUntil = 0;
   #apartSince: number | undefined;
 
-  /** There are runs from here on: this process may be stopped before the first tick. */
+  /** Starts the clock at the first run: this process may be stopped before the first tick. */
   begin(now: number): void {
     this.#tickedAt = now;
   }
 
-  /** Called often while there are runs; sees when this process was stopped meanwhile. */
+  /** Called often while runs exist; detects that this process was stopped meanwhile. */
   tick(now: number): void {
     if (now - this.#tickedAt > kPauseMs) this.#bePatient(now);
     this.#tickedAt = now;
@@ -55,18 +56,18 @@ export class Watch {
   }
 }
 
-/** What a caller knows of one worker. Times are of `performance.now()`. */
+/** A caller's view of one worker. Times are of `performance.now()`. */
 export class Link {
   readonly worker: string;
   readonly pool: string;
-  /** Slots that it had when it last said so, less those that were used since. */
+  /** Slots that the worker last reported as free, less those used since. */
   free = 0;
-  /** The lease under which it takes grants. */
+  /** The lease under which the worker takes grants. */
   lease = 0;
   heardAt = 0;
-  /** When it was last told that this caller lives; it ends what it runs some seconds after that. */
+  /** Time of the last echo to the worker; it ends its runs some seconds after the last one. */
   echoedAt = 0;
-  /** Runs whose ends have come, and that it was not told so yet. */
+  /** Runs whose ends have arrived, and have not yet been acknowledged to the worker. */
   ended: number[] = [];
 
   constructor(worker: string, pool: string) {
@@ -78,8 +79,8 @@ export class Link {
 const kTickMs = 50;
 
 /**
- * A caller looks at its runs while it has any; and while somebody waits for one of them the process goes on for it.
- * A session or a transaction that is only open keeps no process, as on one machine.
+ * Checks the runs of a caller while it has any, and keeps the process alive while code waits for one of them. An open
+ * session or transaction alone keeps no process alive, as on one machine.
  */
 export class KeepAlive {
   readonly #connection: Connection;
@@ -87,27 +88,27 @@ export class KeepAlive {
   readonly #awaited = new Set<object>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** @param look is called often between {@link begin} and {@link rest}. */
+  /** @param look called often between {@link begin} and {@link rest} */
   constructor(connection: Connection, look: () => void) {
     this.#connection = connection;
     this.#look = look;
   }
 
-  /** There are runs. */
+  /** Starts the checks, and uses the connection. */
   begin(): void {
     this.#connection.use();
     this.#timer = setInterval(this.#look, kTickMs);
     if (this.#awaited.size === 0) this.#timer.unref();
   }
 
-  /** There are none. */
+  /** Stops the checks when no runs remain. */
   rest(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
     this.#connection.unuse();
   }
 
-  /** Somebody waits for it, whatever it is. */
+  /** Keeps the process alive for `what`. */
   await(what: object): void {
     if (this.#awaited.has(what)) return;
     this.#awaited.add(what);
@@ -116,7 +117,7 @@ export class KeepAlive {
     this.#connection.hold();
   }
 
-  /** Nobody does. */
+  /** Lets the process end, once nothing else is waited for. */
   unawait(what: object): void {
     if (!this.#awaited.delete(what) || this.#awaited.size > 0) return;
     this.#timer?.unref();

@@ -1,4 +1,4 @@
-/** What an operator lets callers of a worker have: the most of each, which a caller can only narrow. */
+/** The ceiling that an operator sets for callers of a worker. A caller can only narrow it. */
 
 import type {
   CloneMode,
@@ -8,26 +8,26 @@ import type {
   NetworkMode,
 } from "../../../types/public.js";
 
-/** Rules by domain as they travel: presets are expanded, and nobody can be asked. */
+/** Network rules in the form sent to workers: presets are expanded, and `onRequest` does not exist. */
 export type NetworkRules = {
-  /** Entries in their one spelling; see `NetworkByDomain.allow`. */
+  /** Entries in normalised spelling; see `NetworkByDomain.allow`. */
   allow: readonly string[];
-  /** Entries that are refused, whatever allows them. */
+  /** Entries that are refused, even if `allow` matches. */
   deny: readonly string[];
-  /** Where allowed names may lead besides public addresses. */
+  /** Private destinations that allowed names may resolve to, besides public addresses. */
   allowPrivate: readonly string[];
 };
 
-/** A network of a ceiling, or of a caller. */
+/** The network of a ceiling, or of a caller. */
 export type RemoteNetwork = NetworkMode | NetworkRules;
 
-/** The most that one run may ask for; undefined: any figure, and none is set where none is asked for. */
+/** The most that one run may ask for. An undefined limit has no maximum, and is not set unless a run asks for it. */
 export type LimitCeiling = {
-  /** Milliseconds; `Infinity`: a run may ask for no deadline. Default 3 600 000. */
+  /** Milliseconds; with `Infinity` a run may ask for no deadline. Default 3 600 000. */
   timeoutMs: number;
-  /** Bytes that are kept. Default 64 MiB. */
+  /** Bytes kept. Default 64 MiB. */
   maxStdoutBytes: number;
-  /** Bytes that are kept. Default 64 MiB. */
+  /** Bytes kept. Default 64 MiB. */
   maxStderrBytes: number;
   /** Bytes. */
   memoryBytes?: number | undefined;
@@ -35,21 +35,21 @@ export type LimitCeiling = {
   cpuSeconds?: number | undefined;
   /** Processes and threads. */
   maxProcesses?: number | undefined;
-  /** Descriptors of each process. */
+  /** Descriptors per process. */
   maxOpenFiles?: number | undefined;
-  /** Bytes of a file. */
+  /** Bytes per file. */
   maxFileBytes?: number | undefined;
 };
 
-/** What a caller can narrow, and the runner's option of the same name takes. */
+/** Options that a caller can narrow; each has the type of the runner's option of the same name. */
 export type NarrowableOptions = {
   /** Default "deny". */
   network: RemoteNetwork;
-  /** Undefined: the runner's default five, of which those that the host lacks are left out. */
+  /** Undefined: the runner's default five; those that the host lacks are left out. */
   roBinds?: readonly string[] | undefined;
   /** Default none. */
   mounts: readonly NativeMount[];
-  /** Of the WORKER's environment. Default "scrub". */
+  /** Applies to the WORKER's environment. Default "scrub". */
   envPolicy: EnvironmentPolicy;
   /** Default "strict". */
   isolation: IsolationMode;
@@ -65,33 +65,33 @@ export type NarrowableOptions = {
   procBind: boolean;
   /** Default "auto". */
   clone: CloneMode;
-  /** Sandboxes of a runner that may stand. Undefined: as many as the runner makes by itself. */
+  /** Most prewarmed sandboxes of a runner. Undefined: the runner's own default. */
   prewarm?: number | undefined;
-  /** Milliseconds after which they go. Default 60 000. */
+  /** Idle milliseconds after which prewarmed sandboxes are closed. Default 60 000. */
   prewarmIdleMs: number;
 };
 
-/** The most of everything for one tenant. */
+/** The ceiling of one tenant. */
 export type Ceiling = {
-  /** The bwrap program. No caller can name another: it would be started unconfined. Default "bwrap". */
+  /** The bwrap program. A caller can't choose another: it would start unconfined. Default "bwrap". */
   bwrapPath: string;
-  /** Runs of the tenant at once; undefined: as many as the worker has slots. */
+  /** Most concurrent runs of the tenant; undefined: as many as the worker has slots. */
   slots?: number | undefined;
-  /** What a caller gets who asks for nothing, and the most that one can ask for. */
+  /** The options of a caller that asks for none, and the most that a caller can ask for. */
   options: NarrowableOptions;
   /** The most that a run can ask for. */
   limits: LimitCeiling;
 };
 
-/** A worker's policy: a ceiling for everybody, and lower ones for those who are named. */
+/** A worker's policy: a ceiling for all tenants, and lower ones for named tenants. */
 export type WorkerPolicy = {
-  /** For tenants that `tenants` does not have. */
+  /** For tenants that `tenants` does not name. */
   ceiling: Ceiling;
-  /** By name. None is wider than `ceiling` in anything. */
+  /** Ceilings by tenant name. None exceeds `ceiling` in any option. */
   tenants: ReadonlyMap<string, Ceiling>;
 };
 
-/** The ceiling of a tenant. */
+/** Returns the ceiling of a tenant. */
 export function ceilingOf(policy: WorkerPolicy, tenant: string): Ceiling {
   return policy.tenants.get(tenant) ?? policy.ceiling;
 }

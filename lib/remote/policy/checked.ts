@@ -1,4 +1,4 @@
-/** The check of objects that came from outside: a file of the operator's, or a caller's request. */
+/** Checks objects from outside: the operator's file, or a caller's request. */
 
 import * as v from "valibot";
 
@@ -7,7 +7,7 @@ import { bare, record } from "../../runtime/config-schema.js";
 
 const kUnknown = "raw_check";
 
-/** An object with these fields and no other; one that is undefined is as if it were not there. */
+/** Schema of an object with these fields and no others; an undefined field counts as absent. */
 export function fields<const Entries extends v.ObjectEntries>(entries: Entries) {
   const known = Object.keys(entries);
   return v.pipe(
@@ -28,21 +28,21 @@ export function fields<const Entries extends v.ObjectEntries>(entries: Entries) 
   );
 }
 
-/** What is wrong with a value, and where. */
+/** An error in a value, and its place. */
 export type Fault = {
-  /** Names from the top, joined as in `mounts[0].mode`; empty for the value itself. */
+  /** Field names from the top, joined as in `mounts[0].mode`; empty for the value itself. */
   field: string;
-  /** What was there. */
+  /** The value found. */
   got: unknown;
-  /** Reads on from "Expected … to be"; of a field that there is not, undefined. */
+  /** Continues "Expected … to be"; undefined for an unknown field. */
   expected: string | undefined;
-  /** The whole of it, in a sentence. */
+  /** The error as a full sentence. */
   message: string;
 };
 
 const kLongestShown = 80;
 
-/** Undefined for what JSON does not have. */
+/** Returns the JSON of a value; undefined for values that JSON lacks. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -51,7 +51,7 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
-/** A value for a message, in at most 80 characters. */
+/** Formats a value for a message, in at most 80 characters. */
 export function shown(value: unknown): string {
   if (value === Number.POSITIVE_INFINITY) return "Infinity";
   const text = jsonOf(value) ?? String(value);
@@ -81,8 +81,8 @@ function faultOf(issue: v.BaseIssue<unknown>, place: string): Fault {
 }
 
 /**
- * The value as the schema makes it, or the first fault.
- * @param place what the value is called in messages about itself.
+ * Returns the parsed value, or the first fault.
+ * @param place name of the value in messages about itself
  */
 export function checked<Schema extends v.GenericSchema>(
   schema: Schema,
@@ -95,28 +95,28 @@ export function checked<Schema extends v.GenericSchema>(
 
 const kMostListed = 8;
 
-/** Names for a message, not all of them where they are many. */
+/** Joins names for a message, and abbreviates long lists. */
 export function listed(names: readonly string[]): string {
   const more = names.length - kMostListed;
   const first = names.slice(0, kMostListed).join(", ");
   return more > 0 ? `${first} and ${more} more` : first;
 }
 
-/** What a caller asked for and can't have. Nothing was run, and nothing was lowered without a word. */
+/** A request that the policy does not allow. Nothing was run, and no value was lowered silently. */
 export class Refusal {
-  /** Which option or limit: "network.allow[1]", "limits.timeoutMs". */
+  /** The option or limit: "network.allow[1]", "limits.timeoutMs". */
   readonly field: string;
-  /** What was asked for. It came from outside. */
+  /** The requested value, unchecked. */
   readonly asked: unknown;
-  /** What would do, as the end of a sentence: "at most 60000". */
+  /** An allowed value, as the end of a sentence: "at most 60000". */
   readonly allowed: string;
-  /** All of it in a sentence, for the caller. */
+  /** The refusal as a full sentence, for the caller. */
   readonly message: string;
 
-  /** Whether it is there, as far as the policy looked. Else nobody is to blame, and it may be there later. */
+  /** False if a requested directory does not exist: the policy allows it, and it may exist later. */
   readonly isFound: boolean;
 
-  /** @param message where it is not about what the policy allows, but about what can be at all. */
+  /** @param message replaces the default text if the value is malformed rather than above the policy */
   constructor(field: string, asked: unknown, allowed: string, message?: string, isFound = true) {
     this.isFound = isFound;
     this.field = field;

@@ -1,4 +1,4 @@
-/** A network by rules that is provably no wider than another. */
+/** Narrows network rules: the result provably allows no more than the ceiling. */
 
 import { BlockList, isIP, isIPv4 } from "node:net";
 
@@ -7,7 +7,7 @@ import type { NetworkRules, RemoteNetwork } from "./ceiling.js";
 import { listed, Refusal } from "./checked.js";
 import type { WrittenNetwork } from "./policy-schema.js";
 
-/** Entries of one list; as many as the runner takes. */
+/** Most entries of one list, as in the runner. */
 const kMostEntries = 1024;
 const kHost = 'a host such as "a.test", "a.test:8443", "*.a.test" or "*.a.test:8443"';
 const kPrivate = 'a host without a port, an address, or a block such as "10.0.0.0/8"';
@@ -52,14 +52,14 @@ function rulesOf({ allow, deny, allowPrivate }: Read): NetworkRules {
   return { allow: texts(allow), deny: texts(deny), allowPrivate: allowPrivate.map((r) => r.text) };
 }
 
-/** A network in one spelling, with presets expanded; a Refusal where an entry is none. */
+/** Returns a network in normalised spelling with presets expanded, or a Refusal for a malformed entry. */
 export function networkOf(written: WrittenNetwork): RemoteNetwork | Refusal {
   if (typeof written === "string") return written;
   const read = readRules(written);
   return read instanceof Refusal ? read : rulesOf(read);
 }
 
-/** Where an entry of the caller's `allow` stands, or which preset has it. */
+/** Returns the field of an entry of the caller's `allow`, or of the presets. */
 function placeOf(written: WrittenRules, at: number): string {
   const entries = written.allow?.length ?? 0;
   return at < entries ? `network.allow[${at}]` : "network.presets";
@@ -67,7 +67,7 @@ function placeOf(written: WrittenRules, at: number): string {
 
 function narrowRules(ceiling: NetworkRules, written: WrittenRules): NetworkRules | Refusal {
   const outer = readRules({ ...ceiling } as WrittenRules);
-  if (outer instanceof Refusal) return outer; // no ceiling that was read is one
+  if (outer instanceof Refusal) return outer; // unreachable: a ceiling's rules were already read once
   const asked = readRules(written);
   if (asked instanceof Refusal) return asked;
   const allowed = new AllowedHosts(outer.allow);
@@ -93,7 +93,7 @@ function narrowRules(ceiling: NetworkRules, written: WrittenRules): NetworkRules
   return rules;
 }
 
-/** The caller's network, with what the ceiling denies; the ceiling's where none is asked for. */
+/** Returns the caller's network with the ceiling's `deny` entries added, or the ceiling's when none is requested. */
 export function narrowNetwork(
   ceiling: RemoteNetwork,
   asked: WrittenNetwork | undefined,
@@ -107,10 +107,10 @@ export function narrowNetwork(
 
 /** Entries of `allowPrivate`: hosts without a port, or blocks of addresses. */
 
-/** A block of addresses; one address is a block of its own. */
+/** A block of addresses; a single address is a block of full length. */
 type Block = { address: string; length: number; family: "ipv4" | "ipv6" };
 
-/** One entry, in one spelling. */
+/** One entry, in normalised spelling. */
 type PrivateRule = { text: string; block?: Block; pattern?: string };
 
 const kLength = /^(0|[1-9]\d{0,2})$/;
@@ -121,7 +121,7 @@ function subnet({ address, length, family }: Block): BlockList {
   return list;
 }
 
-/** IPv6 addresses that are IPv4 ones: the addon takes them for those, so they have to be written as such. */
+/** True for an IPv6 address that maps an IPv4 one: the addon treats it as IPv4, so it has to be written as such. */
 function isMapped(address: string): boolean {
   return new URL(`http://[${address}]`).hostname.startsWith("[::ffff:");
 }
@@ -140,7 +140,7 @@ function readBlock(text: string): Block | undefined {
   };
 }
 
-/** Undefined for what is no entry; host bits that are set the addon refuses. */
+/** Parses an entry; undefined if it is malformed. The addon rejects blocks with host bits set. */
 function readPrivateRule(entry: string): PrivateRule | undefined {
   const block = readBlock(entry);
   if (block !== undefined) return { text: entry.toLowerCase(), block };
@@ -149,7 +149,7 @@ function readPrivateRule(entry: string): PrivateRule | undefined {
   return { text: rule.pattern, pattern: rule.pattern };
 }
 
-/** Where several entries together may lead. */
+/** The destinations that several entries together allow. */
 class PrivatePlaces {
   readonly #patterns: ReadonlySet<string>;
   readonly #blocks: readonly { block: Block; list: BlockList }[];
@@ -159,7 +159,7 @@ class PrivatePlaces {
     this.#blocks = rules.flatMap(({ block }) => (block ? [{ block, list: subnet(block) }] : []));
   }
 
-  /** Whether wherever the rule may lead, one of ours may lead for the same names. */
+  /** True if an entry here covers every destination of the rule, for the same names. */
   covers({ block, pattern }: PrivateRule): boolean {
     if (pattern !== undefined) {
       return patternsAbove(pattern).some((wider) => this.#patterns.has(wider));
@@ -172,16 +172,16 @@ class PrivatePlaces {
   }
 }
 
-/** Entries of lists of hosts, in one spelling, and which of them lies within which. */
+/** Entries of host lists in normalised spelling, and which entry covers which. */
 
-/** The ports of an `allow` entry that names none; the addon's kDefaultPorts. */
+/** Ports of an `allow` entry without a port; equal to the addon's kDefaultPorts. */
 export const kDefaultPorts: readonly number[] = Object.freeze([80, 443]);
 
-/** "host", "host:port", "*.domain" or "*.domain:port". */
+/** A parsed entry: "host", "host:port", "*.domain" or "*.domain:port". */
 type HostRule = {
-  /** In lower case, in ASCII, without a dot at the end. */
+  /** In lower case ASCII, without a trailing dot. */
   pattern: string;
-  /** Undefined: what the list says. */
+  /** Undefined: the default ports of the list. */
   port: number | undefined;
 };
 
@@ -191,38 +191,35 @@ const kNumber = /^(\d+|0x[0-9a-f]*)$/;
 const kMostPort = 65_535;
 const kLongestName = 253;
 
-/**
- * An entry that the addon reads in the same way; undefined for what it does not take, and for what is not
- * sure to mean the same to it.
- */
+/** Parses an entry as the addon does; undefined for an entry that the addon rejects or might read differently. */
 function readHostRule(entry: string): HostRule | undefined {
   const [, wildcard = "", spelled, digits] = kParts.exec(String(inAscii(entry))) ?? [];
   if (spelled === undefined) return undefined;
   const name = spelled.toLowerCase().replace(/\.$/, "");
   const labels = name.split(".");
   if (name.length > kLongestName || !labels.every((label) => kLabel.test(label))) return undefined;
-  if (kNumber.test(labels.at(-1) ?? "")) return undefined; // an address, in whatever spelling
+  if (kNumber.test(labels.at(-1) ?? "")) return undefined; // an address in any notation
   const port = digits === undefined ? undefined : Number(digits);
   if (port !== undefined && port > kMostPort) return undefined;
   return { pattern: wildcard + name, port };
 }
 
-/** In the spelling that is told to the runner. */
+/** Returns the text of an entry in the form given to the runner. */
 function hostRuleText({ pattern, port }: HostRule): string {
   return port === undefined ? pattern : `${pattern}:${port}`;
 }
 
-/** The patterns within which one lies: itself, and the wildcards above it. */
+/** Returns the patterns that cover a pattern: itself, and the wildcards above it. */
 function patternsAbove(pattern: string): string[] {
-  const labels = pattern.split("."); // of a wildcard the first is "*"
+  const labels = pattern.split("."); // the first label of a wildcard is "*"
   return [pattern, ...labels.slice(1).map((_, at) => `*.${labels.slice(at + 1).join(".")}`)];
 }
 
-/** Which patterns are allowed on which ports. */
+/** A set of allowed patterns with their ports. */
 class AllowedHosts {
   readonly #allowed: ReadonlySet<string>;
 
-  /** @param rules without a port: on the default ports. */
+  /** @param rules a rule without a port applies to the default ports */
   constructor(rules: readonly HostRule[]) {
     this.#allowed = new Set(
       rules.flatMap(({ pattern, port }) =>
@@ -231,7 +228,7 @@ class AllowedHosts {
     );
   }
 
-  /** Whether every name of the rule, on each of its ports, is allowed by one of ours. */
+  /** True if every name of the rule, on each of its ports, is allowed by an entry here. */
   covers({ pattern, port }: HostRule): boolean {
     const above = patternsAbove(pattern);
     return (port === undefined ? kDefaultPorts : [port]).every((each) =>

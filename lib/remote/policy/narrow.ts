@@ -1,6 +1,6 @@
 /**
- * What a caller gets of what it asks for: all of it, or a Refusal that names the field. Pure. What comes
- * in is what came over the network, so it is checked here, and nothing else of it is looked at.
+ * Narrows a ceiling by a caller's request: returns all that was requested, or a Refusal that names the field. Pure. The
+ * request comes from the network, so it is checked here, and only checked fields are used.
  */
 
 import type { EnvironmentPolicy, NativeLimits, NativeMount } from "../../../types/public.js";
@@ -10,27 +10,27 @@ import { checked, type Fault, listed, Refusal } from "./checked.js";
 import { narrowNetwork } from "./narrow-network.js";
 import { type Asked, type AskedLimits, askedSchema, limitsSchema } from "./policy-schema.js";
 
-/** What a runner for the caller is made with, beside the workspace. */
+/** Options of the runner for a caller, besides the workspace. */
 export type RunnerOptionsForCaller = NarrowableOptions & {
-  /** The operator's. */
+  /** The operator's bwrap program. */
   bwrapPath: string;
 };
 
-/** What was let through. */
+/** The result of a request that the policy allows. */
 export type Narrowed = {
-  /** For the runner. */
+  /** Options of the runner. */
   options: RunnerOptionsForCaller;
-  /** For runs that name none of their own. */
+  /** Limits of runs that request none. */
   limits: NativeLimits;
 };
 
-/** How many sandboxes a runner keeps by itself. */
+/** Number of sandboxes that a runner prewarms by default. */
 const kPrewarmedByItself = 4;
 
 const refusalOf = ({ field, got, expected, message }: Fault) =>
   new Refusal(field, got, expected ?? "left out", message);
 
-/** `narrow` takes one of the two, `wide` is the other: the ceiling's, or nothing was asked for. */
+/** Returns the requested value if it equals the ceiling or is `narrow`, and the ceiling if none was requested. */
 function oneOf<Value extends string | boolean>(
   field: string,
   ceiling: Value,
@@ -79,7 +79,7 @@ function partsOf(wide: NarrowableOptions, asked: Asked): Parts {
   };
 }
 
-/** The options of the ceiling, narrowed by what is checked already. */
+/** Returns the ceiling's options, narrowed by a request that was already checked. */
 export function narrowOptions(
   wide: NarrowableOptions,
   asked: Omit<Asked, "limits">,
@@ -89,7 +89,10 @@ export function narrowOptions(
   return refused ?? (parts as NarrowableOptions);
 }
 
-/** @param asked what came from the caller, unchecked; undefined: nothing is asked for. */
+/**
+ * Narrows a ceiling by a caller's request.
+ * @param asked the caller's value, unchecked; undefined requests nothing
+ */
 export function narrow(ceiling: Ceiling, asked: unknown = {}): Narrowed | Refusal {
   const read = checked(askedSchema, asked, "options");
   if ("fault" in read) return refusalOf(read.fault);
@@ -100,7 +103,10 @@ export function narrow(ceiling: Ceiling, asked: unknown = {}): Narrowed | Refusa
   return { options: { ...options, bwrapPath: ceiling.bwrapPath }, limits };
 }
 
-/** The limits of one run. @param asked what came from the caller, unchecked. */
+/**
+ * Returns the limits of one run.
+ * @param asked the caller's value, unchecked
+ */
 export function narrowLimits(ceiling: LimitCeiling, asked: unknown = {}): NativeLimits | Refusal {
   const read = checked(limitsSchema, asked, "limits");
   if (!("fault" in read)) return narrowedLimits(ceiling, read.value);
@@ -110,9 +116,9 @@ export function narrowLimits(ceiling: LimitCeiling, asked: unknown = {}): Native
   return refusalOf({ ...fault, field: place, message });
 }
 
-/** What a run may use. A figure over the ceiling is refused, not lowered: the caller counts on what it asked. */
+/** Limits of runs. A value above the ceiling is refused, not lowered: the caller relies on the value it requested. */
 
-/** What a run has that asks for nothing; those that are not here are then not set. As the runner's. */
+/** Limits of a run that requests none, as the runner's own defaults. Limits missing here are then not set. */
 const kDefaults: Readonly<Partial<Record<keyof LimitCeiling, number>>> = Object.freeze({
   timeoutMs: 60_000,
   maxStdoutBytes: 1024 ** 2,
@@ -142,7 +148,7 @@ function overOf(ceiling: Most, asked: Most): Refusal | undefined {
   return undefined;
 }
 
-/** A run's limits: what it asked for, else the runner's default or the ceiling, whichever is less. */
+/** Returns a run's limits: the requested value, else the lower of the runner's default and the ceiling. */
 function narrowedLimits(ceiling: LimitCeiling, asked: AskedLimits = {}): NativeLimits | Refusal {
   const over = overOf(ceiling, asked);
   if (over !== undefined) return over;
@@ -158,7 +164,7 @@ function narrowedLimits(ceiling: LimitCeiling, asked: AskedLimits = {}): NativeL
   return limits;
 }
 
-/** The ceiling of a tenant: no figure is over the other's. */
+/** Returns the limits of a tenant's ceiling: no value exceeds `ceiling`. */
 export function lowerLimits(ceiling: LimitCeiling, asked: Most): LimitCeiling | Refusal {
   const over = overOf(ceiling, asked);
   if (over !== undefined) return over;
@@ -167,21 +173,21 @@ export function lowerLimits(ceiling: LimitCeiling, asked: Most): LimitCeiling | 
 }
 
 /**
- * What is mounted: only what the ceiling mounts, each at its own place. A path below one of the ceiling's
- * is not taken for narrower: commands may have planted a link there, which the mount would follow.
+ * Mounts. A caller can request only mounts of the ceiling, at their places. A path below one of them is not treated as
+ * narrower, since commands may have planted a link there, which the mount would follow.
  */
 
 type AskedMount = NonNullable<Asked["mounts"]>[number];
 
 const kWorkspace = "/workspace";
 
-/** Without doubled slashes, ".", and a slash at the end. */
+/** Returns the path without doubled slashes, "." components and a trailing slash. */
 function normal(path: string): string {
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   return `/${parts.join("/")}`;
 }
 
-/** Whether `path` is `above`, or lies below it. */
+/** True if `path` equals `above` or lies below it. */
 function isWithin(path: string, above: string): boolean {
   return above === "/" || path === above || path.startsWith(`${above}/`);
 }
@@ -189,7 +195,7 @@ function isWithin(path: string, above: string): boolean {
 const guestOf = ({ hostPath, guestPath }: AskedMount | NativeMount) =>
   normal(guestPath ?? hostPath);
 
-/** Those of the ceiling's that are asked for, in the ceiling's order. */
+/** Returns the requested entries of the ceiling, in the ceiling's order. */
 function narrowRoBinds(
   ceiling: readonly string[] | undefined,
   asked: readonly string[] | undefined,
@@ -207,8 +213,8 @@ function narrowRoBinds(
 }
 
 /**
- * A mount that lies over something else hides it. To leave it out would show what the operator has
- * hidden, so it stays whatever is asked for.
+ * True if a mount covers another one. Omitting such a mount would reveal a directory that the operator has hidden, so
+ * it stays even if the caller does not request it.
  */
 function hides(mounts: readonly NativeMount[], at: number, roBinds: readonly string[]): boolean {
   const guest = guestOf(mounts[at] as NativeMount);
@@ -216,7 +222,7 @@ function hides(mounts: readonly NativeMount[], at: number, roBinds: readonly str
   return below.some((place) => isWithin(guest, place) || isWithin(place, guest));
 }
 
-/** Those of the ceiling's that are asked for, and those that hide something, in the ceiling's order. */
+/** Returns the requested mounts of the ceiling and those that hide others, in the ceiling's order. */
 function narrowMounts(
   ceiling: readonly NativeMount[],
   asked: readonly AskedMount[] | undefined,
@@ -249,7 +255,7 @@ function narrowMounts(
   });
 }
 
-/** Which of the worker's variables pass. */
+/** The filter on the worker's environment variables. */
 
 const isNames = (policy: EnvironmentPolicy): policy is readonly string[] => Array.isArray(policy);
 
@@ -258,8 +264,8 @@ function quoted(policies: readonly string[]): string {
 }
 
 /**
- * "inherit" is wider than all, "clean" narrower than all, and a list than those that have its names. No
- * list is narrower than "scrub", which also looks at values: a name that it lists may carry a secret.
+ * Narrows the environment filter. "inherit" is the widest, "clean" the narrowest; a list is narrower than a list that
+ * holds all its names. No list is narrower than "scrub", which also inspects values: a listed name may carry a secret.
  */
 function narrowEnvironment(
   ceiling: EnvironmentPolicy,

@@ -1,4 +1,4 @@
-/** The fields of a policy file, and of what a caller asks for. */
+/** Schemas of a policy file and of a caller's request. */
 
 import * as v from "valibot";
 
@@ -18,7 +18,7 @@ const path = v.pipe(
   v.check((text) => !text.split("/").includes(".."), "a path without '..'"),
 );
 const flag = v.boolean("true or false");
-const kMostEntries = 1024; // as the runner's lists of hosts
+const kMostEntries = 1024; // as the runner's host lists
 
 function list<const Item extends v.GenericSchema<unknown, string>>(item: Item) {
   return v.pipe(
@@ -30,7 +30,7 @@ function list<const Item extends v.GenericSchema<unknown, string>>(item: Item) {
 const kCount = "an integer from 0 to 9007199254740991";
 const count = v.pipe(v.number(kCount), v.safeInteger(kCount), v.minValue(0, kCount));
 
-/** JSON has no Infinity; it is "none" as on the command line. */
+/** A duration in milliseconds. JSON lacks Infinity; "none" means it, as on the command line. */
 const duration = v.pipe(
   v.custom<number | "none">(
     (value) => value === "none" || (typeof value === "number" && value > 0),
@@ -65,7 +65,7 @@ const rules = v.pipe(
   ),
 );
 
-/** `onRequest` is none of its fields: a function can't travel. */
+/** A network. `onRequest` is not a field: a function can't be sent. */
 const network = v.lazy((value) =>
   typeof value === "object" && value !== null ? rules : v.picklist(["allow", "deny"]),
 );
@@ -77,7 +77,7 @@ const mount = fields({
   label: v.optional(safe),
 });
 
-const kMostMounts = 256; // as the runner's
+const kMostMounts = 256; // as in the runner
 
 const environment = v.lazy((value) =>
   Array.isArray(value) ? list(safe) : v.picklist(["scrub", "inherit", "clean"]),
@@ -104,13 +104,13 @@ const kOptions = {
   prewarmIdleMs: v.optional(v.pipe(count, v.minValue(1, "an integer from 1"))),
 };
 
-/** Limits as a run asks for them. */
+/** Limits that a run requests. */
 export const limitsSchema = fields({
   ...kMost,
   keep: v.optional(v.picklist(["head", "head+tail"])),
 });
 
-/** What a caller may ask for, beside the workspace and the command. */
+/** A caller's request, besides the workspace and the command. */
 export const askedSchema = fields({ ...kOptions, limits: v.optional(limitsSchema) });
 
 const kNarrower = {
@@ -119,10 +119,10 @@ const kNarrower = {
   slots: v.optional(v.pipe(count, v.minValue(1, "an integer from 1"))),
 };
 
-/** One of `tenants`. */
+/** One value of `tenants`. */
 export const tenantSchema = fields(kNarrower);
 
-/** The file; of `tenants` only that it is an object, since valibot passes over some names. */
+/** The policy file. Of `tenants` it checks only that it is an object, since valibot skips some names. */
 export const policySchema = fields({
   ...kNarrower,
   bwrapPath: v.optional(
@@ -142,11 +142,11 @@ export const policySchema = fields({
   ),
 });
 
-/** Limits that were asked for, checked. */
+/** Requested limits, checked. */
 export type AskedLimits = v.InferOutput<typeof limitsSchema>;
-/** What was asked for, checked. */
+/** A request, checked. */
 export type Asked = v.InferOutput<typeof askedSchema>;
-/** What an override of a tenant says. */
+/** A tenant's override of the ceiling. */
 export type TenantOverride = v.InferOutput<typeof tenantSchema>;
-/** A network as it was written, checked but for its entries. */
+/** A network as written; its entries are not yet checked. */
 export type WrittenNetwork = NonNullable<Asked["network"]>;

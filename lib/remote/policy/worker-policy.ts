@@ -1,4 +1,4 @@
-/** The file of `native-runner worker --policy`. */
+/** Reads the file of `native-runner worker --policy`. */
 
 import stripJsonComments from "strip-json-comments";
 
@@ -33,7 +33,7 @@ const kLimits: LimitCeiling = {
   maxStderrBytes: 64 * 1024 ** 2,
 };
 
-/** The fields that are there, so that they take the place of defaults. */
+/** Returns the defined fields, which override defaults. */
 function set<Value extends object>(value: Value): Partial<Value> {
   const there = Object.entries(value).filter(([, each]) => each !== undefined);
   return Object.fromEntries(there) as Partial<Value>;
@@ -53,7 +53,10 @@ function ceilingFrom(written: TenantOverride, bwrapPath: string): Ceiling {
   return { bwrapPath, slots, options: own, limits: { ...kLimits, ...set(limits) } as LimitCeiling };
 }
 
-/** What a tenant is given of the ceiling for all; wider than that is a mistake of the file. */
+/**
+ * Returns a tenant's ceiling.
+ * @throws TypeError if it is wider than the ceiling for all
+ */
 function tenantCeiling(name: string, ceiling: Ceiling, value: unknown): Ceiling {
   const place = `tenants.${name}`;
   if (!isToken(name)) {
@@ -87,23 +90,22 @@ export function parseWorkerPolicy(value: unknown): WorkerPolicy {
   if ("fault" in read) throw invalidValue(read.fault.message);
   const { tenants = {}, bwrapPath = "bwrap", ...written } = read.value;
   const ceiling = ceilingFrom(written, bwrapPath);
-  // By Object.entries, since a tenant may be called "constructor".
+  // Object.entries, since a tenant may be called "constructor".
   const named = Object.entries(tenants).map(
     ([name, override]) => [name, tenantCeiling(name, ceiling, override)] as const,
   );
   return { ceiling, tenants: new Map(named) };
 }
 
-/** The policy of a worker that is given none: no network, nothing mounted but the default five. */
+/** Returns the policy of a worker without a policy file: no network, and only the default five mounts. */
 export function defaultWorkerPolicy(): WorkerPolicy {
   return parseWorkerPolicy({});
 }
 
 /**
- * Reads a policy from a JSON file, in which comments may be: a regular one, or a link to one, of at most
- * 1 MiB.
+ * Reads a policy from a JSON file with optional comments: a regular file or a link to one, of at most 1 MiB.
  *
- * @throws (rejects) TypeError with code ERR_INVALID_ARG_VALUE that names the file and what is wrong.
+ * @throws (rejects) TypeError with code ERR_INVALID_ARG_VALUE that names the file and the error
  */
 export async function loadWorkerPolicy(path: string): Promise<WorkerPolicy> {
   try {

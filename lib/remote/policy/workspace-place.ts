@@ -1,6 +1,6 @@
 /**
- * Where workspaces of a worker may lie, and the way to one: below a directory of the tenant's, step by
- * step and through no symbolic link, since commands can plant links in whatever they write.
+ * Locations of workspaces on a worker. A workspace is opened below the tenant's directory, one path component at a time
+ * and through no symbolic link, since commands can plant links wherever they write.
  */
 
 import { constants } from "node:fs";
@@ -11,25 +11,25 @@ import { invalidValue } from "../../errors.js";
 import { expectToken } from "../subjects.js";
 import { Refusal } from "./checked.js";
 
-/** The tenant of those who name none. */
+/** The tenant of callers that name none. */
 export const kDefaultTenant = "default";
 
-/** A directory that is held, so that what was checked is what is mounted. */
+/** An open directory: the directory that was checked is the one that is mounted. */
 export type HeldWorkspace = {
   /**
-   * For a runner's `shadowDir`: leads to the directory by its descriptor, wherever it has been moved and
-   * whatever stands at its path. Runners open it at the start of each run, as do `files` and
-   * transactions, so it has to be held until `close()` of the runner has resolved; the number is
-   * somebody else's afterwards. Audits and transactions have the directory's real path.
+   * Path for a runner's `shadowDir`. It names the directory by its descriptor, even after the directory was moved or
+   * another was put at its path. Runners, `files` and transactions open it at the start of each run, so it has to stay
+   * open until `close()` of the runner has resolved; after that the descriptor number may be reused. Audits and
+   * transactions record the directory's real path.
    */
   shadowDir: string;
-  /** The path that was asked for, normalised. */
+  /** The requested path, normalised. */
   path: string;
-  /** Lets go of it. Once. */
+  /** Closes the directory. Call once. */
   close(): Promise<void>;
 };
 
-/** No tenant has such a name. */
+/** Prefix of the workers' own directories; not a valid tenant name. */
 const kMoved = ".native-runner";
 const kStep = constants.O_RDONLY | constants.O_DIRECTORY;
 
@@ -50,7 +50,7 @@ function refuse(asked: unknown, expected: string, isFound = true): Refusal {
   return new Refusal("workspace", asked, expected, message, isFound);
 }
 
-/** One component below what is held, which is let go of. */
+/** Opens one component below an open directory, and closes that directory. */
 async function step(from: FileHandle, name: string): Promise<FileHandle> {
   try {
     return await open(`${byDescriptor(from)}/${name}`, kStep | constants.O_NOFOLLOW);
@@ -59,11 +59,11 @@ async function step(from: FileHandle, name: string): Promise<FileHandle> {
   }
 }
 
-/** The directory that `--workspaces` names, and what lies below it for whom. */
+/** The directory that `--workspaces` names, and the directories of tenants below it. */
 export class Workspaces {
   readonly #root: string;
 
-  /** @param root an absolute path; links in it are the operator's, and are followed. */
+  /** @param root an absolute path; symbolic links in it are the operator's, and are followed */
   constructor(root: string) {
     if (!path.isAbsolute(root) || root.includes("\0")) {
       throw invalidValue(
@@ -74,20 +74,20 @@ export class Workspaces {
   }
 
   /**
-   * Below which directory those of a tenant lie. The default tenant has all of them, other tenants'
-   * too: where there are several tenants, nobody should be that one.
+   * Returns the directory that holds a tenant's workspaces. The default tenant has the whole root, including other
+   * tenants' directories, so an operator with several tenants should give no client that name.
    */
   placeOf(tenant: string): string {
     expectToken(tenant, "tenant");
     return tenant === kDefaultTenant ? this.#root : path.join(this.#root, tenant);
   }
 
-  /** Where the worker of a name keeps those that are moved. No tenant's path leads there. */
+  /** Returns the directory in which the worker of this name keeps moved workspaces. No tenant's path leads there. */
   movedFor(name: string): string {
     return path.join(this.#root, `${kMoved}-${name}`);
   }
 
-  /** The components below the root; what lies elsewhere is not looked at. */
+  /** Returns the path components below the root, or a refusal for a path outside the tenant's directory. */
   #below(tenant: string, asked: unknown): string[] | Refusal {
     if (typeof asked !== "string" || !asked.startsWith("/") || asked.includes("\0")) {
       return refuse(asked, "an absolute path");
@@ -101,12 +101,11 @@ export class Workspaces {
   }
 
   /**
-   * The workspace that a caller of the tenant asks for. What is refused is told by the path that was
-   * asked for alone, but for what lies in the tenant's own place.
+   * Opens the workspace that a caller of the tenant asks for. A refusal reveals only the requested path, except about
+   * entries in the tenant's own directory.
    *
-   * @param asked what came from the caller, unchecked.
-   * @throws (rejects) Node's errors of the file system where the root can't be opened, which is for the
-   * operator to see.
+   * @param asked the caller's value, unchecked
+   * @throws (rejects) Node's file system errors if the root can't be opened, which the operator has to fix
    */
   async open(tenant: string, asked: unknown): Promise<HeldWorkspace | Refusal> {
     const names = this.#below(tenant, asked);

@@ -1,24 +1,24 @@
-/** What both sides say of one run while it goes on: all of it, in order, each once, whatever the broker makes of it. */
+/** Channels between both sides of a run: all messages arrive, in order and once, even if the broker loses some. */
 
 import type { ExchangePort, Message } from "../workspace/exchange.js";
 import { fromPlain, toPlain } from "./plain.js";
 
-/** The number of a message, and how many of the other side's have come. */
+/** The number of a message, and how many messages of the other side were received. */
 export type Numbered = { seq: number; ack: number };
 
-/** How many of a run's messages have come. */
+/** How many messages of a run were received. */
 export type Receipt = readonly [run: number, ack: number];
 
 type Sent<Message> = { seq: number; at: number; message: Message; body: Uint8Array | undefined };
 
-/** What comes before its turn is kept up to this; what is beyond will come again. */
+/** Messages that arrive early are kept up to these limits; further ones are dropped and will be repeated. */
 const kMostEarly = 1_024;
 const kMostEarlyBytes = 8 * 1024 ** 2;
 
 /**
- * One end of it. What was said is kept until the other side has it, and said again once it is known to be lost: a
- * broker carries what one says to another in order, so that whoever answers a later sign of life has had it, or won't.
- * Kept is at most what the run's credit lets be on its way. Times are of any steady clock. Pure.
+ * One end of a channel. Sent messages are kept until confirmed, and sent again once they are known to be lost: a broker
+ * delivers messages from one client to another in order, so a side that answers a later sign of life has received
+ * earlier messages, or never will. The run's credit bounds what is kept. Times are of any steady clock. Pure.
  */
 export class Channel<Said, Heard> {
   readonly #say: (message: Said & Numbered, body?: Uint8Array) => void;
@@ -30,8 +30,8 @@ export class Channel<Said, Heard> {
   #earlyBytes = 0;
 
   /**
-   * @param say sends.
-   * @param hear is given all that the other side has said, in order.
+   * @param say sends a message
+   * @param hear receives all messages of the other side, in order
    */
   constructor(
     say: (message: Said & Numbered, body?: Uint8Array) => void,
@@ -41,7 +41,7 @@ export class Channel<Said, Heard> {
     this.#hear = hear;
   }
 
-  /** How many messages of the other side have come, without a gap. */
+  /** How many messages of the other side were received without a gap. */
   get heard(): number {
     return this.#heard;
   }
@@ -74,7 +74,7 @@ export class Channel<Said, Heard> {
     }
   }
 
-  /** The other side has so many of ours. */
+  /** Drops kept messages that the other side has received. */
   confirmed(ack: number): void {
     let count = 0;
     for (const { seq } of this.#unconfirmed) {
@@ -84,7 +84,10 @@ export class Channel<Said, Heard> {
     if (count > 0) this.#unconfirmed = this.#unconfirmed.slice(count);
   }
 
-  /** The other side has answered what was said after `at`: what was said before, and has not come, is said again. */
+  /**
+   * Sends unconfirmed messages again that were sent before `at`: the other side has answered a message sent at that
+   * time.
+   */
   repeat(at: number, now: number): void {
     for (const sent of this.#unconfirmed) {
       if (sent.at >= at) return;
@@ -99,16 +102,16 @@ export class Channel<Said, Heard> {
   }
 }
 
-/** Messages that may be on their way, each of at most 192 KiB. */
+/** Most messages in transit, each of at most 192 KiB. */
 const kWindow = 8;
 
-/** Sends one, and says that some were taken. */
+/** Sends messages, and reports how many were taken. */
 export type PortSender = {
   send(header: unknown, body: Uint8Array): void;
   taken(count: number): void;
 };
 
-/** What carries a workspace's messages over the wire, for one attempt at a run. One side of it. */
+/** One side of the transport of a workspace's messages, for one attempt of a run. */
 export class WirePort implements ExchangePort {
   readonly #sender: PortSender;
   readonly #received: Message[] = [];
@@ -139,19 +142,19 @@ export class WirePort implements ExchangePort {
     return message;
   }
 
-  /** The other side has sent one. It is copied: the message that it came in is the client's. */
+  /** Adds a message of the other side. The body is copied, since its buffer belongs to the client. */
   deliver(header: unknown, body: Uint8Array): void {
     this.#received.push({ header, body: Uint8Array.from(body) });
     this.#moved();
   }
 
-  /** The other side has taken some. */
+  /** Records that the other side has taken messages. */
   granted(count: number): void {
     this.#room += count;
     this.#moved();
   }
 
-  /** Nothing goes or comes any more. */
+  /** Ends the port: pending and later calls reject. */
   cut(reason: string): void {
     this.#isCut ??= new Error(reason);
     this.#moved();
@@ -173,28 +176,29 @@ export class WirePort implements ExchangePort {
 }
 
 /**
- * Answers of any length: one that is too long for a frame is kept by who gives it, and asked for piece by piece.
+ * Answers of any length: the answering side keeps an answer that is too long for a frame, and the other side fetches it
+ * in pieces.
  */
 
-/** Characters of JSON in one piece. Each may be three bytes of UTF-8; a frame has 16 MiB. */
+/** Characters of JSON per piece. Each may take three bytes of UTF-8; a frame has 16 MiB. */
 const kPiece = 4 * 1024 ** 2;
-/** Characters of what is asked for; as above. */
+/** Most characters of a request; as above. */
 const kMostAsked = 4 * 1024 ** 2;
-/** Answers that are kept, for callers that ask for several at once. */
+/** Most kept answers, for callers with concurrent requests. */
 const kMostKept = 4;
 
-/** The operation by which pieces are asked for. */
+/** The operation that fetches a piece. */
 export const kPieceOperation = "piece";
 
 type Whole = { whole: unknown };
 type InPieces = { answer: number; pieces: number };
 
-/** Those of one run. */
+/** The long answers of one run. */
 export class LongAnswers {
   readonly #kept = new Map<number, string>();
   #answers = 0;
 
-  /** What is answered. */
+  /** Returns the answer, or the number of its pieces. */
   answer(value: unknown): Whole | InPieces {
     const whole = value === undefined ? null : toPlain(value, "answer");
     const text = JSON.stringify(whole);
@@ -205,7 +209,10 @@ export class LongAnswers {
     return { answer, pieces: Math.ceil(text.length / kPiece) };
   }
 
-  /** One piece; with the last it is forgotten. @throws TypeError where there is none */
+  /**
+   * Returns one piece, and forgets the answer with the last one.
+   * @throws TypeError if the piece does not exist
+   */
   piece(answer: unknown, index: unknown): string {
     const text = this.#kept.get(Number(answer));
     const at = Number(index) * kPiece;
@@ -217,10 +224,13 @@ export class LongAnswers {
   }
 }
 
-/** An operation of the other side. */
+/** Calls an operation of the other side. */
 export type Ask = (operation: string, args: readonly unknown[]) => Promise<unknown>;
 
-/** Asks for an operation, and for all pieces of its answer. @throws RangeError for what is too long to be sent */
+/**
+ * Calls an operation, and fetches all pieces of its answer.
+ * @throws RangeError if the arguments are too long to be sent
+ */
 export async function askWhole(
   ask: Ask,
   operation: string,

@@ -1,20 +1,20 @@
 /**
- * What a message holds: one frame or more, each a header and bytes. Both lengths come first, as 32 bits, the
- * highest first; the header is JSON. Pure.
+ * The format of messages: one or more frames, each a header and bytes. Both lengths come first, as 32 bits in
+ * big-endian order; the header is JSON. Pure.
  */
 
 import * as v from "valibot";
 
-/** A header says by `t` what it is; see messages.ts. */
+/** A header is identified by `t`; see messages.ts. */
 type Header = { readonly t: string };
 
-/** One thing that is said. */
+/** A header with its bytes. */
 export type Frame = { header: unknown; body: Uint8Array };
 
-/** A message that is none. It is dropped and counted by whoever receives it. */
+/** Malformed message; dropped and counted by the receiver. */
 export class WireError extends Error {}
 
-/** A frame is at most this long: arguments and environment have 2 MiB in Linux' own bounds. */
+/** The most bytes of a frame: Linux limits arguments and environment to 2 MiB. */
 export const kMostFrameBytes = 16 * 1024 ** 2;
 
 const kLength = 4;
@@ -22,7 +22,7 @@ const kMostFrames = 10_000;
 const kNone = new Uint8Array(0);
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The bytes of one frame: what stands before its body, and the body, which is not copied. */
+/** Returns the bytes of one frame: its head, and its body, which is not copied. */
 export function encodeFrame(header: Header, body: Uint8Array = kNone): [Buffer, Uint8Array] {
   const text = JSON.stringify(header);
   const size = Buffer.byteLength(text);
@@ -33,7 +33,10 @@ export function encodeFrame(header: Header, body: Uint8Array = kNone): [Buffer, 
   return [head, body];
 }
 
-/** The frames of a message; their bodies are parts of it. @throws WireError */
+/**
+ * Returns the frames of a message; their bodies are parts of it.
+ * @throws WireError
+ */
 export function decodeFrames(message: Uint8Array): Frame[] {
   const view = new DataView(message.buffer, message.byteOffset, message.byteLength);
   const frames: Frame[] = [];
@@ -70,21 +73,19 @@ const kPieceHeader = v.object({
   isLast: v.boolean(),
 });
 
-/** Frames that are there in part, of all senders; those that wait longest give way, as their senders may be gone. */
+/** Most incomplete frames of all senders. The oldest are dropped first, as their senders may be gone. */
 const kMostPartial = 64;
 const kMostPartialBytes = 64 * 1024 ** 2;
 
 type Partial = { piece: number; bytes: number; parts: Uint8Array[] };
 
-/**
- * What others have said: takes messages apart, and puts together what came in pieces. Bounded, whatever is sent.
- */
+/** Decodes received messages, and joins frames that arrive in pieces. Its memory is bounded, whatever is sent. */
 export class Inbox {
   readonly #partial = new Map<string, Partial>();
 
   /**
-   * Gives `take` each frame that is whole now, in order, and `refused` why one was none, or nothing for whoever takes
-   * them: what came with it in one message is not lost with it, as where it is of a version that is newer.
+   * Passes each complete frame to `take`, in order, and each error to `refused`: a frame that is malformed, or unknown
+   * to `take`, such as one of a newer version. Other frames of the same message are not lost.
    */
   receive(
     message: Uint8Array,
@@ -144,18 +145,18 @@ export class Inbox {
   }
 }
 
-/** Sends one message; `reply` is where the broker says that it has reached nobody. */
+/** Sends one message; `reply` is the subject on which the broker reports that no process received it. */
 export type Publish = (subject: string, message: Uint8Array, reply?: string) => void;
 
 /**
- * A message is not made longer by another frame than this. A receiver reads 64 KiB at once: of a message that goes
- * beyond, the client makes copies, and to collect these costs more than more messages do.
+ * A frame is not added to a message beyond this size. A receiver reads 64 KiB at once; the client copies a message that
+ * exceeds this, and collecting the copies costs more than more messages do.
  */
 const kMostTogether = 16 * 1024;
-/** A frame that is longer is sent in pieces; the broker's default limit is 1 MiB. */
+/** Longer frames are sent in pieces; the broker's default limit is 1 MiB. */
 const kPiece = 256 * 1024;
 
-/** Makes the reply of one message, when it is sent. */
+/** Returns the reply subject of one message at the time it is sent. */
 type Reply = (() => string) | undefined;
 type Waiting = { reply: Reply; parts: Uint8Array[]; bytes: number };
 
@@ -164,8 +165,8 @@ function lengthOf(frame: readonly Uint8Array[]): number {
 }
 
 /**
- * What is said to others: all that goes to one subject within a turn of the event loop is one message. A frame
- * that is too long for a message goes in pieces, which nothing comes between. Belongs to one connection.
+ * Sends messages. All frames to one subject within a turn of the event loop form one message. A frame that is too long
+ * for a message is sent in consecutive pieces. Belongs to one connection.
  */
 export class Outbox {
   readonly #from: string;
@@ -174,13 +175,16 @@ export class Outbox {
   #isScheduled = false;
   #pieces = 0;
 
-  /** @param from who says it: pieces of one sender belong together. */
+  /** @param from the sender: pieces of one sender belong together */
   constructor(from: string, publish: Publish) {
     this.#from = from;
     this.#publish = publish;
   }
 
-  /** One subject has one `reply`. False: it is longer than a frame may be, and nothing is sent. */
+  /**
+   * Queues a frame. All frames of a subject share one `reply`. Returns false, and sends nothing, if the frame is too
+   * long.
+   */
   send(subject: string, header: Header, body?: Uint8Array, reply?: Reply): boolean {
     const frame = encodeFrame(header, body);
     const length = lengthOf(frame);
@@ -190,7 +194,7 @@ export class Outbox {
     return true;
   }
 
-  /** Sends what waits, now. */
+  /** Sends all queued frames now. */
   flush(): void {
     for (const subject of [...this.#waiting.keys()]) this.#flush(subject);
   }

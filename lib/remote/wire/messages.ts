@@ -1,6 +1,6 @@
 /**
- * What callers and workers say to one another, each a frame's header. Received ones are checked against these:
- * a field that is not named here is dropped, so that a newer side may say more to an older one. Pure.
+ * Messages between callers and workers; each is the header of a frame. Received ones are validated here. Unknown fields
+ * are dropped, so that a newer side may send more to an older one. Pure.
  */
 
 import * as v from "valibot";
@@ -12,59 +12,59 @@ const id = v.custom<string>(isToken);
 const text = v.string();
 /** A worker's name and the number of its process. */
 const worker = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,64}\.[A-Za-z0-9_-]{1,64}$/));
-/** What the other side gives to the package's own checks. */
+/** A value that the receiving package checks itself. */
 const plain = v.optional(v.unknown());
 const stream = v.picklist([1, 2]);
-/** Of what is said within a run, in a channel; see channel.ts. */
+/** Fields of a message within a run's channel; see channel.ts. */
 const numbered = { seq: count, ack: count };
-/** How much of what the other side has said within its runs has come. */
+/** How many messages of each run were received. */
 const receipts = v.array(v.tuple([count, count]));
 
-/** How a thing is run. */
+/** The kinds of runs. */
 const kind = v.picklist(["exec", "spawn", "batch", "session", "transaction", "explain"]);
 
-/** What runs an `exec`, a session and so on. */
+/** A kind of run. */
 export type RunKind = v.InferOutput<typeof kind>;
 
-/** Bytes of standard input that are put together before a command starts. */
+/** Most bytes of standard input that are collected before a command starts. */
 const kMostInput = 2 ** 31 - 1;
 
-/** To workers. `caller` and `run` name a run; the tenant is in the subject. */
+/** Messages to workers. `caller` and `run` identify a run; the tenant is in the subject. */
 const kToWorker = {
-  /** Runs wait. Holds nothing of them. */
+  /** Runs wait. Carries no data about them. */
   want: v.object({ t: v.literal("want"), caller: id, n: count }),
-  /** Start it, unless that is older than your lease, or you have no slot: then decline. Body: its input, if short. */
+  /** Start the run. Decline if it is under an expired lease, or no slot is free. Body: its input, if short. */
   grant: v.object({
     t: v.literal("grant"),
     caller: id,
     run: count,
     attempt: count,
     kind,
-    /** The run that is a session or a transaction which it belongs to. */
+    /** Number of the session or transaction that contains the run. */
     inside: v.optional(count),
     policy: plain,
     workspace: plain,
     input: plain,
-    /** Bytes of standard input; they come as `input` where they are not the body. */
+    /** Bytes of standard input; sent as `input` if they are not in the body. */
     stdinBytes: v.optional(v.pipe(count, v.maxValue(kMostInput))),
-    /** Whether somebody looks at its output as it comes. */
+    /** True if the caller reads the output as it arrives. */
     isLive: v.boolean(),
-    /** Bytes of output that may be sent before any is taken. */
+    /** Bytes of output that may be sent before credit. */
     credit: count,
-    /** The lease under which it may be started: the worker's number of it. */
+    /** The worker's number of the lease under which the run may start. */
     lease: count,
     /** All runs with a lower number are settled. */
     oldest: count,
-    /** How many wait besides. */
+    /** How many further runs wait. */
     waiting: count,
   }),
-  /** The answer to a pull: nothing waits any more. */
+  /** Answers a pull: no runs wait. */
   none: v.object({ t: v.literal("none"), caller: id }),
   abort: v.object({ t: v.literal("abort"), caller: id, run: count }),
   /** Body: bytes of standard input. */
   input: v.object({ t: v.literal("input"), caller: id, run: count, ...numbered }),
   inputEnd: v.object({ t: v.literal("inputEnd"), caller: id, run: count, ...numbered }),
-  /** So many bytes more may be sent. */
+  /** Lets the worker send `bytes` more bytes of a stream. */
   credit: v.object({
     t: v.literal("credit"),
     caller: id,
@@ -73,7 +73,7 @@ const kToWorker = {
     stream,
     bytes: count,
   }),
-  /** Nobody reads the stream any more. */
+  /** The caller no longer reads the stream. */
   outputClosed: v.object({
     t: v.literal("outputClosed"),
     caller: id,
@@ -81,7 +81,7 @@ const kToWorker = {
     ...numbered,
     stream,
   }),
-  /** An operation on a run: `waitForPort`, `resize`, a transaction's `changes`. Body: with it. */
+  /** Calls an operation on a run: `waitForPort`, `resize`, a transaction's `changes`. */
   call: v.object({
     t: v.literal("call"),
     caller: id,
@@ -91,13 +91,13 @@ const kToWorker = {
     operation: text,
     args: v.array(plain),
   }),
-  /** Of a workspace that is moved; see workspace/exchange.ts. Body: with it. */
+  /** A message of a moved workspace; see workspace/exchange.ts. Body: its bytes. */
   port: v.object({ t: v.literal("port"), caller: id, run: count, ...numbered, header: plain }),
-  /** So many of these were taken. */
+  /** Acknowledges `n` of these. */
   portTaken: v.object({ t: v.literal("portTaken"), caller: id, run: count, ...numbered, n: count }),
-  /** Is it there? If not, say so, and never start it. */
+  /** Asks for the state of a run. A worker without it declines, and never starts it. */
   probe: v.object({ t: v.literal("probe"), caller: id, run: count, attempt: count }),
-  /** The worker's own time of a beat, which the caller had, and the caller's of this; and which ends it has. */
+  /** Answers a beat: the worker's time of it, the caller's time of this echo, and the ends that have arrived. */
   echo: v.object({
     t: v.literal("echo"),
     caller: id,
@@ -107,7 +107,7 @@ const kToWorker = {
     ended: v.array(count),
     oldest: count,
   }),
-  /** It goes: all its runs end. */
+  /** The caller closes: all its runs end. */
   bye: v.object({ t: v.literal("bye"), caller: id }),
 };
 
@@ -122,14 +122,14 @@ const error = v.object({
   outcome: plain,
 });
 
-/** An error that travels. */
+/** An error on the wire. */
 export type WireErrorShape = v.InferOutput<typeof error>;
 
-/** To callers. `worker` says whose word it is. */
+/** Messages to callers. `worker` identifies the sender. */
 const kToCaller = {
-  /** Give me up to `n` runs; an answer is due. */
+  /** Requests up to `n` runs; the caller has to answer. */
   pull: v.object({ t: v.literal("pull"), worker, pool: id, n: count, lease: count }),
-  /** This attempt was not started, and will never be. */
+  /** This attempt was not started, and never will be. */
   decline: v.object({
     t: v.literal("decline"),
     worker,
@@ -137,17 +137,17 @@ const kToCaller = {
     attempt: count,
     why: v.picklist(["busy", "draining", "stale", "unknown"]),
   }),
-  /** It was started; of a session or transaction what it is. */
+  /** The run was started; for a session or transaction with its properties. */
   began: v.object({ t: v.literal("began"), worker, run: count, ...numbered, value: plain }),
   /** Body: output. `at`: bytes of the stream before it. */
   out: v.object({ t: v.literal("out"), worker, run: count, ...numbered, stream, at: count }),
-  /** All that was to be looked at was sent: what follows is what is kept of it. */
+  /** The live output is complete: the kept output follows. */
   keptFollows: v.object({ t: v.literal("keptFollows"), worker, run: count, ...numbered }),
-  /** So many bytes of standard input were taken. */
+  /** Acknowledges `bytes` bytes of standard input. */
   taken: v.object({ t: v.literal("taken"), worker, run: count, ...numbered, bytes: count }),
   /** The command has closed its input. */
   inputClosed: v.object({ t: v.literal("inputClosed"), worker, run: count, ...numbered }),
-  /** How it ended; comes again until its receipt was echoed. Body: output that was not sent before. */
+  /** The end of a run; repeated until an echo acknowledges it. Body: output that was not sent before. */
   end: v.object({
     t: v.literal("end"),
     worker,
@@ -155,12 +155,12 @@ const kToCaller = {
     attempt: count,
     error: v.optional(error),
     value: plain,
-    /** Bytes of each stream that were sent before, and that are in the body. */
+    /** Bytes of each stream sent before, and lengths of the parts in the body. */
     sent: v.tuple([count, count]),
     rest: v.array(count),
-    /** Some of what it wrote was dropped: it will not come. */
+    /** True if some output was dropped, and will not arrive. */
     isCut: v.optional(v.boolean()),
-    /** Slots that are free now, for grants under this lease. */
+    /** Free slots, for grants under this lease. */
     free: count,
     lease: count,
     pool: id,
@@ -174,10 +174,10 @@ const kToCaller = {
     error: v.optional(error),
     value: plain,
   }),
-  /** As a worker's are told; the first `portTaken` asks for the workspace. */
+  /** As the messages to workers; the first `portTaken` asks for the workspace. */
   port: v.object({ t: v.literal("port"), worker, run: count, ...numbered, header: plain }),
   portTaken: v.object({ t: v.literal("portTaken"), worker, run: count, ...numbered, n: count }),
-  /** Sign of life, with the worker's time, that of the caller's last echo, and the runs that are there. */
+  /** Sign of life with the worker's time, the time of the caller's last echo, and the current runs. */
   beat: v.object({
     t: v.literal("beat"),
     worker,
@@ -194,9 +194,9 @@ const kToCaller = {
 type Schemas = Record<string, v.GenericSchema>;
 type MessageOf<All extends Schemas> = { [Name in keyof All]: v.InferOutput<All[Name]> }[keyof All];
 
-/** What a worker is told. */
+/** A message to a worker. */
 export type ToWorker = MessageOf<typeof kToWorker>;
-/** What a caller is told. */
+/** A message to a caller. */
 export type ToCaller = MessageOf<typeof kToCaller>;
 
 function reader<All extends Schemas>(schemas: All): (header: unknown) => MessageOf<All> {
@@ -212,17 +212,23 @@ function reader<All extends Schemas>(schemas: All): (header: unknown) => Message
   };
 }
 
-/** The header of a frame for a worker. @throws WireError */
+/**
+ * Validates the header of a frame for a worker.
+ * @throws WireError
+ */
 export const readToWorker: (header: unknown) => ToWorker = reader(kToWorker);
 
-/** The header of a frame for a caller. @throws WireError */
+/**
+ * Validates the header of a frame for a caller.
+ * @throws WireError
+ */
 export const readToCaller: (header: unknown) => ToCaller = reader(kToCaller);
 
-/** What of this is said within a run, in its channel. */
+/** Messages within a run, sent in its channel. */
 export type RunToWorker = Extract<ToWorker, { run: number; seq: number }>;
 export type RunToCaller = Extract<ToCaller, { run: number; seq: number }>;
 
-/** What a side gives to its channel: the rest is the channel's, and whose it is. */
+/** A message as given to a channel, which adds the missing fields. */
 export type Unnumbered<Message> = Message extends unknown
   ? Omit<Message, "caller" | "worker" | "run" | "seq" | "ack">
   : never;

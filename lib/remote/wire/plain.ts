@@ -1,6 +1,6 @@
 /**
- * Values of one side as JSON, nothing coerced: what JSON has no form for is refused, or marked. So the other side
- * judges what was given, not what JSON has made of it.
+ * Converts values to JSON without coercion: values that JSON lacks are refused, or marked. The other side thus checks
+ * the original value, not what JSON would make of it.
  */
 
 import type { Outcome, SandboxErrorCode } from "../../../types/public.js";
@@ -11,10 +11,10 @@ import { WireError } from "./frame.js";
 import type { WireErrorShape } from "./messages.js";
 
 const kDeepest = 16;
-/** Results are within what callers may give. */
+/** Results contain values that callers have given, and so are deeper. */
 const kDeepestReceived = 64;
 
-/** Numbers that JSON does not have. */
+/** Numbers that JSON lacks. */
 const kNumbers: ReadonlyMap<unknown, number> = new Map([
   ["-0", -0],
   ["Infinity", Number.POSITIVE_INFINITY],
@@ -26,12 +26,15 @@ function wrong(): never {
   throw new WireError("a value is marked as what it is not");
 }
 
-/** What an object with one such name stands for. `$object`: one that has such a name itself. */
+/**
+ * Decoders of marked values: objects with exactly one such field. `$object` marks an object that has such a field name
+ * itself.
+ */
 const kMarks: Readonly<Record<string, (value: unknown, depth: number) => unknown>> = {
   $number: (value) => kNumbers.get(value) ?? wrong(),
   $bytes: (value) =>
     typeof value === "string" ? new Uint8Array(Buffer.from(value, "base64")) : wrong(),
-  // An invalid date's time is no number, for which JSON has null.
+  // The time of an invalid date is NaN, which JSON writes as null.
   $date: (value) =>
     typeof value === "number" || value === null ? new Date(value ?? Number.NaN) : wrong(),
   $object: (value, depth) =>
@@ -41,8 +44,8 @@ const kMarks: Readonly<Record<string, (value: unknown, depth: number) => unknown
 const isMark = (name: string) => Object.hasOwn(kMarks, name);
 
 /**
- * A copy that survives JSON; `undefined` fields are left out, each field is read once.
- * @throws TypeError that names the field, for what can't be sent.
+ * Returns a copy that survives JSON. Omits `undefined` fields; reads each field once.
+ * @throws TypeError that names the field that can't be sent
  */
 export function toPlain(value: unknown, field: string, depth = 0): unknown {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
@@ -65,7 +68,7 @@ export function toPlain(value: unknown, field: string, depth = 0): unknown {
   return isMarked ? { $object: copy } : copy;
 }
 
-/** Sets a field of its own, also where an object has a setter of that name. */
+/** Sets an own field, even for a name with a setter. */
 function put(copy: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== "__proto__") {
     copy[name] = value;
@@ -84,7 +87,10 @@ function plainNumber(value: number): unknown {
   return Number.isFinite(value) ? value : { $number: String(value) };
 }
 
-/** What {@link toPlain} was given, but for what is undefined. @throws WireError where it is too deep for that. */
+/**
+ * Returns the value given to {@link toPlain}, without undefined fields.
+ * @throws WireError if it is too deep
+ */
 export function fromPlain(value: unknown, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (depth > kDeepestReceived) throw new WireError("a value is too deep");
@@ -101,11 +107,11 @@ function fieldsOf(value: object, depth: number): object {
   return copy;
 }
 
-/** Errors that travel: made on a worker, thrown to whoever has called. Pure. */
+/** Errors on the wire: made on a worker, thrown to the caller. Pure. */
 
 const kMostText = 4_000;
 
-/** What is told of an error: what it says, never where in the worker it comes from. */
+/** Returns the parts of an error that are sent: its message, never its stack in the worker. */
 export function errorShape(error: unknown): WireErrorShape {
   if (!(error instanceof Error)) return { name: "Error", message: String(error) };
   const { name, message } = error;
@@ -129,7 +135,7 @@ const kSandboxCodes: readonly string[] = [
   "ERR_COMMAND_BLOCKED",
 ] satisfies SandboxErrorCode[];
 
-/** The error that was meant, made here, so that its stack leads to the caller. */
+/** Returns the error of a shape, made here, so that its stack leads to the caller. */
 export function errorOf({
   name,
   message,

@@ -3,7 +3,7 @@ import type { Channel, Receipt } from "../wire/channel.js";
 import type { RunToCaller, RunToWorker, Unnumbered } from "../wire/messages.js";
 import type { PendingGuest } from "./guests/guest-for.js";
 
-/** A tenant can't fill the memory of a worker by inventing callers; it holds up nobody but itself. */
+/** Most callers of one tenant, so that a tenant that invents callers can't fill the worker's memory. */
 const kMostOfTenant = 4_096;
 
 /** The callers that a worker knows. Belongs to one worker. */
@@ -16,7 +16,7 @@ export class Attachments {
     this.#most = most;
   }
 
-  /** The caller's, made when it is new. Undefined: its tenant has as many callers as one may have. */
+  /** Returns the caller's attachment, and makes it for a new caller. Undefined if its tenant has too many callers. */
   of(tenant: string, caller: string, now: number): Attachment | undefined {
     const callers = this.#tenants.get(tenant) ?? new Map<string, Attachment>();
     const known = callers.get(caller);
@@ -39,22 +39,22 @@ export class Attachments {
   }
 }
 
-/** A lease of a caller on a worker, in milliseconds: so long its runs go on without a word of it. */
+/** Milliseconds of a caller's lease on a worker: its runs end after this long without a sign of life. */
 export const kLeaseMs = 4_000;
-/** An echo of a beat counts as a sign of life when it is no older. */
+/** An echo of a beat counts as a sign of life up to this age in milliseconds. */
 export const kEchoMs = 2_000;
-/** A caller without runs is forgotten after so long a silence; a new one is made when it comes again. */
+/** A caller without runs is forgotten after this long a silence. */
 const kForgottenMs = 60_000;
-/** Beats go to callers that were heard of so lately, so that they know this worker. */
+/** Beats go to callers heard of within this time, so that they know this worker. */
 const kBeatenMs = 10_000;
 
 /** An end that its caller has not confirmed. */
 export type UnconfirmedEnd = { say(): void; saidAt: number };
 
-/** Of a run, until its caller has its end. */
+/** The channel of a run, kept until its caller has the end. */
 export type RunChannel = Channel<Unnumbered<RunToCaller>, RunToWorker>;
 
-/** What a worker has of one caller. Times are of `performance.now()`. */
+/** A worker's state of one caller. Times are of `performance.now()`. */
 export class Attachment {
   readonly tenant: string;
   readonly caller: string;
@@ -62,9 +62,9 @@ export class Attachment {
   readonly seen = new SeenRuns();
   readonly ends = new Map<number, UnconfirmedEnd>();
   readonly channels = new Map<number, RunChannel>();
-  /** The caller's time of its last echo that came. */
+  /** The caller's time of its last echo received here. */
   echoSaidAt = 0;
-  /** Slots that are kept for answers to pulls, until then. */
+  /** Slots reserved for answers to pulls, until `reservedUntil`. */
   reserved = 0;
   reservedUntil = 0;
   #lease = new Lease({ ms: kLeaseMs });
@@ -73,7 +73,7 @@ export class Attachment {
   #heardAt: number;
   readonly #nextLease: () => number;
 
-  /** @param nextLease numbers that no other lease of this worker has. */
+  /** @param nextLease returns a number that no other lease of this worker has */
   constructor(tenant: string, caller: string, nextLease: () => number, now: number) {
     this.tenant = tenant;
     this.caller = caller;
@@ -82,27 +82,29 @@ export class Attachment {
     this.#heardAt = now;
   }
 
-  /** What its runs are given. */
+  /** The lease given to its runs. */
   get lease(): Lease {
     return this.#lease;
   }
 
-  /** Which it is; grants under another one are refused. */
+  /** Number of the lease; grants under another number are declined. */
   get leaseNumber(): number {
     return this.#leaseNumber;
   }
 
-  /** Something has come from it. It does not renew the lease: that may have been on its way for long. */
+  /**
+   * Records that a message arrived. It does not renew the lease, since the message may have been in transit for long.
+   */
   heard(now: number): void {
     this.#heardAt = now;
   }
 
-  /** A beat of ours, made `at`, came back. */
+  /** Renews the lease: a beat sent `at` has been echoed. */
   echoed(at: number, now: number): void {
     if (at <= now && now - at <= kEchoMs) this.#lease.renew();
   }
 
-  /** What the caller has of our part of its runs, as it was when it had heard our beat of `at`. */
+  /** Confirms and repeats messages by the caller's receipts, which were made after it received the beat of `at`. */
   received(receipts: readonly Receipt[], at: number, now: number): void {
     for (const [run, ack] of receipts) {
       const channel = this.channels.get(run);
@@ -111,38 +113,38 @@ export class Attachment {
     }
   }
 
-  /** What we have of the caller's part. */
+  /** Returns the receipts for messages of the caller. */
   receipts(): [number, number][] {
     return [...this.channels].map(([run, { heard }]) => [run, heard]);
   }
 
-  /** The caller has its end, or will never ask for it. */
+  /** Forgets an ended run: the caller has its end, or will never ask for it. */
   forget(run: number): void {
     this.ends.delete(run);
     this.channels.delete(run);
   }
 
-  /** Another lease, if this one has ended: for runs that are asked for now. What was under it is ended. */
+  /** Makes a new lease for future runs if the current one has expired. Runs under the expired one are dropped. */
   invite(): void {
     if (!this.#lease.expired) return;
-    for (const guest of this.runs.values()) guest.drop(); // commands are killed already, by their launchers
+    for (const guest of this.runs.values()) guest.drop(); // their launchers have already killed the commands
     this.#lease = new Lease({ ms: kLeaseMs });
     this.#leaseNumber = this.#nextLease();
   }
 
-  /** Whether its lease is looked at for the first time since it has ended. */
+  /** True on the first call after the lease has expired. */
   isFirstLook(): boolean {
     const isFirst = this.#lostNumber !== this.#leaseNumber;
     this.#lostNumber = this.#leaseNumber;
     return isFirst;
   }
 
-  /** It should hear of us. */
+  /** True if the caller should get beats. */
   isBeaten(now: number): boolean {
     return this.runs.size > 0 || now - this.#heardAt < kBeatenMs;
   }
 
-  /** Nothing of it is left, and nothing has come from it for long. */
+  /** True if the caller has no runs, and has been silent for long. */
   isForgotten(now: number): boolean {
     return this.runs.size === 0 && now - this.#heardAt > kForgottenMs;
   }
@@ -156,14 +158,15 @@ export class Attachment {
 type Seen = { attempt: number; isStarted: boolean };
 
 /**
- * Which grants of a caller have come: one that comes again, or after a later one, is not obeyed. So a run is started
- * here once at most, whatever the way makes of messages. Numbers of runs grow; all below `oldest` are settled. Pure.
+ * The grants received from a caller. A grant that is repeated, or arrives after a later one, is ignored, so a run
+ * starts here at most once, even if messages are lost, repeated or reordered. Numbers of runs grow; all below `oldest`
+ * are settled. Pure.
  */
 export class SeenRuns {
   readonly #runs = new Map<number, Seen>();
   #oldest = 0;
 
-  /** Whether it has not come before, and may be started. */
+  /** True if the grant has not been seen before, and the run may start. */
   isNew(run: number, attempt: number): boolean {
     const seen = this.#runs.get(run);
     if (run < this.#oldest || seen?.isStarted) return false;
@@ -172,20 +175,20 @@ export class SeenRuns {
     return true;
   }
 
-  /** It is started, and will never be again. */
+  /** Records that the run has started; it never starts again. */
   started(run: number): void {
     const seen = this.#runs.get(run);
     if (seen) seen.isStarted = true;
   }
 
-  /** Its caller was told that this attempt, and those before, will never be started. */
+  /** Records that the caller was informed that this attempt, and earlier ones, will never start. */
   refuse(run: number, attempt: number): void {
     const seen = this.#runs.get(run) ?? { attempt, isStarted: false };
     seen.attempt = Math.max(seen.attempt, attempt);
     this.#runs.set(run, seen);
   }
 
-  /** Nothing that is still on its way can start one of those that are settled. */
+  /** Forgets settled runs; grants for them that arrive later are ignored. */
   settled(oldest: number): void {
     if (oldest <= this.#oldest) return;
     this.#oldest = oldest;

@@ -1,4 +1,4 @@
-/** What a worker runs for a caller. */
+/** Guests: the runs of callers on a worker. */
 
 import type {
   BubblewrapExplanation,
@@ -19,7 +19,7 @@ import type { WirePort } from "../wire/channel.js";
 import type { RunKind, ToWorker, WireErrorShape } from "../wire/messages.js";
 import type { StreamNumber } from "./streams.js";
 
-/** Where commands are run: a runner, a session, a transaction. */
+/** The place that runs commands: a runner, a session or a transaction. */
 export type Place = {
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
   spawn(input: NativeSpawnInput): Promise<SandboxProcess>;
@@ -29,59 +29,59 @@ export type Place = {
   ): Promise<SandboxedExecResult[]>;
 };
 
-/** What a guest has of its worker. */
+/** The worker's interface for a guest. */
 export type Host = {
-  /** Ends what it starts when its caller is not heard of. */
+  /** Ends the guest's commands when its caller is silent for too long. */
   lease: Lease;
-  /** Bytes of each stream that its caller takes at once. */
+  /** Bytes of each stream that the caller accepts at once. */
   credit: number;
-  /** Somebody looks at the output as it comes. */
+  /** True if the caller reads the output as it arrives. */
   isLive: boolean;
-  /** It was ended before it has begun, and is not to be started. */
+  /** True if the run was aborted before it began, and must not start. */
   isAborted(): boolean;
-  /** It was started; of a session or transaction what it is. */
+  /** Reports the start; for a session or transaction with its properties. */
   began(value?: unknown): void;
   out(stream: StreamNumber, at: number, bytes: Uint8Array): void;
-  /** What was to be looked at has gone: what goes now is what is kept. */
+  /** Marks the end of the live output: the kept output follows. */
   keptFollows(): void;
   taken(bytes: number): void;
   inputClosed(): void;
 };
 
-/** Why a session or transaction is over that was dropped. */
+/** The reason given for a dropped session or transaction. */
 export const kDropped = "its worker heard nothing of its caller for longer than a lease";
 
-/** How it ended. */
+/** The end of a guest. */
 export type GuestEnd = {
   value?: unknown;
   error?: WireErrorShape;
-  /** Bytes of each stream that were sent before. */
+  /** Bytes of each stream sent before the end. */
   sent: [number, number];
-  /** Of these some were not, since nobody took them. */
+  /** True if some of these bytes were dropped instead of sent. */
   isCut?: boolean;
-  /** Output that goes with the end: a pair, or for a batch one of each command. */
+  /** Output that goes with the end: both streams, or for a batch one item per command. */
   rest: readonly Uint8Array[];
 };
 
-/** One thing that runs. Never throws. */
+/** One run on a worker. Its methods never throw. */
 export interface Guest {
   /** Resolves once all of it is known to have ended; never rejects. */
   readonly done: Promise<GuestEnd>;
-  /** Ends it. */
+  /** Ends the run. */
   abort(): void;
-  /** As `abort`, for a caller who takes nothing any more. */
+  /** As `abort`, when the caller receives nothing any more. */
   drop?(): void;
-  /** What the caller says to it while it runs. */
+  /** Handles a message of the caller while the guest runs. */
   receive(message: ToWorker, body: Uint8Array): void;
-  /** An operation on it. */
+  /** Calls an operation on the guest. */
   call(operation: string, args: readonly unknown[]): Promise<unknown>;
-  /** Commands may be run in it: a session or a transaction, once it has begun. */
+  /** The place for commands inside a session or transaction, once it has begun. */
   readonly place?: Place | undefined;
 }
 
 /** A runner, as a worker uses it. */
 export type RunnerPlace = Place & {
-  /** Leads to the workspace. */
+  /** Path that leads to the workspace. */
   readonly shadowDir: string;
   openSession(options: SessionOptions): Promise<NativeSession>;
   openTransaction(options: TransactionOptions): Promise<Transaction>;
@@ -91,23 +91,26 @@ export type RunnerPlace = Place & {
   explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
 };
 
-/** What was asked for, under the worker's own policy. */
+/** A place for a run, under the worker's own policy. */
 export type Granted = {
   place: RunnerPlace;
-  /** The input with the limits that the policy sets. @throws what refuses it */
+  /**
+   * Returns the input with the policy's limits.
+   * @throws the refusal of the policy
+   */
   bounded(input: object, kind: RunKind): object;
-  /** All that ran in it has ended: what has to be done before its caller is told. Never rejects. */
+  /** Finishes the place after all its commands ended, before the caller gets the end. Never rejects. */
   finish?(): Promise<void>;
-  /** The run has ended. */
+  /** Releases the place after the run has ended. */
   release(): void;
 };
 
-/** What a worker has to run commands in. */
+/** The places in which a worker can run commands. */
 export interface Places {
   /**
-   * The place for what a caller asks for.
-   * @param openPort asks the caller for the workspace, of one that is moved.
-   * @throws (rejects) TypeError for what is wrong, or more than the worker's policy allows.
+   * Returns the place for a caller's request.
+   * @param openPort asks the caller for the workspace, if it is a moved one
+   * @throws (rejects) TypeError for a request that is malformed or beyond the worker's policy
    */
   find(
     tenant: string,
@@ -115,9 +118,9 @@ export interface Places {
     workspace: unknown,
     openPort: () => WirePort,
   ): Promise<Granted>;
-  /** How many runs a tenant may have at once; undefined: as many as there are slots. */
+  /** Most concurrent runs of a tenant; undefined: as many as the worker has slots. */
   slotsOf?(tenant: string): number | undefined;
-  /** Sandboxes that stand, so that the first runs are quick. */
+  /** Prewarms sandboxes, so that the first runs start fast. */
   warm?(): Promise<void>;
   close(): Promise<void>;
 }

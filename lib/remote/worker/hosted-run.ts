@@ -1,4 +1,4 @@
-/** A run on a worker, with the channel in which it and its caller speak. */
+/** A run on a worker, with the channel between it and its caller. */
 
 import { SandboxError } from "../../errors.js";
 import { Channel, WirePort } from "../wire/channel.js";
@@ -11,19 +11,19 @@ import { type GuestNeeds, guestFor, type PendingGuest } from "./guests/guest-for
 type Grant = Extract<ToWorker, { t: "grant" }>;
 type Reported = Unnumbered<RunToCaller>;
 
-/** What a run has of its worker. */
+/** The worker's interface for a run. */
 export type RunNeeds = {
-  /** The worker's. */
+  /** The worker's id. */
   id: string;
   attachment: Attachment;
-  /** To the caller. */
+  /** Sends a message to the caller. */
   say(message: ToCaller, body?: Uint8Array): void;
   find(openPort: () => WirePort): Promise<Granted>;
-  /** So many bytes of output go. */
+  /** Counts bytes of output that are sent. */
   sends(bytes: number): void;
 };
 
-/** Starts what a grant asks for: it is in the attachment's runs from here on. */
+/** Starts the run of a grant, and adds it to the attachment's runs. */
 export function hostRun(grant: Grant, body: Uint8Array, needs: RunNeeds): PendingGuest {
   const { run, kind, credit, isLive, inside } = grant;
   const { id, attachment } = needs;
@@ -85,7 +85,7 @@ async function answerCall(
 
 type End = Extract<ToCaller, { t: "end" }>;
 
-/** In place of results that are longer than a frame may be. */
+/** Replaces results that are longer than a frame may be. */
 const kTooLong = {
   value: null,
   rest: [],
@@ -97,7 +97,7 @@ const kTooLong = {
   },
 };
 
-/** How a run has ended, as its caller is told, more than once if need be. */
+/** The end of a run as reported to its caller, repeatedly if necessary. */
 export class ReportedEnd {
   readonly #end: Omit<End, "free" | "lease">;
   readonly #body: Buffer;
@@ -108,12 +108,12 @@ export class ReportedEnd {
     this.#body = Buffer.concat(rest);
   }
 
-  /** Bytes of output that go with it. */
+  /** Bytes of output that the end carries. */
   get bytes(): number {
     return this.#body.length;
   }
 
-  /** @param send says whether it is short enough to be sent. */
+  /** @param send returns false if the message is too long to be sent */
   say(send: (end: End, body?: Uint8Array) => boolean, slots: Pick<End, "free" | "lease">): void {
     const end = { ...this.#end, ...slots };
     if (!send(end, this.#body)) send({ ...end, ...kTooLong });

@@ -1,6 +1,6 @@
 /**
- * `--metrics PORT`: a worker's health and figures by HTTP, on 127.0.0.1 alone. It changes nothing, and
- * has no secret; commands with `network: "allow"` can read it, too.
+ * `--metrics PORT`: serves a worker's health and metrics over HTTP, on 127.0.0.1 only. It changes nothing and holds no
+ * secrets; commands with `network: "allow"` can read it, too.
  */
 
 import { once } from "node:events";
@@ -16,14 +16,14 @@ const kMostHeadersMs = 10_000;
 
 type Answer = { status: number; type?: string; body: string };
 
-/** Why no run should be asked of it; undefined when it takes some. */
+/** Returns why the worker takes no runs; undefined when it does. */
 function whyNotReady({ connection, isDraining }: WorkerState): string | undefined {
   if (isDraining) return "draining";
   return connection === "connected" ? undefined : `the broker's connection is ${connection}`;
 }
 
 function answerTo(request: IncomingMessage, state: () => WorkerState): Answer {
-  // A page that a browser of this machine shows may have a name that leads here.
+  // A page in a browser on this machine may use a name that resolves to this address.
   if (!kHosts.test(request.headers.host ?? "")) return { status: 403, body: "forbidden\n" };
   if (request.method !== "GET" && request.method !== "HEAD") {
     return { status: 405, body: "only GET\n" };
@@ -61,9 +61,10 @@ export class MetricsServer {
   }
 
   /**
-   * @param port 0: any that is free.
-   * @param state asked at each request.
-   * @throws (rejects) Node's error where the port can't be had.
+   * Starts the server.
+   * @param port 0: any free port
+   * @param state called for each request
+   * @throws (rejects) Node's error if the port is not available
    */
   static async open(port: number, state: () => WorkerState): Promise<MetricsServer> {
     const server = createServer({ headersTimeout: kMostHeadersMs }, (request, response) => {
@@ -76,12 +77,12 @@ export class MetricsServer {
     return new MetricsServer(server);
   }
 
-  /** Where it listens. */
+  /** The server's address. */
   get url(): string {
     return `http://${kHost}:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when nothing listens and no client is there any more. */
+  /** Resolves when the port is closed and all clients are disconnected. */
   async close(): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();
@@ -90,7 +91,7 @@ export class MetricsServer {
   }
 }
 
-/** A worker's state in Prometheus' text format, version 0.0.4. Pure. */
+/** Formats a worker's state in Prometheus' text format, version 0.0.4. Pure. */
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];
@@ -101,7 +102,7 @@ type Metric = {
   samples: readonly Sample[];
 };
 
-/** Of the response. */
+/** Content type of the response. */
 const kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
 
 const escaped = (text: string) =>
@@ -151,7 +152,7 @@ function metricsOf(state: WorkerState): Metric[] {
   ];
 }
 
-/** All of it. A metric by label has no line for what was never counted. */
+/** Returns all metrics. A labelled metric has no line for a label that was never counted. */
 export function prometheusText(state: WorkerState): string {
   return `${metricsOf(state).map(metricText).join("\n")}\n`;
 }

@@ -16,10 +16,10 @@ import type { ExchangePort } from "../workspace/exchange.js";
 import { WorkerWorkspaces } from "../workspace/worker-workspaces.js";
 import type { Granted, Places, RunnerPlace } from "./guest.js";
 
-/** Runners that stand, for policies and workspaces that come again; those that are used are not counted. */
+/** Most idle runners that are kept for requests with the same policy and workspace. */
 const kMostIdle = 32;
 
-/** How many runs it has at once, and what its own directory is called and may hold in bytes. */
+/** Number of concurrent runs, name of the worker's own directory, and most bytes in it. */
 export type PlacesOptions = { slots: number; name: string; cacheBytes?: number | undefined };
 
 type Kept = {
@@ -29,7 +29,10 @@ type Kept = {
   drop(): Promise<void>;
 };
 
-/** @throws TypeError that names what the worker's policy does not allow; SandboxError for what is not there. */
+/**
+ * Returns the value if it is no refusal.
+ * @throws TypeError that names a field beyond the worker's policy; SandboxError for a directory that does not exist
+ */
 function allowed<Value>(value: Value | Refusal): Value {
   if (value instanceof Refusal) {
     if (value.isFound) throw invalidValue(value.message);
@@ -38,7 +41,10 @@ function allowed<Value>(value: Value | Refusal): Value {
   return value;
 }
 
-/** The input with what the ceiling makes of its limits. A live process keeps no output, and may live long. */
+/**
+ * Returns the input with limits set by the ceiling. A live process keeps no output, and may run as long as the ceiling
+ * allows.
+ */
 function bounded(ceiling: LimitCeiling, input: { limits?: unknown }, kind: RunKind): object {
   const limits = allowed(narrowLimits(ceiling, input.limits));
   if (kind !== "spawn") return { ...input, limits };
@@ -48,13 +54,13 @@ function bounded(ceiling: LimitCeiling, input: { limits?: unknown }, kind: RunKi
   return { ...input, limits: own };
 }
 
-/** A runner for each policy and workspace that callers ask for, under the operator's ceiling. */
+/** Makes a runner for each policy and workspace that callers request, under the operator's ceiling. */
 export class PolicyPlaces implements Places {
   readonly #policy: WorkerPolicy;
   readonly #workspaces: Workspaces;
   readonly #maxConcurrent: number;
   readonly #moved: MovedPlaces;
-  /** The one that was used last is last. */
+  /** Runners in the order of use, the last used one last. */
   readonly #kept = new Map<string, Promise<Kept>>();
 
   constructor(
@@ -69,8 +75,8 @@ export class PolicyPlaces implements Places {
   }
 
   /**
-   * Makes a runner of each ceiling, as runs do: what only that knows to refuse is the operator's to hear of.
-   * @throws (rejects) TypeError that names the tenant whose it is.
+   * Makes a runner for each ceiling, as runs do, so that the operator sees errors that only a runner detects.
+   * @throws (rejects) TypeError that names the tenant
    */
   async check(): Promise<void> {
     const all: [string | undefined, Ceiling][] = [
@@ -167,15 +173,15 @@ export class PolicyPlaces implements Places {
   }
 }
 
-/** Workspaces that callers send, each for one run, in a transaction whose changes go back. */
+/** Moved workspaces of callers: each serves one run, in a transaction whose changes are sent back. */
 class MovedPlaces {
   readonly #root: string;
   readonly #maxBytes: number | undefined;
   #workspaces: Promise<WorkerWorkspaces> | undefined;
 
   /**
-   * @param root made when a workspace comes.
-   * @param maxBytes of all files there, an integer > 0; undefined: 16 GiB.
+   * @param root directory that is made when the first workspace arrives
+   * @param maxBytes most bytes of all files there, an integer > 0; undefined: 16 GiB
    */
   constructor(root: string, maxBytes: number | undefined) {
     this.#root = root;
@@ -199,7 +205,7 @@ class MovedPlaces {
       return {
         place: transaction as unknown as RunnerPlace,
         finish: async () => {
-          await visit.settle(transaction).catch(() => {}); // the caller was reported, or is gone
+          await visit.settle(transaction).catch(() => {}); // the caller has the error, or is gone
           await runner.close();
         },
         release: () => {},
@@ -211,7 +217,7 @@ class MovedPlaces {
     }
   }
 
-  /** Not to be called while runs go on. */
+  /** Closes the workspaces. Must not be called while runs go on. */
   async close(): Promise<void> {
     await (await this.#workspaces?.catch(() => undefined))?.close();
   }
@@ -219,7 +225,7 @@ class MovedPlaces {
   #open(): Promise<WorkerWorkspaces> {
     this.#workspaces ??= WorkerWorkspaces.open(this.#root, { maxBytes: this.#maxBytes }).catch(
       (error) => {
-        this.#workspaces = undefined; // who had it may be gone the next time
+        this.#workspaces = undefined; // another process may have unlocked the directory by the next time
         throw error;
       },
     );

@@ -1,25 +1,25 @@
-/** How many runs a worker has at once, and who gets the next place. */
+/** The slots of a worker, and the order in which waiting callers get them. */
 
 import { availableParallelism } from "node:os";
 
 import type { Attachment } from "./attachment.js";
 
-/** So long a slot is kept for the answer to a pull. */
+/** Milliseconds for which a slot is reserved for the answer to a pull. */
 const kReservedMs = 1_000;
 
-/** As many runs at once as a lane of a runner has by itself. */
+/** Returns the default number of slots: that of a runner's lane. */
 export const defaultSlots = () => Math.max(8, 4 * availableParallelism());
 
-/** Belongs to one worker. Times are of `performance.now()`. */
+/** The slots of one worker. Times are of `performance.now()`. */
 export class Slots {
   readonly size: number;
   readonly #queue = new FairQueue();
   readonly #attachments: () => Iterable<Attachment>;
   readonly #most: (tenant: string) => number | undefined;
-  /** Those that are taken, by tenant. */
+  /** Slots in use, by tenant. */
   readonly #taken = new Map<string, number>();
 
-  /** @param most how many a tenant may have at once; undefined: all of them. */
+  /** @param most most slots of a tenant at once; undefined: all of them */
   constructor(
     size: number,
     attachments: () => Iterable<Attachment>,
@@ -30,7 +30,7 @@ export class Slots {
     this.#most = most;
   }
 
-  /** Callers that wait for one, by tenant. */
+  /** Callers that wait for a slot, by tenant. */
   get waiting(): Record<string, number> {
     return this.#queue.callers();
   }
@@ -39,7 +39,7 @@ export class Slots {
     this.#queue.set(tenant, caller, n, now);
   }
 
-  /** Those that nobody has, and that are kept for nobody but `own`. */
+  /** Returns the slots that are not in use, and not reserved for another caller than `own`. */
   free(now: number, own?: Attachment): number {
     let free = this.size;
     for (const taken of this.#taken.values()) free -= taken;
@@ -47,7 +47,7 @@ export class Slots {
     return Math.max(0, free);
   }
 
-  /** Of these, what a tenant may have. */
+  /** Returns how many of the free slots a tenant may use. */
   freeFor(tenant: string, now: number, own?: Attachment): number {
     const most = this.#most(tenant);
     const free = this.free(now, own);
@@ -59,12 +59,12 @@ export class Slots {
     return Math.max(0, Math.min(free, left));
   }
 
-  /** What a tenant's callers are told: while others wait, those who are asked come first. */
+  /** Returns the slots to offer to a tenant's callers without asking: none while others wait. */
   offered(tenant: string, now: number): number {
     return this.#queue.size > 0 ? 0 : this.freeFor(tenant, now);
   }
 
-  /** A grant of its has come. False: there is none. */
+  /** Takes a slot for a grant. Returns false if none is free. */
   take(attachment: Attachment, now: number): boolean {
     const { tenant } = attachment;
     const isThere = this.freeFor(tenant, now, attachment) > 0;
@@ -79,14 +79,14 @@ export class Slots {
     else this.#taken.delete(tenant);
   }
 
-  /** It has no more to run. */
+  /** Drops the caller's reservation: it has no more runs. */
   unreserve(attachment: Attachment): void {
     attachment.reserved = 0;
   }
 
   /**
-   * Gives slots that are free to those that wait: to tenants in turn. `pull` asks a caller for so many runs, unless its
-   * tenant has too many callers.
+   * Gives free slots to waiting callers, one tenant after the other. `pull` asks a caller for `n` runs, and returns
+   * undefined if its tenant has too many callers.
    */
   serve(
     now: number,
@@ -106,30 +106,30 @@ export class Slots {
   }
 }
 
-/** Who has said that runs wait, and whose turn it is: one tenant after the other, and in each its callers. Pure. */
+/** A queue of waiting callers: tenants take turns, and within each tenant its callers do. Pure. */
 
 type Waiting = { caller: string; n: number; until: number };
 
-/** What is said is forgotten after this, unless it is said again: callers repeat it while they wait. */
+/** Milliseconds after which a waiting caller is forgotten; callers repeat the message while they wait. */
 const kRememberedMs = 2_000;
-/** A tenant can't fill the memory of a worker by inventing callers. */
+/** Most waiting callers of a tenant, so that a tenant that invents callers can't fill the worker's memory. */
 const kMostCallers = 10_000;
 
 /** A ring of tenants, each a ring of callers. Times are of any steady clock, in milliseconds. */
 export class FairQueue {
   readonly #tenants = new Map<string, Map<string, Waiting>>();
 
-  /** How many wait, by tenant. */
+  /** Returns the number of waiting callers, by tenant. */
   callers(): Record<string, number> {
     return Object.fromEntries([...this.#tenants].map(([tenant, { size }]) => [tenant, size]));
   }
 
-  /** Tenants of which somebody waits. */
+  /** Number of tenants with waiting callers. */
   get size(): number {
     return this.#tenants.size;
   }
 
-  /** So many of the caller's runs wait; 0: none any more. */
+  /** Sets how many runs of a caller wait; 0 removes the caller. */
   set(tenant: string, caller: string, n: number, now: number): void {
     const callers = this.#tenants.get(tenant);
     if (n === 0) {
@@ -144,8 +144,8 @@ export class FairQueue {
   }
 
   /**
-   * Whose turn it is, and how many of his runs wait. He comes last from here on.
-   * @param mayHave of a tenant; one that may not keeps its place.
+   * Returns the next caller and how many of its runs wait, and moves that caller to the end.
+   * @param mayHave false for a tenant without a free slot, which keeps its place
    */
   next(
     now: number,
@@ -165,7 +165,7 @@ export class FairQueue {
     return undefined;
   }
 
-  /** One fewer of his runs waits, as far as is known here. */
+  /** Subtracts runs that were requested from a caller. */
   took(tenant: string, caller: string, n: number): void {
     const waiting = this.#tenants.get(tenant)?.get(caller);
     if (waiting === undefined) return;

@@ -1,19 +1,19 @@
-/** What a run's command writes, on its way to the caller: no more than that has taken, or said it would. */
+/** Output of a run's command, sent to the caller within the credit that the caller has given. */
 
 const kStreams = [1, 2] as const;
-/** As much of both streams goes with the end of a run, which is sent again if need be. */
+/** Most bytes of both streams that go with the end of a run, which may be sent again. */
 const kMostInEnd = 200 * 1024;
-/** One such frame is a message of its own, as long as one may be; see wire/outbox.ts. */
+/** Such a frame is a message of its own, of the greatest length; see `Outbox` in wire/frame.ts. */
 const kMostInFrame = 15 * 1024;
 
-/** Standard output, standard error. */
+/** 1: standard output, 2: standard error. */
 export type StreamNumber = (typeof kStreams)[number];
 
 type Stream = { waiting: Uint8Array[]; bytes: number; sent: number; credit: number };
 
 const none = (credit: number): Stream => ({ waiting: [], bytes: 0, sent: 0, credit });
 
-/** Belongs to one run. What waits here is bounded by who pushes: the run's limits, or {@link hasRoom}. */
+/** Belongs to one run. The code that pushes bounds the buffered bytes: by the run's limits, or by {@link hasRoom}. */
 export class Output {
   readonly #streams: Record<StreamNumber, Stream>;
   readonly #send: (stream: StreamNumber, at: number, bytes: Uint8Array) => void;
@@ -21,7 +21,7 @@ export class Output {
   #isDropped = false;
   #isCut = false;
 
-  /** @param credit bytes of each stream that may be sent at once. */
+  /** @param credit bytes of each stream that may be sent at once */
   constructor(credit: number, send: (stream: StreamNumber, at: number, bytes: Uint8Array) => void) {
     this.#streams = { 1: none(credit), 2: none(credit) };
     this.#send = send;
@@ -41,12 +41,12 @@ export class Output {
     this.#moved();
   }
 
-  /** All that was pushed is sent. */
+  /** True if all that was pushed has been sent. */
   hasRoom(stream: StreamNumber): boolean {
     return this.#streams[stream].bytes === 0;
   }
 
-  /** Resolves when `isSo`, which is asked whenever the caller has taken something. */
+  /** Resolves when `isSo` returns true; checks again whenever the caller gives credit. */
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
       await new Promise<void>((resolve) => {
@@ -60,25 +60,25 @@ export class Output {
     }
   }
 
-  /** What is left, once it is short enough for the end. */
+  /** Returns the unsent output, once it is short enough for the end. */
   async rest(): Promise<Uint8Array[]> {
     await this.until(() => this.#left() <= kMostInEnd);
     return kStreams.map((stream) => Buffer.concat(this.#streams[stream].waiting));
   }
 
-  /** Bytes of each stream that were sent, and whether some of them only count as that. */
+  /** Bytes of each stream that count as sent, and whether some of them were dropped instead. */
   get reported(): { sent: [number, number]; isCut: boolean } {
     return { sent: [this.#streams[1].sent, this.#streams[2].sent], isCut: this.#isCut };
   }
 
-  /** The run is ended, so no more than is there will come: it goes whether or not it is taken. */
+  /** Sends all buffered output without credit, since the run is ended and will write no more. */
   letGo(): void {
     for (const stream of kStreams) this.grant(stream, Number.POSITIVE_INFINITY);
   }
 
   /**
-   * Nobody takes anything any more. What waits counts as sent, so that nobody takes the rest for all of it; what comes
-   * is for the end alone.
+   * Drops all output, since no caller receives it. Buffered bytes count as sent, with `isCut` set, so that the rest is
+   * not taken for the whole; later output goes only with the end.
    */
   drop(): void {
     this.#isDropped = true;
@@ -111,25 +111,25 @@ export class Output {
   }
 }
 
-/** Standard input of a command that gets all of it at once: it is put together before the command starts. */
+/** Standard input of a command that gets all of it at once: it is collected before the command starts. */
 
-/** Bytes that may be on their way. */
+/** Bytes that may be in transit. */
 export const kInputWindow = 1024 ** 2;
 
 export class StdinBuffer {
-  /** All of it; undefined where there is none. Stays open when its caller goes. */
+  /** All input; undefined if the run has none. Stays pending when the caller is gone. */
   readonly whole: Promise<Uint8Array | undefined>;
   readonly #size: number;
-  /** What was announced is no reason to take memory; what came is. */
+  /** Received parts; memory is allocated for received bytes only, not for the announced size. */
   readonly #parts: Uint8Array[] = [];
   readonly #taken: (bytes: number) => void;
   #length = 0;
   #finish: (bytes: Uint8Array | undefined) => void = () => {};
 
   /**
-   * @param size bytes that come, undefined: none.
-   * @param first those that are there.
-   * @param taken asks for so many more.
+   * @param size announced bytes; undefined: no input
+   * @param first bytes received with the grant
+   * @param taken requests that many more bytes
    */
   constructor(size: number | undefined, first: Uint8Array, taken: (bytes: number) => void) {
     this.#taken = taken;
@@ -153,7 +153,7 @@ export class StdinBuffer {
     else if (!isFirst) this.#taken(bytes.length);
   }
 
-  /** The rest will not come. */
+  /** Ends the input: the rest will not arrive. */
   drop(): void {
     this.#finish(Buffer.concat(this.#parts.splice(0)));
   }

@@ -1,6 +1,6 @@
 /**
- * A worker: invites runs of a pool while it has slots, starts what it is granted, each at most once, and tells how it
- * ended until that is confirmed. Belongs to one JavaScript thread.
+ * Runs commands for the callers of a pool. It requests runs while it has slots, starts each granted run at most once,
+ * and reports its end until the caller confirms it. Belongs to one JavaScript thread.
  */
 
 import { randomBytes } from "node:crypto";
@@ -28,7 +28,7 @@ import { hostRun, ReportedEnd } from "./hosted-run.js";
 import { Slots } from "./slots.js";
 
 const kBeatMs = 500;
-/** An end is said again after so long without its receipt. */
+/** An end without a receipt is sent again after this time. */
 const kAgainMs = 1_000;
 
 /** Options of {@link Worker}. */
@@ -46,7 +46,7 @@ type OfCaller = Exclude<ToWorker, Grant | OfRun | { t: "want" }>;
 type Declined = Extract<ToCaller, { t: "decline" }>["why"];
 
 export class Worker {
-  /** Its name and the number of its process. */
+  /** The worker's name and the number of its process. */
   readonly id: string;
   readonly counts = new WorkerCounts();
   readonly slots: Slots;
@@ -76,7 +76,7 @@ export class Worker {
     this.#outbox = new Outbox(this.id, (subject, message) => connection.publish(subject, message));
   }
 
-  /** Subscribes; what it says from here on invites runs. The connection has to be there. */
+  /** Subscribes; from here on its messages invite runs. The connection has to be open. */
   start(): void {
     this.#unsubscribe.push(
       this.#subscribe(workerSubject(this.id, "*")),
@@ -91,7 +91,7 @@ export class Worker {
     return this.#connection.subscribe(subject, receive, queue);
   }
 
-  /** What it tells of itself. */
+  /** Returns the worker's state for metrics. */
   state(): WorkerState {
     const { started: starts, declined, refused: refusals, outcomes } = this.counts;
     const { leasesLost, dropped: badFrames, bytesIn, bytesOut } = this.counts;
@@ -119,7 +119,7 @@ export class Worker {
     };
   }
 
-  /** Takes no more runs, and resolves when those that it has have ended and their callers know. */
+  /** Accepts no more runs; resolves when all its runs have ended and their callers have confirmed the ends. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#door.close();
@@ -132,7 +132,7 @@ export class Worker {
     }
   }
 
-  /** Ends all that it runs, without waiting for anybody to hear of it. */
+  /** Aborts all runs, and does not wait for callers to confirm their ends. */
   async stop(): Promise<void> {
     this.#isDraining = true;
     const guests = [...this.#attachments].flatMap(({ runs }) => [...runs.values()]);
@@ -199,7 +199,7 @@ export class Worker {
     else attachment.channels.get(message.run)?.receive(message, message, body);
   }
 
-  /** False: it is too long to be sent. */
+  /** Sends a message to a caller. Returns false if it is too long to be sent. */
   #say(attachment: Attachment, message: ToCaller, body?: Uint8Array): boolean {
     return this.#outbox.send(callerSubject(attachment.tenant, attachment.caller), message, body);
   }
@@ -235,7 +235,7 @@ export class Worker {
     this.#door.look();
   }
 
-  /** Why it is not started; else it has its slot. */
+  /** Returns the reason to decline a grant; undefined after taking a slot for it. */
   #refusal(attachment: Attachment, grant: Grant, now: number): Declined | undefined {
     if (this.#isDraining) return "draining";
     if (grant.lease !== attachment.leaseNumber || attachment.lease.expired) return "stale";
@@ -263,7 +263,7 @@ export class Worker {
     attachment.ends.set(run, { say, saidAt: now });
   }
 
-  /** Slots that the caller may use without asking. */
+  /** Returns the number of slots that the caller may use without asking. */
   #offered(attachment: Attachment): number {
     if (this.#isDraining) return 0;
     attachment.invite();
@@ -271,11 +271,11 @@ export class Worker {
   }
 
   #probe(attachment: Attachment, run: number, attempt: number): void {
-    if (attachment.runs.has(run)) return; // the next beat says so
+    if (attachment.runs.has(run)) return; // the next beat lists it
     const end = attachment.ends.get(run);
     end?.say();
     if (end !== undefined) return;
-    attachment.seen.refuse(run, attempt); // whatever is still on its way
+    attachment.seen.refuse(run, attempt); // a grant that is still in transit
     this.#decline(attachment, run, attempt, "unknown");
   }
 
@@ -306,7 +306,7 @@ export class Worker {
     const { runs, ends, lease } = attachment;
     if (lease.expired && runs.size > 0) {
       if (attachment.isFirstLook()) this.counts.leasesLost += 1;
-      for (const guest of runs.values()) guest.drop(); // its launcher has killed each by now
+      for (const guest of runs.values()) guest.drop(); // its launcher has already killed the command
     }
     if (attachment.isForgotten(now)) for (const run of [...ends.keys()]) attachment.forget(run);
     if (!this.#connection.isConnected || !attachment.isBeaten(now)) return;
@@ -329,43 +329,43 @@ export class Worker {
   }
 }
 
-/** What a worker tells of itself: figures at one moment, and counts since its start. */
+/** A worker's report about itself: current values, and counts since its start. */
 
-/** Of the broker's connection. "closed": it will not come back. */
+/** State of the broker's connection. "closed" is final. */
 export type BrokerConnectionState = "connected" | "reconnecting" | "closed";
 
-/** Plain data; made anew each time it is asked for. */
+/** A snapshot of a worker as plain data; each call makes a new one. */
 export type WorkerState = {
-  /** The worker's name, and the pool that it serves. */
+  /** The worker's name, and the pool it serves. */
   name: string;
   pool: string;
   connection: BrokerConnectionState;
-  /** It takes no more runs, and ends when those under way have ended. */
+  /** True if it accepts no more runs, and exits when the current ones have ended. */
   isDraining: boolean;
-  /** Runs that it can have at once. */
+  /** Most concurrent runs. */
   slots: number;
-  /** Runs that it has, by tenant. */
+  /** Current runs, by tenant. */
   running: Readonly<Record<string, number>>;
   /** Callers that wait for a slot, by tenant. */
   waiting: Readonly<Record<string, number>>;
-  /** Commands that were started. */
+  /** Commands started. */
   starts: number;
-  /** Grants that were not taken up, by reason, such as "busy" or "draining". */
+  /** Declined grants by reason, such as "busy" or "draining". */
   declines: Readonly<Record<string, number>>;
-  /** Runs that were refused by the policy. */
+  /** Runs refused by the policy. */
   refusals: number;
   /** Ended runs by `outcome.kind`. */
   outcomes: Readonly<Record<string, number>>;
-  /** Leases of callers that ended because nothing was heard of them. */
+  /** Callers' leases that expired in silence. */
   leasesLost: number;
-  /** Frames that were dropped since they are none. */
+  /** Malformed frames dropped. */
   badFrames: number;
-  /** Bytes of input that came, and of output that went, over the broker. */
+  /** Bytes of input received and of output sent over the broker. */
   bytesIn: number;
   bytesOut: number;
 };
 
-/** Numbers by name. */
+/** Counts by name. */
 class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -378,22 +378,22 @@ class Tally {
   }
 }
 
-/** What a worker has done since it was started; counters only grow. */
+/** Counters of a worker since its start; they only grow. */
 class WorkerCounts {
   /** Grants that were started. */
   started = 0;
-  /** Grants that were not, by reason. */
+  /** Declined grants, by reason. */
   readonly declined = new Tally();
-  /** Calls that were rejected: for what is wrong in them, or more than the policy allows. */
+  /** Calls rejected: malformed, or beyond the policy. */
   refused = 0;
-  /** Messages that were none of ours. */
+  /** Malformed messages dropped. */
   dropped = 0;
-  /** Leases that ended with runs under them. */
+  /** Leases that expired while runs held them. */
   leasesLost = 0;
-  /** Bytes of input that came, and of output that was sent. */
+  /** Bytes of input received and of output sent. */
   bytesIn = 0;
   bytesOut = 0;
-  /** Runs by how they ended. */
+  /** Ended runs, by outcome. */
   readonly outcomes = new Tally();
 
   ended(value: unknown, error: WireErrorShape | undefined): void {
@@ -407,10 +407,10 @@ class WorkerCounts {
   }
 }
 
-/** A worker that has been full for so long does not ask for runs; short bursts are no reason to. */
+/** Milliseconds for which a worker has to be full before it unsubscribes; short bursts do not count. */
 const kFullMs = 20;
 
-/** While a worker has slots, callers that look for a free worker find it. */
+/** Keeps the subscription to "free" messages open while the worker has slots, so that callers find it. */
 class AvailabilitySubscription {
   readonly #open: () => () => void;
   readonly #hasRoom: () => boolean;
@@ -418,13 +418,13 @@ class AvailabilitySubscription {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
 
-  /** @param open subscribes, and gives what ends that. */
+  /** @param open subscribes, and returns the function that unsubscribes */
   constructor(open: () => () => void, hasRoom: () => boolean) {
     this.#open = open;
     this.#hasRoom = hasRoom;
   }
 
-  /** A slot may have been taken, or given back. */
+  /** Opens or closes the subscription after slots may have changed. */
   look(): void {
     if (this.#isOver) return;
     if (this.#hasRoom()) {
@@ -436,7 +436,7 @@ class AvailabilitySubscription {
     }
   }
 
-  /** It is not opened any more. */
+  /** Closes the subscription for good. */
   close(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);

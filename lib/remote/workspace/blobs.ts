@@ -1,4 +1,4 @@
-/** Which contents the other side has not got: told by the indexes of entries that have them. */
+/** Contents of files: which of them the other side lacks is sent as indexes of entries. */
 
 import { createHash, type Hash } from "node:crypto";
 import { Readable } from "node:stream";
@@ -9,7 +9,7 @@ import { type Beneath, chunksOf } from "./content/beneath.js";
 import type { Entry, FileEntry } from "./content/entry.js";
 import { badMessage, type Exchange, kMostBody, WorkspaceError } from "./exchange.js";
 
-/** Of each content the first file that has it, without those for which `has` is true. */
+/** Returns the first file of each distinct content, without those for which `has` returns true. */
 export function distinctFiles(
   entries: readonly Entry[],
   has: (sha256: string) => boolean = () => false,
@@ -24,7 +24,7 @@ export function distinctFiles(
   return files;
 }
 
-/** Asks for the contents of some of the other side's entries, in their order; `all`: of all. */
+/** Asks for the contents of some of the other side's entries, in their order; `all`: of all entries. */
 export async function askFor(
   exchange: Exchange,
   entries: readonly Entry[],
@@ -46,8 +46,8 @@ export async function askFor(
 }
 
 /**
- * What the other side asks for of our entries.
- * @throws (rejects) WorkspaceError ERR_WORKSPACE_MESSAGE for an index of no file, or out of order.
+ * Receives the other side's request for contents of our entries.
+ * @throws (rejects) WorkspaceError ERR_WORKSPACE_MESSAGE for an index that is out of order or names no file
  */
 export async function asked(exchange: Exchange, entries: readonly Entry[]): Promise<FileEntry[]> {
   const { header } = await exchange.receive("missing");
@@ -65,12 +65,12 @@ export async function asked(exchange: Exchange, entries: readonly Entry[]): Prom
   return files;
 }
 
-/** Below it, a compressor costs more time than it saves on a network of this century. */
+/** Below this many bytes compression costs more time than it saves on a current network. */
 const kCompressFrom = 1024 * 1024;
-/** Several times as fast as zlib at its fastest, and compresses as well. */
+/** Several times as fast as zlib at its fastest level, and compresses as well. */
 const kParameters = { [constants.BROTLI_PARAM_QUALITY]: 1 };
 
-/** The bytes of a file, which are what its entry says, or it throws at the end. */
+/** Yields the bytes of a file, and throws at the end if they do not match the entry. */
 async function* contentsOf(tree: Beneath, { path, size, sha256 }: FileEntry) {
   const hash = createHash("sha256");
   let total = 0;
@@ -91,7 +91,7 @@ function changed(path: string, cause?: unknown): WorkspaceError {
   return new WorkspaceError(message, "ERR_WORKSPACE_CHANGING", cause);
 }
 
-/** Small files together, in as few chunks as can be. */
+/** Yields the contents of files in as few chunks as possible. */
 async function* gathered(files: readonly FileEntry[], tree: Beneath) {
   let waiting: Buffer[] = [];
   let size = 0;
@@ -111,7 +111,7 @@ async function* gathered(files: readonly FileEntry[], tree: Beneath) {
 async function sendCompressed(exchange: Exchange, chunks: AsyncIterable<Buffer>): Promise<void> {
   const compressor = createBrotliCompress({ params: kParameters, chunkSize: kMostBody });
   const fed = pipeline(Readable.from(chunks, { objectMode: true }), compressor);
-  fed.catch(() => {}); // reported below
+  fed.catch(() => {}); // awaited below
   try {
     await exchange.sendStream({ t: "blobs", encoding: "brotli" }, compressor);
   } finally {
@@ -121,9 +121,9 @@ async function sendCompressed(exchange: Exchange, chunks: AsyncIterable<Buffer>)
 }
 
 /**
- * Sends the contents of files as one stream, compressed where there is much of it.
- * @throws (rejects) WorkspaceError ERR_WORKSPACE_CHANGING where one is not what its entry says: the other
- * side has to be told.
+ * Sends the contents of files as one stream, compressed if it is large.
+ * @throws (rejects) WorkspaceError ERR_WORKSPACE_CHANGING if a file does not match its entry; the caller reports it to
+ * the other side
  */
 export async function sendBlobs(
   exchange: Exchange,
@@ -136,17 +136,17 @@ export async function sendBlobs(
   else await exchange.sendStream({ t: "blobs", encoding: "identity" }, chunks);
 }
 
-/** Where contents go, one after the other. What throws ends all. */
+/** Receives contents, one after the other. An error that it throws ends the transfer. */
 export type BlobSink = {
-  /** A content begins. */
+  /** Called when a content begins. */
   begin(file: FileEntry): void | Promise<void>;
-  /** More of it; the bytes are valid during the call. */
+  /** Called with more of it; the bytes are valid during the call only. */
   write(bytes: Uint8Array): void | Promise<void>;
-  /** All of it has come, and is what its entry says. */
+  /** Called when a content is complete and matches its entry. */
   end(file: FileEntry): void | Promise<void>;
 };
 
-/** Cuts a stream into the contents that were asked for, and checks each. */
+/** Splits a stream into the requested contents, and checks each. */
 class Splitter {
   readonly #files: readonly FileEntry[];
   readonly #sink: BlobSink;
@@ -172,7 +172,7 @@ class Splitter {
     }
   }
 
-  /** Files without bytes at the end have still to come to their end. */
+  /** Ends the stream; empty files at the end are completed here. */
   async end(): Promise<void> {
     if (this.#left > 0) throw badMessage("less than it was asked for");
     while (this.#at + 1 < this.#files.length) {
@@ -182,7 +182,7 @@ class Splitter {
     }
   }
 
-  /** The next that has bytes. */
+  /** Begins the next file that has bytes. */
   async #next(): Promise<void> {
     for (;;) {
       await this.#begin();
@@ -210,9 +210,9 @@ class Splitter {
 }
 
 /**
- * Takes the contents that were asked for, in that order. What comes is bounded by their sizes, however
- * well it is compressed.
- * @throws (rejects) WorkspaceError ERR_WORKSPACE_MESSAGE for other content, ERR_WORKSPACE_CUT.
+ * Receives the requested contents in their order. The bytes accepted are bounded by the sizes of the entries, however
+ * well the stream is compressed.
+ * @throws (rejects) WorkspaceError ERR_WORKSPACE_MESSAGE for wrong content, ERR_WORKSPACE_CUT
  */
 export async function receiveBlobs(
   exchange: Exchange,
@@ -231,7 +231,7 @@ export async function receiveBlobs(
 
 async function decompress(exchange: Exchange, splitter: Splitter): Promise<void> {
   const decompressor = createBrotliDecompress({ chunkSize: kMostBody });
-  /** The sink's own: Node tells of the stream that it destroys for it, as of an abort. */
+  /** The sink's own error: Node reports an abort of the stream that it destroys instead. */
   let fault: { error: unknown } | undefined;
   await pipeline(
     Readable.from(exchange.stream(), { objectMode: true }),

@@ -5,7 +5,7 @@ import type { Known, Snapshot } from "./snapshot.js";
 
 const kGone: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 
-/** undefined: nothing is there, or it is in what is no directory any more. */
+/** Returns the state of an entry; undefined if it is gone, or its parent is no directory any more. */
 function stampAt(tree: Beneath, path: string): Stamp | undefined {
   try {
     return tree.lstat(path);
@@ -15,7 +15,7 @@ function stampAt(tree: Beneath, path: string): Stamp | undefined {
   }
 }
 
-/** What a host's directory looks like after a snapshot, at the paths that are to be changed. */
+/** Compares a host's directory with a snapshot, at the paths to be changed. */
 class Comparison {
   readonly #tree: Beneath;
   readonly #snapshot: Snapshot;
@@ -26,18 +26,18 @@ class Comparison {
     this.#snapshot = snapshot;
   }
 
-  /** Whether it is as it was, and so is the way there. */
+  /** True if the entry and its parents are unchanged. */
   async isAsBefore(path: string): Promise<boolean> {
     const known = this.#snapshot.known(path);
     const now = stampAt(this.#tree, path);
     if (!this.#isWayAsBefore(parentOf(path))) return false;
     if (known === undefined || now === undefined) return known === undefined && now === undefined;
-    if (known.entry === undefined) return false; // the worker could not know of it
+    if (known.entry === undefined) return false; // not sent to the worker
     if (known.entry.type === "directory") return isSameDirectory(known.stamp, now);
     return isSameStamp(known.stamp, now) && (await this.#hasContent(path, known));
   }
 
-  /** Where the stamp alone does not show it. */
+  /** True if the content is unchanged; reads the file if its stamp is no proof. */
   async #hasContent(path: string, { isProof, entry }: Known): Promise<boolean> {
     if (isProof || entry?.type !== "file") return true;
     try {
@@ -47,7 +47,10 @@ class Comparison {
     }
   }
 
-  /** A directory that there was not is to be made, and is a path of the change itself. */
+  /**
+   * True if the directories on the way are unchanged. A directory missing from the snapshot will be made, and is a path
+   * of the delta itself.
+   */
   #isWayAsBefore(path: string): boolean {
     const asked = this.#parents.get(path);
     if (asked !== undefined) return asked;
@@ -59,7 +62,7 @@ class Comparison {
     return answer;
   }
 
-  /** What a directory has that the worker could not know of. */
+  /** Returns entries of a directory that were not sent to the worker. */
   newIn(path: string): string[] {
     try {
       const below = this.#tree.list(path).map((name) => (path === kTop ? name : `${path}/${name}`));
@@ -72,8 +75,8 @@ class Comparison {
 }
 
 /**
- * Which of the paths of a change are not what they were when the snapshot was taken: content, mode, type,
- * a replacement of the same look, a directory on the way; and what is new in a directory that is to go.
+ * Returns the paths of a delta that differ from the snapshot (content, mode, type, a replacement with equal content, a
+ * directory on the way), and new entries in directories that are to be removed.
  */
 export async function conflictsOf(
   directory: string,

@@ -1,19 +1,18 @@
 /**
- * How the two halves of a workspace speak with each other, whatever carries their messages. One exchange
- * is for one run: the caller's half brings the workspace to the worker, and after the run takes what was
- * changed. Messages arrive complete, once, and in the order in which they were sent, or the exchange is
- * cut: then each side undoes what is not complete.
+ * The protocol between the two halves of a workspace, over any transport. One exchange serves one run: the caller's
+ * half sends the workspace to the worker, and receives the changes after the run. Messages arrive complete, once and in
+ * the order sent, or the exchange is cut; then each side undoes what is incomplete.
  *
  * caller                                worker
  *   offer {id, entries, bytes, workspace}  →
  *                                       ←  ready                      (it has this very state)
  *                                       ←  bases {ids}                (states that it has, newest first)
- *   text {base, bytes} data… end        →                             (the manifest, or what differs)
+ *   text {base, bytes} data… end        →                             (the manifest, or the difference)
  *                                       ←  missing {all} data… end    (indexes of entries)
  *   blobs {encoding} data… end          →                             (or again, and another offer:
  *                                       ←  ready                       a file has changed meanwhile)
  *   … the run …
- *                                       ←  changes {bytes} data… end  (what differs from that state)
+ *                                       ←  changes {bytes} data… end  (the difference from that state)
  *                                       ←  blobs {encoding} data… end (if files are among it)
  *   verdict {committed}                 →
  * Either side, at any moment: failed {code, message}, the last message.
@@ -23,29 +22,26 @@ import * as v from "valibot";
 
 /** One message: a header that survives JSON, and bytes. */
 export type Message = {
-  /** Validated by who receives it, never before. */
+  /** Validated only by the receiver. */
   readonly header: unknown;
-  /** At most {@link kMostBody} bytes; empty where there is nothing to carry. */
+  /** At most {@link kMostBody} bytes; may be empty. */
   readonly body: Uint8Array;
 };
 
 /** The most bytes of a message's body. */
 export const kMostBody = 192 * 1024;
 
-/**
- * What carries the messages of one exchange, on each side; to be made by who knows the wire. One call of
- * each kind is under way at most.
- */
+/** The transport of one exchange on each side. At most one call of each kind is pending. */
 export interface ExchangePort {
   /**
-   * Sends a message; resolves when the next may come, which is how a slow receiver holds a fast sender
-   * up. The body is the port's from then on.
-   * @throws (rejects) where the exchange is cut.
+   * Sends a message; resolves when the next one may be sent, so that a slow receiver slows the sender down. The port
+   * takes ownership of the body.
+   * @throws (rejects) when the exchange is cut
    */
   send(message: Message): Promise<void>;
   /**
-   * The next message of the other side.
-   * @throws (rejects) where the exchange is cut.
+   * Returns the next message of the other side.
+   * @throws (rejects) when the exchange is cut
    */
   receive(): Promise<Message>;
 }
@@ -81,7 +77,7 @@ const kHeaders = {
   }),
 };
 
-/** Headers by their name. */
+/** Headers by name. */
 export type Headers = { [Name in keyof typeof kHeaders]: v.InferOutput<(typeof kHeaders)[Name]> };
 
 const kNone = new Uint8Array(0);
@@ -92,16 +88,16 @@ const kCodes: ReadonlySet<string> = new Set<WorkspaceErrorCode>([
   "ERR_WORKSPACE_UNSUPPORTED",
 ]);
 
-/** The other side's last word. */
+/** Returns the other side's final error. */
 function failureOf({ code, message }: Headers["failed"]): WorkspaceError {
   const known = kCodes.has(code) ? (code as WorkspaceErrorCode) : "ERR_WORKSPACE_CUT";
   return new WorkspaceError(`the other side says: ${message}`, known);
 }
 
-/** The other side has stopped in the middle of a stream, to begin anew with an offer. */
+/** Thrown when the other side has stopped in the middle of a stream, to start again with an offer. */
 export class BeganAnew extends Error {}
 
-/** One half's view of an exchange: messages of known names, and streams of bytes made of them. */
+/** One half's view of an exchange: messages of known names, and byte streams made of them. */
 export class Exchange {
   readonly #port: ExchangePort;
 
@@ -124,9 +120,9 @@ export class Exchange {
   }
 
   /**
-   * The next message, which has one of these names.
-   * @throws (rejects) WorkspaceError ERR_WORKSPACE_CUT, ERR_WORKSPACE_MESSAGE, or what the other side
-   * says that it has failed of.
+   * Returns the next message, which must have one of these names.
+   * @throws (rejects) WorkspaceError ERR_WORKSPACE_CUT, ERR_WORKSPACE_MESSAGE, or the failure that the other side
+   * reports
    */
   async receive<Name extends keyof Headers>(
     ...names: Name[]
@@ -143,7 +139,7 @@ export class Exchange {
     throw badMessage(`something else than "${names.join('" or "')}"`);
   }
 
-  /** Sends a header and all bytes behind it. */
+  /** Sends a header, followed by all bytes. */
   async sendStream(
     header: Headers[keyof Headers],
     chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
@@ -157,7 +153,10 @@ export class Exchange {
     await this.send({ t: "end" });
   }
 
-  /** The bytes behind a header that was received. @throws as {@link receive}; {@link BeganAnew}. */
+  /**
+   * Yields the bytes that follow a received header.
+   * @throws as {@link receive}; {@link BeganAnew}
+   */
   async *stream(): AsyncGenerator<Uint8Array, void, void> {
     for (;;) {
       const { header, body } = await this.receive("data", "end", "again");
@@ -167,7 +166,7 @@ export class Exchange {
     }
   }
 
-  /** All of them, of which there may be so many. */
+  /** Returns all bytes of a stream, at most `most`. */
   async bytes(most: number): Promise<Buffer> {
     const chunks: Uint8Array[] = [];
     let size = 0;
@@ -179,7 +178,7 @@ export class Exchange {
     return Buffer.concat(chunks, size);
   }
 
-  /** Tells the other side why this one gives up, as far as it can still be told. */
+  /** Reports an error to the other side, if it can still be reached. */
   async fail(error: unknown): Promise<void> {
     const { code } = error as { code?: unknown };
     if (code === "ERR_WORKSPACE_CUT") return;
@@ -189,13 +188,13 @@ export class Exchange {
       code: typeof code === "string" ? code.slice(0, 100) : "",
       message: message.slice(0, 2000),
     };
-    await this.send(header).catch(() => {}); // nobody is there who could be reported
+    await this.send(header).catch(() => {}); // the other side is gone
   }
 }
 
-/** What can go wrong while a workspace is moved, besides conflicts, which are a TransactionError. */
+/** Errors of moving a workspace. Conflicts are a TransactionError instead. */
 
-/** Why; see {@link WorkspaceError}. */
+/** The reason; see {@link WorkspaceError}. */
 export type WorkspaceErrorCode =
   | "ERR_WORKSPACE_CHANGING"
   | "ERR_WORKSPACE_CUT"
@@ -205,15 +204,15 @@ export type WorkspaceErrorCode =
   | "ERR_WORKSPACE_UNSUPPORTED";
 
 /**
- * A workspace can't be moved; nothing of it is half done on either side.
+ * A workspace can't be moved; neither side keeps a partial result.
  *
- * ERR_WORKSPACE_CHANGING: a file changes all the time that it is read. ERR_WORKSPACE_CUT: the other side
- * is gone, or has given up. ERR_WORKSPACE_LIMIT: it has more entries or bytes than is allowed, or than
- * there is room for. ERR_WORKSPACE_LOCKED: another process has the cache. ERR_WORKSPACE_MESSAGE: what
- * the other side has sent is not what it may send. ERR_WORKSPACE_UNSUPPORTED: an entry can't be moved.
+ * ERR_WORKSPACE_CHANGING: a file keeps changing while it is read. ERR_WORKSPACE_CUT: the other side is gone, or has
+ * given up. ERR_WORKSPACE_LIMIT: it has more entries or bytes than allowed, or than there is room for.
+ * ERR_WORKSPACE_LOCKED: another process uses the cache. ERR_WORKSPACE_MESSAGE: the other side has sent an invalid
+ * message. ERR_WORKSPACE_UNSUPPORTED: an entry can't be moved.
  */
 export class WorkspaceError extends Error {
-  /** Why, for programs. */
+  /** The reason, for programs. */
   readonly code: WorkspaceErrorCode;
 
   constructor(message: string, code: WorkspaceErrorCode, cause?: unknown) {
@@ -223,7 +222,7 @@ export class WorkspaceError extends Error {
   }
 }
 
-/** Of what has come from the other side. */
+/** Returns the error for an invalid message of the other side. */
 export function badMessage(what: string): WorkspaceError {
   return new WorkspaceError(`the other side has sent ${what}`, "ERR_WORKSPACE_MESSAGE");
 }

@@ -12,16 +12,17 @@ import { type BoundsOptions, boundsOf, FilesThread } from "./thread/files-thread
 
 /** Options of a workspace that is moved by content. */
 export type MovedWorkspaceOptions = BoundsOptions & {
-  /** Absolute; what is in it is sent to workers. */
+  /** Absolute path of the directory whose contents are sent to workers. */
   directory: string;
   /**
-   * Paths that code on this host runs by itself (`.git/hooks`, `.envrc` …), and that runs may change all
-   * the same, with all below them. Default none: who controls a worker could run code here by them.
+   * Paths that programs on this host execute by themselves (`.git/hooks`, `.envrc` …) and that runs may change
+   * nevertheless, including all entries below them. Default none: a malicious worker could run code on this host
+   * through them.
    */
   allowProtected?: readonly string[] | undefined;
-  /** Where the transactions are kept by which changes come back, as `directory` of `openTransaction`. */
+  /** Directory of the transactions that apply returned changes, as `directory` of `openTransaction`. */
   transactions?: string | undefined;
-  /** How these are made, as `backend` of `openTransaction`. Default "auto". */
+  /** Their backend, as `backend` of `openTransaction`. Default "auto". */
   backend?: "auto" | "overlay" | "copy" | undefined;
 };
 
@@ -34,32 +35,30 @@ const kFields: FieldsOf<MovedWorkspaceOptions> = {
   maxBytes: true,
 };
 
-/** What was sent for one run. */
+/** The workspace that was sent for one run. */
 export type Brought = {
-  /** Entries that the workspace had. */
+  /** Number of entries that were sent. */
   readonly entries: number;
-  /** Of its files. */
+  /** Bytes of all files. */
   readonly bytes: number;
-  /** FIFOs, sockets and devices, which stay. */
+  /** FIFOs, sockets and devices, which are not sent. */
   readonly skipped: readonly string[];
   /**
-   * After the run: takes what it has changed, and brings it into the directory by a transaction: all of
-   * it or nothing. The exchange is over then. What the host has changed meanwhile, since the workspace
-   * was sent, is a conflict.
+   * After the run: receives its changes, and commits them to the directory in a transaction, all or nothing. Ends the
+   * exchange. A path that the host has changed since the workspace was sent is a conflict.
    *
-   * @throws (rejects) TransactionError ERR_TRANSACTION_CONFLICT, or ERR_TRANSACTION_PROTECTED where one
-   * is protected; WorkspaceError where the exchange is cut, or the worker has sent what it may not;
-   * SandboxError where there can be no transaction. In all cases nothing has changed.
+   * @throws (rejects) TransactionError ERR_TRANSACTION_CONFLICT, or ERR_TRANSACTION_PROTECTED for a protected path;
+   * WorkspaceError if the exchange is cut, or the worker has sent something it must not; SandboxError if no transaction
+   * is possible. In all cases the directory is unchanged.
    */
   take(): Promise<CommitReport | undefined>;
-  /** Ends the exchange without any changes: of a run that was lost. Does nothing after `take`. */
+  /** Ends the exchange without changes, for a run that was lost. Does nothing after `take`. */
   abandon(reason: string): Promise<void>;
 };
 
 /**
- * The caller's end: a directory whose contents go to a worker with each run, as they are then, and come
- * back changed. Several runs may go on at once: each works on what it was sent, and does not see what the
- * others change.
+ * The caller's end: a directory whose current contents go to a worker with each run, and come back changed. Runs may
+ * overlap: each works on the contents that it was sent, and does not see the changes of the others.
  */
 export class MovedWorkspace {
   readonly #directory: string;
@@ -71,7 +70,7 @@ export class MovedWorkspace {
   #thread: FilesThread | undefined;
   #committing: Promise<unknown> = Promise.resolve();
 
-  /** @throws TypeError on a wrong option. */
+  /** @throws TypeError on a wrong option */
   constructor(options: MovedWorkspaceOptions) {
     expectFields(options, "workspace", kFields);
     const { directory, allowProtected = [], transactions, backend = "auto" } = options;
@@ -89,7 +88,7 @@ export class MovedWorkspace {
     this.#open = () => runner.openTransaction(opened);
   }
 
-  /** The thread may have died since, and its state with it. */
+  /** Returns the number of the source, which is opened again after the thread has died. */
   async #sourceIn(thread: FilesThread): Promise<number> {
     if (this.#thread !== thread || this.#source === undefined) {
       this.#thread = thread;
@@ -104,8 +103,8 @@ export class MovedWorkspace {
   }
 
   /**
-   * Brings the workspace, as it is now, to the worker at the other end of a port.
-   * @throws (rejects) WorkspaceError; an Error of `node:fs` where there is no such directory.
+   * Sends the workspace, as it is now, to the worker at the other end of a port.
+   * @throws (rejects) WorkspaceError; an Error of `node:fs` if the directory does not exist
    */
   async bring(port: ExchangePort): Promise<Brought> {
     const thread = FilesThread.get();
@@ -176,7 +175,7 @@ export class MovedWorkspace {
     return brought;
   }
 
-  /** Ends what goes on. Later calls reject. */
+  /** Aborts running commands. Later calls reject. */
   async close(): Promise<void> {
     await this.#runner.close();
     if (this.#thread && this.#source) {
@@ -189,27 +188,27 @@ export class MovedWorkspace {
 const isString = (value: unknown) => typeof value === "string";
 
 /**
- * Brings what a worker has changed into the host's directory, by a transaction: all of it or nothing, and
- * nothing where the host has changed the same since. It is unpacked by a tar in a sandbox, which can write
- * to the transaction alone, so that no name, link or size of another machine's is the host's to fear.
+ * Commits a worker's changes to the host's directory in a transaction: all or nothing, and nothing if the host has
+ * changed the same paths since. A sandboxed tar, which can write only to the transaction, unpacks them, so names, links
+ * and sizes of the other machine can't harm the host.
  */
 
 const kTar = ["tar", "-x", "-p", "-m", "-o", "-f", "-"];
 const kMostSaid = 500;
 
-/** What has come back, by those who have it. */
+/** Access to the changes that have come back. */
 type Changes = {
-  /** Paths that go before the rest comes, each with all below it. */
+  /** Paths to remove before the archive is unpacked, each with all entries below it. */
   readonly going: readonly string[];
-  /** Whether anything is to be unpacked. */
+  /** True if an archive has to be unpacked. */
   readonly hasArchive: boolean;
-  /** Gives the archive; rejects where it can't be had whole. */
+  /** Writes the archive; rejects if it is not complete. */
   archive(write: (bytes: Uint8Array) => Promise<void>): Promise<void>;
-  /** Paths that the host has changed since the workspace was sent. */
+  /** Returns the paths that the host has changed since the workspace was sent. */
   conflicts(): Promise<string[]>;
 };
 
-/** `write` of a stream, which waits until the bytes are taken. */
+/** Returns a function that writes to a stream, and resolves when the bytes are taken. */
 function writerOf(stream: Writable): (bytes: Uint8Array) => Promise<void> {
   return (bytes) =>
     new Promise((resolve, reject) => {
@@ -249,14 +248,14 @@ async function expectNoConflicts(
   paths: readonly string[],
 ): Promise<void> {
   if (paths.length === 0) return;
-  // Of what could not be unpacked there is none.
+  // A path that could not be unpacked has no change.
   const changes = await transaction.changes({ paths: [...paths] }).catch(() => []);
   const conflicts = changes.map((change) => ({ ...change, conflict: true as const }));
   const message = `the host has changed ${some(paths)} since the workspace was sent`;
   throw new TransactionError(message, "ERR_TRANSACTION_CONFLICT", paths, conflicts);
 }
 
-/** What goes may have gone already: that is a conflict, and found as one. */
+/** Removes paths. A path that is already gone is a conflict, found later. */
 async function remove(transaction: Transaction, paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     try {
@@ -269,9 +268,9 @@ async function remove(transaction: Transaction, paths: readonly string[]): Promi
 }
 
 /**
- * @param open opens the transaction, which is gone afterwards.
- * @throws (rejects) TransactionError ERR_TRANSACTION_CONFLICT and ERR_TRANSACTION_PROTECTED as `commit`;
- * SandboxError where there can be no transaction, or no tar; as `changes` does. Nothing has changed then.
+ * @param open opens the transaction, which is discarded at the end
+ * @throws (rejects) TransactionError ERR_TRANSACTION_CONFLICT and ERR_TRANSACTION_PROTECTED as `commit`; SandboxError
+ * if no transaction is possible, or tar is missing; the errors of `changes`. The directory is then unchanged.
  */
 async function bringIn(
   open: () => Promise<Transaction>,
@@ -286,7 +285,7 @@ async function bringIn(
       () => undefined,
       (error: unknown) => ({ error }),
     );
-    // What the host has put in the way since keeps it from being unpacked: then that is why.
+    // A path that the host has changed since may block unpacking: report the conflict rather than the setup error.
     const isInTheWay =
       (fault?.error as { code?: unknown } | undefined)?.code === "ERR_SANDBOX_SETUP";
     if (fault && !isInTheWay) throw fault.error;

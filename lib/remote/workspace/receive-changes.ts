@@ -1,4 +1,4 @@
-/** The caller's half after a run: what the worker says was changed, and an archive of it. */
+/** The caller's half after a run: receives the worker's delta, and an archive of the changed entries. */
 
 import { receiveBlobs } from "./blobs.js";
 import { type DirectoryEntry, type Entry, inWriteOrder, kTop, parentOf } from "./content/entry.js";
@@ -7,26 +7,27 @@ import { badMessage, type Exchange } from "./exchange.js";
 
 const kOwn = 0o700;
 
-/** Where an archive goes; resolves when more may come. */
+/** Receives an archive; resolves when more may be written. */
 export type ArchiveSink = (bytes: Uint8Array) => Promise<void>;
 
-/** What was changed, checked as far as it can be without its contents. */
+/** Received changes, checked as far as possible without their contents. */
 export type Incoming = {
   readonly delta: Delta;
-  /** What the workspace is going to be. */
+  /** The state of the workspace after the changes. */
   readonly next: Manifest;
 };
 
 /**
- * @throws (rejects) WorkspaceError ERR_WORKSPACE_MESSAGE where it does not fit what was sent to the
- * worker, ERR_WORKSPACE_LIMIT where it is over the bounds.
+ * Receives the changes of a run.
+ * @throws (rejects) WorkspaceError ERR_WORKSPACE_MESSAGE if they do not fit the state sent to the worker,
+ * ERR_WORKSPACE_LIMIT beyond the bounds
  */
 export async function receiveDelta(
   exchange: Exchange,
   from: Manifest,
   bounds: Bounds,
 ): Promise<Incoming> {
-  const kMostTextPerEntry = 4352; // a path of the usual longest
+  const kMostTextPerEntry = 4352; // a usual longest path
   const { header } = await exchange.receive("changes");
   if (header.bytes > 2 * bounds.maxEntries * kMostTextPerEntry) {
     throw badMessage("a change that is too long");
@@ -36,7 +37,7 @@ export async function receiveDelta(
   return { delta, next: applied(from, delta, bounds) };
 }
 
-/** What has to go before the archive is unpacked, each with all below it. */
+/** Returns the paths to remove before the archive is unpacked, each with all entries below it. */
 export function goingFirst(from: Manifest, { removed, set }: Delta): string[] {
   const inTheWay = set.filter(({ path, type }) => {
     const was = from.find(path);
@@ -54,7 +55,7 @@ export function goingFirst(from: Manifest, { removed, set }: Delta): string[] {
   return going;
 }
 
-/** Directories that keep their owner out while something is put into them. */
+/** Returns directories without owner permissions into which entries will be put. */
 function closedOnes(from: Manifest, { set }: Delta): DirectoryEntry[] {
   const isSet = new Set(set.map(({ path }) => path));
   const parents = new Set(set.map(({ path }) => parentOf(path)));
@@ -64,7 +65,7 @@ function closedOnes(from: Manifest, { set }: Delta): DirectoryEntry[] {
   });
 }
 
-/** Sends small records together. */
+/** Writes small records together. */
 class Archive {
   readonly #sink: ArchiveSink;
 
@@ -85,9 +86,9 @@ class Archive {
 }
 
 /**
- * Makes an archive of what was changed, while its contents come and are checked. Directories are open to
- * their owner until all is in them.
- * @throws (rejects) as `receiveBlobs`; what was unpacked until then is to be thrown away.
+ * Writes an archive of the changes while their contents arrive and are checked. Directories stay open to their owner
+ * until they are complete.
+ * @throws (rejects) as `receiveBlobs`; the caller then discards what was unpacked
  */
 export async function receiveArchive(
   exchange: Exchange,
@@ -114,8 +115,8 @@ export async function receiveArchive(
 }
 
 /**
- * Records of a tar archive in GNU's format, which GNU tar, BusyBox and libarchive read. Names and targets
- * are any text without a NUL, of any length.
+ * Records of a tar archive in GNU's format, which GNU tar, BusyBox and libarchive read. Names and targets are any text
+ * without a NUL, of any length.
  */
 
 const kBlock = 512;
@@ -135,7 +136,7 @@ function writeOctal(block: Buffer, at: number, length: number, value: number): v
   block.write(`${value.toString(8).padStart(length - 1, "0")}\0`, at, length, "latin1");
 }
 
-/** Sizes of 8 GiB and more are binary, which the first bit tells. */
+/** Writes a size. Sizes of 8 GiB and more are binary, marked by the first bit. */
 function writeSize(block: Buffer, size: number): void {
   const kAt = 124;
   const kLength = 12;
@@ -155,7 +156,7 @@ function headerOf({ name, kind, mode, size, target }: Fields): Buffer {
   writeOctal(block, 116, 8, 0);
   writeSize(block, size);
   writeOctal(block, 136, 12, 0);
-  block.fill(" ", 148, 156); // the sum is made with spaces in its own place
+  block.fill(" ", 148, 156); // the checksum is computed with spaces in its own field
   block.write(kind, 156, "latin1");
   if (target) block.set(target.subarray(0, kNameField), 157);
   block.write("ustar  \0", 257, "latin1");
@@ -165,7 +166,7 @@ function headerOf({ name, kind, mode, size, target }: Fields): Buffer {
   return block;
 }
 
-/** What fills the last block of a content. */
+/** Returns the bytes that fill the last block of a content. */
 function paddingOf(size: number): Buffer {
   return Buffer.alloc((kBlock - (size % kBlock)) % kBlock);
 }
@@ -178,7 +179,7 @@ function longField(kind: Fields["kind"], text: Buffer): Buffer[] {
   return [headerOf({ name, kind, mode: 0, size }), content];
 }
 
-/** What stands before the content of a file, and all there is of another entry. */
+/** Returns the header of a file, or the whole record of another entry. */
 function recordOf(entry: Entry): Buffer {
   const slash = entry.type === "directory" ? "/" : "";
   const name = Buffer.from(`./${entry.path}${slash}`);
@@ -197,5 +198,5 @@ function recordOf(entry: Entry): Buffer {
   ]);
 }
 
-/** What an archive ends with. */
+/** The end of an archive. */
 const kArchiveEnd: Uint8Array = new Uint8Array(2 * kBlock);

@@ -1,4 +1,4 @@
-/** The worker's half after a run: tells what the run has changed, and sends it. */
+/** The worker's half after a run: reports the run's changes and sends their contents. */
 
 import { sendBlobs } from "./blobs.js";
 import { Beneath, digestOf, mtimeNsOf, sizeOf } from "./content/beneath.js";
@@ -7,7 +7,10 @@ import { type Delta, type Manifest, textOfDelta } from "./content/manifest.js";
 import { type Exchange, WorkspaceError } from "./exchange.js";
 import type { ReportedChange } from "./thread/channel.js";
 
-/** Names that are no UTF-8 are told with U+FFFD, and no entry has these. */
+/**
+ * Returns the error for a path that can't be read: names that are not UTF-8 are reported with U+FFFD, which match no
+ * entry.
+ */
 function unsupported(path: string, cause: unknown): WorkspaceError {
   const message = `what the command has made of ${path} can't be moved: it can't be read by that name`;
   return new WorkspaceError(message, "ERR_WORKSPACE_UNSUPPORTED", cause);
@@ -31,7 +34,7 @@ async function entryOf(
   }
 }
 
-/** What changes make of a state; FIFOs, sockets and devices are as if they were not there. */
+/** Returns the delta that changes make of a state. FIFOs, sockets and devices count as deleted. */
 async function deltaOfChanges(
   tree: Beneath,
   from: Manifest,
@@ -54,10 +57,10 @@ async function deltaOfChanges(
 }
 
 /**
- * Sends what a run has changed, and waits for what has become of it there.
- * @param contents the directory in which the transaction keeps what was changed.
- * @returns what was changed, and whether the caller has it now.
- * @throws (rejects) WorkspaceError; the other side has been told.
+ * Sends the changes of a run, and waits for the caller's verdict.
+ * @param contents the directory in which the transaction keeps changed entries
+ * @returns the delta, and true as `committed` if the caller has it now
+ * @throws (rejects) WorkspaceError; the other side has received the error
  */
 export async function sendChanges(
   exchange: Exchange,

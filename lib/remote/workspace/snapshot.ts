@@ -1,7 +1,6 @@
 /**
- * What a directory holds at one moment, by content. A file is read only where its state (mode, device,
- * inode, size, mtime, ctime) is not the one in which it was read before: nobody can set ctime, so an
- * edit whose mtime was put back is seen.
+ * The contents of a directory at one moment. A file is read only if its state (mode, device, inode, size, mtime, ctime)
+ * differs from the last read: a program can't set ctime, so an edit that restores mtime is detected.
  */
 
 import type { WorkspaceSurvey } from "../../../types/addon-files.js";
@@ -22,27 +21,27 @@ import { type Bounds, Manifest } from "./content/manifest.js";
 import { WorkspaceError } from "./exchange.js";
 
 /**
- * How much older than the moment at which it was read a file's times have to be, in nanoseconds. A file
- * that changes twice within one tick of its file system's clock can be in two states that look alike
- * (git calls the second "racily clean"), and some file systems count in seconds.
+ * Nanoseconds by which a file's times have to precede its read. A file that changes twice within one tick of the file
+ * system's clock can have two states that look alike (git calls the second "racily clean"), and some file systems count
+ * in seconds.
  */
 const kTickNs = 2_000_000_000n;
 
-/** What is remembered of an entry. */
+/** The remembered state of an entry. */
 export type Known = {
   readonly stamp: Stamp;
-  /** undefined: it can't be moved (a FIFO, a socket, a device). */
+  /** Undefined: the entry can't be moved (a FIFO, a socket, a device). */
   readonly entry: Entry | undefined;
-  /** Whether the stamp alone shows that the content is the same. */
+  /** True if an equal stamp alone proves equal content. */
   readonly isProof: boolean;
 };
 
-/** One moment. */
+/** The state of a directory at one moment. */
 export class Snapshot {
   readonly manifest: Manifest;
   /** Paths of FIFOs, sockets and devices, which are not moved. */
   readonly skipped: readonly string[];
-  /** As the survey has them; undefined: gone since. */
+  /** Parallel to the survey's entries; undefined: gone since. */
   readonly rows: readonly (Known | undefined)[];
   readonly #survey: Survey;
   #byPath: ReadonlyMap<string, Known> | undefined;
@@ -64,7 +63,7 @@ export class Snapshot {
     this.manifest = isSame && last ? last : Manifest.ofSorted(entries);
   }
 
-  /** What is remembered of a path. */
+  /** Returns the remembered state of a path. */
   known(path: string): Known | undefined {
     this.#byPath ??= new Map(
       this.#survey.seen.flatMap((seen, at) => {
@@ -75,7 +74,7 @@ export class Snapshot {
     return this.#byPath.get(path);
   }
 
-  /** Of what a later survey has seen, by its place in that. */
+  /** Returns the remembered state of an entry of a later survey, at index `at` there. */
   remembered({ path }: Seen, at: number, { text }: Survey): Known | undefined {
     return text === this.#survey.text ? this.rows[at] : this.known(path);
   }
@@ -121,7 +120,7 @@ function isSameLink(known: Known, { type, target }: Seen): boolean {
   return type !== "symlink" || (known.entry?.type === "symlink" && known.entry.target === target);
 }
 
-/** Takes snapshots of one directory, one after the other, and remembers what it has read. */
+/** Takes snapshots of one directory, one at a time, and remembers the files it has read. */
 export class SnapshotTaker {
   readonly #directory: string;
   readonly #bounds: Bounds;
@@ -133,9 +132,9 @@ export class SnapshotTaker {
   }
 
   /**
-   * Not to be called before the last call has settled.
-   * @throws (rejects) as `survey`, and WorkspaceError ERR_WORKSPACE_CHANGING; ERR_WORKSPACE_LIMIT for more
-   * bytes than are allowed; ERR_WORKSPACE_UNSUPPORTED for a file that can't be read.
+   * Takes a snapshot. Must not be called before the previous call has settled.
+   * @throws (rejects) as `survey`, and WorkspaceError ERR_WORKSPACE_CHANGING; ERR_WORKSPACE_LIMIT for more bytes than
+   * allowed; ERR_WORKSPACE_UNSUPPORTED for a file that can't be read
    */
   async take(): Promise<Snapshot> {
     const taken = await survey(this.#directory, this.#bounds);
@@ -161,7 +160,7 @@ export class SnapshotTaker {
     return snapshot;
   }
 
-  /** A directory whose times alone are others is the same entry. */
+  /** Returns the state of an entry that is no file. A directory that differs only in its times keeps its entry. */
   #lookedAt(seen: Seen, at: number, taken: Survey): Known {
     const before = this.#last?.remembered(seen, at, taken)?.entry;
     const entry = entryOf(seen);
@@ -182,10 +181,10 @@ const kTypes: ReadonlyMap<number, "file" | "directory" | "symlink"> = new Map([
   [0o040000, "directory"],
   [0o120000, "symlink"],
 ]);
-/** What a commit of a transaction keeps in a workspace for a moment. */
+/** Backups that a commit of a transaction keeps in a workspace for a moment. */
 const kAside = /^\.native-runner-aside-/;
 
-/** What was seen of an entry. */
+/** An entry as seen by a survey. */
 type Seen = {
   readonly path: string;
   /** "other": a FIFO, a socket or a device. */
@@ -194,9 +193,9 @@ type Seen = {
   readonly target: string;
 };
 
-/** What a workspace holds, in canonical order, without the contents of its files. */
+/** The contents of a workspace in canonical order, without the contents of files. */
 type Survey = {
-  /** All paths and targets: two surveys with the same have the same entries at the same places. */
+  /** All paths and targets; surveys with equal text have equal entries at equal indexes. */
   readonly text: string;
   readonly seen: readonly Seen[];
 };
@@ -216,10 +215,9 @@ function unpacked({ text, numbers }: WorkspaceSurvey): Survey {
 }
 
 /**
- * Looks at all that a directory holds, each step below it and through no symbolic link.
- * @throws (rejects) WorkspaceError ERR_WORKSPACE_UNSUPPORTED for a name that is no UTF-8,
- * ERR_WORKSPACE_LIMIT for more entries than are allowed; an Error of `node:fs`, or a SandboxError where
- * there is no such directory.
+ * Lists all entries of a directory, each reached below it and through no symbolic link.
+ * @throws (rejects) WorkspaceError ERR_WORKSPACE_UNSUPPORTED for a name that is not UTF-8, ERR_WORKSPACE_LIMIT for more
+ * entries than allowed; an Error of `node:fs`, or a SandboxError if the directory does not exist
  */
 export async function survey(directory: string, { maxEntries }: Bounds): Promise<Survey> {
   const files = new (loadAddon().WorkspaceFiles)({ shadowDir: directory, write: false });

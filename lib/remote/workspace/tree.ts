@@ -27,21 +27,21 @@ import type { Exchange } from "./exchange.js";
 import { SnapshotTaker } from "./snapshot.js";
 
 /**
- * One tree of a workspace on the worker: `files/`, which runs are in, and `incoming/`, where contents
- * wait until all have come. What `files/` holds is known from the manifest alone while this process
- * lives; of a tree that another process has left, it is found out by reading it.
+ * One tree of a workspace on the worker: `files/`, in which commands run, and `incoming/`, which holds received
+ * contents until all have arrived. This process knows the contents of `files/` by the manifest alone; a tree left by
+ * another process is read first.
  */
 export class Tree {
   readonly id: string;
   readonly directory: string;
   readonly files: string;
-  /** Runs that are in it. */
+  /** Number of runs in the tree. */
   users = 0;
-  /** The order in which trees were used. */
+  /** Sequence number of the last use. */
   usedAt = 0;
-  /** Bytes of its files, as far as is known. */
+  /** Bytes of all files, as far as known. */
   bytes = 0;
-  /** undefined: not known, as where something went wrong. */
+  /** Undefined: not known, for example after an error. */
   manifest: Manifest | undefined;
 
   constructor(parent: string, id: string) {
@@ -50,7 +50,7 @@ export class Tree {
     this.files = join(this.directory, "files");
   }
 
-  /** With nothing in it. */
+  /** Makes an empty tree. */
   static make(parent: string, id: string): Tree {
     const tree = new Tree(parent, id);
     mkdirSync(tree.files, { recursive: true, mode: 0o700 });
@@ -58,7 +58,10 @@ export class Tree {
     return tree;
   }
 
-  /** Finds out what it holds, where that is not known. @throws (rejects) as `SnapshotTaker.take`. */
+  /**
+   * Reads the contents of the tree, unless they are known.
+   * @throws (rejects) as `SnapshotTaker.take`
+   */
   async learn(bounds: Bounds): Promise<Manifest> {
     if (this.manifest === undefined) {
       this.manifest = (await new SnapshotTaker(this.files, bounds).take()).manifest;
@@ -67,7 +70,7 @@ export class Tree {
     return this.manifest;
   }
 
-  /** Takes contents out of an exchange, and then is the tree of another state, or of the old one. */
+  /** Receives contents, and then changes the tree to another state. An error before that leaves the old state. */
   async become(to: Manifest, exchange: Exchange, missing: readonly FileEntry[]): Promise<void> {
     const from = this.manifest ?? Manifest.empty;
     const incoming = this.#emptyIncoming();
@@ -83,7 +86,7 @@ export class Tree {
     }
   }
 
-  /** Fills this empty tree with hard links to the files of another one, which is left as it is. */
+  /** Fills this empty tree with hard links to the files of another tree, which is not changed. */
   linkFrom(other: Tree, manifest: Manifest): void {
     this.manifest = undefined;
     const from = new Beneath(other.files);
@@ -146,9 +149,9 @@ async function receive(
 }
 
 /**
- * Makes the tree of one state that of another, changing only what differs. Files are never written to in
- * place, since another tree may have a hard link to them; nothing but this process writes to a tree, and
- * no step goes through a link that a command has left in it.
+ * Changes a tree from one state to another, touching only what differs. Files are never written in place, since another
+ * tree may have a hard link to them. Only this process writes to a tree, and no step follows a link that a command has
+ * left in it.
  */
 
 const kOwn = 0o700;
@@ -156,7 +159,7 @@ const kAtOnce = 256;
 
 const others = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Where contents wait, by their SHA-256. */
+/** Received contents, by SHA-256. */
 type Incoming = { readonly directory: string; readonly contents: Set<string> };
 
 async function eachInTurn<Value>(
@@ -181,7 +184,7 @@ class Placer {
   readonly #from: Manifest;
   readonly #to: Manifest;
   readonly #incoming: Incoming;
-  /** How many entries have still to get a content. */
+  /** Number of entries that still need each content. */
   readonly #uses = new Map<string, number>();
 
   constructor(tree: Beneath, from: Manifest, to: Manifest, incoming: Incoming) {
@@ -209,7 +212,7 @@ class Placer {
     await this.#setDirectoryModes(set);
   }
 
-  /** What a file of the old state has, and one of the new needs at another path. */
+  /** Keeps contents that a file of the old state has and a file of the new state needs at another path. */
   async #keepContents(set: readonly Entry[]): Promise<void> {
     const { directory, contents } = this.#incoming;
     const needed = new Set<string>();
@@ -248,7 +251,7 @@ class Placer {
     }
   }
 
-  /** The same content with another mode or time. */
+  /** Changes mode or time of a file whose content stays. */
   #refurnish(entry: FileEntry): void {
     const name = this.#tree.nameOf(entry.path);
     if (lstatSync(name).nlink === 1) {
@@ -283,13 +286,19 @@ class Placer {
     this.#take(copy, entry, this.#tree.nameOf(entry.path));
   }
 
-  /** Not onto the old one: ext4 has the new bytes written to the disk before such a rename(2) returns. */
+  /**
+   * Moves a file into place after removing the old one: ext4 writes the new bytes to disk before a rename(2) over an
+   * existing file returns.
+   */
   #take(file: string, { path }: FileEntry, name: string): void {
     if (this.#from.find(path)?.type === "file") unlinkSync(name);
     renameSync(file, name);
   }
 
-  /** The lowest first: who may not enter a directory any more has no more to do below it. */
+  /**
+   * Sets modes of directories, the deepest first: a directory without owner permissions is closed only after the ones
+   * below it.
+   */
   async #setDirectoryModes(set: readonly Entry[]): Promise<void> {
     const isSet = new Set(set.map(({ path }) => path));
     const last = this.#to.entries.filter(
@@ -303,8 +312,8 @@ class Placer {
 }
 
 /**
- * Makes the tree in `directory`, which is that of `from`, one of `to`. Contents that the one has not got
- * are `incoming`. Where it rejects, the tree is of no known state.
+ * Changes the tree in `directory` from state `from` to state `to`, taking contents from `incoming`. If it rejects, the
+ * state of the tree is unknown.
  */
 async function place(
   directory: string,
@@ -320,7 +329,7 @@ async function place(
   }
 }
 
-/** Lets the owner into every directory: commands and overlayfs leave some that keep everybody out. */
+/** Gives the owner access to every directory: commands and overlayfs leave directories without any permissions. */
 function open(directory: string): void {
   chmodSync(directory, 0o700);
   for (const { name } of readdirSync(directory, { withFileTypes: true }).filter((entry) =>
@@ -330,7 +339,7 @@ function open(directory: string): void {
   }
 }
 
-/** Removes a tree that is this process' own, whatever commands have left in it; goes through no link. */
+/** Removes a tree of this process, whatever commands have left in it. Follows no link. */
 export function removeTree(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });

@@ -7,26 +7,25 @@ import { type BoundsOptions, boundsOf, FilesThread } from "./thread/files-thread
 
 /** A tree for one run. */
 export type Visit = {
-  /** The workspace of the run: a transaction is to be opened on it, and nothing to be run without. */
+  /** The workspace of the run. Commands must run in a transaction on it. */
   readonly directory: string;
   /** `directory` for `openTransaction`: on the same file system, and emptied when a worker starts. */
   readonly transactions: string;
   /**
-   * After the run: sends what it has changed, and waits for the caller's word. The transaction is gone
-   * afterwards: committed to the tree where the caller has the changes and no other run is in the tree,
-   * else discarded.
+   * After the run: sends its changes, and waits for the caller's verdict. Ends the transaction: commits it to the tree
+   * if the caller has the changes and no other run uses the tree, and discards it otherwise.
    *
-   * @returns whether the caller has the changes.
-   * @throws (rejects) WorkspaceError where the exchange was cut, or something can't be moved.
+   * @returns `committed`: true if the caller has the changes
+   * @throws (rejects) WorkspaceError if the exchange was cut, or an entry can't be moved
    */
   settle(transaction: Transaction): Promise<{ committed: boolean }>;
-  /** Ends the exchange without any changes. To be called when the transaction is gone. */
+  /** Ends the exchange without changes. Call it after the transaction has ended. */
   abandon(reason: string): Promise<void>;
 };
 
 /**
- * The worker's end: workspaces that callers have sent, below one directory, those of each tenant apart.
- * One process has a directory at a time.
+ * The worker's end: workspaces received from callers, below one directory, separate for each tenant. Only one process
+ * can use a directory at a time.
  */
 export class WorkerWorkspaces {
   readonly #thread: FilesThread;
@@ -40,10 +39,10 @@ export class WorkerWorkspaces {
   }
 
   /**
-   * @param root is made where it is missing. Nobody else may write to it.
-   * @param options how much one workspace may hold in entries, and all of them together in bytes.
-   * @throws (rejects) TypeError on a wrong option; WorkspaceError ERR_WORKSPACE_LOCKED where another
-   * process has the directory.
+   * @param root made if it does not exist; no other program may write to it
+   * @param options most entries of one workspace, and most bytes of all of them together
+   * @throws (rejects) TypeError on a wrong option; WorkspaceError ERR_WORKSPACE_LOCKED if another process uses the
+   * directory
    */
   static async open(root: string, options: BoundsOptions = {}): Promise<WorkerWorkspaces> {
     const bounds = boundsOf(options);
@@ -53,9 +52,9 @@ export class WorkerWorkspaces {
   }
 
   /**
-   * Takes the workspace of a run from the caller at the other end of a port.
-   * @param tenant 1 to 64 letters, digits, `_` or `-`, as the broker has proved it.
-   * @throws (rejects) WorkspaceError: then the caller has been told, and no run can be.
+   * Receives the workspace of a run from the caller at the other end of a port.
+   * @param tenant 1 to 64 letters, digits, `_` or `-`, as proved by the broker
+   * @throws (rejects) WorkspaceError: the caller has received the error, and the run can't start
    */
   async accept(tenant: string, port: ExchangePort): Promise<Visit> {
     const thread = this.#thread;
@@ -109,7 +108,7 @@ export class WorkerWorkspaces {
       await this.#thread.call("worker", "fail", { visit, reason });
       throw error;
     });
-    // Where the transaction keeps what was changed: docs/transactions.md, "What lies where".
+    // The directory in which the transaction keeps changed entries: docs/transactions.md, "What lies where".
     const kept = transaction.backend === "overlay" ? "upper" : "tree";
     const contents = join(this.#runs, transaction.id, kept);
     return this.#thread.call("worker", "sendChanges", {
@@ -119,13 +118,15 @@ export class WorkerWorkspaces {
     });
   }
 
-  /** Lets another process have the directory. Not to be called while runs go on. */
+  /** Lets another process use the directory. Must not be called while runs go on. */
   async close(): Promise<void> {
     await this.#thread.call("worker", "closeCache", { cache: this.#cache });
   }
 }
 
-/** Into the worker's own tree, where nothing is protected; a tree that it can't go to is read anew. */
+/**
+ * Commits to the worker's own tree, where no path is protected. Returns false on failure; the tree is then read anew.
+ */
 async function commit(transaction: Transaction): Promise<boolean> {
   try {
     const paths = (await transaction.changes({ details: true })).filter(

@@ -1,11 +1,11 @@
 /**
- * The worker's half: keeps trees of workspaces below one directory, and brings one up to date for a run.
+ * The worker's half: keeps trees of workspaces below one directory, and updates one for a run.
  *
- *   ROOT/lock                                       held by the process that has it
+ *   ROOT/lock                                       locked by the process that uses ROOT
  *   ROOT/runs/                                      transactions of runs
- *   ROOT/tenants/TENANT/WORKSPACE/TREE/files/       a tree; another one where runs need another state
+ *   ROOT/tenants/TENANT/WORKSPACE/TREE/files/       a tree; further ones for runs with other states
  *
- * Contents are looked for in the trees of the same workspace of the same tenant, and nowhere else.
+ * Contents are shared only among trees of the same workspace of the same tenant.
  */
 
 import { randomBytes } from "node:crypto";
@@ -32,19 +32,19 @@ import { removeTree, Tree } from "./tree.js";
 
 const kToken = /^[A-Za-z0-9_-]{1,64}$/;
 const kName = /^[0-9a-f]{1,64}$/;
-/** Trees of one workspace that are kept while no run is in them. */
+/** Most idle trees of one workspace. */
 const kMostIdle = 4;
-/** The text of a manifest: a path of the usual longest for each entry. */
+/** Bytes of a manifest's text per entry: a usual longest path. */
 const kMostTextPerEntry = 4352;
 
-/** A tree that a run is in. */
+/** A tree in which a run executes. */
 export type Checkout = {
   readonly tree: Tree;
   readonly manifest: Manifest;
   readonly workspace: Workspace;
 };
 
-/** What is known of one workspace of one tenant. */
+/** State of one workspace of one tenant. */
 class Workspace {
   readonly directory: string;
   readonly trees: Tree[] = [];
@@ -54,7 +54,10 @@ class Workspace {
     this.directory = directory;
   }
 
-  /** One after the other. @returns what ends the turn. */
+  /**
+   * Waits for its turn to change the workspace's trees.
+   * @returns a function that ends the turn
+   */
   async turn(): Promise<() => void> {
     const before = this.#turn;
     let end = () => {};
@@ -83,9 +86,9 @@ function directoriesIn(directory: string, isName: RegExp): string[] {
     .map(({ name }) => name);
 }
 
-/** See above. One thread. */
+/** The trees of all workspaces. One thread. */
 export class WorkspaceCache {
-  /** Where transactions of runs are kept. */
+  /** Directory of the transactions of runs. */
   readonly runs: string;
   readonly #tenants: string;
   readonly #bounds: Bounds;
@@ -101,10 +104,9 @@ export class WorkspaceCache {
   }
 
   /**
-   * Takes what is there; what was not complete is removed.
-   * @param bounds of one workspace in entries; of all of them together in bytes.
-   * @throws (rejects) WorkspaceError ERR_WORKSPACE_LOCKED where another process has it; an Error of
-   * `node:fs`.
+   * Opens a cache with its existing trees; incomplete data is removed.
+   * @param bounds most entries of one workspace, and most bytes of all of them together
+   * @throws (rejects) WorkspaceError ERR_WORKSPACE_LOCKED if another process uses the directory; an Error of `node:fs`
    */
   static async open(root: string, bounds: Bounds): Promise<WorkspaceCache> {
     mkdirSync(root, { recursive: true, mode: 0o700 });
@@ -124,7 +126,7 @@ export class WorkspaceCache {
     return cache;
   }
 
-  /** Lets another process have it. */
+  /** Lets another process use the directory. */
   close(): void {
     closeSync(this.#lock);
   }
@@ -138,7 +140,7 @@ export class WorkspaceCache {
           removeTree(join(tree.directory, "incoming"));
           const { seen } = await survey(tree.files, { ...this.#bounds, maxEntries: 2 ** 24 });
           for (const { type, stamp } of seen) if (type === "file") tree.bytes += sizeOf(stamp);
-          tree.usedAt = statSync(tree.directory).mtimeMs - Date.now(); // before all that comes
+          tree.usedAt = statSync(tree.directory).mtimeMs - Date.now(); // sorts before all later uses
           workspace.trees.push(tree);
         }
       }
@@ -157,8 +159,8 @@ export class WorkspaceCache {
   }
 
   /**
-   * Takes the workspace of a run out of an exchange.
-   * @throws (rejects) WorkspaceError; the other side has been told.
+   * Receives the workspace of a run through an exchange.
+   * @throws (rejects) WorkspaceError; the other side has received the error
    */
   async accept(tenant: string, exchange: Exchange): Promise<Checkout> {
     if (!kToken.test(tenant)) {
@@ -206,7 +208,7 @@ export class WorkspaceCache {
     throw new WorkspaceError(message, "ERR_WORKSPACE_LIMIT");
   }
 
-  /** Another user of a tree that has this state, or has got it now. */
+  /** Returns a tree in this state, counting the caller as a user; updates an idle tree or makes one if necessary. */
   async #treeFor(workspace: Workspace, { id }: Headers["offer"], exchange: Exchange) {
     const isKnown = workspace.trees.some(({ manifest }) => manifest?.id === id);
     if (!isKnown) for (const tree of workspace.idle()) await this.#learn(workspace, tree);
@@ -220,7 +222,7 @@ export class WorkspaceCache {
     const to = await this.#read(exchange, bases);
     if (to.id !== id) throw badMessage("another state than it has offered");
     const tree = workspace.idle()[0] ?? this.#another(workspace);
-    tree.users += 1; // nobody takes it away
+    tree.users += 1; // keeps the tree from being removed
     try {
       const missing = this.#missingOf(to, tree);
       const coming = missing.reduce((sum, { size }) => sum + size, 0);
@@ -229,13 +231,13 @@ export class WorkspaceCache {
       await tree.become(to, exchange, missing);
     } catch (error) {
       tree.users -= 1;
-      if (tree.manifest === undefined) workspace.remove(tree); // it was being changed
+      if (tree.manifest === undefined) workspace.remove(tree); // the change was not completed
       throw error;
     }
     return { tree, manifest: to };
   }
 
-  /** A tree that can't be read is of no use. */
+  /** Reads a tree, or removes it if it can't be read. */
   async #learn(workspace: Workspace, tree: Tree): Promise<void> {
     try {
       await tree.learn({ maxEntries: 2 ** 24, maxBytes: Number.MAX_SAFE_INTEGER });
@@ -256,7 +258,7 @@ export class WorkspaceCache {
     return applied(base, parseDelta(text, this.#bounds), this.#bounds);
   }
 
-  /** For a run of another state than those of the runs that go on. */
+  /** Makes a tree for a run, while other runs use other states. */
   #another(workspace: Workspace): Tree {
     const tree = Tree.make(workspace.directory, randomBytes(8).toString("hex"));
     const last = workspace.trees.filter(({ manifest }) => manifest).at(-1);
@@ -271,7 +273,7 @@ export class WorkspaceCache {
     return distinctFiles(to.entries, (sha256) => here.has(sha256));
   }
 
-  /** Removes trees that no run is in, the one that was not used for the longest time first. */
+  /** Removes unused trees, the least recently used first, until there is room. */
   #makeRoom(needed: number, but: Tree): void {
     const all = [...this.#workspaces.values()].flatMap((workspace) =>
       workspace.trees.filter((tree) => tree !== but).map((tree) => ({ tree, workspace })),
@@ -294,8 +296,8 @@ export class WorkspaceCache {
   }
 
   /**
-   * Before what a run has changed is put into its tree: whether that may be done, which is so where no
-   * other run is in it. Then nobody uses the tree until {@link release}.
+   * Reserves the tree before a run's changes are committed to it. Returns undefined if another run uses the tree.
+   * Otherwise no other run can use it until the returned function ends the turn.
    */
   async own({ tree, workspace }: Checkout): Promise<(() => void) | undefined> {
     const end = await workspace.turn();
@@ -308,8 +310,8 @@ export class WorkspaceCache {
   }
 
   /**
-   * A run is over.
-   * @param now what its tree holds since, of one that was owned.
+   * Ends a run's use of a tree.
+   * @param now the changes that the tree now also holds, if it was reserved
    */
   release({ tree, manifest, workspace }: Checkout, now?: Delta): void {
     tree.users -= 1;

@@ -1,6 +1,6 @@
 /**
- * The caller's half: tells a worker what the workspace holds, and sends what the worker has not got.
- * One for each directory; exchanges with several workers may go on at once.
+ * The caller's half: offers the workspace's state to a worker, and sends the contents that the worker lacks. One exists
+ * per directory; exchanges with several workers may overlap.
  */
 
 import { createHash } from "node:crypto";
@@ -12,17 +12,17 @@ import { type Bounds, deltaOf, type Manifest, textOfDelta } from "./content/mani
 import { type Exchange, WorkspaceError } from "./exchange.js";
 import { type Snapshot, SnapshotTaker } from "./snapshot.js";
 
-/** How many states are remembered, to be able to tell a worker only what differs from one. */
+/** Number of remembered states, so that a worker with one of them gets only the difference. */
 const kMostRemembered = 16;
-/** How often a workspace is looked at again whose files change while they are sent. */
+/** How often a workspace is read again when its files change while they are sent. */
 const kTries = 4;
 
-/** What a worker calls the workspace of a directory: the same in each process of this machine. */
+/** Returns the worker's key for the workspace of a directory: equal in all processes of this machine. */
 export function workspaceKey(directory: string): string {
   return createHash("sha256").update(`${hostname()}\0${directory}`).digest("hex");
 }
 
-/** See above. */
+/** Sends the states of one directory to workers. */
 export class WorkspaceSource {
   /** The real path. */
   readonly directory: string;
@@ -39,7 +39,10 @@ export class WorkspaceSource {
     this.#taker = new SnapshotTaker(directory, bounds);
   }
 
-  /** Looks at the workspace as it is when its turn comes. @throws (rejects) as `SnapshotTaker.take`. */
+  /**
+   * Takes a snapshot once earlier ones have finished.
+   * @throws (rejects) as `SnapshotTaker.take`
+   */
   async snapshot(): Promise<Snapshot> {
     const taken = this.#taking.then(() => this.#taker.take());
     this.#taking = taken.catch(() => {});
@@ -48,7 +51,7 @@ export class WorkspaceSource {
     return snapshot;
   }
 
-  /** A state that a worker may have. */
+  /** Remembers a state that a worker may have. */
   remember(manifest: Manifest): void {
     this.#remembered.delete(manifest.id);
     this.#remembered.set(manifest.id, manifest);
@@ -59,9 +62,9 @@ export class WorkspaceSource {
   }
 
   /**
-   * Brings the workspace to the worker, as it is now.
-   * @returns what it was.
-   * @throws (rejects) as `snapshot`, and as the exchange; the other side has been told.
+   * Sends the workspace, as it is now, to the worker.
+   * @returns the snapshot that was sent
+   * @throws (rejects) as `snapshot`, and as the exchange; the other side has received the error
    */
   async bring(exchange: Exchange): Promise<Snapshot> {
     try {
@@ -75,7 +78,7 @@ export class WorkspaceSource {
     }
   }
 
-  /** false: a file has changed since, and another state is going to be offered. */
+  /** Sends one snapshot. Returns false if a file has changed since, so that another has to be offered. */
   async #send(exchange: Exchange, { manifest }: Snapshot, isLast: boolean): Promise<boolean> {
     const { id, bytes } = manifest;
     const entries = manifest.entries.length;

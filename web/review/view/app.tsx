@@ -1,4 +1,4 @@
-/** The page: the tree beside the change that is looked at. */
+/** The page: the tree beside the current change. */
 
 import { useMemo, useRef, useState } from "preact/hooks";
 
@@ -71,7 +71,7 @@ export function App() {
     setHunk(0);
     diff.current = undefined;
     requestAnimationFrame(() => {
-      // Where the two stand one below the other, what is asked for is below.
+      // On a narrow screen the article is below the tree.
       const isBeside = matchMedia("(min-width: 60rem)").matches;
       const wanted = document.querySelector(isBeside ? ".row.current" : "article");
       wanted?.scrollIntoView({ block: isBeside ? "nearest" : "start" });
@@ -122,7 +122,7 @@ export function App() {
       return `Committed ${counted(committed.length, "path")}${waits}.`;
     });
   const askCommit = () => {
-    // With a file go the directories that have to be made for it.
+    // Directories that have to be made for a chosen file are committed with it.
     const isChosen = (path: string) =>
       choices.has(path) || [...choices.keys()].some((chosen) => chosen.startsWith(`${path}/`));
     const guarded = changes.flatMap((change) =>

@@ -1,4 +1,4 @@
-/** The tree of what was changed, each with a box to choose it. */
+/** The tree of changes, each with a checkbox. */
 
 import { memo } from "preact/compat";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -91,9 +91,9 @@ type Properties = {
   onShow(path: string): void;
 };
 
-/** As many as the browser takes or leaves together: what is out of sight is not laid out. */
+/** Rows per chunk. The browser lays out only chunks in view. */
 const kRowsOfChunk = 100;
-/** The first are on the screen before the others are made, some with each frame. */
+/** Chunks added per frame, so that the first ones are shown before all are made. */
 const kChunksAtOnce = 2;
 const kRowRem = 1.95;
 

@@ -1,4 +1,4 @@
-/** One change: its two sides, hunks, and the commands that made it. */
+/** One change: its two sides, its hunks, and the commands that made it. */
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -16,7 +16,7 @@ type Sides =
   | { kind: "binary" }
   | { kind: "failed"; why: string };
 
-/** Undefined for what is no text. */
+/** Decodes UTF-8; undefined for binary content. */
 function textOf(bytes: Uint8Array | undefined): string | undefined {
   if (bytes === undefined) return "";
   if (bytes.includes(0)) return undefined;
@@ -44,7 +44,7 @@ type Properties = {
   runs: readonly ReviewRun[];
   choices: Choices;
   isUnified: boolean;
-  /** Which hunk is looked at; the keys n and p change it. */
+  /** Index of the current hunk; the keys n and p change it. */
   hunk: number;
   onHunks(handle: DiffHandle | undefined): void;
   onHunk(at: number): void;

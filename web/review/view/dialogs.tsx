@@ -1,11 +1,11 @@
-/** What is asked before something is done, and the keys. */
+/** Confirmation dialogs, and the list of keys. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 type Properties = {
   title: string;
-  /** What the button that does it says; undefined: there is nothing to do. */
+  /** Label of the button that confirms; undefined: no such button. */
   action?: string;
   isDanger?: boolean;
   children: ComponentChildren;

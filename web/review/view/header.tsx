@@ -1,4 +1,4 @@
-/** Whose changes these are, and what can be done with them. */
+/** The transaction's name, and its actions. */
 
 import type { Facts } from "../model.js";
 import { counted, shown } from "../words.js";

@@ -1,4 +1,4 @@
-/** Which hunks of a file are taken. */
+/** The hunks of a file, each with a checkbox. */
 
 import type { Hunk } from "../model.js";
 import { counted } from "../words.js";

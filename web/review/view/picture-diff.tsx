@@ -7,7 +7,7 @@ import { shown, sizeWords } from "../words.js";
 const kPicture = /\.(avif|bmp|gif|ico|jpe?g|png|svg|webp)$/i;
 
 export const isPicture = ({ path, type }: ReviewChange) => type === "file" && kPicture.test(path);
-/** Which is a text as well. */
+/** True for SVG, which is also shown as text. */
 export const isDrawing = ({ path }: ReviewChange) => /\.svg$/i.test(path);
 
 export function PictureDiff({ change }: { change: ReviewChange }) {

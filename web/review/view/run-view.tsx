@@ -1,4 +1,4 @@
-/** The commands that made a change: what each was, did, used, was refused and connected to. */
+/** The commands that made a change: their arguments, outcomes, usage, denials and connections. */
 
 import type { ReviewRun } from "../model.js";
 import { commandWords, durationWords, outcomeWords, shown, sizeWords } from "../words.js";
@@ -54,7 +54,7 @@ function Run({ run }: { run: ReviewRun }) {
 
 const kMost = 200;
 
-/** @param of the runs of one change, or all. */
+/** @param runs the runs of one change, or all runs */
 export function RunView({ runs, title }: { runs: readonly ReviewRun[]; title: string }) {
   const last = runs.slice(-kMost).reverse();
   return (

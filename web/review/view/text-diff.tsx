@@ -1,4 +1,4 @@
-/** Two texts beside or above one another; the editor keeps only what is in sight in the page. */
+/** Two texts, side by side or unified. The editor keeps only the visible part in the page. */
 
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { MergeView, unifiedMergeView } from "@codemirror/merge";
@@ -13,7 +13,7 @@ import { changesBetween } from "../line-changes.js";
 import type { Hunk } from "../model.js";
 import { shown } from "../words.js";
 
-/** What a screen would obey or hide: controls, changes of direction, what has no width. */
+/** Characters that a screen would interpret or hide: controls, changes of direction, characters without width. */
 const kSpecial =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffc]/g;
@@ -48,7 +48,7 @@ function code(): string {
   return "·";
 }
 
-/** @param label for who can't see which side it is. */
+/** @param label names the side, for screen readers */
 function extensionsOf(label: string, language: Compartment): Extension[] {
   const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
   const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? "";
@@ -90,7 +90,7 @@ type Properties = {
   before: string;
   after: string;
   isUnified: boolean;
-  /** Called when the hunks are known; undefined when they are of another text. */
+  /** Called with the hunks; with undefined when they no longer apply. */
   onReady(handle: DiffHandle | undefined): void;
 };
 
@@ -150,7 +150,7 @@ export function TextDiff({ path, before, after, isUnified, onReady }: Properties
         if (isGone) return;
         for (const view of views) view.dispatch({ effects: language.reconfigure(extension) });
       })
-      .catch(() => {}); // without colours, then
+      .catch(() => {}); // shown without colours
     return () => {
       isGone = true;
       destroy();

@@ -14,7 +14,7 @@ import { errorShape } from "../../wire/plain.js";
 import type { Guest, GuestEnd, Host, Place } from "../guest.js";
 import { Output, type StdinBuffer, type StreamNumber } from "../streams.js";
 
-/** Commands whose input is all there before they start, and whose output goes as far as its caller takes it. */
+/** Commands that get all their input before they start, and whose output is sent as far as the caller gives credit. */
 abstract class CommandGuest implements Guest {
   abstract readonly done: Promise<GuestEnd>;
   protected readonly output: Output;
@@ -22,7 +22,7 @@ abstract class CommandGuest implements Guest {
   readonly #abort = new AbortController();
   readonly #what: string;
 
-  /** @param what it is, for whoever asks for an operation on it. */
+  /** @param what name of the guest in errors */
   constructor(what: string, stdin: StdinBuffer, host: Host) {
     this.#what = what;
     this.output = new Output(host.credit, host.out);
@@ -30,7 +30,7 @@ abstract class CommandGuest implements Guest {
     if (host.isAborted()) this.#abort.abort();
   }
 
-  /** Of {@link abort}. */
+  /** Aborted by {@link abort}. */
   protected get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -56,7 +56,7 @@ abstract class CommandGuest implements Guest {
   }
 }
 
-/** A command whose output its caller has when it has ended, or as it comes. */
+/** A command whose output is sent at its end, or live. */
 export class ExecGuest extends CommandGuest {
   readonly done: Promise<GuestEnd>;
 
@@ -82,7 +82,7 @@ export class ExecGuest extends CommandGuest {
       });
       const value = resultShape(result);
       if (!streamed) {
-        // Pieces that somebody looked at are not what is kept: that goes behind them.
+        // The live pieces are not the kept output, which follows them.
         await this.output.until(() => this.output.hasRoom(1) && this.output.hasRoom(2));
         host.keptFollows();
         this.output.push(1, result.stdout);
@@ -98,15 +98,15 @@ export class ExecGuest extends CommandGuest {
   }
 }
 
-/** What a batch is given. */
+/** Input of a batch. */
 export type BatchInput = {
   commands: readonly NativeExecInput[];
   options: object;
-  /** Bytes of input of each, which comes as one; null: it has none. */
+  /** Bytes of each command's input within the concatenated input; null: no input. */
   lengths: readonly (number | null)[];
 };
 
-/** Commands one after the other in one sandbox; what they wrote is one stream, with the length of each. */
+/** Commands run one after the other in one sandbox. Their outputs form one stream, with the length of each. */
 export class BatchGuest extends CommandGuest {
   readonly done: Promise<GuestEnd>;
 
@@ -154,7 +154,7 @@ export class BatchGuest extends CommandGuest {
   }
 }
 
-/** A command that is spoken with. It is held up as soon as its caller takes no output any more. */
+/** A live process. Its output pauses while its caller gives no credit. */
 export class SpawnGuest implements Guest {
   readonly done: Promise<GuestEnd>;
   readonly #abort = new AbortController();
@@ -163,7 +163,7 @@ export class SpawnGuest implements Guest {
   readonly #streams: Partial<Record<StreamNumber, Readable>> = {};
   #process: SandboxProcess | undefined;
   #hasEnded = false;
-  /** What came before it was started. */
+  /** Messages that arrived before the start. */
   readonly #early: [ToWorker, Uint8Array][] = [];
 
   constructor(place: Place, input: object, host: Host) {
@@ -196,7 +196,7 @@ export class SpawnGuest implements Guest {
     if (process === undefined) throw new Error("the process has not been started");
     if (operation === "waitForPort") {
       const [port, options] = args as Parameters<SandboxProcess["waitForPort"]>;
-      return process.waitForPort(port, options); // ends with the process
+      return process.waitForPort(port, options); // rejects when the process ends
     }
     if (operation === "resize") return process.resize(args[0] as TerminalSize);
     if (operation === "signal") return process.signal(args[0] as NodeJS.Signals);
@@ -225,18 +225,18 @@ export class SpawnGuest implements Guest {
     }
   }
 
-  /** What waits for its reader goes, so that nobody waits for it. */
+  /** Discards output that the caller no longer reads, so that the command does not block on it. */
   #closed(stream: StreamNumber): void {
     this.#streams[stream]?.destroy();
     this.#output.grant(stream, Number.POSITIVE_INFINITY);
   }
 
-  /** Not before it has ended: until then it would write on. */
+  /** Sends all buffered output of an aborted process, but only once it has ended: before that it could write more. */
   #letGo(): void {
     if (this.#hasEnded && this.#abort.signal.aborted) this.#output.letGo();
   }
 
-  /** Reads on when the caller has room. */
+  /** Sends one stream, and reads on when the caller has given credit. */
   async #pump(number: StreamNumber): Promise<void> {
     const stream = this.#streams[number];
     if (stream === undefined) return;
@@ -247,7 +247,7 @@ export class SpawnGuest implements Guest {
         if (!isTaken()) await this.#output.until(isTaken);
       }
     } catch {
-      // it was destroyed, since nobody reads it
+      // the stream was destroyed, since its caller does not read it
     }
   }
 
@@ -258,9 +258,9 @@ export class SpawnGuest implements Guest {
   }
 }
 
-/** Results on the wire: all of one but its output, which travels as bytes. Pure. */
+/** Results on the wire. The output is sent as bytes. Pure. */
 
-/** What is told of a result besides its output. */
+/** Returns a result without its output. */
 function resultShape(result: SandboxedExecResult): object {
   const { stdout: _stdout, stderr: _stderr, ...reported } = result;
   return reported;

@@ -11,12 +11,12 @@ import { SessionGuest, TransactionGuest, type TransactionInput } from "./transac
 
 type Grant = Extract<ToWorker, { t: "grant" }>;
 
-/** What a guest is made with. */
+/** Parts from which a guest is made. */
 export type GuestNeeds = {
   host: Omit<Host, "isAborted">;
-  /** The session or transaction that it is run in. */
+  /** The session or transaction that contains the run. */
   within: PendingGuest | undefined;
-  /** The place that was asked for. */
+  /** Finds the requested place. */
   find(openPort: () => WirePort): Promise<Granted>;
   /** Asks the caller for the workspace. */
   openPort(): WirePort;
@@ -27,12 +27,12 @@ function dropped(guest: Guest): void {
   else guest.abort();
 }
 
-/** A guest whose place has still to be found; what comes for it meanwhile waits. */
+/** A guest whose place is still being found; messages to it wait meanwhile. */
 export class PendingGuest implements Guest {
   readonly done: Promise<GuestEnd>;
-  /** What it runs in, once that is found. */
+  /** The place of the guest, once it is found. */
   granted: Granted | undefined;
-  /** What its workspace is moved through. */
+  /** The port through which its workspace is moved. */
   port: WirePort | undefined;
   #guest: Guest | undefined;
   #isAborted = false;
@@ -56,7 +56,7 @@ export class PendingGuest implements Guest {
     this.#guest?.abort();
   }
 
-  /** Ends it, for a caller who will not hear of it. */
+  /** Ends the guest, for a caller that receives nothing any more. */
   drop(): void {
     this.#isDropped = true;
     if (this.#guest) dropped(this.#guest);
@@ -128,9 +128,9 @@ function begin(granted: Granted, grant: Grant, stdin: StdinBuffer, host: Host): 
   }
 }
 
-/** Begins what a grant asks for. */
+/** Starts the guest of a grant. */
 export function guestFor(grant: Grant, body: Uint8Array, needs: GuestNeeds): PendingGuest {
-  // Its bytes may come before its place is found.
+  // Input may arrive before the place is found.
   const stdin = new StdinBuffer(grant.stdinBytes, body, needs.host.taken);
   return new PendingGuest(async (self) => {
     const openPort = () => {
@@ -146,7 +146,7 @@ export function guestFor(grant: Grant, body: Uint8Array, needs: GuestNeeds): Pen
 
 const kNothing = { sent: [0, 0] as [number, number], rest: [] };
 
-/** What would be run, and how: nothing is started. */
+/** Explains a command, and starts nothing. */
 class ExplainGuest implements Guest {
   readonly done: Promise<GuestEnd>;
 

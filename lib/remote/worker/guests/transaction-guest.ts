@@ -22,7 +22,7 @@ import {
   type RunnerPlace,
 } from "../guest.js";
 
-/** What a caller asks for: a new one, one that lies here, or which lie here. */
+/** A caller's request: open a new transaction, resume one on this worker, or list those on this worker. */
 export type TransactionInput =
   | { way: "open"; options: TransactionOptions }
   | { way: "resume"; id: string; options: ResumeOptions }
@@ -48,8 +48,8 @@ const kOfFiles = [
 const kNothing = { sent: [0, 0] as [number, number], rest: [] };
 
 /**
- * A transaction, in this worker's state directory. It lasts until its caller closes or discards it; one whose caller
- * is gone is closed, and never committed.
+ * A transaction in this worker's state directory. It lasts until its caller closes or discards it; if its caller is
+ * gone, it is closed and never committed.
  */
 export class TransactionGuest implements Guest {
   readonly done: Promise<GuestEnd>;
@@ -66,7 +66,7 @@ export class TransactionGuest implements Guest {
     this.done = this.#run(runner, input, host);
   }
 
-  /** Where its commands are run. */
+  /** The place for commands inside the transaction. */
   get place(): Transaction | undefined {
     return this.#transaction;
   }
@@ -117,7 +117,7 @@ export class TransactionGuest implements Guest {
       }
       const transaction = await this.#open(runner, input);
       if (this.#abort.signal.aborted) {
-        // Nobody knows of it: what is new goes, what was there stays.
+        // The caller does not know of it: discard a new transaction, keep a resumed one.
         await (input.way === "open" ? transaction.discard() : transaction.close());
         return { value: null, ...kNothing };
       }
@@ -132,7 +132,7 @@ export class TransactionGuest implements Guest {
     }
   }
 
-  /** Where it lies is the operator's to say. */
+  /** Opens or resumes a transaction. Its directory is the operator's choice. */
   async #open(
     runner: RunnerPlace,
     input: Exclude<TransactionInput, { way: "list" }>,
@@ -149,16 +149,16 @@ export class TransactionGuest implements Guest {
   }
 }
 
-/** Those of other workspaces are not this caller's to see. */
+/** Returns the transactions of this workspace; those of other workspaces are hidden from the caller. */
 async function ownOf(runner: RunnerPlace): Promise<ListedTransaction[]> {
   const workspace = await realpath(runner.shadowDir);
   return (await runner.transactions()).filter((each) => each.workspace === workspace);
 }
 
-/** What sessions are opened in. */
+/** A place that can open sessions. */
 export type SessionPlace = { openSession(options: SessionOptions): Promise<NativeSession> };
 
-/** A session: it lasts until its caller closes it, or is gone, or its own options end it. */
+/** A session. It lasts until its caller closes it or is gone, or its own options end it. */
 export class SessionGuest implements Guest {
   readonly done: Promise<GuestEnd>;
   #session: NativeSession | undefined;

@@ -1,7 +1,7 @@
 /**
- * A directory whose entries are reached step by step, each step below the one before and through no
- * symbolic link: by open directories, whose names in /proc/self/fd the kernel resolves to the very
- * directories. What is swapped in meanwhile is ELOOP or ENOTDIR, and leads nowhere. One thread; blocks.
+ * Access to entries below a directory, one path component at a time and through no symbolic link. Each step uses an
+ * open directory, whose name in /proc/self/fd the kernel resolves to that very directory. An entry that is swapped
+ * meanwhile gives ELOOP or ENOTDIR, and leads nowhere. One thread; blocks.
  */
 
 import { createHash } from "node:crypto";
@@ -24,15 +24,15 @@ const kOwn = 0o700;
 
 type Step = { readonly name: string; readonly descriptor: number };
 
-/** To be closed. Holds a descriptor for each directory on the way to where it was last. */
+/** Holds a descriptor for each directory on the path used last. Has to be closed. */
 export class Beneath {
   readonly #steps: Step[] = [];
   readonly #mayWrite: boolean;
 
   /**
-   * @param directory whose own path is followed through links.
-   * @param mayWrite whether directories that keep their owner out are opened to the owner on the way:
-   * only for trees that are this process' own.
+   * @param directory its own path is resolved through symbolic links
+   * @param mayWrite true: directories without owner permissions get them on the way; only for trees that belong to this
+   * process
    */
   constructor(directory: string, { mayWrite = false } = {}) {
     this.#mayWrite = mayWrite;
@@ -40,7 +40,10 @@ export class Beneath {
     this.#steps.push({ name: "", descriptor });
   }
 
-  /** A name that leads to an entry for as long as no other is asked for; throws as openat(2). */
+  /**
+   * Returns a name for an entry, valid until the next path is used.
+   * @throws the errors of openat(2)
+   */
   nameOf(path: string): string {
     if (path === kTop) return `/proc/self/fd/${this.#at(0)}/.`;
     const names = path.split("/");
@@ -48,28 +51,28 @@ export class Beneath {
     return `/proc/self/fd/${this.#reach(names)}/${last}`;
   }
 
-  /** A descriptor of a directory, which stays this object's. */
+  /** Returns the descriptor of a directory; this object keeps ownership. */
   directory(path: string): number {
     return path === kTop ? this.#at(0) : this.#reach(path.split("/"));
   }
 
-  /** Of the entry itself. */
+  /** Returns the state of the entry itself. */
   lstat(path: string): Stamp {
     return stampOf(path === kTop ? this.#at(0) : this.nameOf(path));
   }
 
-  /** Names in a directory. */
+  /** Returns the names in a directory. */
   list(path: string): string[] {
     return readdirSync(`/proc/self/fd/${this.directory(path)}`);
   }
 
-  /** Opens a file, waiting for nobody; what it is has to be looked at. To be closed by who calls. */
+  /** Opens a file without blocking; the caller checks its type and closes the descriptor. */
   open(path: string): number {
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     return openSync(this.nameOf(path), flags | constants.O_NOCTTY);
   }
 
-  /** Forgets the way to where it was last: for directories that are about to go, or have gone. */
+  /** Closes the descriptors below the top: for directories that are about to be removed, or are gone. */
   rise(): void {
     for (const { descriptor } of this.#steps.splice(1).reverse()) closeSync(descriptor);
   }
@@ -105,26 +108,26 @@ export class Beneath {
 }
 
 /**
- * What tells a state of an entry from its others: mode, device, inode, size, mtime and ctime, as 32-bit
- * words, because comparing big integers makes objects of them.
+ * The state of an entry: mode, device, inode, size, mtime and ctime, as 32-bit words, because comparing big integers
+ * allocates objects.
  */
 export type Stamp = { readonly words: Uint32Array; readonly at: number };
 
-/** Of each entry, as native/workspace/tree/entry_state.h has them. */
+/** Numbers per entry, in the order of native/workspace/tree/file_stat.h. */
 const kNumbers = 6;
 
-/** How many words a stamp has. */
+/** Words per stamp. */
 export const kStampWords = 2 * kNumbers;
 
-/** Those of mode, device and inode. */
+/** The words of mode, device and inode. */
 const kPlaceWords = 6;
 
 const kTypeBits = 0o170000;
 const kRegular = 0o100000;
 
 /**
- * Of an open file, or of what a path leads to, through no link in its last step.
- * @throws an Error as those of `node:fs`, which itself tells times in milliseconds or seconds in Deno.
+ * Returns the state of an open file, or of the entry at a path, without following a link in the last component.
+ * @throws an Error like those of `node:fs`, whose own times have only milliseconds, or seconds in Deno
  */
 export function stampOf(place: number | string): Stamp {
   const { buffer, byteOffset } = loadAddon().entryState(place);
@@ -139,15 +142,15 @@ function numberOf({ words, at }: Stamp, which: number): bigint {
 
 const signed = (stamp: Stamp, which: number) => BigInt.asIntN(64, numberOf(stamp, which));
 
-/** st_mode. */
+/** Returns st_mode. */
 export const modeOf = (stamp: Stamp): number => stamp.words[stamp.at] ?? 0;
 
 const isRegular = (stamp: Stamp): boolean => (modeOf(stamp) & kTypeBits) === kRegular;
 
-/** In bytes. */
+/** Returns the size in bytes. */
 export const sizeOf = (stamp: Stamp): number => Number(numberOf(stamp, 3));
 
-/** In nanoseconds since 1970, as the next one is. */
+/** Returns mtime in nanoseconds since 1970; `ctimeNsOf` returns ctime. */
 export const mtimeNsOf = (stamp: Stamp): bigint => signed(stamp, 4);
 
 export const ctimeNsOf = (stamp: Stamp): bigint => signed(stamp, 5);
@@ -159,19 +162,19 @@ function isSame(one: Stamp, other: Stamp, words: number): boolean {
   return true;
 }
 
-/** Whether an entry is in the same state; nobody can set ctime. */
+/** True if an entry is in the same state; ctime can't be set by a program. */
 export function isSameStamp(one: Stamp, other: Stamp): boolean {
   return isSame(one, other, kStampWords);
 }
 
-/** Whether a path still leads to the same directory, with the same mode, whatever it holds. */
+/** True if a path still leads to the same directory with the same mode, whatever the directory holds. */
 export function isSameDirectory(one: Stamp, other: Stamp): boolean {
   return isSame(one, other, kPlaceWords);
 }
 
 const kTries = 5;
 
-/** A file's content, and the state in which it had that. */
+/** A file's digest, and the state of the file at that time. */
 export type Digested = { readonly sha256: string; readonly stamp: Stamp };
 
 async function tryDigest(tree: Beneath, path: string): Promise<Digested | undefined> {
@@ -188,9 +191,8 @@ async function tryDigest(tree: Beneath, path: string): Promise<Digested | undefi
 }
 
 /**
- * The SHA-256 of a regular file, of one moment: a file that is written to meanwhile is read again.
- * @throws (rejects) WorkspaceError ERR_WORKSPACE_CHANGING where it goes on changing; an Error of
- * `node:fs`.
+ * Returns the SHA-256 of a regular file at one moment: a file that is written to meanwhile is read again.
+ * @throws (rejects) WorkspaceError ERR_WORKSPACE_CHANGING if it keeps changing; an Error of `node:fs`
  */
 export async function digestOf(tree: Beneath, path: string): Promise<Digested> {
   for (let tried = 0; tried < kTries; tried += 1) {
@@ -201,19 +203,19 @@ export async function digestOf(tree: Beneath, path: string): Promise<Digested> {
   throw new WorkspaceError(message, "ERR_WORKSPACE_CHANGING");
 }
 
-/** Reads files for hashing and sending, in slices, and sees whether they change meanwhile. */
+/** Reads files for hashing and sending, in slices, and detects changes meanwhile. */
 
 const kBlock = 256 * 1024;
-/** Bytes after which whatever else waits for the thread has its turn. */
+/** Bytes after which the thread handles other work. */
 const kSlice = 8 * 1024 * 1024;
 
 const others = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
- * The bytes of a file, at most `most` of them. A chunk is valid until the next is asked for, unless
- * `fresh` asks for memory of its own for each.
- * @returns what the file was before and after.
- * @throws an Error of `node:fs`; ENXIO for what is no regular file.
+ * Yields the bytes of a file, at most `most`. A chunk is valid until the next is requested, unless `fresh` allocates
+ * memory for each.
+ * @returns the file's state before and after
+ * @throws an Error of `node:fs`; ENXIO if the path is no regular file
  */
 export async function* chunksOf(
   tree: Beneath,

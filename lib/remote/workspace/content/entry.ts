@@ -1,11 +1,11 @@
 /**
- * An entry of a workspace, and its canonical text: records of fields that each end with a NUL.
- *   d MODE, path      f MODE SIZE MTIME SHA-256, path      l, path, target      -, path (is gone)
+ * An entry of a workspace, and its canonical text: records of fields, each ended by a NUL.
+ *   d MODE, path      f MODE SIZE MTIME SHA-256, path      l, path, target      -, path (removed)
  */
 
 import { badMessage } from "../exchange.js";
 
-/** Permissions alone: set-id bits are no other machine's to give. */
+/** Permissions only: another machine can't set set-id bits. */
 export const kModeBits = 0o777;
 
 /** A regular file. */
@@ -18,7 +18,7 @@ export type FileEntry = {
   readonly size: number;
   /** Microseconds since the epoch. */
   readonly mtimeUs: number;
-  /** Of its content, as 64 hexadecimal digits. */
+  /** SHA-256 of the content, as 64 hexadecimal digits. */
   readonly sha256: string;
 };
 
@@ -34,20 +34,20 @@ export type DirectoryEntry = {
 export type LinkEntry = {
   readonly type: "symlink";
   readonly path: string;
-  /** What it points to, as it stands there: it may lead anywhere. */
+  /** The link's text, unresolved: it may lead anywhere. */
   readonly target: string;
 };
 
-/** One of a workspace's. */
+/** An entry of a workspace. */
 export type Entry = FileEntry | DirectoryEntry | LinkEntry;
 
 const kFile = /^f([0-7]{1,3}) (\d{1,16}) (-?\d{1,16}) ([0-9a-f]{64})$/;
 const kDirectory = /^d([0-7]{1,3})$/;
-const kLongestTarget = 4095; // bytes, as the kernel has it
+const kLongestTarget = 4095; // bytes, the kernel's limit
 
 const texts = new WeakMap<Entry, string>();
 
-/** Its canonical text; made once for each object. */
+/** Returns an entry's canonical text; made once per object. */
 export function textOf(entry: Entry): string {
   let text = texts.get(entry);
   if (text === undefined) {
@@ -65,7 +65,7 @@ function newTextOf(entry: Entry): string {
   return `f${mode} ${entry.size} ${entry.mtimeUs} ${entry.sha256}\0${path}\0`;
 }
 
-/** The text of a path where nothing is any more. */
+/** Returns the text of a removed path. */
 export function textOfGone(path: string): string {
   return `-\0${path}\0`;
 }
@@ -84,7 +84,7 @@ function fileOf(head: string, path: string): FileEntry | undefined {
   return sha256 !== "" && isSafe ? entry : undefined;
 }
 
-/** @throws WorkspaceError ERR_WORKSPACE_MESSAGE for a head that is none. */
+/** @throws WorkspaceError ERR_WORKSPACE_MESSAGE for a malformed head */
 function entryOf(head: string, path: string, target: () => string): Entry {
   if (head === "l") return { type: "symlink", path, target: target() };
   const directory = kDirectory.exec(head);
@@ -95,13 +95,13 @@ function entryOf(head: string, path: string, target: () => string): Entry {
   return entry;
 }
 
-/** A record from elsewhere: an entry, or the path of one that is gone. */
+/** A record of the other machine: an entry, or the path of a removed one. */
 export type Record = { readonly path: string; readonly entry: Entry | undefined };
 
 /**
- * Reads what another machine has written. Nothing of it is believed but its form: who uses it checks
- * what the entries are together.
- * @throws WorkspaceError ERR_WORKSPACE_MESSAGE, and ERR_WORKSPACE_LIMIT where there are more than `most`.
+ * Parses records that another machine has written. Only their form is checked; the caller checks that the entries fit
+ * together.
+ * @throws WorkspaceError ERR_WORKSPACE_MESSAGE, also for more than `most` records
  */
 export function recordsOf(text: string, most: number): Record[] {
   const fields = text.split("\0");
@@ -134,12 +134,12 @@ export function recordsOf(text: string, most: number): Record[] {
 
 const shown = (path: string) => JSON.stringify(path.slice(0, 200));
 
-/** Paths of a workspace's entries: relative, "/" between names, "." for the workspace itself. */
+/** Paths of a workspace's entries: relative, with "/" between names, and "." for the workspace itself. */
 
 /** The workspace itself. */
 export const kTop = ".";
 
-const kLongestName = 255; // bytes of UTF-8, as the kernel has it
+const kLongestName = 255; // bytes of UTF-8, the kernel's limit
 const kLongestPath = 32_768;
 const kSurrogates = /[\ud800-\udfff]/;
 const kLoneSurrogate = /\p{Surrogate}/u;
@@ -149,7 +149,7 @@ function isName(name: string): boolean {
   return name.length <= kLongestName && Buffer.byteLength(name) <= kLongestName;
 }
 
-/** Whether a path from elsewhere leads to an entry below a workspace, or is the workspace itself. */
+/** True if a received path is that of an entry below a workspace, or of the workspace itself. */
 export function isEntryPath(path: string): boolean {
   if (path === kTop) return true;
   if (path.length > kLongestPath || path.includes("\0")) return false;
@@ -157,22 +157,22 @@ export function isEntryPath(path: string): boolean {
   return path.split("/").every(isName);
 }
 
-/** Of the directory that holds it; the top's own for what lies there, and for itself. */
+/** Returns the path of the parent directory; "." for entries of the top, and for the top itself. */
 export function parentOf(path: string): string {
   const slash = path.lastIndexOf("/");
   return slash < 0 ? kTop : path.slice(0, slash);
 }
 
-/** A UTF-16 unit's place among them in UTF-8, where surrogates stand for what comes last; "/" is first. */
+/** Returns the rank of a UTF-16 unit in the byte order of UTF-8: surrogates come last, "/" first. */
 function rankOf(path: string, at: number): number {
-  const unit = path.charCodeAt(at); // NaN behind the end
+  const unit = path.charCodeAt(at); // NaN past the end
   if (unit === 0x2f) return 0;
   if (unit < 0xd800) return unit;
   if (unit >= 0xe000) return unit - 0x800;
   return Number.isNaN(unit) ? -1 : unit + 0x2000;
 }
 
-/** The canonical order: names by their bytes in UTF-8, and what a directory holds directly behind it. */
+/** The canonical order: names by their UTF-8 bytes, and the contents of a directory directly after it. */
 export function comparePaths(one: string, other: string): number {
   if (one === other) return 0;
   if (one === kTop || other === kTop) return one === kTop ? -1 : 1;
@@ -182,8 +182,8 @@ export function comparePaths(one: string, other: string): number {
 }
 
 /**
- * Files in the order in which they were written. They get the times at which they arrive, by the clock
- * of the machine that they arrive at; so what was newer stays newer, whatever the other clock says.
+ * Returns files in the order in which they were written. Their new times are the times of arrival, by the clock of the
+ * receiving machine, so newer files stay newer whatever the other machine's clock says.
  */
 export function inWriteOrder(entries: readonly Entry[]): FileEntry[] {
   return entries

@@ -11,15 +11,15 @@ import {
   textOfGone,
 } from "./entry.js";
 
-/** How much a workspace may hold. */
+/** Limits of a workspace. */
 export type Bounds = {
   /** Entries. */
   readonly maxEntries: number;
-  /** Bytes of its files. */
+  /** Bytes of all files. */
   readonly maxBytes: number;
 };
 
-/** What a workspace holds at one moment: its entries in canonical order. Immutable. */
+/** The contents of a workspace at one moment: its entries in canonical order. Immutable. */
 export class Manifest {
   readonly entries: readonly Entry[];
   #text: string | undefined;
@@ -30,23 +30,23 @@ export class Manifest {
     this.entries = entries;
   }
 
-  /** Of nothing but an empty directory, which nobody but its owner may enter. */
+  /** An empty directory that only its owner may enter. */
   static readonly empty = new Manifest([{ type: "directory", path: kTop, mode: 0o700 }]);
 
-  /** Of entries that this process has looked at or checked, in any order. */
+  /** Returns a manifest of entries that this process has read or checked, in any order. */
   static of(entries: readonly Entry[]): Manifest {
     return new Manifest([...entries].sort((one, other) => comparePaths(one.path, other.path)));
   }
 
-  /** Of such entries as are in canonical order already. */
+  /** Returns a manifest of such entries that are already in canonical order. */
   static ofSorted(entries: readonly Entry[]): Manifest {
     return new Manifest(entries);
   }
 
   /**
-   * Of what another machine has sent. Paths lead nowhere but below the workspace, each is there once,
-   * and what holds another entry is a directory.
-   * @throws WorkspaceError ERR_WORKSPACE_MESSAGE, or ERR_WORKSPACE_LIMIT where it is over the bounds.
+   * Parses a manifest of another machine. All paths lie below the workspace, each occurs once, and every parent is a
+   * directory.
+   * @throws WorkspaceError ERR_WORKSPACE_MESSAGE, or ERR_WORKSPACE_LIMIT beyond the bounds
    */
   static parse(text: string, bounds: Bounds): Manifest {
     const entries = recordsOf(text, bounds.maxEntries).map(({ path, entry }) => {
@@ -58,7 +58,7 @@ export class Manifest {
     return manifest;
   }
 
-  /** @throws as {@link parse}: entries from elsewhere that are no tree. */
+  /** @throws as {@link parse}: received entries that form no tree */
   private expectTree(bounds: Bounds): void {
     const directories = new Set<string>();
     let before: string | undefined;
@@ -77,7 +77,7 @@ export class Manifest {
     this.expectWithin(bounds);
   }
 
-  /** @throws WorkspaceError ERR_WORKSPACE_LIMIT */
+  /** @throws WorkspaceError ERR_WORKSPACE_LIMIT beyond the bounds */
   expectWithin({ maxEntries, maxBytes }: Bounds): void {
     const { length } = this.entries;
     if (length > maxEntries) {
@@ -90,20 +90,20 @@ export class Manifest {
     }
   }
 
-  /** The one at a path. */
+  /** Returns the entry at a path. */
   find(path: string): Entry | undefined {
     const entry = this.entries[this.#placeOf(path)];
     return entry?.path === path ? entry : undefined;
   }
 
-  /** Whether something lies below a path. */
+  /** True if an entry exists below a path. */
   hasBelow(path: string): boolean {
     const at = this.#placeOf(path);
     const next = this.entries[this.entries[at]?.path === path ? at + 1 : at];
     return next?.path.startsWith(`${path}/`) ?? false;
   }
 
-  /** The index of the entry, or of the first one behind it. */
+  /** Returns the index of the entry, or of the first one after it. */
   #placeOf(path: string): number {
     let low = 0;
     let high = this.entries.length;
@@ -115,19 +115,19 @@ export class Manifest {
     return low;
   }
 
-  /** Its canonical text; the same entries have the same, wherever it is made. */
+  /** Canonical text; equal entries give equal text on every machine. */
   get text(): string {
     this.#text ??= this.entries.map(textOf).join("");
     return this.#text;
   }
 
-  /** The SHA-256 of the text, as 64 hexadecimal digits. */
+  /** SHA-256 of the text, as 64 hexadecimal digits. */
   get id(): string {
     this.#id ??= createHash("sha256").update(this.text).digest("hex");
     return this.#id;
   }
 
-  /** Of all files. */
+  /** Bytes of all files. */
   get bytes(): number {
     this.#bytes ??= this.entries.reduce(
       (sum, entry) => sum + (entry.type === "file" ? entry.size : 0),
@@ -137,13 +137,13 @@ export class Manifest {
   }
 }
 
-/** What makes one state of a workspace another one: also how what a command has changed is told. */
+/** The difference between two states of a workspace, also used to send a command's changes. */
 
-/** In canonical order, no path twice. */
+/** A difference in canonical order, without duplicate paths. */
 export type Delta = {
-  /** Paths where nothing is any more. */
+  /** Removed paths. */
   readonly removed: readonly string[];
-  /** What is there now, new or otherwise than before. */
+  /** Entries that are new or changed. */
   readonly set: readonly Entry[];
 };
 
@@ -151,7 +151,7 @@ function isSame(one: Entry, other: Entry): boolean {
   return one === other || textOf(one) === textOf(other);
 }
 
-/** Of two manifests. */
+/** Returns the difference between two manifests. */
 export function deltaOf(from: Manifest, to: Manifest): Delta {
   const removed: string[] = [];
   const set: Entry[] = [];
@@ -175,7 +175,7 @@ export function deltaOf(from: Manifest, to: Manifest): Delta {
   return { removed, set };
 }
 
-/** Its canonical text. */
+/** Returns a delta's canonical text. */
 export function textOfDelta({ removed, set }: Delta): string {
   return removed.map(textOfGone).join("") + set.map(textOf).join("");
 }
@@ -185,8 +185,8 @@ function inOrder(paths: readonly string[]): boolean {
 }
 
 /**
- * Of what another machine has sent; whether it fits is known when it is applied.
- * @throws WorkspaceError ERR_WORKSPACE_MESSAGE
+ * Parses a delta of another machine. `applied` checks that it fits.
+ * @throws WorkspaceError ERR_WORKSPACE_MESSAGE for a malformed text
  */
 export function parseDelta(text: string, bounds: Bounds): Delta {
   const removed: string[] = [];
@@ -204,9 +204,9 @@ export function parseDelta(text: string, bounds: Bounds): Delta {
 }
 
 /**
- * The state that a change makes of another one.
- * @throws WorkspaceError ERR_WORKSPACE_MESSAGE where something is removed that was not there, or the
- * result is no tree; ERR_WORKSPACE_LIMIT where it is over the bounds.
+ * Returns the state after a delta.
+ * @throws WorkspaceError ERR_WORKSPACE_MESSAGE if a removed path does not exist, or the result is no tree;
+ * ERR_WORKSPACE_LIMIT beyond the bounds
  */
 export function applied(from: Manifest, { removed, set }: Delta, bounds: Bounds): Manifest {
   const missing = removed.find((path) => from.find(path) === undefined);
@@ -230,7 +230,7 @@ export function applied(from: Manifest, { removed, set }: Delta, bounds: Bounds)
   return manifest;
 }
 
-/** What a change leaves of a tree is one where it keeps to this; nothing else has to be looked at. */
+/** Checks that a delta keeps a tree a tree; entries outside the delta need no check. */
 function expectTree(manifest: Manifest, { removed, set }: Delta): void {
   for (const { path, type } of set) {
     const isIn = path === kTop || manifest.find(parentOf(path))?.type === "directory";

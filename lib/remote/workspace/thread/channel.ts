@@ -1,4 +1,4 @@
-/** What goes between the host's JavaScript thread and the one that works on files, besides calls. */
+/** Messages between the host's JavaScript thread and the files thread, besides calls. */
 
 import type { MessagePort } from "node:worker_threads";
 
@@ -10,7 +10,7 @@ type Answer = { value: Message | undefined } | { error: string };
 
 const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** On the host's thread: does with `port` what the other thread asks for. */
+/** On the host's thread: sends and receives on `port` for the files thread. */
 export function serveExchange(port: ExchangePort, channel: MessagePort): void {
   const answer = async (asked: Asked): Promise<Answer> => {
     try {
@@ -27,7 +27,7 @@ export function serveExchange(port: ExchangePort, channel: MessagePort): void {
   channel.unref();
 }
 
-/** One question after the other, each with its answer. */
+/** Sends one request at a time, and waits for its answer. */
 class Questions {
   readonly #channel: MessagePort;
   #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined;
@@ -54,7 +54,7 @@ class Questions {
   }
 }
 
-/** On the other thread: a port whose messages go by way of the host's. */
+/** On the files thread: a port whose messages pass through the host's thread. */
 export class ChannelPort implements ExchangePort {
   readonly #questions: Questions;
 
@@ -75,7 +75,7 @@ export class ChannelPort implements ExchangePort {
   }
 }
 
-/** On the host's thread: gives what comes to `write`, one after the other. */
+/** On the host's thread: passes received bytes to `write`, one piece at a time. */
 export function serveBytes(
   write: (bytes: Uint8Array) => Promise<void>,
   channel: MessagePort,
@@ -89,7 +89,7 @@ export function serveBytes(
   channel.unref();
 }
 
-/** On the other thread: where bytes go that the host's writes. */
+/** On the files thread: returns a function that sends bytes to the host's thread, which writes them. */
 export function bytesTo(channel: MessagePort): (bytes: Uint8Array) => Promise<void> {
   const questions = new Questions(channel);
   return async (bytes) => {
@@ -97,10 +97,10 @@ export function bytesTo(channel: MessagePort): (bytes: Uint8Array) => Promise<vo
   };
 }
 
-/** What is asked of a transaction's change to move it. */
+/** The fields of a transaction's change that are needed to move it. */
 export type ReportedChange = Pick<Change, "path" | "kind" | "type" | "from" | "mode" | "target">;
 
-/** What of the changes can cross a thread's border cheaply. */
+/** Returns changes reduced to the fields that pass cheaply between threads. */
 export function reportedChanges(changes: readonly Change[]): ReportedChange[] {
   return changes.map(({ path, kind, type, from, mode, target }) => ({
     path,

@@ -1,7 +1,7 @@
 /**
- * The host's end of the thread that works on the files of workspaces: walks, hashing, compression and
- * writing never hold up the event loop of who uses the package. One for each Node environment, started
- * with the first call; it keeps the process alive only while a call is under way.
+ * The host's end of the thread that works on files of workspaces, so that walks, hashing, compression and writes never
+ * block the host's event loop. One exists per Node environment, started with the first call; it keeps the process alive
+ * only during a call.
  */
 
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
@@ -15,14 +15,14 @@ import type { CallerMethods, WorkerMethods } from "./main.js";
 type Rooms = { caller: CallerMethods; worker: WorkerMethods };
 type MethodOf<Room extends keyof Rooms> = Exclude<keyof Rooms[Room], symbol>;
 type Asked<F> = F extends (args: infer Args) => unknown ? Numbered<Args> : never;
-/** On this side an exchange is its number. */
+/** Arguments in which each exchange is replaced by its number. */
 type Numbered<Args> = { [Name in keyof Args]: Name extends "exchange" ? number : Args[Name] };
 type Answer<F> = F extends (...args: never[]) => infer Value ? Awaited<Value> : never;
 
 type Pending = { resolve: (value: unknown) => void; reject: (error: Error) => void };
 type Answered = { id: number; value?: unknown; error?: Record<string, unknown> };
 
-/** As it is built; when this file runs from its source, in the build of the same checkout. */
+/** Returns the built script. When this file runs from source, that is the build of the same checkout. */
 function script(): URL {
   const isSource = import.meta.url.endsWith(".ts");
   const directory = isSource ? "../../../../dist/remote/workspace/thread/" : "";
@@ -40,7 +40,7 @@ function errorOf({ name, message, code, path, fix }: Record<string, unknown>): E
   return Object.assign(error, code !== undefined && { code }, path !== undefined && { path });
 }
 
-/** See above. */
+/** The thread shared by all users of this environment. */
 export class FilesThread {
   static #shared: FilesThread | undefined;
   readonly #worker: Worker;
@@ -55,7 +55,7 @@ export class FilesThread {
     this.#worker.on("exit", (code) => this.#die(new Error(`it ended with exit code ${code}`)));
   }
 
-  /** The one of this environment; another one after it has died. */
+  /** Returns the shared thread, and starts it anew after it has died. */
   static get(): FilesThread {
     FilesThread.#shared ??= new FilesThread();
     return FilesThread.#shared;
@@ -87,7 +87,10 @@ export class FilesThread {
     });
   }
 
-  /** Calls a method there. @throws (rejects) as it does, and an Error where the thread has died. */
+  /**
+   * Calls a method on the thread.
+   * @throws (rejects) the method's error, or an Error if the thread has died
+   */
   async call<Room extends keyof Rooms, Method extends MethodOf<Room>>(
     room: Room,
     method: Method,
@@ -98,7 +101,10 @@ export class FilesThread {
     return answer as Answer<Rooms[Room][Method]>;
   }
 
-  /** Lets the thread speak through a port. @returns a number for calls, and what ends it. */
+  /**
+   * Opens an exchange through a port for the thread.
+   * @returns the number of the exchange for calls, and a function that closes it
+   */
   async openExchange(port: ExchangePort): Promise<{ exchange: number; close(): void }> {
     const { port1, port2 } = new MessageChannel();
     serveExchange(port, port1);
@@ -113,7 +119,7 @@ export class FilesThread {
     return { exchange, close };
   }
 
-  /** A channel by which the thread gives bytes to `write`. */
+  /** Returns a channel over which the thread passes bytes to `write`. */
   bytesChannel(write: (bytes: Uint8Array) => Promise<void>): MessagePort {
     const { port1, port2 } = new MessageChannel();
     serveBytes(write, port1);
@@ -123,7 +129,7 @@ export class FilesThread {
 
 const kMostEntries = 2 ** 24;
 
-/** How much a workspace may hold that is moved, or all of a worker's together. */
+/** The limits of one moved workspace, or of all of a worker's together. */
 export type BoundsOptions = {
   /** Entries of one workspace, an integer from 1 to 16,777,216. Default 1,000,000. */
   maxEntries?: number | undefined;
@@ -136,7 +142,7 @@ function integer(field: string, value: number, most: number): number {
   throw invalidType(field, `an integer from 1 to ${most}`, value);
 }
 
-/** @throws TypeError */
+/** @throws TypeError for a value that is no integer in range */
 export function boundsOf({
   maxEntries = 1_000_000,
   maxBytes = 16 * 2 ** 30,

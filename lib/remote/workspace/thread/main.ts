@@ -1,4 +1,4 @@
-/** The thread that works on the files of workspaces: takes calls, one message each, and answers them. */
+/** The thread that works on the files of workspaces: each message is a call, and gets one answer. */
 
 import { type MessagePort, parentPort } from "node:worker_threads";
 
@@ -12,7 +12,7 @@ import { type Checkout, WorkspaceCache } from "../workspace-cache.js";
 import { WorkspaceSource } from "../workspace-source.js";
 import { bytesTo, ChannelPort, type ReportedChange } from "./channel.js";
 
-/** What one thread keeps for another one, by number. */
+/** Values kept for the other thread, by number. */
 class Kept<Value> {
   readonly #values = new Map<number, Value>();
   #last = 0;
@@ -23,7 +23,7 @@ class Kept<Value> {
     return this.#last;
   }
 
-  /** @throws Error where there is none: the thread has been started anew since. */
+  /** @throws Error for an unknown number: the thread was restarted since */
   get(number: number): Value {
     const value = this.#values.get(number);
     if (value === undefined) throw new Error("the thread of workspaces has lost its state");
@@ -41,7 +41,7 @@ class Kept<Value> {
   }
 }
 
-/** What the other thread does for callers; see `Methods`. */
+/** Methods for callers. */
 
 type Trip = {
   readonly source: WorkspaceSource;
@@ -50,12 +50,12 @@ type Trip = {
   incoming?: Incoming;
 };
 
-/** Each method's arguments are plain data; a trip is the way of one run's workspace, there and back. */
+/** Serves callers. Arguments are plain data; a trip moves the workspace of one run to the worker and back. */
 export class CallerMethods {
   readonly #sources = new Kept<WorkspaceSource>();
   readonly #trips = new Kept<Trip>();
 
-  /** A source, by its number. */
+  /** Opens a source, and returns its number. */
   openSource({ directory, bounds }: { directory: string; bounds: Bounds }): number {
     return this.#sources.add(new WorkspaceSource(directory, bounds));
   }
@@ -72,7 +72,7 @@ export class CallerMethods {
     return { trip, skipped: snapshot.skipped, entries: entries.length, bytes };
   }
 
-  /** What was changed, as far as the host's thread has to know. */
+  /** Receives the changes of a run, and returns the parts that the host's thread needs. */
   async receiveDelta({ trip }: { trip: number }) {
     const found = this.#trips.get(trip);
     const { source, snapshot, exchange } = found;
@@ -102,11 +102,11 @@ export class CallerMethods {
     return conflictsOf(source.directory, snapshot, incoming.delta);
   }
 
-  /** Tells the worker what has become of it, as far as it can be told. */
+  /** Reports the verdict to the worker, if it is still connected. */
   async settle({ trip, committed }: { trip: number; committed: boolean }): Promise<void> {
     const { source, exchange, incoming } = this.#trips.take(trip);
     if (committed && incoming) source.remember(incoming.next);
-    // A worker that is gone has nothing to keep.
+    // A worker that is gone keeps nothing.
     await exchange.send({ t: "verdict", committed }).catch(() => {});
   }
 
@@ -119,19 +119,19 @@ export class CallerMethods {
 
 const unexpected = () => new Error("nothing has come back yet");
 
-/** What the other thread does for workers; see `Methods`. */
+/** Methods for workers. */
 
 type Visit = {
   readonly cache: WorkspaceCache;
   readonly checkout: Checkout;
   readonly exchange: Exchange;
-  /** What the tree is going to hold besides, once the host's thread has put it there. */
+  /** Changes that the tree will also hold, once the host's thread has committed them. */
   delta?: Delta;
-  /** Lets others use the tree again. */
+  /** Lets other runs use the tree again. */
   endTurn?: () => void;
 };
 
-/** Each method's arguments are plain data; a visit is a run's use of a tree. */
+/** Serves workers. Arguments are plain data; a visit is a run's use of a tree. */
 export class WorkerMethods {
   readonly #caches = new Kept<WorkspaceCache>();
   readonly #visits = new Kept<Visit>();
@@ -154,9 +154,9 @@ export class WorkerMethods {
   }
 
   /**
-   * Sends what was changed.
-   * @returns whether the caller has it, and whether the tree is to get it too: then `release` is waited
-   * for before anybody else uses it.
+   * Sends the changes of a run.
+   * @returns `committed`: the caller has the changes; `isOwn`: the tree should get them too, and stays reserved until
+   * `release`
    */
   async sendChanges(asked: {
     visit: number;
@@ -173,7 +173,7 @@ export class WorkerMethods {
     return { committed: true, isOwn: endTurn !== undefined };
   }
 
-  /** @param isDone whether the tree holds what was changed. */
+  /** @param isDone true if the tree holds the changes */
   release({ visit, isDone }: { visit: number; isDone: boolean }): void {
     const { cache, checkout, delta, endTurn } = this.#visits.take(visit);
     try {
@@ -183,19 +183,19 @@ export class WorkerMethods {
     }
   }
 
-  /** Tells the caller that nothing is going to come. */
+  /** Reports to the caller that no changes will follow. */
   async fail({ visit, reason }: { visit: number; reason: string }): Promise<void> {
     await this.#visits.get(visit).exchange.fail(new Error(reason));
   }
 
-  /** Ends a visit whose run can't be told of. */
+  /** Ends a visit whose run has no result. */
   async abandon(asked: { visit: number; reason: string }): Promise<void> {
     await this.fail(asked);
     this.release({ visit: asked.visit, isDone: false });
   }
 }
 
-/** A call; what its arguments say of an exchange is the number of one that was opened. */
+/** A call. In its arguments, an exchange is the number of an open one. */
 type Call = {
   id: number;
   room: "caller" | "worker";
@@ -226,7 +226,7 @@ async function answerOf({ room, method, args }: Call): Promise<unknown> {
   return methods[method]?.({ ...args, ...(exchange && { exchange }) });
 }
 
-/** What is left of an error on the other side of the border. */
+/** Returns the fields of an error that survive the passage between threads. */
 function plain(error: unknown): Record<string, unknown> {
   const { name, message, code, path, fix } = error as Record<string, unknown>;
   return { name, message: message ?? String(error), code, path, fix };
