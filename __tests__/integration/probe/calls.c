@@ -40,6 +40,7 @@ int CallByName(int argc, char** argv) {
       {"fcntl", SYS_fcntl},
       {"fsopen", SYS_fsopen},
       {"init_module", SYS_init_module},
+      {"io_setup", SYS_io_setup},
       {"io_uring_enter", SYS_io_uring_enter},
       {"io_uring_setup", SYS_io_uring_setup},
       {"kexec_load", SYS_kexec_load},

@@ -22,6 +22,7 @@ const kHarmless: readonly (readonly string[])[] = [
   ["perf_event_open", "0", "0", "0", "0", "-1"],
   ["userfaultfd", "-1"],
   ["io_uring_setup", "0", "0"],
+  ["io_setup", "0", "0"],
   ["io_uring_enter", "-1"],
   ["setns", "-1", "0"],
   ["open_tree", "-1", "0", "-1"],

@@ -46,6 +46,10 @@ TEST_P(SeccompTest, IoUring) {
   ExpectBlocked("io_uring", EPERM);
 }
 
+TEST_P(SeccompTest, LinuxAio) {
+  ExpectBlocked("io_setup", EPERM);
+}
+
 TEST_P(SeccompTest, SocketFamilies) {
   ExpectBlocked("vsock", EAFNOSUPPORT);
   ExpectBlocked("packet", EAFNOSUPPORT);

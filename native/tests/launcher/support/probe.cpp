@@ -204,6 +204,7 @@ int Call(const char* name) {
   if (is("tiocsti")) return PushInput(TIOCSTI);
   if (is("tiocsti-high")) return PushInput(TIOCSTI | (1ul << 32));
   if (is("io_uring")) return PrintErrno(syscall(425, 1, nullptr));
+  if (is("io_setup")) return PrintErrno(syscall(SYS_io_setup, 0, nullptr));
   if (is("mknod-null")) return PrintErrno(mknod("/dev/shm/probe", S_IFCHR | 0600, 0x103));
   if (is("i386")) return CallAsI386();
   std::fprintf(stderr, "probe: unknown call %s\n", name);

@@ -41,7 +41,7 @@ TEST_P(RefusalsTest, KeepsEachError) {
 }
 
 TEST_P(RefusalsTest, SaysNothingOfWhatProgramsOnlyTry) {
-  for (const char* name : {"clone3", "io_uring", "clone-plain", "unix"})
+  for (const char* name : {"clone3", "io_uring", "io_setup", "clone-plain", "unix"})
     EXPECT_TRUE(Probe("call", name).observations.empty()) << name;
 }
 
