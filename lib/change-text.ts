@@ -1,4 +1,4 @@
-/** Changes of a transaction, for people. Pure. */
+/** Formats changes of a transaction for people. Pure. */
 
 import { dirname } from "node:path";
 
@@ -9,7 +9,7 @@ import { formatSize, visibleLine, visibleText } from "./text.js";
 
 type Colors = ReturnType<typeof pc.createColors>;
 
-/** Also of a change that was told of as a renaming. */
+/** A change for display; also one that was reported as a rename. */
 type Shown = Change & { from?: string };
 
 const kMostLines = 200;
@@ -24,7 +24,7 @@ const kKinds: readonly (readonly [kind: string, letter: string, color: keyof Col
   ["renamed", "R", "cyan"],
 ];
 
-/** Directories are told of only where nothing that was changed lies in them. */
+/** Returns the changes to show: a directory is shown only if no changed path lies inside it. */
 export function notableChanges(changes: readonly Change[]): readonly Change[] {
   const parents = new Set<string>();
   for (const { path } of changes) {
@@ -37,7 +37,7 @@ export function notableChanges(changes: readonly Change[]): readonly Change[] {
   );
 }
 
-/** "1 file", "2 files". */
+/** Returns "1 file", "2 files". */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
@@ -76,7 +76,7 @@ function lineOf(change: Shown, width: number, colors: Colors): string {
   return `  ${paint(letter)} ${padded}${conflict}`;
 }
 
-/** "3 changes: 1 added, 2 modified". */
+/** Returns "3 changes: 1 added, 2 modified". */
 function changeCounts(changes: readonly Change[]): string {
   const kinds = kKinds.flatMap(([kind]) => {
     const count = changes.filter((change) => change.kind === kind).length;
@@ -87,7 +87,7 @@ function changeCounts(changes: readonly Change[]): string {
   return `${counted(changes.length, "change")}: ${kinds.join(", ")}${reported}`;
 }
 
-/** A line for each change, and one that counts them; "" of none. Ends with a newline. */
+/** Returns one line per change and a line with counts; "" for no changes. Ends with a newline. */
 export function changeSummary(changes: readonly Change[], useColors: boolean): string {
   const colors = pc.createColors(useColors);
   const reported = notableChanges(changes);
@@ -108,7 +108,7 @@ function paint(line: string, colors: Colors): string {
   return line.startsWith("-") ? colors.red(line) : line;
 }
 
-/** A patch for a terminal. */
+/** Returns a patch colored for a terminal. */
 export function diffText(diff: string, useColors: boolean): string {
   const colors = pc.createColors(useColors);
   const lines = visibleText(diff).split("\n");

@@ -1,6 +1,7 @@
 /**
- * What is thrown. Misuse is a TypeError or RangeError with Node's codes, mostly made natively; a
- * sandbox that can't exist on this host is a SandboxError. What happens to a run is never thrown.
+ * The errors that this package throws. Misuse is a TypeError or RangeError with Node's codes, mostly created
+ * natively; a sandbox that is not possible on this host is a SandboxError. The outcome of a run is never
+ * thrown.
  */
 
 import type { Outcome, SandboxErrorCode, SandboxedExecResult } from "../types/public.js";
@@ -10,22 +11,22 @@ import type { Change } from "../types/transaction.js";
 export type SandboxErrorOptions = {
   /** See {@link SandboxErrorCode}. */
   code: SandboxErrorCode;
-  /** What the operator can do about it. */
+  /** How the operator can fix it. */
   fix?: string | undefined;
   /** See {@link SandboxError.results}. */
   results?: readonly SandboxedExecResult[] | undefined;
-  /** What led to it, where something was thrown. */
+  /** The error that caused this one, if any. */
   cause?: unknown;
 };
 
-/** A sandbox can't be had on this host; `code` is stable, `fix` says what to do when that is known. */
+/** No sandbox is available on this host; `code` is stable, `fix` tells what to do if known. */
 export class SandboxError extends Error {
-  /** Why, for programs; see {@link SandboxErrorCode}. */
+  /** The reason, for programs; see {@link SandboxErrorCode}. */
   readonly code: SandboxErrorCode;
-  /** What the operator can do about it; undefined where nothing is known. */
-  // `declare`: a field that is not there must not be printed as undefined with every error.
+  /** How the operator can fix it; undefined if unknown. */
+  // `declare`: an absent field must not be printed as undefined with every error.
   declare readonly fix: string | undefined;
-  /** Of `execBatch` whose sandbox was lost: of its first commands, which had ended by then. */
+  /** For an `execBatch` whose sandbox was lost: the results of the commands that had ended before. */
   declare readonly results: readonly SandboxedExecResult[] | undefined;
 
   constructor(message: string, options: SandboxErrorOptions) {
@@ -48,8 +49,8 @@ function isSandboxCode(code: unknown): code is SandboxErrorCode {
 }
 
 /**
- * The addon's plain error with a sandbox code as a {@link SandboxError}, made here so that the stack
- * leads to the caller; anything else as it is.
+ * Returns the addon's plain error with a sandbox code as a {@link SandboxError}, created here so that the
+ * stack leads to the caller; any other value unchanged.
  */
 export function fromNative(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof SandboxError) return error;
@@ -62,7 +63,9 @@ export function fromNative(error: unknown): unknown {
   });
 }
 
-/** The same error with what had ended before it; what is no {@link SandboxError}, as it is. */
+/**
+ * Returns the same error with the results that preceded it; any value but a {@link SandboxError} unchanged.
+ */
 export function withResults(error: unknown, results: readonly SandboxedExecResult[]): unknown {
   if (!(error instanceof SandboxError)) return error;
   const { message, code, fix } = error;
@@ -75,41 +78,41 @@ function describe(value: unknown): string {
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
-/** A TypeError for a field that only JavaScript can check, worded and coded as the native ones. */
+/** Creates a TypeError for a field that only JavaScript can check, with the native wording and code. */
 export function invalidType(field: string, expected: string, value: unknown): TypeError {
   const message = `Expected \`${field}\` to be ${expected}, got ${describe(value)}`;
   return Object.assign(new TypeError(message), { code: "ERR_INVALID_ARG_TYPE" });
 }
 
-/** An Error for a call that does not fit what it is called on. */
+/** Creates an Error for a call that is invalid in the current state of its object. */
 export function invalidState(message: string): Error {
   return Object.assign(new Error(message), { code: "ERR_INVALID_STATE" });
 }
 
-/** A TypeError for a value that can't be used; `message` names it. */
+/** Creates a TypeError for an unusable value; `message` names it. */
 export function invalidValue(message: string, cause?: unknown): TypeError {
   const error = new TypeError(message, cause === undefined ? undefined : { cause });
   return Object.assign(error, { code: "ERR_INVALID_ARG_VALUE" });
 }
 
 /**
- * Why a transaction can't be committed, a commit not be undone, or no checkpoint be made; the host's
- * files are as before.
+ * A transaction can't be committed, a commit can't be undone, or a checkpoint can't be made; the host's files
+ * are unchanged.
  */
 export class TransactionError extends Error {
   /**
-   * ERR_TRANSACTION_CONFLICT: the host has changed the same files. ERR_TRANSACTION_PROTECTED: code of the
-   * host's runs by itself what would be changed. ERR_TRANSACTION_UNEXPECTED: it is not what was expected.
-   * ERR_TRANSACTION_BUSY: a command runs in it.
+   * ERR_TRANSACTION_CONFLICT: the host has changed the same files. ERR_TRANSACTION_PROTECTED: a changed file
+   * is run by code of the host on its own. ERR_TRANSACTION_UNEXPECTED: a change differs from what was
+   * expected. ERR_TRANSACTION_BUSY: a command runs in the transaction.
    */
   readonly code:
     | "ERR_TRANSACTION_CONFLICT"
     | "ERR_TRANSACTION_PROTECTED"
     | "ERR_TRANSACTION_UNEXPECTED"
     | "ERR_TRANSACTION_BUSY";
-  /** The paths because of which, relative to the workspace. */
+  /** The paths that caused the error, relative to the workspace. */
   readonly paths: readonly string[];
-  /** The changes at these paths; none of an undo. */
+  /** The changes at these paths; empty for an undo. */
   readonly conflicts: readonly Change[];
 
   constructor(
@@ -130,22 +133,22 @@ export class TransactionError extends Error {
 export type WaitForPortErrorOptions = {
   /** The port that was waited for. */
   port: number;
-  /** What would help. */
+  /** How to fix it. */
   fix?: string | undefined;
-  /** How the process ended, where that is why. */
+  /** How the process ended, if its end is the cause. */
   outcome?: Outcome | undefined;
 };
 
-/** Nothing listens on a port that `waitForPort` waits for; `code` is stable. */
+/** No process listens on a port that `waitForPort` waits for; `code` is stable. */
 export class WaitForPortError extends Error {
-  /** For programs; the only one of this class. */
+  /** For programs; the only code of this class. */
   readonly code = "ERR_SANDBOX_PORT";
   /** The port that was waited for. */
   readonly port: number;
-  // `declare`: a field that is not there must not be printed as undefined with the error.
-  /** What would help, when that is known. */
+  // `declare`: an absent field must not be printed as undefined with the error.
+  /** How to fix it, if known. */
   declare readonly fix: string | undefined;
-  /** How the process ended, where that is why. */
+  /** How the process ended, if its end is the cause. */
   declare readonly outcome: Outcome | undefined;
 
   constructor(message: string, options: WaitForPortErrorOptions) {
@@ -157,7 +160,7 @@ export class WaitForPortError extends Error {
   }
 }
 
-/** For a process that has ended and never listened. */
+/** Creates the error for a process that ended without ever listening. */
 export function endedBefore(
   port: number,
   { outcome, exitCode }: Pick<SandboxedExecResult, "outcome" | "exitCode">,

@@ -1,7 +1,7 @@
 /**
- * Makes a run's result of what the addon reports. The addon calls it once a run: an object made here
- * costs a tenth of what native code pays to set the properties one by one, and a flat one half of what
- * a nested one does. Never throws.
+ * Builds a run's result from the addon's report. The addon calls it once per run: an object created here
+ * costs a tenth of setting its properties one by one in native code, and a flat object half of a nested one.
+ * Never throws.
  */
 
 import type { MakeResult } from "../types/addon.js";
@@ -17,7 +17,7 @@ import { withCli } from "./denials/advice-lists.js";
 
 const kDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Its texts are its prototype's, so that a result is cloned, compared and printed without them. */
+/** Its texts are getters of the prototype, so a result is cloned, compared and printed without them. */
 class RunResult implements SandboxedExecResult {
   exitCode: number;
   stdout: Uint8Array;
@@ -70,7 +70,7 @@ class RunResult implements SandboxedExecResult {
   }
 }
 
-/** A result of which all is known but its output: one that was made on another machine. */
+/** Returns a result from its reported fields and its output: for a run on another machine. */
 export function resultWith(
   reported: Omit<SandboxedExecResult, "stdout" | "stderr" | "stdoutText" | "stderrText">,
   stdout: Uint8Array,
@@ -94,7 +94,9 @@ export function resultWith(
   return result;
 }
 
-/** Tells of an aborted run why it was; not enumerable, since a reason may be anything. */
+/**
+ * Adds the abort reason to the outcome of an aborted run; not enumerable, since a reason may be any value.
+ */
 export function withReason(
   result: SandboxedExecResult,
   signal: AbortSignal | undefined,

@@ -1,18 +1,18 @@
 /**
- * The check of objects that never reach the addon, which checks all that do: what nobody reads is
- * refused, since a field that is ignored may be a protection, misspelled.
+ * Checks objects that never reach the addon, which checks all others. Unknown fields are refused, since an
+ * ignored field may be a misspelled protection.
  */
 
 import leven from "leven";
 
 import { invalidType, invalidValue } from "./errors.js";
 
-/** The names of an object's fields; the compiler sees that none is missing. */
+/** The names of an object's fields; the compiler checks that none is missing. */
 export type FieldsOf<Options> = { readonly [Name in keyof Required<Options>]: true };
 
 const kLongestShown = 200;
 
-/** A TypeError for a field that there is not, worded and coded as the native ones. */
+/** Creates a TypeError for an unknown field, with the native wording and code. */
 export function unknownField(name: string, place: string, known: readonly string[]): TypeError {
   const shown = JSON.stringify(name.slice(0, kLongestShown));
   const listed = known.map((each) => `\`${each}\``).join(", ");
@@ -21,10 +21,10 @@ export function unknownField(name: string, place: string, known: readonly string
 }
 
 /**
- * Looks at the enumerable string keys of the object's own, as the addon does: those that are not
- * `known` must be undefined.
- * @param place what messages call the object.
- * @throws TypeError when it is no object; ERR_INVALID_ARG_VALUE with the nearest name otherwise.
+ * Checks the object's own enumerable string keys, like the addon: those that are not `known` must be
+ * undefined.
+ * @param place name of the object in messages.
+ * @throws TypeError if it is not an object; ERR_INVALID_ARG_VALUE with the nearest name for an unknown field.
  */
 export function expectFields(
   value: unknown,
@@ -48,8 +48,8 @@ const isPart = (part: string, whole: string) =>
   part.length >= kShortestPart && whole.includes(part);
 
 /**
- * The one of `choices` that `name` was most likely meant to be; undefined when none is close. Of a
- * path ("limits.timeoutMs") the last part counts; else as the addon's NearestName.
+ * Returns the choice that `name` was most likely meant to be; undefined if none is close. Of a dotted path
+ * ("limits.timeoutMs") only the last part is compared; otherwise like the addon's NearestName.
  */
 export function nearest(name: string, choices: readonly string[]): string | undefined {
   if (name.length > kLongestName) return undefined;
@@ -71,13 +71,13 @@ export function nearest(name: string, choices: readonly string[]): string | unde
   );
 }
 
-/** "; did you mean …?", or nothing. */
+/** Returns "; did you mean …?", or nothing. */
 export function suggestion(name: string, choices: readonly string[]): string {
   const meant = nearest(name, choices);
   return meant === undefined ? "" : `; did you mean \`${meant}\`?`;
 }
 
-/** Reading and copying of runner options; their values are checked by the addon. */
+/** Reads and copies runner options; the addon checks their values. */
 
 function frozen(element: unknown): unknown {
   if (typeof element !== "object" || element === null || Array.isArray(element)) return element;
@@ -85,9 +85,9 @@ function frozen(element: unknown): unknown {
 }
 
 /**
- * The options' own copy, without a prototype: each is read once, arrays and the objects in them are
- * copied and frozen.
- * @throws TypeError when they are no object.
+ * Returns a copy of the options without a prototype: each option is read once; arrays and the objects in them
+ * are copied and frozen.
+ * @throws TypeError if `options` is not an object.
  */
 export function copyOptions<Options extends object>(options: Options): Options {
   if (typeof options !== "object" || options === null) {

@@ -1,10 +1,10 @@
 /**
- * The only loader of the addon. Importing this never throws and does no I/O: the binary is looked
+ * The only loader of the addon. Importing this module never throws and does no I/O: the binary is searched
  * for on first use, once per Node environment; a failure is remembered and thrown on every use.
  *
- * Where: build/<preset>/ of a checkout, else prebuilds/<platform>-<arch>/ of an installed package, which
- * for musl, such as Alpine's, has a -musl behind.
- * OPENAGENTIC_NATIVE_RUNNER_PRESET names one build and allows no other (sanitizer runs).
+ * Search places: build/<preset>/ of a checkout, otherwise prebuilds/<platform>-<arch>/ of an installed
+ * package, with the suffix -musl for musl, such as Alpine's. OPENAGENTIC_NATIVE_RUNNER_PRESET names one build
+ * and allows no other (sanitizer runs).
  */
 
 import { existsSync } from "node:fs";
@@ -17,22 +17,22 @@ import type { NativeAddon } from "../types/addon.js";
 import { SandboxError } from "./errors.js";
 import { makeResult } from "./exec-result.js";
 
-/** What the loader needs of its host; the seam at which tests put a fake platform or addon. */
+/** The host that the loader runs on; tests inject a fake platform or addon here. */
 export type LoaderHost = {
   platform: string;
   arch: string;
-  /** The C library of the process: "glibc", "musl", or null where that can't be told. Asked when it matters. */
+  /** The C library of the process: "glibc", "musl", or null if unknown. Called only when it matters. */
   libc(): string | null;
   /** The package's folder. */
   root: string;
   /** Value of OPENAGENTIC_NATIVE_RUNNER_PRESET. */
   preset: string | undefined;
   exists(path: string): boolean;
-  /** Loads a .node file; throws what dlopen says. */
+  /** Loads a .node file; throws the error of dlopen. */
   load(path: string): unknown;
 };
 
-/** What releases have: scripts/lib/targets.mjs. */
+/** The targets that releases include: scripts/lib/targets.mjs. */
 const kPrebuilt: readonly string[] = ["linux-x64", "linux-arm64", "linux-x64-musl"];
 
 const kAddon = "native_runner.node";
@@ -106,7 +106,7 @@ function load(host: LoaderHost): NativeAddon {
   }
 }
 
-/** A loader that looks at most once and remembers what it found, failure included. */
+/** Returns a loader that searches at most once and remembers the result, including a failure. */
 export function createAddonLoader(describeHost: () => LoaderHost): () => NativeAddon {
   let found: { addon: NativeAddon } | { failure: unknown } | undefined;
   return () => {
@@ -123,8 +123,8 @@ export function createAddonLoader(describeHost: () => LoaderHost): () => NativeA
 }
 
 /**
- * The addon of this Node environment.
- * @throws SandboxError ERR_SANDBOX_UNAVAILABLE when there is none.
+ * Returns the addon of this Node environment.
+ * @throws SandboxError ERR_SANDBOX_UNAVAILABLE if the addon can't be found or loaded.
  */
 export const loadAddon: () => NativeAddon = createAddonLoader(() => ({
   platform: process.platform,

@@ -1,4 +1,7 @@
-/** The option `network` where it may be by domain: read and copied once, presets and names expanded. */
+/**
+ * Reads the option `network`, which may be by domain: copies it once, expands presets and international
+ * names.
+ */
 
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
@@ -17,11 +20,11 @@ const kFields: FieldsOf<NetworkByDomain> = {
   onRequest: true,
 };
 
-/** An option in two forms: as it was given, copied, and as the addon takes it. */
+/** The option in two forms: a copy of the given value, and the form for the addon. */
 type NetworkOption = {
-  /** For whoever asks the runner, and for the runners that it makes. */
+  /** For callers that read the runner's option, and for runners derived from it. */
   own: BubblewrapNetwork;
-  /** The addon checks what is in the lists. */
+  /** The addon checks the elements of the lists. */
   native: NativeNetwork;
 };
 
@@ -48,9 +51,8 @@ const frozen = <Value>(value: Value): Value =>
 const named = (list: unknown): unknown => (Array.isArray(list) ? list.map(inAscii) : list);
 
 /**
- * What is no object is left to the addon.
- * @throws TypeError for an unknown field, a wrong preset, and an object that allows nothing and does not
- * say so.
+ * Leaves any value that is not an object to the addon.
+ * @throws TypeError for an unknown field, a wrong preset, and an object that implicitly allows nothing.
  */
 export function networkOption(network: unknown): NetworkOption {
   if (typeof network !== "object" || network === null || Array.isArray(network)) {
@@ -79,7 +81,7 @@ export function networkOption(network: unknown): NetworkOption {
   return { own, native };
 }
 
-/** Options with the network as the addon takes it: a copy, without a prototype as they are. */
+/** Returns a copy of the options, without a prototype, with the network in the addon's form. */
 export function withNetwork<Options extends { network?: BubblewrapNetwork | undefined }>(
   options: Options,
   network: NativeNetwork = networkOption(options.network).native,
@@ -89,13 +91,14 @@ export function withNetwork<Options extends { network?: BubblewrapNetwork | unde
   return copy;
 }
 
-/** The way of a network's question to `onRequest`, and of its answer back. */
+/** Passes a network's question to `onRequest`, and its answer back. */
 
 type OnRequest = NonNullable<NetworkByDomain["onRequest"]>;
 
 /**
- * `onRequest` as the addon calls it: it throws nothing, and what is no answer (an exception, a rejection,
- * another value) is said to be none, which is a denial. The time that an answer has is counted natively.
+ * Returns `onRequest` in the form that the addon calls: it never throws, and reports an invalid answer (an
+ * exception, a rejection, another value) as "none", which is a denial. The time limit of an answer is
+ * enforced natively.
  */
 export function askerOf(
   onRequest: OnRequest,
@@ -121,13 +124,13 @@ export function askerOf(
 }
 
 const kParts = /^(\*\.)?(.*?)(:\d*)?$/su;
-/** Beside what IDNA is about, the characters of a plain name: all else the addon is to refuse as it is. */
+/** Characters of a plain name, plus those that IDNA covers; the addon refuses all other text unchanged. */
 const kMaybeName = /^[-._A-Za-z0-9\u{80}-\u{10ffff}]+$/u;
 const kAscii = /^[\0-\x7f]*$/;
 
 /**
- * An entry of a list of hosts with an international name as its A-labels, which is what programs ask
- * for. Anything else as it is: the addon knows what is a name, and says what is none. Pure.
+ * Returns a list entry with its international name converted to A-labels, which programs ask for. Any other
+ * value is returned unchanged: the addon validates names. Pure.
  */
 export function inAscii(entry: unknown): unknown {
   if (typeof entry !== "string" || kAscii.test(entry)) return entry;
@@ -137,18 +140,18 @@ export function inAscii(entry: unknown): unknown {
   return ascii === "" || isIP(ascii) !== 0 ? entry : `${wildcard}${ascii}${port}`;
 }
 
-/** The hosts that package managers and forges need. Listed in docs/network.md. */
+/** The hosts that package managers and forges need, listed in docs/network.md. */
 
 /**
- * What each preset adds to `allow`. Plain names, since whoever can make a name below a wildcard could
- * be reached by it; port 443 alone wherever nothing else is needed.
+ * The entries that each preset adds to `allow`. Plain names, since anyone who can create a name below a
+ * wildcard could be reached through it; port 443 only, unless another is needed.
  */
 export const kPresets: Readonly<Record<NetworkPreset, readonly string[]>> = Object.freeze({
-  // The registry, the name that old lock files of yarn have for it, and the headers of node-gyp.
+  // The registry, its name in old lock files of yarn, and the headers for node-gyp.
   npm: ["registry.npmjs.org:443", "registry.yarnpkg.com:443", "nodejs.org:443"],
-  // The index, and the files that it names.
+  // The index, and the host of the files that it names.
   pypi: ["pypi.org:443", "files.pythonhosted.org:443"],
-  // git over https and ssh, archives, raw files, and the files of releases and of LFS; not the API.
+  // git over https and ssh, archives, raw files, and files of releases and LFS; not the API.
   github: [
     "github.com:443",
     "github.com:22",
@@ -158,13 +161,13 @@ export const kPresets: Readonly<Record<NetworkPreset, readonly string[]>> = Obje
     "release-assets.githubusercontent.com:443",
     "github-cloud.githubusercontent.com:443",
   ],
-  // Packages are signed, and the usual lists of sources name http.
+  // Packages are signed, and the usual source lists use http.
   debian: ["deb.debian.org", "security.debian.org"],
-  // The sparse index, the files, and the host that older versions of cargo ask for them.
+  // The sparse index, the files, and the host that older versions of cargo use for them.
   crates: ["index.crates.io:443", "static.crates.io:443", "crates.io:443"],
   // The module proxy and the checksum database; GOPROXY=direct asks each module's own host instead.
   go: ["proxy.golang.org:443", "sum.golang.org:443"],
 });
 
-/** The names of the presets. */
+/** The names of all presets. */
 export const kPresetNames = Object.freeze(Object.keys(kPresets)) as readonly NetworkPreset[];

@@ -1,9 +1,9 @@
-/** What of a home directory commands must neither read nor write. */
+/** Paths of a home directory or project that commands must not read or write. */
 
 import { realpathSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 
-/** Below a home directory: keys, tokens, cookies, and histories that have them typed in. */
+/** Below a home directory: keys, tokens, cookies, and histories that may contain typed secrets. */
 const kSecretsOfHome: readonly string[] = [
   ".ssh",
   ".aws",
@@ -78,7 +78,7 @@ const kSecretsOfHome: readonly string[] = [
   ".mysql_history",
 ];
 
-/** In a home directory that is shared as a whole. */
+/** Read-only paths of a home directory that is shared as a whole. */
 export const kReadOnlyOfHome: readonly string[] = [
   ".ssh",
   ".gitconfig",
@@ -98,26 +98,26 @@ export const kReadOnlyOfHome: readonly string[] = [
   ".local/bin",
 ];
 
-/** Absolute paths of secrets below such directories. */
+/** Returns the absolute paths of secrets below these directories. */
 export const secretsOf = (directories: readonly string[]): string[] =>
   directories.flatMap((home) => kSecretsOfHome.map((path) => `${home}/${path}`));
 
-/** Absolute paths of secrets of this user's. */
+/** Returns the absolute paths of this user's secrets. */
 export const defaultSecrets = (): string[] => secretsOf(homes());
 
-/** Where this user is at home. */
+/** The home directories of this user. */
 
 function realPath(path: string): string {
   try {
     return realpathSync.native(path);
   } catch {
-    return path; // not there
+    return path; // does not exist
   }
 }
 
 let account: { uid: number | undefined; home: string | undefined } | undefined;
 
-/** What the system's accounts say; asked once, since that may be a question to a server. */
+/** Returns the home directory of the user's account; cached, since the lookup may query a server. */
 function accountHome(): string | undefined {
   const uid = process.geteuid?.();
   if (account === undefined || account.uid !== uid) {
@@ -130,10 +130,10 @@ function accountHome(): string | undefined {
   return account.home;
 }
 
-/** HOME as the host has it now: in Bun homedir() goes by the HOME that the process was started with. */
+/** Returns HOME as the host has it now: in Bun, homedir() uses the HOME from the start of the process. */
 export const homeDirectory = (): string => process.env.HOME || homedir();
 
-/** The home directories of this user, as real paths: HOME's, and the account's where it is another. */
+/** Returns the home directories of this user as real paths: HOME's, and the account's if it differs. */
 export function homes(): string[] {
   const home = homedir();
   const named = new Set([homeDirectory(), home, accountHome() ?? home]);
@@ -143,9 +143,9 @@ export function homes(): string[] {
 }
 
 /**
- * In a project: what git, a shell, an editor, a package manager or an agent runs by itself, later,
- * outside. What begins with .git/ is meant of each directory that git keeps the repository in. Each
- * that is missing shows as an empty directory in there, so the list is short.
+ * Paths in a project that git, a shell, an editor, a package manager or an agent later runs on its own,
+ * outside the sandbox. A name that begins with .git/ applies to every directory in which git keeps the
+ * repository. Each missing path appears as an empty directory in the sandbox, so the list is short.
  */
 export const kProtectedNames: readonly string[] = [
   ".git/hooks",

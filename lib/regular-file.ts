@@ -1,15 +1,15 @@
-/** Files that are read as configuration or as a skill: regular ones, up to a size, and nothing else. */
+/** Reads files of configuration or skills: only regular files, up to a size limit. */
 
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
-/** Most bytes of a file that is read as configuration. */
+/** Maximum size in bytes of a configuration file. */
 export const kMaxConfigBytes = 1024 ** 2;
 
-/** A FIFO without a writer must not be waited for, and a terminal not become ours. */
+/** Prevents waiting for a FIFO without a writer, and acquiring a controlling terminal. */
 const kOpenFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** Bytes that are read at a time, so that hashing them does not hold up the host's thread. */
+/** Bytes per read, so that hashing does not block the host's thread. */
 const kPieceBytes = 256 * 1024;
 
 function tooLarge(maxBytes: number): Error {
@@ -17,11 +17,10 @@ function tooLarge(maxBytes: number): Error {
 }
 
 /**
- * Opens a file for `use`. What was opened decides, so a file that is replaced meanwhile makes no
- * difference.
+ * Opens a file for `use`. Checks the opened file, so replacing the path meanwhile has no effect.
  *
- * @throws (rejects) Node's errors of the file system; an Error for what is no regular file (through
- * links), or is larger than `maxBytes`; what `use` throws.
+ * @throws (rejects) Node's file system errors; an Error for a file that is not regular (after following
+ * links) or is larger than `maxBytes`; any error of `use`.
  */
 export async function withRegularFile<Value>(
   path: string,
@@ -40,10 +39,10 @@ export async function withRegularFile<Value>(
 }
 
 /**
- * Hands a file's bytes on, piece by piece; each piece is overwritten by the next. One that grows
- * meanwhile is not read beyond the limit either.
+ * Passes a file's bytes to `use`, piece by piece; each piece is overwritten by the next. A growing file is
+ * also not read beyond the limit.
  *
- * @throws (rejects) as {@link withRegularFile}.
+ * @throws (rejects) like {@link withRegularFile}.
  */
 export function readPieces(
   path: string,
@@ -68,7 +67,7 @@ async function readAll(
   }
 }
 
-/** All of a file's bytes. @throws (rejects) as {@link readPieces}. */
+/** Returns all bytes of a file. @throws (rejects) like {@link readPieces}. */
 export async function readRegularFile(path: string, maxBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   await readPieces(path, maxBytes, (piece) => pieces.push(Buffer.from(piece)));

@@ -1,6 +1,8 @@
-/** Text for people: what a command may have chosen (names and contents of files), and sizes. Pure. */
+/**
+ * Formats text for people: text that a command may control (names and contents of files), and sizes. Pure.
+ */
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them
 const kControls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 function escaped(character: string): string {
@@ -11,21 +13,21 @@ function escaped(character: string): string {
 }
 
 /**
- * What a terminal would obey is shown instead: control characters but newline and tab (an escape is
- * ^[), and changes of the writing direction.
+ * Makes characters visible that a terminal would act on: control characters except newline and tab (an escape
+ * becomes ^[), and changes of the writing direction.
  */
 export function visibleText(text: string): string {
   return text.replace(kControls, escaped);
 }
 
-/** The same on one line. */
+/** Like {@link visibleText}, on one line. */
 export function visibleLine(text: string): string {
   return visibleText(text.replaceAll("\n", "\\n").replaceAll("\t", "\\t"));
 }
 
 const kUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
-/** Bytes for people: 1536 is "1.5 KiB". */
+/** Formats bytes for people: 1536 is "1.5 KiB". */
 export function formatSize(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -37,14 +39,14 @@ export function formatSize(bytes: number): string {
   return `${value.toFixed(digits)} ${kUnits[unit]}`;
 }
 
-/** A word as a POSIX shell reads it back: as it is when nothing in it is special, else in quotes. */
+/** Quotes a word for a POSIX shell; a word without special characters is returned unchanged. */
 export function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * A command line to read and to paste: each option of `args` on a line of its own, and the command
- * that follows the first "--" on the last.
+ * Formats a command line for reading and pasting: each option of `args` on its own line, and the command
+ * after the first "--" on the last line.
  */
 export function shellLines(cmd: string, args: readonly string[]): string {
   const end = args.indexOf("--");

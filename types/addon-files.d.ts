@@ -1,4 +1,4 @@
-/** What the addon does with the files of a workspace; see addon.d.ts. */
+/** The addon's operations on files of a workspace; see addon.d.ts. */
 
 import type {
   WorkspaceEntry,
@@ -11,23 +11,26 @@ import type {
   WorkspaceWriteOptions,
 } from "./files.js";
 
-/** Of what a runner's options say of its workspace. */
+/** The part of a runner's options that concerns its workspace files. */
 export type WorkspaceFilesOptions = {
   shadowDir: string;
-  /** Whether files may be read and directories listed. Default true. */
+  /** True if files may be read and directories listed. Default true. */
   read?: boolean | undefined;
-  /** Whether anything may be changed. Default true. */
+  /** True if the workspace may be changed. Default true. */
   write?: boolean | undefined;
 };
 
 /**
- * All that a workspace holds. For each entry six unsigned 64-bit numbers: st_mode, device, inode, size,
- * mtime and ctime in nanoseconds; and in the text its path, and of a symbolic link its target, each
- * with a NUL behind it. The first is the workspace itself, ".".
+ * The contents of a workspace. For each entry six unsigned 64-bit numbers: st_mode, device, inode, size,
+ * mtime and ctime in nanoseconds; the text has its path and, for a symbolic link, its target, each followed
+ * by a NUL. The first entry is the workspace itself, ".".
  */
 export type WorkspaceSurvey = { text: string; numbers: Uint8Array };
 
-/** The files of a workspace. All throw on misuse, and reject with errors as Node's file system has them. */
+/**
+ * The files of a workspace. All methods throw on misuse, and reject with errors like those of Node's file
+ * system.
+ */
 export interface WorkspaceFilesHandle {
   read(path: WorkspacePath, options?: WorkspaceReadOptions): Promise<Uint8Array>;
   /** Copies `data`. */
@@ -37,7 +40,7 @@ export interface WorkspaceFilesHandle {
     options?: WorkspaceWriteOptions,
   ): Promise<WorkspaceStat>;
   list(path: WorkspacePath, options?: WorkspaceListOptions): Promise<WorkspaceEntry[]>;
-  /** EILSEQ, with `path`, where a path or a target is no UTF-8. */
+  /** Rejects with EILSEQ, with `path`, if a path or a target is not valid UTF-8. */
   survey(options?: { maxEntries?: number }): Promise<WorkspaceSurvey>;
   stat(path: WorkspacePath): Promise<WorkspaceStat>;
   mkdir(path: WorkspacePath, options?: WorkspaceMkdirOptions): Promise<void>;

@@ -1,21 +1,21 @@
-/** What the addon is given of a call's input; a part of the contract of addon.d.ts. */
+/** The types of a call's input to the addon; a part of the contract of addon.d.ts. */
 
 import type { Lease } from "./lease.js";
 import type { NativeExecInput, NativeSpawnInput } from "./public.js";
 
-/** A lease, in the addon. */
+/** A lease in the addon. */
 export interface LeaseHandle {
-  /** As {@link Lease.renew}. */
+  /** See {@link Lease.renew}. */
   renew(): boolean;
   hasExpired(): boolean;
-  /** Milliseconds. */
+  /** Returns milliseconds. */
   term(): number;
 }
 
-/** A lease as the addon takes it. What is none of lib's is handed on as it is, to be refused. */
+/** A lease as the addon takes it. A lease that lib did not create is passed on unchanged, to be refused. */
 export type NativeLease = { lease?: LeaseHandle | Lease | undefined };
 
-/** `exec`'s input without the signal, which lib turns into `abort`. Callbacks must not throw. */
+/** `exec`'s input without the signal, which lib turns into a call of `abort`. Callbacks must not throw. */
 export type NativeRequest = Omit<NativeExecInput, "signal" | "lease"> & NativeLease;
 
 /** `spawn`'s input without the signal. */

@@ -1,7 +1,7 @@
 /**
- * The contract between lib/ and native/addon: what native_runner.node exports. Only lib/native.ts
- * loads it. All checks of values happen behind it; it throws TypeError and RangeError with Node's
- * codes, and errors whose `code` is a {@link SandboxErrorCode}, with `fix` where something helps.
+ * The contract between lib/ and native/addon: the exports of native_runner.node. Only lib/native.ts loads it.
+ * The addon checks all values; it throws TypeError and RangeError with Node's codes, and errors whose `code`
+ * is a {@link SandboxErrorCode}, with a `fix` if one is known.
  */
 
 import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "./addon-files.js";
@@ -38,12 +38,13 @@ import type { SessionOptions } from "./session.js";
 export type { LeaseHandle, NativeRequest, NativeSpawnRequest } from "./addon-request.js";
 
 /**
- * What a live process tells besides its output. "started": the command is started now. One of the
- * others answers each `write` and `endInput`: the kernel has the bytes, or nobody reads them any more.
+ * An event of a live process, besides its output. "started": the command is now running. "input-taken" or
+ * "input-closed" answers each `write` and `endInput`: the kernel has the bytes, or nothing reads the input
+ * any more.
  */
 export type LiveEvent = "started" | "input-taken" | "input-closed";
 
-/** How a wait for a port ended. "gone": the process or session that was to listen has ended. */
+/** Result of a wait for a port. "gone": the process or session that was to listen has ended. */
 export type PortAnswer =
   | "listening"
   | "timed-out"
@@ -52,46 +53,49 @@ export type PortAnswer =
   | "no-sockets"
   | "unreadable";
 
-/** A wait for a port; `id` is for `stopWait`. */
+/** A wait for a port; pass `id` to `stopWait`. */
 export type NativePortWait = { id: number; done: Promise<PortAnswer> };
 
-/** Where the news of a live process go. They must not throw. */
+/** Callbacks for the output and events of a live process. They must not throw. */
 export type LiveCallbacks = {
   onStdout: (chunk: Uint8Array) => void;
   onStderr: (chunk: Uint8Array) => void;
   onEvent: (event: LiveEvent) => void;
 };
 
-/** What of the host's no grant of a denial is to open. */
+/** Paths of the host that no suggested grant may open. */
 export type AdviceLists = {
   /** Home directories of this user, as real paths. */
   homes: readonly string[];
   /** Absolute paths that hold keys, passwords or tokens. */
   secrets: readonly string[];
-  /** Names of what the host runs by itself, wherever it lies. */
+  /** Names of files that the host runs on its own, in any directory. */
   protectedNames: readonly string[];
 };
 
-/** A denial as the addon tells it: how the command line says its grant is lib's. */
+/** A denial as the addon reports it; lib adds the command-line form of its grant. */
 export type NativeDenial = Omit<Denial, "grant"> & { grant?: Omit<Grant, "cli"> };
 
-/** What only JavaScript knows of a run. */
+/** Facts about a run that only JavaScript has. */
 export type NativeContext = {
-  /** Goes into the audit as it is. */
+  /** Copied into the audit record unchanged. */
   policyHash: string;
-  /** Told of each connection as it opens, is refused, or ends; must not throw. Absent: nobody listens. */
+  /** Called for each connection as it opens, is refused, or ends; must not throw. Absent: no listener. */
   onConnection?: (run: number, event: ConnectionEvent, connection: NetworkConnection) => void;
-  /** The call's signal was aborted before it came: nothing is started. */
+  /** The call's signal was already aborted: no command is started. */
   isAborted?: boolean;
-  /** With `explain`: what no grant is to open. */
+  /** With `explain`: paths that no suggested grant may open. */
   advice?: AdviceLists;
-  /** The host's variables, where process.env is not environ (a worker thread, Bun); else absent, and environ is read. */
+  /**
+   * The host's variables, set if process.env is not environ (a worker thread, Bun); otherwise environ is
+   * read.
+   */
   environment?: Record<string, string>;
 };
 
 /**
- * What the addon reports of a run, made into the result that `exec` gives. The arrays may come again
- * with the next run: they are copied, never changed. The audit's argv is `options`, then `command`.
+ * Builds the result of `exec` from the addon's report of a run. The arrays may be reused for the next run:
+ * copy them, and never change them. The audit record's argv is `options` followed by `command`.
  */
 export type MakeResult = (
   exitCode: number,
@@ -130,81 +134,84 @@ export type MakeResult = (
 
 /** A run that was accepted. */
 export type NativeRun = {
-  /** For `abort`; unique in its Node environment. */
+  /** Pass to `abort`; unique in its Node environment. */
   id: number;
   /** Settles on the JavaScript thread, after the last callback. */
   done: Promise<SandboxedExecResult>;
 };
 
-/** A run that is only planned: its result has the audit it would have, and "exited" or "setup-failed". */
+/** A run that is only planned: its result has the audit record of the run, and "exited" or "setup-failed". */
 export type NativePlan = NativeRun & {
   /** "NAME=value" of every variable that the command would get. */
   environment: string[];
 };
 
-/** A native runner: options that were checked, and a lane. */
+/** A native runner: checked options and a lane. */
 export interface RunnerHandle {
   /** The policy's canonical text; constant for a handle. */
   policyText(): string;
   /** Starts or queues a run. Throws on misuse. */
   exec(input: NativeRequest, context: NativeContext): NativeRun;
-  /** Decides all that `exec` would, and starts nothing. Throws on misuse. */
+  /** Makes all decisions of `exec` without starting anything. Throws on misuse. */
   explain(input: NativeRequest, context: NativeContext): NativePlan;
-  /** Starts a live process, in no lane. Throws on misuse. The calls below are for those alone. */
+  /**
+   * Starts a live process, outside of any lane. Throws on misuse. The calls below apply only to live
+   * processes.
+   */
   spawn(input: NativeSpawnRequest & LiveCallbacks, context: NativeContext): NativeRun;
-  /** Sends input; answered by an event, and until then not to be called again. Copies `bytes`. */
+  /** Sends input; answered by an event. Must not be called again before that. Copies `bytes`. */
   write(id: number, bytes: Uint8Array): void;
-  /** Ends the input; answered as `write` is. */
+  /** Ends the input; answered like `write`. */
   endInput(id: number): void;
-  /** Says that `bytes` of an output were taken, so that as many more may come. */
+  /** Reports that `bytes` of an output were consumed, so that as many more may be sent. */
   grant(id: number, stream: "stdout" | "stderr", bytes: number): void;
-  /** Nobody reads an output any more. */
+  /** Reports that an output is no longer read. */
   closeOutput(id: number, stream: "stdout" | "stderr"): void;
   /** Sends a signal, by number, to the command's process group. */
   signal(id: number, signal: number): void;
-  /** Sets the size of the terminal. Throws on a wrong size. */
+  /** Sets the size of the terminal. Throws on an invalid size. */
   resize(id: number, size: TerminalSize): void;
   /**
-   * Waits until something listens on a port in the sandbox of a live process, or of the session when
-   * `id` is 0. Throws on misuse.
+   * Waits until a process listens on a port, in the sandbox of a live process or, if `id` is 0, of the
+   * session. Throws on misuse.
    */
   waitForPort(
     id: number,
     port: number,
     options: Omit<WaitForPortOptions, "signal">,
   ): NativePortWait;
-  /** Ends a wait; one that has ended is ignored. */
+  /** Ends a wait; an ended wait is ignored. */
   stopWait(id: number): void;
-  /** Ends a run, also a queued one; an id that has settled is ignored. */
+  /** Ends a run, including a queued one; the id of a settled run is ignored. */
   abort(id: number): void;
-  /** Makes what is missing in the runner's pool; resolves with how many sandboxes stand then. */
+  /** Fills the runner's pool; resolves with the number of prewarmed sandboxes then ready. */
   warm(): Promise<number>;
-  /** By which the runner's sessions find its template; 0: it has none. */
+  /** Identifies the runner's template for its sessions; 0: the runner has no template. */
   poolNumber(): number;
-  /** Ends all in the pool, for good; resolves when that is proved. */
+  /** Ends all sandboxes of the pool permanently; resolves when their end is proved. */
   close(): Promise<number>;
-  /** What the pool has and has done. */
+  /** Current state and counts of the pool. */
   pool(): PoolState;
-  /** Aborts a run and blocks until its end is proved, two seconds at most. For exit handlers. */
+  /** Aborts a run and blocks until its end is proved, at most two seconds. For exit handlers. */
   abortAndWait(id: number): void;
 }
 
-/** A native session: a runner's handle whose commands run in one sandbox. */
+/** A native session: a runner handle whose commands run in one sandbox. */
 export interface SessionHandle extends RunnerHandle {
   /**
-   * Once. `opened`: the layers in force for its commands. `ended`: why it has, as soon as nothing of
-   * it is left; undefined if it never opened.
+   * Call once. `opened`: the layers in force for the session's commands. `ended`: why the session ended, once
+   * all its processes are gone; undefined if it never opened.
    */
   open(): { opened: Promise<string[]>; ended: Promise<string> };
 }
 
-/** Options of a process sandbox that were checked. */
+/** Checked options of a process sandbox. */
 export interface ProcessSandboxHandle {
-  /** The wrapped command line. Throws on misuse. */
+  /** Returns the wrapped command line. Throws on misuse. */
   wrap(command: ProcessSandboxCommand): BubblewrapCommand;
 }
 
-/** A question of a sandbox's network: who asks whom. The answer goes to `answerNetworkQuestion`. */
+/** A request from a sandbox's network that needs a decision; answer it with `answerNetworkQuestion`. */
 export type NativeNetworkQuestion = {
   host: string;
   port: number;
@@ -213,12 +220,12 @@ export type NativeNetworkQuestion = {
 };
 
 /**
- * Called with each question, and without one when its answer is not wanted any more. Must not throw.
- * `id` is unique in its Node environment.
+ * Called with each question, and without one if its answer is no longer needed. Must not throw. `id` is
+ * unique in its Node environment.
  */
 export type OnNetworkQuestion = (id: number, question?: NativeNetworkQuestion) => void;
 
-/** A network as the addon takes it: without presets, and with an `onRequest` of lib's. */
+/** A network as the addon takes it: presets are expanded, and lib supplies its own `onRequest`. */
 export type NativeNetwork =
   | NetworkMode
   | (Pick<NetworkByDomain, "deny" | "allowPrivate"> & {
@@ -232,32 +239,32 @@ export type NativeBubblewrapOptions = Omit<
   "network" | "transaction"
 > & { network?: NativeNetwork | undefined };
 
-/** What a project runner is made with; `lib/project` makes it of its options. */
+/** Options of a project runner, which `lib/project` derives from its own. */
 export type ProjectRunnerOptions = {
   bwrapPath?: string | undefined;
-  /** Real paths, none inside another: what is writable. */
+  /** Real paths that are writable; none is inside another. */
   folders: readonly string[];
-  /** Real paths in the folders; commands start in the first. */
+  /** Real paths inside the folders; commands start in the first. */
   projects: readonly string[];
-  /** Absolute paths of which nothing can be read. */
+  /** Absolute paths whose contents can't be read. */
   secrets: readonly string[];
-  /** Relative to each project: neither changed nor made. */
+  /** Paths relative to each project that can be neither changed nor created. */
   readOnly: readonly string[];
   network: NativeNetwork;
-  /** Show the host's /proc read-only in place of a private one. */
+  /** Mount the host's /proc read-only instead of a private one. */
   hostProc?: boolean | undefined;
-  /** Forbid further user namespaces, where bwrap can. Default true. */
+  /** Forbid further user namespaces, if bwrap supports it. Default true. */
   disableUserns?: boolean | undefined;
   envPolicy?: EnvironmentPolicy | undefined;
 };
 
-/** The module. */
+/** The exports of the addon. */
 export interface NativeAddon {
-  /** Once per Node environment, before the first handle is made. */
+  /** Call once per Node environment, before the first handle is created. */
   configure(options: { launcherPath: string; makeResult: MakeResult }): void;
   buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand;
   BubblewrapProcessSandbox: new (options: BubblewrapProcessSandboxOptions) => ProcessSandboxHandle;
-  /** With a transaction that is open, all of its runs are in that. */
+  /** With an open transaction, all its runs are in that transaction. */
   BubblewrapNativeRunner: new (
     options: NativeBubblewrapOptions,
     transaction?: TransactionHandle,
@@ -279,7 +286,7 @@ export interface NativeAddon {
     options: NativeBubblewrapOptions,
     session: SessionOptions,
     transaction?: TransactionHandle,
-    /** Of the runner whose session it is: it may be cloned from that one's template. */
+    /** The pool number of the session's runner: the session may be cloned from that runner's template. */
     poolNumber?: number,
   ) => SessionHandle;
   Transaction: new () => TransactionHandle;
@@ -287,36 +294,39 @@ export interface NativeAddon {
   Lease: new (
     options: LeaseOptions,
   ) => LeaseHandle;
-  /** Those on disk, the oldest first; on another thread, and nothing is changed. Throws on misuse. */
+  /**
+   * Lists the transactions on disk, oldest first; on another thread, without changing anything. Throws on
+   * misuse.
+   */
   listTransactions(options: { directory: string }): Promise<NativeListedTransaction[]>;
   LandlockSession: new (
     options: Omit<LandlockNativeRunnerOptions, "transaction">,
     session: SessionOptions,
     transaction?: TransactionHandle,
   ) => SessionHandle;
-  /** With a transaction that is open, the files as its commands see them. */
+  /** With an open transaction, the files as the transaction's commands see them. */
   WorkspaceFiles: new (
     options: WorkspaceFilesOptions,
     transaction?: TransactionHandle,
   ) => WorkspaceFilesHandle;
   /**
-   * Answers a question that an {@link OnNetworkQuestion} was called with; "none" is a denial. One that is
-   * gone is ignored.
+   * Answers a question that was passed to an {@link OnNetworkQuestion}; "none" is a denial. A question that
+   * has ended is ignored.
    */
   answerNetworkQuestion(question: number, answer: "allow" | "deny" | "none"): void;
-  /** The kernel's Landlock ABI; 0 where it has none or it is not enabled. */
+  /** Returns the kernel's Landlock ABI; 0 if Landlock is missing or not enabled. */
   landlockAbi(): number;
   /**
    * Locks an open file for this descriptor alone, without waiting, until it is closed or the process ends
-   * (flock(2)). False: it is locked by another process, or by another descriptor. Throws as Node's fs does.
+   * (flock(2)). Returns false if another process or another descriptor has locked it. Throws like Node's fs.
    */
   lockFile(descriptor: number): boolean;
   /**
-   * What tells a state of an entry from its others, of an open file, or of what is at a path (no link is
-   * followed): the six numbers that {@link WorkspaceSurvey} has. Not every engine's node:fs tells a file's
-   * times to the nanosecond. Throws as Node's fs does.
+   * Returns the numbers that identify a state of an entry, given an open file or a path (links are not
+   * followed): the six numbers of {@link WorkspaceSurvey}. Needed because not every engine's node:fs reports
+   * file times to the nanosecond. Throws like Node's fs.
    */
   entryState(place: number | string): Uint8Array;
-  /** The path of a program on the host's own PATH, or on the given one; null when there is none. */
+  /** Returns the path of a program on the host's own PATH, or on the given one; null if it is not found. */
   findProgram(name: string, searchPath?: string): string | null;
 }

@@ -1,146 +1,146 @@
-/** What an audit log is told and has in it. No code lives here. */
+/** The public types of audit logs: options, records and verification. This file holds no code. */
 
 import type { KeyObject } from "node:crypto";
 
 import type { SandboxedAuditRecord } from "./public.js";
 import type { TransactionAudit } from "./transaction.js";
 
-/** How a log is written. */
+/** Options of an audit log. */
 export type AuditLogOptions = {
   /**
-   * An Ed25519 private key, by which records are signed: a KeyObject, or PEM text. Default: none are.
-   * Whoever can read it can write a log of his own; keep it where commands can't.
+   * An Ed25519 private key that signs records: a KeyObject, or PEM text. Default: records are not signed.
+   * Anyone who can read the key can forge a log; keep it where commands can't read it.
    */
   key?: KeyObject | string | undefined;
   /**
-   * Records from one signature to the next, >= 1. Default 64. Signed as well is each record of the log itself:
-   * open, close, file, gap and recovered.
+   * Number of records from one signature to the next, >= 1. Default 64. Records about the log itself are
+   * always signed: open, close, file, gap and recovered.
    */
   signEvery?: number | undefined;
   /**
-   * Bytes after which a file is put aside, as PATH.1, PATH.2 and so on, and another one is begun; >= 4096.
-   * Default: it grows without end. Nothing is ever removed.
+   * Size in bytes at which a file is rotated: it is renamed to PATH.1, PATH.2 and so on, and a new file is
+   * begun; >= 4096. Default: the file grows without limit. Nothing is ever removed.
    */
   maxBytes?: number | undefined;
-  /** Is told each time that records can't be written, or were lost. It must not throw. Default: a warning. */
+  /** Called each time records can't be written, or were lost. Must not throw. Default: a warning. */
   onError?: ((error: Error) => void) | undefined;
 };
 
-/** Something that was granted beyond a runner's policy, and by whom. */
+/** A grant beyond a runner's policy, and who approved it. */
 export type AuditGrant = {
-  /** The option that was widened, such as "mounts" or "network.allow". */
+  /** The option that was extended, such as "mounts" or "network.allow". */
   option: string;
-  /** What was added to it; anything that JSON has. */
+  /** The value added to it; any JSON value. */
   value: unknown;
-  /** Who has agreed, in the host's words. */
+  /** Who approved it, in the host's words. */
   approvedBy?: string | undefined;
-  /** For how long: "run", "session", or what else the host calls it. */
+  /** Scope of the grant: "run", "session", or the host's own term. */
   scope?: string | undefined;
   /** The command that asked for it. */
   argv?: readonly string[] | undefined;
 };
 
-/** Of the record `open`. */
+/** Event of the record `open`. */
 export type AuditOpen = {
-  /** The process that writes from here on. */
+  /** The process that writes the records from here on. */
   pid: number;
-  /** The name of its machine. */
+  /** Host name of its machine. */
   host: string;
-  /** Of this package. */
+  /** Version of this package. */
   version: string;
   /** See {@link AuditLogOptions.signEvery}. */
   signEvery: number;
-  /** SHA-256 (hex) of the public key (SubjectPublicKeyInfo); null: nothing is signed. */
+  /** SHA-256 (hex) of the public key (SubjectPublicKeyInfo); null: records are not signed. */
   publicKey: string | null;
 };
 
-/** Of the record `file`. */
+/** Event of the record `file`. */
 export type AuditFileBegin = {
-  /** The name of the file before, in the same directory. */
+  /** Name of the previous file, in the same directory. */
   previous: string;
   /** The hash of its last record. */
   head: string;
 };
 
-/** Of the record `recovered`. */
+/** Event of the record `recovered`. */
 export type AuditRecovery = {
-  /** How long the torn line was. */
+  /** Length of the torn line in bytes. */
   bytes: number;
-  /** SHA-256 (hex) of all of it. */
+  /** SHA-256 (hex) of the whole torn line. */
   sha256: string;
   /** Its first 16 KiB, in base64. */
   text: string;
 };
 
-/** Of the record `gap`. */
+/** Event of the record `gap`. */
 export type AuditGap = {
-  /** Records that are missing here. */
+  /** Number of records missing here. */
   lost: number;
-  /** What kept them from being written. */
+  /** Why they could not be written. */
   reason: string;
 };
 
-/** Of the record `policy`. */
+/** Event of the record `policy`. */
 export type AuditPolicy = {
-  /** As {@link SandboxedAuditRecord.runtime}. */
+  /** See {@link SandboxedAuditRecord.runtime}. */
   runtime: string;
-  /** As {@link SandboxedAuditRecord.policyHash}. */
+  /** See {@link SandboxedAuditRecord.policyHash}. */
   policyHash: string;
-  /** The runner's last other one; null: this is its first. */
+  /** The runner's previous policy hash; null for its first. */
   previous: string | null;
 };
 
-/** Of the record `template`. */
+/** Event of the record `template`. */
 export type AuditTemplate = {
-  /** As {@link SandboxedAuditRecord.runtime}. */
+  /** See {@link SandboxedAuditRecord.runtime}. */
   runtime: string;
-  /** As {@link SandboxedAuditRecord.policyHash}. */
+  /** See {@link SandboxedAuditRecord.policyHash}. */
   policyHash: string;
-  /** As {@link SandboxedAuditRecord.layers}. */
+  /** See {@link SandboxedAuditRecord.layers}. */
   layers: readonly string[];
 };
 
-/** Of the record `run`. */
+/** Event of the record `run`. */
 export type AuditRun = SandboxedAuditRecord & {
-  /** Of its result. */
+  /** The exit code of the result. */
   exitCode: number;
 };
 
-/** Of the record `session`. */
+/** Event of the record `session`. */
 export type AuditSession = {
-  /** As {@link SandboxedAuditRecord.policyHash}. */
+  /** See {@link SandboxedAuditRecord.policyHash}. */
   policyHash: string;
 };
 
-/** Of the record `close`. */
+/** Event of the record `close`. */
 export type AuditClose = {
-  /** Records that the process has lost while it had the log open. */
+  /** Number of records that the process lost while it had the log open. */
   lost: number;
 };
 
-/** What the events of each kind of record are. */
+/** The event type of each kind of record. */
 export type AuditEvents = {
-  /** A process has opened the log. */
+  /** A process opened the log. */
   open: AuditOpen;
-  /** It has closed it. */
+  /** The process closed the log. */
   close: AuditClose;
-  /** A file begins where another one ended. */
+  /** A new file begins after rotation. */
   file: AuditFileBegin;
-  /** The last line of a process that died in mid-write was cut off. */
+  /** The last line was cut off: its process died while writing it. */
   recovered: AuditRecovery;
   /** Records could not be written. */
   gap: AuditGap;
   /** One run. */
   run: AuditRun;
-  /** What was done with a transaction. */
+  /** An action on a transaction. */
   transaction: TransactionAudit;
-  /** Something was granted. */
+  /** A grant was given. */
   grant: AuditGrant;
   /** A session was opened. */
   session: AuditSession;
-  /** The first run in a clone of a template of this policy. */
+  /** The first run in a clone of a template with this policy. */
   template: AuditTemplate;
-  /** A runner's first run, or its first under another policy. */
+  /** A runner's first run, or its first under a different policy. */
   policy: AuditPolicy;
 };
 
@@ -150,57 +150,60 @@ export type AuditKind = keyof AuditEvents;
 /** One line of a log, as `JSON.parse` gives it. */
 export type AuditEntry<Kind extends AuditKind = AuditKind> = {
   [Each in Kind]: {
-    /** The format. */
+    /** Version of the format. */
     v: 1;
-    /** Its number, from 0 on, across files. */
+    /** Number of the record, counted from 0 across files. */
     seq: number;
-    /** The hash of the record before; 64 zeros of the first. */
+    /** The hash of the previous record; 64 zeros for the first record. */
     prev: string;
-    /** When it was made, in ISO 8601 by the host's clock, which may be put back. */
+    /** When the record was created, in ISO 8601 by the host's clock, which may be set back. */
     at: string;
-    /** What it tells of. */
+    /** The kind of the record. */
     kind: Each;
-    /** What there is to tell; see {@link AuditEvents}. */
+    /** The event of the record; see {@link AuditEvents}. */
     event: AuditEvents[Each];
-    /** SHA-256, in hexadecimal digits, of "native-runner/audit/1\n" and the line's bytes up to its own field, with a closing brace. */
+    /**
+     * SHA-256, in hexadecimal digits, of "native-runner/audit/1\n" and the line's bytes before this field,
+     * with a closing brace.
+     */
     hash: string;
     /** Ed25519, in base64, over "native-runner/audit/1/signature\n" and `hash`. */
     sig?: string;
   };
 }[Kind];
 
-/** A log as runners know it: an `AuditLog` of this package, and nothing else. */
+/** A log as runners use it: must be an `AuditLog` of this package. */
 export interface AuditLogTarget {
-  /** The file, as it was given. */
+  /** Path of the file, as given. */
   readonly path: string;
-  /** The hash of the last record that is in the file. */
+  /** The hash of the last record in the file. */
   readonly head: string;
-  /** Records that were lost so far. */
+  /** Number of records lost so far. */
   readonly lost: number;
-  /** Records what a person or the host has granted. @throws TypeError for anything else. */
+  /** Records a grant of a person or of the host. @throws TypeError for any other value. */
   grant(grant: AuditGrant): void;
-  /** Resolves when all that was recorded until now is in the file. @throws (rejects) where it can't be written. */
+  /** Resolves when everything recorded so far is in the file. @throws (rejects) if it can't be written. */
   flush(): Promise<void>;
-  /** Writes what is left and a last record, and lets go of the file. @throws (rejects) as `flush`. */
+  /** Writes the remaining records and a final one, and closes the file. @throws (rejects) like `flush`. */
   close(): Promise<void>;
 }
 
-/** How `verifyAuditLog` looks at a log. */
+/** Options of `verifyAuditLog`. */
 export type VerifyOptions = {
-  /** A `head` that was kept elsewhere: it has to be the hash of one of the records. Default: not asked. */
+  /** A `head` that was stored elsewhere: must be the hash of one of the records. Default: not checked. */
   expectHead?: string | undefined;
-  /** The public half of the key, as a KeyObject or PEM text. Default: signatures are not looked at. */
+  /** The public key, as a KeyObject or PEM text. Default: signatures are not checked. */
   publicKey?: KeyObject | string | undefined;
 };
 
-/** What is not as it was written. */
+/** A deviation from the log as it was written. */
 export type AuditProblem = {
   /**
-   * "changed": the line's bytes do not give its hash. "damaged": it is no record. "inserted": no writer wrote it
-   * there. "deleted": records are missing before it. "moved": it stood elsewhere. "rewritten": the line before it
-   * is not the record that it was chained to. "torn": the end of the last line is missing. "missing-file": a
-   * file that was put aside is not there. "signature": it is not by this key. "unsigned": a signature is
-   * missing where one was due. "truncated": the expected head is not there.
+   * "changed": the line's bytes do not match its hash. "damaged": the line is not a record. "inserted": no
+   * writer wrote the record there. "deleted": records are missing before it. "moved": the record was
+   * elsewhere. "rewritten": the previous line is not the record that this one was chained to. "torn": the end
+   * of the last line is missing. "missing-file": a rotated file is missing. "signature": the signature is not
+   * from this key. "unsigned": a required signature is missing. "truncated": the expected head is missing.
    */
   kind:
     | "changed"
@@ -214,36 +217,36 @@ export type AuditProblem = {
     | "signature"
     | "unsigned"
     | "truncated";
-  /** Where it shows. */
+  /** The file with the problem. */
   file: string;
-  /** Of the file, from 1 on. */
+  /** Line number in the file, from 1 on. */
   line: number;
-  /** As a sentence without its full stop. */
+  /** A sentence without a final period. */
   message: string;
 };
 
-/** What `verifyAuditLog` found. */
+/** The result of `verifyAuditLog`. */
 export type AuditVerification = {
-  /** Nothing is amiss; see `problems`. */
+  /** True if no problem was found; see `problems`. */
   ok: boolean;
-  /** Those that were read, the oldest first. */
+  /** The files that were read, oldest first. */
   files: string[];
-  /** Lines that are records. */
+  /** Number of lines that are records. */
   records: number;
-  /** The hash of the last record; null where there is none. */
+  /** The hash of the last record; null if there is no record. */
   head: string | null;
-  /** How many records come after the expected head; null where none was expected, or it is not there. */
+  /** Number of records after the expected head; null if none was expected, or it was not found. */
   afterExpectedHead: number | null;
-  /** Records with a signature that is by the key; null: none was given. */
+  /** Number of records with a signature from the key; null if no key was given. */
   signed: number | null;
-  /** Records behind the last such signature, which it says nothing of; null: no key was given. */
+  /** Number of records after the last such signature, which it does not cover; null if no key was given. */
   unsignedAtEnd: number | null;
-  /** Records that the writer could not write, as it told itself. */
+  /** Number of records that the writer reported as lost. */
   lost: number;
-  /** Torn lines that were cut off when the log was opened again. */
+  /** Number of torn lines that were cut off when the log was reopened. */
   recovered: number;
-  /** The first 100. */
+  /** The first 100 problems. */
   problems: AuditProblem[];
-  /** Further ones. */
+  /** Number of further problems. */
   problemsOmitted: number;
 };

@@ -1,28 +1,28 @@
-/** The public types of denials; shipped and re-exported as public.d.ts is. */
+/** The public types of denials; shipped and re-exported like public.d.ts. */
 
 import type { NativeLimits } from "./run.js";
 import type { NativeMount } from "./runner-options.js";
 
-/** What a command wanted when it was refused. "other": a system call, or more than a limit. */
+/** The kind of access that was refused. "other": a system call, or use beyond a limit. */
 export type DenialKind = "read" | "write" | "exec" | "connect" | "resolve" | "other";
 
-/** Which wall said no. "network": the sandbox's own, or the rules of one by domain. */
+/** The layer that refused. "network": the sandbox's network, or the rules of a network by domain. */
 export type DeniedBy = "bubblewrap" | "landlock" | "firejail" | "seccomp" | "network" | "limits";
 
 /** Limits that a grant can raise. */
 type GrantedLimit = "memoryBytes" | "cpuSeconds" | "maxProcesses" | "maxOpenFiles" | "maxFileBytes";
 
-/** An option with a value, and how the command line says both; empty where it can't. */
+/** An option with a value, and the command-line form of both. */
 type GrantOf<Option extends string, Value> = {
-  /** Of the runner, or with "limits." before it of the call. */
+  /** An option of the runner, or, with the prefix "limits.", of the call. */
   option: Option;
-  /** To add to a list; what a limit, a mode or a switch is to be otherwise. */
+  /** The element to add to a list option; for a limit, a mode or a switch, the new value. */
   value: Value;
-  /** As a shell reads it: "--mount /srv/data:ro". Empty where no option of the command line can say it. */
+  /** In shell syntax: "--mount /srv/data:ro". Empty if no command-line option can express it. */
   cli: string;
 };
 
-/** The least that would have let the command do what it was refused. */
+/** The smallest grant that would have allowed the refused access. */
 export type Grant =
   | GrantOf<"mounts", NativeMount>
   | GrantOf<"fsReadDirs" | "fsWriteDirs" | "folders" | "network.allow", string>
@@ -31,35 +31,35 @@ export type Grant =
   | GrantOf<`limits.${GrantedLimit & keyof NativeLimits}`, number>;
 
 /**
- * One thing that a wall of the sandbox has refused a command; what the host would have refused as well
- * is none. Paths and names are the command's to choose: hints for people, and no proof of anything.
+ * One access that a layer of the sandbox refused. Accesses that the host would have refused as well are not
+ * included. The command chooses the paths and names: treat them as hints for people, not as proof.
  */
 export type Denial = {
-  /** What was wanted. */
+  /** The kind of access. */
   kind: DenialKind;
-  /** The system call as the man pages name it, "dns", or the name of a limit. */
+  /** The system call as named in the man pages, "dns", or the name of a limit. */
   operation: string;
-  /** The path as the command sees it, absolute. */
+  /** The absolute path as the command sees it. */
   path?: string;
-  /** Where that is on the host. */
+  /** The corresponding path on the host. */
   hostPath?: string;
-  /** A name, or an address. */
+  /** A host name or an address. */
   host?: string;
-  /** Its port; absent where none was named yet. */
+  /** The port; absent if none was known yet. */
   port?: number;
-  /** Name of the process that asked: its first 15 bytes. */
+  /** Name of the requesting process: its first 15 bytes. */
   program?: string;
-  /** What the command was told, as errno(3) names it; empty where it was told nothing. */
+  /** The error that the command received, as named in errno(3); empty if it received none. */
   errno: string;
-  /** Who refused. */
+  /** The layer that refused. */
   by: DeniedBy;
-  /** How many were alike. */
+  /** Number of equal denials. */
   count: number;
-  /** What would allow it; absent where `notAdvised` says why there is none. */
+  /** The grant that would allow the access; absent if `notAdvised` gives the reason for offering none. */
   grant?: Grant;
-  /** In place of a grant: why none is offered, as a clause. */
+  /** Set instead of `grant`: why no grant is offered, as a clause. */
   notAdvised?: string;
 };
 
-/** What is told of what the sandbox has refused: see `explain` of a run. */
+/** Extent of the denial reports: see `explain` of a run. */
 export type ExplainMode = boolean | "lookups";

@@ -1,50 +1,55 @@
-/** Types of a workspace's files; shipped and re-exported as public.d.ts is. */
+/** The public types for files of a workspace; shipped and re-exported like public.d.ts. */
 
 /**
- * Where an entry of a workspace is, in the forms of `cwd`: "a/b", "/a/b", "workspace/a/b" and
- * "/workspace/a/b" are the same place, "" and "/workspace" its root. One that leaves the workspace by
- * ".." is a TypeError. A `Uint8Array` is for names that are no UTF-8.
+ * Path of an entry in a workspace, in any form that `cwd` accepts: "a/b", "/a/b", "workspace/a/b" and
+ * "/workspace/a/b" are the same place; "" and "/workspace" are the root of the workspace. A path that leaves
+ * the workspace by ".." is a TypeError. Use a `Uint8Array` for names that are not valid UTF-8.
  */
 export type WorkspacePath = string | Uint8Array;
 
-/** What an entry is. "other": a FIFO, a socket or a device. */
+/** Type of an entry. "other": a FIFO, a socket or a device. */
 export type WorkspaceEntryType = "file" | "directory" | "symlink" | "other";
 
-/** What is known of an entry; of a symbolic link, itself. */
+/** Metadata of an entry; for a symbolic link, of the link itself. */
 export type WorkspaceStat = {
-  /** What it is. */
+  /** Type of the entry. */
   type: WorkspaceEntryType;
-  /** Bytes. */
+  /** Size in bytes. */
   size: number;
-  /** Permission bits, as 0o644; with the set-id and sticky bits. */
+  /** Permission bits, such as 0o644, including the set-id and sticky bits. */
   mode: number;
-  /** When its content last changed, in milliseconds since the epoch. */
+  /** Time of the last content change, in milliseconds since the epoch. */
   mtimeMs: number;
-  /** Of this state of it, for {@link WorkspaceWriteOptions.ifUnchanged}; nothing else is promised of the text. */
+  /**
+   * Identifies this state of the entry, for {@link WorkspaceWriteOptions.ifUnchanged}; its format is
+   * unspecified.
+   */
   version: string;
 };
 
 /** An entry of a directory. */
 export type WorkspaceEntry = {
-  /** As the methods take it; with U+FFFD for what is no UTF-8. */
+  /** The path in the form that the methods take, with U+FFFD for bytes that are not valid UTF-8. */
   path: string;
-  /** The path's bytes, where it is no UTF-8: `path` does not name the entry then. */
+  /** The bytes of the path, set if it is not valid UTF-8; `path` then does not name the entry. */
   pathBytes?: Uint8Array;
-  /** What it is. */
+  /** Type of the entry. */
   type: WorkspaceEntryType;
 };
 
 /** Options of `read`. */
 export type WorkspaceReadOptions = {
-  /** Most bytes of the file, 0 to 2^31-1: a larger one is ERR_FS_FILE_TOO_LARGE. Default 64 MiB. */
+  /**
+   * Maximum size of the file in bytes, 0 to 2^31-1: a larger file is ERR_FS_FILE_TOO_LARGE. Default 64 MiB.
+   */
   maxBytes?: number | undefined;
 };
 
 /** Options of `readText`. */
 export type WorkspaceReadTextOptions = WorkspaceReadOptions & {
   /**
-   * Whether what is no UTF-8 is a TypeError, ERR_ENCODING_INVALID_ENCODED_DATA: for text that is
-   * going to be written back. Default false: it becomes U+FFFD.
+   * If true, invalid UTF-8 is a TypeError, ERR_ENCODING_INVALID_ENCODED_DATA: for text that is going to be
+   * written back. Default false: invalid bytes become U+FFFD.
    */
   fatal?: boolean | undefined;
 };
@@ -52,74 +57,74 @@ export type WorkspaceReadTextOptions = WorkspaceReadOptions & {
 /** Options of `write`. */
 export type WorkspaceWriteOptions = {
   /**
-   * Permission bits, 0 to 0o777, exactly so. Default: those of the file that is replaced; of a new
-   * one 0o666 less the process's umask.
+   * Exact permission bits, 0 to 0o777. Default: those of the replaced file, or, for a new file, 0o666 less
+   * the process's umask.
    */
   mode?: number | undefined;
   /**
-   * The `version` that the file has to have still, else ERR_FILE_CHANGED; null: nothing may have the
-   * name, else EEXIST. Default: whatever is there is replaced.
+   * The `version` that the file must still have; otherwise ERR_FILE_CHANGED. null: no entry may have the
+   * name; otherwise EEXIST. Default: an existing file is replaced.
    */
   ifUnchanged?: string | null | undefined;
-  /** Whether it is on the disk when the promise resolves (fsync), as Node's `flush`. Default false. */
+  /** If true, the file is on disk when the promise resolves (fsync), like `flush` of Node. Default false. */
   flush?: boolean | undefined;
 };
 
 /** Options of `list`. */
 export type WorkspaceListOptions = {
-  /** Whether what is in its directories comes too. Links are not followed. Default false. */
+  /** If true, also lists the contents of subdirectories. Links are not followed. Default false. */
   recursive?: boolean | undefined;
-  /** Most entries, 1 to 2^24: more are ERR_FS_TOO_MANY_ENTRIES. Default 10 000. */
+  /** Maximum number of entries, 1 to 2^24; more are ERR_FS_TOO_MANY_ENTRIES. Default 10 000. */
   maxEntries?: number | undefined;
 };
 
 /** Options of `mkdir`. */
 export type WorkspaceMkdirOptions = {
-  /** Whether parents are made too, and a directory that is there is no error. Default false. */
+  /** If true, parents are created too, and an existing directory is not an error. Default false. */
   recursive?: boolean | undefined;
-  /** Permission bits, 0 to 0o777, of which the umask is taken. Default 0o777. */
+  /** Permission bits, 0 to 0o777, less the umask. Default 0o777. */
   mode?: number | undefined;
 };
 
 /** Options of `remove`. */
 export type WorkspaceRemoveOptions = {
-  /** Whether a directory goes with all that it holds. Default false: it has to be empty. */
+  /** If true, a directory is removed with its contents. Default false: the directory must be empty. */
   recursive?: boolean | undefined;
 };
 
 /**
- * The files of a workspace, for the tools of a host: every step is taken below the workspace and
- * through no symbolic link, so a link that a command has planted leads nowhere. Only regular files are
- * read and written. All work is done off the JavaScript thread.
+ * The files of a workspace, for use by the tools of a host. Every path is resolved below the workspace and
+ * without following symbolic links, so a link planted by a command leads nowhere. Only regular files are read
+ * and written. All work is done off the JavaScript thread.
  *
- * Every method rejects with a TypeError or RangeError on misuse; with an Error as those of
- * `node:fs`, with `code` (ENOENT, ELOOP for a symbolic link, EISDIR, ENOTDIR, ENXIO for a FIFO, socket
- * or device, EEXIST, ENOTEMPTY, ENOSPC, EROFS, EACCES, …), `errno`, `syscall` and `path`; with a
- * SandboxError where the workspace is missing (ERR_SANDBOX_SETUP), or this host can't do it safely
- * (ERR_SANDBOX_UNAVAILABLE: no Linux, no openat2).
+ * Every method rejects with a TypeError or RangeError on misuse; with an Error like those of `node:fs`, with
+ * `code` (ENOENT, ELOOP for a symbolic link, EISDIR, ENOTDIR, ENXIO for a FIFO, socket or device, EEXIST,
+ * ENOTEMPTY, ENOSPC, EROFS, EACCES, …), `errno`, `syscall` and `path`; with a SandboxError if the workspace
+ * is missing (ERR_SANDBOX_SETUP) or this host can't do it safely (ERR_SANDBOX_UNAVAILABLE: no Linux, no
+ * openat2).
  */
 export interface WorkspaceFiles {
-  /** All bytes of a file. */
+  /** Returns all bytes of a file. */
   read(path: WorkspacePath, options?: WorkspaceReadOptions): Promise<Uint8Array>;
-  /** A file as UTF-8, with its byte order mark where it has one. */
+  /** Returns a file decoded as UTF-8, including a byte order mark. */
   readText(path: WorkspacePath, options?: WorkspaceReadTextOptions): Promise<string>;
   /**
-   * Writes a file whole, or leaves what was there; a string as UTF-8. Resolves with what is known of
-   * the new file, among it the `version` for the next write.
+   * Writes a whole file, or leaves the existing one unchanged; a string is written as UTF-8. Resolves with
+   * the metadata of the new file, including the `version` for the next write.
    */
   write(
     path: WorkspacePath,
     data: Uint8Array | string,
     options?: WorkspaceWriteOptions,
   ): Promise<WorkspaceStat>;
-  /** What a directory holds, by name, each directory's entries directly behind it. */
+  /** Lists a directory in order of names; each subdirectory is followed directly by its own entries. */
   list(path: WorkspacePath, options?: WorkspaceListOptions): Promise<WorkspaceEntry[]>;
-  /** What is known of an entry. */
+  /** Returns the metadata of an entry. */
   stat(path: WorkspacePath): Promise<WorkspaceStat>;
-  /** Makes a directory. */
+  /** Creates a directory. */
   mkdir(path: WorkspacePath, options?: WorkspaceMkdirOptions): Promise<void>;
-  /** Renames an entry; what has the new name already is replaced. */
+  /** Renames an entry; an existing entry with the new name is replaced. */
   rename(from: WorkspacePath, to: WorkspacePath): Promise<void>;
-  /** Removes an entry; of a link, itself. */
+  /** Removes an entry; for a link, the link itself. */
   remove(path: WorkspacePath, options?: WorkspaceRemoveOptions): Promise<void>;
 }

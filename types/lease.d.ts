@@ -1,26 +1,26 @@
-/** The public types of leases; shipped and re-exported as public.d.ts is. */
+/** The public types of leases; shipped and re-exported like public.d.ts. */
 
-/** How long a lease holds. */
+/** Options of a lease. */
 export type LeaseOptions = {
-  /** Milliseconds from when it is made, or renewed, to its end: an integer from 1 to 2 147 483 647. */
+  /** Milliseconds from creation or renewal until expiry: an integer from 1 to 2 147 483 647. */
   ms: number;
 };
 
 /**
- * What any number of runs may be given: all their processes are killed when nobody has renewed it for `ms`
- * milliseconds. The launcher of each run sees to that by itself, so it holds while this process is stopped
- * (SIGSTOP), swapped out or kept from running, too. Its clock goes on while the machine is suspended, and setting
- * the time of day does not move it (CLOCK_BOOTTIME).
+ * A time limit that any number of runs can share: all their processes are killed if the lease is not renewed
+ * for `ms` milliseconds. The launcher of each run enforces it on its own, so it also holds while this process
+ * is stopped (SIGSTOP), swapped out or kept from running. Its clock continues while the machine is suspended
+ * and is not affected by setting the time of day (CLOCK_BOOTTIME).
  */
 export interface Lease {
-  /** The milliseconds that it was made with. */
+  /** The duration in milliseconds that the lease was created with. */
   readonly ms: number;
-  /** Whether its end has passed; then it stays so. */
+  /** True if the lease has expired; it never becomes false again. */
   readonly expired: boolean;
   /**
-   * It holds for another `ms` milliseconds from now on, for all its runs. False: it had expired, and stays so.
-   * Renew it several times in `ms`: what a launcher hears after its end comes too late. How a run ended its
-   * outcome tells, not this.
+   * Extends the lease to `ms` milliseconds from now, for all its runs. Returns false if it had already
+   * expired; it stays expired. Renew it several times per `ms`: a renewal that reaches a launcher after
+   * expiry is too late. The outcome of a run, not this return value, tells how the run ended.
    */
   renew(): boolean;
 }

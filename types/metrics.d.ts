@@ -1,120 +1,128 @@
 /**
- * What `runner.metrics()` tells, and what is published on the diagnostics channels. No code lives here.
+ * The public types of `runner.metrics()` and of messages on the diagnostics channels. This file holds no
+ * code.
  */
 
 import type { NetworkConnection, Outcome, PoolState, SandboxedAuditRecord } from "./public.js";
 import type { TransactionAudit } from "./transaction.js";
 
-/** How long one part of the runs took, in milliseconds. All 0 when no run came to it. */
+/** Durations of one phase of the runs, in milliseconds. All 0 if no run reached it. */
 export type PhaseMetrics = {
-  /** Runs that came to it. */
+  /** Number of runs that reached the phase. */
   count: number;
-  /** Their mean. */
+  /** Mean duration. */
   meanMs: number;
-  /** The longest. */
+  /** Longest duration. */
   maxMs: number;
-  /** Percentiles, to within 1 %; a day at most. */
+  /** 50th percentile, accurate to within 1 %; at most one day. */
   p50Ms: number;
-  /** As `p50Ms`. */
+  /** 95th percentile, like `p50Ms`. */
   p95Ms: number;
-  /** As `p50Ms`. */
+  /** 99th percentile, like `p50Ms`. */
   p99Ms: number;
 };
 
 /** Bytes that commands wrote to one stream. */
 export type StreamMetrics = {
-  /** Part of a result. */
+  /** Bytes returned in a result. */
   kept: number;
-  /** Drained and counted, being over the limit. */
+  /** Bytes over the limit, which were read, counted and dropped. */
   dropped: number;
 };
 
-/** What became of a runner's transactions, or of one that is asked itself. All 0 where there are none. */
+/**
+ * Actions on a runner's transactions, or on the transaction whose metrics these are. All 0 without
+ * transactions.
+ */
 export type TransactionMetrics = {
-  /** Those that were opened, and neither closed nor discarded since. */
+  /** Transactions that were opened and neither closed nor discarded since. */
   open: number;
-  /** Calls of `openTransaction` and `resumeTransaction` that gave one. */
+  /** Calls of `openTransaction` and `resumeTransaction` that succeeded. */
   opened: number;
-  /** Commits that were done, also those of nothing. */
+  /** Completed commits, including empty ones. */
   commits: number;
-  /** Commits that were taken back. */
+  /** Completed undos. */
   undos: number;
-  /** Checkpoints that were made. */
+  /** Checkpoints that were created. */
   checkpoints: number;
-  /** Rollbacks that were done. */
+  /** Completed rollbacks. */
   rollbacks: number;
   /** Transactions that were discarded. */
   discards: number;
-  /** Commits and undos that the host's own changes forbade. */
+  /** Commits and undos that were refused because the host had changed the same files. */
   conflicts: number;
   /** Commits that were refused because of protected paths. */
   protected: number;
-  /** Commits that were refused because something was not what was expected. */
+  /** Commits that were refused because a change differed from what was expected. */
   unexpected: number;
-  /** Calls that rejected for another reason, misuse apart. */
+  /** Calls that rejected for another reason, except misuse. */
   failed: number;
-  /** Paths that commits have written or removed. */
+  /** Paths that commits wrote or removed. */
   paths: number;
-  /** Bytes of the regular files among them, as they are now. */
+  /** Bytes of the regular files among them, at their current size. */
   bytes: number;
 };
 
-/** Connections that were alike in something. */
+/** Connections grouped by a common property. */
 export type ConnectionMetrics = {
-  /** How many. */
+  /** Number of connections. */
   connections: number;
   /** Bytes that commands sent over them. */
   bytesOut: number;
-  /** Bytes that came back. */
+  /** Bytes that commands received over them. */
   bytesIn: number;
 };
 
-/** What a runner's commands connected to, with a network by domain. All 0 without. */
+/** Connections of a runner's commands, with a network by domain. All 0 without one. */
 export type NetworkMetrics = {
-  /** Connections that were allowed, also those that failed then. */
+  /** Connections that were allowed, including those that then failed. */
   allowed: number;
-  /** Those that were refused. */
+  /** Connections that were refused. */
   denied: number;
-  /** Those that audits had no place for. */
+  /** Connections that were omitted from audit records for lack of space. */
   omitted: number;
   /**
-   * The allowed ones by the rule that allowed them, "onRequest" for answers; of more than 100 rules those
-   * that came later are "other". Names of hosts are a command's to choose, rules are yours.
+   * The allowed connections by the rule that allowed them, or "onRequest" for answers. With more than 100
+   * rules, those that occur later are counted as "other". Rules come from the host; commands can choose only
+   * host names.
    */
   byRule: Record<string, ConnectionMetrics>;
 };
 
-/** What a runner has done since it was made. Survives `JSON.stringify`. */
+/** Activity of a runner since it was created. Survives `JSON.stringify`. */
 export type RunnerMetrics = {
-  /** Calls of `exec`, `spawn` and the sessions' own, by what became of them. */
+  /** Calls of `exec`, `spawn` and those of the runner's sessions, by result. */
   runs: {
-    /** Accepted and not yet settled: queued or under way. */
+    /** Accepted and not yet settled: queued or running. */
     pending: number;
-    /** Calls of `exec` without an outcome: misuse, or no sandbox can exist here. */
+    /** Calls of `exec` without an outcome: misuse, or no sandbox is possible on this host. */
     rejected: number;
-    /** Runs in a sandbox that was made before. */
+    /** Runs in a prewarmed sandbox. */
     prewarmed: number;
     /** Runs in a sandbox that was cloned from a template for them. */
     cloned: number;
-    /** Settled runs by `outcome.kind`; every kind is there. */
+    /** Settled runs by `outcome.kind`; every kind is present. */
     outcomes: Record<Outcome["kind"], number>;
   };
   /** See `RunTiming`; `total` is the sum of the four. */
   phases: Record<"queue" | "setup" | "command" | "teardown" | "total", PhaseMetrics>;
-  /** Hits are `taken`, misses `missed`. All 0 for runners without standing sandboxes. */
+  /**
+   * Use of prewarmed sandboxes: hits are `taken`, misses `missed`. All 0 for runners without prewarmed
+   * sandboxes.
+   */
   pool: PoolState;
-  /** What commands wrote. */
+  /** Bytes that commands wrote. */
   bytes: Record<"stdout" | "stderr", StreamMetrics>;
-  /** Runs that did not end by themselves alone. */
+  /** Runs whose processes did not all end by themselves. */
   kills: {
     /** Runs in which processes had to be killed: deadline, lease, abort, or left behind by the command. */
     requested: number;
-    /** Of these, the runs after which all are known to be gone. */
+    /** Those of `requested` whose processes are all known to be gone. */
     proved: number;
   };
-  /** What became of transactions. */
+  /** Actions on transactions. */
   transactions: TransactionMetrics;
-  /** What commands connected to. */
+  /** Connections of commands. */
   network: NetworkMetrics;
 };
 
@@ -124,84 +132,84 @@ export type RunStartMessage = {
   run: number;
   /** Number of the runner, unique in its Node environment. */
   runner: number;
-  /** As in the audit. */
+  /** As in the audit record. */
   policyHash: string;
-  /** A copy. May hold secrets, if the host puts such on command lines. */
+  /** A copy. May contain secrets, if the host puts them on command lines. */
   argv: string[];
-  /** As the caller wrote it. */
+  /** As the caller passed it. */
   cwd: string | undefined;
 };
 
 /**
- * Published on `@openagentic/native-runner:run.end`, once for each start, before `exec` settles:
- * with the record of a run that has an outcome, or with the error of one that has none.
+ * Published on `@openagentic/native-runner:run.end`, once for each start, before `exec` settles: with the
+ * audit record of a run that has an outcome, or with the error of a run that has none.
  */
 export type RunEndMessage = {
-  /** As in {@link RunStartMessage}. */
+  /** See {@link RunStartMessage}. */
   run: number;
-  /** As in {@link RunStartMessage}. */
+  /** See {@link RunStartMessage}. */
   runner: number;
-  /** As in the audit. */
+  /** As in the audit record. */
   policyHash: string;
 } & (
   | {
-      /** The result's own record, not a copy: not to be changed. */
+      /** The result's own record, not a copy: must not be changed. */
       audit: SandboxedAuditRecord;
-      /** What the command wrote. */
+      /** Bytes that the command wrote. */
       bytes: RunnerMetrics["bytes"];
-      /** There is none. */
+      /** Absent: the run has an outcome. */
       error?: undefined;
     }
   | {
-      /** There is none. */
+      /** Absent: the run has no outcome. */
       audit?: undefined;
-      /** Not known. */
+      /** Absent: not known. */
       bytes?: undefined;
-      /** What the call rejects with. */
+      /** The error that the call rejects with. */
       error: unknown;
     }
 );
 
 /**
- * Published on `@openagentic/native-runner:pool` after a run, `warm()` and `close()`, when the pool is
- * not what it was when last published. What happens in between, as when an idle pool goes away, shows
- * with the next one.
+ * Published on `@openagentic/native-runner:pool` after a run, `warm()` and `close()`, if the pool has changed
+ * since it was last published. Changes in between, such as the removal of an idle pool, appear in the next
+ * message.
  */
 export type PoolMessage = {
   /** Number of the runner, unique in its Node environment. */
   runner: number;
-  /** What its standing sandboxes are doing. */
+  /** State of the runner's prewarmed sandboxes. */
   pool: PoolState;
 };
 
 /**
- * Published on `@openagentic/native-runner:transaction` when a commit, an undo, a checkpoint, a
- * rollback or a discard has settled, before its call does. Misuse is not told.
+ * Published on `@openagentic/native-runner:transaction` when a commit, an undo, a checkpoint, a rollback or a
+ * discard has settled, before its call does. Misuse is not published.
  */
 export type TransactionMessage = {
-  /** Number of the transaction as a runner, as its runs have it; unique in its Node environment. */
+  /** Number of the transaction as a runner, as in messages of its runs; unique in its Node environment. */
   runner: number;
-  /** The record; of a commit, the report's own, not a copy: not to be changed. */
+  /** The record; for a commit, the report's own, not a copy: must not be changed. */
   audit: TransactionAudit;
 };
 
-/** "refused" is all that came to no connection, also where one was allowed and failed. */
+/** "refused" covers every request without a connection, including allowed connections that failed. */
 export type ConnectionEvent = "opened" | "refused" | "ended";
 
 /**
- * Published on `@openagentic/native-runner:connection` as a connection opens or is refused, and as it ends,
- * while the command runs: of runs that began when somebody had subscribed. Once for denials that are one
- * entry of the audit's `connections`, and never for what is only counted there; before `run.end`.
+ * Published on `@openagentic/native-runner:connection` when a connection opens, is refused or ends, while the
+ * command runs; only for runs that began while the channel had a subscriber. Published once for denials that
+ * share one entry of the audit record's `connections`, and never for omitted connections; before `run.end`.
  */
 export type ConnectionMessage = {
-  /** As in {@link RunStartMessage}. */
+  /** See {@link RunStartMessage}. */
   run: number;
-  /** As in {@link RunStartMessage}. */
+  /** See {@link RunStartMessage}. */
   runner: number;
-  /** As in the audit. */
+  /** As in the audit record. */
   policyHash: string;
-  /** What became of it. */
+  /** The event of the connection. */
   event: ConnectionEvent;
-  /** As the audit has it, or, while it is open, as far as it has come. */
+  /** As in the audit record; for an open connection, its current state. */
   connection: NetworkConnection;
 };

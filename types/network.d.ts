@@ -1,81 +1,86 @@
-/** The public types of a network by domain; shipped and re-exported as public.d.ts is. */
+/** The public types of a network by domain; shipped and re-exported like public.d.ts. */
 
-/** Lists of hosts that a package manager or a forge needs; see docs/network.md for what is in each. */
+/** Lists of hosts that a package manager or a forge needs; docs/network.md lists their contents. */
 export type NetworkPreset = "npm" | "pypi" | "github" | "debian" | "crates" | "go";
 
 /**
- * How a connection asked for its host. "transparent": it resolved the name, and connected. The others
- * asked the sandbox's proxy: by HTTP's CONNECT, by an HTTP request in absolute form, by SOCKS 5.
+ * How a connection named its host. "transparent": the command resolved the name and connected. The other
+ * values are requests to the sandbox's proxy: HTTP CONNECT, an HTTP request in absolute form, or SOCKS 5.
  */
 export type NetworkVia = "transparent" | "connect" | "http" | "socks";
 
-/** What no rule decides, told to {@link NetworkByDomain.onRequest}. */
+/** A request that no rule decides, passed to {@link NetworkByDomain.onRequest}. */
 export type NetworkRequest = {
-  /** The name that is asked for, in lower case and ASCII. */
+  /** The requested host name, in lower case and ASCII. */
   host: string;
-  /** Its port. */
+  /** The requested port. */
   port: number;
-  /** How it asked. */
+  /** How the host was requested. */
   via: NetworkVia;
-  /** The command's program and arguments; absent where several run in the sandbox. */
+  /** The command's program and arguments; absent if several commands run in the sandbox. */
   command?: string[];
-  /** Aborted when no answer is wanted any more: the command has ended, or the time is over. */
+  /** Aborted when the answer is no longer needed: the command has ended, or the time limit has passed. */
   signal: AbortSignal;
 };
 
-/** What `onRequest` may answer. */
+/** The possible answers of `onRequest`. */
 export type NetworkAnswer = "allow" | "deny";
 
 /**
- * What commands may reach of the network, by name. Whatever no rule allows is refused. Entries are
- * "host", "host:port", "*.domain" (all names below it, not itself) or "*.domain:port"; international
- * names in either spelling; addresses are none. At most 1024 entries a list and 64 ports in all.
+ * The hosts that commands may reach, by name. A host that no rule allows is refused. Entries are "host",
+ * "host:port", "*.domain" (all names below the domain, not the domain itself) or "*.domain:port".
+ * International names may use either spelling; addresses are not allowed. At most 1024 entries per list and
+ * 64 ports in all.
  */
 export type NetworkByDomain = {
   /**
-   * What may be reached; without a port on 80 and 443. An empty list denies everything. May be left out
-   * with `presets` or `onRequest`.
+   * Allowed hosts; an entry without a port allows 80 and 443. An empty list denies everything. May be omitted
+   * if `presets` or `onRequest` is set.
    */
   allow?: readonly string[] | undefined;
-  /** What may not, whatever allows it; without a port on every port. Default none. */
+  /**
+   * Denied hosts, which override every allowing rule; an entry without a port denies every port. Default
+   * none.
+   */
   deny?: readonly string[] | undefined;
   /**
-   * Allowed names may lead to public addresses only. Hosts named here ("host", "*.domain") may lead to
-   * others too, and every allowed name to the addresses named here ("10.0.0.0/8", "127.0.0.1"). Default none.
+   * By default, allowed names may resolve only to public addresses. A host listed here ("host", "*.domain")
+   * may also resolve to other addresses, and every allowed name may resolve to the addresses listed here
+   * ("10.0.0.0/8", "127.0.0.1"). Default none.
    */
   allowPrivate?: readonly string[] | undefined;
-  /** Lists of names that are added to `allow`. Default none. */
+  /** Lists of names to add to `allow`. Default none. */
   presets?: readonly NetworkPreset[] | undefined;
   /**
-   * Asked about each host and port that no rule decides, on ports 80, 443 and those that `allow` names.
-   * Has 30 seconds; a throw, a rejection, another value or no answer is a denial. Default: all of that
-   * is denied.
+   * Called for each host and port that no rule decides, on ports 80, 443 and those that `allow` names. Must
+   * answer within 30 seconds; a throw, a rejection, another value or no answer is a denial. Default: all such
+   * requests are denied.
    */
   onRequest?: ((request: NetworkRequest) => NetworkAnswer | Promise<NetworkAnswer>) | undefined;
 };
 
 /** A connection that a command made or was refused. */
 export type NetworkConnection = {
-  /** The name, or the address, that was asked for. */
+  /** The requested host name or address. */
   host: string;
-  /** 0 where the name was refused before there was a connection. */
+  /** The port; 0 if the name was refused before a connection was attempted. */
   port: number;
-  /** The address that was connected to, or refused; absent where there was none. */
+  /** The address that was connected to, or refused; absent if there was none. */
   address?: string;
-  /** What became of it. An allowed one may have failed: see `reason`. */
+  /** The decision. An allowed connection may still have failed: see `reason`. */
   verdict: "allowed" | "denied";
-  /** The entry that decided, "onRequest", or absent where there was none. */
+  /** The entry that decided, or "onRequest"; absent if no rule decided. */
   rule?: string;
-  /** Of a denial or a failure, as a clause: "no rule names it". */
+  /** Why the connection was denied or failed, as a clause: "no rule names it". */
   reason?: string;
-  /** How it asked. */
+  /** How the host was requested. */
   via: NetworkVia;
-  /** Bytes that the command sent and the host's network took. */
+  /** Bytes that the command sent and the host's network accepted. */
   bytesOut: number;
-  /** Bytes that came back. */
+  /** Bytes received. */
   bytesIn: number;
-  /** From the request to the end of the connection. */
+  /** Milliseconds from the request to the end of the connection. */
   durationMs: number;
-  /** Denials that are alike in all of the above are one record; of others 1. */
+  /** Number of equal denials combined in this record; 1 for all other connections. */
   count: number;
 };

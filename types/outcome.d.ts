@@ -1,4 +1,4 @@
-/** How a run ended; shipped and re-exported as public.d.ts is. */
+/** How a run ended; shipped and re-exported like public.d.ts. */
 
 import type { NativeLimits } from "./run.js";
 
@@ -21,11 +21,11 @@ export type Outcome =
   | {
       /** `signal` was aborted; `exitCode` is 130. */
       kind: "aborted";
-      /** The signal's own `reason`, as it is; absent where no signal was. Not enumerable. */
+      /** The abort signal's `reason`, unchanged; absent if no signal was aborted. Not enumerable. */
       readonly reason?: unknown;
     }
   | {
-      /** There is no such program; `exitCode` is 127. */
+      /** The program does not exist; `exitCode` is 127. */
       kind: "not-found";
     }
   | {
@@ -35,40 +35,44 @@ export type Outcome =
   | {
       /** The sandbox could not be built and the command never ran; `exitCode` is 125. */
       kind: "setup-failed";
-      /** What could not be had. */
+      /** The requirement that could not be met. */
       reason: string;
-      /** What the operator can do about it. */
+      /** How the operator can fix it. */
       fix?: string;
     }
   | {
       /** A resource limit ended the command; `exitCode` is 128 + the signal's number, or 137. */
       kind: "limit-exceeded";
-      /** Which. */
+      /** The limit that was exceeded. */
       limit: keyof NativeLimits;
     }
   | {
-      /** Nobody renewed its `lease` in time, or it had expired before; `exitCode` is 137. */
+      /** The `lease` was not renewed in time, or had expired before the start; `exitCode` is 137. */
       kind: "lease-expired";
     }
   | {
       /**
-       * Of `RemoteNativeRunner`: how it ended is not known, since its worker, or the way to it, was lost;
-       * `exitCode` is 125. It was not started a second time, and will not be.
+       * Only from `RemoteNativeRunner`: the run's worker, or the connection to it, was lost, so how the run
+       * ended is unknown; `exitCode` is 125. The run was not started a second time and will not be.
        */
       kind: "lost";
-      /** Whether its command was started: "no" and "yes" are known. */
+      /** Tells if the command was started; "yes" and "no" are certain. */
       started: "yes" | "no" | "unknown";
       /**
-       * "proved": its worker has said that nothing of it runs. "unproved": nobody has. Its lease has expired all the
-       * same, after which its launcher has killed it, unless that machine itself was stopped meanwhile.
+       * "proved": the worker reported that no process of the run remains. "unproved": no such report arrived.
+       * Its lease has expired in any case, after which its launcher has killed the run, unless that machine
+       * itself was stopped meanwhile.
        */
       ended: "proved" | "unproved";
-      /** What was lost, as a clause. */
+      /** Describes the loss, as a clause. */
       reason: string;
     }
   | {
-      /** Of `RemoteNativeRunner`: no worker had a slot within `queueTimeoutMs`, and none is started; `exitCode` is 125. */
+      /**
+       * Only from `RemoteNativeRunner`: no worker had a free slot within `queueTimeoutMs`; the command is not
+       * started, and `exitCode` is 125.
+       */
       kind: "queue-timeout";
-      /** What was missing, as a clause. */
+      /** The missing resource, as a clause. */
       reason: string;
     };

@@ -1,36 +1,39 @@
-/** The public types of what wraps a host's own processes; shipped and re-exported as public.d.ts is. */
+/** The public types for wrapping a host's own processes; shipped and re-exported like public.d.ts. */
 
 import type { BubblewrapNetworkMode, IsolationMode } from "./public.js";
 
 /** A host directory for a wrapped process. */
 export type ProcessSandboxMount = {
-  /** A directory; there is nothing else yet. */
+  /** A directory; no other kind is supported yet. */
   kind: "dir";
-  /** Names the mount in audits, and chooses the one to start in (`defaultCwdLabel`). */
+  /** Names the mount in audit records, and can select the directory to start in (`defaultCwdLabel`). */
   label?: string | undefined;
   /** Absolute, without "..". */
   hostPath: string;
-  /** Where the process finds it; absolute, without "..". */
+  /** The path inside the sandbox; absolute, without "..". */
   guestPath: string;
-  /** Whether the process may write there. */
+  /** "rw": the process may write there. "ro": it may only read. */
   mode: "rw" | "ro";
 };
 
-/** A process that the host is about to start by itself. */
+/** A process that the host is about to start itself. */
 export type ProcessSandboxCommand = {
   /** A program, looked up inside the sandbox. */
   cmd: string;
   /** Its arguments, without its name. */
   args: string[];
-  /** Passes through: to bwrap, and so to the process. */
+  /** Passed through to bwrap, and so to the process. */
   env: Record<string, string>;
-  /** Passes through: the directory to start bwrap in. */
+  /** Passed through: the directory to start bwrap in. */
   cwd?: string | undefined;
-  /** What the process sees of the host besides the sandbox's read-only paths. Default none. */
+  /** Host paths visible to the process besides the sandbox's read-only paths. Default none. */
   mounts?: ProcessSandboxMount[] | undefined;
 };
 
-/** What to start in place of a command. A sandbox may leave `env` and `cwd` out: they stay. */
+/**
+ * The command line to start instead of the original command. A sandbox may omit `env` and `cwd` to keep the
+ * command's.
+ */
 export type ProcessSandboxWrappedCommand = {
   /** The program to start. */
   cmd: string;
@@ -42,47 +45,50 @@ export type ProcessSandboxWrappedCommand = {
   cwd?: string | undefined;
 };
 
-/** Wraps the command line of a process that the host starts, such as a WASM engine's. */
+/** Wraps the command line of a process that the host starts, such as that of a WASM engine. */
 export interface ProcessSandbox {
-  /** In audits, such as "bubblewrap". */
+  /** Name of the sandbox in audit records, such as "bubblewrap". */
   readonly name: string;
-  /** Pure: starts nothing, looks nothing up, leaves its argument as it is. */
+  /**
+   * Returns the wrapped command line. Pure: starts nothing, looks nothing up, and does not change its
+   * argument.
+   */
   wrap(command: ProcessSandboxCommand): ProcessSandboxWrappedCommand;
 }
 
 /** Options of `createBubblewrapProcessSandbox`. */
 export type BubblewrapProcessSandboxOptions = {
-  /** The bwrap program: a name, looked up by whoever starts it, or an absolute path. Default "bwrap". */
+  /** The bwrap program: a name that the starting process looks up, or an absolute path. Default "bwrap". */
   bwrapPath?: string | undefined;
-  /** Default "allow": a WASM engine's own network policy decides. Rules by domain are refused. */
+  /** Default "allow": the network policy of the WASM engine decides. Rules by domain are refused. */
   network?: BubblewrapNetworkMode | undefined;
   /**
-   * Absolute host paths to mount read-only at the same path, in order; each must exist when the
-   * process starts. Default /usr, /bin, /lib, /lib64, /etc.
+   * Absolute host paths to mount read-only at the same path, in order; each must exist when the process
+   * starts. Default /usr, /bin, /lib, /lib64, /etc.
    */
   roBinds?: readonly string[] | undefined;
-  /** Where a private /proc appears. Default "/proc". */
+  /** Mount point of a private /proc. Default "/proc". */
   procPath?: string | undefined;
-  /** Where a minimal /dev appears. Default "/dev". */
+  /** Mount point of a minimal /dev. Default "/dev". */
   devPath?: string | undefined;
-  /** Where an empty private directory appears. Default "/tmp". */
+  /** Mount point of an empty private directory. Default "/tmp". */
   tmpPath?: string | undefined;
   /** Label of the mount to start in. Default "shadow-workspace". */
   defaultCwdLabel?: string | undefined;
-  /** "compat": without the namespaces, dropped capabilities and read-only /proc. Default "strict". */
+  /** "compat" omits the namespaces, the dropped capabilities and the read-only /proc. Default "strict". */
   isolation?: IsolationMode | undefined;
 };
 
-/** The record of a wrapped process. Survives `JSON.stringify`. */
+/** The audit record of a wrapped process. Survives `JSON.stringify`. */
 export type SandboxAuditRecord = {
-  /** Tells the record from others. */
+  /** Distinguishes the record from other kinds. */
   kind: "process-sandbox";
   /** The sandbox's name, such as "bubblewrap". */
   wrapperName: string;
-  /** As started, but for host paths that read "<redacted>". */
+  /** The started program; host paths are replaced by "<redacted>". */
   wrappedCmd: string;
-  /** Its arguments, redacted as `wrappedCmd`. */
+  /** Its arguments, redacted like `wrappedCmd`. */
   wrappedArgs: string[];
-  /** What was mounted, without host paths. */
+  /** The mounts, without host paths. */
   mounts: { label?: string | undefined; guestPath: string; mode: "rw" | "ro" }[];
 };

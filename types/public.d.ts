@@ -1,8 +1,8 @@
 /**
- * The public types. Shipped as they are and re-exported by lib/index.ts; no code lives here.
+ * The public types. Shipped unchanged and re-exported by lib/index.ts; this file holds no code.
  *
- * Optional fields accept `undefined` too, so that hosts compiled with `exactOptionalPropertyTypes`
- * can hand on what they do not have.
+ * Optional fields also accept `undefined`, so that hosts compiled with `exactOptionalPropertyTypes` can pass
+ * on fields that they do not have.
  */
 
 export * from "./denials.js";
@@ -13,11 +13,10 @@ export * from "./run.js";
 export * from "./runner-options.js";
 
 /**
- * Why a sandbox can't be had. ERR_SANDBOX_UNAVAILABLE: not Linux, no binary, no usable bwrap,
- * firejail or Landlock. ERR_SANDBOX_SETUP: the host refused something that every run needs.
- * ERR_SANDBOX_CLOSED: the runner was closed, the session has ended, or the Node environment is
- * shutting down.
- * ERR_COMMAND_BLOCKED: the shell lists refuse the command.
+ * Why no sandbox is available. ERR_SANDBOX_UNAVAILABLE: the host is not Linux, or has no binary of this
+ * package, or no usable bwrap, firejail or Landlock. ERR_SANDBOX_SETUP: the host refused something that every
+ * run needs. ERR_SANDBOX_CLOSED: the runner was closed, the session has ended, or the Node environment is
+ * shutting down. ERR_COMMAND_BLOCKED: the shell lists refuse the command.
  */
 export type SandboxErrorCode =
   | "ERR_SANDBOX_UNAVAILABLE"

@@ -1,21 +1,21 @@
 /**
- * Where a run's time went, in milliseconds. The parts follow one another without a gap; 0: it did not
- * come to that.
+ * How a run's time was spent, in milliseconds. The parts follow one another without gaps; a part that the run
+ * did not reach is 0.
  */
 export type RunTiming = {
-  /** From the call of `exec` until the run's turn came (`maxConcurrent`). */
+  /** From the call of `exec` until a slot was free (`maxConcurrent`). */
   queueMs: number;
-  /** From there, where `timeoutMs` begins to count, until the command starts. */
+  /** From then, when `timeoutMs` begins to count, until the command starts. */
   setupMs: number;
-  /** Until the command ended by itself, or its end was asked for. */
+  /** From then until the command ended by itself, or its end was requested. */
   commandMs: number;
-  /** Until everything that it left is known to be gone. */
+  /** From then until all processes that it left are known to be gone. */
   teardownMs: number;
 };
 
 /**
- * Processes had to be killed: by a deadline, a lease or an abort, or since the command left them behind.
- * "proved": all are known to be gone. "unproved": one could not be signalled, or nobody was left to
- * tell, which only happens without a pid namespace.
+ * Set if processes had to be killed: by a deadline, a lease or an abort, or because the command left them
+ * behind. "proved": all are known to be gone. "unproved": a process could not be signalled, or no process
+ * remained that could report it; this happens only without a pid namespace.
  */
 export type KillProof = "proved" | "unproved";

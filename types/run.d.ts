@@ -1,10 +1,10 @@
 /**
- * The public types of one run; shipped and re-exported as public.d.ts is.
+ * The public types of one run; shipped and re-exported like public.d.ts.
  *
- * Fields that the JavaScript package of old did not know are optional in {@link NativeExecResult}
- * and {@link NativeAuditRecord}: a host's own runner that returns only the old fields is still a
- * {@link NativeRunner}. The runners of this package return {@link SandboxedExecResult}, in which
- * every field is always there.
+ * Fields that the earlier JavaScript package did not have are optional in {@link NativeExecResult} and
+ * {@link NativeAuditRecord}, so a host's own runner that returns only the old fields is still a
+ * {@link NativeRunner}. The runners of this package return {@link SandboxedExecResult}, in which every field is set,
+ * except those that are optional there.
  */
 
 import type { Denial, ExplainMode } from "./denials.js";
@@ -13,32 +13,39 @@ import type { NetworkConnection } from "./network.js";
 import type { Outcome } from "./outcome.js";
 import type { KillProof, RunTiming } from "./run-timing.js";
 
-/** Which bytes of a stream are kept when it is longer than its limit. */
+/** Which bytes of a stream are kept when it exceeds its limit. */
 export type OutputKeep = "head" | "head+tail";
 
 /**
- * "separate": standard error has a stream of its own. "merge": what is written to either is in `stdout`,
- * in the order in which it was written, under the limits of `stdout` and to `onStdout`; `stderr` is empty.
+ * "separate": standard error is its own stream. "merge": `stdout` holds the bytes written to both streams, in
+ * the order in which they were written; the limits of `stdout` and `onStdout` apply to them, and `stderr` is
+ * empty.
  */
 export type StderrMode = "separate" | "merge";
 
-/** What one run may use. A limit that is left out is not set, unless a default is named. */
+/** Resource limits of one run. An omitted limit is not set, unless a default is named. */
 export type NativeLimits = {
-  /** Bytes of standard output to keep, an integer >= 0. Default 1 MiB. What is over is drained and counted. */
+  /**
+   * Bytes of standard output to keep, an integer >= 0. Further bytes are read, counted and dropped. Default 1
+   * MiB.
+   */
   maxStdoutBytes?: number | undefined;
   /** Bytes of standard error to keep, an integer >= 0. Default 1 MiB. */
   maxStderrBytes?: number | undefined;
-  /** Milliseconds from the start of the run to its end by SIGKILL, > 0. Default 60 000; `Infinity` = no deadline. */
+  /**
+   * Milliseconds from the start of the run until it is ended by SIGKILL, > 0. Default 60 000; `Infinity` = no
+   * deadline.
+   */
   timeoutMs?: number | undefined;
-  /** Keep the first bytes, or the first and the last half. Default "head". */
+  /** "head" keeps the first bytes; "head+tail" keeps the first and the last half. Default "head". */
   keep?: OutputKeep | undefined;
-  /** Bytes of memory: of the whole process tree by cgroup v2, else of each process by RLIMIT_DATA. */
+  /** Bytes of memory: of the whole process tree by cgroup v2, otherwise of each process by RLIMIT_DATA. */
   memoryBytes?: number | undefined;
   /** Seconds of CPU time of each process (RLIMIT_CPU), an integer >= 0. */
   cpuSeconds?: number | undefined;
-  /** Processes and threads (cgroup v2 pids.max, else RLIMIT_NPROC). */
+  /** Number of processes and threads (cgroup v2 pids.max, otherwise RLIMIT_NPROC). */
   maxProcesses?: number | undefined;
-  /** Open descriptors of each process (RLIMIT_NOFILE). */
+  /** Open descriptors per process (RLIMIT_NOFILE). */
   maxOpenFiles?: number | undefined;
   /** Bytes of the largest file that a process may write (RLIMIT_FSIZE). */
   maxFileBytes?: number | undefined;
@@ -48,44 +55,44 @@ export type NativeLimits = {
 export type NativeExecInput = {
   /** The program and its arguments; `argv[0]` must not be empty. No shell is involved. */
   argv: string[];
-  /** Directory to start in, relative to the workspace. Default: the workspace's root. */
+  /** Directory to start in, relative to the workspace. Default: the root of the workspace. */
   cwd?: string | undefined;
-  /** Variables for the command, on top of what the runner's `envPolicy` lets through. Always passed. */
+  /** Variables for the command, in addition to those that the runner's `envPolicy` passes. Always passed. */
   env?: Record<string, string> | undefined;
-  /** Standard input, a string as UTF-8, followed by end of file. Default: end of file at once. */
+  /** Standard input, followed by end of file. A string is sent as UTF-8. Default: end of file at once. */
   stdin?: Uint8Array | string | undefined;
-  /** Where standard error goes. Default "separate". */
+  /** Destination of standard error. Default "separate". */
   stderr?: StderrMode | undefined;
-  /** What the run may use. */
+  /** Resource limits of the run. */
   limits?: NativeLimits | undefined;
   /**
-   * The run goes on only while it is renewed: see {@link Lease}. Where it has expired before the command could
-   * start, none is started. Default: none.
+   * The run continues only while this lease is renewed: see {@link Lease}. If the lease has expired before
+   * the command could start, no command is started. Default: none.
    */
   lease?: Lease | undefined;
   /**
-   * Also tells which files, programs and addresses the sandbox has refused: see {@link Denial}. The command is
-   * traced (ptrace(2)), so a debugger does not work in it, and system calls that fail take a few times as long.
-   * "lookups": files that it has only looked for, too, as by stat(2), access(2) or readlink(2). Build tools and
-   * interpreters leave out a directory that they don't find, and never open it; it costs a stop for each look.
-   * Default false.
+   * Also reports the files, programs and addresses that the sandbox refused: see {@link Denial}. The command
+   * is traced (ptrace(2)), so a debugger does not work in it, and failing system calls take a few times as
+   * long. "lookups" also reports files that the command only looked for, for example with stat(2), access(2)
+   * or readlink(2): build tools and interpreters skip a directory that they do not find and never open it.
+   * This costs one stop of the command per lookup. Default false.
    */
   explain?: ExplainMode | undefined;
   /**
-   * Aborting it ends the run and all its processes; the outcome is then "aborted". Where it was aborted
-   * before the call, nothing is started.
+   * Aborting it ends the run and all its processes; the outcome is then "aborted". If it was aborted before
+   * the call, no command is started.
    */
   signal?: AbortSignal | undefined;
   /**
-   * Called with the pieces of standard output as they come, in order, up to `maxStdoutBytes`. What
-   * it returns is ignored. If it throws, the run is aborted and `exec` rejects with that error.
+   * Called with the chunks of standard output as they arrive, in order, up to `maxStdoutBytes`. Its return
+   * value is ignored. If it throws, the run is aborted and `exec` rejects with that error.
    */
   onStdout?: ((chunk: Uint8Array) => void) | undefined;
-  /** As `onStdout`, for standard error. */
+  /** Like `onStdout`, for standard error. */
   onStderr?: ((chunk: Uint8Array) => void) | undefined;
 };
 
-/** What a run used, of the command and all its descendants that were waited for. */
+/** Resource usage of a run: of the command and all its descendants that were waited for. */
 export type Usage = {
   /** CPU time in user mode, in milliseconds. */
   userCpuMs: number;
@@ -96,216 +103,228 @@ export type Usage = {
 };
 
 /**
- * Where a run's sandbox came from. "cold": it was made for the run, or the run had none. "cloned": it was
- * cloned for the run from a template, a sandbox of the runner's policy that runs no command. "prewarmed":
- * it was made, or at least begun, before the command was known, in either way. "session": it is a session's.
+ * Origin of a run's sandbox. "cold": created for the run, or the run had no sandbox. "cloned": cloned for the
+ * run from a template, a sandbox with the runner's policy that runs no command. "prewarmed": created, or at
+ * least begun, before the command was known; created anew or cloned. "session": the sandbox of a session.
  */
 export type SandboxStart = "cold" | "cloned" | "prewarmed" | "session";
 
-/** The record of one run. Survives `JSON.stringify`. */
+/** The audit record of one run. Survives `JSON.stringify`. */
 export type NativeAuditRecord = {
-  /** Tells the record from others. */
+  /** Distinguishes the record from other kinds. */
   kind: "native.exec";
-  /** The program that the host started (`bwrapPath` as given; the command itself without a sandbox). */
+  /**
+   * The program that the host started: `bwrapPath` as given, or the command itself if there is no sandbox.
+   */
   cmd: string;
-  /** The arguments of `cmd`; for Bubblewrap its options with the real workspace path, "--" and the command. */
+  /**
+   * The arguments of `cmd`; for Bubblewrap its options, with the real path of the workspace, "--" and the
+   * command.
+   */
   argv: string[];
-  /** The directory in which the command started, as it saw it. */
+  /** The directory in which the command started, as the command saw it. */
   cwd?: string | undefined;
-  /** Milliseconds from the start of the run to its proven end. */
+  /** Milliseconds from the start of the run to its proved end. */
   durationMs: number;
-  /** Whether the deadline ended it. */
+  /** True if the deadline ended the run. */
   timedOut: boolean;
-  /** Name of the signal that ended the command, such as "SIGKILL"; null when none did. */
+  /** Name of the signal that ended the command, such as "SIGKILL"; null if no signal did. */
   signal?: string | null | undefined;
-  /** Whether more was written to standard output than kept. */
+  /** True if more bytes were written to standard output than were kept. */
   truncatedStdout: boolean;
-  /** As `truncatedStdout`, of standard error. */
+  /** Like `truncatedStdout`, for standard error. */
   truncatedStderr: boolean;
-  /** "bubblewrap", "landlock", "firejail" or "local"; new. */
+  /** "bubblewrap", "landlock", "firejail" or "local". New. */
   runtime?: string | undefined;
-  /** The layers that really were in force, such as "seccomp"; new. */
+  /** The layers that were in force, such as "seccomp". New. */
   layers?: string[] | undefined;
   /** SHA-256 (hex) of the policy's canonical text; equal policies have equal hashes. New. */
   policyHash?: string | undefined;
-  /** New, as all below. */
+  /** How the run ended. New, like all fields below. */
   outcome?: Outcome["kind"] | undefined;
-  /** What it used. */
+  /** Resource usage of the run. */
   usage?: Usage | undefined;
-  /** Where its time went. */
+  /** How the run's time was spent. */
   timing?: RunTiming | undefined;
-  /** Where the sandbox came from. */
+  /** Origin of the sandbox. */
   start?: SandboxStart | undefined;
-  /** Why a run that might have been cloned was cold. */
+  /** Why a run that could have been cloned was cold. */
   coldReason?: string | undefined;
-  /** Whether the sandbox was made, or at least begun, before the command was known. */
+  /** True if the sandbox was created, or at least begun, before the command was known. */
   prewarmed?: boolean | undefined;
-  /** Null when nothing had to be killed. */
+  /** Set if processes had to be killed; null otherwise. */
   kill?: KillProof | null | undefined;
-  /** With a network by domain. */
+  /** The connections of a run with a network by domain. */
   connections?: NetworkConnection[] | undefined;
-  /** Connections that are not listed. */
+  /** Number of connections that are not listed. */
   connectionsOmitted?: number | undefined;
-  /** What the sandbox has refused. */
+  /** Accesses that the sandbox refused. */
   denials?: Denial[] | undefined;
-  /** Denials that are not listed. */
+  /** Number of denials that are not listed. */
   denialsOmitted?: number | undefined;
 };
 
-/** What any {@link NativeRunner} returns. */
+/** The result of any {@link NativeRunner}. */
 export type NativeExecResult = {
-  /** See {@link Outcome} for what it is when the command did not end by itself. */
+  /** Exit code of the command; see {@link Outcome} for its value if the command did not end by itself. */
   exitCode: number;
-  /** The bytes that were kept. */
+  /** The bytes of standard output that were kept. */
   stdout: Uint8Array;
-  /** As `stdout`, of standard error. */
+  /** Like `stdout`, for standard error. */
   stderr: Uint8Array;
-  /** Whether more was written than kept; an exact fit is not truncated. */
+  /** True if more bytes were written than were kept; an exact fit is not truncated. */
   truncatedStdout: boolean;
-  /** As `truncatedStdout`, of standard error. */
+  /** Like `truncatedStdout`, for standard error. */
   truncatedStderr: boolean;
-  /** New. */
+  /** How the run ended. New. */
   outcome?: Outcome | undefined;
-  /** All bytes that the command wrote, kept or not; new. */
+  /** Number of bytes that the command wrote, kept or not. New. */
   stdoutBytes?: number | undefined;
-  /** As `stdoutBytes`, of standard error. */
+  /** Like `stdoutBytes`, for standard error. New. */
   stderrBytes?: number | undefined;
-  /** New. */
+  /** Resource usage of the run. New. */
   usage?: Usage | undefined;
-  /** Its records; one from this package's runners. */
+  /** The run's audit records; exactly one from this package's runners. */
   audits?: NativeAuditRecord[] | undefined;
-  /** As in {@link SandboxedExecResult}; new. */
+  /** See {@link SandboxedExecResult}. New. */
   readonly stdoutText?: string | undefined;
-  /** As in {@link SandboxedExecResult}; new. */
+  /** See {@link SandboxedExecResult}. New. */
   readonly stderrText?: string | undefined;
-  /** In a shell session only; new. */
+  /** Set only in a shell session. New. */
   shellState?: ShellStateReport | undefined;
-  /** As in {@link SandboxedExecResult}; new. */
+  /** See {@link SandboxedExecResult}. New. */
   denials?: Denial[] | undefined;
-  /** As in {@link SandboxedExecResult}; new. */
+  /** See {@link SandboxedExecResult}. New. */
   denialsOmitted?: number | undefined;
 };
 
 /**
- * What a command of a shell session took on from the one before, and handed on to the next. Look at it before a
- * command that must not run in another directory, or with other variables, than you believe.
+ * Shell state that a command of a shell session took over from the previous command and passed on to the
+ * next. Check it before a command that must run in the directory, and with the variables, that you expect.
  */
 export type ShellStateReport = {
   /**
-   * `"kept"`: the next command starts with the directory, the variables and the functions that this one left.
-   * `"lost"`: it left something that could not be kept, so the next starts as this one did. `"unchanged"`: this one
-   * is no shell, or was not started: there is nothing to keep.
+   * `"kept"`: the next command starts with the directory, the variables and the functions that this command
+   * left. `"lost"`: this command left state that could not be kept, so the next starts as this one did.
+   * `"unchanged"`: this command is not a shell, or was not started, so no state was left to keep.
    */
   status: "kept" | "lost" | "unchanged";
   /** Why the state is `"lost"`, as a clause; absent otherwise. */
   reason?: string;
   /**
-   * The directory that the command before left, when this one could not enter it and so started in the workspace;
-   * absent otherwise.
+   * The directory that the previous command left, if this command could not enter it and therefore started in
+   * the workspace; absent otherwise.
    */
   lostDirectory?: string;
 };
 
-/** The audit record of this package's runners: nothing is missing. */
+/** The audit record of this package's runners; every required field is set. */
 export type SandboxedAuditRecord = {
-  /** Tells the record from others. */
+  /** Distinguishes the record from other kinds. */
   kind: "native.exec";
   /** The program that the host started: `bwrapPath` as given, or the command itself. */
   cmd: string;
   /** The arguments of `cmd`; for Bubblewrap its options, "--" and the command. */
   argv: string[];
-  /** The directory in which the command started, as it saw it. */
+  /** The directory in which the command started, as the command saw it. */
   cwd?: string;
-  /** Milliseconds from the start of the run to its proven end. */
+  /** Milliseconds from the start of the run to its proved end. */
   durationMs: number;
-  /** Whether the deadline ended it. */
+  /** True if the deadline ended the run. */
   timedOut: boolean;
-  /** Name of the signal that ended the command, such as "SIGKILL"; null when none did. */
+  /** Name of the signal that ended the command, such as "SIGKILL"; null if no signal did. */
   signal: string | null;
-  /** Whether more was written to standard output than kept. */
+  /** True if more bytes were written to standard output than were kept. */
   truncatedStdout: boolean;
-  /** As `truncatedStdout`, of standard error. */
+  /** Like `truncatedStdout`, for standard error. */
   truncatedStderr: boolean;
   /** "bubblewrap", "landlock", "firejail" or "local". */
   runtime: string;
-  /** The layers that really were in force, such as "seccomp". */
+  /** The layers that were in force, such as "seccomp". */
   layers: string[];
   /** SHA-256 (hex) of the policy's canonical text; equal policies have equal hashes. */
   policyHash: string;
   /** How the run ended; see {@link Outcome}. */
   outcome: Outcome["kind"];
-  /** What it used. */
+  /** Resource usage of the run. */
   usage: Usage;
-  /** Where its time went. */
+  /** How the run's time was spent. */
   timing: RunTiming;
-  /** Where the sandbox came from; "cold" for runners that neither clone nor prewarm. */
+  /** Origin of the sandbox; "cold" for runners that neither clone nor prewarm. */
   start: SandboxStart;
-  /** Why a run of a runner that clones (`clone: "auto"`) was cold, as a clause; absent otherwise. */
+  /** Why a run was cold although its runner clones (`clone: "auto"`), as a clause; absent otherwise. */
   coldReason?: string;
-  /** Whether `start` is "prewarmed". */
+  /** True if `start` is "prewarmed". */
   prewarmed: boolean;
-  /** Whether processes had to be killed, and are known to be gone; null when none had to be. */
+  /**
+   * Set if processes had to be killed: tells if all of them are known to be gone. Null if nothing had to be
+   * killed.
+   */
   kill: KillProof | null;
-  /** The id of the transaction that the command ran in; not there outside of one. */
+  /** The id of the transaction that the command ran in; absent outside of a transaction. */
   transaction?: string;
   /**
-   * What it connected to or was refused, in the order in which that began; there with a network by
-   * domain only, empty where it connected to nothing. At most 10 000.
+   * Connections that the command made or was refused, in the order in which they began; at most 10 000.
+   * Present only with a network by domain; empty if the command made no connections.
    */
   connections?: NetworkConnection[];
-  /** Connections beyond those that are listed; not there where none is missing. */
+  /** Number of connections that are not listed; absent if all are listed. */
   connectionsOmitted?: number;
-  /** What the sandbox has refused; not there where that is nothing. */
+  /** Accesses that the sandbox refused; absent if it refused none. */
   denials?: Denial[];
-  /** Denials beyond those that are listed; not there where none is missing. */
+  /** Number of denials that are not listed; absent if all are listed. */
   denialsOmitted?: number;
 };
 
-/** What this package's runners return: a {@link NativeExecResult} in which nothing is missing. */
+/**
+ * The result of this package's runners: a {@link NativeExecResult} in which every field is set, except
+ * `shellState` outside a shell session.
+ */
 export type SandboxedExecResult = {
-  /** The command's own; see {@link Outcome} for what it is when the command did not end by itself. */
+  /** Exit code of the command; see {@link Outcome} for its value if the command did not end by itself. */
   exitCode: number;
   /** The bytes of standard output that were kept. */
   stdout: Uint8Array;
   /** The bytes of standard error that were kept. */
   stderr: Uint8Array;
-  /** Whether more was written to standard output than kept; an exact fit is not truncated. */
+  /** True if more bytes were written to standard output than were kept; an exact fit is not truncated. */
   truncatedStdout: boolean;
-  /** As `truncatedStdout`, of standard error. */
+  /** Like `truncatedStdout`, for standard error. */
   truncatedStderr: boolean;
   /** How the run ended. */
   outcome: Outcome;
-  /** All bytes that were written to standard output, kept or not. */
+  /** Number of bytes written to standard output, kept or not. */
   stdoutBytes: number;
-  /** As `stdoutBytes`, of standard error. */
+  /** Like `stdoutBytes`, for standard error. */
   stderrBytes: number;
-  /** What the run used. */
+  /** Resource usage of the run. */
   usage: Usage;
-  /** One record. */
+  /** Exactly one record. */
   audits: SandboxedAuditRecord[];
   /**
-   * What the sandbox has refused, in the order in which it first did, each once; at most 256. Without
-   * `explain`: connections of a network by domain, limits, and system calls that the filter refused.
+   * Accesses that the sandbox refused, each listed once, in the order of their first occurrence; at most 256.
+   * Without `explain` it lists only refused connections of a network by domain, exceeded limits, and system
+   * calls that the seccomp filter refused.
    */
   denials: Denial[];
-  /** How many more there were. */
+  /** Number of denials that are not listed. */
   denialsOmitted: number;
   /**
-   * `stdout` as UTF-8, U+FFFD for bytes that are none. Decoded when it is read; not enumerable, so that
-   * a clone or a spread copy of the result has none.
+   * `stdout` decoded as UTF-8, with U+FFFD for invalid bytes. Decoded on read; not enumerable, so a clone or
+   * a spread copy of the result does not have it.
    */
   readonly stdoutText: string;
-  /** `stderr`, as {@link stdoutText}. */
+  /** Like {@link stdoutText}, for `stderr`. */
   readonly stderrText: string;
-  /** In a shell session; absent elsewhere. */
+  /** Set in a shell session; absent elsewhere. */
   shellState?: ShellStateReport;
 };
 
-/** Anything that runs commands: this package's runners, or a host's own. */
+/** An object that runs commands: a runner of this package, or a host's own. */
 export interface NativeRunner {
   /**
-   * Runs one command. Whatever happens to the run resolves, with an outcome; misuse and a sandbox
-   * that can't exist on this host reject.
+   * Runs one command. Resolves, with an outcome, however the run ends. Rejects on misuse and if no sandbox is
+   * possible on this host.
    */
   exec(input: NativeExecInput): Promise<NativeExecResult>;
 }

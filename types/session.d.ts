@@ -1,4 +1,4 @@
-/** The public types of sessions and batches; shipped and re-exported as public.d.ts is. */
+/** The public types of sessions and batches; shipped and re-exported like public.d.ts. */
 
 import type {
   NativeExecInput,
@@ -13,31 +13,32 @@ import type {
 export type SessionOptions = {
   /** Milliseconds without a command after which the session ends, > 0. Default 300 000; `Infinity` = never. */
   idleTimeoutMs?: number | undefined;
-  /** Commands after which it ends, an integer >= 1. Default: no limit. */
+  /** Number of commands after which the session ends, an integer >= 1. Default: no limit. */
   maxCommands?: number | undefined;
   /**
-   * Bytes of the private /tmp that its commands share, an integer >= 1. Default: no limit. Where there is no
-   * such /tmp (Landlock), or a bwrap without --size can't bound it, the session is refused.
+   * Size limit in bytes of the private /tmp that the commands share, an integer >= 1. Default: no limit. The
+   * session is refused if it has no private /tmp (Landlock), or if bwrap lacks --size and can't limit it.
    */
   tmpBytes?: number | undefined;
   /**
-   * Whether shell commands (`["bash", "-c", script, …]`, also sh, dash, ash; `-lc` and the like) hand
-   * on their working directory, variables and, in bash, functions to the next; bash has variables apart
-   * from those of other shells. Any other command starts in that directory too. A call's own `cwd` and
-   * `env` come on top, and are not handed on. What a command leaves counts only if its shell came to its
-   * end, and is at most 1 MiB: not after a deadline, `exec`, or an EXIT trap of its own. A shell has one
-   * more descriptor for it, 83. Default false.
+   * If true, shell commands (`["bash", "-c", script, …]`, also sh, dash, ash; `-lc` and similar) pass their
+   * working directory, variables and, in bash, functions on to the next command; bash keeps its variables
+   * separate from those of other shells. A command that is not a shell also starts in that directory. The
+   * `cwd` and `env` of a call apply on top of that state and are not passed on. The state that a command
+   * leaves is kept only if its shell reached its end and the state is at most 1 MiB; it is not kept after a
+   * deadline, `exec`, or an EXIT trap of the command's own. The shell has one additional descriptor for this,
+   * 83. Default false.
    */
   shell?: boolean | undefined;
 };
 
 /**
- * What the commands of one session have in common. Always: the workspace, /tmp, the network, System V
- * IPC and POSIX message queues, a list of processes with their command lines, where the policy lets a
- * command see /dev/pts (Bubblewrap) the terminals of those that have one, and "limits": one command may
- * lower another's limits and priority (prlimit(2), setpriority(2)), and `maxProcesses` counts the
- * processes of all. "signals" besides, where one command may signal and trace another (no
- * "command-separation" among the layers).
+ * Resources that the commands of one session share. Always shared: the workspace, /tmp, the network, System V
+ * IPC and POSIX message queues, a process list with command lines, and, if the policy lets commands see
+ * /dev/pts (Bubblewrap), the terminals of those that have one. "limits" is always shared too: one command can
+ * lower the limits and priority of another (prlimit(2), setpriority(2)), and `maxProcesses` counts the
+ * processes of all commands. "signals" is shared if one command can signal and trace another
+ * ("command-separation" is then missing among the layers).
  */
 export type SessionShare =
   | "workspace"
@@ -50,55 +51,58 @@ export type SessionShare =
   | "signals";
 
 /**
- * One sandbox that is kept for many commands. Each has pipes, environment, limits, deadline, usage,
- * audit and end of its own: its processes are ended, the session and its other commands go on.
- * Commands may run at once.
+ * One sandbox that is kept for many commands. Each command has its own pipes, environment, limits, deadline,
+ * usage, audit record and end: ending its processes leaves the session and its other commands running.
+ * Commands may run concurrently.
  */
 export interface NativeSession extends NativeRunner, AsyncDisposable {
   /**
-   * Runs one command, as a runner's `exec` does.
+   * Runs one command, like `exec` of a runner.
    *
-   * @throws (rejects) as there; {@link SandboxError} ERR_SANDBOX_CLOSED, with why, when the session
-   * has ended.
+   * @throws (rejects) like a runner's `exec`; {@link SandboxError} ERR_SANDBOX_CLOSED, with the reason, if
+   * the session has ended.
    */
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
   /**
-   * Starts a command that runs beside the others, such as a development server, until it ends or is
-   * stopped, or the session ends: a runner's `spawn`, in this sandbox.
+   * Starts a command that runs concurrently with others, such as a development server, until it ends or is
+   * stopped or the session ends. Like `spawn` of a runner, in this sandbox.
    *
-   * @throws (rejects) as `exec`. A start that fails is an outcome in `result`.
+   * @throws (rejects) like `exec`. A failed start is an outcome in `result`.
    */
   start(input: NativeSpawnInput): Promise<SandboxProcess>;
   /**
-   * Resolves when any of its commands listens on a TCP port, as {@link SandboxProcess.waitForPort}.
+   * Resolves when any command of the session listens on a TCP port; see {@link SandboxProcess.waitForPort}.
    *
-   * @throws (rejects) as there; ERR_SANDBOX_CLOSED when the session has ended.
+   * @throws (rejects) like that method; ERR_SANDBOX_CLOSED if the session has ended.
    */
   waitForPort(port: number, options?: WaitForPortOptions): Promise<void>;
-  /** The layers in force for each of its commands. */
+  /** The layers in force for each command of the session. */
   readonly layers: readonly string[];
-  /** What its commands have in common. */
+  /** Resources that the commands of the session share. */
   readonly shares: readonly SessionShare[];
-  /** False as soon as it is known to have ended. */
+  /** False once the session is known to have ended. */
   readonly isOpen: boolean;
   /**
-   * Resolves with why when all its processes are known to be gone: it was closed, was idle, has run
-   * its commands, or could not be trusted any more (its first process died, or the end of a command
-   * could not be proved). Does not keep Node running; never rejects.
+   * Resolves with the reason when all processes of the session are known to be gone. Reasons: it was closed,
+   * was idle, has run its maximum of commands, or could no longer be trusted (its first process died, or the
+   * end of a command could not be proved). Does not keep Node running; never rejects.
    */
   readonly ended: Promise<string>;
-  /** Aborts what runs in it, ends all its processes, and resolves when that is proved. */
+  /** Aborts running commands, ends all processes of the session, and resolves when their end is proved. */
   close(): Promise<void>;
 }
 
 /** Options of `execBatch`. */
 export type BatchOptions = {
-  /** Whether the first that does not exit with 0 is the last to run; the others then are "aborted". Default false. */
+  /**
+   * If true, the first command that does not exit with 0 is the last to run; the rest are "aborted". Default
+   * false.
+   */
   stopOnError?: boolean | undefined;
-  /** As in {@link SessionOptions}. */
+  /** See {@link SessionOptions}. */
   shell?: boolean | undefined;
-  /** As in {@link SessionOptions}. */
+  /** See {@link SessionOptions}. */
   tmpBytes?: number | undefined;
-  /** Aborting it ends the command that runs, and the others do not start: all are "aborted". */
+  /** Aborting it ends the running command and prevents the rest from starting: all of these are "aborted". */
   signal?: AbortSignal | undefined;
 };

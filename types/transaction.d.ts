@@ -1,4 +1,4 @@
-/** The public types of transactions; shipped and re-exported as public.d.ts is. */
+/** The public types of transactions; shipped and re-exported like public.d.ts. */
 
 import type { WorkspaceFiles } from "./files.js";
 import type { RunnerMetrics } from "./metrics.js";
@@ -13,316 +13,319 @@ import type {
 } from "./public.js";
 import type { BatchOptions, NativeSession, SessionOptions } from "./session.js";
 
-/** What a transaction makes of one path of the workspace. */
+/** A transaction's change to one path of the workspace. */
 export type Change = {
-  /** Relative to the workspace; "." is the workspace itself. Bytes that are no UTF-8 show as U+FFFD. */
+  /** Path relative to the workspace; "." is the workspace itself. Invalid UTF-8 bytes appear as U+FFFD. */
   path: string;
   /**
-   * Of a path whose type has changed, "modified". "renamed": the host has the same file, with bytes in
-   * it, at `from` and nothing here, and it is not at `from` any more. Told of files alone: what is in a
-   * directory that has another name is told by itself, and the directory as deleted and added.
+   * A path whose type has changed is "modified". "renamed": the host has the same non-empty file at `from`
+   * and nothing at this path, and the transaction no longer has it at `from`. Only files are reported as
+   * renamed: a renamed directory is reported as deleted and added, and its contents individually.
    */
   kind: "added" | "modified" | "deleted" | "renamed";
-  /** Where a file that is "renamed" was, as `path`; it has no change of its own. */
+  /** Former path of a file that is "renamed", in the form of `path`; `from` has no change of its own. */
   from?: string;
-  /** Of what is there now, or was. "other": a FIFO, a socket or a device. */
+  /** Type of the entry, or, if it was deleted, its former type. "other": a FIFO, a socket or a device. */
   type: "file" | "directory" | "symlink" | "other";
-  /** Bytes, of a file or a link's target; 0 where nothing is left, and of all else. */
+  /** Size in bytes of a file or of a link's target; 0 for a deleted entry and for all other types. */
   size: number;
-  /** As `size`, of what the host has, at `from` if that is set; 0 where it has nothing. */
+  /** Like `size`, for the host's entry (at `from`, if that is set); 0 if the host has none. */
   previousSize: number;
-  /** Type and permissions, as `fs.Stats.mode`; 0 where nothing is left. */
+  /** Type and permissions, like `fs.Stats.mode`; 0 for a deleted entry. */
   mode: number;
-  /** As `mode`, of what the host has, at `from` if that is set; 0 where it has nothing. */
+  /** Like `mode`, for the host's entry (at `from`, if that is set); 0 if the host has none. */
   previousMode: number;
-  /** Where a symbolic link points to. */
+  /** Target of a symbolic link. */
   target?: string;
   /**
-   * Set where the host has changed the path, or `from`, too since the transaction did, or has removed
-   * or replaced a directory that the change is in. Of what the host changed while the command ran that changed it
-   * first, it may be set too much, never too little: see docs/transactions.md.
+   * Set if the host has also changed the path, or `from`, since the transaction did, or has removed or
+   * replaced a directory that contains it. If the host changed a path while the command that first changed it
+   * was running, this may be set needlessly, but is never missing: see docs/transactions.md.
    */
   conflict?: true;
   /**
-   * With `details`: a text that another state of the path does not have, for `expected` of a commit;
-   * nothing else is promised of it.
+   * With `details`: a text that identifies this state of the path, for `expected` of a commit; its format is
+   * unspecified.
    */
   version?: string;
   /**
-   * With `details`: when it was last changed in the transaction (its ctime, which a command can't set).
-   * Not set where that is not known: in a copy, of what is gone.
+   * With `details`: when the path was last changed in the transaction (its ctime, which a command can't set).
+   * Not set if unknown: for deleted paths in a copy.
    */
   changedAt?: Date;
-  /** With `details`: set where a commit refuses it unless `allowProtected` names it. */
+  /** With `details`: set if a commit refuses the change unless `allowProtected` names it. */
   protected?: true;
 };
 
 /** Options of `changes`. */
 export type ChangesOptions = {
-  /** Relative to the workspace: these and all below them. Default: all there are. */
+  /** Paths relative to the workspace: these and everything below them. Default: all changes. */
   paths?: readonly string[] | undefined;
-  /** Whether `version`, `changedAt` and `protected` are told too. Default false. */
+  /** If true, `version`, `changedAt` and `protected` are reported too. Default false. */
   details?: boolean | undefined;
 };
 
 /** Options of `diff`. */
 export type DiffOptions = {
-  /** As in {@link ChangesOptions}. */
+  /** See {@link ChangesOptions}. */
   paths?: readonly string[] | undefined;
-  /** The most that the text may have, in bytes of UTF-8, an integer up to 256 MiB. Default 16 MiB. */
+  /** Maximum size of the text in bytes of UTF-8, an integer up to 256 MiB. Default 16 MiB. */
   maxBytes?: number | undefined;
 };
 
 /** Options of `commit`. */
 export type CommitOptions = {
   /**
-   * Relative to the workspace: these and all below them. Default: all changes. Of a rename, each path
-   * is a change by itself: one may be committed and the other left.
+   * Paths relative to the workspace: these and everything below them. Default: all changes. The two paths of
+   * a rename are separate changes: one may be committed without the other.
    */
   paths?: readonly string[] | undefined;
   /**
-   * Whether `paths` are meant without what is below them. Directories that have to be made for them go
-   * with them all the same. Default false.
+   * If true, `paths` does not include what is below them. Missing parent directories are committed in any
+   * case. Default false.
    */
   exact?: boolean | undefined;
   /**
-   * Protected paths that may be changed all the same, with all below them, relative to the workspace:
-   * what git, a shell or an editor of the host's runs by itself, such as `.git/hooks`. Default none.
+   * Protected paths that may be changed nevertheless, with everything below them, relative to the workspace:
+   * files that git, a shell or an editor of the host runs on its own, such as `.git/hooks`. Default none.
    */
   allowProtected?: readonly string[] | undefined;
   /**
-   * What a person or a program has looked at, as `changes` told it with `details`: what has become
-   * something else since, or is new below `paths`, is not committed, and nothing is. Directories that
-   * have to be made for what was seen are no matter. Default: whatever there is.
+   * The changes that a person or a program has reviewed, as `changes` returned them with `details`. If any of
+   * them has changed since, or a change below `paths` is new, nothing is committed. Directories that must be
+   * created for reviewed changes are exempt. Default: all changes are committed as they are.
    */
   expected?: readonly Change[] | undefined;
   /**
-   * Of files among those that are committed, by path, what the host gets in place of what the
-   * transaction has: a string as UTF-8. The transaction keeps its own, so that what is left of the
-   * file waits as a change. Default none.
+   * Contents for the host, by path, that replace the transaction's for some of the committed files; a string
+   * is written as UTF-8. The transaction keeps its own contents, so the rest of the file remains as a change.
+   * Default none.
    */
   contents?: Readonly<Record<string, string | Uint8Array>> | undefined;
-  /** Who has approved it, for the record alone: any text of at most 1,000 characters. Default none. */
+  /** Who approved the commit, recorded only: any text of at most 1,000 characters. Default none. */
   approvedBy?: string | undefined;
 };
 
-/** A moment of a transaction that `rollback` leads back to. */
+/** A state of a transaction that `rollback` can restore. */
 export type Checkpoint = {
   /** Twelve hexadecimal digits. */
   readonly id: string;
-  /** As it was given to `checkpoint`. */
+  /** The name passed to `checkpoint`. */
   readonly name?: string;
-  /** When it was made, by the host's clock. */
+  /** When the checkpoint was created, by the host's clock. */
   readonly createdAt: Date;
 };
 
-/** What a commit has done. */
+/** The result of a commit. */
 export type CommitReport = {
-  /** What is the host's now, in the order of the paths' bytes. */
+  /** Changes that the host now has, in the order of the paths' bytes. */
   committed: Change[];
   /**
-   * What still waits: what was not asked for, what is neither file, link nor directory, and a directory
-   * that can't go because something in it stays.
+   * Changes that remain: those not requested, those that are neither file, link nor directory, and
+   * directories that can't be removed because an entry in them remains.
    */
   left: Change[];
-  /** What was written, and by whose leave: also published, as `TransactionMessage`. */
+  /** The record of what was written and who approved it; also published as `TransactionMessage`. */
   audit: TransactionAudit;
 };
 
-/** What a commit has made of one path. */
+/** A commit's change to one path. */
 export type CommittedPath = {
-  /** As in {@link Change}, and so are those below. */
+  /** See {@link Change}. */
   path: string;
-  /** As in {@link Change}. */
+  /** See {@link Change}. */
   kind: Change["kind"];
-  /** As in {@link Change}. */
+  /** See {@link Change}. */
   type: Change["type"];
-  /** Of a path that was renamed: what it was. */
+  /** Former path of a renamed file. */
   from?: string;
-  /** Bytes, as in {@link Change}. */
+  /** Size in bytes; see {@link Change}. */
   size: number;
   /**
-   * Of a regular file that was written, its new contents' SHA-256 as 64 hexadecimal digits. Made for
-   * at most 10,000 files and 256 MiB, and of none that its mode lets nobody read.
+   * SHA-256 of the new contents of a regular file, as 64 hexadecimal digits. Computed for at most 10,000
+   * files and 256 MiB, and not for files whose mode denies reading to everyone.
    */
   sha256?: string;
 };
 
-/** A command that has run in a transaction. Survives `JSON.stringify`, but for the date. */
+/** A command that ran in a transaction. Survives `JSON.stringify`, except for the date. */
 export type TransactionRun = {
-  /** When it had ended, by the host's clock; it began `audit.durationMs` before. */
+  /** When the command had ended, by the host's clock; it began `audit.durationMs` earlier. */
   endedAt: Date;
-  /** As the result had it. */
+  /** The exit code of the result. */
   exitCode: number;
-  /** Its record. */
+  /** The command's audit record. */
   audit: SandboxedAuditRecord;
 };
 
-/** What was done with a transaction, or tried. Survives `JSON.stringify`. */
+/** The record of an action on a transaction, successful or not. Survives `JSON.stringify`. */
 export type TransactionAudit = {
-  /** Tells it from the record of a run. */
+  /** Distinguishes the record from that of a run. */
   kind: "native.transaction";
-  /** Its id. */
+  /** The id of the transaction. */
   transaction: string;
-  /** What was asked for. */
+  /** The requested action. */
   action: "commit" | "undo" | "checkpoint" | "rollback" | "discard";
-  /** When it settled, as `Date.prototype.toISOString` gives it. */
+  /** When the action settled, in the format of `Date.prototype.toISOString`. */
   at: string;
-  /** How long it took, in milliseconds, from the call on. */
+  /** Duration in milliseconds from the call until it settled. */
   durationMs: number;
   /**
-   * "done"; "conflict", "protected" and "unexpected": as {@link TransactionError} says, and nothing has
-   * changed; "failed": it rejected for another reason.
+   * "done"; "conflict", "protected" or "unexpected": the errors that {@link TransactionError} describes, and
+   * nothing was changed; "failed": the call rejected for another reason.
    */
   outcome: "done" | "conflict" | "protected" | "unexpected" | "failed";
-  /** Of a commit: as it was given. */
+  /** The `approvedBy` of a commit. */
   approvedBy?: string;
-  /** Of a checkpoint that was made, and of a rollback: its id. */
+  /** The id of the checkpoint that was created or rolled back to. */
   checkpoint?: string;
-  /** Of a commit that was done: what it wrote, the first 10,000 paths in the order of their bytes. */
+  /** The paths that a completed commit wrote: the first 10,000 in the order of their bytes. */
   committed?: CommittedPath[];
-  /** Of a commit that was done: how many paths there were besides. */
+  /** Number of further paths that a completed commit wrote. */
   omitted?: number;
-  /** Of "conflict", "protected" and "unexpected": the paths because of which, the first 100. */
+  /** For "conflict", "protected" and "unexpected": the paths that caused it, the first 100. */
   paths?: string[];
 };
 
 /**
- * A runner whose commands work on the project as it is, while what they change stays apart from it until
- * somebody says what becomes of it. All that it runs, at once or one after the other, sees the changes
- * of the others. An overlay shows what the host changes too, where they have not changed it themselves:
- * in a file that it writes to in place at once, else to whatever is begun after that. A copy does not.
+ * A runner whose commands work on the current project while their changes stay separate from it until the
+ * caller commits or discards them. All commands of the transaction, concurrent or sequential, see each
+ * other's changes. An overlay also shows changes of the host to entries that the commands have not changed:
+ * in-place writes to a file at once, all other changes to commands that start afterwards. A copy does not.
  *
- * `await using` discards it. One that is no longer referenced, or whose process ends, stays on disk as
- * {@link close} leaves it.
+ * `await using` discards it. A transaction that is no longer referenced, or whose process ends, stays on disk
+ * in the state that {@link close} leaves.
  */
 export interface Transaction extends NativeRunner, AsyncDisposable {
-  /** Twelve hexadecimal digits; the name of its directory on disk. */
+  /** Twelve hexadecimal digits; the name of the transaction's directory on disk. */
   readonly id: string;
-  /** What it is made with. Its audits have the layer "transaction:overlay" or "transaction:copy". */
+  /** The backend in use. Audit records have the layer "transaction:overlay" or "transaction:copy". */
   readonly backend: "overlay" | "copy";
-  /** Why it is a copy though "auto" was asked for: what an overlay lacks here. Else undefined. */
+  /** Why "auto" selected a copy: what an overlay lacks here. Otherwise undefined. */
   readonly backendReason: string | undefined;
   /**
-   * As the runner's `exec`, in the transaction.
+   * Like the runner's `exec`, in the transaction.
    *
-   * @throws (rejects) as there; {@link SandboxError} ERR_SANDBOX_CLOSED once it was closed or discarded.
+   * @throws (rejects) like the runner's; {@link SandboxError} ERR_SANDBOX_CLOSED after it was closed or
+   * discarded.
    */
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
-  /** As the runner's `explain`, in the transaction. */
+  /** Like the runner's `explain`, in the transaction. */
   explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
-  /** As the runner's `spawn`, in the transaction. */
+  /** Like the runner's `spawn`, in the transaction. */
   spawn(input: NativeSpawnInput): Promise<SandboxProcess>;
-  /** As the runner's `openSession`, in the transaction. */
+  /** Like the runner's `openSession`, in the transaction. */
   openSession(options?: SessionOptions): Promise<NativeSession>;
-  /** As the runner's `execBatch`, in the transaction. */
+  /** Like the runner's `execBatch`, in the transaction. */
   execBatch(
     commands: readonly (NativeExecInput | string[])[],
     options?: BatchOptions,
   ): Promise<SandboxedExecResult[]>;
   /**
-   * As the runner's `files`, of what the transaction's commands see; what they write is one of its
-   * changes. Calls reject with {@link SandboxError} ERR_SANDBOX_CLOSED once it was closed or discarded.
+   * Like the runner's `files`, for the files as the transaction's commands see them; writes become changes of
+   * the transaction. Calls reject with {@link SandboxError} ERR_SANDBOX_CLOSED after it was closed or
+   * discarded.
    */
   readonly files: WorkspaceFiles;
-  /** As the runner's `warm`: standing sandboxes of the transaction's own. */
+  /** Like the runner's `warm`, for the transaction's own prewarmed sandboxes. */
   warm(): Promise<number>;
-  /** As the runner's `metrics`, of what ran in it. A commit, say, counts with the runner's as well. */
+  /**
+   * Like the runner's `metrics`, for what ran in the transaction. Commits and other actions also count for
+   * the runner.
+   */
   metrics(): RunnerMetrics;
   /**
-   * What its commands have changed so far, in the order of the paths' bytes: each file, link and
-   * directory by itself. A file whose contents, mode, owner and attributes are the host's is no change,
-   * whatever its times. Commands may go on meanwhile. Works on another thread, and reads as far as files
-   * of one size have the same contents. A rename of which `paths` has one side only is told as added,
-   * or deleted.
+   * Returns the changes of the commands so far, in the order of the paths' bytes: each file, link and
+   * directory individually. A file whose contents, mode, owner and attributes equal the host's is not a
+   * change, whatever its times. Commands may continue meanwhile. Works on another thread, and compares the
+   * contents of files of equal size. A rename with only one side in `paths` is reported as added or deleted.
    *
-   * @throws (rejects) TypeError for a path outside of the workspace; {@link SandboxError}
-   * ERR_SANDBOX_CLOSED once it was closed, ERR_SANDBOX_SETUP where something can't be read, and where
-   * there are more than a million changes.
+   * @throws (rejects) TypeError for a path outside the workspace; {@link SandboxError} ERR_SANDBOX_CLOSED
+   * after it was closed, ERR_SANDBOX_SETUP if an entry can't be read or there are more than a million
+   * changes.
    */
   changes(options?: ChangesOptions): Promise<Change[]>;
   /**
-   * The commands that have run in it, the first first, in this process and those before: of them the
-   * last 10,000, or 16 MiB, at least. Those that a process had just ended when it died may be missing.
+   * Returns the commands that ran in the transaction, oldest first, in this process and earlier ones: at
+   * least the last 10,000, or 16 MiB of them. Commands that had just ended when their process died may be
+   * missing.
    *
-   * @throws (rejects) an Error of `node:fs` where they can't be read.
+   * @throws (rejects) an Error of `node:fs` if the records can't be read.
    */
   runs(): Promise<TransactionRun[]>;
   /**
-   * The same changes as one text in git's format: `git apply` of it, on the workspace as it was, gives
-   * the same files, links and executable bits. Files that are no UTF-8, or hold a NUL byte, are binary
-   * patches. Not in it is what git does not know: empty directories, other permissions, owners,
-   * attributes, FIFOs. Works on another thread; of two texts that differ much, it need not be the
-   * shortest.
+   * Returns the same changes as one text in git's format: `git apply` of it, on the workspace in its original
+   * state, produces the same files, links and executable bits. Files that are not valid UTF-8, or contain a
+   * NUL byte, are binary patches. Omits what git does not track: empty directories, other permissions,
+   * owners, attributes, FIFOs. Works on another thread; for two texts that differ greatly, the diff may not
+   * be the shortest.
    *
-   * @throws (rejects) as `changes`; RangeError where there would be more than `maxBytes`;
-   * {@link SandboxError} ERR_SANDBOX_SETUP where a file can't be read, or has more than 128 MiB.
+   * @throws (rejects) like `changes`; RangeError if the text would exceed `maxBytes`; {@link SandboxError}
+   * ERR_SANDBOX_SETUP if a file can't be read or exceeds 128 MiB.
    */
   diff(options?: DiffOptions): Promise<string>;
   /**
-   * Brings the changes to the host's files: all that are asked for, or none. Each file takes the place
-   * of the host's by one rename, and the host's is kept, for {@link undo}. First it is looked whether
-   * that can be done; then what runs in the transaction is ended, sessions among it. Commands that are
-   * begun meanwhile wait, and see in an overlay the host's files as they are then. A process that dies
-   * meanwhile has changed nothing, or all: see {@link recovered}. Ends all checkpoints.
+   * Applies the changes to the host's files: all that are requested, or none. Each file replaces the host's
+   * by one rename, and the host's file is kept as a backup for {@link undo}. First checks that the commit is
+   * possible; then ends running commands and sessions of the transaction. Commands started meanwhile wait and
+   * then see, in an overlay, the host's current files. If the process dies meanwhile, either nothing or
+   * everything is changed: see {@link recovered}. Removes all checkpoints.
    *
-   * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `changes`, where the host
-   * has changed any of it too; ERR_TRANSACTION_PROTECTED where one is protected;
-   * ERR_TRANSACTION_UNEXPECTED where one is not what was `expected`. In all cases nothing has changed.
-   * TypeError for a path outside of the workspace, and for `contents` of what is no file that is
-   * committed; {@link SandboxError}
-   * ERR_SANDBOX_SETUP where the file system refuses, as for want of space; ERR_SANDBOX_CLOSED once it was
-   * closed.
+   * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `changes`, if the host has
+   * changed any of the paths too; ERR_TRANSACTION_PROTECTED if a path is protected;
+   * ERR_TRANSACTION_UNEXPECTED if a change differs from `expected`. In all these cases nothing was changed.
+   * TypeError for a path outside the workspace, and for `contents` of a path that is not a committed file;
+   * {@link SandboxError} ERR_SANDBOX_SETUP if the file system refuses, for example for lack of space;
+   * ERR_SANDBOX_CLOSED after it was closed.
    */
   commit(options?: CommitOptions): Promise<CommitReport>;
   /**
-   * Takes the last commit back, all of it: the host's files are those that they were, and its changes
-   * are the transaction's again. Ends what runs, also where it is refused then, and all checkpoints.
+   * Undoes the last commit completely: the host's files are restored, and the committed changes are the
+   * transaction's again. Ends running commands, even if the undo is then refused, and removes all
+   * checkpoints.
    *
-   * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `paths`, where the host
-   * has changed what was committed: then nothing has changed; {@link SandboxError} ERR_SANDBOX_SETUP
-   * where there is no commit, or the file system refuses.
+   * @throws (rejects) {@link TransactionError} ERR_TRANSACTION_CONFLICT, with `paths`, if the host has
+   * changed what was committed: then nothing was changed; {@link SandboxError} ERR_SANDBOX_SETUP if there is
+   * no commit, or the file system refuses.
    */
   undo(): Promise<void>;
   /**
-   * Keeps what was changed so far, so that {@link rollback} leads back to it. Costs a copy of that, on
-   * disk and in time, in a copy one of all files, or next to nothing on a file system whose files can
-   * share their blocks (btrfs, XFS). Commands that are begun meanwhile wait. Stays over `close` and `resumeTransaction`, until
-   * the next commit or undo.
+   * Saves the current changes so that {@link rollback} can restore them. Costs a copy of them in disk space
+   * and time (with the "copy" backend, a copy of all files), or almost nothing on a file system whose files
+   * can share blocks (btrfs, XFS). Commands started meanwhile wait. The checkpoint survives `close` and
+   * `resumeTransaction`, until the next commit or undo.
    *
-   * @param name for its user: any text of at most 256 characters without a NUL.
-   * @throws (rejects) TypeError for a name that is none; {@link TransactionError}
-   * ERR_TRANSACTION_BUSY while a command runs in it, in a session or not; {@link SandboxError}
-   * ERR_SANDBOX_SETUP where something goes on writing to its files all the same, or the file system
-   * refuses, ERR_SANDBOX_CLOSED once it was closed.
+   * @param name for the user: any text of at most 256 characters without a NUL.
+   * @throws (rejects) TypeError for an invalid name; {@link TransactionError} ERR_TRANSACTION_BUSY while a
+   * command runs in the transaction, in a session or not; {@link SandboxError} ERR_SANDBOX_SETUP if its files
+   * are still being written to, or the file system refuses, ERR_SANDBOX_CLOSED after it was closed.
    */
   checkpoint(name?: string): Promise<Checkpoint>;
-  /** Those that there are, the first first. @throws (rejects) as `changes`. */
+  /** Returns the existing checkpoints, oldest first. @throws (rejects) like `changes`. */
   checkpoints(): Promise<Checkpoint[]>;
   /**
-   * Makes the transaction's changes exactly what they were at a checkpoint. What runs in it is ended,
-   * as by a commit. The checkpoint stays, and later ones are gone. Of a process that dies meanwhile it is
-   * done, or not begun, when the transaction is resumed.
+   * Restores the transaction's changes exactly as they were at a checkpoint. Ends running commands, like a
+   * commit. The checkpoint remains; later ones are removed. If the process dies meanwhile, the rollback is
+   * either complete or not begun when the transaction is resumed.
    *
    * @param to the checkpoint, or its id.
-   * @throws (rejects) TypeError where there is no such checkpoint any more: then nothing was ended;
-   * {@link SandboxError} ERR_SANDBOX_SETUP where the file system refuses, ERR_SANDBOX_CLOSED once it
-   * was closed.
+   * @throws (rejects) TypeError if the checkpoint no longer exists: then nothing was ended;
+   * {@link SandboxError} ERR_SANDBOX_SETUP if the file system refuses, ERR_SANDBOX_CLOSED after it was closed.
    */
   rollback(to: Checkpoint | string): Promise<void>;
   /**
-   * Of one that was resumed: what was done about a commit, an undo or a rollback in which its process had died.
-   * "rolled-back": it is as if it had not been begun. "completed": all of it was done. "torn": some
-   * files could not be put back, because others had changed them by then; what they were is in the
-   * directory `commit/aside` of the transaction, or in the one that `commit/place` there names.
+   * For a resumed transaction: how a commit, an undo or a rollback was recovered in which its process had
+   * died. "rolled-back": it has had no effect. "completed": it was done completely. "torn": some files could
+   * not be restored because others had changed them by then; their backups are in the directory
+   * `commit/aside` of the transaction, or in the directory that `commit/place` names.
    */
   readonly recovered: "rolled-back" | "completed" | "torn" | undefined;
-  /** Ends what runs in it, and keeps what was changed on disk. No command can be run any more. */
+  /** Ends running commands, and keeps the changes on disk. No further command can run. */
   close(): Promise<void>;
   /**
-   * Ends what runs in it, and removes all that was changed: the workspace is as if nothing had been run.
+   * Ends running commands, and removes all changes: the workspace is as if no command had run.
    *
-   * @throws (rejects) {@link SandboxError} ERR_SANDBOX_SETUP where something can't be removed.
+   * @throws (rejects) {@link SandboxError} ERR_SANDBOX_SETUP if an entry can't be removed.
    */
   discard(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A record in words, of one line. Pure; what it has is not yet fit for a terminal. */
+/** Formats a record as text on one line. Pure; the text is not yet escaped for a terminal. */
 
 import Table from "cli-table3";
 import pc from "picocolors";
@@ -9,7 +9,7 @@ import { shellQuote, visibleLine, visibleText } from "../text.js";
 
 type Run = AuditEvents["run"];
 
-/** The command itself: of a sandbox's arguments, what stands behind the last of its own. */
+/** Returns the command itself: in a sandbox's arguments, the words after the sandbox's own. */
 function commandOf({ cmd, argv, runtime }: Run): string[] {
   if (runtime !== "bubblewrap" && runtime !== "firejail") return [...argv];
   const end = argv.indexOf("--");
@@ -33,7 +33,7 @@ function grantText({ option, value, approvedBy }: AuditEvents["grant"]): string 
   return `${option}: ${JSON.stringify(value)}${who}`;
 }
 
-/** What it tells. */
+/** Returns the text of a record. */
 function entryText({ kind, event }: AuditEntry): string {
   switch (kind) {
     case "run":
@@ -61,14 +61,14 @@ function entryText({ kind, event }: AuditEntry): string {
   }
 }
 
-/** How it ended, where it did: "exited 3", "timed-out", "conflict"; else empty. */
+/** Returns how it ended: "exited 3", "timed-out", "conflict"; "" if the kind has no end. */
 function endText({ kind, event }: AuditEntry): string {
   if (kind === "transaction") return event.outcome;
   if (kind !== "run") return "";
   return event.outcome === "exited" ? `exited ${event.exitCode}` : event.outcome;
 }
 
-/** Records for people. Pure. */
+/** Formats records for people. Pure. */
 
 const kNarrowest = 60;
 const kWidest = 160;
@@ -88,7 +88,7 @@ function cut(text: string, width: number): string {
   return letters.length <= width ? text : `${letters.slice(0, width - 1).join("")}…`;
 }
 
-/** A table of them, or that there are none; ends with a newline. */
+/** Returns a table of the records, or a text if there are none; ends with a newline. */
 export function showText(
   entries: readonly AuditEntry[],
   omitted: number,
@@ -104,7 +104,7 @@ export function showText(
     head: ["No.", "Time", "Kind", "What", "End"].map((text) => colors.bold(text)),
     colWidths: [number, at, kind, Math.max(what, 12), end],
     style: { head: [], border: [] },
-    chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" }, // a line for each, and no more
+    chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" }, // no separators between rows
   });
   for (const entry of entries) {
     const reported = cut(visibleLine(entryText(entry)), Math.max(what, 12) - 2);
@@ -116,7 +116,7 @@ export function showText(
   return `${before}${table.toString()}\n`;
 }
 
-/** Records as comma-separated values (RFC 4180). Pure. */
+/** Formats records as comma-separated values (RFC 4180). Pure. */
 
 const kColumns = [
   "seq",
@@ -133,7 +133,9 @@ const kColumns = [
   "hash",
 ] as const;
 
-/** Quoted; what a spreadsheet would take for a formula begins with an apostrophe (CWE-1236). */
+/**
+ * Quotes a value; a value that a spreadsheet would take for a formula gets a leading apostrophe (CWE-1236).
+ */
 function cell(value: string | number | undefined): string {
   if (value === undefined) return "";
   if (typeof value === "number") return String(value);
@@ -141,10 +143,10 @@ function cell(value: string | number | undefined): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The heading; ends as all lines do. */
+/** Returns the heading; ends like all lines. */
 export const csvHead = (): string => `${kColumns.join(",")}\r\n`;
 
-/** One line. */
+/** Returns one line. */
 export function csvLine(entry: AuditEntry): string {
   const { seq, at, kind, hash } = entry;
   const run = entry.kind === "run" ? entry.event : undefined;
@@ -166,7 +168,7 @@ export function csvLine(entry: AuditEntry): string {
   return `${kColumns.map((column) => cell(cells[column])).join(",")}\r\n`;
 }
 
-/** Records as one page: no script, nothing from elsewhere, and every text escaped. Pure. */
+/** Formats records as one page: no script, no external resources, and all text escaped. Pure. */
 
 const kEscapes: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -197,7 +199,7 @@ summary .what { flex: 1 1 20rem } time { white-space: nowrap; color: var(--dim) 
 pre { margin: 0 0 .75rem 1.75rem; padding: .75rem; background: #8881; overflow-x: auto; border-radius: .25rem }
 `;
 
-/** The page up to its first record. `found`: of the whole log. */
+/** Returns the page up to its first record. `found`: the verification of the whole log. */
 export function htmlHead(path: string, found: AuditVerification): string {
   const reported = found.ok
     ? '<p class="good">The chain of hashes is whole.</p>'
@@ -228,7 +230,7 @@ ${problems === "" ? "" : `<ul>${problems}</ul>`}
 `;
 }
 
-/** One record. */
+/** Returns one record. */
 export function htmlEntry(entry: AuditEntry): string {
   const end = endText(entry);
   const isBad = entry.kind === "run" ? end !== "exited 0" : end !== "" && end !== "done";
@@ -240,12 +242,12 @@ export function htmlEntry(entry: AuditEntry): string {
 `;
 }
 
-/** The rest of the page. */
+/** Returns the rest of the page. */
 export const htmlEnd = (): string => "</ol>\n</main>\n</body>\n</html>\n";
 
 /**
- * Records as OpenTelemetry's logs, in the JSON of OTLP: each line is an ExportLogsServiceRequest, as the
- * collector's `otlpjsonfile` receiver reads them, and `/v1/logs` takes them. Pure.
+ * Formats records as OpenTelemetry logs, in the JSON of OTLP: each line is an ExportLogsServiceRequest, as
+ * the collector's `otlpjsonfile` receiver and `/v1/logs` accept them. Pure.
  */
 
 type Value = { stringValue: string } | { intValue: string } | { doubleValue: number };
@@ -289,10 +291,10 @@ function isWarning(entry: AuditEntry): boolean {
   return entry.kind === "gap" || entry.kind === "recovered";
 }
 
-/** Nanoseconds since the epoch, which are more than a double holds. */
+/** Returns nanoseconds since the epoch as text, since a double can't hold them exactly. */
 const nanoseconds = (at: string) => `${Date.parse(at)}000000`;
 
-/** One line. */
+/** Returns one line. */
 export function otelLine(entry: AuditEntry): string {
   const severity = isWarning(entry) ? "warn" : "info";
   const record = {

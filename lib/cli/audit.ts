@@ -25,7 +25,7 @@ import {
 import { CliError, wantsColors, watchOutput } from "./terminal.js";
 import { count, file, parseDuration } from "./values.js";
 
-/** What the commands do. */
+/** The implementations of the commands. */
 export type AuditActions = {
   auditVerify(path: string, options: AuditVerifyOptions): Promise<void>;
   auditHead(path: string, options: { json?: boolean }): Promise<void>;
@@ -79,7 +79,7 @@ function withFilter(command: Command): Command {
     .option("--path <path>", "records that name this path, or one below it");
 }
 
-/** Adds the commands. `say`: how the parser's complaints are written, by the command's name. */
+/** Adds the commands. `say`: returns how parse errors are written, by the command's name. */
 export function addAuditCommand(
   program: Command,
   actions: AuditActions,
@@ -135,14 +135,14 @@ Examples:
 
 /** `native-runner audit`: reads audit logs. */
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 type AuditVerifyOptions = { expectHead?: string; publicKey?: string; json?: boolean };
-/** Of `show`. */
+/** Options of `show`. */
 type AuditShowOptions = AuditFilter & { limit: number; json?: boolean };
-/** Of `export`. */
+/** Options of `export`. */
 type AuditExportOptions = AuditFilter & { format: "otel" | "csv" | "html"; output?: string };
 
-/** Of `verify`, where something is amiss. */
+/** Exit code of `verify` if a problem was found. */
 const kChanged = 1;
 
 function print(value: object): void {
@@ -158,7 +158,7 @@ async function keyText(path: string): Promise<string> {
   }
 }
 
-/** `audit verify`: whether it is as it was written; exits with 1 where it is not. */
+/** `audit verify`: checks that the log is unchanged; exits with 1 if it is not. */
 export async function auditVerify(path: string, options: AuditVerifyOptions): Promise<void> {
   watchOutput(() => {});
   const { expectHead, publicKey: file } = options;
@@ -169,7 +169,7 @@ export async function auditVerify(path: string, options: AuditVerifyOptions): Pr
   if (!found.ok) process.exitCode = kChanged;
 }
 
-/** `audit head`: the hash to keep elsewhere. */
+/** `audit head`: prints the hash to store elsewhere. */
 export async function auditHead(path: string, options: { json?: boolean }): Promise<void> {
   watchOutput(() => {});
   const last = lastLink(path);
@@ -183,7 +183,7 @@ async function* asked(path: string, filter: AuditFilter): AsyncGenerator<AuditEn
   for await (const entry of readAuditLog(path)) if (isAskedFor(entry, filter)) yield entry;
 }
 
-/** `audit show`: the last records that are asked for. */
+/** `audit show`: shows the last matching records. */
 export async function auditShow(path: string, options: AuditShowOptions): Promise<void> {
   watchOutput(() => {});
   const { limit, json, ...filter } = options;
@@ -212,7 +212,7 @@ async function* exported(path: string, options: AuditExportOptions): AsyncGenera
   if (format === "html") yield htmlEnd();
 }
 
-/** `audit export`: for other programs, and for people without this one. */
+/** `audit export`: exports records for other programs, and for people without this one. */
 export async function auditExport(path: string, options: AuditExportOptions): Promise<void> {
   watchOutput(() => {});
   const text = Readable.from(exported(path, options));
@@ -220,31 +220,31 @@ export async function auditExport(path: string, options: AuditExportOptions): Pr
   else await pipeline(text, createWriteStream(options.output, { mode: 0o600 }));
 }
 
-/** Which records of a log are asked for. Pure. */
+/** Filters the records of a log. Pure. */
 
-/** As commander hands them over, parsed; what is not there does not filter. */
+/** Parsed options as commander passes them; an omitted option does not filter. */
 type AuditFilter = {
-  /** Milliseconds since the epoch: not before. */
+  /** Milliseconds since the epoch: earliest time. */
   since?: number;
-  /** Milliseconds since the epoch: before. */
+  /** Milliseconds since the epoch: records before this time. */
   until?: number;
   kind?: AuditKind[];
   /** "bubblewrap", "landlock", "firejail" or "local". */
   runner?: string;
-  /** Of a run, or of what was done with a transaction. */
+  /** Outcome of a run, or of an action on a transaction. */
   outcome?: string;
-  /** One that a record names, or that is above one. */
+  /** A path that a record names, or a directory above such a path. */
   path?: string;
 };
 
-/** A time as ISO 8601 has it, or so long ago, such as 2h; NaN for what is none. */
+/** Parses a time in ISO 8601, or an age such as 2h; NaN if it is invalid. */
 function parseTime(text: string, now: number): number {
   const ago = parseDuration(text);
   if (ago !== undefined && Number.isFinite(ago)) return now - ago;
   return /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
 }
 
-/** Of a run or a transaction; undefined: the kind has none. */
+/** Returns the outcome of a run or a transaction; undefined for other kinds. */
 export function outcomeOf({ kind, event }: AuditEntry): string | undefined {
   return kind === "run" || kind === "transaction" ? event.outcome : undefined;
 }
@@ -253,7 +253,7 @@ function runtimeOf({ kind, event }: AuditEntry): string | undefined {
   return kind === "run" || kind === "policy" || kind === "template" ? event.runtime : undefined;
 }
 
-/** All that a record names: what a commit has written, what was denied, words of a command, a directory. */
+/** Yields all paths that a record names: committed paths, denied paths, words of a command, a directory. */
 function* pathsOf({ kind, event }: AuditEntry): Generator<string> {
   if (kind === "transaction") {
     for (const { path, from } of event.committed ?? []) {
@@ -283,7 +283,7 @@ function names(entry: AuditEntry, path: string): boolean {
   return false;
 }
 
-/** Whether a record is asked for. */
+/** True if a record matches the filter. */
 function isAskedFor(entry: AuditEntry, filter: AuditFilter): boolean {
   const { since, until, kind, runner, outcome, path } = filter;
   const at = Date.parse(entry.at);
@@ -295,7 +295,7 @@ function isAskedFor(entry: AuditEntry, filter: AuditFilter): boolean {
   return path === undefined || names(entry, path);
 }
 
-/** What a look at a log has found, for people. Pure. */
+/** Formats the result of a verification for people. Pure. */
 
 const kUnproved =
   "A chain alone shows neither that its end was cut off nor that all of it was written anew:\n" +

@@ -1,4 +1,4 @@
-/** The paths of a command line, looked at before anything is made of them. */
+/** Checks the paths of a command line before they are used. */
 
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
@@ -10,7 +10,7 @@ import { shellQuote } from "../text.js";
 import type { CliOptions } from "./options.js";
 import { CliError, printError } from "./terminal.js";
 
-/** Exit code where a sandbox can't be made. */
+/** Exit code if no sandbox is available. */
 const kCannot = 125;
 
 function whyNoDirectory(path: string): string | undefined {
@@ -22,15 +22,15 @@ function whyNoDirectory(path: string): string | undefined {
   }
 }
 
-/** The root directory also where it is mounted elsewhere, as below /proc/self/root. */
+/** True for the root directory, also where it is mounted elsewhere, such as below /proc/self/root. */
 function isRoot(path: string): boolean {
   const [here, root] = [statSync(path), statSync("/")];
   return here.dev === root.dev && here.ino === root.ino;
 }
 
 /**
- * The workspace's real path.
- * @throws CliError when it is no directory, or is the host's root and that was not agreed to.
+ * Returns the workspace's real path.
+ * @throws CliError if it is not a directory, or is the host's root without confirmation.
  */
 export function checkWorkspace({ workspace, workspaceIsRoot }: CliOptions): string {
   const path = resolve(workspace);
@@ -56,7 +56,7 @@ function expectThere(option: string, paths: readonly string[]): void {
   throw new CliError(`${option} names "${missing}", which this host lacks`, kCannot, fix);
 }
 
-/** @throws CliError for a --ro-bind or a --mount that this host lacks. */
+/** @throws CliError for a path of --ro-bind or --mount that this host lacks. */
 export function checkMounts({
   roBind = [],
   mount = [],
@@ -69,15 +69,15 @@ export function checkMounts({
 }
 
 /**
- * Holds a shell's line to the lists of the configuration, where it has any; what they only warn of.
- * @throws SandboxError with code ERR_COMMAND_BLOCKED for one that they refuse.
+ * Checks a shell line against the lists of the configuration, if it has any; returns the warnings.
+ * @throws SandboxError with code ERR_COMMAND_BLOCKED for a line that they refuse.
  */
 export function checkLine(line: string, security: SecurityConfig): ShellFinding[] {
   if (security.shellAllowlistMode === "off" && security.shellBlocklist.length === 0) return [];
   return checkAgainstLists(line, security);
 }
 
-/** The same for a command's words; what they only warn of is told on standard error. */
+/** Like {@link checkLine} for a command's words; prints the warnings on standard error. */
 export function checkCommand(command: readonly string[], security: SecurityConfig): void {
   const line = command.map(shellQuote).join(" ");
   for (const { reason } of checkLine(line, security)) printError(`warning: ${reason}`);

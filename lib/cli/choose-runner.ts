@@ -1,4 +1,4 @@
-/** The runner for a command line. */
+/** Selects the runner for a command line. */
 
 import { resolve } from "node:path";
 
@@ -14,18 +14,18 @@ import type { CliOptions } from "./options.js";
 import { kDefaultRuntime, type Policy, type PolicyOptions, resolvePolicy } from "./policy.js";
 import { printError } from "./terminal.js";
 
-/** What a command line runs commands with. */
+/** The runner of a command line, with its policy. */
 export type ChosenRunner = {
   policy: Policy;
   name: RuntimeName;
   runner: RuntimeRunner;
-  /** The layers that a proof of it found in force; empty where nothing was proved. */
+  /** The layers that a test found in force; empty if nothing was tested. */
   provedLayers: readonly string[];
 };
 
 /**
- * The policy of a command line, with its configuration file read and its warnings told.
- * @throws (rejects) TypeError for a wrong file or variable; CliError for options that contradict.
+ * Returns the policy of a command line, with its configuration file read and its warnings printed.
+ * @throws (rejects) TypeError for an invalid file or variable; CliError for contradictory options.
  */
 export async function readPolicy(
   options: PolicyOptions & Pick<CliOptions, "config">,
@@ -36,14 +36,14 @@ export async function readPolicy(
   return resolvePolicy({ options, file, variables });
 }
 
-/** What a runner has besides what the command line says. */
+/** Options of a runner besides those on the command line. */
 export type Besides = InTransaction &
   Pick<NetworkByDomain, "onRequest"> & {
-    /** Where it records its runs. Default nowhere. */
+    /** Records its runs. Default: none. */
     auditLog?: AuditLog | undefined;
   };
 
-/** Rules by domain with somebody who is asked about the rest; a mode has no rest. */
+/** Adds `onRequest` to rules by domain; a mode leaves no requests undecided. */
 function withAsker(policy: Policy, onRequest: NetworkByDomain["onRequest"]): Policy {
   const asking = <Network>(network: Network): Network =>
     typeof network === "object" && network !== null ? { ...network, onRequest } : network;
@@ -59,7 +59,7 @@ function withAsker(policy: Policy, onRequest: NetworkByDomain["onRequest"]): Pol
   };
 }
 
-/** Chosen by something, it is proved to work; the default is not, which would cost two runs. */
+/** Tests a runtime that was selected; the default is not tested, which would cost two runs. */
 async function runtimeFor(
   { config, chosenBy, required }: Policy,
   auditLog: AuditLog | undefined,
@@ -67,16 +67,16 @@ async function runtimeFor(
   if (chosenBy === undefined) {
     return new ConfiguredRuntime(kKinds[kDefaultRuntime], config, { auditLog });
   }
-  // The variables are in the configuration already.
+  // The configuration already includes the variables.
   const environment = { OPENAGENTIC_SANDBOX_REQUIRED: required ? "1" : "0" };
   return createRuntime(config, { environment, auditLog });
 }
 
 /**
- * The runner for the options: Bubblewrap where nothing chooses, else the runtime that --runtime, the
- * variables or --config name, proved to work.
+ * Returns the runner for the options: Bubblewrap if none is selected, otherwise the runtime that --runtime,
+ * the variables or --config name, tested.
  *
- * @throws (rejects) as {@link readPolicy}; SandboxError where no such runtime works here.
+ * @throws (rejects) like {@link readPolicy}; SandboxError if no such runtime works here.
  */
 export async function chooseRunner(
   options: CliOptions,
@@ -84,7 +84,7 @@ export async function chooseRunner(
   { onRequest, transaction, auditLog }: Besides = {},
 ): Promise<ChosenRunner> {
   const said = await readPolicy(options, host);
-  // A bound that the operator has set by a variable is one: nobody is asked beyond it.
+  // A limit that the operator set by a variable is absolute: no request goes beyond it.
   const isBound = (host.OPENAGENTIC_SANDBOX_ALLOW_HOSTS ?? "") !== "";
   const policy = onRequest === undefined || isBound ? said : withAsker(said, onRequest);
   for (const warning of policy.warnings) printError(`warning: ${warning}`);

@@ -1,4 +1,4 @@
-/** What `native-runner doctor` finds out. */
+/** Collects the data of `native-runner doctor`. */
 
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,41 +32,41 @@ import { kDefaultRuntime, networkOf, type Policy } from "./policy.js";
 
 const kRuns = 10;
 
-/** One runtime as it is told; `emptyRunMs` is there when it is available. */
+/** One runtime in the report; `emptyRunMs` is set if it is available. */
 export type DoctorRuntime = RuntimeAvailability & {
   name: RuntimeName;
-  /** Median of ten runs of `true`, one after the other, in milliseconds. */
+  /** Median duration of ten sequential runs of `true`, in milliseconds. */
   emptyRunMs?: number;
-  /** Of Bubblewrap, where it is available: whether its sandboxes are cloned. */
+  /** For available Bubblewrap: the result of testing its clones. */
   clones?: ClonesProof;
-  /** Of Bubblewrap, where it is available: options that this bwrap lacks, and what they are for. */
+  /** For available Bubblewrap: options that this bwrap lacks, and the resulting limitations. */
   lacks?: MissingOption[];
 };
 
-/** What `native-runner run` would use under the same variables, --runtime and --config. */
+/** The setup that `native-runner run` would use with the same variables, --runtime and --config. */
 export type DoctorRun = {
-  /** Bubblewrap where nothing chooses; null when none that it may take works here. */
+  /** Bubblewrap if none is selected; null if none of the permitted runtimes works here. */
   runtime: RuntimeName | null;
-  /** The option, variable or file that chose it; null when none did. */
+  /** The option, variable or file that selected it; null if none did. */
   chosenBy: string | null;
   network: BubblewrapNetwork;
   bwrapPath: string;
 };
 
-/** All that is told. `--json` prints it as it is. */
+/** The whole report. `--json` prints it unchanged. */
 export type DoctorReport = {
   version: string;
-  /** Whether this process is in a sandbox or container, and what that leaves to `Bwrap`. */
+  /** Tells if this process is in a sandbox or container, and what `Bwrap` can do there. */
   nesting: DoctorNesting;
-  /** `landlockAbi` is undefined where the native addon is missing. */
+  /** `landlockAbi` is undefined if the native addon is missing. */
   host: HostFacts & { landlockAbi: number | undefined };
   runtimeType: RuntimeConfig["runtimeType"];
   required: boolean;
-  /** What `createRuntime` would take; null when it would refuse. */
+  /** The runtime that `createRuntime` would select; null if it would refuse. */
   chosen: RuntimeName | null;
   run: DoctorRun;
   runtimes: DoctorRuntime[];
-  /** About the operator's variables. */
+  /** Warnings about the operator's variables. */
   warnings: string[];
 };
 
@@ -78,7 +78,7 @@ function landlockAbi(): number | undefined {
   }
 }
 
-/** The lower median. */
+/** Returns the lower median. */
 export function median(values: readonly number[]): number | undefined {
   return [...values].sort((a, b) => a - b)[(values.length - 1) >> 1];
 }
@@ -96,7 +96,7 @@ async function measure(runtime: Runtime): Promise<number | undefined> {
   });
 }
 
-/** What a choice among these runtimes comes to. Pure. */
+/** Returns the runtime that would be selected among these. Pure. */
 export function chosenOf(
   { config, required }: Pick<RuntimeSettings, "config" | "required">,
   available: ReadonlySet<RuntimeName>,
@@ -121,7 +121,7 @@ function runOf(
   return { runtime, chosenBy: chosenBy ?? null, network, bwrapPath };
 }
 
-/** Most runs are in clones: one that does not confine is a runtime that does not. */
+/** Most runs are in clones: if clones do not confine, the runtime does not. */
 function brokenBy(
   found: RuntimeAvailability,
   { reason, probes }: ClonesProof,
@@ -131,7 +131,7 @@ function brokenBy(
   return { ...found, available: false, state: "broken", reason: why, fix, probes };
 }
 
-/** Looks at every runtime, one after the other, so that the measured times are right. */
+/** Tests every runtime sequentially, so that the measured times are correct. */
 export async function examine(version: string, policy: Policy): Promise<DoctorReport> {
   const { config, required, warnings } = policy;
   const runtimes: DoctorRuntime[] = [];
@@ -168,12 +168,12 @@ export async function examine(version: string, policy: Policy): Promise<DoctorRe
   };
 }
 
-/** What being inside another sandbox comes to. */
+/** The effect of being inside another sandbox. */
 type DoctorNesting = {
   nested: boolean;
-  /** What shows it. */
+  /** The signs of it. */
   signs: string[];
-  /** "private", or the outer sandbox's, read-only ("host"); null where no sandbox can be made. */
+  /** "private", or the outer sandbox's, read-only ("host"); null if no sandbox is possible. */
   proc: "private" | "host" | null;
   reason?: string;
   fix?: string;
@@ -204,7 +204,7 @@ async function examineNesting(config: RuntimeConfig): Promise<DoctorNesting> {
 
 const kTimeoutMs = 10_000;
 
-/** Asks the configured bwrap what it can do. @throws (rejects) where it does not answer. */
+/** Queries the features of the configured bwrap. @throws (rejects) if it does not answer. */
 async function lackedByBwrap(config: RuntimeConfig): Promise<MissingOption[]> {
   return withFolder(async (shadowDir) => {
     const runner = new LocalNativeRunner({ shadowDir, envPolicy: "clean" });
@@ -216,8 +216,8 @@ async function lackedByBwrap(config: RuntimeConfig): Promise<MissingOption[]> {
 }
 
 /**
- * Calls `use` with a new folder, which is gone afterwards.
- * @throws (rejects) where no directory can be made, such as a read-only TMPDIR.
+ * Calls `use` with a new folder, which is removed afterwards.
+ * @throws (rejects) if no directory can be created, for example with a read-only TMPDIR.
  */
 async function withFolder<Value>(use: (folder: string) => Promise<Value>): Promise<Value> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-doctor-"));

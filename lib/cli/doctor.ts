@@ -10,15 +10,15 @@ import { type DoctorReport, type DoctorRuntime, examine } from "./doctor-report.
 import { kDefaultRuntime, rulesInWords } from "./policy.js";
 import { wantsColors, watchOutput } from "./terminal.js";
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 export type DoctorOptions = { json?: boolean; config?: string; runtime?: RuntimeType };
 
-/** 0 when what was asked for confines, or is native by its name; else 1. */
+/** Returns 0 if the selected runtime confines, or native was requested by name; otherwise 1. */
 export function doctorExitCode({ chosen, runtimeType }: DoctorReport): number {
   return chosen !== null && (chosen !== "native" || runtimeType === "native") ? 0 : 1;
 }
 
-/** `native-runner doctor`: which runtimes work here, proved, and what would help the others. */
+/** `native-runner doctor`: tests which runtimes work here, and suggests fixes for the others. */
 export async function doctor(options: DoctorOptions): Promise<void> {
   watchOutput(() => {});
   const report = await examine(packageVersion(), await readPolicy(options, process.env));
@@ -29,7 +29,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   process.exitCode ??= doctorExitCode(report);
 }
 
-/** The doctor's report for people. Pure. */
+/** Formats the doctor's report for people. Pure. */
 
 type Colors = ReturnType<typeof pc.createColors>;
 
@@ -98,7 +98,7 @@ const kProcTexts = {
   host: "a sandbox inside it shows the outer /proc, read-only",
 } as const;
 
-/** Where bwrap can make none, a runtime that needs no mounts may still confine. */
+/** If bwrap can't create a sandbox, a runtime that needs no mounts may still confine. */
 function withoutBwrap(runtimes: readonly DoctorRuntime[]): string {
   const others = runtimes.filter(({ name, available }) => available && name !== "native");
   if (others.length === 0) return "no sandbox can be made inside";
@@ -116,7 +116,7 @@ function nestingText({ nesting, runtimes }: DoctorReport): string[] {
   return lines;
 }
 
-/** Where nothing chooses, `run` does not look for what works: it takes its default. */
+/** If no runtime is selected, `run` uses its default instead of searching for one that works. */
 function runText({ run }: DoctorReport): string[] {
   const { runtime, chosenBy, network, bwrapPath } = run;
   const what = `\`run\` takes ${runtime ?? kDefaultRuntime} (${chosenBy ?? "default"})`;
@@ -135,7 +135,7 @@ function conclusion(report: DoctorReport): string {
   return required ? `${what}, and one is required: nothing will run` : what;
 }
 
-/** The report as lines of text, with colours where they are wanted. */
+/** Returns the report as lines of text, optionally with colors. */
 export function doctorText(report: DoctorReport, useColors: boolean): string {
   const colors = pc.createColors(useColors);
   const table = new Table({

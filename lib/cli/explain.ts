@@ -15,8 +15,8 @@ import { openFor } from "./transactions/transaction-place.js";
 import { formatDuration } from "./values.js";
 
 /**
- * `native-runner explain`: what `run` would do with the same options, on standard output. Where a
- * runtime was chosen, it is proved as `run` proves it; the command itself is not run.
+ * `native-runner explain`: prints what `run` would do with the same options. A selected runtime is tested
+ * like `run` does; the command itself is not run.
  */
 export async function explain(command: string[], options: CliOptions): Promise<void> {
   watchOutput(() => {});
@@ -28,7 +28,7 @@ export async function explain(command: string[], options: CliOptions): Promise<v
   const transaction = await openFor(runner, options);
   const plan = (transaction ?? runner).explain(execInput(command, options));
   const planned = await plan.finally(() => transaction?.discard());
-  // What only the kernel can add is known by the proof.
+  // Layers that only the kernel can add are known from the test.
   const explanation = { ...planned, layers: [...new Set([...provedLayers, ...planned.layers])] };
   const network = networkOf(config, name);
   if (options.json) {
@@ -44,13 +44,13 @@ export async function explain(command: string[], options: CliOptions): Promise<v
   process.stdout.write(`${shellLines(explanation.cmd, explanation.args)}\n\n${text}\n`);
 }
 
-/** The policy of a run in words. Pure. */
+/** Formats the policy of a run. Pure. */
 
-/** What is told besides the explanation itself. */
+/** Facts besides the explanation itself. */
 export type ExplainContext = Access & {
   options: CliOptions;
   runtime: RuntimeName;
-  /** The option, variable or file that chose it; undefined when none did. */
+  /** The option, variable or file that selected it; undefined if none did. */
   chosenBy: string | undefined;
   network: BubblewrapNetwork;
   /** Names of the host's variables. */
@@ -83,7 +83,7 @@ function networkWords(network: BubblewrapNetwork, runtime: RuntimeName): string 
   return runtime === "landlock" ? "none: no sockets" : "none but a private loopback";
 }
 
-/** The policy, a row a subject. Variables are named only; no value is shown. */
+/** Returns the policy, one row per subject. Variables are only named; no value is shown. */
 export function policyText(explanation: BubblewrapExplanation, context: ExplainContext): string {
   const { options, runtime, chosenBy, hostNames, writes, reads, network } = context;
   const passed = new Set(explanation.environment);
@@ -103,16 +103,16 @@ export function policyText(explanation: BubblewrapExplanation, context: ExplainC
   ]);
 }
 
-/** What a runtime lets a command read and write, in words. Pure. */
+/** Describes the paths that a runtime lets a command read and write. Pure. */
 
-/** Two texts. */
+/** The descriptions of both. */
 type Access = { writes: string; reads: string };
 
-/** "none", or the list without what comes twice. */
+/** Returns "none", or the list without duplicates. */
 const listed = (list: readonly string[]) =>
   list.length === 0 ? "none" : [...new Set(list)].join(" ");
 
-/** The mounts with one of the modes, each with its place where that is another. */
+/** Returns the mounts with one of the modes, each with its guest path if that differs. */
 function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): string[] {
   return mounts
     .filter((mount) => mount.mode === mode)
@@ -123,7 +123,7 @@ function mounted({ mounts }: RuntimeConfig["bubblewrap"], mode: "ro" | "rw"): st
 
 /**
  * @param workspace a real path.
- * @param inTransaction whether what is written in it waits in a transaction; Bubblewrap's only.
+ * @param inTransaction true if changes to it stay in a transaction; only with Bubblewrap.
  */
 export function accessOf(
   name: RuntimeName,
@@ -169,7 +169,7 @@ export function accessOf(
 
 const kColumns = 100;
 
-/** Rows of "title  text", texts aligned and wrapped at word ends to 100 columns. */
+/** Returns rows of "title  text", with texts aligned and wrapped at word ends to 100 columns. */
 function table(rows: readonly (readonly [title: string, text: string])[]): string {
   const indent = Math.max(...rows.map(([title]) => title.length)) + 2;
   const lines: string[] = [];

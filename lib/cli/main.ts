@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * The `native-runner` command. Sets process.exitCode and lets the event loop run out, so that all
- * output is flushed: the result's code, 2 for misuse, 125 where a sandbox can't be had; those of
- * transactions are in transactions/exit-codes.ts.
+ * The `native-runner` command. Sets process.exitCode and lets the event loop run out, so that all output is
+ * flushed: the result's code, 2 for misuse, 125 if no sandbox is available; codes of transactions are in
+ * transactions/transaction-place.ts.
  */
 
 import { CommanderError } from "commander";
@@ -29,9 +29,9 @@ const kMisuse: ReadonlySet<unknown> = new Set([
   "ERR_OUT_OF_RANGE",
 ]);
 
-/** Writes what went wrong; the exit code for it. */
+/** Prints the error; returns its exit code. */
 function report(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has written already
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has already printed it
   if (error instanceof SandboxError) {
     printError(inCliWords(error.message), error.fix && inCliWords(error.fix));
     return 125;
@@ -60,7 +60,7 @@ const program = createProgram(packageVersion(), {
   why,
   learn,
   doctor,
-  // What it is made of is no other command's to load.
+  // Loaded on demand, since the other commands do not need these modules.
   mcp: async (options) => (await import("./mcp.js")).mcp(options),
   worker: async (options) => (await import("./worker/worker.js")).worker(options),
   brokerConfig: async (options) =>

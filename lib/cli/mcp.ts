@@ -1,4 +1,6 @@
-/** `native-runner mcp`: the sandbox as tools of an agent. Standard output carries the protocol alone. */
+/**
+ * `native-runner mcp`: provides the sandbox as tools for an agent. Standard output carries only the protocol.
+ */
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
@@ -40,7 +42,7 @@ function portOf(http: string | true): number {
   throw new CliError(`--http ${http} is no port`, 2);
 }
 
-/** Ends what runs, and keeps what was changed. */
+/** Ends running commands, and keeps the changes. */
 async function leave(sandbox: ToolSandbox, options: McpOptions): Promise<void> {
   const id = await sandbox.close();
   if (id === undefined) return;
@@ -50,13 +52,13 @@ async function leave(sandbox: ToolSandbox, options: McpOptions): Promise<void> {
   );
 }
 
-/** Resolves when the client has gone; a server of HTTP goes on until it is told to end. */
+/** Resolves when the client has disconnected; an HTTP server continues until it is asked to end. */
 async function serve(serving: Serving, options: McpOptions, ended: Promise<void>): Promise<void> {
   const version = packageVersion();
   if (options.http === undefined) {
     const client = await serveStdio(serving, version);
     await Promise.race([client.gone, ended]);
-    await client.close(); // or standard input would hold the process
+    await client.close(); // otherwise standard input would keep the process alive
     return;
   }
   const token = tokenOf(options.tokenFile);
@@ -68,8 +70,8 @@ async function serve(serving: Serving, options: McpOptions, ended: Promise<void>
 }
 
 /**
- * Serves until the client has gone, or a SIGINT, SIGTERM or SIGHUP. The transaction is kept, and told of
- * on standard error; one in which nothing was changed is not.
+ * Serves until the client has disconnected, or a SIGINT, SIGTERM or SIGHUP. A transaction with changes is
+ * kept, and reported on standard error; one without changes is discarded.
  */
 export async function mcp(options: McpOptions): Promise<void> {
   if (options.maxOutput > kLargestOutput) {
@@ -78,7 +80,7 @@ export async function mcp(options: McpOptions): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     for (const name of kSignals) process.once(name, () => resolve());
   });
-  process.stderr.on("error", () => {}); // whoever started it need not read
+  process.stderr.on("error", () => {}); // the parent process may not read it
   await recorded(options, (auditLog) => serveRecorded(options, ended, auditLog));
 }
 
@@ -91,7 +93,7 @@ async function serveRecorded(
   const { sandbox: policy, close } = await operatorsPolicy(options, auditLog);
   const sandbox = new ToolSandbox(policy);
   try {
-    if (options.resume !== undefined) await sandbox.transaction(); // else when it is wanted
+    if (options.resume !== undefined) await sandbox.transaction(); // otherwise on first use
     await serve(servingOf(sdk, sandbox), options, ended);
   } finally {
     await leave(sandbox, options);
@@ -99,14 +101,14 @@ async function serveRecorded(
   }
 }
 
-/** What the command line of `native-runner mcp` lets a model do. */
+/** The policy that the command line of `native-runner mcp` sets for a model. */
 
-/** The policy, and what ends the runners behind it. */
+/** The policy, and a function that ends the runners behind it. */
 export type OperatorsPolicy = { sandbox: SandboxPolicy; close(): Promise<void> };
 
 /**
- * @param auditLog where all of it is recorded; undefined: nowhere.
- * @throws (rejects) as `run` does for the same options.
+ * @param auditLog records all runs; undefined: none.
+ * @throws (rejects) like `run` with the same options.
  */
 async function operatorsPolicy(
   options: McpOptions,
@@ -156,7 +158,7 @@ async function operatorsPolicy(
 
 type ResumeOptions = PlaceOptions & { resume?: string };
 
-/** The runner, which has to be one that has transactions. @throws CliError */
+/** Returns the runner as one that supports transactions. @throws CliError */
 function expectTransactions(runner: RuntimeRunner): BubblewrapNativeRunner {
   if (runner instanceof BubblewrapNativeRunner) return runner;
   throw new CliError("mcp needs Bubblewrap, for its transactions", 2, "name --runtime bubblewrap");
@@ -173,12 +175,12 @@ async function idToResume(
   const waiting = (await runner.transactions(directoryOption(options))).filter(
     (listed) => listed.workspace === workspace && listed.state === "closed",
   );
-  return waiting.at(-1)?.id; // the oldest is first
+  return waiting.at(-1)?.id; // oldest first
 }
 
 /**
- * The transaction that `--resume` names, or a new one.
- * @throws (rejects) as `openTransaction` and `resumeTransaction`.
+ * Resumes the transaction that `--resume` names, or opens a new one.
+ * @throws (rejects) like `openTransaction` and `resumeTransaction`.
  */
 async function openTransaction(
   runner: BubblewrapNativeRunner,
@@ -195,7 +197,7 @@ async function openTransaction(
 const kLeast = 16;
 const kOthers = 0o077;
 
-/** The token of a file, which nobody else may read, or a new one. @throws CliError */
+/** Returns the token in a file, which no other user may read, or a new one. @throws CliError */
 function tokenOf(file: string | undefined): string {
   if (file === undefined) return randomBytes(32).toString("base64url");
   let text: string;

@@ -1,4 +1,4 @@
-/** The command line's options, and what they mean to the library. */
+/** The command line's options, and their conversion for the library. */
 
 import type { Command } from "commander";
 
@@ -19,16 +19,16 @@ import type { RuntimeType } from "../runtime/runtime.js";
 import { directory, file, path } from "./values.js";
 
 /**
- * As commander hands them over, parsed. What says something of the policy has no default here: see
+ * Parsed options as commander passes them. Options that affect the policy have no default here: see
  * policy.ts.
  */
 export type CliOptions = AuditOption & {
   workspace: string;
-  /** Consent to a workspace that is the host's root. */
+  /** Confirms a workspace that is the host's root. */
   workspaceIsRoot?: boolean;
   cwd?: string;
   network?: NetworkMode;
-  /** Hosts that may be reached, as `network.allow` has them. */
+  /** Hosts that may be reached, in the form of `network.allow`. */
   allowHost?: string[];
   allowPreset?: NetworkPreset[];
   roBind?: string[];
@@ -40,7 +40,7 @@ export type CliOptions = AuditOption & {
   isolation?: IsolationMode;
   bwrap?: string;
   runtime?: RuntimeType;
-  /** The runtimes' configuration, a file. */
+  /** The file with the runtimes' configuration. */
   config?: string;
   /** Milliseconds. */
   timeout: number;
@@ -54,34 +54,34 @@ export type CliOptions = AuditOption & {
   maxFile?: number;
   /** False with --no-stdin. */
   stdin: boolean;
-  /** What the command changes waits for somebody's word. */
+  /** Keep the changes of the command in a transaction until they are settled. */
   transaction?: boolean;
-  /** With a transaction: committed where the command exits with 0. */
+  /** With a transaction: commit it if the command exits with 0. */
   commit?: boolean;
-  /** With a transaction: discarded, whatever comes of it. */
+  /** With a transaction: discard it, whatever the result. */
   discard?: boolean;
-  /** Of a commit. */
+  /** As in the options of a commit. */
   allowProtected?: string[];
-  /** Where transactions are kept. */
+  /** The directory that holds transactions. */
   stateDirectory?: string;
   json?: boolean;
 };
 
 type OfRunAlone = "stdin" | "json" | "transaction" | "commit" | "discard";
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 export type McpOptions = Omit<CliOptions, OfRunAlone> & {
   /** A transaction's id, or "latest". */
   resume?: string;
-  /** A port, or true for any. */
+  /** A port, or true for any port. */
   http?: string | true;
   tokenFile?: string;
 };
 
-/** For `--resume`: the last of the workspace. */
+/** Value of `--resume` for the workspace's last transaction. */
 export const kLatest = "latest";
 
-/** The limits of a run. */
+/** Returns the limits of a run. */
 export function limits(options: CliOptions): NativeLimits {
   return {
     timeoutMs: options.timeout,
@@ -95,7 +95,7 @@ export function limits(options: CliOptions): NativeLimits {
   };
 }
 
-/** The call for `exec` and `explain`. */
+/** Returns the input for `exec` and `explain`. */
 export function execInput(command: readonly string[], options: CliOptions): NativeExecInput {
   return {
     argv: [...command],
@@ -105,15 +105,15 @@ export function execInput(command: readonly string[], options: CliOptions): Nati
   };
 }
 
-/** `--audit-log`, of the commands that do something which is recorded. */
+/** `--audit-log`, for commands whose actions are recorded. */
 
-/** As commander hands it over. */
+/** The option as commander passes it. */
 export type AuditOption = {
   /** The file of a log. */
   auditLog?: string;
 };
 
-/** Adds it. */
+/** Adds the option. */
 export function withAuditOption(command: Command): Command {
   return command.option(
     "--audit-log <file>",
@@ -122,7 +122,7 @@ export function withAuditOption(command: Command): Command {
   );
 }
 
-/** An option that `run` and all of these have. */
+/** Adds an option that `run` and all commands for transactions have. */
 export function withStateDirectory(command: Command): Command {
   return command.option(
     "--state-directory <dir>",
@@ -131,7 +131,7 @@ export function withStateDirectory(command: Command): Command {
   );
 }
 
-/** As `run` has it too. */
+/** Adds an option that `run` has too. */
 export function withAllowProtected(command: Command): Command {
   return command.option(
     "--allow-protected <path>",
@@ -141,8 +141,8 @@ export function withAllowProtected(command: Command): Command {
 }
 
 /**
- * Does something with the log that the options name, if any; it is closed when that has settled.
- * @throws (rejects) AuditLogError where it can't be had or written; what `work` throws.
+ * Calls `work` with the log that the options name, if any; closes the log when `work` has settled.
+ * @throws (rejects) AuditLogError if the log can't be opened or written; any error of `work`.
  */
 export async function recorded<Value>(
   { auditLog: path }: AuditOption,
@@ -153,7 +153,7 @@ export async function recorded<Value>(
   return await work(auditLog);
 }
 
-/** Records what was granted for denials, as far as the command line has an option for it; each once. */
+/** Records the grants for denials for which the command line has an option; each once. */
 export function recordGrants(
   auditLog: AuditLog | undefined,
   denials: readonly Denial[],
@@ -164,11 +164,11 @@ export function recordGrants(
   for (const { option, value } of byOption.values()) auditLog?.grant({ option, value, ...how });
 }
 
-/** A command line with the grants of denials added to it. Pure. */
+/** Adds the grants of denials to a command line. Pure. */
 
 const kMillisecondsPerSecond = 1000;
 
-/** What holds another comes before it: a later mount would hide it. */
+/** Sorts parent directories first: a later mount would hide an earlier one below it. */
 export function withMounts(
   mounts: readonly NativeMount[],
   added: readonly NativeMount[],
@@ -202,11 +202,11 @@ function addGrant(options: CliOptions, grant: Grant): CliOptions {
     case "limits.maxFileBytes":
       return { ...options, maxFile: grant.value };
     default:
-      return options; // the command line has none for it
+      return options; // no command-line option exists
   }
 }
 
-/** The options with all that these denials would need, as far as there are options for it. */
+/** Returns the options extended by the grants of these denials, if options for them exist. */
 export function withGrants(options: CliOptions, denials: readonly Denial[]): CliOptions {
   return denials.reduce(
     (so, { grant }) => (grant === undefined || grant.cli === "" ? so : addGrant(so, grant)),

@@ -1,7 +1,6 @@
 /**
- * The one policy that `run`, `explain` and `doctor` see. What the command line says wins over the
- * operator's variables, those over the configuration file, that over the defaults; but a network that
- * a variable denies is not allowed by an option.
+ * The policy that `run`, `explain` and `doctor` share. Precedence: command line, operator's variables,
+ * configuration file, defaults; but an option can't allow a network that a variable denies.
  */
 
 import { existsSync } from "node:fs";
@@ -27,7 +26,7 @@ import type { RuntimeName, RuntimeType } from "../runtime/runtime.js";
 import type { CliOptions } from "./options.js";
 import { CliError } from "./terminal.js";
 
-/** The options that say something of the policy; undefined where nothing was said. */
+/** The options that affect the policy; undefined if not given. */
 export type PolicyOptions = Partial<
   Pick<
     CliOptions,
@@ -44,21 +43,21 @@ export type PolicyOptions = Partial<
   >
 >;
 
-/** Where a policy comes from. */
+/** The sources of a policy. */
 export type PolicySources = {
   options: PolicyOptions;
-  /** Of --config. */
+  /** The file of --config. */
   file?: RuntimeConfig | undefined;
   variables: Variables;
 };
 
-/** What holds, all sources taken together. */
+/** The policy that results from all sources. */
 export type Policy = RuntimeSettings & {
-  /** The option, variable or file that chose the runtime; undefined when none did. */
+  /** The option, variable or file that selected the runtime; undefined if none did. */
   chosenBy: string | undefined;
 };
 
-/** The runtime that runs commands when nothing chooses one. */
+/** The runtime that runs commands if none is selected. */
 export const kDefaultRuntime: RuntimeName = "bubblewrap";
 
 function withoutSelectors(variables: Variables): Variables {
@@ -66,7 +65,9 @@ function withoutSelectors(variables: Variables): Variables {
   return Object.fromEntries(others);
 }
 
-/** A list, and what --ro-bind adds to it; of a default list only what this host has. */
+/**
+ * Returns a list with the paths of --ro-bind added; a default list is reduced to paths that this host has.
+ */
 function withReadOnly(
   list: readonly string[],
   defaults: readonly string[],
@@ -77,12 +78,12 @@ function withReadOnly(
   return [...new Set([...(defaultRoBinds ? named : []), ...roBind.map((path) => resolve(path))])];
 }
 
-/** The network that a runtime gives under a configuration. */
+/** Returns the network of a runtime under a configuration. */
 export function networkOf(config: RuntimeConfig, runtime: RuntimeName): BubblewrapNetwork {
   return kKinds[runtime].network(config);
 }
 
-/** A network and what the options say: hosts are added to rules, and take the place of a mode. */
+/** Combines a network with the options: hosts are added to rules, and replace a mode. */
 function withHosts(base: BubblewrapNetwork, options: PolicyOptions): BubblewrapNetwork {
   const { network, allowHost = [], allowPreset = [] } = options;
   if (network !== undefined) return network;
@@ -96,10 +97,10 @@ function withHosts(base: BubblewrapNetwork, options: PolicyOptions): BubblewrapN
 }
 
 /**
- * What the sources come to. Reads no file but looks which of the default paths there are.
+ * Combines the sources. Reads no file, but checks which of the default paths exist.
  *
- * @throws CliError with exit code 2 for options that contradict the operator or that the runtime
- * can't honour; TypeError that names the variable that is wrong.
+ * @throws CliError with exit code 2 for options that contradict the operator or that the runtime does not
+ * support; TypeError naming the invalid variable.
  */
 export function resolvePolicy({ options, file, variables }: PolicySources): Policy {
   const { runtime, isolation, bwrap } = options;
@@ -140,11 +141,11 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
   return { config, required: said.required, warnings: said.warnings, chosenBy };
 }
 
-/** What contradicts the operator, or the runtime that was chosen. Pure. */
+/** Detects contradictions with the operator, or with the selected runtime. Pure. */
 
 /**
- * "auto" leaves the options to the runtime that it takes, but for those that it might not honour.
- * @throws CliError for an option that the chosen runtime can't honour.
+ * With "auto", options are passed to the selected runtime, except those that it might not support.
+ * @throws CliError for an option that the selected runtime does not support.
  */
 function checkApplicable(
   options: PolicyOptions,
@@ -158,7 +159,7 @@ function checkApplicable(
   };
   if (options.mount !== undefined) refuse("--mount", "name --runtime bubblewrap");
   if (options.transaction) refuse("--transaction", "name --runtime bubblewrap");
-  if (runtime === "auto") return; // which takes none that can't keep rules
+  if (runtime === "auto") return; // it selects only runtimes that support rules
   if (options.allowHost !== undefined) refuse("--allow-host", "name --runtime bubblewrap");
   if (options.allowPreset !== undefined) refuse("--allow-preset", "name --runtime bubblewrap");
   if (options.isolation !== undefined) refuse("--isolation");
@@ -169,7 +170,7 @@ function checkApplicable(
   if (options.defaultRoBinds === false) refuse("--no-default-ro-binds");
 }
 
-/** The variable that denies the network to `runtime`, as "NAME=deny". */
+/** Returns the variable that denies the network to `runtime`, as "NAME=deny". */
 function denial(said: RuntimeEnvironment, runtime: RuntimeType): string | undefined {
   const ofBubblewrap = said.bubblewrap.network;
   const mayBeBubblewrap = runtime === "auto" || runtime === "bubblewrap";
@@ -178,7 +179,7 @@ function denial(said: RuntimeEnvironment, runtime: RuntimeType): string | undefi
   return said.network === "deny" ? "OPENAGENTIC_SANDBOX_NETWORK=deny" : undefined;
 }
 
-/** @throws CliError for a host that the operator's list does not have: that is all that may be reached. */
+/** @throws CliError for a host that is not on the operator's list, which names all reachable hosts. */
 function checkHosts(options: PolicyOptions, allowHosts: readonly string[]): void {
   const { network, allowHost = [], allowPreset = [] } = options;
   const extra = allowHost.find((host) => !allowHosts.includes(host));
@@ -191,7 +192,7 @@ function checkHosts(options: PolicyOptions, allowHosts: readonly string[]): void
   throw new CliError(`${opened}, but the operator set ${kAllowHosts}`, 2, fix);
 }
 
-/** @throws CliError where an option or the runtime would allow the network that a variable denies. */
+/** @throws CliError if an option or the runtime would allow a network that a variable denies. */
 function checkNetwork(
   options: PolicyOptions,
   said: RuntimeEnvironment,
@@ -217,7 +218,7 @@ function checkNetwork(
   }
 }
 
-/** Rules in words; a mode as it is. Pure. */
+/** Returns rules as text; a mode unchanged. Pure. */
 export function rulesInWords(network: BubblewrapNetwork): string {
   if (typeof network !== "object") return network;
   const { allow = [], presets = [], deny = [], allowPrivate = [], onRequest } = network;

@@ -1,4 +1,4 @@
-/** The grammar of the command line. Parsing only: what a command does is the caller's. */
+/** The grammar of the command line. Parsing only; the caller implements the commands. */
 
 import { Command, Option, type OutputConfiguration } from "commander";
 
@@ -43,7 +43,7 @@ import {
   type WorkerCliOptions,
 } from "./worker/commands.js";
 
-/** What the commands do. */
+/** The implementations of the commands. */
 export type Actions = TxActions &
   AuditActions & {
     run(command: string[], options: CliOptions): Promise<void>;
@@ -58,7 +58,7 @@ export type Actions = TxActions &
     runSkill(path: string, options: SkillCliOptions): Promise<void>;
   };
 
-/** A JSON string may take seven characters for a byte, and V8 ends at 2^29 of them. */
+/** A JSON string may take seven characters per byte, and V8 strings are limited to 2^29 characters. */
 const kMaxJsonOutput = 32 * 1024 ** 2;
 
 const kOfTransactions = [
@@ -89,7 +89,7 @@ function checkTransaction(command: Command): void {
   }
 }
 
-/** The parser's message in the form of all others. */
+/** Returns the parser's message in the common format. */
 function misuse(text: string, command: string): string {
   const message = text
     .replace(/^error: /, "")
@@ -113,12 +113,12 @@ function withTransactionOptions(command: Command): Command {
   return withStateDirectory(withAllowProtected(command)).hook("preAction", checkTransaction);
 }
 
-/** Options that `run` and `explain` share, in the order of --help. */
+/** Adds the options that `run` and `explain` share, in the order of --help. */
 function withSharedOptions(command: Command): Command {
   return withPolicyOptions(withTransactionOptions(command));
 }
 
-/** Those of them that are no transaction's: `why` has them too. */
+/** Adds those of them that do not concern transactions: `why` has them too. */
 function withPolicyOptions(command: Command): Command {
   return withConfinement(
     command.argument("<command...>", "the program and its arguments, best after --"),
@@ -128,7 +128,7 @@ function withPolicyOptions(command: Command): Command {
     .passThroughOptions();
 }
 
-/** What says how commands are confined: `mcp` has it too, which is given commands by others. */
+/** Adds the options that confine commands: also for `mcp`, which receives its commands from a client. */
 function withConfinement(command: Command): Command {
   return command
     .option(
@@ -197,7 +197,10 @@ function withConfinement(command: Command): Command {
     .hook("preAction", checkTogether);
 }
 
-/** The parser. It throws CommanderError instead of ending the process, and writes as it is told. */
+/**
+ * Creates the parser. It throws CommanderError instead of ending the process, and writes through the given
+ * outputs.
+ */
 export function createProgram(version: string, actions: Actions): Command {
   const program = new Command("native-runner")
     .description("Run a command in a sandbox: isolated, bounded, recorded.")
@@ -294,7 +297,7 @@ Examples:
 
 /** The grammar of `native-runner mcp`. Parsing only. */
 
-/** Adds what it has besides the options of `run`. */
+/** Adds its options besides those of `run`. */
 function addMcpCommand(command: Command, action: (options: McpOptions) => Promise<void>): Command {
   return command
     .usage("[options]")
@@ -331,7 +334,7 @@ Examples:
 
 /** The grammar of `native-runner review`. Parsing only. */
 
-/** Adds it to an empty command. */
+/** Adds the grammar to an empty command. */
 function addReviewCommand(
   command: Command,
   action: (id: string | undefined, options: ReviewCliOptions) => Promise<void>,

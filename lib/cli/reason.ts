@@ -1,4 +1,4 @@
-/** Why a run did not end by itself, in one line, and what can be done about it. */
+/** Explains on one line why a run did not end by itself, and how to fix it. */
 
 import type { Outcome, SandboxedExecResult } from "../../types/public.js";
 import { kRunLimitOptions } from "../denials/advice-lists.js";
@@ -6,13 +6,13 @@ import { formatSize } from "../text.js";
 import type { CliOptions } from "./options.js";
 import { formatDuration } from "./values.js";
 
-/** For standard error. `said`: the run's own stderr has told it already. */
+/** The explanation for standard error. `said`: the run's own stderr already contains it. */
 export type Reason = { message: string; fix?: string; said?: boolean };
 
-/** Signals by which programs end that are given no memory: by themselves, or by the kernel. */
+/** Signals that end programs which get no memory: raised by the program itself, or by the kernel. */
 const kShortOfMemory: readonly string[] = ["SIGSEGV", "SIGBUS", "SIGABRT", "SIGKILL"];
 
-/** A signal is the command's own affair, unless a limit that the caller set may be behind it. */
+/** Returns a reason only if a limit of the caller may have caused the signal. */
 function signalReason(signal: string, { memory }: CliOptions): Reason | undefined {
   if (memory === undefined || !kShortOfMemory.includes(signal)) return undefined;
   return {
@@ -21,7 +21,7 @@ function signalReason(signal: string, { memory }: CliOptions): Reason | undefine
   };
 }
 
-/** What can be done about a set-up that failed. A path that is wrong is no reason for less isolation. */
+/** Returns the fix for a failed setup. For an invalid path, less isolation is not suggested. */
 function setupFix({ reason, fix }: Extract<Outcome, { kind: "setup-failed" }>): string {
   if (fix !== undefined) return inCliWords(fix);
   if (reason.startsWith("cannot enter ")) {
@@ -30,7 +30,7 @@ function setupFix({ reason, fix }: Extract<Outcome, { kind: "setup-failed" }>): 
   return "`native-runner doctor` tells what works here, and what would help";
 }
 
-/** How the run ended, unless the command ended by itself or by a signal of its own. */
+/** Returns how the run ended, unless the command ended by itself or by its own signal. */
 export function endReason(result: SandboxedExecResult, options: CliOptions): Reason | undefined {
   const { outcome } = result;
   switch (outcome.kind) {
@@ -69,7 +69,7 @@ export function endReason(result: SandboxedExecResult, options: CliOptions): Rea
   }
 }
 
-/** One line for each stream of which something was dropped. */
+/** Returns one line for each truncated stream. */
 export function truncations(result: SandboxedExecResult): Reason[] {
   const reasons: Reason[] = [];
   const check = (name: string, truncated: boolean, kept: number, written: number) => {
@@ -82,7 +82,7 @@ export function truncations(result: SandboxedExecResult): Reason[] {
   return reasons;
 }
 
-/** Messages of the library in the words of the command line. */
+/** Translates messages of the library to terms of the command line. */
 
 /** The options that set a limit, by the limit's name. */
 const kLimitOptions: Readonly<Record<string, string>> = {
@@ -96,7 +96,7 @@ const kLimitOptions: Readonly<Record<string, string>> = {
   maxOutputBytes: "--max-output",
 };
 
-/** Whole phrases: a configuration file has some of the same names, and there they are the right ones. */
+/** Whole phrases only: a configuration file shares some of the names, and they are correct there. */
 const kPhrases: readonly (readonly [RegExp, string])[] = [
   [/\b(?:Local)?NativeRunner(?:\.exec)?: cwd must/g, "--cwd must"],
   [/\bNativeRunner\.exec: argv\[0\] is required/g, "the command is empty"],
@@ -134,7 +134,7 @@ const kPhrases: readonly (readonly [RegExp, string])[] = [
 
 const kLimit = /`?\b(?:limits|resourceLimits)\.(\w+)\b`?/g;
 
-/** The same message without the names that only code has. */
+/** Returns the message without names that only exist in code. */
 export function inCliWords(message: string): string {
   let text = message;
   for (const [phrase, words] of kPhrases) text = text.replace(phrase, words);
@@ -142,26 +142,26 @@ export function inCliWords(message: string): string {
 }
 
 /**
- * Keeps back the line in which a runner tells on standard error why a run could not be set up, so
- * that it can be told in the command line's own words; everything else goes through as it comes.
+ * Holds back the line in which a runner reports on standard error why a run could not be set up, so that it
+ * can be reworded for the command line; everything else passes through immediately.
  */
 export class SetupLine {
   readonly #write: (chunk: Uint8Array) => void;
   #held: Uint8Array | undefined;
 
-  /** @param write where standard error goes. */
+  /** @param write writes to standard error. */
   constructor(write: (chunk: Uint8Array) => void) {
     this.#write = write;
   }
 
-  /** A piece of standard error. */
+  /** Adds a chunk of standard error. */
   add(chunk: Uint8Array): void {
     this.#flush();
     if (Buffer.from(chunk).includes("native-runner: ")) this.#held = chunk;
     else this.#write(chunk);
   }
 
-  /** The run is over. @param reason why it could not be set up; undefined where it was. */
+  /** Ends the run. @param reason why it could not be set up; undefined if it was set up. */
   end(reason: string | undefined): void {
     const line = Buffer.from(`native-runner: ${reason}\n`);
     if (reason !== undefined && this.#held !== undefined) {

@@ -1,6 +1,6 @@
-/** `native-runner review`: a page for one transaction, until somebody ends it. */
+/** `native-runner review`: serves a page for one transaction until the user ends it. */
 
-// biome-ignore lint/style/noRestrictedImports: the browser goes on when this has ended
+// biome-ignore lint/style/noRestrictedImports: the browser outlives this process
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ import {
   withTransaction,
 } from "./transactions/transaction-place.js";
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 export type ReviewCliOptions = PlaceOptions & {
   port?: number;
   open?: boolean;
@@ -29,17 +29,17 @@ export type ReviewCliOptions = PlaceOptions & {
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Whether the directory is the transaction's workspace, or lies in it. */
+/** True if the directory is the transaction's workspace, or inside it. */
 function isOf({ workspace }: ListedTransaction, directory: string): boolean {
   return directory === workspace || directory.startsWith(`${workspace}/`);
 }
 
-/** The one that was opened last for the directory in which the command stands. */
+/** Returns the id of the most recently opened transaction for the current directory. */
 async function lastHere(options: PlaceOptions): Promise<string> {
   const here = realpathSync(".");
   const listed = await listTransactions(directoryOption(options));
   const waiting = listed.filter((each) => each.state !== "open" && isOf(each, here));
-  const last = waiting.at(-1); // the oldest is first
+  const last = waiting.at(-1); // oldest first
   if (last !== undefined) return last.id;
   const fix = "`native-runner tx list` shows those of other directories; name one by its id";
   throw new CliError(`no transaction of ${visibleLine(here)} waits`, kNoTransaction, fix);
@@ -47,7 +47,7 @@ async function lastHere(options: PlaceOptions): Promise<string> {
 
 /**
  * Serves until a signal, or until the transaction is discarded on the page.
- * @throws (rejects) as `withTransaction`; an Error of `node:net` where the port can't be had.
+ * @throws (rejects) like `withTransaction`; an Error of `node:net` if the port is not available.
  */
 export async function review(id: string | undefined, options: ReviewCliOptions): Promise<void> {
   const named = id ?? (await lastHere(options));
@@ -83,7 +83,7 @@ export async function review(id: string | undefined, options: ReviewCliOptions):
   });
 }
 
-/** The user's browser, without telling the address to who lists processes. */
+/** Opens the user's browser without exposing the address in the process list. */
 
 const kOwnersFile = 0o600;
 
@@ -92,8 +92,8 @@ const redirection = (url: string) =>
   `<meta http-equiv="refresh" content="0; url=${url}"><title>native-runner</title>\n`;
 
 /**
- * Opens a page by way of a file that is its user's alone: arguments of a browser can be read by others
- * of the host, and the address has a token.
+ * Opens a page through a file that only its user can read: other users can read the arguments of a browser,
+ * and the address contains a token.
  */
 async function openPage(url: string): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "native-runner-review-"));

@@ -13,9 +13,9 @@ import { openFor } from "./transactions/transaction-place.js";
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * `native-runner run`: streams the output through (or prints the result as JSON), then sets the
- * process's exit code to the result's. The first SIGINT, SIGTERM or SIGHUP, and a reader that goes
- * away, abort the run. With --transaction, what it has changed is then settled.
+ * `native-runner run`: passes the output through (or prints the result as JSON), then sets the process's exit
+ * code to the result's. The first SIGINT, SIGTERM or SIGHUP aborts the run, as does a closed output. With
+ * --transaction, its changes are then settled.
  */
 export async function run(command: string[], options: CliOptions): Promise<void> {
   await recorded(options, (auditLog) => runRecorded(command, options, auditLog));
@@ -61,11 +61,11 @@ async function runRecorded(
       if (reason) printError(reason.said && !options.json ? undefined : reason.message, reason.fix);
     }
     const opened = transaction;
-    transaction = undefined; // from here on it is settled, and never lost
+    transaction = undefined; // now settled, so the changes can't be lost
     const settled = opened && (await settle(opened, result, options, interrupt.signal));
     if (options.json) process.stdout.write(`${resultJson(result, settled)}\n`);
   } finally {
-    await transaction?.discard(); // it could not even be begun
+    await transaction?.discard(); // the run could not start
     for (const name of kSignals) process.removeListener(name, onSignal);
   }
 }
@@ -80,7 +80,7 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A stream as text; when it is no UTF-8, with U+FFFD in it and exact in base64 beside it. */
+/** Returns a stream as text; if it is not valid UTF-8, with U+FFFD and, in addition, exactly in base64. */
 function streamFields(name: "stdout" | "stderr", bytes: Uint8Array): Record<string, string> {
   const text = decode(bytes);
   if (text !== undefined) return { [name]: text };
@@ -89,8 +89,8 @@ function streamFields(name: "stdout" | "stderr", bytes: Uint8Array): Record<stri
 }
 
 /**
- * The whole result as JSON: its fields, the streams as text where they are UTF-8, and what has become of
- * its transaction, if it was in one.
+ * Returns the whole result as JSON: its fields, the streams as text if they are valid UTF-8, and the state of
+ * its transaction, if it had one.
  */
 export function resultJson(result: SandboxedExecResult, transaction?: object): string {
   const { exitCode, outcome, stdout, stderr, ...rest } = result;
@@ -98,16 +98,16 @@ export function resultJson(result: SandboxedExecResult, transaction?: object): s
   return JSON.stringify({ exitCode, outcome, ...streams, ...rest, transaction }, null, 2);
 }
 
-/** What a run was refused of the network, for the person at the terminal. Pure. */
+/** Formats the denied network connections of a run for a terminal. Pure. */
 
 const kMostShown = 20;
 
-/** "a.test:443"; a name that was not even resolved has no port. */
+/** Returns "a.test:443"; a name that was not resolved has no port. */
 function placeOf({ host, port }: NetworkConnection): string {
   return port === 0 ? host : `${host}:${port}`;
 }
 
-/** The option that would allow it; none where no option would, as for an address. */
+/** Returns the option that would allow the connection; "" if no option would, for example for an address. */
 function optionFor({ host, port, rule, address }: NetworkConnection): string {
   const isName = /[a-z]/i.test(host.replace(/^.*\./, "")) && !host.includes(":");
   if (!isName || rule !== undefined || address !== undefined) return "";
@@ -127,7 +127,7 @@ function inColumns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** A row for each host and port that was refused, in the order in which they were; empty for none. */
+/** Returns a row for each denied host and port, in order of their first denial; empty if none were denied. */
 export function deniedConnections(result: SandboxedExecResult): string[] {
   const rows = new Map<string, string[]>();
   for (const connection of result.audits.flatMap(({ connections = [] }) => connections)) {

@@ -1,4 +1,4 @@
-/** `native-runner skill run`: one call of a WASM skill. */
+/** `native-runner skill run`: makes one call of a WASM skill. */
 
 import { basename, resolve } from "node:path";
 
@@ -13,7 +13,7 @@ import { inCliWords } from "./reason.js";
 import { CliError, printError, readStdin, watchOutput } from "./terminal.js";
 import { formatDuration } from "./values.js";
 
-/** As commander hands them over, parsed. */
+/** Parsed options as commander passes them. */
 export type SkillCliOptions = {
   tier: TrustTier;
   /** "-" is standard input. */
@@ -33,14 +33,14 @@ export type SkillCliOptions = {
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The process's exit code for a skill that gave nothing back. */
+/** Returns the process's exit code for a skill that returned no output. */
 export function skillExitCode({ code, limit }: SkillError): number {
   if (code === "ERR_SKILL_ABORTED") return 130;
   if (code === "ERR_SKILL_ENGINE") return 125;
   return code === "ERR_SKILL_LIMIT" && limit === "time" ? 124 : 1;
 }
 
-/** An error as JSON, without what is undefined. */
+/** Returns an error as JSON, without undefined fields. */
 export function skillErrorJson(error: SkillError): string {
   const { code, message, limit, exitCode, fix, stderr, memoryPeakBytes } = error;
   const { engine, walls, audits } = error;
@@ -89,10 +89,10 @@ function tell(error: SkillError, isJson: boolean | undefined): void {
 }
 
 /**
- * Runs a skill, prints its output (or all of the result as JSON) and sets the exit code. The first
- * SIGINT, SIGTERM or SIGHUP ends the skill.
+ * Runs a skill, prints its output (or the whole result as JSON) and sets the exit code. The first SIGINT,
+ * SIGTERM or SIGHUP ends the skill.
  *
- * @throws (rejects) what the executor throws, but for a SkillError.
+ * @throws (rejects) any error of the executor except a SkillError.
  */
 export async function runSkill(path: string, options: SkillCliOptions): Promise<void> {
   const interrupt = new AbortController();
@@ -119,7 +119,7 @@ export async function runSkill(path: string, options: SkillCliOptions): Promise<
 /** Parsers of option values; they throw commander's InvalidArgumentError. */
 export type ValueParsers = Record<"finiteDuration" | "size" | "count", (text: string) => number>;
 
-/** Adds the command; `action` is what it does. */
+/** Adds the command; `action` implements it. */
 export function addSkillCommand(
   program: Command,
   parsers: ValueParsers,

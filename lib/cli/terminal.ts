@@ -1,11 +1,11 @@
-/** The process's three streams, as the commands use them. */
+/** The process's three standard streams, for use by the commands. */
 
 import { fstatSync } from "node:fs";
 
-/** Most that is read from standard input, in bytes. */
+/** Maximum number of bytes read from standard input. */
 export const kMaxStdinBytes = 64 * 1024 * 1024;
 
-/** A message for people, with what to do about it. Ends the command line with `exitCode`. */
+/** An error for people, with its fix. Ends the command line with `exitCode`. */
 export class CliError extends Error {
   readonly exitCode: number;
   readonly fix: string | undefined;
@@ -18,8 +18,8 @@ export class CliError extends Error {
 }
 
 /**
- * Calls `lost` when standard output can't be written any more. A reader that went away (`| head`) is
- * no error and is not reported; a full disk is both. Errors of standard error have nowhere to go.
+ * Calls `lost` when standard output can no longer be written. A reader that exits (`| head`) is not an error
+ * and is not reported; a full disk is both. Errors of standard error are ignored.
  */
 export function watchOutput(lost: () => void): void {
   process.stderr.on("error", () => {});
@@ -32,12 +32,12 @@ export function watchOutput(lost: () => void): void {
   });
 }
 
-/** Whether text for a stream is to have colours; NO_COLOR as no-color.org has it. */
+/** True if text for a stream should have colors; NO_COLOR as defined by no-color.org. */
 export function wantsColors(stream: { isTTY?: boolean }): boolean {
   return stream.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
 }
 
-/** "native-runner: message" on standard error, then "fix: ...", of which either may be missing. */
+/** Prints "native-runner: message" on standard error, then "fix: ..."; either may be missing. */
 export function printError(message: string | undefined, fix?: string | undefined): void {
   if (message) process.stderr.write(`native-runner: ${message}\n`);
   if (fix) process.stderr.write(`fix: ${fix}\n`);
@@ -50,7 +50,7 @@ function hasInput(): boolean {
 }
 
 /**
- * All of standard input, when it is a pipe, a file or a socket; undefined for a terminal, and when
+ * Returns all of standard input if it is a pipe, a file or a socket; undefined for a terminal, and if
  * `signal` is aborted while it is read.
  */
 export async function readStdin(signal: AbortSignal): Promise<Uint8Array | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Texts of the command line as values. Each throws commander's InvalidArgumentError, which says what
- * was expected.
+ * Parses texts of the command line. Each function throws commander's InvalidArgumentError, which describes
+ * the expected value.
  */
 
 import { isAbsolute, resolve } from "node:path";
@@ -17,76 +17,76 @@ function required<Value>(value: Value | undefined, expected: string): Value {
   return value;
 }
 
-/** Milliseconds; "none" is Infinity. */
+/** Returns milliseconds; "none" is Infinity. */
 export function duration(text: string): number {
   return required(parseDuration(text), "a duration above 0 such as 500ms, 30s, 5m, 1h or none");
 }
 
-/** Milliseconds. */
+/** Returns milliseconds. */
 export function finiteDuration(text: string): number {
   const value = duration(text);
   return required(Number.isFinite(value) ? value : undefined, "a duration such as 30s or 5m");
 }
 
-/** Bytes. */
+/** Returns bytes. */
 export function size(text: string): number {
   return required(parseSize(text), "a size in bytes such as 4096, 64K, 512M or 2G");
 }
 
-/** A whole number. */
+/** Returns a whole number. */
 export function count(text: string): number {
   return required(/^\d{1,15}$/.test(text) ? Number(text) : undefined, "a whole number");
 }
 
 const kMostPort = 65_535;
 
-/** A TCP port; 0 is any that is free. */
+/** Returns a TCP port; 0 means any free port. */
 export function port(text: string): number {
   const number = /^\d{1,5}$/.test(text) ? Number(text) : undefined;
   return required(number !== undefined && number <= kMostPort ? number : undefined, "a port");
 }
 
-/** One more of the variables; a name alone has this process's value. */
+/** Adds a variable; a name alone takes its value from this process. */
 export function variable(text: string, previous: [string, string][] = []): [string, string][] {
   const parsed = parseVariable(text, process.env);
   return [...previous, required(parsed, "NAME=VALUE, or the NAME of a variable that is set")];
 }
 
-/** One more of the paths. */
+/** Adds a path. */
 export function path(text: string, previous: string[] = []): string[] {
   return [...previous, required(text === "" ? undefined : text, "a path")];
 }
 
-/** One more of the hosts; whether it is a name the addon says. */
+/** Adds a host; the addon decides if it is a valid name. */
 export function host(text: string, previous: string[] = []): string[] {
   const expected = "a host such as a.test, a.test:8443, *.a.test or *.a.test:8443";
   return [...previous, required(looksLikeHost(text) ? text : undefined, expected)];
 }
 
-/** One more of the presets. */
+/** Adds a preset. */
 export function preset(text: string, previous: NetworkPreset[] = []): NetworkPreset[] {
   const found = kPresetNames.find((name) => name === text);
   return [...previous, required(found, `one of ${kPresetNames.join(", ")}`)];
 }
 
-/** One more of the mounts. */
+/** Adds a mount. */
 export function mount(text: string, previous: NativeMount[] = []): NativeMount[] {
   const expected = "HOST[:GUEST][:ro|rw], with an absolute GUEST and no colon in the paths";
   return [...previous, required(parseMount(text), expected)];
 }
 
-/** A path, which a variable that is not set does not give. */
+/** Returns a path; refuses the empty text that an unset variable yields. */
 export function directory(text: string): string {
   const expected = "a directory; it is empty, as where a variable is not set";
   return required(text === "" ? undefined : text, expected);
 }
 
-/** A path. */
+/** Returns a path. */
 export function file(text: string): string {
   return required(text === "" ? undefined : text, "a path");
 }
 
-/** What of the host's environment passes. */
+/** Returns the policy for the host's environment. */
 export function environmentPolicy(text: string): EnvironmentPolicy {
   const parsed = parseEnvironmentPolicy(text, process.env);
   if ("policy" in parsed) return parsed.policy;
@@ -101,8 +101,8 @@ const kMilliseconds: Readonly<Record<string, number>> = {
 };
 
 /**
- * Milliseconds of "500ms", "30s", "1.5m", "1h"; a plain number is seconds, as in timeout(1); "none"
- * is Infinity. Undefined when the text is none of these or not above 0.
+ * Parses "500ms", "30s", "1.5m", "1h" to milliseconds; a plain number is seconds, as in timeout(1); "none" is
+ * Infinity. Returns undefined if the text is none of these or not above 0.
  */
 export function parseDuration(text: string): number | undefined {
   if (text === "none") return Number.POSITIVE_INFINITY;
@@ -113,7 +113,7 @@ export function parseDuration(text: string): number | undefined {
   return milliseconds > 0 ? milliseconds : undefined;
 }
 
-/** The shortest of the forms above: 90000 is "90s", 60000 "1m". */
+/** Returns the shortest of the forms above: 90000 is "90s", 60000 "1m". */
 export function formatDuration(milliseconds: number): string {
   if (!Number.isFinite(milliseconds)) return "none";
   for (const unit of ["h", "m", "s"]) {
@@ -124,8 +124,8 @@ export function formatDuration(milliseconds: number): string {
 }
 
 /**
- * Bytes of "4096", "64K", "512M", "2G", "1T"; units are binary and may be written K, KB or KiB, in
- * any case. Undefined when the text is no such size or not a whole number of bytes.
+ * Parses "4096", "64K", "512M", "2G", "1T" to bytes; units are binary and may be written K, KB or KiB, in any
+ * case. Returns undefined if the text is not such a size or not a whole number of bytes.
  */
 export function parseSize(text: string): number | undefined {
   const [, number, prefix = ""] = /^(\d+(?:\.\d+)?)(?:([KMGT])(?:i?B)?|B)?$/i.exec(text) ?? [];
@@ -135,7 +135,7 @@ export function parseSize(text: string): number | undefined {
 }
 
 /**
- * Name and value of "NAME=VALUE"; of "NAME" alone, with the value it has in `host`. Undefined when
+ * Returns name and value of "NAME=VALUE"; for "NAME" alone, the value is that in `host`. Returns undefined if
  * the name is empty or `host` does not have it.
  */
 export function parseVariable(
@@ -151,9 +151,9 @@ export function parseVariable(
 const isMode = (text: string | undefined) => text === "ro" || text === "rw";
 
 /**
- * A mount of "HOST", "HOST:GUEST", "HOST:ro" or "HOST:GUEST:rw"; read-only where nothing is said. A
- * relative host path is this process's. Undefined when the text is none of these, as where a path
- * has a colon: a configuration file can name that.
+ * Parses a mount "HOST", "HOST:GUEST", "HOST:ro" or "HOST:GUEST:rw"; read-only by default. A relative host
+ * path is resolved by this process. Returns undefined if the text is none of these, for example if a path has
+ * a colon: a configuration file can name that.
  */
 export function parseMount(text: string): NativeMount | undefined {
   const parts = text.split(":");
@@ -169,14 +169,14 @@ export function parseMount(text: string): NativeMount | undefined {
 
 const kWords = ["scrub", "inherit", "clean"] as const;
 
-/** A policy, or what is wrong with the text. */
+/** A policy, or the expected form of an invalid text. */
 export type ParsedPolicy = { policy: EnvironmentPolicy } | { expected: string };
 
 /**
- * One of the words, or a comma list of names to let through. A single name that looks like a word
- * gone wrong is refused: taken for a variable's, it would pass nothing without a sound.
+ * Parses one of the words, or a comma-separated list of names to pass. A single name that looks like a
+ * misspelled word is refused: taken for a variable's name, it would silently pass nothing.
  *
- * @param host the host's variables: what is set there is a name.
+ * @param host the host's variables: each of them is accepted as a name.
  */
 export function parseEnvironmentPolicy(text: string, host: Variables): ParsedPolicy {
   const word = kWords.find((each) => each === text);

@@ -12,17 +12,17 @@ import { type CliOptions, execInput, recorded, recordGrants, withGrants } from "
 import { endReason, SetupLine } from "./reason.js";
 import { CliError, printError, readStdin, wantsColors, watchOutput } from "./terminal.js";
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 export type WhyOptions = CliOptions & {
-  /** Run it again with the grants, once somebody has agreed. */
+  /** Run the command again with the grants, after confirmation. */
   apply?: boolean;
-  /** Agreed to beforehand. */
+  /** Confirm in advance. */
   yes?: boolean;
 };
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** One try: the command's output goes to standard error, since the answer is what is printed. */
+/** Runs the command once; its output goes to standard error, since standard output carries the answer. */
 async function tryOut(
   command: readonly string[],
   options: CliOptions,
@@ -55,9 +55,9 @@ function tell(result: SandboxedExecResult, options: CliOptions): void {
 }
 
 /**
- * `native-runner why`: runs a command as `run` does, and prints what the sandbox refused it, by which of
- * its walls, and the smallest grant for each. The exit code is the command's; with --apply that of the
- * second time, where there is one.
+ * `native-runner why`: runs a command like `run`, and prints the accesses that the sandbox refused, the
+ * refusing layer, and the smallest grant for each. The exit code is the command's; with --apply that of the
+ * second run, if there was one.
  */
 export async function why(command: string[], options: WhyOptions): Promise<void> {
   await recorded(options, (auditLog) => whyRecorded(command, options, auditLog));
@@ -105,17 +105,17 @@ async function whyRecorded(
   }
 }
 
-/** What a command was denied, as a table for people. Pure. */
+/** Formats a command's denials as a table for people. Pure. */
 
 type Colors = ReturnType<typeof pc.createColors>;
 
-/** The second and third column, and what the frame takes of a line. */
+/** Widths of the second and third column, and of the frame on each line. */
 const kByWidth = 24;
-const kFrame = 2 + 1 + 1; // left and right edge, and the line between
+const kFrame = 2 + 1 + 1; // left and right edge, and the line between columns
 const kNarrowest = 60;
 const kWidest = 120;
 
-/** What was wanted: a path, a host with its port, or the operation alone. */
+/** Returns the requested object: a path, a host with its port, or the operation alone. */
 export function wantedOf({ kind, operation, path, host, port }: Denial): string {
   const place = host === undefined ? undefined : port === undefined ? host : `${host} port ${port}`;
   const what = path ?? place;
@@ -129,7 +129,7 @@ function detailOf({ operation, program, errno, count, path, host }: Denial): str
   return [[called, by].filter(Boolean).join(" "), errno, times].filter(Boolean).join(", ");
 }
 
-/** A text in lines of at most so many characters, cut anywhere: paths have no better place. */
+/** Splits a text into lines of limited length, at any character: paths have no better place. */
 function cut(text: string, width: number): string {
   const letters = [...text];
   const lines: string[] = [];
@@ -138,7 +138,7 @@ function cut(text: string, width: number): string {
   return lines.join("\n");
 }
 
-/** The grants that the command line can say, each once, in the order of the denials. */
+/** Returns the grants that the command line can express, each once, in the order of the denials. */
 export function optionsOf(denials: readonly Denial[]): string[] {
   const said = denials.flatMap(({ grant }) =>
     grant === undefined || grant.cli === "" ? [] : grant.cli,
@@ -146,7 +146,7 @@ export function optionsOf(denials: readonly Denial[]): string[] {
   return [...new Set(said)];
 }
 
-/** Those that it can't: for code, and for a configuration file. */
+/** Returns the grants that it can't express: for code, and for a configuration file. */
 function others(denials: readonly Denial[]): string[] {
   const said = denials.flatMap(({ grant }) =>
     grant === undefined || grant.cli !== ""
@@ -173,7 +173,7 @@ function row(denial: Denial, widths: readonly [number, number], colors: Colors):
   return [`${first}\n${answer(denial, left, colors)}`, cut(by, Math.max(right, by.length))];
 }
 
-/** The table, and under it the grants as options to paste. */
+/** Returns the table, followed by the grants as options to paste. */
 export function whyText(
   denials: readonly Denial[],
   omitted: number,
@@ -206,21 +206,21 @@ export function whyText(
   return lines.join("\n");
 }
 
-/** What a command was denied, as --json prints it. Pure. */
+/** Formats a command's denials for --json. Pure. */
 
-/** Of a result, what tells of denials. */
+/** The fields of a result that concern denials. */
 type Reported = Pick<SandboxedExecResult, "exitCode" | "outcome" | "denials" | "denialsOmitted">;
 
-/** `again`: of the second time, with the grants. */
+/** `again`: the second run, with the grants. */
 export function whyJson(result: Reported, again?: Reported): object {
   const { exitCode, outcome, denials, denialsOmitted } = result;
   const reported = { exitCode, outcome, denials, denialsOmitted, options: optionsOf(denials) };
   return again === undefined ? reported : { ...reported, again: whyJson(again) };
 }
 
-/** A question that is answered by yes or no, at a terminal. */
+/** Asks a yes-or-no question at a terminal. */
 
-/** False for anything but y and yes, the end of the input, Ctrl-C and `signal`. */
+/** Resolves with false for any answer but y and yes, the end of the input, Ctrl-C and `signal`. */
 async function askYes(question: string, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return false;
   const lines = createInterface({ input: process.stdin, output: process.stderr });

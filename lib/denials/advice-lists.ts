@@ -1,4 +1,4 @@
-/** What of this host no grant is to open, for the addon. */
+/** Lists the paths of this host that no suggested grant may open, for the addon. */
 
 import type { AdviceLists, NativeDenial } from "../../types/addon.js";
 import type { Denial, Grant } from "../../types/public.js";
@@ -9,7 +9,7 @@ const kNames = [...kProtectedNames, ...kReadOnlyOfHome];
 
 let last: AdviceLists | undefined;
 
-/** As this user's homes are now: asked for with each explained run, and nearly always the same. */
+/** For this user's current homes: called for each explained run, and nearly always the same. */
 export function adviceLists(): AdviceLists {
   const now = homes();
   if (last === undefined || last.homes.join() !== now.join()) {
@@ -18,9 +18,9 @@ export function adviceLists(): AdviceLists {
   return last;
 }
 
-/** How the command line says a grant. Pure. */
+/** The command-line form of a grant. Pure. */
 
-/** A path that `--mount` can't have in it, since its parts are told apart by colons. */
+/** True for a path that `--mount` can't contain, since it separates its parts by colons. */
 const hasColon = (path: string) => path.includes(":");
 
 function mountText(value: Extract<Grant, { option: "mounts" }>["value"]): string {
@@ -30,7 +30,7 @@ function mountText(value: Extract<Grant, { option: "mounts" }>["value"]): string
   return `--mount ${shellQuote(`${hostPath}${guest}:${mode}`)}`;
 }
 
-/** The option and its value as a shell reads them; empty where there is no such option. */
+/** Returns the option and its value in shell syntax; empty if no such option exists. */
 export function cliOf(grant: Omit<Grant, "cli">): string {
   const { option, value } = grant as Grant;
   switch (option) {
@@ -53,14 +53,14 @@ export function cliOf(grant: Omit<Grant, "cli">): string {
   }
 }
 
-/** A denial as results and audits have it. */
+/** Returns a denial in the form of results and audit records. */
 export function withCli(denial: NativeDenial): Denial {
   const { grant, ...rest } = denial;
   if (grant === undefined) return rest;
   return { ...rest, grant: { ...grant, cli: cliOf(grant) } as Grant };
 }
 
-/** The command line's options for limits that a run can meet with, by the limit's name. */
+/** Command-line options for the limits that a run can exceed, by the limit's name. */
 export const kRunLimitOptions: Readonly<Record<string, string>> = {
   memoryBytes: "--memory",
   cpuSeconds: "--cpu",

@@ -10,22 +10,22 @@ import type {
 import { invalidType } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 
-/** What `applyProcessSandbox` takes. */
+/** Options of `applyProcessSandbox`. */
 export type ApplyProcessSandboxOptions = {
-  /** Default: none, the command is started as it is. */
+  /** The sandbox that wraps the command. Default: none; the command is started unchanged. */
   sandbox?: ProcessSandbox | undefined;
-  /** What the host is about to start. */
+  /** The command that the host is about to start. */
   command: ProcessSandboxCommand;
   /**
-   * Whether the host paths of the command's mounts read "<redacted>" in the audit, or a list of
+   * If true, the host paths of the command's mounts become "<redacted>" in the audit record. A list names
    * further host paths to hide with them. Default true.
    */
   redactHostPaths?: boolean | readonly string[] | undefined;
 };
 
-/** What to start, and the record of it. */
+/** The command line to start, and its audit record. */
 export type AppliedProcessSandbox = {
-  /** What to start in its place. */
+  /** The command line to start instead of the original. */
   spawn: ProcessSandboxWrappedCommand & { env: Record<string, string> };
   /** Absent without a sandbox. */
   audit?: SandboxAuditRecord;
@@ -51,7 +51,7 @@ const kMount: FieldsOf<ProcessSandboxMount> = {
   mode: true,
 };
 
-/** Without a sandbox, or with one of the host's own, nobody else looks at the command. */
+/** Needed because without a sandbox, or with the host's own, nothing else checks the command. */
 function checkCommand(command: ProcessSandboxCommand): void {
   expectFields(command, "command", kCommand);
   const { mounts } = command;
@@ -73,10 +73,10 @@ function hiddenPaths(
 }
 
 /**
- * The command as it is to be started: wrapped by `sandbox`, or itself. What a sandbox leaves out of
- * `env` and `cwd` is the command's. Starts nothing.
+ * Returns the command to start: wrapped by `sandbox`, or unchanged. If the sandbox omits `env` or `cwd`, the
+ * command's are used. Starts nothing.
  *
- * @throws TypeError on misuse, and what `sandbox.wrap` throws.
+ * @throws TypeError on misuse, and any error of `sandbox.wrap`.
  */
 export function applyProcessSandbox(options: ApplyProcessSandboxOptions): AppliedProcessSandbox {
   expectFields(options, "options", kOptions);
@@ -105,11 +105,14 @@ export function applyProcessSandbox(options: ApplyProcessSandboxOptions): Applie
   };
 }
 
-/** Hides host paths in what is recorded. Pure. */
+/** Hides host paths in records. Pure. */
 
 const kRedacted = "<redacted>";
 
-/** As written and as normalized, without slashes at the end; "" for the root, which is no secret. */
+/**
+ * Returns the path as written and normalized, without trailing slashes; "" for the root, which is not a
+ * secret.
+ */
 function spellings(path: string): string[] {
   return [path, posix.normalize(path)].map((each) => each.replace(/\/+$/, ""));
 }
@@ -119,8 +122,8 @@ function escaped(text: string): string {
 }
 
 /**
- * A function that replaces each of `paths`, wherever it stands in a text, the longest first. A path
- * ends with its component: "/home/me" is hidden in "--dir=/home/me/x", and left in "/home/mexico".
+ * Returns a function that replaces each of `paths` anywhere in a text, the longest first. A path matches
+ * whole components: "/home/me" is hidden in "--dir=/home/me/x", but not in "/home/mexico".
  */
 function redactor(paths: readonly string[]): (text: string) => string {
   const known = [...new Set(paths.flatMap(spellings))].filter((path) => path !== "");

@@ -14,7 +14,7 @@ function load(options: BubblewrapProcessSandboxOptions): Loaded {
   try {
     addon = loadAddon();
   } catch (failure) {
-    return { failure }; // a host may prepare its sandboxes where it never wraps anything
+    return { failure }; // a host may create sandboxes on a machine where it never wraps
   }
   try {
     return { handle: new addon.BubblewrapProcessSandbox(options) };
@@ -24,16 +24,16 @@ function load(options: BubblewrapProcessSandboxOptions): Loaded {
 }
 
 /**
- * Bubblewrap around a process that the host starts itself, such as a WASM engine: the process sees
- * `roBinds` read-only, a private /proc, /dev and /tmp, and the command's mounts.
+ * Creates a Bubblewrap sandbox for processes that the host starts itself, such as a WASM engine: the process
+ * sees `roBinds` read-only, a private /proc, /dev and /tmp, and the command's mounts.
  *
- * `wrap` is pure and deterministic. It gives bwrap's options, the mounts in order, the program, and
- * the arguments, in which a mount's host path reads as its guest path. `env` and `cwd` pass through.
- * Supervision stays the host's: for limits, a seccomp filter, masked secrets and a proven end, run
- * the engine with `BubblewrapNativeRunner`.
+ * `wrap` is pure and deterministic. It returns bwrap's options, the mounts in order, the program, and the
+ * arguments, in which each mount's host path is replaced by its guest path. `env` and `cwd` pass through. The
+ * host supervises the process itself: for limits, a seccomp filter, masked secrets and a proved end, run the
+ * engine with `BubblewrapNativeRunner`.
  *
- * @throws TypeError that names a wrong option; `wrap` throws TypeError on a wrong command, and
- * {@link SandboxError} where the native addon is missing.
+ * @throws TypeError naming an invalid option; `wrap` throws TypeError on an invalid command, and
+ * {@link SandboxError} if the native addon is missing.
  *
  * @example
  * const sandbox = createBubblewrapProcessSandbox({ network: "deny" });

@@ -1,4 +1,4 @@
-/** The sandbox that an operator selects for a host application by environment variables. */
+/** Creates the sandbox that an operator selects for a host application by environment variables. */
 
 import { existsSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
@@ -36,31 +36,31 @@ import {
 } from "../runtime/runtime.js";
 import { createBubblewrapProcessSandbox } from "./bubblewrap.js";
 
-/** How `sandboxFromEnv` tells what it finds. */
+/** Options of `sandboxFromEnv`. */
 export type SandboxFromEnvOptions = {
-  /** Reported of each warning. Default: a process warning. */
+  /** Called with each warning. Default: a process warning. */
   warn?: ((message: string) => void) | undefined;
-  /** The host application, in front of every message: "demo-node: …". Default "native-runner". */
+  /** Name of the host application, prefixed to every message: "demo-node: …". Default "native-runner". */
   name?: string | undefined;
-  /** What the host application configured; the variables win. Default: no sandbox. */
+  /** Configuration of the host application; the variables override it. Default: no sandbox. */
   config?: RuntimeConfigInput | undefined;
 };
 
 const kOptions: FieldsOf<SandboxFromEnvOptions> = { warn: true, name: true, config: true };
 
-/** What a host application runs commands with. */
+/** The selected sandbox, with which a host application runs commands. */
 export type SandboxFromEnv = {
-  /** What confines; "native" is nothing. */
+  /** The confining runtime; "native" confines nothing. */
   readonly name: RuntimeName;
   /** False for "native". */
   readonly isConfined: boolean;
-  /** Runs shell commands, and makes runners. */
+  /** Runs shell commands, and creates runners. */
   readonly runtime: Runtime;
-  /** A runner for commands; `runtime.runner`. */
+  /** Creates a runner for commands; same as `runtime.runner`. */
   runner(options: RuntimeRunnerOptions): RuntimeRunner;
   /**
-   * For processes that the host starts itself; undefined when nothing confines. Only Bubblewrap can
-   * wrap: `wrap` of another throws, so that a host can't start a process unconfined by mistake.
+   * Wraps processes that the host starts itself; undefined if nothing confines. Only Bubblewrap can wrap:
+   * `wrap` of any other runtime throws, so that a host can't start a process unconfined by mistake.
    */
   readonly processSandbox: ProcessSandbox | undefined;
 };
@@ -79,15 +79,15 @@ function readSelection(env: Variables, input: RuntimeConfigInput): Selection {
 }
 
 /**
- * Reads the contract's variables of `env` (see docs/sandboxing.md) and gives the process sandbox and
- * the runner that they select, proved to work here by running them.
+ * Reads the contract's variables from `env` (see docs/sandboxing.md) and returns the process sandbox and the
+ * runner that they select, tested by running them on this host.
  *
- * What can't be had (not Linux, no bwrap, present but broken, an unknown value) is told to `warn`, and
- * the host goes on without a sandbox; with OPENAGENTIC_PROCESS_SANDBOX_REQUIRED=1 or
+ * If the selection is not available (not Linux, no bwrap, present but broken, an unknown value), `warn` is
+ * called and the host continues without a sandbox; with OPENAGENTIC_PROCESS_SANDBOX_REQUIRED=1 or
  * OPENAGENTIC_SANDBOX_REQUIRED=1 it is an error.
  *
- * @throws (rejects) TypeError that names a wrong variable; {@link SandboxError} with `fix` where a
- * required sandbox can't be had. Every message starts with `name`.
+ * @throws (rejects) TypeError naming an invalid variable; {@link SandboxError} with `fix` if a required
+ * sandbox is not available. Every message starts with `name`.
  *
  * @example
  * const sandbox = await sandboxFromEnv(process.env, { name: "demo-node", warn: console.warn });
@@ -131,12 +131,12 @@ export async function sandboxFromEnv(
   };
 }
 
-/** The sandbox that a selection asks for, proved to work, or why it can't be had. */
+/** Finds the sandbox of a selection and tests it, or reports why it is not available. */
 
-/** Why nothing could be selected: a warning, or an error where a sandbox is required. */
+/** Why no sandbox could be selected: a warning, or an error if a sandbox is required. */
 type Unavailable = { warning: string; error: () => Error };
 
-/** What was asked for. */
+/** The requested sandbox. */
 type Selection = {
   config: RuntimeConfig;
   said: RuntimeEnvironment;
@@ -144,7 +144,7 @@ type Selection = {
   path: string | undefined;
 };
 
-/** What confines. */
+/** The sandbox that was found. */
 type Found = {
   name: RuntimeName;
   runtime: Runtime;
@@ -166,7 +166,7 @@ function unavailable(message: string, fix: string): SandboxError {
 
 const kByDomain = "with a network by domain";
 
-/** Tries one runtime, in the way that the host will use it. */
+/** Tries one runtime in the way that the host will use it. */
 async function tryRuntime(name: RuntimeName, selection: Selection): Promise<Found | RuntimeStep> {
   const { config, said, input } = selection;
   const runtime = new ConfiguredRuntime(kKinds[name], config);
@@ -184,7 +184,7 @@ async function tryRuntime(name: RuntimeName, selection: Selection): Promise<Foun
   return { name, runtime, processSandbox };
 }
 
-/** What was asked for, or why it can't be had. */
+/** Returns the requested sandbox, or why it is not available. */
 async function select(selection: Selection, prefix: string): Promise<Found | Unavailable> {
   const { runtimeType } = selection.config;
   const withoutSandbox = (message: string, fix: string): Unavailable => ({
@@ -226,11 +226,11 @@ async function select(selection: Selection, prefix: string): Promise<Found | Una
   };
 }
 
-/** The process sandbox of a configuration, and the proof that it works. */
+/** Creates the process sandbox of a configuration, and tests it. */
 
 const kTimeoutMs = 15_000;
 
-/** As configured; of the default binds those that this host has. */
+/** Returns the configured sandbox; of the default binds, only those that exist on this host. */
 function processSandboxOf(
   { bubblewrap }: RuntimeConfig,
   network: NetworkMode | undefined,
@@ -241,7 +241,10 @@ function processSandboxOf(
   return createBubblewrapProcessSandbox({ bwrapPath, isolation, network, roBinds });
 }
 
-/** Stands for a runtime that has runners only. @param under what keeps it from that, as a clause. */
+/**
+ * Returns a placeholder for a runtime that only has runners. @param under the reason that it can't wrap, as a
+ * clause.
+ */
 function cannotWrap(name: RuntimeName, under = ""): ProcessSandbox {
   return {
     name,
@@ -255,7 +258,7 @@ function cannotWrap(name: RuntimeName, under = ""): ProcessSandbox {
   };
 }
 
-/** Starts a shell in the sandbox; undefined when that works. */
+/** Starts a shell in the sandbox; returns undefined on success, otherwise the reason. */
 async function whyWrapFails(sandbox: ProcessSandbox): Promise<string | undefined> {
   const folder = await mkdtemp(join(await realpath(tmpdir()), "native-runner-"));
   try {
@@ -286,8 +289,8 @@ async function whyWrapFails(sandbox: ProcessSandbox): Promise<string | undefined
 }
 
 /**
- * Where bwrap is: on `searchPath`, else on the PATH of this process; null when it is not there. A
- * missing addon is not decided here: what is asked of it next says so.
+ * Returns the path of bwrap: on `searchPath`, otherwise on the PATH of this process; null if it is not found.
+ * A missing addon is not reported here: the next call to it reports that.
  */
 function findBwrap(bwrapPath: string, searchPath: string | undefined): string | null {
   try {
@@ -297,7 +300,7 @@ function findBwrap(bwrapPath: string, searchPath: string | undefined): string | 
   }
 }
 
-/** How Bubblewrap is installed on this host. */
+/** Returns the command that installs Bubblewrap on this host. */
 function installBwrap(): string {
   return installCommand(readHostFacts().distribution, "bubblewrap");
 }

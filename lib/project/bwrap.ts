@@ -18,47 +18,48 @@ import { ProjectTransaction, projectRunner, workingRunner } from "./project-runn
 const kOutputBytes = 64 * 1024;
 const kTimeoutMs = 60_000;
 
-/** What a {@link Bwrap} can be told besides its folders. */
+/** Options of a {@link Bwrap} besides its folders. */
 export type BwrapOptions = {
   /** The bwrap program: a name looked up on the host's PATH, or an absolute path. Default "bwrap". */
   bwrapPath?: string | undefined;
   /**
-   * Absolute paths that commands can't read, whether the root or a folder shows them. Default: keys,
-   * tokens, cookies and histories below the home directory. A list replaces the default. Where the
-   * kernel has Landlock, what the host puts into the place of one while a command runs can't be read
-   * either, nor what else it makes beside one until the next command; in a folder it can.
+   * Absolute paths that commands can't read, even where the root or a folder shows them. Default: keys,
+   * tokens, cookies and histories below the home directory. A list replaces the default. If the kernel has
+   * Landlock, commands also can't read a replacement that the host puts at such a path while a command runs,
+   * nor other entries that the host creates beside it, until the next command; inside a folder they can read
+   * the latter.
    */
   secrets?: readonly string[] | undefined;
   /**
-   * Paths relative to each folder that commands can neither change nor make. Default: what git, a
-   * shell, an editor or a package manager runs by itself. A list replaces the default. What begins
-   * with ".git/" is meant of each directory that git keeps the repository in: of all its worktrees,
-   * of submodules, and of a folder that is a bare one.
+   * Paths relative to each folder that commands can neither change nor create. Default: files that git, a
+   * shell, an editor or a package manager runs on its own. A list replaces the default. A name that begins
+   * with ".git/" applies to every directory in which git keeps the repository: for all its worktrees,
+   * submodules, and a folder that is a bare repository.
    */
   readOnly?: readonly string[] | undefined;
-  /** Which of the host's variables a command gets. Default "scrub". */
+  /** Selects the host's variables that a command gets. Default "scrub". */
   envPolicy?: EnvironmentPolicy | undefined;
   /**
-   * In place of `allowNetwork`, which then is to be left out: the host's network, none, or what commands
+   * Replaces `allowNetwork`, which must then be omitted: the host's network, none, or the hosts that commands
    * may reach by name.
    */
   network?: BubblewrapNetwork | undefined;
-  /** As of a run; `maxStdoutBytes` and `maxStderrBytes` default to 64 KiB each. */
+  /** Limits as for a run; `maxStdoutBytes` and `maxStderrBytes` default to 64 KiB each. */
   limits?: Omit<NativeLimits, "timeoutMs" | "keep"> | undefined;
   /**
-   * Commands work in a transaction of the project: what they change reaches it when {@link
-   * Bwrap.transaction} is committed, and that refuses to change what `readOnly` names, which commands
-   * may change in there. An object: its options. Goes with no additional folders, which would be
-   * changed at once. Default false.
+   * If set, commands work in a transaction of the project: their changes reach the project when
+   * {@link Bwrap.transaction} is committed. The commit refuses changes to paths that `readOnly` names; commands may
+   * change them in the transaction. An object holds its options. Not allowed with additional folders, whose
+   * files would change at once. Default false.
    */
   transaction?: boolean | TransactionOptions | undefined;
-  /** Where all runs, and what is done with a transaction, are recorded. Default nowhere. */
+  /** Records all runs and all actions on a transaction. Default: no log. */
   auditLog?: AuditLogTarget | undefined;
   /** Milliseconds until a command is ended, > 0. Default 60 000; `Infinity` = no deadline. */
   timeoutMs?: number | undefined;
 };
 
-/** How one command is run. */
+/** Options of one command. */
 export type BwrapExecOptions = {
   /** Ends the command when aborted. */
   signal?: AbortSignal | undefined;
@@ -86,7 +87,7 @@ const kLimits: FieldsOf<NonNullable<BwrapOptions["limits"]>> = {
 };
 const kExecOptions: FieldsOf<BwrapExecOptions> = { signal: true };
 
-/** Undefined for none. */
+/** Returns undefined for no transaction. */
 function transactionOptions(
   transaction: BwrapOptions["transaction"],
 ): TransactionOptions | undefined {
@@ -96,7 +97,7 @@ function transactionOptions(
   throw invalidType("transaction", "a boolean or the options of a transaction", transaction);
 }
 
-/** @throws TypeError for two that contradict each other. */
+/** @throws TypeError if the two options contradict each other. */
 function chosenNetwork(allowNetwork: unknown, network: BubblewrapNetwork | undefined) {
   if (typeof allowNetwork !== "boolean") {
     throw invalidType("allowNetwork", "a boolean", allowNetwork);
@@ -109,14 +110,14 @@ function chosenNetwork(allowNetwork: unknown, network: BubblewrapNetwork | undef
 }
 
 /**
- * Runs a model's shell commands over the folders of a project: a command line in, text out.
+ * Runs a model's shell commands over the folders of a project: takes a command line and returns text.
  *
- * The host's root is read-only, without the secrets; /tmp, /var/tmp and /run are empty and private.
- * The project and the additional folders are writable at their own paths, but for what runs code by
- * itself. The network is cut unless allowed. Everything else is as with `BubblewrapNativeRunner`.
+ * The host's root is read-only and without the secrets; /tmp, /var/tmp and /run are empty and private. The
+ * project and the additional folders are writable at their own paths, except files that are run
+ * automatically. The network is denied unless allowed. Everything else is like `BubblewrapNativeRunner`.
  *
- * While a command runs, an empty directory, or within `.git` a small file, stands in a folder for
- * each path of `readOnly` that does not exist, since Linux can only protect what is there; it is gone
+ * While a command runs, each path of `readOnly` that does not exist is represented in its folder by an empty
+ * directory, or within `.git` by a small file, since Linux can only protect existing paths; it is removed
  * when `exec` settles.
  *
  * @example
@@ -128,7 +129,7 @@ export class Bwrap {
   readonly project: string;
   /** The real paths that are writable. */
   readonly folders: readonly string[];
-  /** Whether commands have the host's network. Default false. */
+  /** True if commands have the host's network. Default false. */
   readonly allowNetwork: boolean;
 
   readonly #native: ProjectRunnerOptions;
@@ -139,13 +140,13 @@ export class Bwrap {
   #runner: Promise<Supervised> | undefined;
 
   /**
-   * Looks at the folders, and starts nothing.
+   * Checks the folders; starts nothing.
    *
    * @param project absolute; must exist.
-   * @param additionalFolders further folders to share, absolute; must exist. Links are resolved,
-   * duplicates and folders inside others folded.
-   * @param allowNetwork the host's network instead of none; see also the option `network`.
-   * @throws TypeError that names what is wrong.
+   * @param additionalFolders further folders to share, absolute; must exist. Links are resolved, and
+   * duplicates and folders inside others are merged.
+   * @param allowNetwork gives commands the host's network instead of none; see also the option `network`.
+   * @throws TypeError naming the invalid argument.
    */
   constructor(
     project: BwrapFolder,
@@ -175,7 +176,7 @@ export class Bwrap {
       network: network.native,
       envPolicy: own.envPolicy,
     };
-    projectRunner(this.#native); // says what is wrong now, not at the first command
+    projectRunner(this.#native); // reports errors now, not at the first command
     const transaction = transactionOptions(own.transaction);
     if (transaction !== undefined && folders.projects.length > 1) {
       throw invalidValue(
@@ -195,12 +196,12 @@ export class Bwrap {
   }
 
   /**
-   * Runs `/bin/sh -c command` in the project, and resolves with its standard output, then its
-   * standard error, then its exit code when that is not 0; each stream cut in the middle when it is
-   * longer than its limit, with a line that says how much was left out.
+   * Runs `/bin/sh -c command` in the project, and resolves with its standard output, then its standard error,
+   * then its exit code if it is not 0. A stream longer than its limit is cut in the middle, with a line that
+   * tells how much was omitted.
    *
-   * @throws (rejects) TypeError on misuse; {@link SandboxError} with `fix` where no sandbox can be
-   * made, so that the command never ran.
+   * @throws (rejects) TypeError on misuse; {@link SandboxError} with `fix` if no sandbox can be created, so
+   * that the command never ran.
    */
   async exec(command: string, options: BwrapExecOptions = {}): Promise<string> {
     expectFields(options, "options", kExecOptions);
@@ -212,7 +213,7 @@ export class Bwrap {
     const runner = await (this.#transaction?.runner() ?? this.#ownRunner());
     const stop = endAtExit(runner);
     const input = {
-      argv: ["/bin/sh", "-c", "--", command], // "--": one that begins with a dash is no option
+      argv: ["/bin/sh", "-c", "--", command], // "--": a command may begin with a dash
       limits: this.#limits,
       signal,
     };
@@ -225,13 +226,13 @@ export class Bwrap {
   }
 
   /**
-   * The transaction that commands work in, opened now if none was yet. Its `commit`, `discard`, `undo`,
-   * `changes`, `diff` and `files` are of all that `exec` has done; its own `exec` runs commands as a
-   * `BubblewrapNativeRunner` does, with the project at /workspace. Once it was discarded, the next
-   * command gets another one. Ask for it anew after a commit.
+   * Returns the transaction that commands work in, and opens it if there was none yet. Its `commit`,
+   * `discard`, `undo`, `changes`, `diff` and `files` cover everything that `exec` has done; its own `exec`
+   * runs commands like a `BubblewrapNativeRunner`, with the project at /workspace. After it is discarded, the
+   * next command gets a new one. Call this again after a commit.
    *
-   * @throws (rejects) Error ERR_INVALID_STATE for a Bwrap without the option `transaction`; as
-   * `openTransaction` where there can be none.
+   * @throws (rejects) Error ERR_INVALID_STATE for a Bwrap without the option `transaction`; like
+   * `openTransaction` if none can be opened.
    */
   async transaction(): Promise<Transaction> {
     if (this.#transaction !== undefined) return this.#transaction.current();
@@ -240,7 +241,7 @@ export class Bwrap {
 
   #ownRunner(): Promise<Supervised> {
     this.#runner ??= this.#makeRunner().catch((error) => {
-      this.#runner = undefined; // bwrap may be installed by the next time
+      this.#runner = undefined; // bwrap may be installed before the next call
       throw error;
     });
     return this.#runner;
@@ -253,9 +254,9 @@ export class Bwrap {
   }
 }
 
-/** The folders of a project, as they are bound: real paths, none inside another. */
+/** Resolves the folders of a project to bind: real paths, none inside another. */
 
-/** A folder by its absolute path, or an object that has one. */
+/** A folder: an absolute path, or an object that has one. */
 export type BwrapFolder = string | { readonly path: string };
 
 function pathOf(folder: BwrapFolder, field: string): string {
@@ -285,17 +286,17 @@ function realFolder(folder: BwrapFolder, field: string): string {
 
 const isInside = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
 
-/** The folders to bind, and where commands start. */
+/** The folders to bind, and those in which commands start. */
 type ProjectFolders = {
-  /** The real path of each, the project first. */
+  /** The real path of each folder, the project first. */
   projects: [string, ...string[]];
-  /** What is bound: those that are not inside another. */
+  /** The folders that are bound: those that are not inside another. */
   bound: string[];
 };
 
 /**
- * Resolves links, and folds duplicates and folders inside others into one.
- * @throws TypeError that names what is not absolute, or not there.
+ * Resolves links, and merges duplicates and folders inside others.
+ * @throws TypeError naming a folder that is not absolute or does not exist.
  */
 export function projectFolders(
   project: BwrapFolder,
@@ -313,9 +314,9 @@ export function projectFolders(
   return { projects, bound };
 }
 
-/** What a project's commands must not write although the project is theirs. */
+/** Paths that a project's commands must not write although the project is writable. */
 
-/** Paths to protect in each of these projects (real paths). */
+/** Returns the paths to protect in each of these projects (real paths). */
 function defaultReadOnly(projects: readonly string[]): string[] {
   const shared = homes().flatMap((home) =>
     projects
@@ -326,7 +327,7 @@ function defaultReadOnly(projects: readonly string[]): string[] {
   return [...new Set([...kProtectedNames, ...ofHomes])];
 }
 
-/** Ends project commands before this process exits, so that nothing of their protection stays. */
+/** Ends project commands before this process exits, so that none of their placeholders remain. */
 
 const running = new Set<{ runner: Supervised }>();
 
@@ -334,7 +335,7 @@ function endAll(): void {
   for (const { runner } of running) runner.endNow();
 }
 
-/** Until what it returns is called, `runner` is ended when the process exits by itself. */
+/** Ends `runner` when the process exits by itself, until the returned function is called. */
 function endAtExit(runner: Supervised): () => void {
   if (running.size === 0) process.on("exit", endAll);
   const entry = { runner };

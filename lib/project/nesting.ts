@@ -1,4 +1,4 @@
-/** Whether this process is itself in a sandbox or a container. */
+/** Detects if this process is itself in a sandbox or a container. */
 
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 
@@ -10,11 +10,11 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    return ""; // not there, or not ours to read
+    return ""; // missing or not readable
   }
 }
 
-/** Inode numbers of the first namespaces of a kernel: include/linux/proc_ns.h, since Linux 3.8. */
+/** Inode numbers of a kernel's initial namespaces: include/linux/proc_ns.h, since Linux 3.8. */
 const kFirstNamespaces = [
   ["pid", "pid:[4026531836]"],
   ["user", "user:[4026531837]"],
@@ -31,7 +31,10 @@ function namespaceSigns(): string[] {
   });
 }
 
-/** proc_pid_mountinfo(5): the 4th field is what is mounted, the 5th where; the type follows " - ". */
+/**
+ * Parses proc_pid_mountinfo(5): the 4th field is the mounted root, the 5th the mount point; the type follows
+ * " - ".
+ */
 export function mountSigns(mountinfo: string): string[] {
   const lines = mountinfo.split("\n").map((line) => line.split(" "));
   const roots = lines.filter((fields) => fields[4] === "/");
@@ -55,7 +58,7 @@ function containerSigns(): string[] {
   return signs;
 }
 
-/** What shows that this process is in a sandbox or container, for people; empty where nothing does. */
+/** Returns the signs that this process is in a sandbox or container, for people; empty if none are found. */
 export function nestingSigns(): string[] {
   if (process.platform !== "linux") return [];
   return [
@@ -67,25 +70,25 @@ export function nestingSigns(): string[] {
 }
 
 /**
- * Whether this process is already inside bwrap or another container, by its namespaces, mount table,
- * parent, /.dockerenv, /run/.containerenv and the variable `container`. What that allows is another
- * question, which only trying answers: see `Bwrap` and `native-runner doctor`.
+ * True if this process is already inside bwrap or another container, judged by its namespaces, mount table,
+ * parent, /.dockerenv, /run/.containerenv and the variable `container`. This does not tell what is possible
+ * there; only trying does: see `Bwrap` and `native-runner doctor`.
  */
 export function isNested(): boolean {
   return nestingSigns().length > 0;
 }
 
-/** What to do where there is no /proc at all, or only one that can't be written. */
+/** The fix if /proc is missing or can't be written. */
 export const kMountProc =
   "let the outer sandbox mount a /proc of its own: `bwrap --unshare-pid --proc /proc`";
 
 /**
- * What bwrap says where /proc can't be written, or is that of another pid namespace, in which the
- * number of its process is another's or nobody's. Which of the two it meets first is chance.
+ * Messages of bwrap if /proc can't be written, or belongs to another pid namespace, in which bwrap's process
+ * number belongs to another process or to none. Which of the two errors occurs first is chance.
  */
 const kProcOfAnother = /uid map: Read-only file system|open \/proc\/\d+\/ns/;
 
-/** The setting of the outer bwrap to change, for what bwrap said inside it. Pure. */
+/** Returns the setting of the outer bwrap to change, given the message of bwrap inside it. Pure. */
 export function outerBwrapFix(reason: string): string | undefined {
   if (kProcOfAnother.test(reason) || /\/proc\/self|mount proc/i.test(reason)) return kMountProc;
   if (/namespaces exceeded|ENOSPC|No space left/i.test(reason)) {
@@ -100,7 +103,7 @@ export function outerBwrapFix(reason: string): string | undefined {
   return undefined;
 }
 
-/** What to do where no sandbox can be made: the outer sandbox's setting, or the host's. */
+/** Returns how to make a sandbox possible: the setting of the outer sandbox, or of the host. */
 export function nestedFix(reason: string): string | undefined {
   const isInBwrap = nestingSigns().some((sign) => sign.includes("bwrap"));
   if (isInBwrap || kProcOfAnother.test(reason)) return outerBwrapFix(reason);

@@ -1,20 +1,20 @@
-/** What a command wrote and how it ended, as text for a model. Pure. */
+/** Formats the output and exit of a command as text for a model. Pure. */
 
 import type { SandboxedExecResult } from "../../types/public.js";
 
 const kNewline = 0x0a;
 
-/** Whether a byte continues a UTF-8 character. */
+/** True if a byte continues a UTF-8 character. */
 const continues = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80;
 
-/** How many bytes the character that starts with `byte` has. */
+/** Returns the length in bytes of the character that starts with `byte`. */
 function lengthOf(byte: number): number {
   if (byte >= 0xf0) return 4;
   if (byte >= 0xe0) return 3;
   return byte >= 0xc0 ? 2 : 1;
 }
 
-/** The bytes before a character that is cut off, if one is. */
+/** Returns the end of the last complete character. */
 function wholeEnd(bytes: Uint8Array): number {
   let start = bytes.length - 1;
   while (start > 0 && bytes.length - start < 4 && continues(bytes[start])) start -= 1;
@@ -22,7 +22,7 @@ function wholeEnd(bytes: Uint8Array): number {
   return lead !== undefined && start + lengthOf(lead) > bytes.length ? start : bytes.length;
 }
 
-/** Cut to whole lines, unless that would lose more than half; else to whole characters. */
+/** Cuts to whole lines, or, if that would lose more than half, to whole characters. */
 function headOf(bytes: Uint8Array): Uint8Array {
   const line = bytes.lastIndexOf(kNewline) + 1;
   return bytes.subarray(0, line * 2 > bytes.length ? line : wholeEnd(bytes));
@@ -36,17 +36,17 @@ function tailOf(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(start);
 }
 
-/** `text` with a line end, unless it is empty. */
+/** Returns `text` with a line end, unless it is empty. */
 const closed = (text: string) => (text === "" || text.endsWith("\n") ? text : `${text}\n`);
 
 /**
- * The kept bytes of one stream; where they are the first and the last half, with a line between that
- * says how much was left out.
+ * Returns the kept bytes of one stream as text; if they are the first and the last half, a line between them
+ * tells how much was omitted.
  */
 export function streamText(bytes: Uint8Array, total: number, truncated: boolean): string {
   const decoder = new TextDecoder();
   if (!truncated) return decoder.decode(bytes);
-  const middle = bytes.length - Math.floor(bytes.length / 2); // as the addon keeps "head+tail"
+  const middle = bytes.length - Math.floor(bytes.length / 2); // the split that the addon uses for "head+tail"
   const head = headOf(bytes.subarray(0, middle));
   const tail = tailOf(bytes.subarray(middle));
   const left = total - head.length - tail.length;
@@ -70,7 +70,7 @@ function endText({ outcome, exitCode }: SandboxedExecResult, timeoutMs: number):
   }
 }
 
-/** Standard output, then standard error, then the exit code when it is not 0. */
+/** Returns standard output, then standard error, then the exit code if it is not 0. */
 export function outputText(result: SandboxedExecResult, timeoutMs: number): string {
   const out = streamText(result.stdout, result.stdoutBytes, result.truncatedStdout);
   const err = streamText(result.stderr, result.stderrBytes, result.truncatedStderr);

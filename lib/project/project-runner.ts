@@ -1,4 +1,4 @@
-/** A native project runner, with the flags that work where this process is. */
+/** Creates a native project runner with flags that work in this process's environment. */
 
 import { existsSync } from "node:fs";
 import { posix } from "node:path";
@@ -14,15 +14,15 @@ import { membershipOf } from "../runners/transactions/membership.js";
 import { Transactions } from "../runners/transactions/transactions.js";
 import { isNested, kMountProc, nestedFix } from "./nesting.js";
 
-/** The flags that depend on where this process is. */
+/** The flags that depend on this process's environment. */
 type Flags = { hostProc: boolean; disableUserns: boolean };
 
-/** What can be had here, or why nothing can and what to do. */
+/** Flags that work here, or why none do and how to fix it. */
 type Nesting =
   | { possible: true; flags: Flags }
   | { possible: false; reason: string; fix?: string | undefined };
 
-/** @throws TypeError on a wrong option (where the native addon is present). */
+/** @throws TypeError on an invalid option (if the native addon is present). */
 export function projectRunner(
   options: ProjectRunnerOptions,
   transaction?: TransactionHandle,
@@ -33,9 +33,9 @@ export function projectRunner(
 const kBest: Flags = { hostProc: false, disableUserns: true };
 
 /**
- * What an outer sandbox may leave us with, the best first. An outer one with a read-only /proc/sys
- * lets bwrap forbid no user namespaces (our seccomp filter still does); one that covers parts of
- * /proc lets nobody mount another.
+ * Flags that may work inside an outer sandbox, best first. If the outer sandbox has a read-only /proc/sys,
+ * bwrap can't forbid user namespaces (our seccomp filter still does); if it covers parts of /proc, no process
+ * can mount another.
  */
 const kNested: readonly Flags[] = [
   { hostProc: false, disableUserns: false },
@@ -45,7 +45,7 @@ const kNested: readonly Flags[] = [
 
 type Failure = { reason: string; fix?: string | undefined };
 
-/** Runs nothing in a sandbox with these flags; undefined when that works. */
+/** Runs an empty command in a sandbox with these flags; returns undefined on success. */
 async function tryFlags(options: ProjectRunnerOptions, flags: Flags): Promise<Failure | undefined> {
   const plain = { ...options, ...flags, secrets: [], readOnly: [] };
   const { outcome, exitCode } = await projectRunner(plain).exec({ argv: ["/bin/sh", "-c", ":"] });
@@ -67,12 +67,12 @@ async function findNesting(options: ProjectRunnerOptions): Promise<Nesting> {
   return { possible: false, reason, fix: nestedFix(reason) ?? failed.fix };
 }
 
-/** What was found out for a bwrap, once for each Node environment: this process does not move. */
+/** Results per bwrap, once for each Node environment: the environment of this process does not change. */
 const known = new Map<string, Promise<Nesting>>();
 
 /**
- * What this place allows, by trying it in the options' folders; a refusal is found out anew.
- * @throws (rejects) SandboxError where bwrap or the addon is missing.
+ * Determines the flags that work here, by trying them in the options' folders; a refusal is not cached.
+ * @throws (rejects) SandboxError if bwrap or the addon is missing.
  */
 export async function nestingFor(options: ProjectRunnerOptions): Promise<Nesting> {
   const key = JSON.stringify([options.bwrapPath, options.network]);
@@ -86,7 +86,7 @@ export async function nestingFor(options: ProjectRunnerOptions): Promise<Nesting
   return found;
 }
 
-/** The runner for these options that works here. @throws (rejects) SandboxError where none does. */
+/** Returns a runner for these options that works here. @throws (rejects) SandboxError if none does. */
 export async function workingRunner(
   options: ProjectRunnerOptions,
   transaction?: TransactionHandle,
@@ -97,13 +97,13 @@ export async function workingRunner(
   throw new SandboxError(reason, { code: "ERR_SANDBOX_SETUP", fix });
 }
 
-/** As the commit knows paths: without "." and a slash at the end. */
+/** Returns the path in the form that commits use: without "." and a trailing slash. */
 function plainName(path: string): string {
   const plain = posix.normalize(path);
   return plain.endsWith("/") ? plain.slice(0, -1) : plain;
 }
 
-/** The transaction that a project's commands work in: one after the other, each until it is discarded. */
+/** The transactions of a project's commands: one at a time, each until it is discarded. */
 export class ProjectTransaction {
   readonly #native: ProjectRunnerOptions;
   readonly #options: TransactionOptions;
@@ -113,9 +113,9 @@ export class ProjectTransaction {
   #made: { transaction: Transaction; runner: Promise<Supervised> } | undefined;
 
   /**
-   * @param native of one folder; what it protects is what a commit refuses to change.
-   * @param network as it was given.
-   * @param sink where all is recorded; undefined: nowhere.
+   * @param native options with one folder; its protected paths are those that a commit refuses to change.
+   * @param network as given.
+   * @param sink records all runs; undefined: none.
    */
   constructor(
     native: ProjectRunnerOptions,
@@ -125,7 +125,7 @@ export class ProjectTransaction {
   ) {
     const { bwrapPath, envPolicy, readOnly, projects } = native;
     const [shadowDir = ""] = projects;
-    this.#native = { ...native, readOnly: [] }; // in there, nothing is protected from being changed
+    this.#native = { ...native, readOnly: [] }; // inside the transaction, no path is protected
     this.#options = options;
     const runner = { shadowDir, bwrapPath, network, envPolicy };
     this.#sink = sink;
@@ -135,14 +135,14 @@ export class ProjectTransaction {
     });
   }
 
-  /** The one that there is; else another one. @throws (rejects) as `openTransaction`. */
+  /** Returns the current transaction, or opens one. @throws (rejects) like `openTransaction`. */
   async current(): Promise<Transaction> {
     const next = this.#current.catch(() => undefined).then((last) => this.#after(last));
     this.#current = next;
     return next;
   }
 
-  /** @throws (rejects) as {@link current}, and ERR_SANDBOX_CLOSED for one that was closed. */
+  /** @throws (rejects) like {@link current}, and ERR_SANDBOX_CLOSED if the transaction was closed. */
   async runner(): Promise<Supervised> {
     const transaction = await this.current();
     if (this.#made?.transaction !== transaction) {
@@ -150,7 +150,7 @@ export class ProjectTransaction {
     }
     const made = this.#made;
     return made.runner.catch((error: unknown) => {
-      if (this.#made === made) this.#made = undefined; // bwrap may be installed by the next time
+      if (this.#made === made) this.#made = undefined; // bwrap may be installed before the next call
       throw error;
     });
   }

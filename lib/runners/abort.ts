@@ -1,5 +1,5 @@
 /**
- * What can end a run from JavaScript: the caller's AbortSignal, and a streaming callback that throws.
+ * The two ways to end a run from JavaScript: the caller's AbortSignal, and a streaming callback that throws.
  */
 
 import { addAbortListener, setMaxListeners } from "node:events";
@@ -8,8 +8,8 @@ import type { NativeExecInput } from "../../types/public.js";
 import { invalidType } from "../errors.js";
 
 /**
- * The input's signal, if it has one.
- * @throws TypeError that names `signal` when it is not an AbortSignal (of any realm).
+ * Returns the input's signal, if it has one.
+ * @throws TypeError naming `signal` if it is not an AbortSignal (of any realm).
  */
 export function checkSignal(signal: unknown): AbortSignal | undefined {
   if (signal === undefined) return undefined;
@@ -26,8 +26,8 @@ export function checkSignal(signal: unknown): AbortSignal | undefined {
 }
 
 /**
- * Calls `abort` when the signal is aborted, at once if it already is; returns what stops that. One
- * signal may serve any number of runs, so Node's warning about many listeners is switched off.
+ * Calls `abort` when the signal is aborted, at once if it already is; returns a function that unsubscribes.
+ * One signal may serve any number of runs, so Node's warning about many listeners is switched off.
  */
 export function onAbort(signal: AbortSignal | undefined, abort: () => void): () => void {
   if (signal === undefined) return () => {};
@@ -36,20 +36,21 @@ export function onAbort(signal: AbortSignal | undefined, abort: () => void): () 
     return () => {};
   }
   if (signal instanceof EventTarget) setMaxListeners(0, signal);
-  const subscription = addAbortListener(signal, abort); // no other listener can hide the event
+  const subscription = addAbortListener(signal, abort); // other listeners can't stop the event
   return () => subscription[Symbol.dispose]();
 }
 
 type Callback = NonNullable<NativeExecInput["onStdout"]>;
 
-/** The callbacks of one run, wrapped so that nothing is thrown into the addon. */
+/** The callbacks of one run, wrapped so that they never throw into the addon. */
 export class Callbacks {
   #abort: (() => void) | undefined;
   #thrown: { error: unknown } | undefined;
 
   /**
-   * The callback to hand to the addon: the first throw of any ends the run, and silences them all.
-   * @throws TypeError that names `field` when it is not a function.
+   * Returns the callback to pass to the addon: the first throw of any callback ends the run and silences all
+   * of them.
+   * @throws TypeError naming `field` if it is not a function.
    */
   wrap(callback: unknown, field: "onStdout" | "onStderr"): Callback | undefined {
     if (callback === undefined) return undefined;
@@ -68,12 +69,12 @@ export class Callbacks {
     };
   }
 
-  /** What ends the run; set as soon as there is one, before any callback can be called. */
+  /** Ends the run; set as soon as the run exists, before any callback can be called. */
   set abort(abort: () => void) {
     this.#abort = abort;
   }
 
-  /** Throws what a callback threw. */
+  /** Throws the error of a callback, if one threw. */
   rethrow(): void {
     if (this.#thrown) throw this.#thrown.error;
   }

@@ -26,7 +26,7 @@ import { SessionRunner } from "./supervised-runner.js";
 import { extractMembership } from "./transactions/membership.js";
 import { Transactions } from "./transactions/transactions.js";
 
-/** What a runner mounts read-only when it is not told; the addon's DefaultRoBinds. */
+/** Paths that a runner mounts read-only by default; the addon's DefaultRoBinds. */
 export const kDefaultRoBinds: readonly string[] = Object.freeze([
   "/usr",
   "/bin",
@@ -38,11 +38,11 @@ export const kDefaultRoBinds: readonly string[] = Object.freeze([
 const kNone: readonly never[] = Object.freeze([]);
 
 /**
- * Runs commands under Bubblewrap, with `shadowDir` mounted at /workspace. A command sees what is
- * mounted, writes to the workspace and a private /tmp only, and leaves no process behind.
+ * Runs commands under Bubblewrap, with `shadowDir` mounted at /workspace. A command sees only the mounted
+ * paths, writes only to the workspace and a private /tmp, and leaves no process behind.
  *
- * Making one does no I/O and starts nothing; options are copied. One runner serves any number of
- * calls at once.
+ * The constructor does no I/O and starts nothing; options are copied. One runner serves any number of
+ * concurrent calls.
  *
  * @example
  * const runner = new BubblewrapNativeRunner({ shadowDir: "/srv/work/42" });
@@ -57,41 +57,41 @@ export class BubblewrapNativeRunner extends SessionRunner {
   readonly roBinds: readonly string[];
   /** Further host paths, in the order in which they are mounted. Default none. */
   readonly mounts: readonly NativeMount[];
-  /** What commands may reach, as it was given. Default "deny". */
+  /** The network of commands, as given. Default "deny". */
   readonly network: BubblewrapNetwork;
-  /** Default "strict". */
+  /** The isolation mode. Default "strict". */
   readonly isolation: IsolationMode;
-  /** Which host variables a command gets. Default "scrub". */
+  /** Selects the host's variables that a command gets. Default "scrub". */
   readonly envPolicy: EnvironmentPolicy;
   /** Options for bwrap, after the mounts. Default none. */
   readonly extraArgs: readonly string[];
-  /** Whether a minimal /dev is mounted. Default true. */
+  /** True if a minimal /dev is mounted. Default true. */
   readonly devBind: boolean;
-  /** Whether a private /proc is mounted. Default true. */
+  /** True if a private /proc is mounted. Default true. */
   readonly procBind: boolean;
-  /** Whether the workspace may be written. Default true. */
+  /** True if commands may write to the workspace. Default true. */
   readonly allowWriteWorkspace: boolean;
-  /** Further walls inside the sandbox. Default none. */
+  /** Additional security layers inside the sandbox. Default none. */
   readonly layers: readonly "landlock"[];
   /** Layers that must be in force. Default none. */
   readonly required: readonly string[];
-  /** Sandboxes to keep standing; undefined: a few, as runs come. */
+  /** Number of prewarmed sandboxes to keep; undefined: a few, depending on the runs. */
   readonly prewarm: number | undefined;
-  /** Milliseconds without a run after which they go away, and the template. Default 60 000. */
+  /** Milliseconds without a run after which they and the template are removed. Default 60 000. */
   readonly prewarmIdleMs: number;
-  /** Whether sandboxes are cloned from a template. Default "auto". */
+  /** Enables cloning sandboxes from a template. Default "auto". */
   readonly clone: CloneMode;
 
   readonly #supervised: Supervised;
   readonly #transactions: Transactions;
 
-  /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
+  /** @throws TypeError or RangeError on an invalid option (if the native addon is present). */
   constructor(options: BubblewrapNativeRunnerOptions) {
     const own = copyOptions(options);
     const sink = takeAuditLog(own);
     const taken = extractMembership(own);
     if (taken !== undefined) {
-      own.prewarm = 0; // a commit ends what stands in the transaction's own pool alone
+      own.prewarm = 0; // a commit ends prewarmed sandboxes of the transaction's own pool only
       own.clone = "never";
     }
     const asked = networkOption(own.network);
@@ -135,60 +135,60 @@ export class BubblewrapNativeRunner extends SessionRunner {
   }
 
   /**
-   * Makes the sandboxes of `prewarm` now instead of with the first run; resolves with how many
-   * stand. What changes on the host afterwards is noticed when a run comes: then it gets a new one.
+   * Creates the sandboxes of `prewarm` now instead of with the first run; resolves with the number that is
+   * ready. Later changes of the host are noticed when a run starts: that run then gets a new sandbox.
    *
-   * @throws (rejects) {@link SandboxError} when none can be made, as where `shadowDir` is missing.
+   * @throws (rejects) {@link SandboxError} if none can be created, for example if `shadowDir` is missing.
    */
   async warm(): Promise<number> {
     return this.#supervised.warm();
   }
 
-  /** The standing sandboxes, and how many runs they have served. */
+  /** Returns the state of the prewarmed sandboxes, and how many runs they have served. */
   pool(): PoolState {
     return this.#supervised.pool();
   }
 
   /**
-   * Opens a transaction: a runner with this one's options, whose commands work on the workspace while
-   * what they change is kept apart from it. Each has its own changes; any number may be open.
+   * Opens a transaction: a runner with this one's options, whose commands work on the workspace while their
+   * changes are kept separate from it. Each transaction has its own changes; any number may be open.
    *
-   * @throws (rejects) TypeError on a wrong option, and for a `directory` in the workspace;
-   * {@link SandboxError} ERR_SANDBOX_UNAVAILABLE, with the reason, where the `backend` can't be had,
-   * ERR_SANDBOX_SETUP where `directory` can't be used, ERR_SANDBOX_CLOSED after `close`.
+   * @throws (rejects) TypeError on an invalid option, and for a `directory` in the workspace;
+   * {@link SandboxError} ERR_SANDBOX_UNAVAILABLE, with the reason, if the `backend` is not available,
+   * ERR_SANDBOX_SETUP if `directory` can't be used, ERR_SANDBOX_CLOSED after `close`.
    */
   async openTransaction(options: TransactionOptions = {}): Promise<Transaction> {
     return this.#transactions.open(options);
   }
 
   /**
-   * Takes up a transaction of this workspace that was closed, or whose process has died. What that has
-   * left of a commit is taken back or completed first: see `recovered`.
+   * Reopens a transaction of this workspace that was closed, or whose process has died. An interrupted commit
+   * is rolled back or completed first: see `recovered`.
    *
-   * @throws (rejects) as `openTransaction`; TypeError where there is no transaction of this id, and
-   * {@link SandboxError} ERR_SANDBOX_SETUP where another process has it open.
+   * @throws (rejects) like `openTransaction`; TypeError if no transaction has this id, and
+   * {@link SandboxError} ERR_SANDBOX_SETUP if another process has it open.
    */
   async resumeTransaction(id: string, options: ResumeOptions = {}): Promise<Transaction> {
     return this.#transactions.resume(id, options);
   }
 
   /**
-   * The transactions that lie in a directory, of this workspace and of others, the oldest first: those
-   * that are open, that were closed, and that a process has left by dying. Looks at them on another
-   * thread, and changes nothing. What is no whole transaction is passed over.
+   * Lists the transactions in a directory, of this workspace and of others, oldest first: open ones, closed
+   * ones, and those whose process died. Reads them on another thread, and changes nothing. Incomplete
+   * transactions are skipped.
    *
-   * @throws (rejects) TypeError on a wrong option; {@link SandboxError} ERR_SANDBOX_SETUP where
-   * `directory` is another user's, or others may write to it, ERR_SANDBOX_CLOSED after `close`.
+   * @throws (rejects) TypeError on an invalid option; {@link SandboxError} ERR_SANDBOX_SETUP if `directory`
+   * belongs to another user, or others may write to it, ERR_SANDBOX_CLOSED after `close`.
    */
   async transactions(options: ListTransactionsOptions = {}): Promise<ListedTransaction[]> {
     return this.#transactions.list(options);
   }
 
   /**
-   * Aborts the runs that are under way, ends sessions and standing sandboxes, closes transactions, which
-   * stay on disk, and resolves when all their processes are known to be gone. Later runs reject with
-   * ERR_SANDBOX_CLOSED. Not a must: a runner that is no longer referenced, or whose process ends, leaves
-   * no process behind either.
+   * Aborts running commands, ends sessions and prewarmed sandboxes, closes transactions, which stay on disk,
+   * and resolves when all their processes are known to be gone. Later runs reject with ERR_SANDBOX_CLOSED.
+   * Calling it is optional: a runner that is no longer referenced, or whose process ends, leaves no process
+   * behind either.
    */
   override async close(): Promise<void> {
     await Promise.all([super.close(), this.#transactions.close()]);
@@ -196,11 +196,11 @@ export class BubblewrapNativeRunner extends SessionRunner {
 }
 
 /**
- * The plain Bubblewrap command line for a command: pure and deterministic, nothing is looked up.
+ * Returns the plain Bubblewrap command line for a command: pure and deterministic, nothing is looked up.
  * `args` holds the options, "--", and the command unchanged; `cmd` is `bwrapPath`. See bwrap(1).
  *
- * @throws TypeError on a wrong value, also on a `cwd` that leaves the workspace.
- * @throws SandboxError where the native addon is missing.
+ * @throws TypeError on an invalid value, including a `cwd` that leaves the workspace.
+ * @throws SandboxError if the native addon is missing.
  */
 export function buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand {
   const addon = loadAddon();

@@ -8,7 +8,7 @@ import { copyOptions } from "../fields.js";
 import { Supervised } from "./supervised.js";
 import { SupervisedRunner } from "./supervised-runner.js";
 
-/** What a command may read when nothing is named; the addon's DefaultFirejailReadDirs. */
+/** Paths that a command may read by default; the addon's DefaultFirejailReadDirs. */
 export const kDefaultFirejailReadDirs: readonly string[] = Object.freeze([
   "/usr",
   "/lib",
@@ -19,33 +19,33 @@ export const kDefaultFirejailReadDirs: readonly string[] = Object.freeze([
 ]);
 
 /**
- * Runs commands under Firejail, in `shadowDir` at its host path: they read what is listed, and write
- * to the workspace and a private /tmp. Firejail runs a command unconfined where it is nested, so each
- * run proves its layers from the inside or is a failed set-up.
+ * Runs commands under Firejail, in `shadowDir` at its host path: they can read the listed paths, and write to
+ * the workspace and a private /tmp. If nested, Firejail would run a command unconfined, so each run proves
+ * its layers from the inside or ends as "setup-failed".
  *
- * Making one does no I/O and starts nothing; options are copied.
+ * The constructor does no I/O and starts nothing; options are copied.
  */
 export class FirejailNativeRunner extends SupervisedRunner {
   /** The firejail program, as given. Default "firejail". */
   readonly firejailPath: string;
   /** The workspace on the host. */
   readonly shadowDir: string;
-  /** The profile file; undefined is --noprofile. */
+  /** The profile file; undefined means --noprofile. */
   readonly profile: string | undefined;
-  /** Host paths that may be read, besides the workspace. */
+  /** Host paths that commands may read, besides the workspace. */
   readonly fsReadDirs: readonly string[];
-  /** Host paths that may be written, besides the workspace. Default none. */
+  /** Host paths that commands may write, besides the workspace. Default none. */
   readonly fsWriteDirs: readonly string[];
   /** Options for firejail. Default none. */
   readonly extraArgs: readonly string[];
-  /** Default "deny". */
+  /** The network of commands. Default "deny". */
   readonly network: NetworkMode;
-  /** Which host variables a command gets. Default "scrub". */
+  /** Selects the host's variables that a command gets. Default "scrub". */
   readonly envPolicy: EnvironmentPolicy;
   /** Layers that must be in force. Default none. */
   readonly required: readonly string[];
 
-  /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
+  /** @throws TypeError or RangeError on an invalid option (if the native addon is present). */
   constructor(options: FirejailNativeRunnerOptions) {
     const own = copyOptions(options);
     const sink = takeAuditLog(own);

@@ -9,7 +9,7 @@ import { Supervised } from "./supervised.js";
 import { SessionRunner } from "./supervised-runner.js";
 import { extractMembership } from "./transactions/membership.js";
 
-/** What a command may read when nothing is named; the addon's DefaultReadDirs. */
+/** Paths that a command may read by default; the addon's DefaultReadDirs. */
 export const kDefaultReadDirs: readonly string[] = Object.freeze([
   "/usr",
   "/lib",
@@ -20,35 +20,35 @@ export const kDefaultReadDirs: readonly string[] = Object.freeze([
   "/tmp",
 ]);
 
-/** What a command may write when nothing is named; the addon's DefaultWriteDirs. */
+/** Paths that a command may write by default; the addon's DefaultWriteDirs. */
 export const kDefaultWriteDirs: readonly string[] = Object.freeze(["/tmp"]);
 
 /**
- * Runs commands under Landlock, in `shadowDir` at its host path: no program but our own is needed.
- * A command reads and writes what is listed, and leaves no process behind. The audit's `layers` tell
- * what this kernel really enforced.
+ * Runs commands under Landlock, in `shadowDir` at its host path; needs no program besides our own. A command
+ * can read and write only the listed paths, and leaves no process behind. The `layers` of the audit record
+ * list what this kernel enforced.
  *
- * Making one does no I/O and starts nothing; options are copied.
+ * The constructor does no I/O and starts nothing; options are copied.
  */
 export class LandlockNativeRunner extends SessionRunner {
   /** The workspace on the host. */
   readonly shadowDir: string;
-  /** Host paths that may be read, besides the workspace. */
+  /** Host paths that commands may read, besides the workspace. */
   readonly fsReadDirs: readonly string[];
-  /** Host paths that may be written, besides the workspace. */
+  /** Host paths that commands may write, besides the workspace. */
   readonly fsWriteDirs: readonly string[];
-  /** Default true. */
+  /** True if commands may read the workspace. Default true. */
   readonly allowReadWorkspace: boolean;
-  /** Default true. */
+  /** True if commands may write to the workspace. Default true. */
   readonly allowWriteWorkspace: boolean;
-  /** Default "deny". */
+  /** The network of commands. Default "deny". */
   readonly network: NetworkMode;
-  /** Which host variables a command gets. Default "scrub". */
+  /** Selects the host's variables that a command gets. Default "scrub". */
   readonly envPolicy: EnvironmentPolicy;
   /** Layers that must be in force. Default none. */
   readonly required: readonly string[];
 
-  /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
+  /** @throws TypeError or RangeError on an invalid option (if the native addon is present). */
   constructor(options: LandlockNativeRunnerOptions) {
     const own = copyOptions(options);
     const sink = takeAuditLog(own);

@@ -15,32 +15,32 @@ function makeHandle(options: LeaseOptions): LeaseHandle {
 let handleOf: (lease: Lease) => LeaseHandle;
 
 /**
- * What runs may be given that are to go on only while somebody wants them: all their processes are killed when
- * nobody has renewed it for its term, also while this process is stopped (SIGSTOP), swapped out or kept from
- * running. It counts from when it is made, and belongs to the Node environment (the main thread, or a worker) that has made it. Nothing keeps the process
- * alive for it, and nothing is to be closed.
+ * A time limit for runs: all their processes are killed if it is not renewed within its term, even while this
+ * process is stopped (SIGSTOP), swapped out or kept from running. The term begins when the lease is created.
+ * The lease belongs to the Node environment (the main thread, or a worker) that created it. It does not keep
+ * the process alive, and needs no closing.
  */
 export class Lease implements LeaseType {
   readonly #handle: LeaseHandle;
 
-  /** @throws TypeError or RangeError on a wrong option; SandboxError where there is no addon. */
+  /** @throws TypeError or RangeError on an invalid option; SandboxError if the addon is missing. */
   constructor(options: LeaseOptions) {
     this.#handle = makeHandle(options);
   }
 
-  /** Its term in milliseconds. */
+  /** The term in milliseconds. */
   get ms(): number {
     return this.#handle.term();
   }
 
-  /** Whether its end has passed; then it stays so. */
+  /** True if the lease has expired; it never becomes false again. */
   get expired(): boolean {
     return this.#handle.hasExpired();
   }
 
   /**
-   * Another term from now on, for all its runs. False: it had expired. Several times in a term is well: what a
-   * launcher hears after the end comes too late.
+   * Starts another term now, for all its runs. Returns false if it had already expired. Renew it several
+   * times per term: a renewal that reaches a launcher after expiry is too late.
    */
   renew(): boolean {
     return this.#handle.renew();
@@ -51,7 +51,7 @@ export class Lease implements LeaseType {
   }
 }
 
-/** The addon's own of a lease; anything else as it is, which the addon refuses. */
+/** Returns the addon's handle of a lease; any other value unchanged, which the addon refuses. */
 export function leaseHandle(lease: LeaseType | undefined): LeaseHandle | LeaseType | undefined {
   return lease instanceof Lease ? handleOf(lease) : lease;
 }

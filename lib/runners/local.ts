@@ -6,17 +6,17 @@ import { SupervisedRunner } from "./supervised-runner.js";
 import { extractMembership } from "./transactions/membership.js";
 
 /**
- * Runs commands directly on the host, in `shadowDir`: NO sandbox. Limits, deadlines, outcomes,
- * audits and the end of all processes are those of the sandboxed runners; `cwd` must not leave the
- * workspace, the command itself can.
+ * Runs commands directly on the host, in `shadowDir`: NO sandbox. Limits, deadlines, outcomes, audit records
+ * and the end of all processes are like those of the sandboxed runners; `cwd` must not leave the workspace,
+ * but the command itself can.
  */
 export class LocalNativeRunner extends SupervisedRunner {
   /** The workspace on the host. */
   readonly shadowDir: string;
-  /** Which host variables a command gets. Default "scrub". */
+  /** Selects the host's variables that a command gets. Default "scrub". */
   readonly envPolicy: EnvironmentPolicy;
 
-  /** @throws TypeError or RangeError on a wrong option (where the native addon is present). */
+  /** @throws TypeError or RangeError on an invalid option (if the native addon is present). */
   constructor(options: LocalNativeRunnerOptions) {
     const own = copyOptions(options);
     const sink = takeAuditLog(own);

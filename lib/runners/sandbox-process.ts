@@ -1,4 +1,4 @@
-/** A command that runs while it is spoken with: what `spawn` gives. */
+/** A live process: the result of `spawn`. */
 
 import { constants } from "node:os";
 import { Readable, Writable, type WritableOptions } from "node:stream";
@@ -34,13 +34,13 @@ function signalNumber(name: unknown): number {
   throw invalidValue(`Expected \`signal\` to be a signal's name, got ${JSON.stringify(name)}`);
 }
 
-/** One live process. The supervisor's news come in over the callbacks; never throws into them. */
+/** One live process. Receives the supervisor's events through callbacks, which never throw. */
 export class LiveProcess implements SandboxProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable | null;
   readonly result: Promise<SandboxedExecResult>;
-  /** Resolves when the command is started, or has ended before; rejects where none can be. */
+  /** Resolves when the command has started, or has ended before; rejects if it can't start. */
   readonly started: Promise<void>;
   /** The run's number, for `abort`. */
   readonly id: number;
@@ -49,8 +49,8 @@ export class LiveProcess implements SandboxProcess {
   readonly #hasTerminal: boolean;
 
   /**
-   * `follow` settles as the run does.
-   * @throws what the addon throws for a wrong input.
+   * `follow` settles when the run does.
+   * @throws any error of the addon for an invalid input.
    */
   constructor(
     handle: RunnerHandle,
@@ -104,7 +104,7 @@ export class LiveProcess implements SandboxProcess {
         throw fromNative(error);
       });
     this.started = Promise.race([begun, this.result.then(() => {})]);
-    this.started.catch(() => {}); // who waits for it is reported; `result` says the same
+    this.started.catch(() => {}); // `result` reports the same error
   }
 
   signal(name: NodeJS.Signals): void {
@@ -133,20 +133,20 @@ export class LiveProcess implements SandboxProcess {
 }
 
 /**
- * The streams of a live process over the addon's calls. Bytes wait in three bounded places: the
- * command's pipe or terminal, the addon's window, and the stream's buffer up to its highWaterMark.
+ * The streams of a live process over the addon's calls. Bytes wait in three bounded buffers: the command's
+ * pipe or terminal, the addon's window, and the stream's buffer up to its highWaterMark.
  */
 
 const kHighWaterMark = 64 * 1024;
-const kDestroyed = "ERR_STREAM_DESTROYED"; // Node's, for a write that its stream's end cut off
+const kDestroyed = "ERR_STREAM_DESTROYED"; // Node's code for a write cut off by the end of its stream
 
-/** One output of a live process; ends when the process has. */
+/** One output of a live process; ends with the process. */
 class LiveOutput extends Readable {
   readonly #grant: (bytes: number) => void;
   readonly #close: () => void;
   #taken = 0;
 
-  /** `grant` asks for as many bytes more; `close` says that nobody reads any more. */
+  /** `grant` requests that many more bytes; `close` reports that the output is no longer read. */
   constructor(grant: (bytes: number) => void, close: () => void) {
     super({ highWaterMark: kHighWaterMark });
     this.#grant = grant;
@@ -176,7 +176,7 @@ class LiveOutput extends Readable {
   }
 }
 
-/** What {@link LiveInput} needs; each call is answered by one of `settle`. */
+/** The operations that {@link LiveInput} uses; each call is answered by one call of `settle`. */
 type InputSink = {
   write(bytes: Uint8Array): void;
   end(): void;
@@ -185,8 +185,8 @@ type InputSink = {
 type Done = (error?: Error | null) => void;
 
 /**
- * The input of a live process. What a command does not read is no fault of the host: EPIPE is an
- * "error" event for those who listen, and no uncaught exception for those who do not.
+ * The input of a live process. Input that a command does not read is not an error of the host: EPIPE is an
+ * "error" event for listeners, and not an uncaught exception without any.
  */
 class LiveInput extends Writable {
   readonly #sink: InputSink;
@@ -200,7 +200,7 @@ class LiveInput extends Writable {
     this.on("error", () => {});
   }
 
-  /** The kernel has the bytes of the last call, or (false) nobody reads them any more. */
+  /** True: the kernel has the bytes of the last call. False: the input is no longer read. */
   settle(isTaken: boolean): void {
     const done = this.#done;
     this.#done = undefined;
@@ -209,7 +209,7 @@ class LiveInput extends Writable {
     done?.(error);
   }
 
-  /** The process has ended. */
+  /** Ends the input, because the process has ended. */
   finish(): void {
     this.settle(false);
     this.destroy();
@@ -231,7 +231,7 @@ class LiveInput extends Writable {
     this.#sink.end();
   }
 
-  // Node answers the writes that wait in its buffer; the one that is under way is ours.
+  // Node answers the writes that wait in its buffer; we answer the one in progress.
   override _destroy(error: Error | null, callback: Done): void {
     const done = this.#isLast ? undefined : this.#done;
     this.#done = undefined;
@@ -241,9 +241,11 @@ class LiveInput extends Writable {
   }
 }
 
-/** Waiting until something in a sandbox listens on a port. The supervisor looks, and keeps the time. */
+/**
+ * Waits until a process in a sandbox listens on a port. The supervisor does the checks and keeps the time.
+ */
 
-/** Why nothing listens; "gone" and "stopped" are the caller's to tell. */
+/** Returns why the wait failed; the caller reports "gone" and "stopped". */
 function refusalOf(answer: PortAnswer, port: number, timeoutMs = 30_000) {
   switch (answer) {
     case "timed-out":
@@ -267,8 +269,8 @@ function refusalOf(answer: PortAnswer, port: number, timeoutMs = 30_000) {
 }
 
 /**
- * Resolves when something listens in the sandbox of the live process `id`, or of the session when it
- * is 0. `ended` makes the error for a process or session that has ended; `options` is checked here.
+ * Resolves when a process listens in the sandbox of the live process `id`, or of the session if `id` is 0.
+ * `ended` creates the error for a process or session that has ended; `options` is checked here.
  */
 export async function waitForPort(
   handle: RunnerHandle,

@@ -37,13 +37,13 @@ function hasEnded(reason: string): SandboxError {
   });
 }
 
-/** One session; made by {@link open}. One that nobody refers to any more is collected, and ended. */
+/** One session; created by {@link open}. A session that is no longer referenced is collected, and ended. */
 export class Session implements NativeSession {
   readonly layers: readonly string[];
   readonly shares: readonly SessionShare[];
   readonly ended: Promise<string>;
   readonly #supervised: Supervised<SessionHandle>;
-  /** Apart from the session, which `ended` would keep alive. */
+  /** Separate from the session, which `ended` would otherwise keep alive. */
   readonly #end: { reason: string | undefined } = { reason: undefined };
 
   private constructor(
@@ -61,7 +61,7 @@ export class Session implements NativeSession {
     });
   }
 
-  /** @throws (rejects) {@link SandboxError} where there can be none. */
+  /** @throws (rejects) {@link SandboxError} if no session is possible. */
   static async open(supervised: Supervised<SessionHandle>): Promise<Session> {
     try {
       const { opened, ended } = supervised.handle.open();
@@ -91,7 +91,7 @@ export class Session implements NativeSession {
     await waitForPort(handle, 0, port, options, async () => hasEnded(await this.ended));
   }
 
-  /** Throws what `exec` would reject with for this input before it starts anything. */
+  /** Throws the error that `exec` would reject with for this input before starting anything. */
   async check(input: NativeExecInput): Promise<void> {
     this.#expectOpen();
     await this.#supervised.explain(input);
@@ -116,7 +116,7 @@ export class Session implements NativeSession {
 
 /** The sessions of one runner, which end with it. */
 
-/** Makes the native session of a runner's options, which it holds, and the session's own. */
+/** Creates the native session from a runner's options, which it holds, and the session's own options. */
 export type MakeSession = (
   addon: NativeAddon,
   options: SessionOptions,
@@ -130,14 +130,14 @@ const kBatchOptions: FieldsOf<BatchOptions> = {
   signal: true,
 };
 
-/** What ends a batch that is to stop on errors. */
+/** True if the result ends a batch that stops on errors. */
 const hasFailed = (result: SandboxedExecResult) =>
   result.outcome.kind !== "exited" || result.exitCode !== 0;
 
-/** Why the commands of a batch do not run that stopped on an error. */
+/** The abort reason of batch commands that do not run after an error. */
 const kStopped = () => new Error("a command of the batch before this one did not exit with 0");
 
-/** One signal for both. `stop` lets go of them. */
+/** Combines two signals into one. `stop` releases them. */
 function either(signals: readonly (AbortSignal | undefined)[]) {
   const controller = new AbortController();
   const stops = signals.map((signal) => onAbort(signal, () => controller.abort(signal?.reason)));
@@ -147,19 +147,19 @@ function either(signals: readonly (AbortSignal | undefined)[]) {
 const runnerClosed = () =>
   new SandboxError("the runner was closed", { code: "ERR_SANDBOX_CLOSED" });
 
-/** A session, and its native handle, which may be collected later: in Bun much later. */
+/** A session and its native handle, which may be collected later: in Bun much later. */
 type Open = { session: WeakRef<Session>; handle: WeakRef<SessionHandle>; ended: Promise<string> };
 
 export class Sessions {
   readonly #make: (addon: NativeAddon, options: SessionOptions) => SessionHandle;
   readonly #meter: RunMeter;
   readonly #opening = new Map<Supervised<SessionHandle>, Promise<Session>>();
-  /** Does not keep those that their users have dropped. */
+  /** Does not keep sessions that their users have dropped. */
   readonly #open = new Set<Open>();
   readonly #ready: Ready;
   #isClosed = false;
 
-  /** @param meter the runner's; as is `ready`. */
+  /** @param meter the runner's, like `ready`. */
   constructor(
     make: (addon: NativeAddon, options: SessionOptions) => SessionHandle,
     meter: RunMeter,
@@ -187,7 +187,7 @@ export class Sessions {
       const session = await opening;
       this.#meter.sessionOpened(supervised.policyHash());
       if (this.#isClosed) {
-        await session.close(); // it came up while the runner was being closed
+        await session.close(); // it opened while the runner was being closed
         throw runnerClosed();
       }
       const handle = new WeakRef(supervised.handle);
@@ -201,18 +201,18 @@ export class Sessions {
     }
   }
 
-  /** Ends all of them; no other is opened any more. */
+  /** Ends all sessions; no others can be opened afterwards. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.endAll();
   }
 
-  /** None is open, or about to be. */
+  /** True if no session is open or opening. */
   isEmpty(): boolean {
     return this.#open.size === 0 && this.#opening.size === 0;
   }
 
-  /** Ends those that there are now. */
+  /** Ends the current sessions. */
   async endAll(): Promise<void> {
     const closing = [...this.#opening].flatMap(([supervised, opening]) => [
       supervised.close(),
@@ -242,7 +242,7 @@ export class Sessions {
     await using session = await this.#openOne(rest);
     for (const input of inputs) await session.check(input); // misuse: nothing has run yet
     const results: SandboxedExecResult[] = [];
-    let over: AbortSignal | undefined; // those that are left do not start
+    let over: AbortSignal | undefined; // prevents the remaining commands from starting
     for (const input of inputs) {
       const own = either([input.signal, abort]);
       const request: NativeExecInput = { ...input, signal: over ?? own.signal };

@@ -17,7 +17,7 @@ import type { Supervised } from "./supervised.js";
 import type { Membership } from "./transactions/membership.js";
 import { NativeWorkspaceFiles } from "./workspace-files.js";
 
-/** What the runners of this package have in common: they hand their calls on to the native handle. */
+/** Base of this package's runners: passes calls on to the native handle. */
 export abstract class SupervisedRunner implements NativeRunner {
   readonly #files: WorkspaceFiles;
   readonly #supervised: Supervised;
@@ -34,23 +34,23 @@ export abstract class SupervisedRunner implements NativeRunner {
   }
 
   /**
-   * The workspace's files, for tools of the host itself: below the workspace, through no link, with
-   * no more rights to it than commands have. They need no sandbox, and work after `close` too.
+   * The workspace's files, for tools of the host itself. Paths are resolved below the workspace and through
+   * no link, with the same rights to it that commands have. Needs no sandbox, and also works after `close`.
    */
   get files(): WorkspaceFiles {
     return this.#files;
   }
 
   /**
-   * Never called: what a subclass has to return at least, whose own `exec` may promise no more than a
+   * Never called. The minimum that a subclass must return: its own `exec` may promise only a
    * {@link NativeExecResult}.
    */
   exec(input: never): Promise<NativeExecResult>;
   /**
-   * Runs one command and resolves with its outcome, whatever happens to it.
+   * Runs one command and resolves with its outcome, however it ends.
    *
-   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse; {@link SandboxError}
-   * where a sandbox can't exist (not Linux, no binary, no usable bwrap, firejail or Landlock); what a
+   * @throws (rejects) TypeError or RangeError with a Node `code` on misuse; {@link SandboxError} if no
+   * sandbox is possible (not Linux, no binary, no usable bwrap, firejail or Landlock); any error that a
    * streaming callback threw.
    */
   exec<Result extends SandboxedExecResult = SandboxedExecResult>(
@@ -61,33 +61,36 @@ export abstract class SupervisedRunner implements NativeRunner {
   }
 
   /**
-   * The command line and the policy of a run that is planned to the end, but not started. What only
-   * the kernel can add to `layers` is not there yet.
+   * Returns the command line and the policy of a run that is planned completely, but not started. `layers`
+   * does not yet include those that only the kernel can add.
    *
-   * @throws (rejects) as `exec`; {@link SandboxError} ERR_SANDBOX_SETUP where that would resolve
-   * with "setup-failed".
+   * @throws (rejects) like `exec`; {@link SandboxError} ERR_SANDBOX_SETUP if `exec` would resolve with
+   * "setup-failed".
    */
   async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
     return this.#supervised.explain(input);
   }
 
   /**
-   * Starts a command that is spoken with while it runs, in a sandbox or processes of its own; resolves
-   * once it is started. It holds no slot of `maxConcurrent`, and has no deadline but the one it is given.
+   * Starts a live process, in its own sandbox or processes; resolves once it has started. It takes no slot of
+   * `maxConcurrent`, and has no deadline unless one is given.
    *
-   * @throws (rejects) as `exec` does. A start that fails is an outcome in `result`.
+   * @throws (rejects) like `exec`. A failed start is an outcome in `result`.
    */
   async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
     return this.#supervised.spawn(input);
   }
 
-  /** What its runs, and its sessions' commands, were since it was made: outcomes, times, bytes, kills. */
+  /**
+   * Returns the metrics of its runs and its sessions' commands since its creation: outcomes, times, bytes,
+   * kills.
+   */
   metrics(): RunnerMetrics {
     return this.#supervised.metrics();
   }
 }
 
-/** A runner whose sandbox can be kept for many commands, and that can be closed. */
+/** A runner that can keep a sandbox for many commands, and can be closed. */
 export abstract class SessionRunner extends SupervisedRunner {
   readonly #supervised: Supervised;
   readonly #sessions: Sessions;
@@ -107,7 +110,7 @@ export abstract class SessionRunner extends SupervisedRunner {
     );
   }
 
-  /** What runs in it is waited for, and ended, as the transaction's own. */
+  /** Adds the runner to a transaction, which waits for and ends its runs like the transaction's own. */
   protected extractMembership(membership: Membership | undefined): void {
     if (membership === undefined) return;
     const { meter } = this.#supervised;
@@ -115,31 +118,33 @@ export abstract class SessionRunner extends SupervisedRunner {
     membership.join({ meter, isIdle: () => this.isIdle(), endRuns: () => this.endRuns() });
   }
 
-  /** There is nothing that {@link endRuns} would end, but for sandboxes that stand. */
+  /** True if {@link endRuns} would end nothing except prewarmed sandboxes. */
   protected isIdle(): boolean {
     return this.#supervised.isIdle() && this.#sessions.isEmpty();
   }
 
-  /** Ends what runs and its sessions, and resolves when nothing of them is left; others may be begun. */
+  /**
+   * Ends running commands and sessions, and resolves when none of their processes remain; new ones may start.
+   */
   protected async endRuns(): Promise<void> {
     await Promise.all([this.#sessions.endAll(), this.#supervised.endRuns()]);
   }
 
   /**
-   * Opens a sandbox that is kept for many commands. It ends with {@link close}, or as its options say.
+   * Opens a sandbox that is kept for many commands. It ends with {@link close}, or as its options specify.
    *
-   * @throws (rejects) TypeError or RangeError on a wrong option; {@link SandboxError} where a sandbox
-   * can't exist, or could not be built.
+   * @throws (rejects) TypeError or RangeError on an invalid option; {@link SandboxError} if a sandbox is not
+   * possible, or could not be built.
    */
   async openSession(options: SessionOptions = {}): Promise<NativeSession> {
     return this.#sessions.open(options);
   }
 
   /**
-   * Runs commands one after the other in one sandbox, which is ended after the last. One result for
-   * each, in order.
+   * Runs commands sequentially in one sandbox, which is ended after the last. Returns one result for each, in
+   * order.
    *
-   * @throws (rejects) as `openSession`, and as `exec` for any of the commands: then none has run.
+   * @throws (rejects) like `openSession`, and like `exec` for any of the commands: then none has run.
    */
   async execBatch(
     commands: readonly (NativeExecInput | string[])[],
@@ -149,15 +154,15 @@ export abstract class SessionRunner extends SupervisedRunner {
   }
 
   /**
-   * Aborts the runs that are under way, ends sessions and standing sandboxes, and resolves when all their
-   * processes are known to be gone. Later runs reject with ERR_SANDBOX_CLOSED. Not a must: a runner
-   * that is no longer referenced, or whose process ends, leaves nothing behind either.
+   * Aborts running commands, ends sessions and prewarmed sandboxes, and resolves when all their processes are
+   * known to be gone. Later runs reject with ERR_SANDBOX_CLOSED. Calling it is optional: a runner that is no
+   * longer referenced, or whose process ends, leaves nothing behind either.
    */
   async close(): Promise<void> {
     await Promise.all([this.#sessions.close(), this.#supervised.close()]);
   }
 
-  /** `await using`: {@link close}. */
+  /** For `await using`; same as {@link close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

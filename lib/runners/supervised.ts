@@ -1,6 +1,6 @@
 /**
- * What the runners share: the native handle of one runner (or why there is none), and the way of a
- * call through it. Belongs to its runner; lives on the JavaScript thread of its Node environment.
+ * Shared by all runners: the native handle of one runner (or the reason why it has none), and the path of a
+ * call through it. Owned by its runner; lives on the JavaScript thread of its Node environment.
  */
 
 import { createHash } from "node:crypto";
@@ -42,36 +42,36 @@ function loadOrFailure(): { addon: NativeAddon } | { failure: unknown } {
 }
 
 /**
- * What has to come before anything is begun; undefined: nothing. `hasWaited`: who asks has waited for what
- * this gave before, and it may have come to something else meanwhile.
+ * Precondition for starting a call; undefined: none. `hasWaited`: the caller has already waited for an
+ * earlier result of this function, and the precondition may have changed meanwhile.
  */
 export type Ready = (hasWaited?: boolean) => Promise<void> | undefined;
 
-/** A wrong value is told by the addon. */
+/** The addon reports an invalid value. */
 const isExplained = ({ explain }: { explain?: unknown }) =>
   explain === true || explain === "lookups";
 
 const kNoPool: PoolState = { standing: 0, taken: 0, missed: 0, discarded: 0 };
 
-/** A native handle with the policy's hash, abort and streaming around it. */
+/** A native handle, with the policy's hash, abort and streaming around it. */
 export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   readonly #make: (addon: NativeAddon) => Handle;
   #state: { handle: Handle } | { failure: unknown };
-  /** What the pools of earlier handles have done. */
+  /** Counts of the pools of earlier handles. */
   #earlier = kNoPool;
-  /** Asked before each call that begins something. */
+  /** Called before each call that starts something. */
   ready: Ready = () => undefined;
   #policyHash: string | undefined;
   readonly #runs = new Map<number, Promise<unknown>>();
   #closed: Promise<void> | undefined;
-  /** Counts the runs; a session has its runner's. */
+  /** Counts the runs; a session shares its runner's meter. */
   readonly meter: RunMeter;
   readonly #isSession: boolean;
 
-  /** What it is to its user, in messages. */
+  /** The user's name for it in messages. */
   readonly #name: string;
 
-  /** @throws what the addon throws for a wrong option; a missing addon is kept for the first use. */
+  /** @throws any error of the addon for an invalid option; a missing addon is reported on first use. */
   constructor(make: (addon: NativeAddon) => Handle, meter?: RunMeter, name = "runner") {
     this.#make = make;
     this.#name = name;
@@ -93,12 +93,12 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     }
   }
 
-  /** See the addon's; 0 where the addon is missing. */
+  /** See the addon's; 0 if the addon is missing. */
   poolNumber(): number {
     return "failure" in this.#state ? 0 : this.#state.handle.poolNumber();
   }
 
-  /** The whole way of one call; only rejects, never throws. */
+  /** Performs one call completely; only rejects, never throws. */
   async exec(input: NativeExecInput): Promise<SandboxedExecResult> {
     this.meter.called();
     try {
@@ -109,7 +109,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     }
   }
 
-  /** A live process, once its command is started; only rejects, never throws. */
+  /** Starts a live process, and resolves once its command has started; only rejects, never throws. */
   async spawn(input: NativeSpawnInput): Promise<SandboxProcess> {
     this.meter.called();
     try {
@@ -121,7 +121,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       const signal = checkSignal(input.signal);
       const request = spawnRequestOf(input);
       if (isExplained(request)) context.advice = adviceLists();
-      // Reported after the call, it would come too late for what starts at once.
+      // If reported after the call, it would be too late for a command that starts at once.
       if (signal?.aborted) context.isAborted = true;
       const live = new LiveProcess(handle, request, context, async (run) =>
         withReason(await this.meter.follow(run, request, context.policyHash), signal),
@@ -132,7 +132,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
         unsubscribe();
       });
       this.#runs.set(live.id, settled);
-      settled.catch(() => {}); // whoever has the process is reported by its `result`
+      settled.catch(() => {}); // the process reports it by its `result`
       await live.started;
       return live;
     } catch (error) {
@@ -140,7 +140,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     }
   }
 
-  /** Ends what runs and blocks until that is proved, two seconds at most: for exit handlers. */
+  /** Ends running commands and blocks until their end is proved, two seconds at most: for exit handlers. */
   endNow(): void {
     if ("failure" in this.#state) return;
     const { handle } = this.#state;
@@ -148,7 +148,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     for (const id of this.#runs.keys()) handle.abortAndWait(id);
   }
 
-  /** What `exec` would do. */
+  /** Returns what `exec` would do. */
   async explain(input: NativeExecInput): Promise<BubblewrapExplanation> {
     try {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
@@ -162,7 +162,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
       }
       const [audit] = audits;
       if (audit === undefined) throw new Error("native-runner: a plan without an audit");
-      const { cmd, argv } = audit; // of a command without a wrapper, argv has the command itself first
+      const { cmd, argv } = audit; // without a wrapper, argv begins with the command itself
       return {
         cmd,
         args: argv[0] === cmd ? argv.slice(1) : argv,
@@ -175,7 +175,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     }
   }
 
-  /** Makes what is missing in the pool; how many sandboxes stand then. */
+  /** Fills the pool; resolves with the number of prewarmed sandboxes then ready. */
   async warm(): Promise<number> {
     try {
       for (let waits = this.ready(); waits; waits = this.ready(true)) await waits;
@@ -187,7 +187,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     }
   }
 
-  /** What the pool has and has done. */
+  /** Returns the pool's current state and counts. */
   pool(): PoolState {
     if ("failure" in this.#state) return kNoPool;
     const { standing, taken, missed, discarded } = this.#state.handle.pool();
@@ -200,17 +200,17 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     };
   }
 
-  /** What the runs were, until now. */
+  /** Returns the metrics of the runs so far. */
   metrics(): RunnerMetrics {
     return this.meter.snapshot(this.pool());
   }
 
-  /** Nothing of it runs; sandboxes may stand. */
+  /** True if no command runs; prewarmed sandboxes may exist. */
   isIdle(): boolean {
     return this.meter.pending === 0;
   }
 
-  /** As {@link close}, but calls begin anew once it has resolved; until then `ready` keeps them. */
+  /** Like {@link close}, but new calls may start once it has resolved; until then `ready` delays them. */
   async endRuns(): Promise<void> {
     if (this.#closed) return this.#closed;
     await this.#close();
@@ -219,7 +219,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     this.#state = this.#begin(loadAddon());
   }
 
-  /** Aborts all runs, ends the pool, and resolves when nothing is left; no run starts any more. */
+  /** Aborts all runs, ends the pool, and resolves when no process remains; no later run starts. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -237,7 +237,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     if (!this.#isSession) this.meter.poolChanged(() => this.pool());
   }
 
-  /** The native handle. @throws where there is none, or it was closed. */
+  /** The native handle. @throws if it does not exist or was closed. */
   get handle(): Handle {
     if (this.#closed) {
       throw new SandboxError(`the ${this.#name} was closed`, { code: "ERR_SANDBOX_CLOSED" });
@@ -246,7 +246,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
     return this.#state.handle;
   }
 
-  /** SHA-256 (hex) of the policy's canonical text. @throws as {@link handle}. */
+  /** SHA-256 (hex) of the policy's canonical text. @throws like {@link handle}. */
   policyHash(): string {
     this.#policyHash ??= createHash("sha256").update(this.handle.policyText()).digest("hex");
     return this.#policyHash;
@@ -262,7 +262,7 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   async #run(input: NativeExecInput): Promise<SandboxedExecResult> {
     const handle = this.handle;
     const context = this.#context();
-    // What is no object at all goes to the addon as it is, which says so.
+    // Any value that is not an object goes to the addon unchanged, which reports it.
     if (typeof input !== "object" || input === null) return handle.exec(input, context).done;
 
     const signal = checkSignal(input.signal);
@@ -287,9 +287,12 @@ export class Supervised<Handle extends RunnerHandle = RunnerHandle> {
   }
 }
 
-/** What the addon is given of a call's input: each field read once. */
+/** Builds the addon's request from a call's input: each field is read once. */
 
-/** The request with all else that the input has, so that the addon, which knows the fields, refuses it. */
+/**
+ * Adds all other fields of the input to the request, so that the addon, which has the field list, refuses
+ * them.
+ */
 function withUnknown<Request extends object>(request: Request, input: object): Request {
   for (const name of Object.keys(input)) {
     if (name === "signal" || Object.hasOwn(request, name)) continue;
@@ -301,7 +304,7 @@ function withUnknown<Request extends object>(request: Request, input: object): R
   return request;
 }
 
-/** For `exec`, with callbacks that can't throw into the addon. */
+/** Builds the request of `exec`, with callbacks that can't throw into the addon. */
 function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeRequest {
   const request = {
     argv: input.argv,
@@ -318,7 +321,9 @@ function requestOf(input: NativeExecInput, callbacks: Callbacks): NativeRequest 
   return withUnknown(request, input);
 }
 
-/** What exec has and a live process has in another form: taken silently, it would do nothing. */
+/**
+ * Fields of exec that a live process has in another form; if accepted silently, they would have no effect.
+ */
 const kNotForSpawn: readonly [string, string][] = [
   ["stdin", "write to the process' stdin"],
   ["onStdout", "read the process' stdout"],
@@ -337,7 +342,7 @@ const kSpawnFields: readonly string[] = [
   "signal",
 ];
 
-/** For `spawn`. @throws TypeError for what only exec has. */
+/** Builds the request of `spawn`. @throws TypeError for fields that only exec has. */
 function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
   const given = input as Record<string, unknown>;
   for (const [field, instead] of kNotForSpawn) {
@@ -345,7 +350,7 @@ function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
       throw invalidValue(`Expected \`${field}\` to be left out with spawn: ${instead}`);
     }
   }
-  // What the addon would take for ours.
+  // The addon would take this field for lib's own.
   if (given.onEvent !== undefined) throw unknownField("onEvent", "input", kSpawnFields);
   const { argv, cwd, env, limits, explain, pty, stderr } = input;
   const limitsGiven = Object(limits) as Record<string, unknown>;
@@ -359,11 +364,11 @@ function spawnRequestOf(input: NativeSpawnInput): NativeSpawnRequest {
   return withUnknown({ argv, cwd, env, limits, lease, explain, pty, stderr }, input);
 }
 
-/** Which of the host's variables the addon can't see by itself. Pure but for what it reads of the process. */
+/** Returns the host's variables that the addon can't see itself. Pure except for reading the process. */
 
 /**
- * Node's own process.env alone refuses a property that is not enumerable (ERR_INVALID_OBJECT_DEFINE_PROPERTY); another
- * object that a host or a test runner has put in its place takes it, and it is taken out again.
+ * Only Node's own process.env refuses a property that is not enumerable (ERR_INVALID_OBJECT_DEFINE_PROPERTY).
+ * Any other object that a host or a test runner substituted accepts it; the property is then removed again.
  */
 function isNodesOwn(env: NodeJS.ProcessEnv): boolean {
   if (types.isProxy(env)) return false;
@@ -379,13 +384,13 @@ function isNodesOwn(env: NodeJS.ProcessEnv): boolean {
 }
 
 /**
- * What is environ(7), which the addon reads: process.env in Node's main thread. A worker has a copy of its own, and in
- * Bun it is one everywhere: what is set, or deleted, there does not reach environ.
+ * The environment that is environ(7), which the addon reads: process.env in Node's main thread. A worker has
+ * its own copy, and Bun has a copy everywhere: changes to it do not reach environ.
  */
 const kEnviron =
   isMainThread && !("bun" in process.versions) && isNodesOwn(process.env) ? process.env : undefined;
 
-/** @returns process.env as it is now, where that is not environ; its values as child_process would pass them. */
+/** @returns the current process.env if it is not environ; its values as child_process would pass them. */
 function hostEnvironment(): Pick<NativeContext, "environment"> {
   const { env } = process;
   if (env === kEnviron) return {};

@@ -1,4 +1,7 @@
-/** The files of a workspace: the native handle, made with the first call, and what only JavaScript does. */
+/**
+ * The files of a workspace: the native handle, created with the first call, and the parts that JavaScript
+ * does.
+ */
 
 import type { WorkspaceFilesHandle, WorkspaceFilesOptions } from "../../types/addon-files.js";
 import type { TransactionHandle } from "../../types/addon-transaction.js";
@@ -20,10 +23,10 @@ import { loadAddon } from "../native.js";
 
 const kReadTextOptions: FieldsOf<WorkspaceReadTextOptions> = { maxBytes: true, fatal: true };
 
-/** @throws a TypeError with Node's code, which not every engine gives it. */
+/** @throws a TypeError with Node's code, which not every engine sets. */
 function textOf(bytes: Uint8Array, fatal: boolean): string {
   try {
-    // A mark is text too: without it, what is written back would not be what was read.
+    // A byte order mark is kept, so that writing the text back preserves it.
     return new TextDecoder("utf-8", { fatal, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     throw Object.assign(error as TypeError, { code: "ERR_ENCODING_INVALID_ENCODED_DATA" });
@@ -38,10 +41,10 @@ export class NativeWorkspaceFiles implements WorkspaceFiles {
   #handle: WorkspaceFilesHandle | undefined;
 
   /**
-   * Does no I/O; the options are the caller's own, and checked.
+   * Does no I/O; the options belong to the caller, who has checked them.
    *
-   * @param transaction the open one whose files they are; else they are the host's.
-   * @param ready what has to come before each call, as `Supervised` asks it; undefined: nothing.
+   * @param transaction the open transaction whose files these are; otherwise the host's.
+   * @param ready precondition of each call, as for `Supervised`; undefined: none.
    */
   constructor(
     options: WorkspaceFilesOptions,

@@ -1,4 +1,4 @@
-/** Finds out whether a runtime works here, by running something in it. */
+/** Determines if a runtime works here, by running a command in it. */
 
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -55,7 +55,7 @@ function whyThrown(
   return withCause(not(isMissing ? "missing" : "broken", reason, fix), error);
 }
 
-/** A runtime that confines nothing works when a command does. */
+/** A runtime that confines nothing works if a command does. */
 async function tryNative(): Promise<RuntimeAvailability> {
   const workspace = await mkdtemp(join(await realpath(tmpdir()), "native-runner-"));
   try {
@@ -73,7 +73,10 @@ async function tryNative(): Promise<RuntimeAvailability> {
   }
 }
 
-/** The canary has a workspace of its own, which may lack the directories for mounts in it. */
+/**
+ * Returns the configuration without mounts inside the workspace: the canary's own workspace may lack their
+ * mount points.
+ */
 function outsideOfWorkspace(config: RuntimeConfig): RuntimeConfig {
   const mounts = config.bubblewrap.mounts.filter(
     ({ hostPath, guestPath = hostPath }) => !normalize(guestPath).startsWith("/workspace/"),
@@ -104,7 +107,7 @@ async function prove(
   return not("broken", reason, fixOf(reason, kind, config, facts), { layers, probes });
 }
 
-/** Never rejects: what goes wrong is the reason. */
+/** Never rejects: an error becomes the reason. */
 export async function findAvailability(
   kind: RuntimeKind,
   config: RuntimeConfig,
@@ -121,15 +124,15 @@ export async function findAvailability(
   }
 }
 
-/** Proves that sandboxes can be cloned here: the canary, run in a clone. */
+/** Proves that sandboxes can be cloned here by running the canary in a clone. */
 
-/** Whether Bubblewrap's sandboxes are cloned under a configuration. */
+/** Result of testing clones of Bubblewrap's sandboxes under a configuration. */
 export type ClonesProof = {
-  /** "proved": they are. "unused": runs are cold. "broken": a test command got out of a clone. */
+  /** "proved": they are cloned. "unused": runs are cold. "broken": a test command escaped from a clone. */
   state: "proved" | "unused" | "broken";
   /** Why it is not "proved". */
   reason?: string;
-  /** What the canary tried in a clone. */
+  /** The probes of the canary in a clone. */
   probes: CanaryProbe[];
 };
 
@@ -141,7 +144,7 @@ async function proveInClone(
   if (grants === undefined) return { state: "unused", reason: "nothing is confined", probes: [] };
   let cold: string | undefined;
   const makeRunner: MakeRunner = (shadowDir) => {
-    // A standing sandbox would do as well, and is no proof.
+    // A prewarmed sandbox would also succeed, but proves nothing.
     const options = { shadowDir, envPolicy: "clean" as const, prewarm: 0 };
     const runner = bubblewrapKind.makeRunner(outsideOfWorkspace(config), options, []);
     if (!(runner instanceof BubblewrapNativeRunner)) return runner;
@@ -166,7 +169,7 @@ async function proveInClone(
   return reason === undefined ? { state: "proved", probes } : { state: "broken", reason, probes };
 }
 
-/** Never rejects: what goes wrong is the reason. */
+/** Never rejects: an error becomes the reason. */
 export async function proveClones(config: RuntimeConfig): Promise<ClonesProof> {
   const runners: BubblewrapNativeRunner[] = [];
   try {

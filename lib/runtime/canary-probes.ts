@@ -1,4 +1,4 @@
-/** What a canary run tries, and what became of it. */
+/** The probes of a canary run, and their results. */
 
 /** The escapes that are tried. */
 const kProbeNames = [
@@ -13,23 +13,23 @@ const kProbeNames = [
 export type CanaryProbeName = (typeof kProbeNames)[number];
 
 /**
- * "refused": tried, without success, while the same probe succeeds unconfined. "reached": it got
- * through. "granted": the policy allows it. "layer": could not be tried here, but a layer that was in
- * force rules it out. "unproved": could not be tried.
+ * "refused": tried without success, while the same probe succeeds unconfined. "reached": the escape
+ * succeeded. "granted": the policy allows it. "layer": could not be tried here, but a layer in force rules it
+ * out. "unproved": could not be tried.
  */
 export type CanaryVerdict = "refused" | "reached" | "granted" | "layer" | "unproved";
 
 /** One escape that was tried. */
 export type CanaryProbe = {
-  /** Which. */
+  /** The escape. */
   name: CanaryProbeName;
-  /** What became of it. */
+  /** The result. */
   verdict: CanaryVerdict;
-  /** What was seen, or the layer that rules it out. */
+  /** Observed details, or the layer that rules it out. */
   detail?: string;
 };
 
-/** For people: what the probe does. */
+/** Description of the probe, for people. */
 export const kProbeTitles: Readonly<Record<CanaryProbeName, string>> = {
   "read-secret": "read a file outside",
   "write-outside": "write a file outside",
@@ -38,9 +38,9 @@ export const kProbeTitles: Readonly<Record<CanaryProbeName, string>> = {
   outlive: "outlive the run",
 };
 
-/** Whether a runtime that flew a canary may be called available. Pure. */
+/** Decides if a runtime may be called available after its canary run. Pure. */
 
-/** Why not; undefined when every probe was refused, granted by the policy or ruled out by a layer. */
+/** Returns why not; undefined if every probe was refused, granted by the policy or ruled out by a layer. */
 export function whyBroken(probes: readonly CanaryProbe[]): string | undefined {
   const titles = (verdict: CanaryProbe["verdict"]) =>
     probes.filter((probe) => probe.verdict === verdict).map(({ name }) => kProbeTitles[name]);

@@ -1,23 +1,23 @@
 /**
- * The canary: a POSIX shell script that tries to get out and says what it found. Arguments: the port,
- * the abstract socket's name, the tools to try for the network, our own node, the survivor's mark (""
- * for none), a name for files, and the directories outside: each has a file "secret" to read, and is
- * to be written into. Lines of the answer begin "canary:"; the last is "canary:end", without which
- * nothing of it counts. /dev/null is not used: it may be out of reach.
+ * The canary: a POSIX shell script that tries to escape and prints what it found. Arguments: the port, the
+ * abstract socket's name, the tools to try for the network, our own node, the survivor's mark ("" for none),
+ * a name for files, and the outside directories: each has a file "secret" to read, and is to be written into.
+ * Lines of the answer begin with "canary:"; the last is "canary:end", without which the answer is invalid.
+ * /dev/null is not used: it may be out of reach.
  */
 
 /** Programs that can open a socket, tried in this order; `node` is our own where it is mounted. */
 export const kSocketTools = ["perl", "python3", "node", "bash", "nc"] as const;
 
-/** What the survivor adds to the mark, which its parent has among its arguments too. */
+/** Suffix that the survivor adds to the mark, which is among its parent's arguments too. */
 export const kSurvivorSuffix = "-survivor";
 
-/** Longest time that the parent waits to be let go, in steps of 0.05 s. */
+/** Maximum time that the parent waits to be released, in steps of 0.05 s. */
 const kPatience = 60;
 
-// Each tool prints "tried" when it is up and about to connect, then what the service answers: a tool
-// that is missing or broken must not look like a service that was refused. Older Nodes bind abstract
-// names padded with NUL to the longest length, so both lengths are tried.
+// Each tool prints "tried" when it has started and is about to connect, then the service's answer: a tool
+// that is missing or broken must not look like a service that was refused. Older Nodes bind abstract names
+// padded with NUL to the longest length, so both lengths are tried.
 const kPerl = `$| = 1; my ($kind, $at) = @ARGV; print "tried\\n";
 my @to = $kind eq "tcp" ? pack("S n a4 x8", 2, $at, "\\x7f\\0\\0\\1")
   : (pack("S a*", 1, "\\0$at"), pack("S a108", 1, "\\0$at"));
@@ -51,7 +51,7 @@ const quoted = (text: string) => `'${text}'`;
 
 const kSurvivor = quoted('trap "" HUP INT TERM; echo canary:up; while :; do sleep 1; done');
 
-/** The script; it needs nothing but the shell, and for the network one of the tools. */
+/** The script; it needs only the shell and, for the network, one of the tools. */
 export const kCanaryScript = `
 port=$1 abstract=$2 tools=$3 node=$4 mark=$5 name=$6
 shift 6
@@ -96,16 +96,16 @@ done
 echo canary:end
 `;
 
-/** What a canary said. */
+/** The parsed answer of a canary. */
 export type CanaryAnswer = {
-  /** What it could read of each directory's secret, in order; "" when nothing. */
+  /** The text that it read from each directory's secret, in order; "" if none. */
   secrets: string[];
-  /** The tool that tried, and all that the service answered. */
+  /** The tool that tried, and the service's complete answer. */
   tcp: { tool: string; answer: string } | undefined;
   abstract: { tool: string; answer: string } | undefined;
 };
 
-/** Reads the answer; undefined when the script did not come to its end. */
+/** Parses the answer; returns undefined if the script did not reach its end. */
 export function parseAnswer(output: string): CanaryAnswer | undefined {
   const said = new Map<string, string>();
   const secrets: string[] = [];

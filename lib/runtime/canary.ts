@@ -1,6 +1,6 @@
 /**
- * Runs the canary under a runtime, and unconfined as its positive control. Costs two short runs; it
- * leaves nothing behind.
+ * Runs the canary under a runtime, and unconfined as its positive control. Costs two short runs; leaves
+ * nothing behind.
  */
 
 import { randomUUID } from "node:crypto";
@@ -25,22 +25,22 @@ import type { RuntimeRunner } from "./runtime.js";
 
 const kTimeoutMs = 15_000;
 
-/** Nothing of the host's: its PATH may lead to wrappers that are not what they are called. */
+/** Independent of the host's PATH, which may lead to wrappers under the names of standard tools. */
 const kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** Makes a runner for a workspace. */
+/** Creates a runner for a workspace. */
 export type MakeRunner = (shadowDir: string) => Pick<RuntimeRunner, "exec">;
 
-/** How a canary went. */
+/** The result of a canary run. */
 export type CanaryReport =
-  /** The command could not be run, or not to its end. */
+  /** The command could not be run, or did not reach its end. */
   | { kind: "failed"; reason: string; fix?: string | undefined; layers: string[] }
   | { kind: "completed"; probes: CanaryProbe[]; layers: string[] };
 
 type CanaryRun = {
   result: SandboxedExecResult;
   answer: CanaryAnswer | undefined;
-  /** Places that it wrote into. */
+  /** Directories that it wrote into. */
   wrote: ProbeDirectory[];
 };
 
@@ -104,7 +104,7 @@ function failure({ result }: CanaryRun): CanaryReport {
   return { kind: "failed", reason, layers };
 }
 
-/** @throws (rejects) what the runners throw where they can't exist on this host. */
+/** @throws (rejects) any error of the runners if they are not possible on this host. */
 export async function runCanary(
   makeRunner: MakeRunner,
   makeControl: MakeRunner,
@@ -148,26 +148,26 @@ export async function runCanary(
   }
 }
 
-/** What the canary finds on the host: a workspace, secrets beside it, and services. */
+/** The canary's fixture on the host: a workspace, secrets beside it, and services. */
 
-/** A directory outside of the workspace, with a file "secret" in it. */
+/** A directory outside the workspace, with a file "secret" in it. */
 type ProbeDirectory = {
   directory: string;
-  /** The secret's line. */
+  /** The line in the secret. */
   secret: string;
-  /** What the policy grants there. */
+  /** Access that the policy grants to the directory. */
   mayRead: boolean;
   mayWrite: boolean;
 };
 
-/** One fixture serves one canary and its control run. */
+/** The fixture of one canary and its control run. */
 type CanaryFixture = {
   workspace: string;
-  /** Everywhere that this user can write: what confines one place may forget another. */
+  /** All kinds of places that this user can write to: confinement of one place may miss another. */
   directories: ProbeDirectory[];
   port: number;
   abstract: string;
-  /** What both services answer, in one line. */
+  /** The answer of both services, on one line. */
   reply: string;
   close(): Promise<void>;
 };
@@ -193,7 +193,7 @@ async function makeDirectories(grants: Grants): Promise<ProbeDirectory[]> {
     try {
       directory = await mkdtemp(join(parent, "native-runner-canary-"));
     } catch {
-      continue; // not there, or not ours to write
+      continue; // missing or not writable
     }
     const secret = randomUUID();
     const granted = (list: readonly string[]) => list.some((each) => isWithin(parent, each));
@@ -224,7 +224,7 @@ async function closeServer(server: Server): Promise<void> {
   await once(server, "close");
 }
 
-/** Makes a fixture in which the policy's grants leave something to be kept from. */
+/** Creates a fixture with places that the policy's grants do not cover. */
 async function makeFixture(grants: Grants): Promise<CanaryFixture> {
   const cleanUps: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -252,48 +252,48 @@ async function makeFixture(grants: Grants): Promise<CanaryFixture> {
   }
 }
 
-/** Whether a living process has this word among its arguments. A zombie has none. */
+/** True if a living process has this word among its arguments. A zombie has none. */
 function hasProcess(argument: string): boolean {
   return readdirSync("/proc").some((name) => {
     if (!/^\d+$/.test(name)) return false;
     try {
       return readFileSync(`/proc/${name}/cmdline`, "latin1").split("\0").includes(argument);
     } catch {
-      return false; // gone, or hidden from us, as it is when it is not ours
+      return false; // ended, or hidden because it belongs to another user
     }
   });
 }
 
-/** Says of each probe what became of it, from what a canary and its control run did. Pure. */
+/** Judges each probe from the results of a canary and its control run. Pure. */
 
-/** What one run of the canary achieved, beyond what the policy grants. */
+/** The results of one canary run, beyond what the policy grants. */
 export type Achieved = {
   /** Directories whose secret it read. */
   read: readonly string[];
   /** Directories that it wrote into. */
   wrote: readonly string[];
-  /** Whether it reached the service; undefined: no program there could try it. */
+  /** True if it reached the service; undefined: no available program could try it. */
   tcp: boolean | undefined;
   abstract: boolean | undefined;
 };
 
-/** All that is known of a canary. */
+/** All evidence of a canary run. */
 export type Evidence = {
   grants: Grants;
   confined: Achieved;
-  /** The same tools, unconfined. */
+  /** The same tools, run unconfined. */
   control: Achieved;
-  /** Directories that the policy lets no one read, or write. */
+  /** Directories that the policy allows no command to read, or to write. */
   unreadable: readonly string[];
   unwritable: readonly string[];
-  /** The survivor was seen while the run went on. */
+  /** The survivor was seen during the run. */
   survivorSeen: boolean;
-  /** And after it. */
+  /** The survivor was seen after the run. */
   survivorLeft: boolean;
   layers: readonly string[];
 };
 
-/** Layers that rule an escape out, whatever could be tried. */
+/** Layers that rule out an escape even if it could not be tried. */
 const kRulingOut: Partial<Record<CanaryProbeName, readonly string[]>> = {
   "reach-tcp": ["network-namespace", "no-sockets"],
   "reach-abstract": ["network-namespace", "no-sockets", "landlock-scope"],
@@ -305,7 +305,7 @@ function probe(name: CanaryProbeName, verdict: CanaryVerdict, detail?: string): 
   return detail === undefined || detail === "" ? { name, verdict } : { name, verdict, detail };
 }
 
-/** An escape; where the operator's own options opened the sandbox, it is what was asked for. */
+/** Returns the verdict for an escape; if the operator's own options opened the sandbox, it is granted. */
 function escaped(name: CanaryProbeName, it: Evidence, detail?: string): CanaryProbe {
   const opened = it.layers.filter((layer) => layer.startsWith("opened:"));
   if (opened.length > 0) return probe(name, "granted", opened.join(" "));
@@ -345,7 +345,7 @@ function judgeSurvival({ survivorSeen, survivorLeft }: Evidence): CanaryProbe {
   return probe("outlive", "unproved", "the survivor was not seen while it ran");
 }
 
-/** The verdicts, in the order of kProbeNames. */
+/** Returns the verdicts, in the order of kProbeNames. */
 export function judge(evidence: Evidence): CanaryProbe[] {
   return [
     judgeFiles("read-secret", evidence, "read", evidence.unreadable),

@@ -1,4 +1,4 @@
-/** The check of a configuration that came from outside, in camelCase. */
+/** Checks a configuration from outside, in camelCase. */
 
 import * as v from "valibot";
 
@@ -10,20 +10,22 @@ import { kShellBlockRules } from "../shell-policy/policy.js";
 import type { RuntimeConfig } from "./config.js";
 import { kRuntimeTypes } from "./runtime.js";
 
-/** Objects for the check of a configuration. */
+/** Schemas of objects in a configuration. */
 
-/** strictObject takes an array for an object, so this looks first. */
+/** strictObject accepts an array as an object, so this checks first. */
 export const record = v.custom<Record<string, unknown>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   "an object",
 );
 
-/** Without a prototype: the checker goes through inherited names too, and somebody may have added one. */
+/**
+ * Removes the prototype: the checker iterates over inherited names too, and other code may have added one.
+ */
 export function bare<Entries extends object>(entries: Entries): Entries {
   return Object.assign(Object.create(null), entries);
 }
 
-/** The check of a configuration's networks. */
+/** Schemas of networks in a configuration. */
 
 const host = v.pipe(
   v.string("a string"),
@@ -32,7 +34,7 @@ const host = v.pipe(
 );
 const hosts = v.optional(v.array(host, "an array of strings"));
 
-/** Fields of a network by domain; what an entry may be the runner says. */
+/** Fields of a network by domain; the runner validates the entries. */
 const kByDomain = {
   allow: hosts,
   deny: hosts,
@@ -61,7 +63,7 @@ const mode = v.picklist(["allow", "deny"]);
 /** "allow", "deny", or rules. */
 const network = v.lazy((value) => (typeof value === "object" && value !== null ? byDomain : mode));
 
-/** What bubblewrap mounts read-only when nothing is named. */
+/** Paths that Bubblewrap mounts read-only by default. */
 export const kDefaultRuntimeBinds: readonly string[] = Object.freeze([
   "/usr",
   "/lib",
@@ -90,7 +92,7 @@ const kMount = {
   label: v.optional(v.pipe(v.string("a string"), v.excludes("\0", "a string without NUL"))),
 };
 
-/** What they may hide the runner says. */
+/** The runner checks which paths a mount may hide. */
 function mounts() {
   const mount = v.pipe(record, v.strictObject(bare(kMount)));
   return v.optional(v.array(mount, "an array of objects"), () => []);
@@ -147,16 +149,16 @@ const kEntries = bare({
 
 const kConfig = v.pipe(record, v.strictObject(kEntries));
 
-/** Something that is wrong: where, what was there, and what could stand there. */
+/** An invalid setting: its place, its value, and the accepted values. */
 export type ConfigIssue = {
   /** Names from the top, in camelCase. */
   path: string[];
-  /** The path's last name is no field; `choices` are the fields there are. */
+  /** True if the path's last name is an unknown field; `choices` are the known ones. */
   unknownKey: boolean;
-  /** Reads on from "Expected … to be". */
+  /** Continues "Expected … to be". */
   expected: string;
   received: unknown;
-  /** Values or names that would do, where they can be listed. */
+  /** Accepted values or names, if they can be listed. */
   choices: string[];
 };
 
@@ -175,7 +177,7 @@ function issueOf(issue: v.BaseIssue<unknown>): ConfigIssue {
   return { path, unknownKey, expected, received: issue.input, choices };
 }
 
-/** The configuration with its defaults, or the first thing that is wrong with it. */
+/** Returns the configuration with its defaults, or its first error. */
 export function checkConfig(value: unknown): { config: RuntimeConfig } | { issue: ConfigIssue } {
   const checked = v.safeParse(kConfig, value, { abortEarly: true });
   if (checked.success) return { config: checked.output };

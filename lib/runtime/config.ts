@@ -6,13 +6,13 @@ import type { RuntimeType } from "./runtime.js";
 
 /** Options of the Landlock runtime. */
 export type LandlockConfig = {
-  /** Directories that may be read. Default /usr, /lib, /lib64, /etc, /bin, /sbin, /tmp. */
+  /** Directories that commands may read. Default /usr, /lib, /lib64, /etc, /bin, /sbin, /tmp. */
   fsReadDirs: string[];
-  /** Directories that may be written. Default /tmp. */
+  /** Directories that commands may write. Default /tmp. */
   fsWriteDirs: string[];
-  /** Default true. */
+  /** True if commands may read the workspace. Default true. */
   allowReadWorkspace: boolean;
-  /** Default true. */
+  /** True if commands may write to the workspace. Default true. */
   allowWriteWorkspace: boolean;
 };
 
@@ -20,11 +20,11 @@ export type LandlockConfig = {
 export type FirejailConfig = {
   /** The program: a name looked up on PATH, or an absolute path. Default "firejail". */
   firejailPath: string;
-  /** A profile file, which then confines files; null is --noprofile, the default. */
+  /** A profile file, which then confines access to files; null, the default, means --noprofile. */
   profile: string | null;
-  /** Directories that may be read. Default /usr, /lib, /lib64, /etc, /bin, /sbin. */
+  /** Directories that commands may read. Default /usr, /lib, /lib64, /etc, /bin, /sbin. */
   fsReadDirs: string[];
-  /** Directories that may be written. Default none. */
+  /** Directories that commands may write. Default none. */
   fsWriteDirs: string[];
   /** Options for firejail, passed verbatim. Default none. */
   extraArgs: string[];
@@ -35,61 +35,64 @@ export type BubblewrapConfig = {
   /** The program: a name looked up on PATH, or an absolute path. Default "bwrap". */
   bwrapPath: string;
   /**
-   * Mounted read-only. Default /usr, /lib, /lib64, /etc, /bin and /sbin; a list that equals the
-   * default leaves out what the host lacks, in another each must exist.
+   * Host paths mounted read-only. Default /usr, /lib, /lib64, /etc, /bin and /sbin. If the list equals the
+   * default, paths that the host lacks are skipped; in any other list each path must exist.
    */
   roBinds: string[];
   /**
-   * Further host paths, in order, before those of a call. Default none. They are for commands, not
-   * for processes that the host starts itself.
+   * Further host paths to mount, in order, before those of a call. Default none. They apply to commands, not
+   * to processes that the host starts itself.
    */
   mounts: NativeMount[];
   /** Mount a minimal /dev. Default true. */
   devBind: boolean;
   /** Mount a private /proc. Default true. */
   procBind: boolean;
-  /** Default true. */
+  /** True if commands may write to the workspace. Default true. */
   allowWriteWorkspace: boolean;
   /** Options for bwrap, passed verbatim. Default none. */
   extraArgs: string[];
-  /** Default "strict". */
+  /** The isolation mode. Default "strict". */
   isolation: IsolationMode;
-  /** Further walls inside the sandbox. Default none. */
+  /** Additional security layers inside the sandbox. Default none. */
   layers: "landlock"[];
-  /** In place of the common `network`. Default: that one. */
+  /** Overrides the common `network`. Default: the common one. */
   network?: BubblewrapNetwork | undefined;
 };
 
-/** The shell lists; see `checkShellCommand`. They are advice, the sandbox is the boundary. */
+/** The shell lists; see `checkShellCommand`. They are advisory; the sandbox is the security boundary. */
 export type SecurityConfig = {
   /** Commands that may run. Default none. */
   shellAllowlist: string[];
-  /** "off" (default): the block list only; "warn": report; "strict": refuse what is not listed. */
+  /**
+   * "off" (default): only the block list applies; "warn": report unlisted commands; "strict": refuse unlisted
+   * commands.
+   */
   shellAllowlistMode: ShellAllowlistMode;
-  /** More commands to refuse. Default none. */
+  /** Additional commands to refuse. Default none. */
   shellBlocklist: string[];
-  /** Classes of the block list to leave out. Default none. */
+  /** Rule classes of the block list to disable. Default none. */
   disabledShellRules: ShellBlockRule[];
 };
 
-/** What the runtimes are made from. */
+/** The configuration of the runtimes. */
 export type RuntimeConfig = {
-  /** Which runtime. "auto" (default): the strongest that is proved to work here. */
+  /** The runtime. "auto" (default): the strongest that is proved to work here. */
   runtimeType: RuntimeType;
-  /** Run unconfined, with a warning, where no other runtime works. Default false. */
+  /** Run unconfined, with a warning, if no other runtime works. Default false. */
   allowFallbackToNative: boolean;
   /**
-   * Default "deny". Rules by domain are for the Bubblewrap runtime: the others don't work with them, and
-   * there is no fallback to one that confines nothing.
+   * The network of commands. Default "deny". Rules by domain require the Bubblewrap runtime: the others
+   * refuse them, and do not fall back to a runtime that confines nothing.
    */
   network: BubblewrapNetwork;
   /** Names of layers that must be in force. Default none. */
   required: string[];
-  /** For the Landlock runtime. */
+  /** Options of the Landlock runtime. */
   landlock: LandlockConfig;
-  /** For the Firejail runtime. */
+  /** Options of the Firejail runtime. */
   firejail: FirejailConfig;
-  /** For the Bubblewrap runtime. */
+  /** Options of the Bubblewrap runtime. */
   bubblewrap: BubblewrapConfig;
   /** The shell lists. */
   security: SecurityConfig;
@@ -101,15 +104,15 @@ type Loose<Fields> = {
     | undefined;
 };
 
-/** A configuration in which anything may be left out. */
+/** A configuration in which every field may be omitted. */
 export type RuntimeConfigInput = Loose<
   Omit<RuntimeConfig, "landlock" | "firejail" | "bubblewrap" | "security">
 > & {
-  /** For the Landlock runtime. */
+  /** Options of the Landlock runtime. */
   landlock?: Loose<LandlockConfig> | undefined;
-  /** For the Firejail runtime. */
+  /** Options of the Firejail runtime. */
   firejail?: Loose<FirejailConfig> | undefined;
-  /** For the Bubblewrap runtime. */
+  /** Options of the Bubblewrap runtime. */
   bubblewrap?: Loose<BubblewrapConfig> | undefined;
   /** The shell lists. */
   security?: Loose<SecurityConfig> | undefined;

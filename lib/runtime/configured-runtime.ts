@@ -43,7 +43,10 @@ function timeoutMs(seconds: number | undefined): number | undefined {
   return seconds * 1000;
 }
 
-/** Rules that a runtime can't keep are no open network, and no closed one that looks like a fault of theirs. */
+/**
+ * Returns an error for rules that a runtime can't enforce: it must neither open the network nor appear to be
+ * faulty.
+ */
 function unableToConfine(kind: RuntimeKind, config: RuntimeConfig): SandboxError | undefined {
   if (kind.byDomain || typeof kind.network(config) !== "object") return undefined;
   return new SandboxError(`${kind.title} can't have a network by domain`, {
@@ -52,18 +55,18 @@ function unableToConfine(kind: RuntimeKind, config: RuntimeConfig): SandboxError
   });
 }
 
-/** Runners that `execute` keeps, so that their standing sandboxes serve later calls. */
+/** Number of runners that `execute` keeps, so that their prewarmed sandboxes serve later calls. */
 const kMostRunners = 8;
 
-/** One kind of runtime under one configuration. */
+/** One kind of runtime with one configuration. */
 export class ConfiguredRuntime implements Runtime {
   readonly steps: readonly RuntimeStep[];
   readonly #kind: RuntimeKind;
   readonly #config: RuntimeConfig;
   readonly #auditLog: AuditLogTarget | undefined;
-  readonly #runners = new Map<string, RuntimeRunner>(); // the one used last is last
+  readonly #runners = new Map<string, RuntimeRunner>(); // the most recently used is last
 
-  /** @param its `auditLog`: where its runners record their runs, unless they are told. */
+  /** @param its `auditLog`: records the runs of its runners, unless they have their own. */
   constructor(
     kind: RuntimeKind,
     config: RuntimeConfig,
@@ -97,7 +100,7 @@ export class ConfiguredRuntime implements Runtime {
     if (typeof workdir !== "string") throw invalidType("workdir", "a string", workdir);
     const runner = this.#runnerFor(resolve(workdir), checkMounts(mounts));
     const result = await runner.exec({
-      argv: ["sh", "-c", "--", command], // "--": a command that begins with a dash is no option
+      argv: ["sh", "-c", "--", command], // "--": a command may begin with a dash
       env,
       limits: { timeoutMs: timeoutMs(timeoutSecs) },
       signal,
@@ -118,7 +121,7 @@ export class ConfiguredRuntime implements Runtime {
     return this.#kind.makeRunner(this.#config, { ...options, auditLog }, mounts);
   }
 
-  /** One that is forgotten ends its sandboxes when it is collected. */
+  /** A runner that is dropped ends its sandboxes when it is collected. */
   #runnerFor(shadowDir: string, mounts: readonly Mount[]): RuntimeRunner {
     const key = JSON.stringify([shadowDir, mounts]);
     const runner = this.#runners.get(key) ?? this.#makeRunner({ shadowDir }, mounts);
@@ -130,7 +133,7 @@ export class ConfiguredRuntime implements Runtime {
   }
 }
 
-/** Remembers what was found out for a runtime and a policy; one proof serves all who wait for it. */
+/** Caches the availability of each runtime and policy; one test serves all callers that wait for it. */
 export class AvailabilityCache {
   readonly #known = new Map<string, Promise<RuntimeAvailability>>();
 
@@ -159,7 +162,7 @@ export class AvailabilityCache {
   }
 }
 
-/** What this Node environment knows: hosts do not change often, and a proof costs some runs. */
+/** The cache of this Node environment: hosts rarely change, and a test costs some runs. */
 const processCache = new AvailabilityCache();
 
 /** See {@link AvailabilityCache.get}. */
@@ -171,13 +174,13 @@ function availabilityOf(
   return processCache.get(kind, config, refresh);
 }
 
-/** Forgets which runtimes work here, for when the host was changed: the next question asks it anew. */
+/** Clears the cached availability of runtimes, after a change of the host: the next call tests again. */
 export function forgetAvailability(): void {
   processCache.clear();
 }
 
 /**
- * What the shell lists only warn of.
+ * Returns the findings that the shell lists only warn about.
  * @throws SandboxError with code ERR_COMMAND_BLOCKED for a command that they refuse.
  */
 export function checkAgainstLists(command: string, security: SecurityConfig): ShellFinding[] {

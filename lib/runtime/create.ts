@@ -1,4 +1,4 @@
-/** Chooses a runtime. */
+/** Selects a runtime. */
 
 import type { AuditLogTarget } from "../../types/audit-log.js";
 import { expectAuditLog } from "../audit-log/sink.js";
@@ -20,7 +20,7 @@ import {
   withCause,
 } from "./runtime.js";
 
-/** A runtime and whether it works here. */
+/** A runtime and its availability on this host. */
 export type RuntimeReport = RuntimeAvailability & {
   /** The runtime. */
   name: RuntimeName;
@@ -44,13 +44,13 @@ function refuseNative({ config, required }: RuntimeSettings): void {
 }
 
 /**
- * The runtime that the configuration and the operator's variables ask for, proved to work here.
- * With `runtimeType: "auto"` that is bubblewrap, else landlock, else firejail; `steps` of the result
- * tells what was looked at. Native, which confines nothing, is taken only by its name or with
+ * Returns the runtime that the configuration and the operator's variables select, tested on this host. With
+ * `runtimeType: "auto"` that is bubblewrap, otherwise landlock, otherwise firejail; `steps` of the result
+ * lists the candidates that were tested. Native, which confines nothing, is selected only by its name or with
  * `allowFallbackToNative`, and then with a warning.
  *
- * @throws (rejects) {@link RuntimeUnavailableError} with the same `steps` when there is none;
- * TypeError on a wrong configuration or variable.
+ * @throws (rejects) {@link RuntimeUnavailableError} with the same `steps` if no runtime works; TypeError on
+ * an invalid configuration or variable.
  */
 export async function createRuntime(
   input: RuntimeConfigInput = {},
@@ -98,7 +98,7 @@ function warnUnconfined(why: string, options: CreateRuntimeOptions): void {
   warnOnce(message, "OPENAGENTIC_NATIVE_RUNTIME", options.warn);
 }
 
-/** Every runtime under this configuration, and whether it works here. */
+/** Returns every runtime under this configuration, with its availability. */
 export async function availableRuntimes(
   input: RuntimeConfigInput = {},
   options: CreateRuntimeOptions = {},
@@ -112,17 +112,15 @@ export async function availableRuntimes(
   return reports;
 }
 
-/** The configuration as the operator's variables leave it. */
+/** Combines the configuration with the operator's variables. */
 
-/** How a runtime is chosen, besides its configuration. */
+/** Options for selecting a runtime, besides its configuration. */
 export type CreateRuntimeOptions = {
-  /**
-   * The operator's variables, which win over the configuration. Default process.env; `{}` for none.
-   */
+  /** The operator's variables, which override the configuration. Default process.env; `{}` for none. */
   environment?: Variables | undefined;
-  /** Reported of every warning; each is given as a process warning as well, once. */
+  /** Called with every warning; each is also emitted once as a process warning. */
   warn?: ((message: string) => void) | undefined;
-  /** An `AuditLog`, where the runtime's runners record their runs. Default none. */
+  /** An `AuditLog` that records the runs of the runtime's runners. Default none. */
   auditLog?: AuditLogTarget | undefined;
 };
 
@@ -132,16 +130,16 @@ const kOptions: FieldsOf<CreateRuntimeOptions> = {
   auditLog: true,
 };
 
-/** What holds for this process. */
+/** The settings in effect for this process. */
 export type RuntimeSettings = {
   config: RuntimeConfig;
-  /** A sandbox or an error. */
+  /** True if an unavailable sandbox is an error. */
   required: boolean;
-  /** About variables that contradict each other or are not understood. */
+  /** Warnings about variables that contradict each other or have unknown values. */
   warnings: string[];
 };
 
-/** @throws TypeError that names the setting or the variable that is wrong. */
+/** @throws TypeError naming the invalid setting or variable. */
 function runtimeSettings(
   input: RuntimeConfigInput,
   options: CreateRuntimeOptions,
@@ -154,14 +152,14 @@ function runtimeSettings(
   return { config, required: said.required, warnings: said.warnings };
 }
 
-/** Warnings for the operator: each text once for each Node environment. */
+/** Warns the operator: each text once per Node environment. */
 
 const given = new Set<string>();
 
 /** Codes of the process warnings. */
 type RuntimeWarningCode = "OPENAGENTIC_NATIVE_RUNTIME" | "OPENAGENTIC_RUNTIME_CONFIG";
 
-/** Gives a process warning, and tells `warn` each time. */
+/** Emits a process warning once, and calls `warn` each time. */
 function warnOnce(
   message: string,
   code: RuntimeWarningCode,

@@ -1,6 +1,6 @@
 /**
- * The variables by which an operator selects and bounds a runtime, whatever the host application
- * configured. Pure: reads the given variables only.
+ * Reads the variables by which an operator selects and limits a runtime, overriding the host application's
+ * configuration. Pure: reads only the given variables.
  */
 
 import type { BubblewrapNetwork, NetworkMode } from "../../types/public.js";
@@ -9,22 +9,22 @@ import { suggestion } from "../fields.js";
 import type { RuntimeConfig } from "./config.js";
 import { kRuntimeTypes, type RuntimeType } from "./runtime.js";
 
-/** What the variables say; a field that is undefined was not set. */
+/** The values of the variables; an undefined field was not set. */
 export type RuntimeEnvironment = {
   runtimeType: RuntimeType | undefined;
-  /** The variable that says so. */
+  /** The variable that selected it. */
   selectedBy: string | undefined;
-  /** The chosen runtime or an error: no fallback, and no warning that is only a warning. */
+  /** The selected runtime or an error: no fallback, and every warning is an error. */
   required: boolean;
   network: NetworkMode | undefined;
-  /** Of OPENAGENTIC_SANDBOX_ALLOW_HOSTS: nothing else may be reached. */
+  /** Value of OPENAGENTIC_SANDBOX_ALLOW_HOSTS: no other host may be reached. */
   allowHosts: string[] | undefined;
   bubblewrap: {
     bwrapPath: string | undefined;
     network: NetworkMode | undefined;
     roBinds: string[] | undefined;
   };
-  /** What contradicts or is not understood, where that is no error. */
+  /** Contradictory or unknown values that are not errors. */
   warnings: string[];
 };
 
@@ -50,11 +50,11 @@ const kSelectors = [
   { variable: "OPENAGENTIC_PROCESS_SANDBOX", values: { bwrap: "bubblewrap" }, lenient: true },
 ] as const;
 
-/** The variable that names the only hosts that may be reached. */
+/** The variable that lists the only hosts that may be reached. */
 export const kAllowHosts = "OPENAGENTIC_SANDBOX_ALLOW_HOSTS";
 const kModes = ["OPENAGENTIC_BWRAP_NETWORK", "OPENAGENTIC_SANDBOX_NETWORK"] as const;
 
-/** The variables that choose a runtime. */
+/** The variables that select a runtime. */
 export const kSelectorNames: readonly string[] = kSelectors.map(({ variable }) => variable);
 
 function readChoices(variables: Variables, warn: (message: string) => void): Choice[] {
@@ -77,11 +77,11 @@ function contradiction(first: Choice, other: Choice): string {
 }
 
 /**
- * Reads the variables. OPENAGENTIC_RUNTIME_TYPE wins over OPENAGENTIC_SANDBOX_BACKEND, and that over
+ * Reads the variables. OPENAGENTIC_RUNTIME_TYPE overrides OPENAGENTIC_SANDBOX_BACKEND, which overrides
  * OPENAGENTIC_PROCESS_SANDBOX.
  *
- * @throws TypeError with code ERR_INVALID_ARG_VALUE that names the variable: on a value that is not
- * known and, when a sandbox is required, on what would be a warning.
+ * @throws TypeError with code ERR_INVALID_ARG_VALUE naming the variable: for an unknown value and, if a
+ * sandbox is required, for any warning.
  */
 export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment {
   const required =
@@ -126,7 +126,7 @@ export function readRuntimeEnvironment(variables: Variables): RuntimeEnvironment
   };
 }
 
-/** The network with these hosts in place of what it allows; what it denies stays denied. */
+/** Returns the network with its allowed hosts replaced by these; denied hosts stay denied. */
 function onlyHosts(
   network: BubblewrapNetwork | undefined,
   allow: readonly string[],
@@ -136,7 +136,7 @@ function onlyHosts(
   return { allow, ...(deny && { deny }), ...(allowPrivate && { allowPrivate }) };
 }
 
-/** The configuration as the operator's variables change it; those win. */
+/** Returns the configuration with the operator's variables applied; the variables override it. */
 export function withEnvironment(config: RuntimeConfig, said: RuntimeEnvironment): RuntimeConfig {
   const { bubblewrap } = config;
   const { allowHosts } = said;
@@ -156,24 +156,24 @@ export function withEnvironment(config: RuntimeConfig, said: RuntimeEnvironment)
   };
 }
 
-/** Values of the operator's variables. Pure; each throws a TypeError that names the variable. */
+/** Parses values of the operator's variables. Pure; each throws a TypeError naming the variable. */
 
 /** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The value; an empty one counts as not set. */
+/** Returns the value; an empty value counts as not set. */
 function readText(variables: Variables, name: string): string | undefined {
   const value = variables[name];
   return value === "" ? undefined : value;
 }
 
-/** The error for a value that is not known. */
+/** Creates the error for an unknown value. */
 function oneOf(name: string, value: string, values: readonly string[]): TypeError {
   const choices = values.join(", ");
   return invalidValue(`${name}=${value} is not one of ${choices}${suggestion(value, values)}`);
 }
 
-/** "1" is true; "0", "" and nothing are false. */
+/** True for "1"; false for "0", "" and an unset variable. */
 function readFlag(variables: Variables, name: string): boolean {
   const value = readText(variables, name);
   if (value === undefined || value === "0") return false;
@@ -181,14 +181,14 @@ function readFlag(variables: Variables, name: string): boolean {
   throw oneOf(name, value, ["0", "1"]);
 }
 
-/** "allow" or "deny". */
+/** Returns "allow" or "deny". */
 function readNetwork(variables: Variables, name: string): NetworkMode | undefined {
   const value = readText(variables, name);
   if (value === undefined || value === "allow" || value === "deny") return value;
   throw oneOf(name, value, ["allow", "deny"]);
 }
 
-/** A comma list of absolute paths. */
+/** Parses a comma-separated list of absolute paths. */
 function readPaths(variables: Variables, name: string): string[] | undefined {
   const value = readText(variables, name);
   if (value === undefined) return undefined;
@@ -198,15 +198,15 @@ function readPaths(variables: Variables, name: string): string[] | undefined {
   throw invalidValue(`${name}=${value} is not a comma list of absolute paths`);
 }
 
-/** The shape of an entry; whether it is a name the addon says. */
+/** The shape of an entry; the addon decides if it is a valid name. */
 const kHost = /^(\*\.)?[^\s:/@*%?#[\]\\]+(:[0-9]{1,5})?$/u;
 
-/** Whether a text could be an entry of `network.allow`. */
+/** True if a text could be an entry of `network.allow`. */
 export function looksLikeHost(text: string): boolean {
   return kHost.test(text) && !text.includes("\0");
 }
 
-/** A comma list of hosts, as `network.allow` has them. */
+/** Parses a comma-separated list of hosts in the form of `network.allow`. */
 function readHosts(variables: Variables, name: string): string[] | undefined {
   const value = readText(variables, name);
   if (value === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What of this host decides whether a sandbox can work. Read on demand, never cached. */
+/** Facts about this host that decide if a sandbox can work. Read on demand, never cached. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { arch, release } from "node:os";
@@ -19,15 +19,15 @@ export type HostFacts = {
   kernel: string;
   arch: string;
   distribution: Distribution;
-  /** Undefined where there are no user ids. */
+  /** Undefined if the platform has no user ids. */
   uid: number | undefined;
   /** Only those that this kernel has. */
   sysctls: Partial<Record<Sysctl, string>>;
   /** The container that this process is in, such as "docker"; undefined outside of one. */
   container: string | undefined;
-  /** The kernel's active security modules; undefined where they can't be read. */
+  /** The kernel's active security modules; undefined if they can't be read. */
   securityModules: readonly string[] | undefined;
-  /** The profile of AppArmor that confines this process, enforced; undefined where none does. */
+  /** The enforced AppArmor profile that confines this process; undefined if there is none. */
   appArmorProfile: string | undefined;
 };
 
@@ -35,7 +35,7 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8").trim();
   } catch {
-    return undefined; // not there, or not ours to read
+    return undefined; // missing or not readable
   }
 }
 
@@ -57,12 +57,15 @@ function detectContainer(): string | undefined {
   return kind ?? (process.env.container || undefined); // systemd's convention
 }
 
-/** @param label of a process, as in proc_pid_attr(5): "NAME (MODE)"; also "unconfined", or another module's. */
+/**
+ * @param label of a process, as in proc_pid_attr(5): "NAME (MODE)"; also "unconfined", or the label of
+ * another module.
+ */
 export function enforcedProfile(label: string | undefined): string | undefined {
   return /^(.+) \((?:enforce|kill)\)$/.exec(label ?? "")?.[1];
 }
 
-/** Looks at the host this process runs on. */
+/** Reads the facts about the host that this process runs on. */
 export function readHostFacts(): HostFacts {
   const osRelease = readText("/etc/os-release") ?? readText("/usr/lib/os-release") ?? "";
   return {
@@ -74,20 +77,20 @@ export function readHostFacts(): HostFacts {
     sysctls: readSysctls(),
     container: detectContainer(),
     securityModules: readText("/sys/kernel/security/lsm")?.split(","),
-    // Before Linux 5.1 there is one label of all modules, which may not be AppArmor's.
+    // Before Linux 5.1 all modules share one label, which may not be AppArmor's.
     appArmorProfile: enforcedProfile(readText("/proc/self/attr/apparmor/current")),
   };
 }
 
-/** Which Linux distribution this is, and how a package is installed on it. Pure. */
+/** Identifies the Linux distribution and its package installation command. Pure. */
 
-/** What /etc/os-release says. */
+/** The contents of /etc/os-release. */
 type Distribution = {
-  /** Such as "ubuntu", and what it is like, the nearest first. */
+  /** The distribution, such as "ubuntu", followed by those it derives from, nearest first. */
   ids: readonly string[];
-  /** Such as "24.04"; "" where there is none. */
+  /** Such as "24.04"; "" if not given. */
   version: string;
-  /** For people. */
+  /** Display name. */
   name: string;
 };
 
@@ -99,7 +102,7 @@ const kInstallers: readonly (readonly [ids: RegExp, command: string])[] = [
   [/^(suse|opensuse.*|sles)$/, "zypper install"],
 ];
 
-/** Reads os-release(5). */
+/** Parses os-release(5). */
 export function parseOsRelease(text: string): Distribution {
   const fields = new Map<string, string>();
   for (const line of text.split("\n")) {
@@ -116,7 +119,7 @@ export function parseOsRelease(text: string): Distribution {
   };
 }
 
-/** The command line that installs a package, in words where the distribution is not known. */
+/** Returns the command line that installs a package, or a description if the distribution is unknown. */
 export function installCommand(distribution: Distribution, name: string): string {
   for (const id of distribution.ids) {
     const found = kInstallers.find(([ids]) => ids.test(id));
@@ -125,14 +128,14 @@ export function installCommand(distribution: Distribution, name: string): string
   return `install the package ${name} with your distribution's package manager`;
 }
 
-/** What a bwrap leaves out, by the options that its --help does not list. Pure. */
+/** Lists features that a bwrap lacks, from the options that its --help omits. Pure. */
 
-/** An option that a bwrap lacks, and what does not work therefore. */
+/** An option that a bwrap lacks, and the resulting limitation. */
 export type MissingOption = { option: string; consequence: string };
 
 /**
- * As in the native side's `BwrapFeatures`. Without --as-pid-1 bwrap is no runtime at all, which its own
- * reason and fix say.
+ * Corresponds to the native side's `BwrapFeatures`. Without --as-pid-1 bwrap is unusable as a runtime, which
+ * its own reason and fix report.
  */
 const kOptions: readonly MissingOption[] = [
   {
@@ -147,7 +150,7 @@ const kOptions: readonly MissingOption[] = [
   { option: "--size", consequence: "memoryBytes does not bound what /tmp holds" },
 ];
 
-/** @param help what `bwrap --help` prints: distributions back-port options, so no version tells. */
+/** @param help output of `bwrap --help`: distributions back-port options, so the version is not decisive. */
 export function missingBwrapOptions(help: string): MissingOption[] {
   const words = new Set(help.split(/\s+/));
   return kOptions.filter(({ option }) => !words.has(option));

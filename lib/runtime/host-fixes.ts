@@ -1,4 +1,4 @@
-/** What to do when bwrap can't build its sandbox, from its own words and the host's settings. Pure. */
+/** Suggests fixes if bwrap can't build its sandbox, from its message and the host's settings. Pure. */
 
 import type { RuntimeConfig } from "./config.js";
 import type { HostFacts, Sysctl } from "./host-facts.js";
@@ -30,7 +30,7 @@ function programOf(config: RuntimeConfig): string {
   return bwrapPath.startsWith("/") ? bwrapPath : `/usr/bin/${bwrapPath}`;
 }
 
-/** The fix for what bwrap (or the addon) said; undefined when nothing fits. */
+/** Returns the fix for a message of bwrap or the addon; undefined if none applies. */
 export function bubblewrapFix(
   reason: string,
   facts: HostFacts,
@@ -82,9 +82,9 @@ export function bubblewrapFix(
   );
 }
 
-/** What to do where AppArmor forbids a sandbox. Pure. */
+/** Suggests fixes if AppArmor forbids a sandbox. Pure. */
 
-/** The profile that lets this one program make user namespaces, as Ubuntu's own profiles do. */
+/** Returns a profile that lets this one program create user namespaces, like Ubuntu's own profiles. */
 function profileFor(program: string): string {
   return [
     `allow user namespaces to ${program}: write this to /etc/apparmor.d/bwrap`,
@@ -101,11 +101,11 @@ function profileFor(program: string): string {
   ].join("\n");
 }
 
-/** The launcher is a memfd: without that flag AppArmor knows no path of it, and refuses it. */
+/** The launcher is a memfd: without that flag AppArmor can't resolve its path, and refuses it. */
 const kNeedsDisconnected =
   "give it `flags=(attach_disconnected)`, since the launcher is a file without a path";
 
-/** As root bwrap runs from a sealed copy, to whose path no profile of its own is attached. */
+/** As root, bwrap runs from a sealed copy, to whose path no profile of its own is attached. */
 function letInProfile(profile: string, { uid }: HostFacts, program: string): string {
   const apart =
     uid === 0 ? "" : `, or give bwrap a profile that does and start it in that: \`${program} px,\``;
@@ -115,14 +115,14 @@ function letInProfile(profile: string, { uid }: HostFacts, program: string): str
   );
 }
 
-/** Why the launcher itself may not be started; undefined: for another reason. */
+/** Returns the fix if the launcher itself may not be started; undefined if the reason is another. */
 function launcherFix(reason: string, { appArmorProfile }: HostFacts): string | undefined {
   if (appArmorProfile === undefined || !/launcher: permission denied/i.test(reason))
     return undefined;
   return `AppArmor's profile ${appArmorProfile} confines this process: ${kNeedsDisconnected}`;
 }
 
-/** What to do when Firejail does not confine. Pure. */
+/** Suggests fixes if Firejail does not confine. Pure. */
 export function firejailFix(reason: string, facts: HostFacts): string | undefined {
   if (/nested|unconfined|existing sandbox|-namespace: the command would run/i.test(reason)) {
     return "Firejail does nothing inside a container or another sandbox: use bubblewrap or landlock";
@@ -142,14 +142,16 @@ export function firejailFix(reason: string, facts: HostFacts): string | undefine
   return undefined;
 }
 
-/** 5.13 is where Landlock came; undefined when the release can't be read. */
+/**
+ * True if the kernel is older than 5.13, which introduced Landlock; undefined if the release can't be parsed.
+ */
 function isOlder(kernel: string): boolean | undefined {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(kernel) ?? [];
   if (major === undefined || minor === undefined) return undefined;
   return Number(major) < 5 || (Number(major) === 5 && Number(minor) < 13);
 }
 
-/** What to do when the kernel has no Landlock for us, or the launcher can't be started. Pure. */
+/** Suggests fixes if the kernel has no usable Landlock, or the launcher can't be started. Pure. */
 export function landlockFix(reason: string, facts: HostFacts): string | undefined {
   const launcher = launcherFix(reason, facts);
   if (launcher !== undefined) return launcher;

@@ -1,4 +1,4 @@
-/** What the runtimes differ in: how a runner is made, and what its policy lets through. Pure. */
+/** The differences between runtimes: how a runner is created, and what its policy grants. Pure. */
 
 import { existsSync } from "node:fs";
 import { isAbsolute, normalize } from "node:path";
@@ -21,44 +21,44 @@ import type { HostFacts } from "./host-facts.js";
 import { bubblewrapFix, firejailFix, landlockFix } from "./host-fixes.js";
 import type { RuntimeMount, RuntimeName, RuntimeRunner } from "./runtime.js";
 
-/** What a policy grants beyond the workspace, so that the canary must not take it for an escape. */
+/** Grants of a policy beyond the workspace, which the canary must not take for an escape. */
 export type Grants = {
-  /** Host paths that may be read. */
+  /** Host paths that commands may read. */
   readable: readonly string[];
-  /** Host paths that may be written. */
+  /** Host paths that commands may write. */
   writable: readonly string[];
-  /** The host's network. */
+  /** True if commands have the host's network. */
   network: boolean;
 };
 
 /** One kind of runtime. */
 export type RuntimeKind = {
   readonly name: RuntimeName;
-  /** As it is written for people. */
+  /** Display name. */
   readonly title: string;
-  /** The package that has its program; undefined where it needs none. */
+  /** The package that contains its program; undefined if it needs none. */
   readonly program?: string;
-  /** Whether it can have a network by domain; without that such a configuration is refused. */
+  /** True if it supports a network by domain; otherwise such a configuration is refused. */
   readonly byDomain?: true;
-  /** The network that it gives. */
+  /** Returns the network that commands get. */
   network(config: RuntimeConfig): BubblewrapNetwork;
-  /** The part of the configuration that decides how it works; equal policies are proved once. */
+  /** Returns the part of the configuration that affects availability; equal policies are tested once. */
   policy(config: RuntimeConfig): unknown;
-  /** Undefined for a runtime that confines nothing. */
+  /** Returns undefined for a runtime that confines nothing. */
   grants(config: RuntimeConfig): Grants | undefined;
-  /** @throws TypeError for mounts, or a transaction, that it can't have. */
+  /** @throws TypeError for mounts, or a transaction, that it does not support. */
   makeRunner(
     config: RuntimeConfig,
     options: RunnerOptions & InTransaction,
     mounts: readonly Mount[],
   ): RuntimeRunner;
-  /** What to do about a run that could not be set up. */
+  /** Returns the fix for a run that could not be set up. */
   fix?(reason: string, facts: HostFacts, config: RuntimeConfig): string | undefined;
 };
 
-/** The mounts of a call, checked, and as far as a runtime can have them. Pure. */
+/** Checks the mounts of a call, and the support of a runtime for them. Pure. */
 
-/** A mount with nothing left out. */
+/** A mount with all fields set. */
 export type Mount = { hostPath: string; guestPath: string; mode: "ro" | "rw" };
 
 const kMount: FieldsOf<RuntimeMount> = { hostPath: true, guestPath: true, mode: true };
@@ -71,7 +71,7 @@ function checkPath(field: string, path: unknown): string {
   return plain.length > 1 && plain.endsWith("/") ? plain.slice(0, -1) : plain;
 }
 
-/** @throws TypeError that names the field. */
+/** @throws TypeError naming the field. */
 export function checkMounts(mounts: readonly RuntimeMount[] | undefined): Mount[] {
   if (mounts === undefined) return [];
   if (!Array.isArray(mounts)) throw invalidType("mounts", "an array", mounts);
@@ -86,7 +86,7 @@ export function checkMounts(mounts: readonly RuntimeMount[] | undefined): Mount[
   });
 }
 
-/** @throws TypeError for a mount that would have to appear at another path. */
+/** @throws TypeError for a mount whose guest path differs from its host path. */
 function samePlace(mounts: readonly Mount[], runtime: string): readonly Mount[] {
   for (const { hostPath, guestPath } of mounts) {
     if (hostPath === guestPath) continue;
@@ -97,19 +97,19 @@ function samePlace(mounts: readonly Mount[], runtime: string): readonly Mount[] 
   return mounts;
 }
 
-/** The host paths of the mounts with this mode. */
+/** Returns the host paths of the mounts with this mode. */
 function hostPaths(mounts: readonly Mount[], mode: Mount["mode"]): string[] {
   return mounts.filter((mount) => mount.mode === mode).map((mount) => mount.hostPath);
 }
 
-/** For a runtime that knows modes only; rules, which it refuses before, are no network. */
+/** For a runtime that supports modes only; rules, which it refuses earlier, count as no network. */
 function modeOf(network: BubblewrapNetwork): NetworkMode {
   return network === "allow" ? "allow" : "deny";
 }
 
 /**
- * The list, or undefined when it is the default: a runner skips a default that the host lacks, and
- * insists on what is named.
+ * Returns the list, or undefined if it equals the default: a runner skips default paths that the host lacks,
+ * and requires named ones.
  */
 export function unlessDefault(
   list: readonly string[],
@@ -119,7 +119,10 @@ export function unlessDefault(
   return same ? undefined : list;
 }
 
-/** The same with more: then all must exist, so that of the defaults only those are taken that do. */
+/**
+ * Returns the list with further paths: since all must then exist, default paths that the host lacks are
+ * removed.
+ */
 function extended(
   list: readonly string[],
   defaults: readonly string[],
@@ -137,7 +140,7 @@ function roBinds(config: RuntimeConfig): readonly string[] {
   return named ?? kDefaultRuntimeBinds.filter((path) => existsSync(path));
 }
 
-/** Host paths that mounts among the extra arguments show. */
+/** Returns the host paths that mount options among the extra arguments expose. */
 function shownBy(extraArgs: readonly string[], options: RegExp): string[] {
   return extraArgs.flatMap((word, at) => {
     const source = options.test(word) ? extraArgs[at + 1] : undefined;
@@ -216,14 +219,14 @@ const landlockKind: RuntimeKind = {
   fix: landlockFix,
 };
 
-/** What a profile of the operator's says of files stands; a mount can only be added to it. */
+/** An operator's profile keeps its rules for files; mounts can only be added to it. */
 function mountArgs(mounts: readonly Mount[]): string[] {
   return mounts.map(({ hostPath, mode }) =>
     mode === "rw" ? `--read-write=${hostPath}` : `--read-only=${hostPath}`,
   );
 }
 
-/** Firejail: a setuid program with namespaces; we tell it what to hide, or a profile does. */
+/** Firejail: a setuid program with namespaces; we specify what it hides, or a profile does. */
 const firejailKind: RuntimeKind = {
   name: "firejail",
   title: "Firejail",
@@ -266,11 +269,11 @@ const firejailKind: RuntimeKind = {
   fix: firejailFix,
 };
 
-/** No sandbox: limits, deadline, record and the end of all processes only. */
+/** No sandbox: only limits, deadline, audit record and the end of all processes. */
 const nativeKind: RuntimeKind = {
   name: "native",
   title: "Native",
-  // The host's, whatever is configured; but rules are asked for by those who rely on them.
+  // The host's network, whatever is configured; but rules are kept, since the caller relies on them.
   network: ({ network, bubblewrap }) =>
     [network, bubblewrap.network].find((each) => typeof each === "object") ?? "allow",
   policy: () => [],

@@ -30,8 +30,8 @@ function messageOf(issue: ConfigIssue, written: ReadonlyMap<string, string>): st
 /**
  * Checks a configuration, in camelCase or snake_case, and fills in the defaults.
  *
- * @throws TypeError with code ERR_INVALID_ARG_VALUE that names the setting, and the nearest name
- * for one that there is not.
+ * @throws TypeError with code ERR_INVALID_ARG_VALUE naming the setting, and, for an unknown one, the nearest
+ * name.
  */
 export function parseRuntimeConfig(value: unknown): RuntimeConfig {
   const { value: camel, written } = camelKeys(value);
@@ -40,12 +40,12 @@ export function parseRuntimeConfig(value: unknown): RuntimeConfig {
   throw invalidValue(messageOf(checked.issue, written));
 }
 
-/** Keys of a configuration as they were written, and as the schema knows them. */
+/** Maps keys of a configuration from their written form to those of the schema. */
 
 /** A value with its keys in camelCase. */
 type CamelKeys = {
   value: unknown;
-  /** How a key was written, by its camelCase path joined with dots. */
+  /** The written form of a key, by its camelCase path joined with dots. */
   written: ReadonlyMap<string, string>;
 };
 
@@ -55,7 +55,7 @@ const camelCase = (key: string) =>
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** @throws TypeError when a key is there in both spellings. */
+/** @throws TypeError if a key occurs in both spellings. */
 function camelKeys(value: unknown): CamelKeys {
   const written = new Map<string, string>();
   const convert = (inner: unknown, path: string): unknown => {
@@ -65,7 +65,7 @@ function camelKeys(value: unknown): CamelKeys {
     if (!isRecord(inner)) return inner;
     const copy: Record<string, unknown> = Object.create(null);
     for (const [key, field] of Object.entries(inner)) {
-      if (field === undefined) continue; // left out
+      if (field === undefined) continue; // omitted
       const name = camelCase(key);
       const place = path === "" ? name : `${path}.${name}`;
       const other = written.get(place);
@@ -86,14 +86,13 @@ function naming(path: string, cause: unknown): TypeError {
 }
 
 /**
- * The configuration in a file's text: JSON, and comments as JavaScript has them. Nothing else is more than
- * JSON allows.
+ * Parses the text of a configuration file: JSON with JavaScript comments, and no other extensions.
  *
- * @throws TypeError with code ERR_INVALID_ARG_VALUE that names `path` and what is wrong.
+ * @throws TypeError with code ERR_INVALID_ARG_VALUE naming `path` and the error.
  */
 export function parseConfigText(text: string, path: string): RuntimeConfig {
   try {
-    // It leaves spaces for comments, so that the parser's places are right.
+    // Comments are replaced by spaces, so that the parser's positions are right.
     return parseRuntimeConfig(JSON.parse(stripJsonComments(text)));
   } catch (cause) {
     throw naming(path, cause);
@@ -101,11 +100,11 @@ export function parseConfigText(text: string, path: string): RuntimeConfig {
 }
 
 /**
- * Reads the configuration from a JSON file, in which comments may be, and fills in the defaults. The file is
- * a regular one, or a link to one, of at most 1 MiB.
+ * Reads the configuration from a JSON file, which may contain comments, and fills in the defaults. The file
+ * must be a regular file, or a link to one, of at most 1 MiB.
  *
- * @throws (rejects) TypeError with code ERR_INVALID_ARG_VALUE that names the file and what is wrong
- * with it, and what the file system says in `cause`.
+ * @throws (rejects) TypeError with code ERR_INVALID_ARG_VALUE naming the file and its error, with the file
+ * system's error as `cause`.
  */
 export async function loadRuntimeConfig(path: string): Promise<RuntimeConfig> {
   const bytes = await readRegularFile(path, kMaxConfigBytes).catch((cause) => {

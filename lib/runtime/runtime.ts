@@ -1,4 +1,4 @@
-/** What every runtime offers. */
+/** The interface that every runtime implements. */
 
 import type { WorkspaceFiles } from "../../types/files.js";
 import type { RunnerMetrics } from "../../types/metrics.js";
@@ -17,21 +17,21 @@ import type { CanaryProbe } from "./canary-probes.js";
 
 /** A host directory that a command may use besides its workspace. */
 export type RuntimeMount = {
-  /** Absolute. */
+  /** Absolute path on the host. */
   hostPath: string;
-  /** Where the command finds it. Default `hostPath`; only Bubblewrap can have it elsewhere. */
+  /** Path inside the sandbox. Default `hostPath`; only Bubblewrap supports a different one. */
   guestPath?: string | undefined;
-  /** Default "ro". */
+  /** Access of the command. Default "ro". */
   mode?: "ro" | "rw" | undefined;
 };
 
-/** How a shell command is to be run. */
+/** Options for running a shell command. */
 export type ExecuteOptions = {
   /** The workspace on the host, in which the command starts. Default: the process's directory. */
   workdir?: string | undefined;
-  /** Default none. */
+  /** Additional directories. Default none. */
   mounts?: readonly RuntimeMount[] | undefined;
-  /** Variables, on top of the host's that are no secrets. */
+  /** Variables for the command, in addition to the host's variables that are not secrets. */
   env?: Record<string, string> | undefined;
   /** Seconds until the command is ended, > 0. Default 60. */
   timeoutSecs?: number | undefined;
@@ -39,10 +39,10 @@ export type ExecuteOptions = {
   signal?: AbortSignal | undefined;
 };
 
-/** What a runtime makes a runner from. */
+/** Options for creating a runner from a runtime. */
 export type RuntimeRunnerOptions = RunnerOptions &
   InTransaction & {
-    /** Default none. */
+    /** Additional directories. Default none. */
     mounts?: readonly RuntimeMount[] | undefined;
   };
 
@@ -50,79 +50,79 @@ export type RuntimeRunnerOptions = RunnerOptions &
 export type RuntimeRunner = {
   /** The workspace's files, for tools of the host itself. */
   readonly files: WorkspaceFiles;
-  /** As a runner's own: resolves with the outcome, rejects on misuse. */
+  /** Like a runner's `exec`: resolves with the outcome, rejects on misuse. */
   exec(input: NativeExecInput): Promise<SandboxedExecResult>;
-  /** What `exec` would do with the same input; nothing is started. */
+  /** Returns what `exec` would do with the same input, without starting anything. */
   explain(input: NativeExecInput): Promise<BubblewrapExplanation>;
-  /** What its runs were since it was made. */
+  /** Returns the metrics of its runs since its creation. */
   metrics(): RunnerMetrics;
 };
 
 /**
- * "available": proved by a canary run. "broken": it can't run commands here, or the canary got
- * through. "missing": the host lacks what it needs.
+ * "available": proved by a canary run. "broken": it can't run commands here, or the canary escaped.
+ * "missing": the host lacks a requirement.
  */
 export type RuntimeState = "available" | "broken" | "missing";
 
-/** Whether a runtime works here, and how that was found out. */
+/** A runtime's availability on this host, and how it was determined. */
 export type RuntimeAvailability = WithCause & {
-  /** Whether it works here. */
+  /** True if it works here. */
   available: boolean;
-  /** What is there of it. */
+  /** The state of the runtime. */
   state: RuntimeState;
   /** Why it is not available. */
   reason?: string;
-  /** What the operator can do about it; may have several lines. */
+  /** How the operator can fix it; may have several lines. */
   fix?: string;
   /** The layers that were in force in the canary run. */
   layers: string[];
-  /** What the canary tried. */
+  /** The probes of the canary. */
   probes: CanaryProbe[];
 };
 
-/** One runtime that was looked at when one was chosen. */
+/** One runtime that was considered during selection. */
 export type RuntimeStep = WithCause & {
   /** The runtime. */
   name: RuntimeName;
-  /** Whether it works here. */
+  /** True if it works here. */
   available: boolean;
-  /** Why it does not. */
+  /** Why it is not available. */
   reason?: string;
-  /** What the operator can do about it. */
+  /** How the operator can fix it. */
   fix?: string;
 };
 
 /** A way to run shell commands under one policy. */
 export interface Runtime {
-  /** Which it is. */
+  /** The runtime's name. */
   readonly name: RuntimeName;
-  /** What was looked at until this one was chosen; empty where it was not chosen but named. */
+  /** The runtimes that were considered until this one was selected; empty if it was requested by name. */
   readonly steps: readonly RuntimeStep[];
   /**
-   * Whether it works here, proved by a canary run; rejects for a wrong option only. The answer is kept for the process
-   * and the policy; `refresh` finds it out anew.
+   * Tests by a canary run if it works here; rejects only for an invalid option. The answer is cached for the
+   * process and the policy; `refresh` tests again.
    */
   isAvailable(options?: { refresh?: boolean }): Promise<RuntimeAvailability>;
   /**
    * Runs a command line with `sh -c`.
    *
-   * @throws (rejects) SandboxError with code ERR_COMMAND_BLOCKED when the shell lists refuse it;
-   * TypeError on misuse; SandboxError where the runtime can't exist on this host.
+   * @throws (rejects) SandboxError with code ERR_COMMAND_BLOCKED if the shell lists refuse it; TypeError on
+   * misuse; SandboxError if the runtime is not possible on this host.
    */
   execute(command: string, options?: ExecuteOptions): Promise<RuntimeResult>;
-  /** A runner under the same policy, for commands without a shell. */
+  /** Creates a runner with the same policy, for commands without a shell. */
   runner(options: RuntimeRunnerOptions): RuntimeRunner;
 }
 
-/** The runtimes' names, as configuration and reports spell them. */
+/** The runtimes' names, as spelled in configurations and reports. */
 
-/** A way to run commands. "native" supervises and does not confine. */
+/** A way to run commands. "native" supervises but does not confine. */
 export type RuntimeName = "bubblewrap" | "landlock" | "firejail" | "native";
 
-/** What can be asked for. */
+/** The values of a requested runtime. */
 export type RuntimeType = RuntimeName | "auto";
 
-/** What "auto" tries, the strongest first. */
+/** The runtimes that "auto" tries, the strongest first. */
 export const kConfiningNames = ["bubblewrap", "landlock", "firejail"] as const;
 
 /** All runtimes, in the order of reports. */
@@ -148,29 +148,29 @@ function reasonOf(outcome: Outcome): string {
   return outcome.kind;
 }
 
-/** What a shell command that a runtime ran has said, and how it ended. */
+/** The output and outcome of a shell command that a runtime ran. */
 export class RuntimeResult {
-  /** Bytes that are no UTF-8 are U+FFFD. */
+  /** Standard output; invalid UTF-8 bytes are U+FFFD. */
   readonly stdout: string;
-  /** As `stdout`, of standard error. */
+  /** Like `stdout`, for standard error. */
   readonly stderr: string;
   /**
-   * The shell's exit code: 127 and 126 also where the shell itself could not be started. Null where
-   * there is none, because a signal, the deadline, a limit or an abort ended the command, or because
-   * the sandbox could not be built and it never ran: see `outcome`.
+   * The shell's exit code: 127 and 126 also if the shell itself could not be started. Null if a signal, the
+   * deadline, a limit or an abort ended the command, or if the sandbox could not be built, so that it never
+   * ran: see `outcome`.
    */
   readonly exitCode: number | null;
-  /** The command ended by itself, with 0. */
+  /** True if the command ended by itself with exit code 0. */
   readonly success: boolean;
   /** How the command ended. */
   readonly outcome: Outcome;
-  /** Whether more was written to standard output than kept. */
+  /** True if more bytes were written to standard output than were kept. */
   readonly truncatedStdout: boolean;
-  /** As `truncatedStdout`, of standard error. */
+  /** Like `truncatedStdout`, for standard error. */
   readonly truncatedStderr: boolean;
-  /** One record of the run. */
+  /** The audit record of the run. */
   readonly audits: SandboxedAuditRecord[];
-  /** What the shell lists let pass in their mode "warn". */
+  /** Findings of the shell lists in mode "warn", which did not block the command. */
   readonly warnings: ShellFinding[];
 
   constructor(result: SandboxedExecResult, warnings: ShellFinding[] = []) {
@@ -187,8 +187,8 @@ export class RuntimeResult {
   }
 
   /**
-   * All of it as one text for a reader: stdout, what stderr has under a heading, the exit code when
-   * it is not 0, and how the command ended when there is none.
+   * Formats the result as one text for a reader: stdout, stderr under a heading if it is not empty, the exit
+   * code if it is not 0, and, without an exit code, how the command ended.
    */
   format(): string {
     let text = this.stdout;
@@ -199,20 +199,23 @@ export class RuntimeResult {
   }
 }
 
-/** Why something is not available, as what was thrown. */
+/** Attaches the thrown error to a reason for unavailability. */
 
-/** Something that may have a cause. It is not enumerable: reports are printed and compared. */
+/** An object with an optional cause. The cause is not enumerable, since reports are printed and compared. */
 type WithCause = {
-  /** What was thrown, where that is why; not enumerable. */
+  /** The thrown error, if it is the reason; not enumerable. */
   readonly cause?: unknown;
 };
 
-/** The same object, with the cause where there is one. */
+/** Returns the same object, with the cause if it is defined. */
 export function withCause<Value extends object>(value: Value, cause: unknown): Value & WithCause {
   return cause === undefined ? value : Object.defineProperty(value, "cause", { value: cause });
 }
 
-/** The cause of several failures: their one, or all of them; undefined where nothing was thrown. */
+/**
+ * Returns the common cause of several failures: the only one, or all of them; undefined if no error was
+ * thrown.
+ */
 export function commonCause(failures: readonly WithCause[]): unknown {
   const causes = failures.flatMap(({ cause }) => (cause === undefined ? [] : [cause]));
   return causes.length > 1 ? new AggregateError(causes, "several runtimes failed") : causes[0];
@@ -224,9 +227,9 @@ function fixOf(steps: readonly RuntimeStep[]): string | undefined {
   return `for ${first.name}: ${first.fix}`;
 }
 
-/** No runtime that was asked for works here; `steps` has why, and what would help, for each. */
+/** None of the requested runtimes works here; `steps` has the reason and the fix for each. */
 export class RuntimeUnavailableError extends SandboxError {
-  /** The runtimes that were looked at, in order. */
+  /** The runtimes that were considered, in order. */
   readonly steps: readonly RuntimeStep[];
 
   constructor(what: string, steps: readonly RuntimeStep[]) {

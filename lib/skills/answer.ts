@@ -1,4 +1,4 @@
-/** The one place where an answer of an engine, whatever ran it, becomes a result or an error. Pure. */
+/** The only place where an engine's answer, however it ran, becomes a result or an error. Pure. */
 
 import * as v from "valibot";
 
@@ -27,37 +27,37 @@ const kAnswer = v.variant("success", [
 ]);
 
 type Measurements = {
-  /** Units of fuel, where the engine tells. */
+  /** Units of fuel, if the engine reports them. */
   fuel_consumed?: number | undefined;
-  /** Bytes of linear memory at its end, where the engine tells. */
+  /** Bytes of linear memory at the end, if the engine reports them. */
   memory_peak_bytes?: number | undefined;
-  /** Milliseconds, where the engine tells. */
+  /** Milliseconds, if the engine reports them. */
   duration_ms?: number | undefined;
-  /** What the skill wrote to its standard error. */
+  /** The skill's standard error. */
   stderr?: string | undefined;
 };
 
 type SkillSuccess = Measurements & {
-  /** Whether there is an output. */
+  /** The skill returned an output. */
   success: true;
-  /** What the skill gave back. */
+  /** The skill's output. */
   output: string;
 };
 
 type SkillFailure = Measurements & {
-  /** Whether there is an output. */
+  /** The skill returned no output. */
   success: false;
-  /** Why there is none, for people. */
+  /** The reason, for people. */
   error: string;
-  /** Why there is none, for programs. */
+  /** The reason, for programs. */
   error_kind?: FailureKind | undefined;
-  /** With the kind "limit". */
+  /** The exceeded limit, for the kind "limit". */
   limit?: SkillLimitName | undefined;
-  /** The skill's own, where it ended itself. */
+  /** The skill's own exit code, if it ended itself. */
   exit_code?: number | undefined;
 };
 
-/** An answer that has been checked. */
+/** A checked answer. */
 export type SkillAnswer = SkillSuccess | SkillFailure;
 
 function protocolFailure(error: string, stderr?: string): SkillAnswer {
@@ -65,7 +65,7 @@ function protocolFailure(error: string, stderr?: string): SkillAnswer {
   return { success: false, error_kind: "protocol", error, ...rest };
 }
 
-/** The answer in a message; one that says so when it is none. Never throws. */
+/** Returns the answer in a message, or a protocol failure if it is invalid. Never throws. */
 export function checkAnswer(message: unknown): SkillAnswer {
   const checked = v.safeParse(kAnswer, message, { abortEarly: true });
   if (checked.success) return checked.output;
@@ -74,7 +74,9 @@ export function checkAnswer(message: unknown): SkillAnswer {
   return protocolFailure(`the engine's answer is malformed: ${place}: ${issue.message}`);
 }
 
-/** The answer in the bytes of a standard output: one JSON object and nothing else. Never throws. */
+/**
+ * Returns the answer in the bytes of a standard output, which must be exactly one JSON object. Never throws.
+ */
 export function parseAnswer(stdout: Uint8Array): SkillAnswer {
   if (stdout.length === 0) return protocolFailure("the engine gave no answer");
   let message: unknown;
@@ -94,16 +96,16 @@ const kCodes: Record<FailureKind, SkillErrorCode> = {
   protocol: "ERR_SKILL_PROTOCOL",
 };
 
-/** How a run went, besides its answer. */
+/** Data of a run besides its answer. */
 export type RunRecord = {
-  /** For messages. */
+  /** The skill's name, for messages. */
   skill: string;
   engine: string;
   walls: readonly string[];
   enforced: SkillExecutionResult["enforced"];
   durationMs: number;
   audits: SandboxedAuditRecord[];
-  /** What the engine's process wrote to its standard error. */
+  /** The standard error of the engine's process. */
   stderr: string;
 };
 
@@ -123,8 +125,8 @@ function failureOf(answer: SkillFailure, record: RunRecord): SkillError {
 }
 
 /**
- * The result that an answer stands for.
- * @throws SkillError when it is none of success.
+ * Returns the result that corresponds to an answer.
+ * @throws SkillError if the answer is a failure.
  */
 export function settle(answer: SkillAnswer, record: RunRecord): SkillExecutionResult {
   if (!answer.success) throw failureOf(answer, record);
@@ -143,47 +145,47 @@ export function settle(answer: SkillAnswer, record: RunRecord): SkillExecutionRe
 }
 
 /**
- * Who kept a limit: the engine itself, this package's supervision (a deadline), or the operating
- * system; what it came to where that differs ("os: 2 s of CPU time").
+ * Enforcer of each limit: the engine itself, this package's supervision (a deadline), or the operating
+ * system; with the effective limit if it differs ("os: 2 s of CPU time").
  */
 export type SkillEnforcement = {
-  /** `maxMemoryBytes`. */
+  /** Enforcer of `maxMemoryBytes`. */
   memory: string;
-  /** `maxDurationMs`. */
+  /** Enforcer of `maxDurationMs`. */
   time: string;
-  /** `maxOutputBytes`. */
+  /** Enforcer of `maxOutputBytes`. */
   output: string;
-  /** Absent when no fuel limit was set. */
+  /** Enforcer of `maxFuel`; absent if no fuel limit was set. */
   fuel?: string;
 };
 
-/** What a skill's run gave. */
+/** The result of a skill's run. */
 export type SkillExecutionResult = {
-  /** What the skill wrote to its standard output, or what its `execute` returned. */
+  /** The skill's standard output, or the return value of its `execute`. */
   output: string;
-  /** Where the engine tells. */
+  /** Units of fuel, if the engine reports them. */
   fuelConsumed?: number;
-  /** Bytes of the linear memory at its end (it never shrinks), where the engine tells. */
+  /** Bytes of linear memory at the end (it never shrinks), if the engine reports them. */
   memoryPeakBytes?: number;
-  /** Milliseconds, the start of the engine included. */
+  /** Milliseconds, including the start of the engine. */
   durationMs: number;
-  /** What the skill, and its engine, wrote to standard error. */
+  /** The standard error of the skill and its engine. */
   stderr: string;
   /** The engine's name. */
   engine: string;
-  /** What stood between the skill and the host: "wasm", and "os:bubblewrap" or "os:landlock". */
+  /** The walls between the skill and the host: "wasm", and "os:bubblewrap" or "os:landlock". */
   walls: readonly string[];
-  /** Who kept which limit. */
+  /** The enforcer of each limit. */
   enforced: SkillEnforcement;
-  /** The records of the processes that ran; none for a direct run in a worker. */
+  /** The audit records of the processes that ran; empty for a direct run in a worker. */
   audits: SandboxedAuditRecord[];
 };
 
 /**
- * Why a skill has no output. ERR_SKILL_FAILED: it trapped, ended with an error, or is no module that
- * can run. ERR_SKILL_LIMIT: `limit` ended it. ERR_SKILL_PROTOCOL: what came back is no answer.
- * ERR_SKILL_ENGINE: no engine here can run it as asked; it did not start. ERR_SKILL_ABORTED: the
- * caller's signal. Where the OS sandbox is at fault, a `SandboxError` (ERR_SANDBOX_…) is thrown.
+ * Why a skill has no output. ERR_SKILL_FAILED: it trapped, ended with an error, or is not a runnable module.
+ * ERR_SKILL_LIMIT: `limit` ended it. ERR_SKILL_PROTOCOL: its answer is invalid. ERR_SKILL_ENGINE: no engine
+ * here can run it as requested; it did not start. ERR_SKILL_ABORTED: the caller's signal was aborted. If the
+ * OS sandbox failed, a `SandboxError` (ERR_SANDBOX_…) is thrown instead.
  */
 export type SkillErrorCode =
   | "ERR_SKILL_FAILED"
@@ -212,29 +214,29 @@ export type SkillErrorDetails = {
   walls?: readonly string[] | undefined;
   /** See {@link SkillError.audits}. Default none. */
   audits?: readonly SandboxedAuditRecord[] | undefined;
-  /** What led to it, where something was thrown. */
+  /** The error that caused this one, if any. */
   cause?: unknown;
 };
 
-/** A skill did not do its work; `code` is stable. */
+/** A skill returned no output; `code` is stable. */
 export class SkillError extends Error {
-  /** Why, for programs. */
+  /** The reason, for programs. */
   readonly code: SkillErrorCode;
   /** The limit that ended it, with ERR_SKILL_LIMIT. */
   readonly limit: SkillLimitName | undefined;
-  /** The skill's own exit code, where it ended itself. */
+  /** The skill's own exit code, if it ended itself. */
   readonly exitCode: number | undefined;
-  /** What the operator can do about it. */
+  /** How the operator can fix it. */
   readonly fix: string | undefined;
-  /** What the skill and its engine wrote to standard error; "" when nothing. */
+  /** The standard error of the skill and its engine; "" if empty. */
   readonly stderr: string;
-  /** Bytes of the linear memory at its end, where the engine tells. */
+  /** Bytes of linear memory at the end, if the engine reports them. */
   readonly memoryPeakBytes: number | undefined;
-  /** As in a result. */
+  /** The engine's name, as in a result. */
   readonly engine: string | undefined;
-  /** What stood between the skill and the host, as in a result; empty where it did not start. */
+  /** The walls between the skill and the host, as in a result; empty if it did not start. */
   readonly walls: readonly string[];
-  /** The records of the processes that ran. */
+  /** The audit records of the processes that ran. */
   readonly audits: readonly SandboxedAuditRecord[];
 
   constructor(message: string, details: SkillErrorDetails) {
@@ -252,7 +254,7 @@ export class SkillError extends Error {
   }
 }
 
-/** A skill's file was fine when it was looked at, and could not be read afterwards. */
+/** A skill's file passed the check, but could not be read afterwards. */
 export function unreadable(path: string, cause: unknown): SkillError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new SkillError(`${path} can't be read: ${reason}`, { code: "ERR_SKILL_ENGINE", cause });

@@ -1,4 +1,4 @@
-/** Which OS sandbox untrusted skills run in, and how narrow it is. There is no fallback. */
+/** Selects the OS sandbox for untrusted skills and restricts it. There is no unconfined fallback. */
 
 import { existsSync } from "node:fs";
 
@@ -22,13 +22,13 @@ const kSkillRuntimes = ["bubblewrap", "landlock"] as const;
 /** A runtime that may hold an untrusted skill. */
 export type SkillRuntimeName = (typeof kSkillRuntimes)[number];
 
-/** How the sandbox is chosen. */
+/** Options for selecting the sandbox. */
 export type ConfinementOptions = {
-  /** "auto" (default): Bubblewrap, else Landlock. */
+  /** "auto" (default): Bubblewrap, otherwise Landlock. */
   runtime?: "auto" | SkillRuntimeName | undefined;
   /** The bwrap program. Default "bwrap". */
   bwrapPath?: string | undefined;
-  /** The operator's variables, which win. Default process.env; `{}` for none. */
+  /** The operator's variables, which override these options. Default process.env; `{}` for none. */
   environment?: Variables | undefined;
 };
 
@@ -43,9 +43,9 @@ const kNamespaces = ["mount-namespace", "read-only-root", "pid-namespace", "netw
 const kLandlock = ["landlock-fs", "no-sockets"];
 
 /**
- * Layers without which an untrusted skill does not run, in the order in which they are tried. Where
- * Landlock can't have a pid namespace, its own scope keeps signals in: to the launcher as well, whose
- * work the end of all processes is then.
+ * Layers that are required for an untrusted skill, in the order in which the runtimes are tried. If Landlock
+ * has no pid namespace, its own scope confines signals, also from the launcher, which is then responsible for
+ * ending all processes.
  */
 const kRequired: readonly (readonly [SkillRuntimeName, readonly string[]])[] = [
   ["bubblewrap", [...kNamespaces, ...kPrivileges]],
@@ -53,17 +53,17 @@ const kRequired: readonly (readonly [SkillRuntimeName, readonly string[]])[] = [
   ["landlock", [...kLandlock, "landlock-scope", ...kPrivileges]],
 ];
 
-/** Where the dynamic loader finds the libraries of an engine. */
+/** Paths in which the dynamic loader finds the libraries of an engine. */
 const kLibraries = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"];
 
-/** A sandbox that was proved to work here. */
+/** A sandbox that was tested on this host. */
 type Confinement = {
   name: SkillRuntimeName;
   /**
-   * A runner under which a process reads `readable` and the system's libraries, writes only into
-   * memory, and has no network.
+   * Creates a runner whose processes can read `readable` and the system's libraries, write only to memory,
+   * and have no network.
    *
-   * @param shadowDir an empty directory, the one it starts in.
+   * @param shadowDir an empty directory, in which the process starts.
    */
   runner(shadowDir: string, readable: readonly string[]): RuntimeRunner;
 };
@@ -85,7 +85,7 @@ function candidates(options: ConfinementOptions): {
   );
 }
 
-/** What the canary proves: it needs a shell, so it sees more than a skill's process. */
+/** The configuration that the canary tests: it needs a shell, so it can read more than a skill's process. */
 function provedConfig(
   runtimeType: SkillRuntimeName,
   required: readonly string[],
@@ -94,7 +94,7 @@ function provedConfig(
   return { runtimeType, network: "deny", required, bubblewrap: { bwrapPath } };
 }
 
-/** The same with as little to read and to write as the runtime can have. */
+/** Returns the configuration with the least read and write access that the runtime supports. */
 function narrowed(config: RuntimeConfig, readable: readonly string[]): RuntimeConfig {
   const libraries = kLibraries.filter((path) => existsSync(path));
   const paths = [...new Set([...libraries, ...readable])];
@@ -103,7 +103,7 @@ function narrowed(config: RuntimeConfig, readable: readonly string[]): RuntimeCo
     bubblewrap: {
       ...config.bubblewrap,
       roBinds: paths,
-      // What is left to write is /tmp and /dev/shm, which are memory and end with the run.
+      // Only /tmp and /dev/shm remain writable; they are in memory and end with the run.
       allowWriteWorkspace: false,
     },
     landlock: {
@@ -116,11 +116,11 @@ function narrowed(config: RuntimeConfig, readable: readonly string[]): RuntimeCo
 }
 
 /**
- * The sandbox for untrusted skills, proved by a canary run as `createRuntime` does; the answer is
- * kept for the process.
+ * Returns the sandbox for untrusted skills, tested by a canary run like `createRuntime`; the result is cached
+ * for the process.
  *
- * @throws (rejects) RuntimeUnavailableError when none works here, SandboxError when the operator's
- * variables choose one that does not confine; TypeError for a variable that is not understood.
+ * @throws (rejects) RuntimeUnavailableError if none works here; SandboxError if the operator's variables
+ * select a runtime that does not confine; TypeError for an invalid variable.
  */
 export async function confine(options: ConfinementOptions = {}): Promise<Confinement> {
   const { names, bwrapPath } = candidates(options);

@@ -1,4 +1,4 @@
-/** One call of a skill as a process of its engine, under whatever runner it is given. */
+/** Runs one call of a skill as a process of its engine, with any given runner. */
 
 import type { SandboxedExecResult } from "../../types/public.js";
 import { SandboxError } from "../errors.js";
@@ -6,27 +6,27 @@ import type { RuntimeRunner } from "../runtime/runtime.js";
 import { type SkillAnswer, SkillError } from "./answer.js";
 import type { EngineCommand, SkillEngine, SkillRequest } from "./engines/engine.js";
 
-/** Bytes of an engine's standard error that are kept. */
+/** Number of bytes of an engine's standard error that are kept. */
 const kMaxStderrBytes = 65_536;
 
 /**
- * Units of fuel that count as a second of CPU time where the engine has no meter: an engine that
- * compiles executes about a thousand million instructions in it.
+ * Units of fuel that count as one second of CPU time if the engine has no meter: a compiling engine executes
+ * about a thousand million instructions per second.
  */
 const kFuelPerCpuSecond = 1e9;
 
-/** Seconds of CPU time for a fuel limit that the engine can't keep; undefined when it can. */
+/** Returns the seconds of CPU time for a fuel limit that the engine can't enforce; undefined if it can. */
 export function cpuSecondsFor(engine: SkillEngine, request: SkillRequest): number | undefined {
   const { maxFuel } = request.limits;
   if (maxFuel === undefined || engine.enforces.fuel) return undefined;
   return Math.max(1, Math.ceil(maxFuel / kFuelPerCpuSecond));
 }
 
-/** What a process of an engine came to. */
+/** The result of an engine's process. */
 export type EngineRun = {
-  /** What the skill gave back, or why not. */
+  /** The skill's output, or why it has none. */
   answer: SkillAnswer;
-  /** The process that it ran in. */
+  /** The result of the process that it ran in. */
   result: SandboxedExecResult;
 };
 
@@ -37,13 +37,13 @@ function limitAnswer(limit: "memory" | "time" | "fuel", error: string): SkillAns
 const lastLine = (bytes: Uint8Array) =>
   new TextDecoder().decode(bytes).trim().split("\n").at(-1) ?? "";
 
-/** What V8 and the loaders say when the operating system gives no more memory. */
+/** Messages of V8 and the loaders when the operating system refuses more memory. */
 const kNoMemory = /out of memory|cannot allocate memory|allocation failed|std::bad_alloc/i;
 
 /**
- * The answer that an outcome stands for.
+ * Returns the answer that corresponds to an outcome.
  * @param reason why the call was aborted, if it was.
- * @throws SkillError or SandboxError where no engine ran.
+ * @throws SkillError or SandboxError if no engine ran.
  */
 function answerOf(
   engine: SkillEngine,
@@ -92,10 +92,10 @@ function answerOf(
   return { success: false, error_kind: "protocol", error: `the engine was ended by ${how}` };
 }
 
-/** Makes the runner for a process that reads these paths. */
+/** Creates the runner for a process that reads these paths. */
 type MakeRunner = (readable: readonly string[]) => Pick<RuntimeRunner, "exec">;
 
-/** Thrown by a process that prepares a skill and does not end by itself: its end is the answer. */
+/** Thrown if a process that prepares a skill does not end by itself: its end is the answer. */
 class Unprepared extends Error {
   readonly result: SandboxedExecResult;
 
@@ -106,8 +106,8 @@ class Unprepared extends Error {
 }
 
 /**
- * Runs a skill in a process of its engine, to the end.
- * @throws (rejects) SkillError or SandboxError where no engine ran, and what the runner throws.
+ * Runs a skill in a process of its engine until it ends.
+ * @throws (rejects) SkillError or SandboxError if no engine ran, and any error of the runner.
  */
 export async function runEngine(
   makeRunner: MakeRunner,

@@ -37,18 +37,22 @@ import {
 } from "./skill.js";
 import { SkillWorkers } from "./workers.js";
 
-/** Bytes that tell a module from a component. */
+/** Number of bytes that distinguish a module from a component. */
 const kHeadBytes = 8;
 
 /** Options of a {@link WasmSkillExecutor}. */
 export type WasmSkillExecutorOptions = ConfinementOptions & {
-  /** A name, or an engine of the host's own. Default "auto": the built-in one; see docs/skills.md. */
+  /** A name, or an engine that the host provides. Default "auto": the built-in one; see docs/skills.md. */
   engine?: "auto" | SkillEngineName | SkillEngine | undefined;
-  /** Refuse a limit that the engine itself can't keep. Default false: the OS keeps it. */
+  /** Refuse a limit that the engine itself can't enforce. Default false: the operating system enforces it. */
   strictLimits?: boolean | undefined;
-  /** Verified skills in workers at once; further ones wait. Default: as many as CPUs. */
+  /**
+   * Maximum number of concurrent workers for verified skills; further ones wait. Default: the number of CPUs.
+   */
   maxWorkers?: number | undefined;
-  /** Absolute; where engines may keep compiled code of verified skills. Default nowhere. */
+  /**
+   * Absolute path of a directory in which engines may keep compiled code of verified skills. Default: none.
+   */
   cacheDir?: string | undefined;
 };
 
@@ -99,9 +103,9 @@ function fuelKeeper(cpuSeconds: number | undefined): string {
 }
 
 /**
- * Runs WASM skills. Verified ones run directly: in a worker of this process where the engine can
- * bound them there, else in a process of their own. Untrusted ones run in a process in the OS
- * sandbox, or not at all. Make one and keep it: it holds compiled modules and workers.
+ * Runs WASM skills. Verified ones run directly: in a worker of this process if the engine can enforce their
+ * limits there, otherwise in a separate process. Untrusted ones run in a process in the OS sandbox, or not at
+ * all. Create one executor and keep it: it holds compiled modules and workers.
  *
  * @example
  * const executor = new WasmSkillExecutor();
@@ -117,7 +121,7 @@ export class WasmSkillExecutor {
   readonly #shelf: EngineShelf;
   #isClosed = false;
 
-  /** @throws TypeError that names the option. Starts nothing. */
+  /** @throws TypeError naming the option. Starts nothing. */
   constructor(options: WasmSkillExecutorOptions = {}) {
     expectFields(options, "options", kOptions);
     const { engine, strictLimits = false, maxWorkers = availableParallelism(), cacheDir } = options;
@@ -138,11 +142,11 @@ export class WasmSkillExecutor {
   }
 
   /**
-   * Runs a skill on an input and resolves with what it gave back.
+   * Runs a skill on an input and resolves with its output.
    *
-   * @throws (rejects) SkillError when it gave nothing back, with a code that tells the wall or limit;
-   * SandboxError (ERR_SANDBOX_…) when an untrusted skill's sandbox can't be had, in which case it did
-   * not run; TypeError or RangeError on misuse, a "local" skill included.
+   * @throws (rejects) SkillError if it returned no output, with a code that names the wall or limit;
+   * SandboxError (ERR_SANDBOX_…) if an untrusted skill's sandbox is not available, in which case it did not
+   * run; TypeError or RangeError on misuse, including a "local" skill.
    */
   async execute(
     skill: Skill,
@@ -174,7 +178,7 @@ export class WasmSkillExecutor {
     });
   }
 
-  /** Ends the workers. Calls that are made afterwards fail; those that run end as they will. */
+  /** Ends the workers. Later calls fail; running ones finish normally. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#shelf.node.close?.();
@@ -204,7 +208,7 @@ export class WasmSkillExecutor {
     });
   }
 
-  /** @throws SkillError when a limit would not be the engine's own, and must be. */
+  /** @throws SkillError if `strictLimits` is set and the engine can't enforce a limit itself. */
   #enforcement(engine: SkillEngine, request: SkillRequest): SkillEnforcement {
     const { enforces, name } = engine;
     const refuse = (limit: string) => {

@@ -1,4 +1,4 @@
-/** Node processes that run a script of ../guest. */
+/** Starts Node processes that run a script of guest/. */
 
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,24 +11,25 @@ import type { RequestMessage } from "./guest/answer.mjs";
 const kMiB = 1024 ** 2;
 
 /**
- * What V8 maps as writable for code, used or not, which RLIMIT_DATA counts: since version 13 the range
- * of JavaScript's, 512 MiB, and that of each module's (the component toolchain's two take as much again).
+ * Memory that V8 maps as writable for code, used or not, which RLIMIT_DATA counts. Since version 13: the
+ * range of JavaScript code, 512 MiB, and that of each module (the component toolchain's two take as much
+ * again).
  */
 const codeRangeBytes = (v8: number): number => (v8 < 13 ? 0 : 1024 * kMiB);
 
-/** What Node itself needs of writable memory: V8's heap and code, its threads' stacks. */
+/** Writable memory that Node itself needs: V8's heap and code, its threads' stacks. */
 const kOverheadBytes = 256 * kMiB + codeRangeBytes(Number.parseInt(process.versions.v8, 10));
 
-/** A character of an output may take six bytes of JSON, and the rest of an answer is small. */
+/** A character of an output may take six bytes of JSON; the rest of an answer is small. */
 const kJsonBytes = 6;
 const kAnswerBytes = 1024 ** 2;
 
-/** Bytes of the longest answer about an output of `maxOutputBytes`. */
+/** Returns the maximum size in bytes of an answer with an output of `maxOutputBytes`. */
 export function maxAnswerBytes(maxOutputBytes: number): number {
   return maxOutputBytes * kJsonBytes + kAnswerBytes;
 }
 
-/** The request that all the scripts which run a skill are sent. */
+/** Builds the request for all scripts that run a skill. */
 export function requestMessage({
   wasmPath,
   input,
@@ -48,7 +49,7 @@ export function requestMessage({
   };
 }
 
-/** @param flags Node's and V8's options. */
+/** @param flags options of Node and V8. */
 export function guestProcess(
   script: string,
   flags: readonly string[],
@@ -59,25 +60,25 @@ export function guestProcess(
   return {
     argv: [process.execPath, "--no-warnings", ...flags, path],
     stdin: new TextEncoder().encode(JSON.stringify(message)),
-    env: { OPENSSL_CONF: "/dev/null" }, // the host's can't be read inside, which would be an error
+    env: { OPENSSL_CONF: "/dev/null" }, // the host's is unreadable inside, which would be an error
     readable: [process.execPath, dirname(path)],
     overheadBytes: kOverheadBytes,
     maxStdoutBytes,
   };
 }
 
-/** The scripts of guest/: where they are, and what one that ran as a process has answered. */
+/** Locates the scripts of guest/, and parses the answer of one that ran as a process. */
 
 /**
- * Where a script is: beside this file as it is built; when this file runs from its source, in the
- * build of the same checkout.
+ * Returns the location of a script: beside this built file; if this file runs from source, in the build of
+ * the same checkout.
  */
 export function guestScript(name: string): URL {
   const isSource = import.meta.url.endsWith(".ts");
   return new URL(`${isSource ? "../../dist/skills/" : ""}guest/${name}`, import.meta.url);
 }
 
-/** The answer on its standard output; why there is none when it ended without. */
+/** Returns the answer on its standard output, or the reason if it ended without one. */
 export function answerOfGuest({ stdout, stderr, exitCode }: SandboxedExecResult): SkillAnswer {
   if (stdout.length > 0 || exitCode === 0) return parseAnswer(stdout);
   const said = new TextDecoder().decode(stderr).trim();

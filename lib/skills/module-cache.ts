@@ -8,19 +8,19 @@ import { type CompiledModule, type CompileOutcome, compileModule } from "./guest
 import { guestScript } from "./guest-process.js";
 import { kMaxModuleBytes } from "./skill.js";
 
-/** Compiled modules that are kept; the least recently used goes first. */
+/** Number of compiled modules that are kept; the least recently used is dropped first. */
 const kMaxModules = 32;
 
 /**
- * Bytes of the largest module that is compiled where it was asked for. The compiler copies and checks
- * a module on the thread that calls it, about 4 ms for each MiB, so larger ones have a worker.
+ * Maximum size in bytes of a module that is compiled on the calling thread. The compiler copies and checks a
+ * module on the thread that calls it, about 4 ms per MiB, so larger ones are compiled in a worker.
  */
 const kMaxHereBytes = 1024 ** 2;
 
-/** A module, or why there is none. */
+/** A module, or the failure to compile it. */
 type Compiled = CompiledModule | { answer: SkillAnswer };
 
-/** A module's file: the hash of its bytes, and those where they are few. */
+/** A module's file: the hash of its bytes, and, for a small file, the bytes. */
 type ReadModule = { hash: string; bytes: Uint8Array<ArrayBuffer> | undefined };
 
 async function readModule(path: string): Promise<ReadModule> {
@@ -44,15 +44,15 @@ function answered(outcome: CompileOutcome): Compiled {
 }
 
 /**
- * Compiled modules by the hash of their bytes and the memory they may have. The file is read and
- * hashed for each call and what was hashed is what is compiled, so a file that changes is another
- * module; nothing that a skill does or says gets in here.
+ * Compiled modules by the hash of their bytes and their memory limit. The file is read and hashed for each
+ * call, and exactly the hashed bytes are compiled, so a changed file is a different module; nothing that a
+ * skill does can change the cache.
  */
 export class ModuleCache {
   readonly #modules = new Map<string, Promise<Compiled>>();
   readonly #compiler = new ModuleCompiler();
 
-  /** @throws (rejects) what reading the file throws; an Error when it changes while it is read. */
+  /** @throws (rejects) any error of reading the file; an Error if it changes while it is read. */
   async get(path: string, maxPages: number): Promise<Compiled> {
     const read = await readModule(path);
     const key = `${read.hash}:${maxPages}`;
@@ -64,7 +64,7 @@ export class ModuleCache {
     try {
       return await known;
     } catch (error) {
-      if (this.#modules.get(key) === known) this.#modules.delete(key); // the next call tries again
+      if (this.#modules.get(key) === known) this.#modules.delete(key); // so that the next call tries again
       throw error;
     }
   }
@@ -93,11 +93,11 @@ function compileInWorker(job: CompileJob): Promise<CompileAnswer> {
   return answer.finally(() => worker.terminate());
 }
 
-/** Compiles large modules off the host's thread, one at a time: each takes memory of its size. */
+/** Compiles large modules off the host's thread, one at a time: each needs memory of its size. */
 class ModuleCompiler {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @throws (rejects) what reading the file throws. */
+  /** @throws (rejects) any error of reading the file. */
   async compile(job: CompileJob): Promise<CompileAnswer> {
     const turn = this.#last.then(() => compileInWorker(job));
     this.#last = turn.catch(() => {});

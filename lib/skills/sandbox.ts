@@ -1,4 +1,4 @@
-/** The second wall: one call of a skill as a process of its engine, in the OS sandbox. */
+/** The second wall: runs one call of a skill as a process of its engine, in the OS sandbox. */
 
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,11 +25,11 @@ import {
   type TrustTier,
 } from "./skill.js";
 
-/** How `runSandboxed` runs. */
+/** Options of `runSandboxed`. */
 export type RunSandboxedOptions = ConfinementOptions & {
-  /** Runs the skill. */
+  /** The engine that runs the skill. */
   engine: SkillEngine;
-  /** Whether it is a component, as against a command module. Default false. */
+  /** True for a component, false for a command module. Default false. */
   isComponent?: boolean | undefined;
   /** Ends the run when aborted. */
   signal?: AbortSignal | undefined;
@@ -52,13 +52,13 @@ const kOptions: FieldsOf<RunSandboxedOptions> = {
   ...kConfinementOptions,
 };
 
-/** What a sandboxed run came to. */
+/** The result of a sandboxed run. */
 export type SandboxedSkillRun = EngineRun & {
-  /** The runtime whose sandbox it was. */
+  /** The runtime of the sandbox. */
   runtime: SkillRuntimeName;
 };
 
-/** Writable paths and network are no part of what is offered: asked for, they are refused. */
+/** Writable paths and network access are not supported: requests for them are refused. */
 async function checkConfig(config: SkillSandboxConfig): Promise<string> {
   if (config.writablePaths.length > 0) {
     throw invalidValue(`\`writablePaths\`: a sandboxed skill writes nowhere`);
@@ -70,12 +70,12 @@ async function checkConfig(config: SkillSandboxConfig): Promise<string> {
 }
 
 /**
- * Runs a skill behind both walls: the engine's and the operating system's, Bubblewrap's or, where
- * that does not work, Landlock's. The sandbox is proved to work before anything runs in it; where
- * none works nothing runs.
+ * Runs a skill behind both walls: the engine's and the operating system's (Bubblewrap, or, if that does not
+ * work, Landlock). The sandbox is tested before any skill runs in it; if none works, nothing runs.
  *
- * @throws (rejects) SandboxError when there is no sandbox or it can't be set up; SkillError when the
- * engine can't be started or the call is aborted; TypeError for a configuration that asks for more.
+ * @throws (rejects) SandboxError if no sandbox is available or it can't be set up; SkillError if the engine
+ * can't be started or the call is aborted; TypeError for a configuration that requests writable paths or
+ * network.
  */
 export async function runSandboxed(
   config: SkillSandboxConfig,
@@ -96,36 +96,36 @@ export async function runSandboxed(
   });
 }
 
-/** Everything that the sandbox of one call is made from. */
+/** The configuration of one call's sandbox. */
 export type SkillSandboxConfig = {
-  /** Absolute. */
+  /** Absolute path of the skill's file. */
   wasmPath: string;
   /** The skill's standard input. */
   input: string;
-  /** As the skill's own. */
+  /** The skill's trust tier. */
   trustTier: TrustTier;
-  /** What the call may use. */
+  /** Limits of the call. */
   resourceLimits: ResolvedSkillLimits;
   /** Host paths that can be read, besides the engine's own: the skill's directory. */
   readablePaths: readonly string[];
-  /** Host paths that can be written: none. */
+  /** Host paths that can be written: always empty. */
   writablePaths: readonly string[];
-  /** False. */
+  /** Always false. */
   allowNetwork: boolean;
-  /** The directory on the host below which each run gets a private one, removed afterwards. */
+  /** The host directory below which each run gets a private directory, which is removed afterwards. */
   tempDir: string;
 };
 
-/** Whether an absolute path is a directory, or lies below it. */
+/** True if an absolute path is the directory, or below it. */
 const isWithin = (path: string, directory: string) =>
   path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);
 
-/** Directories that hold more than one skill; so do those above them. */
+/** Directories that hold more than one skill, as do those above them. */
 const kShared = ["/tmp", "/var/tmp", "/etc", "/root", "/run", "/proc", "/sys", "/dev", "/usr/bin"];
 
 /**
- * The directory that holds a skill. All of it is shown to the sandbox, so one that holds what is
- * not the skill's is refused: the user's home, the temporary directory, and what is above.
+ * Returns the directory that holds a skill. The sandbox exposes all of it, so a directory that also holds
+ * other files is refused: the user's home, the temporary directory, and the directories above them.
  */
 function skillDirectory(wasmPath: string): string {
   const directory = dirname(wasmPath);
@@ -137,11 +137,10 @@ function skillDirectory(wasmPath: string): string {
 }
 
 /**
- * The sandbox for one call of a skill: it reads the skill's own directory, writes nothing, has no
- * network and a private temporary directory. Does no I/O.
+ * Builds the sandbox configuration for one call of a skill: it can read the skill's own directory, write
+ * nothing, has no network and a private temporary directory. Does no I/O.
  *
- * @throws TypeError or RangeError that names the field; also for a skill that lies in a directory
- * which is not its own.
+ * @throws TypeError or RangeError naming the field; also for a skill in a directory that is not its own.
  */
 export function buildConfigForSkill(
   wasmPath: string,

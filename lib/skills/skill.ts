@@ -1,20 +1,19 @@
-/** What a skill is, and the check of one that came from outside. */
+/** Defines a skill, and checks one from outside. */
 
 import { invalidType, invalidValue } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 
 /**
- * "local": the host's own native code, which no WASM engine runs. "verified": reviewed, runs with
- * the engine as its only wall. "untrusted": written by strangers, runs behind the engine and the OS
- * sandbox.
+ * "local": the host's own native code, which no WASM engine runs. "verified": reviewed; runs with the engine
+ * as its only wall. "untrusted": of unknown origin; runs behind the engine and the OS sandbox.
  */
 export type TrustTier = "local" | "verified" | "untrusted";
 
-/** What one call of a skill may use. */
+/** Limits of one call of a skill. */
 export type SkillLimits = {
-  /** Bytes of the module's linear memory, 65 536 to 2^32; used in whole pages. Default 128 MiB. */
+  /** Bytes of the module's linear memory, 65 536 to 2^32; only whole pages are used. Default 128 MiB. */
   maxMemoryBytes?: number | undefined;
-  /** Units of fuel, about one for an instruction; see the engine's `enforces`. Default none. */
+  /** Units of fuel, about one per instruction; see the engine's `enforces`. Default: no limit. */
   maxFuel?: number | undefined;
   /** Milliseconds from the start of the engine to the skill's end, > 0. Default 30 000. */
   maxDurationMs?: number | undefined;
@@ -34,25 +33,26 @@ export type ResolvedSkillLimits = {
   maxOutputBytes: number;
 };
 
-/** What a skill says of itself. */
+/** A skill's description of itself. */
 export type SkillManifest = {
-  /** In results and errors; not empty. */
+  /** Name in results and errors; not empty. */
   name: string;
-  /** For people; nothing is decided by it. */
+  /** Version for people; not evaluated. */
   version?: string | undefined;
 };
 
 /** A skill: a WASI preview 1 command module, or a component that exports `execute`. */
 export type Skill = {
-  /** What it says of itself. */
+  /** The skill's manifest. */
   manifest: SkillManifest;
   /**
-   * The .wasm file, a regular one: a module of at most 64 MiB, or a component of at most 16. For an untrusted skill, its directory is all that the sandbox shows of it.
+   * The .wasm file, a regular file: a module of at most 64 MiB, or a component of at most 16 MiB. For an
+   * untrusted skill, the sandbox exposes only the directory of this file.
    */
   wasmPath: string;
-  /** Which walls it is run behind. */
+  /** Determines the walls that the skill runs behind. */
   trustTier: TrustTier;
-  /** What one call may use; what is left out has its default. */
+  /** Limits of one call; omitted ones have their defaults. */
   resourceLimits?: SkillLimits | undefined;
 };
 
@@ -73,16 +73,16 @@ const kLimits: FieldsOf<SkillLimits> = {
 const kMiB = 1024 ** 2;
 const kTiers = ["local", "verified", "untrusted"] as const;
 
-/** Bytes of the largest module. */
+/** Maximum size in bytes of a module. */
 export const kMaxModuleBytes = 64 * kMiB;
 
-/** Bytes of the largest component: it travels to its toolchain as text. */
+/** Maximum size in bytes of a component: it is sent to its toolchain as text. */
 export const kMaxComponentBytes = 16 * kMiB;
 
-/** Most bytes of an input. */
+/** Maximum size in bytes of an input. */
 const kMaxInputBytes = 16 * kMiB;
 
-/** Bytes of the largest `maxOutputBytes`. */
+/** Maximum value of `maxOutputBytes`. */
 const kMaxOutputBytes = 64 * kMiB;
 
 function outOfRange(field: string, expected: string, value: number): RangeError {
@@ -103,7 +103,7 @@ function integer(
   throw outOfRange(field, `an integer from ${min} to ${max}`, value);
 }
 
-/** @throws TypeError or RangeError that names the field. */
+/** @throws TypeError or RangeError naming the field. */
 export function resolveLimits(limits: SkillLimits | undefined): ResolvedSkillLimits {
   if (limits !== undefined) expectFields(limits, "resourceLimits", kLimits);
   const own: SkillLimits = { ...limits };
@@ -123,14 +123,14 @@ export function resolveLimits(limits: SkillLimits | undefined): ResolvedSkillLim
   };
 }
 
-/** @throws TypeError that names the field. */
+/** @throws TypeError naming the field. */
 export function checkTier(tier: unknown): TrustTier {
   const known = kTiers.find((each) => each === tier);
   if (known !== undefined) return known;
   throw invalidType("trustTier", '"local", "verified" or "untrusted"', tier);
 }
 
-/** @throws TypeError that names the field. */
+/** @throws TypeError naming the field. */
 export function checkPath(field: string, path: unknown): string {
   if (typeof path !== "string" || path === "" || path.includes("\0")) {
     throw invalidType(field, "a path", path);
@@ -138,7 +138,7 @@ export function checkPath(field: string, path: unknown): string {
   return path;
 }
 
-/** @throws TypeError or RangeError that names the field. */
+/** @throws TypeError or RangeError naming the field. */
 export function checkInput(input: unknown): string {
   if (typeof input !== "string") throw invalidType("input", "a string", input);
   const size = Buffer.byteLength(input);
@@ -149,9 +149,9 @@ export function checkInput(input: unknown): string {
 }
 
 /**
- * The skill's own copy, checked, with all limits.
- * @throws TypeError or RangeError that names the field; a "local" skill is refused, since it is
- * native code and none of a WASM engine's.
+ * Returns a checked copy of the skill with all limits set.
+ * @throws TypeError or RangeError naming the field; a "local" skill is refused, since it is native code that
+ * no WASM engine runs.
  */
 export function checkSkill(skill: Skill): Skill & { resourceLimits: ResolvedSkillLimits } {
   expectFields(skill, "skill", kSkill);
@@ -178,8 +178,8 @@ export function checkSkill(skill: Skill): Skill & { resourceLimits: ResolvedSkil
 }
 
 /**
- * Whether skills of this tier run behind the OS sandbox as well: untrusted ones, always.
- * @throws TypeError for what is no tier, so that a misspelt one is never taken for a trusted one.
+ * True if skills of this tier also run behind the OS sandbox: always for untrusted ones.
+ * @throws TypeError for an unknown tier, so that a misspelled one is never treated as trusted.
  */
 export function shouldUseOsSandbox(tier: TrustTier): boolean {
   return checkTier(tier) === "untrusted";

@@ -1,6 +1,6 @@
 /**
- * The part of the WebAssembly JavaScript interface that is used here
- * (https://webassembly.github.io/spec/js-api/); TypeScript has it in its DOM library only.
+ * The part of the WebAssembly JavaScript interface that this package uses
+ * (https://webassembly.github.io/spec/js-api/); TypeScript declares it in its DOM library only.
  */
 declare namespace WebAssembly {
   type Imports = Record<string, Record<string, (...values: never[]) => unknown>>;

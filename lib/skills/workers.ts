@@ -1,7 +1,7 @@
 /**
- * The workers in which verified skills run directly. A worker serves one skill at a time and is kept
- * for the next; one that was ended, or that held much memory, is replaced. They do not keep the
- * process alive while they are idle.
+ * The workers that run verified skills directly. A worker serves one skill at a time and is kept for the
+ * next; a worker that was ended, or used much memory, is replaced. Idle workers do not keep the process
+ * alive.
  */
 
 import { Worker } from "node:worker_threads";
@@ -10,10 +10,10 @@ import { checkAnswer, type SkillAnswer, SkillError } from "./answer.js";
 import type { WorkerJob } from "./guest/worker.mjs";
 import { guestScript } from "./guest-process.js";
 
-/** A worker whose skill grew its memory beyond this is not kept: memory is freed at its end. */
+/** A worker whose skill grew its memory beyond this is not kept: ending it frees the memory. */
 const kKeepBelowBytes = 32 * 1024 ** 2;
 
-/** Bounds of what V8 allocates for a worker besides a skill's memory: the longest output, mostly. */
+/** Limits of V8's allocations for a worker besides the skill's memory: mostly the longest output. */
 const kResourceLimits = {
   maxOldGenerationSizeMb: 384,
   maxYoungGenerationSizeMb: 32,
@@ -31,7 +31,7 @@ function startWorker(): Worker {
     stderr: true,
     resourceLimits: kResourceLimits,
   });
-  worker.on("error", () => {}); // one that dies while it is idle is nobody's error
+  worker.on("error", () => {}); // the death of an idle worker is not an error
   worker.unref();
   return worker;
 }
@@ -55,7 +55,7 @@ function aborted(signal: AbortSignal | undefined): SkillError {
   return new SkillError("the call was aborted", { code: "ERR_SKILL_ABORTED", cause });
 }
 
-/** Runs a job in a worker until it answers, dies, is too late or is aborted. */
+/** Runs a job in a worker until it answers, dies, exceeds its time limit or is aborted. */
 function answerFrom(
   worker: Worker,
   job: WorkerJob,
@@ -63,7 +63,7 @@ function answerFrom(
   signal: AbortSignal | undefined,
 ): Promise<SkillAnswer> {
   return new Promise((resolve, reject) => {
-    // The only deadline that is kept here and not by the native side, which has no worker to end.
+    // The only deadline kept here and not by the native side, which can't end a worker.
     const deadline = setTimeout(() => {
       const error = `it took longer than ${maxDurationMs} ms`;
       finish(() => resolve({ success: false, error_kind: "limit", limit: "time", error }));
@@ -88,7 +88,7 @@ function answerFrom(
 const mayBeKept = (answer: SkillAnswer) =>
   answer.duration_ms !== undefined && (answer.memory_peak_bytes ?? 0) < kKeepBelowBytes;
 
-/** A pool of them. */
+/** A pool of workers. */
 export class SkillWorkers {
   readonly #idle = new Set<Worker>();
   readonly #waiting: (() => void)[] = [];
@@ -96,14 +96,14 @@ export class SkillWorkers {
   #busy = 0;
   #isClosed = false;
 
-  /** @param max workers at once; further jobs wait, first in, first out. */
+  /** @param max number of concurrent workers; further jobs wait, first in, first out. */
   constructor(max: number) {
     this.#max = max;
   }
 
   /**
-   * Resolves with the answer, which is a failure of its limits when they ended it.
-   * @throws (rejects) SkillError when `signal` is aborted, or this is closed.
+   * Resolves with the answer, which is a failure naming the limit if a limit ended it.
+   * @throws (rejects) SkillError if `signal` is aborted, or the pool is closed.
    */
   async run(
     job: WorkerJob,
@@ -120,7 +120,7 @@ export class SkillWorkers {
     }
   }
 
-  /** Ends the idle workers; those that run end with their skill. */
+  /** Ends the idle workers; running ones end with their skill. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const idle = [...this.#idle];
@@ -177,7 +177,7 @@ export class SkillWorkers {
     });
   }
 
-  /** The place goes to who waits, or is free again. */
+  /** Passes the place to the next waiting job, or frees it. */
   #givePlace(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#busy -= 1;

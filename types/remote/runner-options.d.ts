@@ -1,52 +1,63 @@
-/** The public types of `@openagentic/native-runner/remote`; shipped and re-exported as public.d.ts is. */
+/** The public types of `@openagentic/native-runner/remote`; shipped and re-exported like public.d.ts. */
 
 import type { BubblewrapNativeRunnerOptions } from "../runner-options.js";
 
-/** How a caller or worker shows the broker who it is. */
+/** Credentials of a caller or worker at the broker. */
 export type RemoteCredentials =
-  | { /** Its name at the broker. */ user: string /** Its password there. */; password: string }
-  | { /** A token that the broker knows. */ token: string }
-  | { /** The seed of an nkey ("SU…"), a secret. */ nkeySeed: string }
   | {
-      /** Path of a file with such a seed, or of one that `nsc` has made (".creds"). */ file: string;
+      /** User name at the broker. */
+      user: string;
+      /** Password at the broker. */
+      password: string;
+    }
+  | { /** A token that the broker knows. */ token: string }
+  | { /** The seed of an nkey ("SU…"); secret. */ nkeySeed: string }
+  | {
+      /** Path of a file with such a seed, or of a file that `nsc` created (".creds"). */ file: string;
     };
 
-/** TLS on the way to the broker; each a text in PEM. */
+/** TLS of the connection to the broker; each field is PEM text. */
 export type RemoteTls = {
-  /** Certificates of the authorities that may have signed the broker's. Default: those of Node. */
+  /**
+   * Certificates of the authorities that may have signed the broker's certificate. Default: those of Node.
+   */
   ca?: string | undefined;
-  /** A certificate of our own, where the broker asks for one. */
+  /** The client certificate, if the broker requires one. */
   cert?: string | undefined;
-  /** Its key. */
+  /** The private key of the client certificate. */
   key?: string | undefined;
 };
 
-/** Where commands work. */
+/** The workspace of remote commands. */
 export type RemoteWorkspace =
-  /** A path that the worker has too, below its `--workspaces`; nothing is moved. */
+  /** A path that also exists on the worker, below its `--workspaces`; no files are transferred. */
   | string
   | {
       /**
-       * A directory of this machine: what the worker lacks of it goes there before a command, and what the command
-       * changed comes back, whole or not at all.
+       * A directory of this machine. Before a command, the files that the worker lacks are sent to it;
+       * afterwards, the changes of the command are brought back, completely or not at all.
        */
       directory: string;
       /**
-       * Paths that code on this host runs by itself (`.git/hooks`, `.envrc` …) and that runs may change all the same,
-       * with all below them. Default none: who controls a worker could run code here by them.
+       * Paths that code on this host runs on its own (`.git/hooks`, `.envrc` …) and that runs may change
+       * nevertheless, with everything below them. Default none: through such paths, the operator of a worker
+       * could run code on this host.
        */
       allowProtected?: readonly string[] | undefined;
-      /** Where the transactions are kept by which changes come back. Default: the user's state directory. */
+      /** Directory of the transactions that bring changes back. Default: the user's state directory. */
       transactions?: string | undefined;
-      /** How these are made, as `backend` of `openTransaction`. Default "auto". */
+      /** The backend of these transactions, as in `openTransaction`. Default "auto". */
       backend?: "auto" | "overlay" | "copy" | undefined;
-      /** The most entries that it may have. Default 1,000,000. */
+      /** Maximum number of entries in the directory. Default 1,000,000. */
       maxEntries?: number | undefined;
-      /** The most bytes that its files may have. Default 16 GiB. */
+      /** Maximum size of its files in bytes. Default 16 GiB. */
       maxBytes?: number | undefined;
     };
 
-/** Options of {@link BubblewrapNativeRunner} that may be asked for; the worker's policy may let them narrow only. */
+/**
+ * Options of {@link BubblewrapNativeRunner} that a caller may request; the worker's policy may restrict them
+ * to narrower values.
+ */
 export type RemotePolicyOptions = Pick<
   BubblewrapNativeRunnerOptions,
   | "roBinds"
@@ -65,18 +76,25 @@ export type RemotePolicyOptions = Pick<
 export type RemoteNativeRunnerOptions = RemotePolicyOptions & {
   /** Addresses of the broker, such as "tls://nats.example.org:4222". */
   servers: readonly string[];
-  /** The pool of workers: what `native-runner worker --pool` says there. */
+  /** The pool of workers: the value of `native-runner worker --pool` on the workers. */
   pool: string;
-  /** On whose behalf; the broker's permissions tie it to the credentials. Default "default". */
+  /**
+   * The tenant that runs are started for; the broker's permissions tie it to the credentials. Default
+   * "default".
+   */
   tenant?: string | undefined;
-  /** Where commands work. */
+  /** The workspace of the commands. */
   workspace: RemoteWorkspace;
-  /** Who we are for the broker; a must without `insecure`. */
+  /** Credentials for the broker; required unless `insecure` is set. */
   credentials?: RemoteCredentials | undefined;
-  /** TLS; a must without `insecure`, by this or by a "tls://" in `servers`. */
+  /**
+   * TLS options; unless `insecure` is set, TLS is required, by this or by a "tls://" address in `servers`.
+   */
   tls?: RemoteTls | undefined;
-  /** Neither TLS nor credentials, for a broker on this machine's loopback alone. Default false. */
+  /** Uses neither TLS nor credentials; only for a broker on this machine's loopback. Default false. */
   insecure?: boolean | undefined;
-  /** Milliseconds that a run may wait for a slot of a worker, > 0. Default 60 000; `Infinity` = as long as it takes. */
+  /**
+   * Milliseconds that a run may wait for a worker's slot, > 0. Default 60 000; `Infinity` = without limit.
+   */
   queueTimeoutMs?: number | undefined;
 };

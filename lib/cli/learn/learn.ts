@@ -41,7 +41,7 @@ function rounds(text: string): number {
   throw new InvalidArgumentError(`Expected a whole number from 1 to ${kMostRounds}.`);
 }
 
-/** Makes `command`, which has the options of a policy already, the one that learns it. */
+/** Extends `command`, which already has the options of a policy, to the command that learns one. */
 export function addLearnCommand(
   command: Command,
   action: (command: string[], options: LearnOptions) => Promise<void>,
@@ -60,17 +60,19 @@ real: public names that one run asks for are granted to the next. --network deny
     .action(action);
 }
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 export type LearnOptions = CliOptions & {
-  /** The most runs. */
+  /** Maximum number of runs. */
   maxRounds: number;
-  /** The file that is added to. */
+  /** The file to extend. */
   into?: string;
 };
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** What is learned from: with the operator's variables, and without, as it is written down. */
+/**
+ * The initial policies: with the operator's variables for the runs, and without them for the written file.
+ */
 type Start = { runs: RuntimeConfig; written: RuntimeConfig; before: Learned[]; file?: PolicyFile };
 
 async function startOf(options: LearnOptions): Promise<Start> {
@@ -93,13 +95,15 @@ async function startOf(options: LearnOptions): Promise<Start> {
   return { runs: policy.config, written, before, ...(file && { file }) };
 }
 
-/** The operator's variables hold for whoever uses the file too, and are no part of it. */
+/**
+ * Returns the policy to write: without the operator's variables, which also apply to each user of the file.
+ */
 async function writtenPolicy(options: PolicyOptions & { config?: string }): Promise<RuntimeConfig> {
   const { config } = await readPolicy(options, {});
   return config;
 }
 
-/** Whether names may be granted: not where somebody has said what of the network there is. */
+/** True if names may be granted: not if the user or the operator has set the network. */
 function mayGrantNetwork({ network }: CliOptions): boolean {
   const said = readRuntimeEnvironment(process.env);
   const denied = said.network === "deny" || said.bubblewrap.network === "deny";
@@ -131,9 +135,9 @@ function learnJson(rounds: readonly Round[], config: RuntimeConfig, grants: Lear
 }
 
 /**
- * `native-runner learn`: runs a command again and again, each time in a transaction that is discarded and
- * with what the last run was denied, as far as learning may grant that; then prints the policy under which
- * the last one ran. The exit code is that of the last run.
+ * `native-runner learn`: runs a command repeatedly, each time in a transaction that is discarded, with grants
+ * for the denials of the previous run, as far as learning may grant them; then prints the policy of the last
+ * run. The exit code is that of the last run.
  */
 export async function learn(command: string[], options: LearnOptions): Promise<void> {
   const interrupt = new AbortController();
@@ -176,9 +180,9 @@ export async function learn(command: string[], options: LearnOptions): Promise<v
   }
 }
 
-/** What learning says on standard error. Pure. */
+/** Formats the messages of learning on standard error. Pure. */
 
-/** Lines of each list; a command may ask for any number of things. */
+/** Maximum lines per list; a command may request any number of accesses. */
 const kMostListed = 40;
 
 function listed(lines: readonly string[]): string {
@@ -187,7 +191,7 @@ function listed(lines: readonly string[]): string {
   return `${shown.join("")}${left > 0 ? `  and ${left} more: see --json\n` : ""}`;
 }
 
-/** The option of the command line; where there is none, the value. */
+/** Returns the command-line option; if there is none, the value. */
 export function grantWords({ cli, option, value }: LearnedGrant): string {
   return visibleLine(cli === "" ? `${option}: ${JSON.stringify(value)}` : cli);
 }
@@ -198,14 +202,14 @@ function ended(round: Round, options: CliOptions): string {
   return endReason(round.result, options)?.message ?? `ended: ${outcome.kind}`;
 }
 
-/** A round that is over. */
+/** Reports a completed round. */
 function roundText(round: Round, number: number, options: CliOptions): string {
   const head = `native-runner: round ${number}: ${ended(round, options)}`;
   if (round.granted.length === 0) return `${head}\n`;
   return `${head}; granted for the next:\n${listed(round.granted.map(grantWords))}`;
 }
 
-/** What nobody but a person grants, each once. */
+/** Reports the denials that only a person may grant, each once. */
 function notGrantedText(rounds: readonly Round[]): string {
   const lines = notGrantedIn(rounds).map(({ denial, why, byHand }) => {
     const hand = byHand === "" ? "" : `; by hand: ${byHand}`;
@@ -214,7 +218,7 @@ function notGrantedText(rounds: readonly Round[]): string {
   return lines.length === 0 ? "" : `native-runner: not granted:\n${listed(lines)}`;
 }
 
-/** Those of all rounds, each once: of one that came several times the last. */
+/** Returns those of all rounds, each once: for repeated ones the last. */
 function notGrantedIn(rounds: readonly Round[]): NotGranted[] {
   const granted = new Set(rounds.flatMap((round) => round.granted.map(({ cli }) => cli)));
   const found = new Map<string, NotGranted>();

@@ -1,4 +1,4 @@
-/** The file that several runs are learned into. */
+/** The policy file that several runs of `learn` extend. */
 
 import { randomBytes } from "node:crypto";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
@@ -15,17 +15,17 @@ import { type Learned, type LearnedGrant, optionsOf } from "./rounds.js";
 
 const kNewMode = 0o644;
 
-/** A file as it was before. */
+/** A file in its previous state. */
 export type PolicyFile = {
-  /** Behind links. */
+  /** The path after following links. */
   path: string;
-  /** Its text; undefined where there is no file. */
+  /** Its text; undefined if the file does not exist. */
   text: string | undefined;
 };
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
-/** @throws (rejects) CliError for a file that `learn` has not written, or that can't be read. */
+/** @throws (rejects) CliError for a file that `learn` did not write, or that can't be read. */
 export async function readPolicyFile(name: string): Promise<PolicyFile> {
   const path = resolve(name);
   let text: string;
@@ -56,7 +56,7 @@ async function expectDirectory(name: string, path: string): Promise<void> {
   if (!isDirectory) throw new CliError(`--into ${name}: ${path} is no directory`, 2, "create it");
 }
 
-/** What it has. @throws TypeError that names what is wrong with it. */
+/** Parses its contents. @throws TypeError naming the error in it. */
 export function learnedBefore({ path, text = "{}" }: PolicyFile): {
   config: RuntimeConfig;
   grants: Learned[];
@@ -66,8 +66,8 @@ export function learnedBefore({ path, text = "{}" }: PolicyFile): {
 }
 
 /**
- * Puts the text in the file's place, all or nothing.
- * @throws (rejects) CliError where the file is another than was read; the file system's errors.
+ * Replaces the file's contents atomically.
+ * @throws (rejects) CliError if the file has changed since it was read; file system errors.
  */
 export async function writePolicyFile(file: PolicyFile, text: string): Promise<void> {
   const { path } = file;
@@ -99,9 +99,12 @@ export async function writePolicyFile(file: PolicyFile, text: string): Promise<v
   }
 }
 
-/** A policy file: a configuration as `--config` reads it, with the reason for each grant above it. Pure. */
+/**
+ * Formats a policy file: a configuration as `--config` reads it, with the reasons for each grant above it.
+ * Pure.
+ */
 
-/** The first line: by it a file is known. */
+/** The first line, which identifies the file. */
 const kPolicyHeader = "// native-runner policy 1";
 
 const kAbout = [
@@ -109,7 +112,7 @@ const kAbout = [
   "// `native-runner run --config FILE` and `doctor --config FILE` take it as it is.",
 ];
 
-/** What of a configuration is not the default. */
+/** Returns the parts of a configuration that differ from the default. */
 export function notDefault(config: RuntimeConfig): RuntimeConfigInput {
   const differing = (value: object, defaults: object): Record<string, unknown> =>
     Object.fromEntries(
@@ -127,13 +130,13 @@ function isPlain(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where both paths are one, it is said once. */
+/** Omits the guest path if it equals the host path. */
 function shortMount({ hostPath, guestPath, mode, label }: NativeMount): NativeMount {
   const guest = guestPath === undefined || guestPath === hostPath ? {} : { guestPath };
   return { hostPath, ...guest, mode, ...(label === undefined ? {} : { label }) };
 }
 
-/** A value on one line, as the entries of lists are written. */
+/** Returns a value on one line, in the form of list entries. */
 function inline(value: unknown): string {
   if (!isPlain(value)) return JSON.stringify(value);
   const fields = Object.entries(value).map(
@@ -142,7 +145,7 @@ function inline(value: unknown): string {
   return `{ ${fields.join(", ")} }`;
 }
 
-/** How a grant stands in the file. */
+/** Returns the form of a grant in the file. */
 function entryOf(grant: LearnedGrant): string {
   return inline(grant.option === "mounts" ? shortMount(grant.value) : grant.value);
 }
@@ -168,7 +171,7 @@ function written(value: unknown, indent: string, reasons: Reasons): string {
   return JSON.stringify(value);
 }
 
-/** The text of a policy file. `config` has the grants in it. */
+/** Returns the text of a policy file. `config` already includes the grants. */
 export function policyText(config: RuntimeConfig, grants: readonly Learned[]): string {
   const reasons = new Map(grants.map(({ grant, reasons }) => [entryOf(grant), reasons]));
   const input = notDefault(config);
@@ -183,7 +186,7 @@ export function policyText(config: RuntimeConfig, grants: readonly Learned[]): s
   return `${head.join("\n")}\n${written(short, "", reasons)}\n`;
 }
 
-/** The reasons above each entry of a file that {@link policyText} wrote, by the entry. */
+/** Returns the reasons above each entry of a file that {@link policyText} wrote, by the entry. */
 export function reasonsIn(text: string): Map<string, string[]> {
   const reasons = new Map<string, string[]>();
   let above: string[] = [];
@@ -198,7 +201,7 @@ export function reasonsIn(text: string): Map<string, string[]> {
   return reasons;
 }
 
-/** What a configuration grants, with the reasons that a file's text has for it. */
+/** Returns the grants of a configuration, with the reasons that a file's text has for them. */
 function grantsIn(config: RuntimeConfig, text: string): Learned[] {
   const reasons = reasonsIn(text);
   const network = config.bubblewrap.network ?? config.network;

@@ -1,23 +1,23 @@
-/** Learning, round after round. Knows of no sandbox: what a round is, is the caller's. */
+/** Learns in rounds. Independent of any sandbox: the caller defines a round. */
 
 import type { Denial, Grant, SandboxedExecResult } from "../../../types/public.js";
 import { cliOf } from "../../denials/advice-lists.js";
 import { visibleLine } from "../../text.js";
 import { wantedOf } from "../why.js";
 
-/** What a round came to. */
+/** The result of a round. */
 export type Round = {
   result: SandboxedExecResult;
-  /** New, and given in the next round. */
+  /** New grants, applied in the next round. */
   granted: LearnedGrant[];
   notGranted: NotGranted[];
 };
 
-/** How the rounds are held. */
+/** Options of the rounds. */
 export type RoundsOptions = {
-  /** One run of the command with these grants, of which nothing is left. */
+  /** Runs the command once with these grants, and leaves nothing behind. */
   attempt: (grants: readonly Learned[]) => Promise<SandboxedExecResult>;
-  /** Why a grant can't be tried out here; undefined where it can. */
+  /** Returns why a grant can't be tried here; undefined if it can. */
   whyNotTried: (grant: LearnedGrant) => Promise<string | undefined>;
   grants: LearnedGrants;
   mayGrantNetwork: boolean;
@@ -29,7 +29,7 @@ export type RoundsOptions = {
 const hasSucceeded = ({ outcome, exitCode }: SandboxedExecResult) =>
   outcome.kind === "exited" && exitCode === 0;
 
-/** A name that was allowed, and leads to an address that it may not. */
+/** True for an allowed name that leads to a forbidden address; withdraws its grants. */
 const leadsInside = ({ host, by, grant }: Denial, grants: LearnedGrants) =>
   by === "network" && grant === undefined && host !== undefined && grants.withdraw(host);
 
@@ -56,8 +56,8 @@ async function judge(
 }
 
 /**
- * Runs until it succeeds, nothing new is asked for, the rounds are used up, or `signal`. What the last round
- * was denied and succeeded without is not granted.
+ * Runs until the command succeeds, nothing new is requested, the rounds are used up, or `signal` is aborted.
+ * Denials of a last round that succeeded are not granted.
  */
 export async function learnInRounds(options: RoundsOptions): Promise<Round[]> {
   const { attempt, grants, maxRounds, onRound, signal } = options;
@@ -74,7 +74,7 @@ export async function learnInRounds(options: RoundsOptions): Promise<Round[]> {
   return rounds;
 }
 
-/** Of a round after which there is none: what would have been granted is told, and is not. */
+/** For the last round: reports the grants that would have been made, without making them. */
 async function leftOut(
   result: SandboxedExecResult,
   { grants, mayGrantNetwork }: RoundsOptions,
@@ -90,23 +90,23 @@ async function leftOut(
   return { granted: [], notGranted };
 }
 
-/** What learning grants by itself, and what it leaves to a person. Pure. */
+/** Decides which grants learning makes itself, and which it leaves to a person. Pure. */
 
-/** A grant that learning gives: what a policy file can say. */
+/** A grant that learning makes: one that a policy file can express. */
 export type LearnedGrant =
   | Extract<Grant, { option: "mounts" }>
   | { option: "network.allow"; value: string; cli: string };
 
-/** A denial that was not granted, why, and how a person would. */
+/** A denial that was not granted, the reason, and how a person would grant it. */
 export type NotGranted = {
   denial: Denial;
-  /** A clause. */
+  /** The reason, as a clause. */
   why: string;
-  /** Options of `run`, or a setting of the configuration; empty where there is none. */
+  /** Options of `run`, or a setting of the configuration; empty if neither exists. */
   byHand: string;
 };
 
-/** Names that lead nowhere but into the host's own network. */
+/** Names that lead only into the host's own network. */
 const kInner = /(^|\.)(localhost|local|internal|intranet|private|corp|home|lan|localdomain|arpa)$/;
 
 const isPublicName = (entry: string) => {
@@ -143,7 +143,7 @@ function byHand({ grant, kind, path, hostPath, host }: Denial): string {
   return host === undefined ? "" : `network.allowPrivate: ${JSON.stringify([host])}`;
 }
 
-/** What becomes of a denial. */
+/** Decides if a denial is granted. */
 function verdictOf(
   denial: Denial,
   mayGrantNetwork: boolean,
@@ -153,22 +153,25 @@ function verdictOf(
   return { notGranted: { denial, why, byHand: byHand(denial) } };
 }
 
-/** What has been granted so far, and why. */
+/** The grants so far, and their reasons. */
 
-/** A grant with the reasons for it, each a line. */
+/** A grant with its reasons, each one line. */
 export type Learned = { grant: LearnedGrant; reasons: string[] };
 
-/** Reasons that are kept of one grant. */
+/** Maximum number of reasons kept per grant. */
 const kMostReasons = 4;
 
-/** The same for grants that are the same. */
+/** Returns a key that is equal for equal grants. */
 export function keyOf({ option, value }: LearnedGrant): string {
   if (option === "network.allow") return `host ${value}`;
   const { hostPath, guestPath = hostPath, mode } = value;
   return JSON.stringify([hostPath, guestPath, mode]);
 }
 
-/** "read /opt/inc/a.h, asked for by cc1 (openat, ENOENT)", on one line whatever the command chose. */
+/**
+ * Returns "read /opt/inc/a.h, asked for by cc1 (openat, ENOENT)", on one line whatever text the command
+ * chose.
+ */
 export function reasonOf(denial: Denial): string {
   const { operation, program, errno, count } = denial;
   const by = program === undefined ? "" : `, asked for by ${program}`;
@@ -177,7 +180,7 @@ export function reasonOf(denial: Denial): string {
   return text.replace(/[\u2028\u2029]/g, " ");
 }
 
-/** As options to paste, in an order in which no mount hides another. */
+/** Returns options to paste, in an order in which no mount hides another. */
 export function optionsOf(grants: readonly Learned[]): string[] {
   const depth = ({ grant }: Learned) =>
     grant.option === "mounts" ? (grant.value.guestPath ?? grant.value.hostPath).length : 0;
@@ -185,7 +188,7 @@ export function optionsOf(grants: readonly Learned[]): string[] {
   return inOrder.map(({ grant }) => grant.cli).filter((cli) => cli !== "");
 }
 
-/** Grants in the order in which they were given. */
+/** Grants in the order in which they were made. */
 export class LearnedGrants {
   readonly #grants = new Map<string, Learned>();
   readonly #withdrawn = new Set<string>();
@@ -198,7 +201,7 @@ export class LearnedGrants {
     return [...this.#grants.values()];
   }
 
-  /** Whether it is a new one; a writable mount takes the place of the read-only one. */
+  /** Adds a grant; returns true if it is new. A writable mount replaces the read-only one. */
   add(grant: LearnedGrant, denial: Denial): boolean {
     const key = keyOf(grant);
     if (this.#withdrawn.has(key)) return false;
@@ -213,7 +216,7 @@ export class LearnedGrants {
     return true;
   }
 
-  /** Takes the grants of a host back: it leads nowhere that they would allow. True where there were any. */
+  /** Withdraws the grants of a host that leads nowhere they would allow. Returns true if there were any. */
   withdraw(host: string): boolean {
     const found = this.all.filter(
       ({ grant }) => grant.option === "network.allow" && grant.value.replace(/:\d+$/, "") === host,

@@ -1,4 +1,4 @@
-/** Where a round is held: a transaction that is discarded, and copies of what can be written besides. */
+/** Runs a round in a transaction that is discarded, with copies of all other writable files. */
 
 import { cp, lstat, mkdtemp, opendir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { CliError } from "../terminal.js";
 import { openFor } from "../transactions/transaction-place.js";
 import type { Learned } from "./rounds.js";
 
-/** @throws (rejects) CliError for a writable mount that no round could have a copy of. */
+/** @throws (rejects) CliError for a writable mount that can't be copied for each round. */
 export async function checkStandIns({ bubblewrap }: RuntimeConfig): Promise<void> {
   for (const { hostPath, mode } of bubblewrap.mounts) {
     const why = mode === "rw" ? await whyNoStandIn(hostPath) : undefined;
@@ -23,7 +23,7 @@ export async function checkStandIns({ bubblewrap }: RuntimeConfig): Promise<void
   }
 }
 
-/** One run of a command, told in full, of which nothing is left on the host. */
+/** Runs a command once with full denial reports, and leaves nothing on the host. */
 export async function tryOut(
   command: readonly string[],
   config: RuntimeConfig,
@@ -60,8 +60,8 @@ export async function tryOut(
 }
 
 /**
- * Copies of what a round may write: what commands write to a mount is written on the host, transaction or
- * not, and of a round nothing is to be left.
+ * Copies the mounts that a round may write: a command's writes to a mount reach the host even in a
+ * transaction, and a round must leave nothing behind.
  */
 
 const kMostEntries = 20_000;
@@ -81,7 +81,7 @@ async function add(path: string, total: Total): Promise<void> {
   for await (const entry of await opendir(path)) await add(join(path, entry.name), total);
 }
 
-/** Why no copy of it can be made; undefined where one can. */
+/** Returns why it can't be copied; undefined if it can. */
 export async function whyNoStandIn(path: string): Promise<string | undefined> {
   try {
     await add(path, { entries: 0, bytes: 0 });
@@ -99,7 +99,7 @@ class StandIns {
   #directory: string | undefined;
   #count = 0;
 
-  /** The mounts with a copy in place of each that can be written. */
+  /** Returns the mounts with each writable one replaced by a copy. */
   async inPlaceOf(mounts: readonly NativeMount[]): Promise<NativeMount[]> {
     const made: NativeMount[] = [];
     for (const mount of mounts) made.push(mount.mode === "rw" ? await this.#copyOf(mount) : mount);
@@ -122,7 +122,7 @@ class StandIns {
   }
 }
 
-/** A configuration with grants. Pure. */
+/** Applies grants to a configuration. Pure. */
 
 const hostsOf = (grants: readonly Learned[]) =>
   grants.flatMap(({ grant }) => (grant.option === "network.allow" ? [grant.value] : []));
@@ -136,7 +136,7 @@ function withHosts(network: BubblewrapNetwork, hosts: readonly string[]): Bubble
   return { ...rules, allow: [...new Set([...(rules.allow ?? []), ...hosts])] };
 }
 
-/** The configuration with what was granted, for the Bubblewrap runtime. */
+/** Returns the configuration with the grants, for the Bubblewrap runtime. */
 export function withLearned(config: RuntimeConfig, grants: readonly Learned[]): RuntimeConfig {
   const { bubblewrap } = config;
   const hosts = hostsOf(grants);
@@ -154,7 +154,7 @@ export function withLearned(config: RuntimeConfig, grants: readonly Learned[]): 
   };
 }
 
-/** The same where nothing of the network is open, but what is asked for is told by name. */
+/** Returns the configuration with nothing of the network allowed, but requests reported by name. */
 function withNamesReported(config: RuntimeConfig): RuntimeConfig {
   const reported = (network: BubblewrapNetwork): BubblewrapNetwork =>
     network === "deny" ? { allow: [] } : network;

@@ -1,4 +1,4 @@
-/** What becomes of the changes of `run --transaction`. */
+/** Settles the changes of `run --transaction`. */
 
 // biome-ignore lint/style/noRestrictedImports: a pager needs this process's own terminal
 import { spawn } from "node:child_process";
@@ -14,18 +14,18 @@ import type { CliOptions } from "../options.js";
 import { printError, wantsColors } from "../terminal.js";
 import { placeWords, type Refusal, refusalOf } from "./transaction-place.js";
 
-/** The largest text that V8 has room for, in bytes. */
+/** Maximum size in bytes of a text that V8 can hold. */
 export const kMaxDiffBytes = 256 * 1024 ** 2;
 
-/** For --json. */
+/** The result for --json. */
 export type Settled = {
   id: string;
-  /** "kept": it waits on disk. */
+  /** "kept": it remains on disk. */
   state: "committed" | "kept" | "discarded";
   changes: readonly Change[];
-  /** Of a commit: what still waits. */
+  /** Changes that remain after a commit. */
   left?: readonly Change[];
-  /** Of a commit that was refused. */
+  /** The refusal of a commit. */
   error?: Refusal["json"];
 };
 
@@ -67,7 +67,7 @@ class Settlement {
     return { id, state: "kept", changes: this.#changes };
   }
 
-  /** @throws (rejects) TransactionError where it is refused. */
+  /** @throws (rejects) TransactionError if the commit is refused. */
   async commit(): Promise<Settled> {
     const { id } = this.#transaction;
     const { allowProtected = [] } = this.#options;
@@ -82,7 +82,7 @@ class Settlement {
     return { id, state: "committed", changes: this.#changes, left };
   }
 
-  /** As `commit`, but that a refusal is told, and the changes are kept. */
+  /** Like `commit`, but reports a refusal and keeps the changes. */
   async commitOrKeep(): Promise<Settled> {
     try {
       return await this.commit();
@@ -95,7 +95,7 @@ class Settlement {
     }
   }
 
-  /** Asks until something is done. */
+  /** Asks the user until a choice succeeds. */
   async asAsked(signal: AbortSignal): Promise<Settled> {
     for (;;) {
       const answer = await ask(signal);
@@ -118,8 +118,8 @@ class Settlement {
 }
 
 /**
- * Shows what a command has changed, and does with it what the options say, or the user. Where nobody can
- * be asked, and where it fails, it is kept, so that nothing is lost.
+ * Shows the changes of a command, and settles them as the options or the user choose. If no user can be
+ * asked, or the choice fails, the changes are kept, so that nothing is lost.
  */
 export async function settle(
   transaction: Transaction,
@@ -160,13 +160,13 @@ async function settled(
   return canAsk && !signal.aborted ? settlement.asAsked(signal) : settlement.keep();
 }
 
-/** The question what is to become of changes, at a terminal. */
+/** Asks at a terminal how to settle the changes. */
 
 type Answer = "commit" | "discard" | "keep" | "show";
 
 const kAnswers: readonly Answer[] = ["commit", "discard", "keep", "show"];
 
-/** The one that a word, or its first letters, stands for. */
+/** Returns the answer that a word, or its first letters, denotes. */
 export function answerOf(text: string): Answer | undefined {
   const word = text.trim().toLowerCase();
   if (word === "diff") return "show";
@@ -174,7 +174,7 @@ export function answerOf(text: string): Answer | undefined {
 }
 
 /**
- * Asks until there is an answer. The end of the input, Ctrl-C and `signal` are "keep", which loses
+ * Asks until a valid answer is given. The end of the input, Ctrl-C and `signal` mean "keep", which loses
  * nothing.
  */
 async function ask(signal: AbortSignal): Promise<Answer> {
@@ -201,7 +201,7 @@ async function ask(signal: AbortSignal): Promise<Answer> {
   }
 }
 
-/** Long text at a terminal, in the user's pager. */
+/** Shows long text at a terminal, in the user's pager. */
 
 function isOnPath(program: string): boolean {
   const directories = (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
@@ -215,20 +215,20 @@ function isOnPath(program: string): boolean {
   });
 }
 
-/** $PAGER, as a shell's words; else less, where there is one. "" or "cat": none. */
+/** Returns $PAGER, as shell words; otherwise less, if it exists. "" or "cat": none. */
 function pagerCommand(): string {
   const named = process.env.PAGER?.trim();
   if (named !== undefined) return named === "cat" ? "" : named;
   return isOnPath("less") ? "less -R" : "";
 }
 
-/** False where it can't be started. */
+/** Resolves with false if it can't be started. */
 function showIn(command: string, text: string): Promise<boolean> {
-  // As git has it: what fits on the screen is only written.
+  // Like git: text that fits on the screen is only printed.
   const env = { LESS: "FRX", LV: "-c", ...process.env };
   const stdio = ["pipe", "inherit", "inherit"] as const;
   const pager = spawn("/bin/sh", ["-c", command], { stdio: [...stdio], env });
-  // Ctrl-C is the pager's, and no interrupt of ours.
+  // The pager handles Ctrl-C; it does not interrupt this process.
   const others = process.listeners("SIGINT");
   const ignore = () => {};
   process.removeAllListeners("SIGINT").on("SIGINT", ignore);
@@ -236,7 +236,7 @@ function showIn(command: string, text: string): Promise<boolean> {
     pager.on("error", () => resolve(false));
     pager.on("close", (code) => resolve(code !== 126 && code !== 127)); // not executable, missing
   });
-  pager.stdin?.on("error", () => {}); // who leaves early has seen enough
+  pager.stdin?.on("error", () => {}); // the user may close the pager early
   pager.stdin?.end(text);
   return ended.finally(() => {
     process.off("SIGINT", ignore);
@@ -245,8 +245,8 @@ function showIn(command: string, text: string): Promise<boolean> {
 }
 
 /**
- * Shows a text that has no control characters but colours, and resolves when the user has seen it. Away
- * from a terminal, and where the pager can't be started, it is written to standard output.
+ * Shows a text without control characters except colors, and resolves when the user has closed the pager.
+ * Without a terminal, or if the pager can't be started, writes the text to standard output.
  */
 export async function page(text: string): Promise<void> {
   const command = process.stdout.isTTY ? pagerCommand() : "";

@@ -1,4 +1,4 @@
-/** Where the transactions of a command line are, and the one that it names. */
+/** Locates the transactions of a command line, and the one that it names. */
 
 import { resolve } from "node:path";
 import type { Transaction } from "../../../types/transaction.js";
@@ -11,9 +11,9 @@ import { visibleLine } from "../../text.js";
 import { type AuditOption, recorded } from "../options.js";
 import { CliError, printError } from "../terminal.js";
 
-/** Options that every command about transactions has. */
+/** Options common to all commands for transactions. */
 export type PlaceOptions = AuditOption & {
-  /** As in `openTransaction`; also relative. */
+  /** As in `openTransaction`; may be relative. */
   stateDirectory?: string;
 };
 
@@ -23,19 +23,19 @@ const kDone: Record<NonNullable<Transaction["recovered"]>, string> = {
   torn: "a commit that was interrupted could not be rolled back whole: see commit/aside in its directory",
 };
 
-/** The options for the library. */
+/** Returns the options for the library. */
 export function directoryOption({ stateDirectory }: PlaceOptions): { directory?: string } {
   return stateDirectory === undefined ? {} : { directory: resolve(stateDirectory) };
 }
 
-/** What has to stand behind `native-runner tx …` to mean this place. */
+/** Returns the words that select this directory in `native-runner tx …`. */
 export function placeWords({ stateDirectory }: PlaceOptions): string {
   return stateDirectory === undefined ? "" : ` --state-directory ${stateDirectory}`;
 }
 
 /**
- * The one that an id, or the beginning of one, names.
- * @throws (rejects) CliError where there is none, or more than one.
+ * Returns the transaction that an id, or the beginning of one, names.
+ * @throws (rejects) CliError if no transaction, or more than one, matches.
  */
 export async function findTransaction(
   id: string,
@@ -58,9 +58,9 @@ export async function findTransaction(
 }
 
 /**
- * Does something with a transaction, which is open meanwhile.
- * @throws (rejects) as {@link findTransaction}; CliError where another process has it open;
- * SandboxError where it can't be taken up; what `use` throws.
+ * Opens a transaction for `use` and closes it afterwards.
+ * @throws (rejects) like {@link findTransaction}; CliError if another process has it open; SandboxError if it
+ * can't be resumed; any error of `use`.
  */
 export async function withTransaction<Value>(
   id: string,
@@ -90,8 +90,9 @@ export async function withTransaction<Value>(
 }
 
 /**
- * The transaction that the options ask for, with the policy of the runner; undefined for none.
- * @throws (rejects) as `openTransaction`.
+ * Opens the transaction that the options request, with the policy of the runner; undefined if they request
+ * none.
+ * @throws (rejects) like `openTransaction`.
  */
 export async function openFor(
   runner: RuntimeRunner,
@@ -104,9 +105,9 @@ export async function openFor(
   return runner.openTransaction(directoryOption(options));
 }
 
-/** Why a commit, or taking one back, was refused, in the words of the command line. Pure. */
+/** Explains in terms of the command line why a commit or an undo was refused. Pure. */
 
-/** For standard error, and for programs. */
+/** The refusal for standard error, and as JSON. */
 export type Refusal = {
   message: string;
   fix: string;
@@ -115,8 +116,8 @@ export type Refusal = {
 };
 
 /**
- * @param what how the command line names the transaction: its id, and where it is.
- * @param isUndo of an undo; else of a commit.
+ * @param what name of the transaction for the command line: its id and its directory.
+ * @param isUndo true for an undo, false for a commit.
  */
 export function refusalOf(error: TransactionError, what: string, isUndo = false): Refusal {
   const { code, message, paths } = error;
@@ -147,13 +148,13 @@ export function refusalOf(error: TransactionError, what: string, isUndo = false)
   };
 }
 
-/** Exit codes of what is done with transactions, besides those of `run`; 123 and below 128 are ours. */
+/** Exit codes for actions on transactions, besides those of `run`; our own codes are below 128. */
 
-/** There is no transaction of this id. */
+/** No transaction has this id. */
 export const kNoTransaction = 120;
-/** The host has changed the same files: nothing was done. */
+/** The host has changed the same files: nothing was committed or undone. */
 const kConflict = 121;
-/** Code of the host's runs by itself what would be changed: nothing was done. */
+/** Code of the host runs the changed files on its own: nothing was committed. */
 const kProtected = 122;
 /** Another process has the transaction open. */
 const kInUse = 123;

@@ -20,7 +20,7 @@ import {
   withTransaction,
 } from "./transaction-place.js";
 
-/** What the commands do. */
+/** The implementations of the commands. */
 export type TxActions = {
   txList(options: TxOptions): Promise<void>;
   txShow(id: string, options: TxPathOptions): Promise<void>;
@@ -40,7 +40,7 @@ function withPaths(command: Command): Command {
   );
 }
 
-/** Adds the commands. `say`: how the parser's complaints are written, by the command's name. */
+/** Adds the commands. `say`: returns how parse errors are written, by the command's name. */
 export function addTxCommand(
   program: Command,
   actions: TxActions,
@@ -84,23 +84,23 @@ Examples:
   addDeed("discard", "remove it; the workspace stays as it is").action(actions.txDiscard);
 }
 
-/** `native-runner tx`: transactions that wait on disk. */
+/** `native-runner tx`: works with transactions on disk. */
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 type TxOptions = PlaceOptions & { json?: boolean };
-/** Of `show`, `diff` and `commit`. */
+/** Options of `show`, `diff` and `commit`. */
 type TxPathOptions = TxOptions & { paths?: string[] };
-/** Of `commit`. */
+/** Options of `commit`. */
 type TxCommitOptions = TxPathOptions & { allowProtected?: string[] };
 
 function print(value: object): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** The library's, without what was not said. */
+/** Returns the library's option; omitted if not given. */
 const pathsOption = ({ paths }: TxPathOptions) => (paths === undefined ? {} : { paths });
 
-/** Tells why it was refused, and sets the exit code. */
+/** Reports why the action was refused, and sets the exit code. */
 function tellRefusal(error: unknown, id: string, options: TxOptions, isUndo: boolean): void {
   if (!(error instanceof TransactionError)) throw error;
   const refusal = refusalOf(error, `${id}${placeWords(options)}`, isUndo);
@@ -109,7 +109,7 @@ function tellRefusal(error: unknown, id: string, options: TxOptions, isUndo: boo
   process.exitCode = refusal.exitCode;
 }
 
-/** `tx list`: those on disk. */
+/** `tx list`: lists the transactions on disk. */
 export async function txList(options: TxOptions): Promise<void> {
   watchOutput(() => {});
   const listed = await listTransactions(directoryOption(options));
@@ -117,7 +117,7 @@ export async function txList(options: TxOptions): Promise<void> {
   else process.stdout.write(listText(listed, Date.now(), wantsColors(process.stdout)));
 }
 
-/** `tx show`: what one has changed. */
+/** `tx show`: shows the changes of a transaction. */
 export async function txShow(id: string, options: TxPathOptions): Promise<void> {
   watchOutput(() => {});
   await withTransaction(id, options, async (transaction, { createdAt, workspace, backend }) => {
@@ -131,7 +131,7 @@ export async function txShow(id: string, options: TxPathOptions): Promise<void> 
   });
 }
 
-/** `tx diff`: the same as a patch, for `git apply`; at a terminal in the pager. */
+/** `tx diff`: prints the changes as a patch, for `git apply`; at a terminal in the pager. */
 export async function txDiff(id: string, options: TxPathOptions): Promise<void> {
   watchOutput(() => {});
   await withTransaction(id, options, async (transaction) => {
@@ -143,7 +143,7 @@ export async function txDiff(id: string, options: TxPathOptions): Promise<void> 
   });
 }
 
-/** `tx commit`: all or nothing; what it takes to undo it stays. */
+/** `tx commit`: commits all or nothing; the backup for an undo is kept. */
 export async function txCommit(id: string, options: TxCommitOptions): Promise<void> {
   watchOutput(() => {});
   await withTransaction(id, options, async (transaction, { workspace }) => {
@@ -174,7 +174,7 @@ function tellOfUndo({ id }: Transaction, workspace: string, options: TxOptions):
   );
 }
 
-/** `tx undo`: of the last commit. */
+/** `tx undo`: undoes the last commit. */
 export async function txUndo(id: string, options: TxOptions): Promise<void> {
   watchOutput(() => {});
   await withTransaction(id, options, async (transaction, { workspace }) => {
@@ -191,7 +191,7 @@ export async function txUndo(id: string, options: TxOptions): Promise<void> {
   });
 }
 
-/** `tx discard`: the workspace stays as it is, and nothing is left of the transaction. */
+/** `tx discard`: removes the transaction completely; the workspace is unchanged. */
 export async function txDiscard(id: string, options: TxOptions): Promise<void> {
   watchOutput(() => {});
   await withTransaction(id, options, async (transaction) => {
@@ -201,13 +201,13 @@ export async function txDiscard(id: string, options: TxOptions): Promise<void> {
   });
 }
 
-/** The transactions on disk, for people. Pure. */
+/** Formats the transactions on disk for people. Pure. */
 
 const kMinute = 60_000;
 const kHour = 60 * kMinute;
 const kDay = 24 * kHour;
 
-/** How long ago, in the largest whole unit. */
+/** Returns the elapsed time in the largest whole unit. */
 export function age(ms: number): string {
   if (ms < kMinute) return "just now";
   if (ms < kHour) return `${Math.floor(ms / kMinute)} min ago`;
@@ -220,7 +220,7 @@ const kRecovered: Record<NonNullable<ListedTransaction["recovered"]>, string> = 
   torn: "",
 };
 
-/** A line for each, under a heading; ends with a newline. */
+/** Returns a line for each transaction, under a heading; ends with a newline. */
 export function listText(
   listed: readonly ListedTransaction[],
   now: number,

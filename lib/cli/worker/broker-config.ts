@@ -1,4 +1,4 @@
-/** `native-runner broker-config`: a NATS server's configuration, and a key for each who may connect. */
+/** `native-runner broker-config`: writes a NATS server's configuration, and a key for each client. */
 
 import { mkdir, open, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -14,7 +14,7 @@ import {
 } from "../../remote/broker/broker-config.js";
 import { CliError } from "../terminal.js";
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 export type BrokerConfigOptions = {
   directory: string;
   tenant?: string[];
@@ -28,7 +28,7 @@ export type BrokerConfigOptions = {
 
 const kPort = 4222;
 
-/** Who has which key where, below the directory. */
+/** A client and its key file below the directory. */
 type Member = Omit<BrokerUser, "nkey"> & { file: string };
 
 function membersOf({ tenant = [], worker = [] }: BrokerConfigOptions): Member[] {
@@ -72,7 +72,7 @@ function listenOf({ listen, insecure }: BrokerConfigOptions): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** At its place it is old or new, never half: a server may be told to read it at any time. */
+/** Replaces a file atomically: a server may be asked to read it at any time. */
 async function replace(file: string, text: string): Promise<void> {
   const next = `${file}.${process.pid}.new`;
   await writeFile(next, text, { flag: "wx" });
@@ -80,8 +80,8 @@ async function replace(file: string, text: string): Promise<void> {
 }
 
 /**
- * Makes the keys that are not there yet, and writes the configuration of those that were named. A key that
- * is there stays, so that whoever has it can go on.
+ * Creates missing keys, and writes the configuration for the named clients. Existing keys are kept, so that
+ * their owners can continue.
  */
 export async function writeBrokerConfig(
   options: BrokerConfigOptions,
@@ -106,7 +106,7 @@ export async function writeBrokerConfig(
   say(`wrote ${config}: \`nats-server -c ${config}\`, or \`nats-server --signal reload\``);
 }
 
-/** The command. */
+/** Runs the command. */
 export async function brokerConfig(options: BrokerConfigOptions): Promise<void> {
   const { nkeys } = await import("@nats-io/transport-node").catch((cause) => {
     throw new CliError(
@@ -120,10 +120,10 @@ export async function brokerConfig(options: BrokerConfigOptions): Promise<void> 
 
 /** Seeds of nkeys in files, each for one user of the broker. */
 
-/** What makes and reads keys; a part of the NATS client, an optional peer. */
+/** Creates and reads keys; a part of the NATS client, an optional peer dependency. */
 type Nkeys = typeof import("@nats-io/transport-node").nkeys;
 
-/** A key, and whether it was made now. */
+/** A key; `isNew`: it was created now. */
 export type UserKey = { publicKey: string; isNew: boolean };
 
 const kOwnerOnly = 0o600;
@@ -131,7 +131,7 @@ const kOwnersFolder = 0o700;
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
-/** Made whole or not at all: a file that is there is somebody's key. */
+/** Creates the file atomically and never replaces an existing one, which holds a key in use. */
 async function make(file: string, seed: Uint8Array): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: kOwnersFolder });
   const handle = await open(file, "wx", kOwnerOnly);
@@ -153,9 +153,10 @@ async function seedOf(file: string): Promise<string | undefined> {
 }
 
 /**
- * The key in a file; where there is no file, one is made with a new key, for its owner alone.
+ * Returns the key in a file; if the file does not exist, creates it with a new key, readable only by its
+ * owner.
  *
- * @throws (rejects) TypeError for a file that has no seed of a user's; Node's errors of the file system.
+ * @throws (rejects) TypeError for a file without a user's seed; Node's file system errors.
  */
 async function userKey(file: string, nkeys: Nkeys): Promise<UserKey> {
   const seed = await seedOf(file);
@@ -168,6 +169,6 @@ async function userKey(file: string, nkeys: Nkeys): Promise<UserKey> {
     const pair = nkeys.fromSeed(new TextEncoder().encode(seed));
     const publicKey = pair.getPublicKey();
     if (publicKey.startsWith("U")) return { publicKey, isNew: false };
-  } catch {} // nothing of what is in it is reported
+  } catch {} // the file's contents are never reported
   throw invalidValue(`${file} has no seed of a user's nkey`);
 }

@@ -9,7 +9,7 @@ import { CliError } from "../terminal.js";
 import { count, directory, file, port, size } from "../values.js";
 import type { BrokerConfigOptions } from "./broker-config.js";
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 export type WorkerCliOptions = BrokerCliOptions & {
   pool: string;
   workspaces: string;
@@ -31,7 +31,7 @@ function room(text: string): number {
   throw new InvalidArgumentError("Expected a size above 0.");
 }
 
-/** Adds what it takes. */
+/** Adds its options. */
 export function addWorkerCommand(
   command: Command,
   action: (options: WorkerCliOptions) => Promise<void>,
@@ -88,7 +88,7 @@ function listen(text: string): { host: string; port: number } {
   return { host, port: port(digits) };
 }
 
-/** Adds what it takes. */
+/** Adds its options. */
 export function addBrokerConfigCommand(
   command: Command,
   action: (options: BrokerConfigOptions) => Promise<void>,
@@ -118,9 +118,9 @@ Examples:
     .action((options: BrokerConfigOptions) => action(options));
 }
 
-/** The options of a command that connects to a broker: where, and as whom. No secret is one of them. */
+/** The options of a command that connects to a broker: its address and the credentials. None is a secret. */
 
-/** As commander hands them over. */
+/** Options as commander passes them. */
 export type BrokerCliOptions = {
   server?: string[];
   credentials?: string;
@@ -132,7 +132,7 @@ export type BrokerCliOptions = {
 
 const more = (text: string, previous: string[] = []) => [...previous, text];
 
-/** Adds them. */
+/** Adds the options. */
 export function withBrokerOptions(command: Command): Command {
   return command
     .option(
@@ -159,7 +159,10 @@ async function pem(option: string, path: string | undefined): Promise<string | u
   return bytes.toString("utf8");
 }
 
-/** What a BrokerAccess takes, which checks it. @throws (rejects) CliError for a file that can't be read. */
+/**
+ * Returns the options of a BrokerAccess, which checks them. @throws (rejects) CliError for an unreadable
+ * file.
+ */
 export async function brokerOptions(options: BrokerCliOptions): Promise<BrokerOptions> {
   const ca = await pem("--tls-ca", options.tlsCa);
   const cert = await pem("--tls-cert", options.tlsCert);

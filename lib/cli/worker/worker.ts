@@ -1,4 +1,4 @@
-/** `native-runner worker`: serves a pool until it is told to end. */
+/** `native-runner worker`: serves a pool until it is asked to end. */
 
 import { hostname } from "node:os";
 import { setFlagsFromString } from "node:v8";
@@ -16,20 +16,21 @@ import { printError } from "../terminal.js";
 import { brokerOptions, type WorkerCliOptions } from "./commands.js";
 
 /**
- * Output that passes through a worker is garbage soon after, outside of a heap of some MiB, all of which V8 by itself
- * collects anew for each few MiB of output: half of a worker's time. Now the heap may first grow to five times its size.
+ * Output that passes through a worker becomes garbage soon, outside of a heap of some MiB. By default V8
+ * collects that whole heap for every few MiB of output, which takes half of a worker's time. This lets the
+ * heap first grow to five times its size.
  */
 const kHeapGrowth = "--heap-growing-percent=400";
 
 const kSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** A name for the broker: this machine's, without what names may not have. */
+/** Returns a name for the broker: this machine's, without characters that names must not contain. */
 function ownName(): string {
   const [name = ""] = hostname().split(".");
   return name.replace(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) || "worker";
 }
 
-/** Resolves at the first signal, with what resolves at the second. */
+/** Resolves at the first signal, with a promise that resolves at the second. */
 function reported(): Promise<{ again: Promise<void> }> {
   const first = deferred<{ again: Promise<void> }>();
   const second = deferred<void>();
@@ -44,7 +45,7 @@ function reported(): Promise<{ again: Promise<void> }> {
   return first.promise;
 }
 
-/** Resolves when all of it has ended. */
+/** Resolves when the worker has ended completely. */
 export async function worker(options: WorkerCliOptions): Promise<void> {
   setFlagsFromString(kHeapGrowth);
   const access = new BrokerAccess(await brokerOptions(options));

@@ -10,18 +10,18 @@ import { expectFields, type FieldsOf } from "../../fields.js";
 
 const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted", "renamed"];
 const kTypes: readonly Change["type"][] = ["file", "directory", "symlink", "other"];
-const kNumbers = 8; // of each change, as native/addon/workspace/transaction_values.h has them
+const kNumbers = 8; // per change, see native/addon/workspace/transaction_values.h
 const kConflict = 1;
 const kTarget = 2;
 const kFrom = 4;
 const kVersion = 8;
-/** That the event loop is kept by no more of them at once; some 0.5 µs each. */
+/** Changes unpacked per turn of the event loop; about 0.5 µs each. */
 const kAtOnce = 2000;
 
-/** Whatever else waits for the event loop. */
+/** Yields to other work of the event loop. */
 const others = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** The changes that native code has packed: to make as many objects there takes ten times as long. */
+/** Unpacks changes that native code packed: creating the objects natively takes ten times as long. */
 export async function unpacked({ text, numbers }: PackedChanges): Promise<Change[]> {
   const bytes = numbers.byteLength;
   const values = new Float64Array(numbers.buffer, numbers.byteOffset, bytes / 8);
@@ -73,7 +73,7 @@ export async function reportedChanges(
   return changes;
 }
 
-/** What of a commit is checked here, and what its answer says. */
+/** Checks the JavaScript part of a commit's options, and interprets its answer. */
 
 const kCommitOptions: FieldsOf<CommitOptions> = {
   paths: true,
@@ -85,21 +85,21 @@ const kCommitOptions: FieldsOf<CommitOptions> = {
 };
 const kMostApprovedBy = 1000;
 
-/** A text of its user's, which is kept as it is. @throws TypeError */
+/** Returns a user's text unchanged. @throws TypeError if it is not a string or too long. */
 export function textOf(what: string, value: unknown, most: number): string {
   if (typeof value !== "string") throw invalidType(what, "a string", value);
   if (value.length <= most && !value.includes("\0")) return value;
   throw invalidValue(`Expected \`${what}\` to have at most ${most} characters and no NUL`);
 }
 
-/** The first of them, for a message. */
+/** Returns the first paths, for a message. */
 export function some(paths: readonly string[]): string {
   const kMost = 3;
   const shown = paths.slice(0, kMost).join(", ");
   return paths.length > kMost ? `${shown} and ${paths.length - kMost} more` : shown;
 }
 
-/** The two sides of a rename are changes by themselves. */
+/** The two sides of a rename are separate changes. */
 function expectedOf(changes: unknown): NonNullable<CommitRequest["expected"]> {
   if (!Array.isArray(changes)) throw invalidType("expected", "an array of changes", changes);
   return changes.flatMap((change: Partial<Change> | null, at) => {
@@ -124,7 +124,7 @@ function contentsOf(contents: unknown): NonNullable<CommitRequest["contents"]> {
   });
 }
 
-/** @throws TypeError for misuse; the paths are checked by native code. */
+/** @throws TypeError for misuse; native code checks the paths. */
 export function commitRequest(
   options: CommitOptions,
   protectedNames: readonly string[],
@@ -142,7 +142,7 @@ export function commitRequest(
   return { request, approver };
 }
 
-/** @throws TransactionError where there is something because of which nothing is done. */
+/** @throws TransactionError if the answer contains a reason that prevented the commit. */
 export function expectDone(answer: CommitAnswer): CommitAnswer {
   const { conflicts, refused, unexpected } = answer;
   const pathsOf = (changes: readonly Change[]) => changes.map(({ path }) => path);

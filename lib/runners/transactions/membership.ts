@@ -1,4 +1,4 @@
-/** The runners whose commands work in a transaction that another one has opened. */
+/** Registers runners whose commands work in a transaction that another runner opened. */
 
 import type { TransactionHandle } from "../../../types/addon-transaction.js";
 import type { Transaction } from "../../../types/transaction.js";
@@ -6,34 +6,34 @@ import { invalidType } from "../../errors.js";
 import type { RunMeter } from "../../metrics/run-meter.js";
 import type { Ready } from "../supervised.js";
 
-/** A runner that is not the transaction's own. */
+/** A runner other than the transaction's own. */
 export type Member = {
-  /** Reported of each of its runs. */
+  /** Counts each of its runs. */
   readonly meter: RunMeter;
-  /** There is nothing to be ended, but for sandboxes that stand. */
+  /** True if ending its runs would end nothing except prewarmed sandboxes. */
   isIdle(): boolean;
-  /** Ends what runs, and resolves when nothing of it is left; others may be begun after it. */
+  /** Ends running commands, and resolves when none of their processes remain; others may start afterwards. */
   endRuns(): Promise<void>;
 };
 
-/** What the runners of this package have of an open transaction. */
+/** The part of an open transaction that this package's runners use. */
 export type Membership = {
   readonly handle: TransactionHandle;
   state(): "open" | "closed" | "discarded";
-  /** What has to come before anything is begun in it. */
+  /** Precondition for starting a call in the transaction. */
   readonly ready: Ready;
-  /** What runs in it is ended before it is committed, closed or discarded. */
+  /** Adds a runner whose commands are ended before the transaction is committed, closed or discarded. */
   join(member: Member): void;
 };
 
 const memberships = new WeakMap<object, Membership>();
 
-/** Makes a transaction known as one of ours. */
+/** Registers a transaction as one of this package. */
 export function registerMembership(transaction: Transaction, membership: Membership): void {
   memberships.set(transaction, membership);
 }
 
-/** @throws TypeError for what is no transaction of this package; `field` names it. */
+/** @throws TypeError for a value that is not a transaction of this package; `field` names it. */
 export function membershipOf(transaction: unknown, field: string): Membership {
   const isObject = typeof transaction === "object" && transaction !== null;
   const membership = isObject ? memberships.get(transaction) : undefined;
@@ -42,9 +42,9 @@ export function membershipOf(transaction: unknown, field: string): Membership {
 }
 
 /**
- * The transaction of a runner's options, which is taken out of them: the addon has it apart.
+ * Removes the transaction from a runner's options and returns it: the addon takes it separately.
  * @param own the runner's own copy of its options.
- * @throws TypeError as {@link membershipOf}.
+ * @throws TypeError like {@link membershipOf}.
  */
 export function extractMembership(own: { transaction?: unknown }): Membership | undefined {
   const { transaction } = own;

@@ -1,4 +1,4 @@
-/** The records of what is done with a transaction: made, counted, published. */
+/** Creates, counts and publishes the records of actions on a transaction. */
 
 import { appendFile, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ function outcomeOf(error: unknown): TransactionAudit["outcome"] {
 
 const sizeOf = ({ kind, type, size }: Change) => (kind !== "deleted" && type === "file" ? size : 0);
 
-/** What a commit has written, as far as a record has it. */
+/** Returns the committed paths in the form of a record. */
 function committedPaths(committed: readonly Change[], digests: readonly string[]): CommittedPath[] {
   return committed.slice(0, kMostCommitted).map(({ path, kind, type, from, size }, at) => {
     const sha256 = digests[at];
@@ -47,13 +47,13 @@ function committedPaths(committed: readonly Change[], digests: readonly string[]
   });
 }
 
-/** Of one transaction. */
+/** The records of one transaction. */
 export class TransactionRecords {
   readonly #id: string;
   readonly #meter: RunMeter;
   readonly #counts: readonly TransactionCounts[];
 
-  /** @param counts the transaction's own, and its runner's. */
+  /** @param counts the counts of the transaction and of its runner. */
   constructor(id: string, meter: RunMeter, counts: readonly TransactionCounts[]) {
     this.#id = id;
     this.#meter = meter;
@@ -69,8 +69,8 @@ export class TransactionRecords {
   }
 
   /**
-   * Does `work`, and settles as it does, once there is a record of it; `work` adds to that what is
-   * special about it. Misuse, a TypeError, has none.
+   * Calls `work`, which adds its details to the record, and settles like it once the record exists. Misuse, a
+   * TypeError, has no record.
    */
   async of<Value>(
     action: TransactionAudit["action"],
@@ -117,18 +117,18 @@ export class TransactionRecords {
   }
 }
 
-/** The commands that have run in a transaction, in a file of its directory. */
+/** The commands that have run in a transaction, stored in a file of its directory. */
 
-/** As `WorkspaceTransaction` keeps them: one line each. */
+/** A stored command: one line each. */
 type Line = Omit<TransactionRun, "endedAt"> & { endedMs: number };
 
 const kName = "runs";
-/** Those before: when a file is full it takes this name, and a new one begins. */
+/** The older commands: a full file is renamed to this name, and a new one begins. */
 const kOlder = "runs-older";
 const kMostBytes = 16 * 1024 ** 2;
 const kMostRuns = 10_000;
 const kOwnersFile = 0o600;
-/** How long a line waits for others, so that many short runs are one write. */
+/** Milliseconds that a line waits for others, so that many short runs share one write. */
 const kWaitMs = 100;
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
@@ -142,7 +142,7 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-/** Undefined for a line that a death has torn. */
+/** Returns undefined for a line that was torn when its process died. */
 function runOf(line: string): TransactionRun | undefined {
   try {
     const { endedMs, ...run } = JSON.parse(line) as Line;
@@ -152,7 +152,7 @@ function runOf(line: string): TransactionRun | undefined {
   }
 }
 
-/** Never waited for by a run. What can't be written is lost: the files' changes are not. */
+/** Runs never wait for it. A record that can't be written is lost; changes to files are not. */
 export class TransactionRuns {
   readonly #file: string;
   readonly #older: string;
@@ -162,7 +162,7 @@ export class TransactionRuns {
   #bytes = 0;
   #runs = 0;
 
-  /** @param directory the transaction's own. */
+  /** @param directory of the transaction itself. */
   constructor(directory: string) {
     this.#file = join(directory, kName);
     this.#older = join(directory, kOlder);
@@ -174,7 +174,7 @@ export class TransactionRuns {
     this.#timer ??= setTimeout(() => void this.flush(), kWaitMs).unref();
   }
 
-  /** Resolves when all is in the file, or can't be. */
+  /** Resolves when everything is in the file, or can't be written. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -192,7 +192,7 @@ export class TransactionRuns {
     return text.split("\n").flatMap((line) => runOf(line) ?? []);
   }
 
-  /** The directory is to go: nothing may be written to it any more. */
+  /** Stops writing, since the directory is about to be removed. */
   async drop(): Promise<void> {
     await this.flush();
     await Promise.all([this.#file, this.#older].map((file) => rm(file, { force: true })));

@@ -32,17 +32,17 @@ function checkpointOf({ id, name, createdMs }: NativeCheckpoint): Checkpoint {
   return { id, ...(name !== "" && { name }), createdAt: new Date(createdMs) };
 }
 
-/** What the transactions of one runner have in common. */
+/** Properties shared by the transactions of one runner. */
 export type TransactionPolicy = {
-  /** The options of the runner, which they share. */
+  /** The options of the runner, which its transactions share. */
   runner: Omit<BubblewrapNativeRunnerOptions, "transaction">;
-  /** What a commit refuses to change; see `CommitRequest`. */
+  /** Paths that a commit refuses to change; see `CommitRequest`. */
   protectedNames: readonly string[];
-  /** Where it is recorded; undefined: nowhere. */
+  /** Records their actions; undefined: none. */
   sink: AuditSink | undefined;
 };
 
-/** One transaction that is open; made by `Transactions`. */
+/** One open transaction; created by `Transactions`. */
 export class WorkspaceTransaction extends SessionRunner implements Transaction {
   readonly id: string;
   readonly backend: Transaction["backend"];
@@ -61,7 +61,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
   #freshening: Promise<void> | undefined;
   #discarded: Promise<void> | undefined;
 
-  /** @param directory the one that transactions lie in. */
+  /** @param directory holds the transactions. */
   constructor(
     handle: TransactionHandle,
     { runner, protectedNames, sink }: TransactionPolicy,
@@ -141,7 +141,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       if (approver !== undefined) audit.approvedBy = approver;
       const answer = await this.#native(() =>
         this.#turns.alone(async () => {
-          // Nothing is ended for one that is refused.
+          // A refused commit ends no runs.
           if (!this.#areIdle()) expectDone(await this.#handle.check(request));
           await this.#endRuns();
           return expectDone(await this.#handle.commit(request));
@@ -220,9 +220,12 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     await this.discard();
   }
 
-  /** Whatever begins waits for who has the transaction for himself, and sees the host's files as they are. */
+  /**
+   * Delays new calls while an operation has the transaction exclusively, and lets them see the host's current
+   * files.
+   */
   #ready(hasWaited: boolean): Promise<void> | undefined {
-    if (this.#isClosed) return undefined; // as what is called says
+    if (this.#isClosed) return undefined; // the call itself reports it
     if (hasWaited) return this.#turns.taken();
     const others = this.#turns.asked();
     return others || this.#isStale() ? this.#becomeReady(others) : undefined;
@@ -241,29 +244,29 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     await this.#freshening;
   }
 
-  /** After each run; one at a time, and once more for all that ended meanwhile. */
+  /** Looks after each run; one look at a time, and one more for all runs that ended meanwhile. */
   async #look(): Promise<void> {
     this.#looksAgain = true;
     if (this.#looking) return;
     this.#looking = true;
     while (this.#looksAgain) {
       this.#looksAgain = false;
-      await this.#handle.look().catch(() => {}); // who asks for the changes is reported why
+      await this.#handle.look().catch(() => {}); // `changes` reports the error
     }
     this.#looking = false;
   }
 
-  /** Nothing runs in it, and no session is open. */
+  /** True if no command runs in the transaction and no session is open. */
   #areIdle(): boolean {
     return super.isIdle() && [...this.#members].every((member) => member.isIdle());
   }
 
-  /** Its own and those of its members; others may be begun. */
+  /** Ends its own runs and those of its members; others may start. */
   async #endRuns(): Promise<void> {
     await Promise.all([super.endRuns(), ...[...this.#members].map((member) => member.endRuns())]);
   }
 
-  /** As {@link #endRuns}, for good. */
+  /** Like {@link #endRuns}, permanently. */
   async #closeRuns(): Promise<void> {
     await Promise.all([super.close(), ...[...this.#members].map((member) => member.endRuns())]);
   }
@@ -281,7 +284,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
         ),
       );
     } catch (error) {
-      this.#discarded = undefined; // it may be tried again
+      this.#discarded = undefined; // the caller may try again
       throw error;
     }
   }
@@ -295,7 +298,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
     return this.#state !== "open";
   }
 
-  /** What `work` gives, or why it can't, as a SandboxError. */
+  /** Returns the result of `work`, and converts its errors to a SandboxError. */
   async #native<Value>(work: () => Promise<Value>): Promise<Value> {
     try {
       return await work();
@@ -315,8 +318,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 }
 
 /**
- * Whose turn it is in a transaction: what needs it for itself (a commit, say) comes one after the other,
- * and what is begun in it after that was asked for waits. What was begun before comes first.
+ * The lock of a transaction: operations that need it exclusively (such as a commit) run one at a time, and
+ * calls that start after such an operation was requested wait. Calls that started before it come first.
  */
 
 class ExclusiveLock {
@@ -324,22 +327,22 @@ class ExclusiveLock {
   #last: Promise<unknown> | undefined;
   #isTaken = false;
 
-  /** @param beginning settles when what is about to be begun is; undefined: nothing is. */
+  /** @param beginning settles once the calls that are about to start have started; undefined: none are. */
   constructor(beginning: () => Promise<unknown> | undefined) {
     this.#beginning = beginning;
   }
 
-  /** Settles once nobody has, or waits for, the transaction for himself; undefined: nobody does. */
+  /** Resolves once no operation has or awaits the lock; undefined if none does. */
   asked(): Promise<void> | undefined {
     return this.#last && this.#free();
   }
 
-  /** As {@link asked}, once somebody has it. */
+  /** Like {@link asked}, if an operation has the lock now; otherwise undefined. */
   taken(): Promise<void> | undefined {
     return this.#isTaken ? this.asked() : undefined;
   }
 
-  /** `work`, once all that asked before is done. Settles as it does. */
+  /** Calls `work` after all earlier requests are done. Settles like `work`. */
   async alone<Value>(work: () => Promise<Value>): Promise<Value> {
     const done = this.#after(this.#last, this.#beginning(), work);
     const last = done.then(
@@ -362,7 +365,7 @@ class ExclusiveLock {
     await before;
     if (beginning) {
       await beginning.catch(() => {});
-      await new Promise((resolve) => setImmediate(resolve)); // now it has begun
+      await new Promise((resolve) => setImmediate(resolve)); // now the call has started
     }
     this.#isTaken = true;
     try {

@@ -39,8 +39,8 @@ function namedDirectory(directory: unknown): string {
 }
 
 /**
- * Those in a directory, the oldest first.
- * @throws (rejects) as `BubblewrapNativeRunner.transactions`.
+ * Lists the transactions in a directory, oldest first.
+ * @throws (rejects) like `BubblewrapNativeRunner.transactions`.
  */
 export async function listTransactions(
   options: ListTransactionsOptions = {},
@@ -60,13 +60,13 @@ export async function listTransactions(
   }
 }
 
-/** What a runner's transactions have of it. */
+/** Properties that a runner's transactions take from it. */
 type TransactionsOf = {
-  /** What a commit refuses to change. Default {@link kProtectedNames}. */
+  /** Paths that a commit refuses to change. Default {@link kProtectedNames}. */
   protectedNames?: readonly string[];
-  /** Where they are counted. */
+  /** Counts their actions. */
   counts?: TransactionCounts;
-  /** Where they are recorded. Default nowhere. */
+  /** Records their actions. Default: none. */
   sink?: AuditSink | undefined;
 };
 
@@ -136,7 +136,7 @@ export class Transactions {
       const opened = await open(handle);
       const its = { counts: this.#counts, directory };
       const transaction = new WorkspaceTransaction(handle, this.#policy, opened, its);
-      if (this.#isClosed) await leave(transaction); // it came up while the runner was being closed
+      if (this.#isClosed) await leave(transaction); // it opened while the runner was being closed
       this.#expectOpen();
       this.#open.add(new WeakRef(transaction));
       return transaction;
@@ -145,7 +145,7 @@ export class Transactions {
     }
   }
 
-  /** Closes all of them; no other is opened any more. */
+  /** Closes all transactions; no others can be opened afterwards. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled([...this.#open].map((open) => open.deref()?.close()));
@@ -157,14 +157,14 @@ export class Transactions {
   }
 }
 
-/** Follows the opening of a transaction, in which a copy may be made: tells of it, and may end it. */
+/** Opens a transaction, reports the progress of a copy made for it, and can end that copy. */
 class CopyMaking {
   readonly #signal: AbortSignal | undefined;
   readonly #onProgress: TransactionOptions["onProgress"];
   #thrown: { error: unknown } | undefined;
   #isOver = false;
 
-  /** @throws TypeError for a signal that is none, and for a callback that is no function. */
+  /** @throws TypeError for an invalid signal, and for a callback that is not a function. */
   constructor({ signal, onProgress }: Pick<TransactionOptions, "signal" | "onProgress">) {
     this.#signal = checkSignal(signal);
     if (onProgress !== undefined && typeof onProgress !== "function") {
@@ -174,8 +174,8 @@ class CopyMaking {
   }
 
   /**
-   * Opens one. What was copied by then is told before it is there.
-   * @throws (rejects) the signal's reason, or what the callback threw: then there is no transaction.
+   * Opens a transaction. Its progress is reported before the transaction is ready.
+   * @throws (rejects) the signal's reason, or the error that the callback threw: then no transaction remains.
    */
   async open(handle: TransactionHandle, options: OpenOptions): Promise<OpenedTransaction> {
     this.#signal?.throwIfAborted();
@@ -204,7 +204,7 @@ class CopyMaking {
     this.#signal?.throwIfAborted();
   }
 
-  /** Nothing is thrown into the addon. */
+  /** Never throws into the addon. */
   #tell(progress: CopyProgress, handle: TransactionHandle): void {
     if (this.#isOver || this.#thrown) return;
     try {
@@ -217,8 +217,8 @@ class CopyMaking {
 }
 
 /**
- * Where transactions are kept unless an option says so: in $XDG_STATE_HOME, which counts only where it is
- * absolute, else in ~/.local/state (XDG Base Directory Specification).
+ * Returns the default directory for transactions: in $XDG_STATE_HOME, which counts only if it is absolute,
+ * otherwise in ~/.local/state (XDG Base Directory Specification).
  */
 function defaultStateDirectory(): string {
   const named = process.env.XDG_STATE_HOME ?? "";

@@ -1,4 +1,4 @@
-/** Which engine runs a skill. */
+/** Selects the engine that runs a skill. */
 
 import { invalidType } from "../../errors.js";
 import { loadAddon } from "../../native.js";
@@ -13,7 +13,7 @@ import {
   wasmtime,
 } from "./external.js";
 
-/** Engines that are programs, in the order of preference. */
+/** Engines that are programs, in order of preference. */
 const kExternalNames = ["wasmtime", "wasmedge", "wasmer", "iwasm"] as const;
 type ExternalName = (typeof kExternalNames)[number];
 
@@ -23,10 +23,10 @@ export const kEngineNames = ["node", ...kExternalNames] as const;
 /** An engine by its name. */
 export type SkillEngineName = (typeof kEngineNames)[number];
 
-/** What an executor has to choose from. */
+/** The engines that an executor selects from. */
 export type EngineShelf = {
   node: SkillEngine;
-  /** The engine for components where there is no wasmtime. */
+  /** The engine for components if wasmtime is missing. */
   components: SkillEngine;
   cacheDir: string | undefined;
 };
@@ -43,7 +43,7 @@ function external(name: ExternalName, cacheDir: string | undefined) {
   return known[name];
 }
 
-/** An engine that is a program on the host's own PATH; undefined where it is not there. */
+/** Returns an engine that is a program on the host's own PATH; undefined if it is not found. */
 export function findEngine(
   name: ExternalName,
   cacheDir: string | undefined,
@@ -53,7 +53,7 @@ export function findEngine(
   return new ExternalSkillEngine(program, external(name, cacheDir));
 }
 
-/** @throws TypeError for what is neither a name nor an engine. */
+/** @throws TypeError for a value that is neither a name nor an engine. */
 export function checkEngine(engine: unknown): "auto" | SkillEngineName | SkillEngine {
   if (engine === undefined || engine === "auto") return "auto";
   const name = kEngineNames.find((each) => each === engine);
@@ -65,10 +65,10 @@ export function checkEngine(engine: unknown): "auto" | SkillEngineName | SkillEn
   throw invalidType("engine", `"auto", ${kEngineNames.join(", ")} or an engine`, engine);
 }
 
-/** Bun and Deno say of themselves that they are a Node, too. */
+/** Bun and Deno also identify as Node. */
 const kHost = ["Bun", "Deno"].find((name) => name.toLowerCase() in process.versions);
 
-/** The built-in engines are Node's own WebAssembly, node:wasi and worker threads with limits. */
+/** The built-in engines require Node's own WebAssembly, node:wasi and worker threads with limits. */
 function builtIn(engine: SkillEngine): SkillEngine {
   if (kHost === undefined) return engine;
   throw new SkillError(`the built-in engine needs Node.js, and this host runs in ${kHost}`, {
@@ -78,11 +78,11 @@ function builtIn(engine: SkillEngine): SkillEngine {
 }
 
 /**
- * "auto" is the built-in engine, for components wasmtime and else the component toolchain, and for
- * fuel that must be metered (`strictFuel`) an engine that meters it. In Bun and Deno, which have no built-in one, it is
- * the first that is on PATH.
+ * "auto" selects the built-in engine; for components wasmtime or, if missing, the component toolchain; and
+ * for fuel that must be metered (`strictFuel`) an engine that meters it. In Bun and Deno, which have no
+ * built-in engine, it selects the first program on PATH.
  *
- * @throws SkillError with code ERR_SKILL_ENGINE, and a fix, when the one that is asked for is not here.
+ * @throws SkillError with code ERR_SKILL_ENGINE, and a fix, if the requested engine is not available here.
  */
 export function chooseEngine(
   asked: "auto" | SkillEngineName | SkillEngine,

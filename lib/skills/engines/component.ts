@@ -1,6 +1,6 @@
 /**
- * Components on the Node that is running: the toolchain turns them into JavaScript and core modules,
- * in a process under the same walls as the skill; what it made is kept for the next call.
+ * Runs components on the running Node: the toolchain turns them into JavaScript and core modules, in a
+ * process behind the same walls as the skill; its output is kept for the next call.
  */
 
 import { createHash } from "node:crypto";
@@ -23,7 +23,7 @@ import type {
   SkillRequest,
 } from "./engine.js";
 
-/** Transpiled components that are kept; the least recently used goes first. */
+/** Number of transpiled components that are kept; the least recently used is dropped first. */
 const kMaxComponents = 32;
 
 const kTranspiled = v.strictObject({
@@ -64,8 +64,8 @@ export class ComponentSkillEngine implements SkillEngine {
   };
 
   /**
-   * By hash of the component and tier. What was made of an untrusted component is run behind both
-   * walls only, and as that component only.
+   * Transpiled components by hash of the component and tier. The output for an untrusted component runs only
+   * behind both walls, and only as that component.
    */
   readonly #components = new Map<string, TranspiledComponent>();
 
@@ -112,7 +112,7 @@ async function transpile(
   return read(await run({ ...command, readable: [...command.readable, ...directories] }));
 }
 
-/** The component toolchain: an optional peer dependency, found when a component is to be run. */
+/** The component toolchain: an optional peer dependency, located when a component is run. */
 
 const kPackage = "@bytecodealliance/jco-transpile";
 const kScope = dirname(kPackage);
@@ -120,13 +120,13 @@ const kScope = dirname(kPackage);
 type Toolchain = {
   /** URL of its module. */
   url: string;
-  /** The directories that it is loaded from. */
+  /** The directories from which it is loaded. */
   directories: readonly string[];
 };
 
 /**
- * The directory of the toolchain's scope, and those that links in it lead to (as pnpm lays packages
- * out): the module's own imports are all of this scope.
+ * Returns the directory of the toolchain's scope, and those that its links lead to (the package layout of
+ * pnpm): all of the module's own imports are in this scope.
  */
 async function scopeDirectories(file: string): Promise<string[]> {
   const path = await realpath(file);
@@ -141,7 +141,7 @@ async function scopeDirectories(file: string): Promise<string[]> {
   return found;
 }
 
-/** @throws (rejects) SkillError that names what to install when there is none. */
+/** @throws (rejects) SkillError naming the package to install if the toolchain is missing. */
 async function findToolchain(): Promise<Toolchain> {
   try {
     const url = import.meta.resolve(`${kPackage}/component`);

@@ -1,40 +1,40 @@
-/** What an engine is: it turns a skill into a process, and the process' end into an answer. */
+/** The interface of an engine: it turns a skill into a process, and the process's end into an answer. */
 
 import type { SandboxedExecResult } from "../../../types/public.js";
 import type { SkillAnswer } from "../answer.js";
 import type { ResolvedSkillLimits, TrustTier } from "../skill.js";
 
-/** What an engine keeps a skill to by itself; what it does not is the operating system's. */
+/** The limits that an engine enforces itself; the operating system enforces the others. */
 export type EngineEnforcement = {
-  /** Ends a skill at `maxFuel`. */
+  /** True if it ends a skill at `maxFuel`. */
   readonly fuel: boolean;
-  /** Holds the linear memory to `maxMemoryBytes`. */
+  /** True if it limits the linear memory to `maxMemoryBytes`. */
   readonly memory: boolean;
-  /** Ends a skill at `maxDurationMs`; the supervisor's deadline stands behind it. */
+  /** True if it ends a skill at `maxDurationMs`; the supervisor's deadline applies in any case. */
   readonly time: boolean;
-  /** Runs WASI preview 1 commands. */
+  /** True if it runs WASI preview 1 commands. */
   readonly wasi: boolean;
-  /** Runs components that export `execute`. */
+  /** True if it runs components that export `execute`. */
   readonly components: boolean;
 };
 
 /** One call of a skill. */
 export type SkillRequest = {
-  /** A real path. */
+  /** The real path of the skill's file. */
   wasmPath: string;
   /** The skill's standard input. */
   input: string;
-  /** Which walls it is run behind. */
+  /** Determines the walls that the skill runs behind. */
   trustTier: TrustTier;
-  /** What it may use. */
+  /** Limits of the call. */
   limits: ResolvedSkillLimits;
-  /** Whether it is a component, as against a command module. */
+  /** True for a component, false for a command module. */
   isComponent: boolean;
 };
 
 /** The process for one call. */
 export type EngineCommand = {
-  /** An absolute path and its arguments. */
+  /** The program's absolute path and its arguments. */
   argv: string[];
   /** Its standard input. */
   stdin: Uint8Array;
@@ -42,37 +42,37 @@ export type EngineCommand = {
   env?: Record<string, string>;
   /** Absolute host paths that the process reads besides the skill and the system's libraries. */
   readable: readonly string[];
-  /** Bytes that the process may use besides the skill's memory. */
+  /** Bytes of memory that the process may use besides the skill's. */
   overheadBytes: number;
-  /** Bytes of the longest standard output that can be an answer. */
+  /** Maximum size in bytes of a standard output that can be an answer. */
   maxStdoutBytes: number;
 };
 
-/** How a process ended. */
+/** The end of a process. */
 export type EngineEnd = SandboxedExecResult;
 
 /** One WASM engine. */
 export interface SkillEngine {
-  /** In results and errors. */
+  /** Name in results and errors. */
   readonly name: string;
-  /** What it keeps a skill to by itself. */
+  /** The limits that it enforces itself. */
   readonly enforces: EngineEnforcement;
   /**
-   * The process for one call. `run` runs another one before it, under the same walls, where a skill
-   * must be prepared.
-   * @throws SkillError with code ERR_SKILL_ENGINE when it can't run this one.
+   * Returns the process for one call. If a skill must be prepared, `run` first runs another process behind
+   * the same walls.
+   * @throws SkillError with code ERR_SKILL_ENGINE if it can't run this skill.
    */
   command(
     request: SkillRequest,
     run: (command: EngineCommand) => Promise<EngineEnd>,
   ): EngineCommand | Promise<EngineCommand>;
-  /** What a process that ended by itself answered; never throws. */
+  /** Returns the answer of a process that ended by itself; never throws. */
   answer(end: EngineEnd, request: SkillRequest): SkillAnswer;
   /**
-   * Runs the skill in this process, behind the engine only. Resolves with undefined when it can't
-   * hold this skill to its limits, which then gets a process.
+   * Runs the skill in this process, with the engine as the only wall. Resolves with undefined if it can't
+   * enforce the skill's limits here; the skill then gets a process.
    */
   direct?(request: SkillRequest, signal: AbortSignal | undefined): Promise<SkillAnswer | undefined>;
-  /** Ends what `direct` keeps. */
+  /** Ends the resources that `direct` keeps. */
   close?(): Promise<void>;
 }

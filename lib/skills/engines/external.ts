@@ -1,30 +1,30 @@
 /**
- * Engines that are programs of their own. The skill's input is their standard input, what it prints
- * their standard output, and that is its output: data, never an answer in our protocol. Whether it
- * succeeded is told by the exit status alone, which the answer is made of here, on the host.
+ * Engines that are separate programs. The skill's input is their standard input and its output is their
+ * standard output: always data, never an answer in our protocol. Success is determined by the exit status
+ * alone; the answer is created here, on the host.
  */
 
 import type { SandboxedExecResult } from "../../../types/public.js";
 import { type SkillAnswer, SkillError } from "../answer.js";
 import type { EngineCommand, EngineEnforcement, SkillEngine, SkillRequest } from "./engine.js";
 
-/** What an engine's own words mean, in its last lines on standard error. */
+/** Patterns that classify an engine's messages, in its last lines on standard error. */
 type EngineWords = readonly (readonly ["memory" | "time" | "fuel", RegExp])[];
 
-/** How a program runs skills; pure. */
+/** Describes how a program runs skills; pure. */
 export type ExternalEngine = {
   name: string;
   enforces: EngineEnforcement;
-  /** Its arguments. */
+  /** Returns the program's arguments. */
   args(request: SkillRequest): string[];
-  /** Variables for it. Default none. */
+  /** Returns the program's variables. Default none. */
   env?(request: SkillRequest): Record<string, string>;
   words: EngineWords;
-  /** What the standard output of a run with exit code 0 says. Default: all of it is the output. */
+  /** Parses the standard output of a run with exit code 0. Default: all of it is the output. */
   read?(text: string, request: SkillRequest): SkillAnswer;
 };
 
-/** Writable memory that an engine needs besides a skill's: compiler, code, stacks. */
+/** Writable memory in bytes that an engine needs besides a skill's: compiler, code, stacks. */
 const kOverheadBytes = 256 * 1024 ** 2;
 
 const kMaxWords = 4096;
@@ -42,14 +42,14 @@ function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A program that was found, as an engine. */
+/** A program that was found, used as an engine. */
 export class ExternalSkillEngine implements SkillEngine {
   readonly name: string;
   readonly enforces: EngineEnforcement;
   readonly #program: string;
   readonly #engine: ExternalEngine;
 
-  /** @param program its absolute path. */
+  /** @param program absolute path. */
   constructor(program: string, engine: ExternalEngine) {
     this.#program = program;
     this.#engine = engine;
@@ -96,12 +96,12 @@ export class ExternalSkillEngine implements SkillEngine {
   }
 }
 
-/** Wasmtime 33 or newer (its CLI takes calls of component functions since then). */
+/** Wasmtime 33 or newer (its CLI supports calls of component functions since then). */
 
-/** The kernel's MAX_ARG_STRLEN, less what is around the input. */
+/** The kernel's MAX_ARG_STRLEN, less the text around the input. */
 const kMaxArgumentBytes = 128 * 1024 - 64;
 
-/** How much earlier than our deadline the engine's own is, so that it can say so. */
+/** Fraction of our deadline that the engine's own deadline is set to, so that the engine can report it. */
 const kHeadStart = 0.95;
 
 function invocation(input: string): string {
@@ -124,9 +124,9 @@ function readResult(text: string): SkillAnswer {
 }
 
 /**
- * @param cacheDir where it keeps compiled code of verified skills, by their content; undefined for
- * nowhere. Never for untrusted ones: what their compiler wrote would be executed outside of the
- * sandbox that it ran in.
+ * @param cacheDir directory in which it keeps compiled code of verified skills, by their content; undefined:
+ * none. Never used for untrusted skills: their compiler's output would be executed outside the sandbox that
+ * it ran in.
  */
 export function wasmtime(cacheDir: string | undefined): ExternalEngine {
   const mayCache = ({ trustTier }: SkillRequest) =>
@@ -169,9 +169,9 @@ export function wasmtime(cacheDir: string | undefined): ExternalEngine {
 }
 
 /**
- * The text form of component values in which `wasmtime run --invoke` takes arguments and prints
- * results (WAVE, https://github.com/bytecodealliance/wasm-tools/tree/main/crates/wasm-wave), as far
- * as strings and results of strings go. Pure.
+ * The text form of component values in which `wasmtime run --invoke` takes arguments and prints results
+ * (WAVE, https://github.com/bytecodealliance/wasm-tools/tree/main/crates/wasm-wave). Supports strings and
+ * results of strings. Pure.
  */
 
 const kEscapes: Readonly<Record<string, string>> = {
@@ -183,7 +183,7 @@ const kEscapes: Readonly<Record<string, string>> = {
   r: "\r",
 };
 
-/** A string as a WAVE literal. */
+/** Returns a string as a WAVE literal. */
 export function waveString(text: string): string {
   const quoted = text.replace(/["\\\p{Cc}]/gu, (character) => {
     if (character === '"' || character === "\\") return `\\${character}`;
@@ -192,7 +192,7 @@ export function waveString(text: string): string {
   return `"${quoted}"`;
 }
 
-/** What a WAVE string literal says; undefined when it is none. */
+/** Parses a WAVE string literal; returns undefined if it is invalid. */
 export function readWaveString(literal: string): string | undefined {
   const [, body] = /^"((?:[^"\\\n]|\\.)*)"$/su.exec(literal) ?? [];
   if (body === undefined) return undefined;
@@ -211,18 +211,18 @@ export function readWaveString(literal: string): string | undefined {
   return isValid ? text : undefined;
 }
 
-/** A `result<string, string>`, alone in its text but for white space; undefined when it is none. */
+/** Parses a `result<string, string>`, surrounded only by white space; returns undefined if it is invalid. */
 export function readWaveResult(text: string): { ok: boolean; value: string } | undefined {
   const [, tag, literal = ""] = /^(ok|err)\((.*)\)$/su.exec(text.trim()) ?? [];
   const value = readWaveString(literal);
   return tag === undefined || value === undefined ? undefined : { ok: tag === "ok", value };
 }
 
-/** Engines that keep fewer limits by themselves; the operating system keeps the rest. */
+/** Engines that enforce fewer limits themselves; the operating system enforces the rest. */
 
 const kNothing = { fuel: false, memory: false, time: false, wasi: true, components: false };
 
-/** Wasmer's command line has no limits. */
+/** Wasmer's command line has no options for limits. */
 export const kWasmer: ExternalEngine = {
   name: "wasmer",
   enforces: kNothing,

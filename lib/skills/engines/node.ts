@@ -1,4 +1,4 @@
-/** The built-in engine: the WebAssembly and node:wasi of the running Node. Needs nothing. */
+/** The built-in engine: the WebAssembly and node:wasi of the running Node. Has no requirements. */
 
 import { type SkillAnswer, unreadable } from "../answer.js";
 import { kPageBytes } from "../guest/module-limits.mjs";
@@ -13,7 +13,7 @@ import type {
   SkillRequest,
 } from "./engine.js";
 
-/** See {@link SkillEngine}. Components are another engine's. */
+/** See {@link SkillEngine}. Another engine runs components. */
 export class NodeSkillEngine implements SkillEngine {
   readonly name = "node";
   readonly enforces: EngineEnforcement = {
@@ -51,7 +51,7 @@ export class NodeSkillEngine implements SkillEngine {
     signal: AbortSignal | undefined,
   ): Promise<SkillAnswer | undefined> {
     const { wasmPath, input, limits } = request;
-    if (limits.maxFuel !== undefined) return undefined; // CPU time is a process'
+    if (limits.maxFuel !== undefined) return undefined; // CPU time is measured per process
     const maxPages = Math.floor(limits.maxMemoryBytes / kPageBytes);
     const compiled = await this.#modules.get(wasmPath, maxPages).catch((cause: unknown) => {
       throw unreadable(wasmPath, cause);

@@ -1,27 +1,27 @@
 /**
- * The answer of an engine process or worker, as it travels: JSON with the field names of the request
- * and answer protocol. What comes over the border is checked by ../answer.ts.
+ * The answer of an engine process or worker: JSON with the field names of the request and answer protocol.
+ * ../answer.ts checks answers from outside the host process.
  */
 
 import { writeSync } from "node:fs";
 
-/** What a skill's failure was. */
+/** The kind of a skill's failure. */
 export type FailureKind =
-  /** Not a module that can be instantiated: malformed, or it imports what there is not. */
+  /** Not a module that can be instantiated: malformed, or with unknown imports. */
   | "invalid"
   /** A trap: unreachable, out of bounds, call stack exhausted and so on. */
   | "trap"
-  /** It ended itself with an exit code other than 0, or returned an error. */
+  /** The skill ended itself with an exit code other than 0, or returned an error. */
   | "exit"
-  /** One of its limits ended it. */
+  /** A limit ended the skill. */
   | "limit"
-  /** What it wrote is no text. */
+  /** The output is not valid text. */
   | "protocol";
 
 /** Limits that end a skill. */
 export type SkillLimitName = "memory" | "time" | "fuel" | "output";
 
-/** One answer. `output` is there when `success` is true, `error` and `error_kind` when it is not. */
+/** One answer. `output` is set if `success` is true, otherwise `error` and `error_kind`. */
 export type AnswerMessage = {
   success: boolean;
   output?: string;
@@ -32,7 +32,7 @@ export type AnswerMessage = {
   fuel_consumed?: number;
   memory_peak_bytes?: number;
   duration_ms?: number;
-  /** What the skill wrote to its standard error, as far as it was kept. */
+  /** The kept part of the skill's standard error. */
   stderr?: string;
 };
 
@@ -49,16 +49,16 @@ export type RequestMessage = {
   };
 };
 
-/** A failure, before the measurements are added. */
+/** A failure, without the measurements. */
 export type Failure = Pick<AnswerMessage, "error" | "error_kind" | "limit" | "exit_code">;
 
-/** What V8 says when it can't allocate the memory that a module asks for at its start. */
+/** V8's message if it can't allocate the memory that a module requests at its start. */
 const kNoMemory = /could not allocate memory|cannot allocate|out of memory|allocation failed/i;
 
-/** What V8 says of a module that needs more than --wasm-max-mem-pages at its start. */
+/** V8's message for a module that needs more than --wasm-max-mem-pages at its start. */
 const kOverMaximum = /initial memory size .* larger than implementation limit/i;
 
-/** What an error that came out of WebAssembly is to a skill. */
+/** Returns the failure of a skill for an error thrown by WebAssembly. */
 export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   if (kNoMemory.test(message) || kOverMaximum.test(message)) {
@@ -73,7 +73,7 @@ export function failureOf(error: unknown): Failure {
   return { error_kind: "trap", error: `trap: ${message}` };
 }
 
-/** A pipe that something has made non-blocking is full: its reader has to catch up. */
+/** Writes bytes; returns 0 if the output is a full pipe that another process made non-blocking. */
 function write(bytes: Uint8Array): number {
   try {
     return writeSync(1, bytes);
@@ -84,7 +84,7 @@ function write(bytes: Uint8Array): number {
   }
 }
 
-/** Writes a text to standard output, whatever kind of file that is. */
+/** Writes a text to standard output, whatever its file type. */
 export function writeAll(text: string): void {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; ) at += write(bytes.subarray(at));

@@ -1,6 +1,6 @@
 /**
- * The worker that reads and compiles one large module, which would hold up the host's thread: posts
- * the module, or why there is none, and the hash of what it read. Started by ../module-cache.ts.
+ * The worker that reads and compiles one large module, which would block the host's thread: posts the module
+ * or the failure, and the hash of the bytes it read. Started by ../module-cache.ts.
  */
 
 import { createHash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * The engine process for components: reads a request with a transpiled component, calls its
- * `execute`, writes one answer. The component has no imports, so it can print nothing.
+ * The engine process for components: reads a request with a transpiled component, calls its `execute`, writes
+ * one answer. The component has no imports, so it can print nothing.
  */
 
 import { readFileSync } from "node:fs";
@@ -18,7 +18,7 @@ type Script = {
   ): Promise<Exports>;
 };
 
-/** What a component's `err(…)` is thrown as: an error with the value as its payload. */
+/** Returns the payload of the error that a component's `err(…)` is thrown as. */
 const payloadOf = (error: unknown) => (error as { payload?: unknown } | null)?.payload;
 
 async function run({ component, input }: ComponentRequest): Promise<AnswerMessage> {

@@ -1,14 +1,13 @@
 /**
- * What a core module declares of memory and tables, and the same module with a lower maximum: V8
- * keeps to what is declared. Reads only as much of the binary format as that takes
- * (https://webassembly.github.io/spec/core/binary/modules.html); what it does not know it calls
- * unbounded, and malformed modules are left to the compiler to refuse. Pure.
+ * Reads a core module's declarations of memory and tables, and lowers its maximum, which V8 enforces. Reads
+ * only the necessary part of the binary format (https://webassembly.github.io/spec/core/binary/modules.html);
+ * unknown constructs count as unbounded, and the compiler refuses malformed modules. Pure.
  */
 
-/** Bytes of a page. */
+/** Size of a page in bytes. */
 export const kPageBytes = 65_536;
 
-/** Entries of all tables that a module may have and still count as bounded. */
+/** Maximum total entries of a module's tables that still count as bounded. */
 const kMaxTableEntries = 100_000;
 
 const kSectionType = 1;
@@ -18,7 +17,7 @@ const kSectionMemory = 5;
 const kFunctionType = 0x60;
 const kImportFunction = 0;
 
-/** The form of a binary, told by its first eight bytes. */
+/** The binary format, identified by the first eight bytes. */
 export type BinaryKind = "module" | "component" | "other";
 
 export function binaryKind(bytes: Uint8Array): BinaryKind {
@@ -29,25 +28,25 @@ export function binaryKind(bytes: Uint8Array): BinaryKind {
   return version === 1 && layer === 0 ? "module" : "other";
 }
 
-/** What a module says of its one memory. */
+/** A module's declaration of its one memory. */
 type MemoryDeclaration = {
   minPages: number;
   maxPages: number | undefined;
-  /** Where its limits stand in the binary. */
+  /** Position of its limits in the binary. */
   at: { start: number; end: number };
-  /** The memory section: where its size stands, and where it ends. */
+  /** The memory section: position of its size, start, and end. */
   section: { sizeAt: number; start: number; end: number };
 };
 
 type ModuleDeclaration = {
   memory: MemoryDeclaration | undefined;
-  /** Nothing but the one memory can grow beyond what is declared. */
+  /** True if nothing except the one memory can grow beyond its declaration. */
   isBounded: boolean;
 };
 
 const kUnbounded: ModuleDeclaration = { memory: undefined, isBounded: false };
 
-/** Walks over bytes; throws RangeError behind the end. */
+/** Reads bytes sequentially; throws RangeError at the end. */
 class Reader {
   readonly #bytes: Uint8Array;
   at: number;
@@ -64,7 +63,7 @@ class Reader {
     return byte;
   }
 
-  /** An unsigned LEB128 of 32 bits. */
+  /** Reads an unsigned LEB128 of 32 bits. */
   u32(): number {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
@@ -76,7 +75,7 @@ class Reader {
   }
 }
 
-/** Limits without any flag but "has a maximum"; undefined for shared, 64-bit and other ones. */
+/** Reads limits without any flag except "has a maximum"; undefined for shared, 64-bit and other limits. */
 function readLimits(reader: Reader): { min: number; max: number | undefined } | undefined {
   const flags = reader.byte();
   if (flags > 1) return undefined;
@@ -88,7 +87,7 @@ function tablesAreBounded(reader: Reader): boolean {
   let entries = 0;
   for (let left = reader.u32(); left > 0; left -= 1) {
     const type = reader.byte();
-    if (type !== 0x70 && type !== 0x6f) return false; // funcref and externref have no more bytes
+    if (type !== 0x70 && type !== 0x6f) return false; // only funcref and externref have one byte
     const limits = readLimits(reader);
     if (limits?.max === undefined) return false;
     entries += limits.max;
@@ -96,7 +95,7 @@ function tablesAreBounded(reader: Reader): boolean {
   return entries <= kMaxTableEntries;
 }
 
-/** Only functions are imported: name, name, kind 0, type index. */
+/** True if only functions are imported: name, name, kind 0, type index. */
 function importsOnlyFunctions(reader: Reader): boolean {
   for (let left = reader.u32(); left > 0; left -= 1) {
     for (let name = 0; name < 2; name += 1) {
@@ -109,7 +108,9 @@ function importsOnlyFunctions(reader: Reader): boolean {
   return true;
 }
 
-/** Only function types, since others allocate outside of the memory (structs and arrays). */
+/**
+ * True if there are only function types, since others allocate outside of the memory (structs and arrays).
+ */
 function typesAreFunctions(reader: Reader): boolean {
   for (let left = reader.u32(); left > 0; left -= 1) {
     if (reader.byte() !== kFunctionType) return false;
@@ -158,7 +159,7 @@ function declarationOf(bytes: Uint8Array): ModuleDeclaration {
   return { memory, isBounded: true };
 }
 
-/** What a module declares; unbounded as soon as something in it is not understood. */
+/** Returns a module's declarations; unbounded if any part is not understood. */
 export function readDeclaration(bytes: Uint8Array): ModuleDeclaration {
   if (binaryKind(bytes) !== "module") return kUnbounded;
   try {
@@ -180,8 +181,8 @@ function leb128(value: number): number[] {
 }
 
 /**
- * The module with at most `maxPages` for its memory: the same bytes where it declares no more. The
- * declaration is that of these bytes.
+ * Returns the module with at most `maxPages` for its memory: the same bytes if it declares no more.
+ * `declaration` belongs to these bytes.
  */
 export function withMaxPages(
   bytes: Uint8Array<ArrayBuffer>,
@@ -205,18 +206,18 @@ export function withMaxPages(
   return result;
 }
 
-/** Compiles a module with its memory held to a limit. Pure but for the compiler. */
+/** Compiles a module with limited memory. Pure except for the compiler. */
 
-/** A module that is ready to be instantiated. */
+/** A module that can be instantiated. */
 export type CompiledModule = {
   module: WebAssembly.Module;
-  /** Its memory can't outgrow what was asked for, nor anything else of it the host. */
+  /** True if its memory can't exceed the limit, and nothing else in it can exhaust the host. */
   isBounded: boolean;
-  /** The maximum that was put in; undefined when its own is no larger. */
+  /** The maximum that was set; undefined if its own is no larger. */
   cappedPages: number | undefined;
 };
 
-/** Why there is no module. */
+/** The reason why compilation failed. */
 type CompileFailure = { kind: "invalid" | "memory"; reason: string };
 
 export type CompileOutcome = CompiledModule | { failure: CompileFailure };

@@ -1,8 +1,8 @@
 /**
- * The engine process: reads one request from standard input, runs the skill, writes one answer to
- * standard output. The skill's own streams are in memory (see run-module.mts), so nothing it prints can
- * get between the answer. Started by ../engines/node.ts, in the sandbox for untrusted skills; needs
- * nothing but Node and the files of this directory.
+ * The engine process: reads one request from standard input, runs the skill, writes one answer to standard
+ * output. The skill's own streams are in memory (see run-module.mts), so its output can't corrupt the answer.
+ * Started by ../engines/node.ts, in the sandbox for untrusted skills; needs only Node and the files of this
+ * directory.
  */
 
 import { readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ function answerTo(request: RequestMessage): AnswerMessage {
   } catch (error) {
     return { success: false, error_kind: "invalid", error: String(error) };
   }
-  // The process was started with --wasm-max-mem-pages, so V8 holds every memory to the limit.
+  // The process was started with --wasm-max-mem-pages, so V8 enforces the limit on every memory.
   const maxPages = Math.floor(limits.max_memory_bytes / kPageBytes);
   const { memory } = readDeclaration(bytes);
   if (memory !== undefined && memory.minPages > maxPages) {

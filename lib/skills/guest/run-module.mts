@@ -1,11 +1,11 @@
-/** Runs one WASI command module to its end, in the thread that calls. */
+/** Runs one WASI command module until it ends, on the calling thread. */
 
 import { WASI } from "node:wasi";
 
 import { type AnswerMessage, type Failure, failureOf } from "./answer.mjs";
 import { kPageBytes } from "./module-limits.mjs";
 
-/** Bytes of a skill's standard error that are kept. */
+/** Number of bytes of a skill's standard error that are kept. */
 const kMaxSkillStderrBytes = 65_536;
 
 const kWasi = "wasi_snapshot_preview1";
@@ -13,11 +13,11 @@ const kWasi = "wasi_snapshot_preview1";
 export type ModuleRun = {
   input: string;
   maxOutputBytes: number;
-  /** Pages that we allow; undefined when the module itself declares no more. */
+  /** Maximum number of pages that we set; undefined if the module's own maximum is no larger. */
   cappedPages: number | undefined;
 };
 
-/** Why the module can't be a skill, in words that name what is wrong. */
+/** Returns why the module can't be a skill; undefined if it can. */
 function whyNoCommand(module: WebAssembly.Module): string | undefined {
   const foreign = WebAssembly.Module.imports(module).find(({ module: from }) => from !== kWasi);
   if (foreign !== undefined) {
@@ -34,7 +34,7 @@ function whyNoCommand(module: WebAssembly.Module): string | undefined {
   return undefined;
 }
 
-/** A skill that failed with hardly any memory left to grow is taken to have needed more. */
+/** True if a failed skill had almost no memory left to grow, so that it presumably needed more. */
 function wasShort(peakBytes: number, cappedPages: number | undefined): boolean {
   if (cappedPages === undefined) return false;
   const cap = cappedPages * kPageBytes;
@@ -71,7 +71,7 @@ function start(
 
 type Seen = { memory?: WebAssembly.Memory };
 
-/** Never throws: what happens to the skill is the answer. */
+/** Never throws: any error of the skill becomes the answer. */
 export function runModule(module: WebAssembly.Module, run: ModuleRun): AnswerMessage {
   const began = performance.now();
   const invalid = whyNoCommand(module);
@@ -92,7 +92,7 @@ export function runModule(module: WebAssembly.Module, run: ModuleRun): AnswerMes
     ...(peakBytes === undefined ? {} : { memory_peak_bytes: peakBytes }),
     ...(stderr === "" ? {} : { stderr }),
   };
-  // First what the skill can't hide by catching our exception.
+  // Checked first, because the skill can't hide it by catching our exception.
   if (stdio.out.isFull) {
     const error = `the output is over ${run.maxOutputBytes} bytes`;
     return { success: false, error_kind: "limit", limit: "output", error, ...rest };
@@ -111,10 +111,10 @@ export function runModule(module: WebAssembly.Module, run: ModuleRun): AnswerMes
 }
 
 /**
- * WASI preview 1 for a skill: node:wasi for what touches nothing (arguments, clocks, random numbers,
- * exit), and this file for every call that takes a descriptor. A skill has standard input, output and
- * error in memory and nothing else: no descriptor of the process, no directory, no socket. Calls
- * that are not listed here answer EBADF.
+ * WASI preview 1 for a skill: node:wasi for calls without access to files (arguments, clocks, random numbers,
+ * exit), and this file for every call that takes a descriptor. A skill has only standard input, output and
+ * error, all in memory: no descriptor of the process, no directory, no socket. Calls that are not listed here
+ * return EBADF.
  */
 
 /** Values of `errno` (https://github.com/WebAssembly/WASI, preview 1). */
@@ -125,13 +125,13 @@ const kInvalid = 28;
 const kNotSupported = 58;
 const kIllegalSeek = 70;
 
-/** Buffers of one call: Linux' IOV_MAX. */
+/** Maximum buffers of one call: Linux's IOV_MAX. */
 const kMaxVectors = 1024;
 
 const kRightRead = 1n << 1n;
 const kRightWrite = 1n << 6n;
 
-/** Forwarded to node:wasi as they are. */
+/** Forwarded to node:wasi unchanged. */
 const kForwarded = [
   "args_get",
   "args_sizes_get",
@@ -147,15 +147,15 @@ const kForwarded = [
 type WasiCall = (...values: never[]) => number;
 type WasiImports = Record<string, WasiCall>;
 
-/** Bytes that a sink starts with. */
+/** Initial size of a sink in bytes. */
 const kFirstBytes = 4096;
 
-/** Collects what is written, up to a number of bytes, in one buffer however small the pieces are. */
+/** Collects written data up to a number of bytes, in one buffer, even for many small writes. */
 class Sink {
   readonly #limit: number;
   #buffer: Uint8Array;
   #size = 0;
-  /** More was written than is kept. */
+  /** True if more was written than is kept. */
   isFull = false;
 
   constructor(limit: number) {
@@ -184,7 +184,7 @@ class Sink {
   }
 }
 
-/** Thrown through the skill when its output is over the limit. */
+/** Thrown through the skill if its output exceeds the limit. */
 class OutputLimitReached extends Error {}
 
 /** The three streams of one run. */
@@ -202,14 +202,14 @@ class Stdio {
     this.err = new Sink(limits.stderrBytes);
   }
 
-  /** Known once the module is instantiated; a start function that writes before finds EFAULT. */
+  /** Set once the module is instantiated; a start function that writes earlier gets EFAULT. */
   set memory(memory: WebAssembly.Memory) {
     this.#memory = memory;
   }
 
   /**
-   * The functions for the module `wasi_snapshot_preview1`. Without a prototype: what is not listed is
-   * not there, `constructor` and `toString` included.
+   * Returns the functions for the module `wasi_snapshot_preview1`. Without a prototype, so that unlisted
+   * names do not exist, including `constructor` and `toString`.
    */
   imports(wasi: WASI): WasiImports {
     const host = wasi.wasiImport as WasiImports;
@@ -254,7 +254,7 @@ class Stdio {
     return new DataView(this.#memory.buffer);
   }
 
-  /** The buffers that an array of pointers and lengths names. */
+  /** Returns the buffers that an array of pointers and lengths describes. */
   #buffers(vectors: number, count: number): Uint8Array[] {
     const view = this.#view;
     return Array.from({ length: count >>> 0 }, (_, index) => {
@@ -285,7 +285,7 @@ class Stdio {
     for (const buffer of this.#buffers(vectors, count)) {
       sink.add(buffer);
       total += buffer.length;
-      // Standard error is for diagnosis: what is over its limit is dropped.
+      // Standard error is for diagnosis: output over its limit is dropped.
       if (fd === 1 && sink.isFull) throw new OutputLimitReached("the output is over its limit");
     }
     this.#view.setUint32(result >>> 0, total, true);
@@ -302,8 +302,8 @@ class Stdio {
   }
 
   /**
-   * Sleeping on clocks only; layout of subscription (48 bytes) and event (32 bytes). The wait is one
-   * that the end of a worker interrupts, which a wait inside node:wasi is not.
+   * Sleeps; supports clock subscriptions only. Layout of subscription (48 bytes) and event (32 bytes). Ending
+   * the worker interrupts this wait, unlike a wait inside node:wasi.
    */
   #poll(from: number, to: number, count: number, result: number): number {
     if (count === 0) return kInvalid;
@@ -327,7 +327,7 @@ class Stdio {
   }
 }
 
-/** Milliseconds of a clock subscription: id at 16, timeout at 24, flags (1: absolute) at 40. */
+/** Returns the milliseconds of a clock subscription: id at 16, timeout at 24, flags (1: absolute) at 40. */
 function delayOf(view: DataView, at: number): number {
   const timeout = view.getBigUint64(at + 24, true);
   if ((view.getUint16(at + 40, true) & 1) === 0) return Number(timeout) / 1e6;

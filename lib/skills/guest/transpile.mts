@@ -1,30 +1,30 @@
 /**
- * ExclusiveLock a component into JavaScript and core modules with the toolchain that is named in the request,
- * a process of its own, in the sandbox for untrusted skills. Runs nothing of the component.
+ * Turns a component into JavaScript and core modules with the toolchain that the request names, in a separate
+ * process, in the sandbox for untrusted skills. Runs no code of the component.
  */
 
 import { readFileSync } from "node:fs";
 
 import { writeAll } from "./answer.mjs";
 
-/** One JSON object on standard input. */
+/** The request: one JSON object on standard input. */
 export type TranspileRequest = {
   /** URL of the toolchain's module. */
   toolchain: string;
-  /** The component, base64. */
+  /** The component in base64. */
   component: string;
 };
 
-/** One JSON object on standard output; `error` when it is no component that can be a skill. */
+/** The answer: one JSON object on standard output; `error` if it is not a component that can be a skill. */
 type TranspileAnswer = { error: string } | TranspiledComponent;
 
 export type TranspiledComponent = {
   javascript: string;
-  /** Core modules by their names, base64. */
+  /** Core modules by name, in base64. */
   modules: Record<string, string>;
 };
 
-/** What is used of `@bytecodealliance/jco-transpile/component`. */
+/** The used part of `@bytecodealliance/jco-transpile/component`. */
 type Toolchain = {
   $init: Promise<void>;
   generate(
