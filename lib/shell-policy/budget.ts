@@ -1,7 +1,7 @@
 /**
- * What the check of one command may still cost, so that no text holds up its caller. Counted in
- * steps, of which each is about the time to look at one character; a clock would make verdicts
- * depend on the machine. One of each check; spent, it stays spent.
+ * The remaining cost of checking one command, so that no text blocks its caller. Counted in steps, each about
+ * the time to look at one character; a clock would make verdicts depend on the machine. Each check has one
+ * budget; once spent, it stays spent.
  */
 
 import type { ShellFinding } from "./policy.js";
@@ -10,7 +10,7 @@ export class Budget {
   #steps = kMaxSteps;
   #nesting = 0;
 
-  /** Of calls and strings that are run inside each other. */
+  /** Depth of nested calls and strings. */
   get nesting(): number {
     return this.#nesting;
   }
@@ -23,18 +23,18 @@ export class Budget {
     return this.#steps < 0;
   }
 
-  /** Called before work of so many steps; false when it must not be done. */
+  /** Call before work of so many steps; false if the work must not be done. */
   spend(steps: number): boolean {
     this.#steps -= steps;
     return this.#steps >= 0;
   }
 
-  /** For work that is not done at all, since it would take too many. */
+  /** Spends everything, for work that would take too many steps and is not done. */
   exhaust(): void {
     this.#steps = -1;
   }
 
-  /** Does what is nested one level deeper. */
+  /** Does work one nesting level deeper. */
   nested(work: () => void): void {
     this.#nesting++;
     work();
@@ -42,31 +42,31 @@ export class Budget {
   }
 }
 
-/** What is refused before it is parsed: the parser's cost and what a reader sees stay bounded. */
+/** Limits checked before parsing: they bound the parser's cost and the text that a reader sees. */
 
 const kMaxBytes = 16 * 1024;
-/** Nested substitutions cost the parser quadratic time; honest commands stay far below. */
+/** Nested substitutions cost the parser quadratic time; normal commands are far below this. */
 const kMaxOpenings = 512;
 const kMaxHereDocuments = 64;
-/** Of statements, groups, substitutions and strings that are run, in all. */
+/** Total depth of statements, groups, substitutions and strings that are run. */
 export const kMaxDepth = 64;
-/** Of one pipeline. */
+/** Commands in one pipeline. */
 export const kMaxStages = 256;
-/** Of the check of one command: far above honest ones, and done in a few milliseconds. */
+/** Steps for checking one command: far above normal commands, and done in a few milliseconds. */
 export const kMaxSteps = 256 * 1024;
-/** For visiting a node of the parsed script, besides reading its text again. */
+/** Steps for visiting a node of the parsed script, besides reading its text again. */
 export const kNodeSteps = 4;
-/** For one more call or assignment, and for each of its words, besides looking at their characters. */
+/** Steps for each call or assignment, and for each of its words, besides looking at their characters. */
 export const kCallSteps = 128;
 export const kWordSteps = 16;
-/** For each character of a word that may be a glob, which is compared with many names. */
+/** Steps for each character of a word that may be a glob, which is compared with many names. */
 export const kGlobSteps = 4;
-/** For each word that braces expand to, which is parsed by itself. */
+/** Steps for each word that a brace expansion yields, which is parsed separately. */
 export const kBraceSteps = 64;
-/** For each character that is parsed. */
+/** Steps for each parsed character. */
 export const kParseSteps = 2;
 
-// Controls but tab and newline, bidirectional controls, and the marks that word.ts uses.
+// Controls except tab and newline, bidirectional controls, and the marks that word.ts uses.
 const kControl = /(?![\t\n])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufdd0-\ufddf]/u;
 const kOpening = /\$[({[]|`|[<>]\(|\(\(/g;
 const kHereDocument = /<</g;
@@ -75,7 +75,7 @@ function tooMany(text: string, pattern: RegExp, most: number): boolean {
   return (text.match(pattern)?.length ?? 0) > most;
 }
 
-/** The first reason not to parse this text, if there is one. */
+/** Returns the first reason not to parse this text, if any. */
 export function beyondLimits(text: string): ShellFinding | undefined {
   const most = text.length * 3;
   if (text.length > kMaxBytes || (most > kMaxBytes && Buffer.byteLength(text) > kMaxBytes)) {

@@ -1,4 +1,4 @@
-/** One command as it would be run: its words, what it reads and writes, and what feeds it. */
+/** One command as it would run: its words, its redirections, and the commands that feed it. */
 
 import type { Assignment, Redirection } from "unbash";
 
@@ -22,16 +22,18 @@ export type ShellCall = {
   readonly redirects: readonly ShellRedirect[];
   /** Names of the commands that feed its input through a pipe. */
   readonly upstream: () => readonly string[];
-  /** What an `echo` or `printf` just before it in the pipeline would print. */
+  /** Text that an `echo` or `printf` directly before it in the pipeline would print. */
   readonly piped: () => readonly ShellWord[];
-  /** The folder it runs in where a literal `cd` led there. */
+  /** The folder it runs in, if a literal `cd` led there. */
   readonly directory: string | undefined;
 };
 
-/** What a call does beyond running its command word; found by carriers, judged by the inspector. */
+/**
+ * An effect of a call beyond running its command word; found by command wrappers, judged by the inspector.
+ */
 export type Effect =
   | { readonly kind: "call"; readonly words: readonly ShellWord[] }
-  /** Words of which one may begin a command, or surely does; those before are the program's own. */
+  /** Words of which one may begin a command, or certainly does; the words before it are the program's own. */
   | { readonly kind: "perhaps"; readonly words: readonly ShellWord[]; readonly certain: boolean }
   /** A string that a shell will read. */
   | { readonly kind: "code"; readonly word: ShellWord }
@@ -67,7 +69,7 @@ export function shellRedirect(
   };
 }
 
-/** An assignment among the arguments (`export A=b`) as a word. */
+/** Returns an assignment among the arguments (`export A=b`) as words. */
 export function assignmentWords(node: Assignment, place: Place, budget: Budget): ShellWord[] {
   const position = positionIn(place, node.pos);
   const start = { raw: node.text, position };
@@ -84,18 +86,18 @@ export function assignmentWords(node: Assignment, place: Place, budget: Budget):
 export type ShellRule = {
   readonly name: ShellBlockRule;
   readonly reason: string;
-  /** The commands it is about, by name. */
+  /** The names of the commands it applies to. */
   readonly commands: readonly string[];
-  /** The offending word; the command word itself where no argument is to blame. */
+  /** Returns the offending word; the command word itself if no argument is at fault. */
   readonly find: (call: ShellCall) => ShellWord | undefined;
 };
 
-/** Any use of the command. */
+/** Matches any use of the command. */
 export function anyUse({ words }: ShellCall): ShellWord | undefined {
   return words[0];
 }
 
-/** The arguments that are not options. */
+/** Returns the arguments that are not options. */
 export function operands({ words }: ShellCall): ShellWord[] {
   const found: ShellWord[] = [];
   let dashes = false;

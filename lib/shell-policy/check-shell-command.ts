@@ -24,14 +24,15 @@ import { kTopPlace, type Place, positionIn, type ScriptVisitor, walk } from "./s
 import { type ShellWord, shellWords } from "./script/word.js";
 
 /**
- * What the shell lists say to a command line: the block list first, then the allow list in the mode
- * that the policy sets. Reads it with a shell parser, follows wrappers (`env`, `sudo`, `sh -c` …),
- * and refuses what it can't read. Pure and synchronous; nothing is run or looked up.
+ * Applies the shell lists to a command line: first the block list, then the allow list in the mode that the
+ * policy sets. Parses the line with a shell parser, follows command wrappers (`env`, `sudo`, `sh -c` …), and
+ * refuses text that it can't read. Pure and synchronous; nothing is run or looked up.
  *
- * The lists are advice. They catch mistakes and plain attempts with a reason the author can act on;
- * a program on the allow list can still do whatever the sandbox lets it. The sandbox is the boundary.
+ * The lists are advisory. They catch mistakes and plain attempts with a reason the author can act on; a
+ * program on the allow list can still do anything that the sandbox allows. The sandbox is the security
+ * boundary.
  *
- * @throws TypeError on a wrong value in `command` or `policy`.
+ * @throws TypeError for an invalid value in `command` or `policy`.
  */
 export function checkShellCommand(command: string, policy: ShellPolicy = {}): ShellVerdict {
   if (typeof command !== "string") throw invalidType("command", "a string", command);
@@ -41,9 +42,9 @@ export function checkShellCommand(command: string, policy: ShellPolicy = {}): Sh
 }
 
 /**
- * Follows one command through all that it would run: makes calls of what the walk of its script
- * tells, has each judged, and goes on with what carriers find in it. One use each; what is found
- * goes to its `Findings`.
+ * Follows one command through everything that it would run: converts the events of the script walk into
+ * calls, has each judged, and continues with the effects that command wrappers find. Used once; its findings
+ * go to `Findings`.
  */
 
 class Inspector implements ScriptVisitor {
@@ -68,7 +69,7 @@ class Inspector implements ScriptVisitor {
     return this.#findings.verdict();
   }
 
-  /** Reads a text as the shell would; `place` is where a string that a command runs stands. */
+  /** Reads a text like the shell; `place` is the position of a string that a command runs. */
   script(text: string, place: Place = kTopPlace): void {
     const beyond = beyondLimits(text);
     if (beyond) {
@@ -80,7 +81,7 @@ class Inspector implements ScriptVisitor {
     try {
       walk(parse(text), place, this, this.#budget.nesting);
     } catch (error) {
-      // The parser's own recursion may end before its limits do; anything else is our mistake.
+      // The parser's own recursion may overflow before its limits apply; any other error is a bug.
       if (!(error instanceof RangeError)) throw error;
       this.tooDeep();
     }
@@ -163,7 +164,7 @@ class Inspector implements ScriptVisitor {
       }
       return;
     }
-    // `time -f x ls` is the program time for every shell but bash.
+    // `time -f x ls` is the program time for every shell except bash.
     const timed = place.timed && name.text.startsWith("-");
     const time = { text: "time", literal: true, raw: "time", position: name.position };
     const call = timed ? [time, ...words] : words;

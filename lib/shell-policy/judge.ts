@@ -1,4 +1,4 @@
-/** What the lists say to one call, redirect, value or variable: the walk's part is to bring them. */
+/** Applies the lists to one call, redirect, value or variable, which the walk supplies. */
 
 import type { ShellCall, ShellRedirect } from "./call.js";
 import { commandWrapperOf, isInert } from "./command-wrappers/known-commands.js";
@@ -16,7 +16,7 @@ import { variableFinding } from "./rules/variables.js";
 import { hidesSubscript } from "./script/syntax.js";
 import { partOf, printable, type ShellWord } from "./script/word.js";
 
-/** Their words are text for people, in which a path is no more than its name. */
+/** Commands whose words are text for people, so a path among them is only a name. */
 const kSpeech = new Set(["echo", "printf", "git", "gh"]);
 
 export class Judge {
@@ -32,7 +32,7 @@ export class Judge {
     this.#allowed = new AllowedCommands(settings.allowlist);
   }
 
-  /** By the block list. */
+  /** Applies the block list. */
   call(call: ShellCall): void {
     const [word] = call.words;
     const { blocklist } = this.#settings;
@@ -57,13 +57,13 @@ export class Judge {
     }
   }
 
-  /** By the allow list. */
+  /** Applies the allow list. */
   name(word: ShellWord): void {
     if (this.#settings.mode === "off" || this.#allowed.has(word.text)) return;
     this.#findings.add("not-on-allowlist", "This command is not on the allow list.", word);
   }
 
-  /** Whether this is the name of some command: one of the lists, or one that starts others. */
+  /** True if this is the name of a command: one on the lists, or a command wrapper. */
   knows(name: string): boolean {
     if (!/^[\w/][\w.+/-]*$/.test(name)) return false;
     const program = basename(name);
@@ -75,12 +75,12 @@ export class Judge {
     );
   }
 
-  /** The first of a program's words that names a command which it may run. */
+  /** Returns the first of a program's words that names a command which it may run. */
   commandAmong(words: readonly ShellWord[]): { word: ShellWord; index: number } | undefined {
     return possibleCommands(words).find(({ word }) => this.knows(word.text));
   }
 
-  /** A program that no table knows, and what in its words may be a command that it runs. */
+  /** Handles a program that no table lists, and the words that may be a command it runs. */
   unknown({ name, words }: ShellCall): void {
     if (this.#settings.mode === "off" || isInert(name) || rulesOf(name).length > 0) return;
     const found = this.commandAmong(words);
@@ -107,7 +107,7 @@ export class Judge {
     }
   }
 
-  /** A word that some command will read as a path, seen from `directory`. */
+  /** Checks a word that a command will read as a path, relative to `directory`. */
   value(word: ShellWord, directory: string | undefined): void {
     if (namesCredential(word, directory)) {
       this.#findings.add("credential-path", kCredentialReason, word);
@@ -119,7 +119,7 @@ export class Judge {
     if (finding) this.#findings.add(finding.rule, finding.reason, { ...value, text: name });
   }
 
-  /** What all commands make together, once each was seen. */
+  /** Checks combinations of commands, after all were seen. */
   together(): void {
     this.arithmetic.together(this.#findings);
     if (!this.#names.has("mkfifo") && !this.#names.has("mknod")) return;
@@ -130,8 +130,8 @@ export class Judge {
 }
 
 /**
- * What was found in one command, and the verdict that follows from it. The block list decides
- * before the allow list, wherever in the command they find something.
+ * The findings in one command, and the resulting verdict. The block list takes precedence over the allow
+ * list, wherever in the command each finding is.
  */
 
 type Rule = ShellFinding["rule"];
@@ -147,7 +147,7 @@ const kAllowlistRules: ReadonlySet<Rule> = new Set<ShellAllowlistRule>([
 
 export class Findings {
   readonly #settings: ShellSettings;
-  /** What only the allow list minds, by rule and word. */
+  /** Findings of the allow list only, by rule and word. */
   readonly #minded = new Map<string, ShellFinding>();
   #blocked: ShellFinding | undefined;
 
@@ -155,12 +155,12 @@ export class Findings {
     this.#settings = settings;
   }
 
-  /** Something was found that no mode lets pass, so nothing more needs to be seen. */
+  /** True if a finding is refused in every mode, so no further check is needed. */
   get decided(): boolean {
     return this.#blocked !== undefined;
   }
 
-  /** `position` is used where there is no word, or where the word has none. */
+  /** `position` is used if there is no word, or the word has no position. */
   add(rule: Rule, reason: string, word?: ShellWord, position?: number): void {
     if (this.decided || this.#settings.disabled.includes(rule)) return;
     const finding: ShellFinding = { rule, reason };
@@ -186,9 +186,9 @@ export class Findings {
   }
 }
 
-/** Command words against a list of names and paths that allows. */
+/** Matches command words against a list of allowed names and paths. */
 
-/** Where a program found by its path is the one that its name stands for. */
+/** Folders in which a program found by its path is the one that its name denotes. */
 const kSystemFolders = new Set([
   "/bin",
   "/sbin",
@@ -204,7 +204,7 @@ function isSystemPath(path: string): boolean {
 
 class AllowedCommands {
   readonly #list: readonly string[];
-  /** The names of those that the list has by their path; made when first needed. */
+  /** The names of commands that are listed by path; created on first use. */
   #names: ReadonlySet<string> | undefined;
 
   constructor(list: readonly string[]) {
@@ -221,11 +221,11 @@ class AllowedCommands {
 }
 
 /**
- * Values that would run a command as soon as arithmetic reads the variable that holds them. One
- * check sees both, in any order, before it says so: either is harmless alone.
+ * Values that would run a command as soon as arithmetic reads the variable that holds them. Reports only if
+ * one check sees both the value and the arithmetic, in any order: either is harmless alone.
  */
 
-/** Builtins that read the name of a variable, or arithmetic, in what their words expand to. */
+/** Builtins that read the expansion of their words as the name of a variable, or as arithmetic. */
 const kReaders = new Set(
   (
     "declare export getopts let local mapfile printf read readarray readonly test typeset unset " +
@@ -237,7 +237,7 @@ class Arithmetic {
   #reads = false;
   #value: ShellWord | undefined;
 
-  /** There is arithmetic on variables. */
+  /** Records arithmetic on variables. */
   read(): void {
     this.#reads = true;
   }
@@ -261,9 +261,9 @@ class Arithmetic {
   }
 }
 
-/** Words of a program of which nothing is known that may name a command for it to run. */
+/** Finds words of an unknown program that may name a command for it to run. */
 
-/** Names of commands that are more often a program's own word: `tool test`, `tool --type file`. */
+/** Command names that are more often a program's own word: `tool test`, `tool --type file`. */
 const kOwnWords = new Set(
   (
     "[ alias at batch bind builtin cat cc clear command complete cut date declare diff dir dirs echo enable " +
@@ -275,7 +275,7 @@ const kOwnWords = new Set(
   ).split(" "),
 );
 
-/** What of a word would name the command, and whether it has arguments of its own with it. */
+/** Returns the part of a word that would name the command; `line`: it includes the command's arguments. */
 function named(word: ShellWord): { text: string; line: boolean } {
   const { text } = word;
   const assigned = /^-*[\w.-]+=/.exec(text)?.[0] ?? "";
@@ -284,7 +284,7 @@ function named(word: ShellWord): { text: string; line: boolean } {
   return { text: first, line: first.length < value.trim().length };
 }
 
-/** With the index at which a command would begin. */
+/** Returns each word with the index at which a command would begin. */
 function possibleCommands(
   words: readonly ShellWord[],
 ): { readonly word: ShellWord; readonly index: number }[] {

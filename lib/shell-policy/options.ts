@@ -1,6 +1,6 @@
 /**
- * Reads the options before a command's operands as getopt_long does: bundles, attached values,
- * `--name=value`, abbreviated long names, `--`.
+ * Reads the options before a command's operands like getopt_long: bundles, attached values, `--name=value`,
+ * abbreviated long names, `--`.
  */
 
 import { kExpansion, partOf, type ShellWord } from "./script/word.js";
@@ -8,9 +8,9 @@ import { kExpansion, partOf, type ShellWord } from "./script/word.js";
 export type OptionGrammar = {
   /** Letters that take a value. */
   readonly values?: string;
-  /** Letters that don't. */
+  /** Letters that take no value. */
   readonly flags?: string;
-  /** Letters that take one only when it is attached. */
+  /** Letters that take a value only if it is attached. */
   readonly attached?: string;
   /** Long names that take a value, without dashes. */
   readonly longValues?: readonly string[];
@@ -29,11 +29,11 @@ type OptionsRead = {
   readonly options: readonly Option[];
   /** Index of the first operand. */
   readonly end: number;
-  /** The first option that the grammar lacks; taken for one without a value. */
+  /** The first option that the grammar lacks; treated as an option without a value. */
   readonly unknown: ShellWord | undefined;
 };
 
-/** Whether `text` is this long option, in full or abbreviated, with or without `=value`. */
+/** True if `text` is this long option, in full or abbreviated, with or without `=value`. */
 export function isLong(text: string, name: string, least = 1): boolean {
   if (!text.startsWith("--")) return false;
   const end = text.indexOf("=");
@@ -41,12 +41,12 @@ export function isLong(text: string, name: string, least = 1): boolean {
   return given.length >= Math.min(least, name.length) && name.startsWith(given);
 }
 
-/** The letters of a bundle such as `-rf`, else nothing. */
+/** Returns the letters of a bundle such as `-rf`; otherwise "". */
 export function shortLetters(text: string): string {
   return /^-[A-Za-z0-9]/.test(text) ? text.slice(1) : "";
 }
 
-/** Whether one of the words before `--` has the short or the long option. */
+/** True if one of the words before `--` has the short or the long option. */
 export function hasOption(words: readonly ShellWord[], letter: string, long?: string): boolean {
   for (const { text } of words.slice(1)) {
     if (text === "--") return false;
@@ -129,7 +129,7 @@ export function readOptions(
   return { options, end: Math.min(index, words.length), unknown };
 }
 
-/** Options of the whole command line, wherever its operands stand. */
+/** Reads the options of the whole command line, wherever its operands are. */
 export function readAllOptions(
   words: readonly ShellWord[],
   start: number,
@@ -149,11 +149,11 @@ export function readAllOptions(
   return { options, operands, end: words.length, unknown };
 }
 
-/** The values of some options of a program, wherever they stand among words that are not known. */
+/** Reads the values of some options of a program, anywhere among otherwise unknown words. */
 
 /**
- * Finds the values of the named options, with `=value`, attached, or in the next word. A name is
- * one letter, a long name without dashes, or one with its single dash.
+ * Finds the values of the named options, with `=value`, attached, or in the next word. A name is one letter,
+ * a long name without dashes, or one with its single dash.
  */
 export type OptionReader = (words: readonly ShellWord[]) => ShellWord[];
 

@@ -1,8 +1,11 @@
-/** Paths as text: nothing is looked up, `~` is a folder like any other. Also for globs' marks. */
+/**
+ * Handles paths as text: nothing is looked up, and `~` is an ordinary folder. Also handles the marks of
+ * globs.
+ */
 
 import { kAnyCharacter, kAnyText, kExpansion, type ShellWord } from "./script/word.js";
 
-/** Without empty, `.` and `..` segments and without a slash at the end; `/` stays. */
+/** Removes empty, `.` and `..` segments and a trailing slash; `/` is kept. */
 export function normalized(path: string): string {
   const kept: string[] = [];
   for (const segment of path.split("/")) {
@@ -18,7 +21,7 @@ export function isRooted(path: string): boolean {
   return path.startsWith("/") || path.startsWith("~");
 }
 
-/** `path` as seen from `directory`; as it is where that folder is not known. */
+/** Resolves `path` against `directory`; unchanged if that folder is unknown. */
 export function resolved(path: string, directory: string | undefined): string {
   const full = isRooted(path) || directory === undefined ? path : `${directory}/${path}`;
   return normalized(full);
@@ -32,12 +35,12 @@ export function isGlob(text: string): boolean {
   return text.includes(kAnyText) || text.includes(kAnyCharacter);
 }
 
-/** Without what expands to nothing when its variable is not set. */
+/** Removes expansions, which are empty if their variable is not set. */
 export function withoutExpansions(text: string): string {
   return text.replaceAll(kExpansion, "");
 }
 
-/** Whether a glob with marks may match `name`, which has no slash. Linear, no backtracking. */
+/** True if a glob with marks may match `name`, which has no slash. Linear, no backtracking. */
 export function mayMatch(glob: string, name: string): boolean {
   if (name.startsWith(".") && !glob.startsWith(".")) return false;
   let g = 0;
@@ -62,17 +65,17 @@ export function mayMatch(glob: string, name: string): boolean {
   return g === glob.length;
 }
 
-/** The folder that literal `cd`s of a script have led to, as far as it can be told. */
+/** Tracks the folder that literal `cd`s of a script lead to, as far as it can be determined. */
 
 export class WorkingDirectory {
   #path: string | undefined;
 
-  /** Undefined at first, and where a `cd` is only known as it runs. */
+  /** Undefined initially, and after a `cd` whose target is known only at run time. */
   get path(): string | undefined {
     return this.#path;
   }
 
-  /** After a `cd` or `pushd` with these words. */
+  /** Applies a `cd` or `pushd` with these words. */
   enter(words: readonly ShellWord[]): void {
     const target = words.slice(1).find(({ text }) => !/^-[LPe@]+$|^--$/.test(text));
     if (target === undefined) this.#path = "~";

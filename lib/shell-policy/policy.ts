@@ -1,31 +1,33 @@
 /**
- * What the shell lists ask for. Lists are advice: they catch mistakes and plain attempts early and
- * with a reason. They are not a boundary; the sandbox is.
+ * The policy of the shell lists. The lists are advisory: they catch mistakes and plain attempts early, with a
+ * reason. They are not a security boundary; the sandbox is.
  */
 
 import { invalidType } from "../errors.js";
 import { expectFields, type FieldsOf } from "../fields.js";
 
-/** What is done about a command that is not on the allow list; see {@link ShellPolicy}. */
+/** How a command that is not on the allow list is handled; see {@link ShellPolicy}. */
 export type ShellAllowlistMode = "off" | "warn" | "strict";
 
-/** What the shell lists refuse. All may be left out. */
+/** Options of the shell lists. All may be omitted. */
 export type ShellPolicy = {
   /**
-   * Commands that may run, each by its name or its path. A name also stands for that program in a
-   * system folder (`git` for `/usr/bin/git`), never for one elsewhere (`./git`, `/tmp/git`).
-   * Builtins and wrappers (`cd`, `env`) count as commands. Default: none.
+   * Allowed commands, by name or by path. A name also allows that program in a system folder (`git` for
+   * `/usr/bin/git`), but never one elsewhere (`./git`, `/tmp/git`). Builtins and command wrappers (`cd`,
+   * `env`) count as commands. Default: none.
    */
   shellAllowlist?: readonly string[] | undefined;
-  /** `off`: the block list only; `warn`: report what is not on the list; `strict`: refuse it. */
+  /**
+   * `off`: only the block list applies; `warn`: report unlisted commands; `strict`: refuse unlisted commands.
+   */
   shellAllowlistMode?: ShellAllowlistMode | undefined;
-  /** More commands to refuse, each by its name wherever it lies. Default: none. */
+  /** Additional commands to refuse, by name in any folder. Default: none. */
   shellBlocklist?: readonly string[] | undefined;
-  /** Classes of the block list to leave out. Default: none. */
+  /** Classes of the block list to disable. Default: none. */
   disabledShellRules?: readonly ShellBlockRule[] | undefined;
   /**
-   * The shell that will read the command. `sh` (default) may be dash or busybox, which read some of
-   * bash's syntax as other commands; what they would read differently is refused. `bash`: it is bash.
+   * The shell that will read the command. `sh` (default) may be dash or busybox, which read some bash syntax
+   * as other commands; text that they would read differently is refused. `bash`: it is bash.
    */
   shell?: "sh" | "bash" | undefined;
 };
@@ -76,7 +78,7 @@ function rules(value: readonly ShellBlockRule[] | undefined): readonly string[] 
   return list(field, value).map((entry) => choice(field, entry, kShellBlockRules));
 }
 
-/** @throws TypeError that names the field. */
+/** @throws TypeError naming the field. */
 export function shellSettings(policy: ShellPolicy): ShellSettings {
   expectFields(policy, "policy", kPolicy);
   return {
@@ -88,9 +90,9 @@ export function shellSettings(policy: ShellPolicy): ShellSettings {
   };
 }
 
-/** What the check of a shell command says. Positions are UTF-16 offsets into the checked command. */
+/** The result of checking a shell command. Positions are UTF-16 offsets into the checked command. */
 
-/** Classes of the block list; each can be switched off by `disabledShellRules`. */
+/** Classes of the block list; `disabledShellRules` can disable each. */
 export const kShellBlockRules = [
   "pipe-to-shell",
   "decoded-execution",
@@ -108,7 +110,7 @@ export const kShellBlockRules = [
 /** A class of the block list. */
 export type ShellBlockRule = (typeof kShellBlockRules)[number];
 
-/** What can't be judged, so it is refused whatever the mode. */
+/** Commands that can't be judged; refused in every mode. */
 export type ShellRefusal =
   | "unreadable-syntax"
   | "control-character"
@@ -119,7 +121,7 @@ export type ShellRefusal =
   | "loader-variable"
   | "blocklist";
 
-/** What only the allow list minds: refused by `strict`, a warning in `warn`. */
+/** Findings of the allow list only: refused by `strict`, a warning in `warn`. */
 export type ShellAllowlistRule =
   | "not-on-allowlist"
   | "shell-state"
@@ -128,24 +130,24 @@ export type ShellAllowlistRule =
   | "unknown-option"
   | "unread-script";
 
-/** One thing found in a command. */
+/** One finding in a command. */
 export type ShellFinding = {
-  /** Which rule found it. */
+  /** The rule that found it. */
   rule: ShellBlockRule | ShellRefusal | ShellAllowlistRule;
-  /** A sentence for the one who wrote the command. */
+  /** A sentence for the author of the command. */
   reason: string;
-  /** The offending word, quotes resolved. */
+  /** The offending word, with quotes resolved. */
   command?: string;
-  /** Where it is; inside a string that a command runs, where that string begins. */
+  /** Its position; inside a string that a command runs, the beginning of that string. */
   position?: number;
 };
 
-/** `blocked` is there exactly when `allowed` is false. */
+/** `blocked` is set exactly if `allowed` is false. */
 export type ShellVerdict = {
-  /** Whether the lists let the command pass. */
+  /** True if the lists allow the command. */
   allowed: boolean;
-  /** What `warn` mode let pass; at most one for each rule and word. */
+  /** Findings that `warn` mode allowed; at most one for each rule and word. */
   warnings: ShellFinding[];
-  /** The first thing that they refuse. */
+  /** The first finding that is refused. */
   blocked?: ShellFinding;
 };

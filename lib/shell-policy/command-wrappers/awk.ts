@@ -1,4 +1,4 @@
-/** awk programs: what they pass to a shell is checked when it is a string, refused when it is not. */
+/** awk programs: a command that they pass to a shell is checked if it is a string, otherwise refused. */
 
 import type { CommandWrapper, Effect, ShellCall } from "../call.js";
 import { readOptions } from "../options.js";
@@ -6,7 +6,7 @@ import { kExpansion, partOf, type ShellWord } from "../script/word.js";
 import { inputText, isInput } from "./effects.js";
 
 type Tokens = readonly AwkToken[];
-/** Undefined where the command can't be told. */
+/** Undefined if the command can't be determined. */
 type Command = { readonly text: string; readonly exact: boolean } | undefined;
 
 const kStatementEnd = new Set([";", "\n", "}", ")", "#"]);
@@ -16,7 +16,7 @@ function isSign(token: AwkToken | undefined, text: string): boolean {
   return token?.kind === "sign" && token.text === text;
 }
 
-/** The strings from `from` on, in parentheses or not, and where they end. */
+/** Returns the strings from `from` on, in parentheses or not, and their end. */
 function stringsFrom(tokens: Tokens, from: number) {
   let at = from;
   let open = 0;
@@ -42,7 +42,7 @@ function joined(strings: Tokens): Command {
   };
 }
 
-/** Of `system(…)` and `print … | …`. */
+/** Returns the command of `system(…)` and `print … | …`. */
 function commandAfter(tokens: Tokens, from: number): Command {
   const { strings, end } = stringsFrom(tokens, from);
   const next = tokens[end];
@@ -50,7 +50,7 @@ function commandAfter(tokens: Tokens, from: number): Command {
   return ends ? joined(strings) : undefined;
 }
 
-/** Of `… | getline`. */
+/** Returns the command of `… | getline`. */
 function commandBefore(tokens: Tokens, to: number): Command {
   let start = to;
   let closed = 0;
@@ -71,7 +71,7 @@ function commandBefore(tokens: Tokens, to: number): Command {
   return starts && closed === 0 ? joined(strings) : undefined;
 }
 
-/** What the program has a shell run. */
+/** Returns the commands that the program runs in a shell. */
 function commandsOf(tokens: Tokens): Command[] {
   const found: Command[] = [];
   tokens.forEach((token, index) => {
@@ -126,7 +126,7 @@ const kGrammar = {
   ],
 };
 
-/** The program of -f where it comes from a here-document. */
+/** Returns the program of -f if it comes from a here-document. */
 function fileProgram(call: ShellCall, file: ShellWord): ShellWord[] {
   const input = inputText(call);
   return isInput(file) && typeof input === "object" ? [input] : [];
@@ -151,13 +151,13 @@ export const awk: CommandWrapper = (call) => {
 };
 
 /**
- * An awk program as tokens, in one pass. Whether a slash begins a pattern or divides is told by
- * what stands before it; where that does not tell, the token list says so.
+ * Splits an awk program into tokens, in one pass. The token before a slash decides if it begins a pattern or
+ * divides; if that is undecidable, the token list is marked as ambiguous.
  */
 
 type AwkToken = {
   readonly kind: "string" | "name" | "number" | "pattern" | "sign";
-  /** A string's value; of a pattern nothing. */
+  /** A string's value; empty for a pattern. */
   readonly text: string;
   /** False for a string with escapes that are not resolved here. */
   readonly exact: boolean;
@@ -165,7 +165,7 @@ type AwkToken = {
 
 type AwkTokens = {
   readonly tokens: readonly AwkToken[];
-  /** The text may also be read as other tokens. */
+  /** True if the text may also be read as other tokens. */
   readonly ambiguous: boolean;
 };
 
@@ -181,7 +181,7 @@ const kEscapes: Readonly<Record<string, string>> = {
   "/": "/",
 };
 
-/** Index after the string that begins at `from`, with its value. */
+/** Returns the index after the string that begins at `from`, and its value. */
 function readString(text: string, from: number): { end: number; token: AwkToken } {
   let value = "";
   let exact = true;
@@ -200,7 +200,7 @@ function readString(text: string, from: number): { end: number; token: AwkToken 
   return { end: at + 1, token: { kind: "string", text: value, exact } };
 }
 
-/** Index after the pattern that begins at `from`, or nothing where its line has no other slash. */
+/** Returns the index after the pattern that begins at `from`; undefined if its line has no other slash. */
 function patternEnd(text: string, from: number, brackets: boolean): number | undefined {
   let set = -1;
   for (let at = from + 1; at < text.length && text[at] !== "\n"; at++) {
@@ -226,11 +226,11 @@ function divides(last: AwkToken | undefined): boolean | "perhaps" {
   return last.text === "]";
 }
 
-/** `brackets`: a slash in `[…]` does not end a pattern, as for gawk but not for all. */
+/** `brackets`: a slash in `[…]` does not end a pattern, as in gawk but not in every awk. */
 function awkTokens(text: string, brackets: boolean): AwkTokens {
   const tokens: AwkToken[] = [];
   let ambiguous = false;
-  /** No pattern ends before this, so that no line is searched again and again. */
+  /** No pattern ends before this index, which prevents searching a line repeatedly. */
   let searched = 0;
   let at = 0;
   while (at < text.length) {

@@ -1,4 +1,4 @@
-/** Builtins that run strings, or change what later words mean. */
+/** Builtins that run strings, or change the meaning of later words. */
 
 import type { CommandWrapper, Effect, ShellCall } from "../call.js";
 import { optionReader } from "../options.js";
@@ -55,7 +55,7 @@ function subscripts({ words }: ShellCall): Effect[] {
 
 const declaration: CommandWrapper = (call) => [
   ...subscripts(call),
-  // A name that stands for another hides which one is set.
+  // A nameref hides which variable is set.
   ...(call.words.some(({ text }) => /^-[a-zA-Z]*n/.test(text)) ? state(call.words[0]) : []),
   ...call.words.slice(1).flatMap((word): Effect[] => {
     const effect = assignmentIn(word);
@@ -64,7 +64,7 @@ const declaration: CommandWrapper = (call) => [
   }),
 ];
 
-/** Commands that set the variables they name to what they read. */
+/** Commands that read a value into the variables they name. */
 const setters: CommandWrapper = (call) => [
   ...subscripts(call),
   ...call.words.slice(1).flatMap((word): Effect[] => {
@@ -74,10 +74,10 @@ const setters: CommandWrapper = (call) => [
   }),
 ];
 
-/** A name or a subscript's end, as the operator after it assigns. */
+/** A name or a subscript's end, before an assignment operator. */
 const kAssigns = /(?<!\w)([A-Za-z_]\w*)\s*(?:(?:[-+*/%&^|]|<<|>>)?=(?!=)|\[|\+\+|--)/g;
 
-/** What arithmetic sets, or may set where there is a subscript. */
+/** Finds variables that arithmetic sets, or may set through a subscript. */
 const arithmetic: CommandWrapper = (call) => [
   ...subscripts(call),
   ...call.words.slice(1).flatMap((word): Effect[] =>
@@ -92,7 +92,7 @@ const arithmetic: CommandWrapper = (call) => [
 const printfTo: CommandWrapper = (call) =>
   /^-v/.test(call.words[1]?.text ?? "") ? setters(call) : [];
 
-/** Commands with options whose value is run when something happens. */
+/** Commands with options whose value is run on an event. */
 function callback(letters: readonly string[]): CommandWrapper {
   const read = optionReader(letters);
   return (call) => [
@@ -101,7 +101,7 @@ function callback(letters: readonly string[]): CommandWrapper {
   ];
 }
 
-/** A list of words in which the shell runs substitutions, whatever quotes were around it. */
+/** A list of words in which the shell runs substitutions, whatever their quotes. */
 const kWords = optionReader(["W"]);
 const kAction = callback(["C", "F"]);
 const wordList: CommandWrapper = (call) => [
@@ -124,7 +124,7 @@ const bind: CommandWrapper = ({ words }) =>
     }),
   );
 
-/** Runs again what was run before, or an editor on it. */
+/** Runs earlier commands again, or opens an editor on them. */
 const kEditor = optionReader(["e"]);
 const again: CommandWrapper = ({ words }) => {
   if (words.some(({ text }) => /^-[a-z]*l/.test(text))) return [];

@@ -1,4 +1,4 @@
-/** Effects that several carriers find. */
+/** Effects that several command wrappers find. */
 
 import type { CommandWrapper, Effect, ShellCall } from "../call.js";
 import type { ShellFinding } from "../policy.js";
@@ -17,40 +17,40 @@ export function unknownOption(word: ShellWord): Effect {
   return finding("unknown-option", reason, word);
 }
 
-/** The words as one string, as `eval` and others join them. */
+/** Joins the words to one string, like `eval` and others. */
 export function joined(words: readonly ShellWord[]): ShellWord | undefined {
   const [first] = words;
   if (first === undefined) return undefined;
   const text = words.map((word) => word.text).join(" ");
-  // Words of one brace expansion all have the raw text of the whole.
+  // All words of one brace expansion have the raw text of the whole.
   const raws = words.filter((word, index) => word.raw !== words[index - 1]?.raw);
   const raw = raws.map((word) => word.raw).join(" ");
   return { ...first, text, raw, literal: words.every((word) => word.literal) };
 }
 
-/** Assignments among a command's words. */
+/** Finds assignments among a command's words. */
 
 const kAssignment = /^([A-Za-z_]\w*|BASH_FUNC_[^=]*)=/;
 
-/** An assignment word as an effect. */
+/** Returns an assignment word as an effect. */
 export function assignmentIn(word: ShellWord): Effect | undefined {
   const [found, name] = kAssignment.exec(word.text) ?? [];
   if (found === undefined || name === undefined) return undefined;
   return { kind: "variable", name, value: { ...word, text: word.text.slice(found.length) } };
 }
 
-/** Shells: a string given with -c is checked again, a program that comes through a pipe is refused. */
+/** Shells: a string given with -c is checked again, a program through a pipe is refused. */
 
 const kDecoders =
   /^(?:base(?:64|32|nc)|b64decode|uudecode|xxd|openssl|gpg|gunzip|zcat|unxz|xzcat|bunzip2|bzcat|zstd|rev)$/;
 const kInput = /^(?:-|\/dev\/stdin|\/dev\/fd\/\d+|\/proc\/(?:self|thread-self|\d+)\/fd\/\d+)$/;
 
-/** Whether a script's name stands for the standard input or a substitution's pipe. */
+/** True if a script's name denotes the standard input or a substitution's pipe. */
 export function isInput(word: ShellWord): boolean {
   return kInput.test(word.text) || /^[<>]\(/.test(word.raw) || word.raw === "";
 }
 
-/** A program that an interpreter would take from its input. */
+/** Returns the effect of a program that an interpreter takes from its input. */
 export function fromInput({ upstream, words }: ShellCall, word: ShellWord): Effect {
   const decoded =
     upstream().some((name) => kDecoders.test(name)) || /base64|xxd|openssl/.test(word.raw);
@@ -65,7 +65,7 @@ export function fromInput({ upstream, words }: ShellCall, word: ShellWord): Effe
   };
 }
 
-/** What a here-document or here-string gives a command to read, or that a file does. */
+/** Returns the input that a here-document or here-string gives a command; "file" if a file does. */
 export function inputText({ redirects }: ShellCall): ShellWord | "file" | undefined {
   const last = redirects.findLast(({ operator }) => operator.startsWith("<"));
   if (last === undefined) return undefined;
@@ -85,7 +85,7 @@ export const shellWrapper: CommandWrapper = (call) => {
   const { words } = call;
   const [command] = words;
   if (command === undefined) return [];
-  // Reported only to read the script, it runs nothing.
+  // With -n alone the shell only reads the script and runs nothing.
   if (words[1]?.text === "-n" && words.slice(2).every(({ text }) => !/^[-+]/.test(text))) return [];
   const effects: Effect[] = [];
   let code = false;

@@ -1,4 +1,4 @@
-/** git: its global options are skipped, and what it runs for its subcommands is found. */
+/** git: skips its global options, and finds the commands that it runs for its subcommands. */
 
 import type { CommandWrapper, Effect, ShellCall } from "../call.js";
 import {
@@ -37,7 +37,7 @@ const kGlobal: OptionGrammar = {
   ],
 };
 
-/** The subcommand and its arguments, without git's own options. */
+/** Returns the subcommand and its arguments, without git's own options. */
 export function gitWords({ words }: ShellCall): readonly ShellWord[] {
   return words.slice(readOptions(words, 1, kGlobal).end);
 }
@@ -68,7 +68,7 @@ const kTemplate = optionReader(["template"]);
 
 function configured(words: readonly ShellWord[]): Effect[] {
   const rest = words.slice(1).filter(({ text }) => !/^(?:-|set$|get$)/.test(text));
-  // Before the key there may be the value of --file or --blob.
+  // The value of --file or --blob may precede the key.
   return rest.flatMap((key, index): Effect[] => {
     const value = rest[index + 1];
     return value && key.text.includes(".") ? gitSetting(key.text, value) : [];
@@ -140,7 +140,7 @@ export const git: CommandWrapper = (call) => {
 
 const kCommandKeys =
   /^(?:tar\..+\.command|hook\..+\.command|core\.(?:pager|editor|sshcommand|fsmonitor|gitproxy|askpass|alternaterefscommand)|pager\..+|diff\.(?:.+\.)?(?:command|textconv|external)|filter\..+\.(?:clean|smudge|process)|merge\..+\.driver|(?:diff|merge)tool\..+\.(?:cmd|path)|credential\.(?:.+\.)?helper|gpg\.(?:.+\.)?(?:program|defaultkeycommand)|sequence\.editor|uploadpack\.packobjectshook|remote\..+\.(?:uploadpack|receivepack|vcs)|(?:browser|man|guitool)\..+\.(?:cmd|path)|interactive\.difffilter|sendemail\.(?:smtpserver|tocmd|cccmd|sendmailcmd)|trailer\..+\.(?:command|cmd)|web\.browser|receive\.procreceiverefs|submodule\..+\.update|instaweb\.(?:httpd|browser)|imap\.tunnel|core\.hookspath|init\.templatedir|ssh\.variant)$/;
-/** Their value is a file or rule through which git runs commands later. */
+/** Keys whose value is a file or rule through which git later runs commands. */
 const kRefusedKeys =
   /^(?:core\.(?:hookspath|attributesfile|worktree)|init\.templatedir|include(?:if\..+)?\.path|protocol\.(?:ext\.)?allow|uploadpack\.packobjectshook|url\..*ext::.*)$/;
 const kHarmless =
@@ -151,7 +151,7 @@ function refusal(word: ShellWord): Effect[] {
   return [{ kind: "finding", rule: "inline-code", reason, word }];
 }
 
-/** What setting `key` to `value` runs, now or later. */
+/** Returns the effects of setting `key` to `value`, now or later. */
 function gitSetting(key: string, value: ShellWord): Effect[] {
   const name = key.toLowerCase();
   if (kRefusedKeys.test(name)) return value.text === "/dev/null" ? [] : refusal(value);
@@ -167,7 +167,7 @@ function gitSetting(key: string, value: ShellWord): Effect[] {
   return [{ kind: "code", word: partOf(value, value.text.replace(/^!/, "")) }];
 }
 
-/** `key=value` as -c takes it. */
+/** Reads `key=value` in the form that -c takes. */
 function gitSettingWord(word: ShellWord): Effect[] {
   const equals = word.text.indexOf("=");
   if (equals < 0) return [];

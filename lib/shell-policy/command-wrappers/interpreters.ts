@@ -1,4 +1,4 @@
-/** Interpreters: programs given in the command line or through a pipe can't be judged as shell can. */
+/** Interpreters: programs given on the command line or through a pipe can't be judged like shell code. */
 
 import type { CommandWrapper, Effect, ShellCall } from "../call.js";
 import type { ShellWord } from "../script/word.js";
@@ -11,13 +11,13 @@ type Interpreter = {
   /** Letters and long names with another value. */
   readonly values?: string;
   readonly longValues?: readonly string[];
-  /** Letters that name what is run instead of a script. */
+  /** Letters whose value names the code to run instead of a script. */
   readonly instead?: string;
   /** Options with which no program is read. */
   readonly idle?: RegExp;
-  /** Words that hold code besides. */
+  /** Other words that hold code. */
   readonly refused?: RegExp;
-  /** First operands that mean a program follows (deno eval). */
+  /** First operands that are followed by a program (deno eval). */
   readonly command?: RegExp;
 };
 
@@ -83,12 +83,12 @@ function interpreterOf(name: string): Interpreter | undefined {
   return base !== undefined && Object.hasOwn(kInterpreters, base) ? kInterpreters[base] : undefined;
 }
 
-/** Modules of Python that run a program from the command line, or ask for one. */
+/** Modules of Python that run a program from the command line, or prompt for one. */
 const kInlineModules = /^(?:timeit|code|codeop|IPython|ipython|ptpython|bpython)(?:\.|$)/;
-/** Those that run another module or script, with options of their own first. */
+/** Modules that run another module or script, after their own options. */
 const kRunnerModules = /^(?:pdb|trace|cProfile|profile|runpy|coverage|doctest|kernprof)$/;
 
-/** Of `-m`: what the named module runs. */
+/** Returns the effects of the module named by `-m`. */
 function moduleEffects(words: readonly ShellWord[], index: number): Effect[] {
   const word = words[index];
   const own = /^-\w*?m(.+)$/.exec(word?.text ?? "")?.[1];
@@ -116,12 +116,12 @@ function fromStandardInput(call: ShellCall, command: ShellWord): Effect[] {
   return [{ kind: "finding", rule: "unread-script", reason, word: command }];
 }
 
-/** Where in a bundle such as `-uc` the first letter is that decides, and that letter. */
+/** Returns the first deciding letter of a bundle such as `-uc`; "" if it has none. */
 function deciding(text: string, { inline, values = "", instead = "" }: Interpreter): string {
   for (const letter of text.slice(1)) {
     if ((inline + values + instead).includes(letter)) return letter;
     if (!/[A-Za-z0-9]/.test(letter)) return "";
-    // These take the rest of the word: perl -Mstrict, -I., -F:, -i.bak has a dot next.
+    // These letters take the rest of the word: perl -Mstrict, -I., -F:; -i.bak has a dot next.
     if (/[MIFDx]/.test(letter) && values === "") return "";
   }
   return "";
@@ -172,7 +172,7 @@ function wrapper(interpreter: Interpreter): CommandWrapper {
 
 const kCommandWrappers = new Map<Interpreter, CommandWrapper>();
 
-/** The carrier of an interpreter, whatever version its name ends in. */
+/** Returns the command wrapper of an interpreter, whatever version its name ends in. */
 export function interpreterWrapper(name: string): CommandWrapper | undefined {
   const interpreter = interpreterOf(name);
   return interpreter && kCommandWrappers.get(interpreter);

@@ -1,4 +1,4 @@
-/** Which commands run more than their command word. */
+/** The commands that run more than their command word. */
 
 import type { CommandWrapper } from "../call.js";
 import { basename } from "../path.js";
@@ -21,7 +21,7 @@ const kTable: readonly (readonly [string, Program])[] = [
   ...Object.entries(kTools),
 ];
 
-/** Programs that the table alone can't describe; what it says of them counts too. */
+/** Programs that the table alone can't describe; their entries apply too. */
 const kSpecial: readonly (readonly [string, CommandWrapper])[] = [
   ["awk gawk mawk nawk original-awk", awk],
   ["sed gsed", sed],
@@ -45,7 +45,7 @@ const kSpecial: readonly (readonly [string, CommandWrapper])[] = [
 
 const kCommandWrappers = new Map<string, CommandWrapper>(Object.entries(kBuiltins));
 
-/** Besides what is there already. */
+/** Adds to an existing command wrapper. */
 function add(name: string, wrapper: CommandWrapper): void {
   const own = kCommandWrappers.get(name) ?? interpreterWrapper(name);
   kCommandWrappers.set(name, own ? (call) => [...wrapper(call), ...own(call)] : wrapper);
@@ -70,7 +70,7 @@ export function commandWrapperOf(name: string): CommandWrapper | undefined {
   );
 }
 
-/** Whether the program is known to run nothing that its words name. */
+/** True if the program is known to run nothing that its words name. */
 export function isInert(name: string): boolean {
   return kInert.has(name);
 }

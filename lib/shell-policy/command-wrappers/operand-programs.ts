@@ -1,4 +1,4 @@
-/** Programs that run the command in their operands, with all of their options. */
+/** Programs that run the command in their operands, with all their options. */
 
 import type { Program, ProgramTable } from "./program.js";
 
@@ -274,7 +274,7 @@ const kOperands: ProgramTable = {
   },
 };
 
-/** Of setarch, under the names of the architectures too. */
+/** setarch, also under the names of the architectures. */
 const kArchitecture: Program = {
   flags: "BFILRSTXZv3h",
   longFlags: (
@@ -286,7 +286,7 @@ const kArchitecture: Program = {
 const kArchitectures =
   "linux32 linux64 i386 i486 i586 i686 x86_64 uname26 arm aarch64 armh ppc ppc64 s390";
 
-/** Wrappers whose options all stand by themselves, with the count of their own operands. */
+/** Command wrappers whose options take no values, with the number of their own operands. */
 const kPlain: Readonly<Record<string, number>> = {
   eatmydata: 0,
   torsocks: 0,

@@ -1,8 +1,8 @@
-/** Programs that start others, whose options are too many to list. */
+/** Programs that start others, with too many options to list. */
 
 import type { Program, ProgramTable } from "./program.js";
 
-/** Their operands are a command, if there are any. */
+/** Their operands, if any, are a command. */
 const kWrapped =
   "bwrap chpst cgexec entr firejail minijail nsjail numactl proxychains proxychains4 qemu-x86_64 " +
   "run0 setuidgid softlimit systemd-cat systemd-inhibit tcpserver valgrind watchexec wine xterm";

@@ -1,6 +1,6 @@
 /**
- * One entry of the table of carriers: how a program's options, operands, other words and input carry
- * commands. What an entry says is from the program's manual; `programWrapper` reads it.
+ * One entry of the table of command wrappers: how a program's options, operands, other words and input carry
+ * commands. Entries follow the program's manual; `programWrapper` evaluates them.
  */
 
 import type { CommandWrapper, Effect, ShellCall } from "../call.js";
@@ -24,54 +24,53 @@ import {
 
 export type Program = OptionGrammar & {
   /**
-   * What the operands are. `command`: one command, after the options that the grammar lists, all of
-   * them; `code`: joined, they are read by a shell; `lines`: each is read by a shell; `somewhere`:
-   * one of them may begin a command, since the options before it are too many to list; `wrapped`:
-   * one of them does.
+   * Kind of the operands. `command`: one command, after options that the grammar lists completely; `code`:
+   * joined and read by a shell; `lines`: each is read by a shell; `somewhere`: one of them may begin a
+   * command, since the options before it are too many to list; `wrapped`: one of them does begin a command.
    */
   readonly runs?: "command" | "code" | "lines" | "somewhere" | "wrapped";
-  /** A first operand of its own, which may be missing. */
+  /** An optional first operand of the program's own. */
   readonly first?: RegExp;
-  /** Operands of its own before the command. */
+  /** Number of the program's own operands before the command. */
   readonly operands?: number;
-  /** It runs none of its operands, and options may also follow them. */
+  /** The program runs none of its operands, and options may also follow them. */
   readonly permuted?: boolean;
-  /** `NAME=value` operands before the command. */
+  /** `NAME=value` operands may precede the command. */
   readonly assignments?: boolean;
   /**
-   * Options whose value is read by a shell or names a program. One letter, a long name without
-   * dashes, or with its dash where it has one only (`-wrapper`).
+   * Options whose value is read by a shell or names a program. Written as one letter, as a long name without
+   * dashes, or, for a long name with a single dash, with that dash (`-wrapper`).
    */
   readonly code?: readonly string[];
-  /** Options that load code, or hold some in the program's own language. */
+  /** Options that load code, or contain code in the program's own language. */
   readonly inline?: readonly string[];
   /** Options that name a file of the program's own commands. */
   readonly scripts?: readonly string[];
-  /** Options that name such a file, where it is the input. */
+  /** Options that name such a file, if it is the input. */
   readonly inputs?: readonly string[];
-  /** Letters that take a value where the first word is a bundle of options without a dash. */
+  /** Letters that take a value if the first word is a bundle of options without a dash. */
   readonly bundle?: string;
   /** Options with which it runs nothing. */
   readonly idle?: readonly string[];
-  /** Options with which it starts a shell when no command is given. */
+  /** Options with which it starts a shell if no command is given. */
   readonly shell?: readonly string[];
-  /** Other words that have it load or run something. */
+  /** Other words that make it load or run code. */
   readonly refused?: RegExp;
-  /** Words of which the first group is read by a shell. */
+  /** Words whose first group is read by a shell. */
   readonly assigns?: RegExp;
-  /** What its input has it run, where that stands in the command. */
+  /** Input text that makes it run a command, if the input is part of the command line. */
   readonly input?: RegExp;
-  /** Input that comes through a pipe may have it run anything. */
+  /** Input through a pipe may make it run anything. */
   readonly pipe?: boolean;
-  /** By the first operand. */
+  /** Entries by the first operand. */
   readonly subcommands?: Readonly<Record<string, Program>>;
 };
 
 export type ProgramTable = Readonly<Record<string, Program>>;
 
-/** Reads a call by its program's entry in the table of carriers. */
+/** Reads a call by its program's entry in the table of command wrappers. */
 
-/** Index of the command among the words, past assignments and the program's own operands. */
+/** Returns the index of the command among the words, after assignments and the program's own operands. */
 function commandIndex(
   words: readonly ShellWord[],
   end: number,
@@ -91,7 +90,7 @@ function commandIndex(
   return words[index]?.text === "--" ? index + 1 : index;
 }
 
-/** Of a program that runs the command in its operands. */
+/** Returns the effects of a program that runs the command in its operands. */
 function commandEffects(words: readonly ShellWord[], from: number, program: Program): Effect[] {
   const start = program.first?.test(words[from]?.text ?? "") ? from + 1 : from;
   const read = program.permuted
@@ -107,7 +106,7 @@ function commandEffects(words: readonly ShellWord[], from: number, program: Prog
   effects.push(...codes.map((word): Effect => ({ kind: "code", word })));
   if (has(program.idle)) return effects;
   const index = commandIndex(words, end, program, effects);
-  // After its own operand one may take code: flock FILE -c CODE.
+  // After its own operand it may take code: flock FILE -c CODE.
   const [command] = words;
   const code = words[index + 1];
   if (program.operands && program.code && /^-c$|^--com/.test(words[index]?.text ?? "")) {
@@ -121,7 +120,7 @@ function commandEffects(words: readonly ShellWord[], from: number, program: Prog
   return effects;
 }
 
-/** The words with the bundle before them (`tar xIf`) as options of their own. */
+/** Returns the words with a leading bundle (`tar xIf`) split into separate options. */
 function unbundled(words: readonly ShellWord[], letters: string | undefined): readonly ShellWord[] {
   const [command, bundle, ...rest] = words;
   if (!letters || !command || !bundle || !/^[A-Za-z]+$/.test(bundle.text)) return words;
@@ -151,7 +150,7 @@ function wordEffects(call: ShellCall, program: Program): Effect[] {
   return blamed ? [...effects, inlineCode(blamed)] : effects;
 }
 
-/** An entry of the table, ready to read calls by it. */
+/** An entry of the table, prepared for reading calls. */
 class ProgramReader {
   readonly #program: Program;
   readonly #code: OptionReader;
@@ -170,7 +169,7 @@ class ProgramReader {
     this.#subcommands = new Map(subcommands.map(([name, each]) => [name, new ProgramReader(each)]));
   }
 
-  /** What the program does with the words from `start` on. */
+  /** Returns the program's effects for the words from `start` on. */
   effects(call: ShellCall, start: number): Effect[] {
     const { words } = call;
     const effects = [...wordEffects(call, this.#program), ...this.#operands(words, start)];
@@ -180,7 +179,7 @@ class ProgramReader {
     return subcommand ? [...effects, ...subcommand.effects(call, end + 1)] : effects;
   }
 
-  /** Of options that may stand anywhere, and of which only those that carry something are listed. */
+  /** Reads options that may be anywhere, and of which only those that carry commands are listed. */
   #options(all: readonly ShellWord[]): Effect[] {
     const { code, inline, inputs, scripts, bundle } = this.#program;
     if (!code && !inline && !inputs && !scripts) return [];

@@ -7,7 +7,7 @@ import { inputText, isInput } from "./effects.js";
 
 type Found = { readonly code: string | undefined } | undefined;
 
-/** Reads one program. `brackets`: a delimiter in `[…]` is a character, which not all seds say. */
+/** Reads one program. `brackets`: a delimiter in `[…]` is a character, which holds for some seds only. */
 class SedProgram {
   readonly #text: string;
   readonly #brackets: boolean;
@@ -18,7 +18,7 @@ class SedProgram {
     this.#brackets = brackets;
   }
 
-  /** The first shell command in it: its text, or undefined when it is the pattern space. */
+  /** Returns the first shell command: its text, or undefined if it is the pattern space. */
   shell(): Found {
     while (this.#at < this.#text.length) {
       this.#skipAddress();
@@ -36,7 +36,7 @@ class SedProgram {
     return undefined;
   }
 
-  /** Past a line, `$`, a pattern, steps, signs and blanks. */
+  /** Skips an address: a line, `$`, a pattern, steps, signs and blanks. */
   #skipAddress(): void {
     const from = this.#at;
     for (;;) {
@@ -55,7 +55,7 @@ class SedProgram {
     }
   }
 
-  /** Past what ends with `delimiter`. */
+  /** Skips a part that ends with `delimiter`. */
   #skipPart(delimiter: string, brackets: boolean): void {
     let set = -1;
     for (; this.#at < this.#text.length; this.#at++) {
@@ -78,7 +78,7 @@ class SedProgram {
     this.#skipPart(delimiter, false);
   }
 
-  /** Past an `s`, and whether its flags run what it made. */
+  /** Skips an `s`; returns true if its flags run the result. */
   #substitutionRuns(): boolean {
     this.#skipParts(this.#brackets);
     for (; this.#at < this.#text.length; this.#at++) {
@@ -90,7 +90,7 @@ class SedProgram {
     return false;
   }
 
-  /** Past the text of `a`, `i` and `c`, in which a backslash before the line's end goes on. */
+  /** Skips the text of `a`, `i` and `c`, in which a backslash at the end of a line continues it. */
   #skipText(): void {
     for (; this.#at < this.#text.length && this.#text[this.#at] !== "\n"; this.#at++) {
       if (this.#text[this.#at] === "\\") this.#at++;
@@ -147,7 +147,7 @@ const kGrammar = {
   ],
 };
 
-/** The program of -f where it comes from a here-document. */
+/** Returns the program of -f if it comes from a here-document. */
 function fileProgram(call: ShellCall, file: ShellWord): ShellWord[] {
   const input = inputText(call);
   return isInput(file) && typeof input === "object" ? [input] : [];

@@ -1,11 +1,11 @@
-/** Commands that run others for each thing they find or read: find, xargs, parallel, watch, ssh. */
+/** Commands that run others for each item they find or read: find, xargs, parallel, watch, ssh. */
 
 import type { CommandWrapper, Effect, ShellCall } from "../call.js";
 import { type OptionGrammar, optionReader, readOptions } from "../options.js";
 import { kExpansion, partOf, type ShellWord, unknownWord } from "../script/word.js";
 import { inlineCode, inputText, joined } from "./effects.js";
 
-/** With what `{}` stands for in place of it. */
+/** Replaces `{}` in the word by its value. */
 function filled(word: ShellWord, placeholder: string): ShellWord {
   if (placeholder === "" || !word.text.includes(placeholder)) return word;
   const text = word.text.replaceAll(placeholder, kExpansion);
@@ -29,7 +29,7 @@ export const find: CommandWrapper = ({ words }) => {
   return effects;
 };
 
-/** fd: all that follows -x or -X, attached or not. */
+/** fd: all words after -x or -X, attached or not. */
 export const fd: CommandWrapper = ({ words }) => {
   const index = words.findIndex(({ text }) => /^(?:-[a-zA-Z]*[xX]|--exec(?:-batch)?)/.test(text));
   const option = words[index];
@@ -77,7 +77,7 @@ export const xargs: CommandWrapper = ({ words, piped }) => {
   const replaces = options.find(({ name }) => /^(?:I|i|replace)$/.test(name));
   const placeholder = replaces?.value?.text || "{}";
   const inner = words.slice(end).map((word) => (replaces ? filled(word, placeholder) : word));
-  // Without a command it is echo.
+  // Without a command, it runs echo.
   if (inner.length === 0) return effects;
   const inputs = piped().flatMap((word) =>
     word.text.split(/\s+/).flatMap((text) => (text === "" ? [] : [partOf(word, text)])),
@@ -178,7 +178,7 @@ export const watch: CommandWrapper = ({ words }) => {
 
 const kSsh: OptionGrammar = { values: "BbcDEeFIiJLlmOopQRSWw", flags: "46AaCfGgKkMNnqsTtVvXxYy" };
 
-/** What runs on the other host is checked as if it ran here. */
+/** Commands for the remote host are checked as if they ran here. */
 export const ssh: CommandWrapper = (call) => {
   const { words } = call;
   const { options, end } = readOptions(words, 1, kSsh);
@@ -199,7 +199,7 @@ export const ssh: CommandWrapper = (call) => {
 const kSshCommand =
   /^\s*(?:proxycommand|localcommand|knownhostscommand|pkcs11provider|securitykeyprovider|match\s*[\s=]\s*exec)\s*[\s=]\s*/i;
 
-/** `-o ProxyCommand=…` and its like, of ssh, scp and sftp. */
+/** Returns the effects of `-o ProxyCommand=…` and similar options of ssh, scp and sftp. */
 function sshOption(name: string, value: ShellWord | undefined): Effect[] {
   if (name !== "o" || value === undefined) return [];
   const [found] = kSshCommand.exec(value.text) ?? [];
@@ -207,7 +207,7 @@ function sshOption(name: string, value: ShellWord | undefined): Effect[] {
   return [{ kind: "code", word: partOf(value, value.text.slice(found.length)) }];
 }
 
-/** Programs with commands of their own among their options: vim, gdb, tmux. */
+/** Programs whose options contain commands of their own: vim, gdb, tmux. */
 
 const kVim =
   /!|\bsystem(?:list)?\s*\(|\bterm(?:inal)?\b|\bjobstart|\b(?:py3?|pyx?|python[3x]?|lua|luado|ruby|rubydo|perl|perldo|tcl|mz|mzscheme|source|so|make|grep|exe|execute|call)\b/;

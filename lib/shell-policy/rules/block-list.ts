@@ -6,13 +6,13 @@ import { normalized } from "../path.js";
 import { kAnyCharacter, kAnyText, type ShellWord } from "../script/word.js";
 import { kDestructiveGit, kDestructiveRoot } from "./destructive.js";
 
-/** Writes to disks and other devices, past every file system. */
+/** Writes to disks and other devices, bypassing every file system. */
 
 const kDevice = new RegExp(
   `^/dev/(?:(?:sd|hd|vd|xvd|nvme|mmcblk|loop|dm-|md|nbd|zd|sr|ram|pmem|disk|mapper)[\\w/${kAnyText}${kAnyCharacter}.:-]*|k?mem|port|[${kAnyText}${kAnyCharacter}]+\\w*)$`,
 );
 
-/** Whether a path is a disk, or the machine's memory. */
+/** True if a path is a disk, or the machine's memory. */
 export function isDevice({ text }: ShellWord): boolean {
   return kDevice.test(normalized(text));
 }
@@ -97,7 +97,7 @@ const kDiskWrite: readonly ShellRule[] = [
   },
 ];
 
-/** Shells handed to another host. */
+/** Shells connected to another host. */
 
 /** bash opens a connection for these names. */
 export const kNetworkFile = /\/dev\/(?:tcp|udp)\//;
@@ -138,7 +138,7 @@ const kReverseShell: readonly ShellRule[] = [
   },
 ];
 
-/** Programs that talk to other hosts; with a named pipe they make a reverse shell. */
+/** Programs that connect to other hosts; with a named pipe they make a reverse shell. */
 export const kNetworkPrograms: ReadonlySet<string> = new Set([
   "nc",
   "ncat",
@@ -148,7 +148,7 @@ export const kNetworkPrograms: ReadonlySet<string> = new Set([
   "openssl",
 ]);
 
-/** Power, all processes at once, and the kernel's modules. */
+/** Power management, signals to all processes, and kernel modules. */
 
 const kPower =
   /^(?:poweroff|reboot|halt|kexec|soft-reboot|rescue|emergency|suspend|hibernate|hybrid-sleep|default|isolate|exit)$/;
@@ -212,7 +212,7 @@ const kSystem: readonly ShellRule[] = [
   },
 ];
 
-/** Files through which the running kernel is changed. */
+/** Files that change the running kernel. */
 export const kKernelFile =
   /^\/(?:proc\/sysrq-trigger|proc\/sys\/|sys\/(?:kernel|power|firmware|module|class|bus|devices)\/|boot\/)/;
 
@@ -230,7 +230,7 @@ for (const rule of [
 }
 const kNone: readonly ShellRule[] = [];
 
-/** The rules about a command; those of `mkfs` also for `mkfs.ext4`. */
+/** Returns the rules for a command; those of `mkfs` also for `mkfs.ext4`. */
 export function rulesOf(name: string): readonly ShellRule[] {
   return kRules.get(name.startsWith("mkfs.") ? "mkfs" : name) ?? kNone;
 }

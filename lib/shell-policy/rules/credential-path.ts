@@ -1,11 +1,11 @@
-/** Files that hold keys, passwords or the list of who has them. */
+/** Files that hold keys, passwords or lists of accounts. */
 
 import { isGlob, isRooted, mayMatch, normalized, resolved, withoutExpansions } from "../path.js";
 import { kExpansion, type ShellWord } from "../script/word.js";
 
 export const kCredentialReason = "This names a file that holds keys or passwords.";
 
-/** Folders and files in a home, by their first name. */
+/** Folders and files in a home directory, by their first name. */
 const kHomeNames = [
   ".ssh",
   ".aws",
@@ -34,7 +34,7 @@ const kSystemNames = [
 
 const kStart = "(?:^|[^\\w.-])";
 const kEnd = "(?![\\w-])";
-/** After the folder of keys. */
+/** A public key in the folder of keys. */
 const kPublicKey = "/[\\w-][\\w.-]*\\.pub(?![\\w./-])";
 const kCredential = new RegExp(
   [
@@ -50,11 +50,11 @@ const kCredential = new RegExp(
     "/proc/(?:self|thread-self|\\d+|[^/]*)/(?:environ|mem)\\b",
   ].join("|"),
 );
-/** Cheaper than the above; what passes neither this nor is a glob is not looked at further. */
+/** A cheaper filter: a word that does not match it and is not a glob is not examined further. */
 const kHint =
   /\.(?:ssh|aws|azure|gnupg|kube|netrc|pgpass|my|git-c|pypirc|vault|password|npmrc|config|docker)|id_|etc|secrets|proc/;
 
-/** A glob of marks only, such as `*`, is not aimed at anything; `??????` is. */
+/** A glob of marks only, such as `*`, has no specific target; `??????` does. */
 function isAimless(segment: string): boolean {
   return /^\.?\ufdd1+$/.test(segment);
 }
@@ -84,7 +84,7 @@ function names(text: string): boolean {
   return text.split(/[=:@,\s"']/).some((part) => kCredential.test(normalized(part)));
 }
 
-/** Whether a word names such a file, read in the folder that a `cd` led to. */
+/** True if a word names such a file, relative to the folder that a `cd` led to. */
 export function namesCredential({ text }: ShellWord, directory: string | undefined): boolean {
   if (names(text)) return true;
   if (text.includes(kExpansion) && names(withoutExpansions(text))) return true;

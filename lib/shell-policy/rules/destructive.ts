@@ -44,13 +44,13 @@ function isRootFolder(path: string): boolean {
   return isGlob(first) ? kFolders.some((name) => mayMatch(first, name)) : kFolders.includes(first);
 }
 
-/** Whether a word names what no command should remove or change as a whole. */
+/** True if a word names a folder that no command should remove or change as a whole. */
 function isRootTarget(word: ShellWord, directory: string | undefined): boolean {
   const { text } = word;
   if (text === "") return false;
   if (text === "..") return true;
   const texts = text.includes(kExpansion) ? [withoutExpansions(text)] : [text];
-  // "$DIR"/* is an honest idiom, "/$DIR" too; only a default (${x:-/}) leaves a rooted rest.
+  // "$DIR"/* is a common idiom, as is "/$DIR"; only a default (${x:-/}) leaves a rooted rest.
   if (text.includes(kExpansion) && !/[{:]/.test(word.raw)) return false;
   return texts.some((each) => {
     if (each === "") return false;

@@ -14,9 +14,9 @@ const kSearch =
   /^(?:PATH|CDPATH|HOME|PYTHONPATH|PYTHONHOME|NODE_PATH|PERL5LIB|PERLLIB|RUBYLIB|CLASSPATH|LUA_C?PATH|XDG_CONFIG_HOME|ZDOTDIR|GIT_DIR|GIT_WORK_TREE|BASH_ALIASES|BASH_CMDS|TERMINFO)$/;
 const kCommand =
   /^(?:\w*PAGER|EDITOR|VISUAL|FCEDIT|BROWSER|GIT_EDITOR|GIT_SEQUENCE_EDITOR|GIT_SSH(?:_COMMAND)?|\w*ASKPASS|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|RSYNC_RSH|RSYNC_CONNECT_PROG|CVS_EDITOR|HGEDITOR|SVN_(?:EDITOR|SSH|MERGE)|SUDO_EDITOR|FZF_DEFAULT_COMMAND|CCACHE_PREFIX|CMAKE_\w*(?:_LAUNCHER|_COMPILER)|CARGO_BUILD_RUSTC|CARGO_TARGET_\w+_(?:LINKER|RUNNER)|\w*_PAGER|CVS_RSH|LESSOPEN|LESSCLOSE|SHELL|PERL5SHELL|COMSPEC|SYSTEMD_EDITOR|CC|CXX|CPP|LD|AR|RUSTC|RUSTC_\w*WRAPPER|npm_config_(?:script_shell|editor|shell|git|viewer))$/i;
-/** Of options that a variable gives to every run of a program, those that load code. */
+/** For variables that add options to every run of a program: the options that load code. */
 const kOptions: Readonly<Record<string, RegExp>> = {
-  // A start-up file of sh, if it is one: `ENV=production` is a setting of something else.
+  // A start-up file of sh, if it is a path: `ENV=production` is a setting of another program.
   ENV: /\W/,
   NODE_OPTIONS:
     /(?:^|\s)(?:-r|-e|-p|--require|--import|--(?:experimental-)?loader|--eval|--print|--inspect)/,
@@ -44,7 +44,7 @@ const kOptions: Readonly<Record<string, RegExp>> = {
   PS1: /\$[({]|`/,
 };
 
-/** What setting a variable means; an empty value means that it is not set. */
+/** Returns the finding for setting a variable; an empty value counts as not set. */
 export function variableFinding(name: string, value: ShellWord): VariableFinding | undefined {
   const options = Object.hasOwn(kOptions, name) ? kOptions[name] : undefined;
   if (value.literal && (value.text === "" || value.text === "/dev/null") && name !== "PATH")
@@ -57,7 +57,7 @@ export function variableFinding(name: string, value: ShellWord): VariableFinding
   return { rule: "search-path", reason: `${name} changes where commands or their code are found.` };
 }
 
-/** The command that a variable's value is for the programs that read it. */
+/** Returns the command in a variable's value, for the programs that run it. */
 export function variableCode(name: string, value: ShellWord): Effect[] {
   if (!kCommand.test(name) || value.text === "") return [];
   if (!value.literal) {

@@ -1,14 +1,14 @@
 /**
- * Syntax that can't be trusted to be what it looks like: substitutions that quotes hide from a
- * reader but not from the shell, what the parser did not resolve, and what only bash reads this way.
+ * Syntax that may not be what it looks like: substitutions that quotes hide from a reader but not from the
+ * shell, parts that the parser did not resolve, and syntax that only bash reads this way.
  */
 
 import type { SyntaxNode } from "unbash";
 
 export type SyntaxHazard = {
-  /** `hidden`: another `sh` would read commands in what bash takes for text. */
+  /** `hidden`: another `sh` would read commands in text that bash treats as a string. */
   readonly kind: "unreadable" | "dialect" | "hidden";
-  /** A sentence, or for the dialects the syntax. */
+  /** A sentence, or, for dialects, the syntax. */
   readonly what: string;
 };
 
@@ -19,7 +19,7 @@ function hides(text: string | undefined): boolean {
   return text !== undefined && kSubstitution.test(text) && /['\\]/.test(text);
 }
 
-/** Whether a value holds a subscript in which arithmetic, reading the value, would run something. */
+/** True if a value holds a subscript whose substitution arithmetic would run when it reads the value. */
 export function hidesSubscript(text: string): boolean {
   let open = false;
   for (let at = 1; at < text.length; at++) {
@@ -48,7 +48,7 @@ function subscript(element: string): string | undefined {
   return element.startsWith("[") ? element.slice(0, element.indexOf("]=") + 1) : undefined;
 }
 
-/** Whether the shell reads a variable's value as arithmetic there, or as a variable's name. */
+/** True if the shell reads a variable's value there as arithmetic, or as a variable's name. */
 export function readsArithmetic(node: SyntaxNode): boolean {
   switch (node.type) {
     case "ArithmeticCommand":
@@ -69,11 +69,11 @@ export function readsArithmetic(node: SyntaxNode): boolean {
   }
 }
 
-/** What is wrong with a node itself, not with those in it. */
+/** Returns the hazard of a node itself, not of its children. */
 export function hazardOf(node: SyntaxNode): SyntaxHazard | undefined {
   switch (node.type) {
     case "Command": {
-      // For dash `ls &>x arg` is `ls &` and then the command `arg`.
+      // dash reads `ls &>x arg` as `ls &` and then the command `arg`.
       const at = node.suffix.findIndex(
         (item) => item.type === "Redirect" && /^&>/.test(item.operator),
       );

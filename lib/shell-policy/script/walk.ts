@@ -1,6 +1,6 @@
 /**
- * Walks a parsed script and tells a visitor all that it would run, and all that can't be trusted to
- * be read as the shell will read it. A node that this file does not know is refused.
+ * Walks a parsed script and reports to a visitor everything that it would run, and all syntax that the shell
+ * may read differently. An unknown node is refused.
  */
 
 import {
@@ -20,24 +20,24 @@ import { hazardOf, readsArithmetic, type SyntaxHazard } from "./syntax.js";
 import { isPlain, type ShellWord, shellWords } from "./word.js";
 
 export type ScriptVisitor = {
-  /** False once nothing more needs to be seen. */
+  /** False once no further visit is needed. */
   readonly going: boolean;
   command(command: Command, place: Place): void;
   redirections(redirections: readonly Redirection[], place: Place): void;
   assignment(assignment: Assignment, place: Place): void;
   /** A variable that is set other than by an assignment. */
   variable(name: string, position: number, place: Place): void;
-  /** Words that a loop goes through. */
+  /** Words that a loop iterates over. */
   values(words: readonly Word[], place: Place): void;
-  /** Arithmetic on what variables hold, in which a subscript is expanded once more. */
+  /** Arithmetic on variables, in which a subscript is expanded once more. */
   arithmetic(): void;
   hazard(hazard: SyntaxHazard, position: number, place: Place): void;
   tooDeep(): void;
-  /** Whether work of so many steps may be done; see `Budget`. */
+  /** True if work of so many steps may be done; see `Budget`. */
   spend(steps: number): boolean;
 };
 
-/** Nodes whose children the parser makes only when they are asked for, by reading the text again. */
+/** Nodes whose children the parser creates on demand, by reading the text again. */
 const kLazy: ReadonlySet<SyntaxNode["type"]> = new Set([
   "ArithmeticCommand",
   "ArithmeticCommandExpansion",
@@ -93,7 +93,7 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
         visitor.hazard({ kind: "unreadable", what }, error.pos, place);
         return;
       }
-      // Positions in the text of nested backquotes are those of that text.
+      // Positions in the text of nested backquotes refer to that text.
       const own = node.source === undefined || place.fixed !== undefined;
       below = own ? apart(place) : { ...apart(place), fixed: { position: node.pos } };
       break;
@@ -209,18 +209,18 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
   forEachChild(node, (child) => walk(child, below, visitor, depth + 1));
 }
 
-/** Where in a script a command stands, as far as it matters to what the command means. */
+/** The position of a command in a script, as far as it affects the command's meaning. */
 
 export type Place = {
-  /** The position to report where the nodes' own are those of another text. */
+  /** The position to report if the nodes' own positions refer to another text. */
   readonly fixed: { readonly position: number | undefined } | undefined;
   /** Commands before this one in its pipeline. */
   readonly upstream: Upstream | undefined;
-  /** After the keyword `time`. */
+  /** True after the keyword `time`. */
   readonly timed: boolean;
-  /** In a pipeline of several commands, or in the background. */
+  /** True in a pipeline of several commands, or in the background. */
   readonly concurrent: boolean;
-  /** Functions whose body this is in. */
+  /** Functions whose body contains the command. */
   readonly functions: readonly string[];
 };
 
@@ -232,20 +232,20 @@ export const kTopPlace: Place = {
   functions: [],
 };
 
-/** For what begins a list of commands of its own. */
+/** Returns the place for a new list of commands. */
 function apart(place: Place): Place {
   if (place.upstream === undefined && !place.timed && !place.concurrent) return place;
   return { ...place, upstream: undefined, timed: false, concurrent: false };
 }
 
-/** The position to report for a node at `own`. */
+/** Returns the position to report for a node at `own`. */
 export function positionIn({ fixed }: Place, own: number): number | undefined {
   return fixed ? fixed.position : own;
 }
 
-/** The commands before a pipe, as far as it can be told what they are. */
+/** The commands before a pipe, as far as they can be determined. */
 
-/** The names of all commands in it, and their arguments, for the sake of wrappers. */
+/** Returns the names of all commands in the node, and their arguments, to cover command wrappers. */
 function commandNames(node: PipelineNode): string[] {
   const found: string[] = [];
   const visit = (each: SyntaxNode): void => {
@@ -270,7 +270,7 @@ class Upstream {
     this.#before = before;
   }
 
-  /** What runs there; nothing more once the budget is spent, which then refuses the command. */
+  /** Returns the names of the commands; empty once the budget is spent, which then refuses the command. */
   names(budget: Budget): readonly string[] {
     if (this.#names === undefined) {
       if (!budget.spend(this.#last.end - this.#last.pos)) return [];
@@ -279,7 +279,7 @@ class Upstream {
     return budget.spend(this.#names.length) ? this.#names : [];
   }
 
-  /** The arguments of an `echo` or a `printf` that comes last. */
+  /** Returns the arguments of an `echo` or a `printf` that is last. */
   printed(position: number | undefined, budget: Budget): readonly ShellWord[] {
     const node = this.#last;
     if (node.type !== "Command" || !node.name || !/^(?:echo|printf)$/.test(node.name.value))

@@ -1,25 +1,25 @@
 /**
- * A shell word as the command will get it: quotes, escapes and braces resolved. What can't be known
- * is a mark in the text, one of Unicode's noncharacters, which budget.ts keeps out of commands.
+ * A shell word as the command will receive it: quotes, escapes and braces resolved. Unknown text is
+ * represented by a mark, one of Unicode's noncharacters, which budget.ts excludes from commands.
  */
 
 import { parse, type Word, type WordPart } from "unbash";
 
 import { type Budget, kBraceSteps, kParseSteps } from "../budget.js";
 
-/** Where an expansion's value would stand. */
+/** Position of an expansion's value. */
 export const kExpansion = "\ufdd0";
-/** Where a glob takes any text. */
+/** Position where a glob matches any text. */
 export const kAnyText = "\ufdd1";
-/** Where a glob takes one character. */
+/** Position where a glob matches one character. */
 export const kAnyCharacter = "\ufdd2";
 
 export type ShellWord = {
-  /** The value, `$HOME` as `~`; see the marks above. */
+  /** The value, with `$HOME` as `~`; see the marks above. */
   readonly text: string;
-  /** Nothing in it is expanded when the command runs: `text` is exact. */
+  /** True if nothing in it is expanded at run time: `text` is exact. */
   readonly literal: boolean;
-  /** As it was written. */
+  /** The word as written. */
   readonly raw: string;
   readonly position: number | undefined;
 };
@@ -28,7 +28,7 @@ const kPlain = /^[\w@%+=:,./^~-]+$/;
 const kHome = /^\$(?:HOME|\{HOME\})$/;
 const kMaxBraceDepth = 16;
 
-/** Nothing in this text is special to the shell. */
+/** True if nothing in this text is special to the shell. */
 export function isPlain(text: string): boolean {
   return kPlain.test(text);
 }
@@ -85,7 +85,7 @@ function isExact(part: WordPart): boolean {
 }
 
 function parseWord(raw: string): Word | undefined {
-  // A sign that begins a comment does not where a brace stood before it.
+  // A `#` that followed a brace in the source does not begin a comment.
   const script = parse(raw.startsWith("#") ? `: \\${raw}` : `: ${raw}`);
   const command = script.commands[0]?.command;
   if (script.errors !== undefined || script.commands.length !== 1) return undefined;
@@ -94,7 +94,7 @@ function parseWord(raw: string): Word | undefined {
   return word?.type === "Word" ? word : undefined;
 }
 
-/** The words of the parts with their braces expanded; undefined when those can't be told. */
+/** Returns the words of the parts with their braces expanded; undefined if they can't be determined. */
 function expanded(parts: readonly WordPart[], budget: Budget): Word[] | undefined {
   const sets = parts.map(
     (part): BraceSet =>
@@ -115,7 +115,7 @@ function expanded(parts: readonly WordPart[], budget: Budget): Word[] | undefine
 }
 
 /**
- * The words that a word of the source becomes: more than one by braces, none by `{,}`. Braces that
+ * Returns the words that a word of the source becomes: several through braces, none for `{,}`. Braces that
  * can't be expanded exhaust the budget.
  */
 export function shellWords(
@@ -141,17 +141,17 @@ export function shellWords(
   return inner.map((each) => ({ ...each, raw }));
 }
 
-/** A word that holds just this part of another's text. */
+/** Returns a word with only this part of another's text. */
 export function partOf(word: ShellWord, text: string): ShellWord {
   return { ...word, text };
 }
 
-/** A word of which nothing is known, in place of input that the command gets as it runs. */
+/** Returns a word with unknown text, for input that the command gets at run time. */
 export function unknownWord(position: number | undefined): ShellWord {
   return { text: kExpansion, literal: false, raw: "", position };
 }
 
-/** The word for a message: marks as what they stand for. */
+/** Returns the word for a message, with marks replaced by readable text. */
 export function printable(word: ShellWord): string {
   return word.text
     .replaceAll(kExpansion, "…")
@@ -160,22 +160,22 @@ export function printable(word: ShellWord): string {
 }
 
 /**
- * Brace expansion on raw text, which is where bash does it: quotes are still there and stay.
- * Of a long sequence no more is said than that it is some text, as a glob would.
+ * Expands braces in raw text, where bash does it: quotes are kept. A long sequence is represented as any
+ * text, like a glob.
  */
 
-/** More words than this are not worth telling apart when they are those of a sequence. */
+/** Sequences with more words than this are not enumerated. */
 const kMaxSequence = 64;
 const kMaxWords = 1024;
 const kAnyWord = "*";
 
-/** What one `{…}` stands for, as raw texts. */
+/** The raw texts that one `{…}` represents. */
 type BraceSet = { readonly texts: readonly string[]; readonly sequence: boolean };
 
 const kNumbers = /^(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?$/;
 const kLetters = /^([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?\d+))?$/;
 
-/** Index after the quoted, escaped or substituted text that begins at `at`, or `at` itself. */
+/** Returns the index after the quoted, escaped or substituted text that begins at `at`, or `at` itself. */
 function skip(text: string, at: number): number {
   const start = text.slice(at, at + 2);
   if (start[0] === "\\") return at + 2;
@@ -204,7 +204,7 @@ function skip(text: string, at: number): number {
   return end;
 }
 
-/** The alternatives between the commas of `inner` that are not quoted or in braces of their own. */
+/** Returns the alternatives between the commas of `inner` that are neither quoted nor in nested braces. */
 function alternatives(inner: string): string[] {
   const found: string[] = [];
   let depth = 0;
@@ -249,20 +249,20 @@ function lettersOf([, first = "", last = "", step = "1"]: RegExpExecArray): stri
   return codes?.map((code) => `\\${String.fromCharCode(code)}`);
 }
 
-/** The raw texts that `{…}` stands for. */
+/** Returns the raw texts that `{…}` represents. */
 function braceSet(text: string): BraceSet {
   const inner = text.slice(1, -1);
   const found = alternatives(inner);
   if (found.length > 1) return { texts: found, sequence: false };
   const numbers = kNumbers.exec(inner);
   const letters = kLetters.exec(inner);
-  // Neither a list nor a sequence: the braces stay.
+  // Neither a list nor a sequence: the braces remain.
   if (!numbers && !letters) return { texts: [`\\{${inner}\\}`], sequence: false };
   const texts = numbers ? numbersOf(numbers) : letters ? lettersOf(letters) : undefined;
   return { texts: texts ?? [kAnyWord], sequence: true };
 }
 
-/** Every way to take one of each set, joined; undefined when they are too many. */
+/** Returns every combination of one text per set, joined; undefined if there are too many. */
 function combinations(sets: readonly BraceSet[], budget: Budget): string[] | undefined {
   const count = sets.reduce((product, { texts }) => product * texts.length, 1);
   let words = [""];
