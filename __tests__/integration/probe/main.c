@@ -95,6 +95,8 @@ int main(int argc, char** argv) {
       {"meddle", Meddle},
       {"queue", UseQueue},
       {"listen", Listen},
+      {"pass-descriptor", PassDescriptor},
+      {"use-descriptor", UseDescriptor},
   };
   if (argc < 2) return 98;
   for (unsigned i = 0; i < sizeof kTries / sizeof *kTries; ++i) {

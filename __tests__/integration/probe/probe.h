@@ -17,3 +17,4 @@ Try TypeIntoTerminal, TypeIntoStdin, CallAs32Bit;
 Try Reap, WithDescriptor, Linger, Meddle;
 Try FillMemory;
 Try UseQueue, Listen;
+Try PassDescriptor, UseDescriptor;

@@ -108,15 +108,18 @@ class Planner {
     return node;
   }
 
-  // Directories are known by their names: what is in them is verified by itself.
-  static bool IsChosen(const HostFile& mine, const Change& change) {
-    return mine.inode == change.inode && mine.changed_ns == change.changed_ns;
+  // True if a descriptor that a command has passed on could still lead to the transaction's files.
+  bool MayBeWritten() const {
+    return options_.use == UpperUse::kCopy || options_.has_earlier_overlay;
   }
 
-  // Refuses what is not the file or link that was chosen: a descriptor that a command has passed on
-  // may have been written to since.
+  bool IsChosen(const HostFile& mine, const Change& change) const {
+    return !MayBeWritten() || (mine.inode == change.inode && mine.changed_ns == change.changed_ns);
+  }
+
+  // Refuses a file or link that was written to since it was chosen.
   void Verify(const Change& change) {
-    if (change.mode == 0 || IsDirectory(change.mode)) return;
+    if (!MayBeWritten() || change.mode == 0 || IsDirectory(change.mode)) return;
     const auto mine = Expect(Site::kUpper, PathOf(change));
     if (mine && !IsChosen(*mine, change)) error_ = Vanished(change.path);
   }

@@ -21,7 +21,8 @@ enum class UpperUse : std::uint8_t {
 
 struct PlanOptions {
   UpperUse use = UpperUse::kMove;
-  // Of kMove: a mount of the upper directory may still be reached, so that no file of it is moved.
+  // A mount of the upper directory may still be reached: no file of it is moved, and one that is
+  // written to meanwhile is refused.
   bool has_earlier_overlay = false;
   const CopyManifest* copies = nullptr;  // of kCopy, with `ledger`: the copies as they were made
   const Ledger* ledger = nullptr;

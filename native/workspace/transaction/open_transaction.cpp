@@ -104,6 +104,7 @@ std::optional<Error> Transaction::TakeUp() {
   if (!recovery) return recovery.error();
   if (recovery.value().recovered != Recovered::kNothing) recovered_ = recovery.value().recovered;
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
+  if (!copy_) earlier_.Resume(directory_.descriptor());
   if (auto error = Mount()) return error;
   // What no look has noted was changed after the last one.
   workspace_->entered_ns = ledger_.looked_ns;
@@ -240,8 +241,13 @@ std::optional<Error> Transaction::WaitForEnds() {
 // What is to be taken from an overlay must not be shown by it; a copy stays, and nobody enters it.
 std::optional<Error> Transaction::Unmount() {
   if (auto error = WaitForEnds()) return error;
-  if (!copy_) workspace_.reset();
+  if (!copy_) LeaveOverlay();
   return std::nullopt;
+}
+
+void Transaction::LeaveOverlay() {
+  if (workspace_ && !copy_) earlier_.Add(workspace_->root.get());
+  workspace_.reset();
 }
 
 std::optional<Error> Transaction::Freshen() {

@@ -243,7 +243,8 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
   if (auto error = Prepare(trees, told, &result.digests)) return *error;
   const CommitEnd end =
       CommitChanges(directory_.descriptor(), trees.lower.root(), trees.upper.root(),
-                    result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr, parts.value());
+                    result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr, parts.value(),
+                    !copy_ && !earlier_.AreGone());
   if (!copy_ && !end.failed) FollowLeft(trees.lower, end.touched, result.left, &ledger_);
   static_cast<void>(Refresh(end, trees));
   // A ledger that could not be kept tells of more conflicts later, never of less.
@@ -290,7 +291,9 @@ void Transaction::Close() {
   is_closed_ = true;
   fresh_->current()->Set(nullptr);
   fresh_->End();
-  workspace_.reset();
+  const bool has_overlay = workspace_ && !copy_;
+  LeaveOverlay();
+  if (has_overlay) earlier_.Close(directory_.descriptor());
   directory_.Release();
 }
 

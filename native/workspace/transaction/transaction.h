@@ -18,6 +18,7 @@
 #include "workspace/copy/copy_entry.h"
 #include "workspace/files/workspace_files.h"
 #include "workspace/transaction/copied_workspace.h"
+#include "workspace/transaction/earlier_overlays.h"
 #include "workspace/transaction/freshness.h"
 #include "workspace/transaction/transaction_directory.h"
 #include "workspace/tree/scanned_tree.h"
@@ -155,6 +156,7 @@ class Transaction {
   std::optional<Error> Keep(const Workspace& workspace);
   std::optional<Error> WaitForEnds();
   std::optional<Error> Unmount();
+  void LeaveOverlay();
   Result<CommitResult> CommitEnded(const Trees& trees, const CommitRequest& request);
   std::optional<Error> KeepHidden(const Trees& trees, const CommitResult& chosen);
   std::optional<Error> Prepare(const Trees& trees, const std::vector<Change>& changes,
@@ -178,6 +180,7 @@ class Transaction {
   const std::shared_ptr<Freshness> fresh_;
   std::shared_ptr<const MountedWorkspace> workspace_;
   std::optional<CopiedWorkspace> copy_;  // nullopt: an overlay
+  EarlierOverlays earlier_;
   std::string backend_reason_;
   std::optional<Copied> copied_;
   std::uint64_t opened_ns_ = 0;  // since 1970: later than all that the host has changed before
