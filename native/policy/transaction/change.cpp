@@ -23,7 +23,9 @@ std::string Digits(std::uint64_t number) {
 
 std::string VersionOf(const Change& change) {
   if (change.mode == 0) return "gone";
-  if (change.type == Change::Type::kDirectory) return "directory-" + Digits(change.mode);
+  if (change.type == Change::Type::kDirectory) {
+    return "directory-" + Digits(change.mode) + "-" + Digits(change.uid) + "-" + Digits(change.gid);
+  }
   return Digits(change.inode) + "-" + Digits(change.changed_ns);
 }
 

@@ -24,7 +24,9 @@ struct Change {
   std::uint64_t previous_size = 0;  // on the host, at `from` if set; 0 if nothing was there
   std::uint32_t mode = 0;           // as stat(2) returns it, with the type; 0 if deleted
   std::uint32_t previous_mode = 0;  // like previous_size
-  std::string target;               // of a symbolic link
+  std::uint32_t uid = 0;            // of the file that is there; 0 if deleted
+  std::uint32_t gid = 0;
+  std::string target;  // of a symbolic link
   // Distinguishes this state of the file from its other states, because ctime can't be set. 0 if
   // deleted, except for the ctime of an overlay's whiteout.
   std::uint64_t inode = 0;
@@ -33,7 +35,7 @@ struct Change {
 };
 
 // Returns a text that differs for every other state of the path: contents, mode or owner of a file
-// or link; for a directory only its mode, since its times change with its entries.
+// or link; for a directory only mode and owner, since its times change with its entries.
 std::string VersionOf(const Change& change);
 
 // A set of paths of a workspace, each with everything below it. A default-constructed filter has

@@ -165,6 +165,8 @@ Change ChangeOf(const std::string& path, const TwoNodes& nodes) {
                                 : Change::Kind::kModified;
   if (nodes.now) {
     change.mode = nodes.now->mode;
+    change.uid = nodes.now->uid;
+    change.gid = nodes.now->gid;
     change.size = SizeOf(*nodes.now);
     change.inode = nodes.now->inode;
     change.changed_ns = nodes.now->changed_ns;

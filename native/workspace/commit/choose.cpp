@@ -40,6 +40,7 @@ bool IsOther(const Change& change) {
   return !IsKnownType(change.mode) || (!IsKnownType(change.previous_mode) && !change.conflict);
 }
 
+// True for a directory where the host has none, but perhaps a file that has to go for it.
 bool IsMade(const Change& change) {
   return IsDirectory(change.mode) && !IsDirectory(change.previous_mode);
 }
@@ -60,17 +61,27 @@ Paths HeldBy(const std::vector<Change>& all, const Paths& chosen) {
   return held;
 }
 
-// A directory that only has to be made for something else needs not have been seen.
+// Returns the paths of changes that were not seen as they are. A new directory counts as seen if a
+// file in it was, whose path tells of it; one that takes the place of a file of the host's does
+// not.
 std::vector<std::string> Unexpected(const std::vector<Change>& all, const ChosenChanges& result,
                                     const CommitRequest& request) {
   std::vector<std::string> unexpected;
   if (!request.expected) return unexpected;
+  Paths above_seen;
+  for (const Change& change : result.chosen) {
+    if (change.mode == 0 || request.expected->find(change.path) == request.expected->end()) {
+      continue;
+    }
+    ForEachAbove(change.path, [&above_seen](std::string_view above) { above_seen.emplace(above); });
+  }
   for (const Change& change : result.chosen) {
     const auto seen = request.expected->find(change.path);
-    const bool is_seen = seen != request.expected->end();
-    if (!is_seen ? !IsMade(change) : seen->second != VersionOf(change)) {
-      unexpected.push_back(change.path);
-    }
+    const bool is_new = IsMade(change) && change.previous_mode == 0;
+    const bool is_expected = seen != request.expected->end()
+                                 ? seen->second == VersionOf(change)
+                                 : is_new && above_seen.count(change.path) != 0;
+    if (!is_expected) unexpected.push_back(change.path);
   }
   Paths known;
   for (const Change& change : all)

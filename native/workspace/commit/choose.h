@@ -21,7 +21,8 @@ struct CommitRequest {
   PathFilter allowed;                        // protected paths that may be changed all the same
   std::vector<std::string> protected_names;  // see IsProtected
   GivenContents contents;
-  // By path, the VersionOf that was seen: nothing else is committed. nullopt: whatever there is.
+  // By path, the VersionOf each change that was seen. A change that is not among them, whatever its
+  // type, is never made. nullopt: all changes are.
   std::optional<std::map<std::string, std::string, std::less<>>> expected;
 };
 
