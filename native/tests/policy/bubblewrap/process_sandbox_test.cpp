@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace native_runner {
-namespace {
+namespace process_sandbox_test {
 
 using Texts = std::vector<std::string>;
 
@@ -145,5 +145,5 @@ TEST(CheckCommand, NamesTheField) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace process_sandbox_test
 }  // namespace native_runner

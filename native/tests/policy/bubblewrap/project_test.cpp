@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace native_runner {
-namespace {
+namespace project_test {
 
 using Texts = std::vector<std::string>;
 
@@ -170,5 +170,5 @@ TEST(CheckPolicy, OfAProjectNamesTheField) {
   EXPECT_NE(fault(policy).find("`projects[0]`"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace project_test
 }  // namespace native_runner

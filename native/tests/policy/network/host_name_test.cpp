@@ -6,7 +6,7 @@
 #include <string_view>
 
 namespace native_runner {
-namespace {
+namespace host_name_test {
 
 std::string Name(std::string_view text) {
   const auto name = ParseHostName(text);
@@ -85,5 +85,5 @@ TEST(HostName, IsBelowByWholeLabels) {
   EXPECT_FALSE(is_below("example.com.evil.test", "example.com"));
 }
 
-}  // namespace
+}  // namespace host_name_test
 }  // namespace native_runner

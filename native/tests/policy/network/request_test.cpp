@@ -6,7 +6,7 @@
 #include "policy/network/http_request.h"
 
 namespace native_runner {
-namespace {
+namespace request_test {
 
 HttpRequest Request(const std::string& head) {
   auto request = ParseHttpRequest(head + "\r\n");
@@ -188,5 +188,5 @@ TEST(HttpRequest, IsNothingButItsHead) {
   EXPECT_FALSE(ParseHttpRequest("GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET").ok());
 }
 
-}  // namespace
+}  // namespace request_test
 }  // namespace native_runner

@@ -17,7 +17,7 @@
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {
-namespace {
+namespace firejail_test {
 
 using Texts = std::vector<std::string>;
 
@@ -187,5 +187,5 @@ TEST_F(FirejailBackendTest, TheRecordOfWhatWasNeverPreparedHasNoLayer) {
   EXPECT_EQ(Texts(record.argv.end() - 3, record.argv.end()), (Texts{"--", "node", "a.js"}));
 }
 
-}  // namespace
+}  // namespace firejail_test
 }  // namespace native_runner

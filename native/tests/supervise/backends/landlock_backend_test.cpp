@@ -17,7 +17,7 @@
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {
-namespace {
+namespace landlock_test {
 
 using Layers = std::vector<std::string>;
 
@@ -168,5 +168,5 @@ TEST(NoLandlock, NamesTheKernelAndTheNeed) {
   EXPECT_NE(error.fix.find("lsm="), std::string::npos);
 }
 
-}  // namespace
+}  // namespace landlock_test
 }  // namespace native_runner

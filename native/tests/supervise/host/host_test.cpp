@@ -13,7 +13,7 @@
 #include "tests/supervise/support/temp_directory.h"
 
 namespace native_runner {
-namespace {
+namespace host_test {
 
 bool Has(const std::vector<std::string>& list, const std::string& entry) {
   return std::find(list.begin(), list.end(), entry) != list.end();
@@ -184,5 +184,5 @@ TEST(Host, ALinkBehindALinkIsFollowedEachTime) {
   EXPECT_EQ(TargetOf(host.Look(policy, {}).value(), directory.Path("link")), directory.Path("b"));
 }
 
-}  // namespace
+}  // namespace host_test
 }  // namespace native_runner

@@ -35,7 +35,9 @@ class GitRepositoryTest : public testing::Test {
   }
 
   GitRepository Find(const std::string& tree) const {
-    auto found = FindGitRepository(At(tree));
+    GitSearch search;
+    search.working_trees = {At(tree)};
+    auto found = FindGitRepository(search);
     EXPECT_TRUE(found) << found.error().message;
     return found ? *found : GitRepository{};
   }
@@ -107,7 +109,9 @@ TEST_F(GitRepositoryTest, IsNotKeptByWhatIsNoFileNorByCircles) {
 TEST_F(GitRepositoryTest, WithTooManyDirectoriesIsRefused) {
   for (int i = 0; i < 300; ++i)
     std::filesystem::create_directories(At("p/.git/worktrees/" + std::to_string(i)));
-  const auto found = FindGitRepository(At("p"));
+  GitSearch search;
+  search.working_trees = {At("p")};
+  const auto found = FindGitRepository(search);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kSetup);
   EXPECT_NE(found.error().message.find("p/.git can't be protected"), std::string::npos);

@@ -12,7 +12,7 @@
 #include "tests/supervise/support/processes.h"
 
 namespace native_runner {
-namespace {
+namespace live_input_test {
 
 std::vector<std::uint8_t> BytesOf(const std::string& text) {
   return {text.begin(), text.end()};
@@ -92,5 +92,5 @@ TEST_F(LiveInputTest, WhatIsBeingWrittenAtTheEndIsToldToBeLost) {
   EXPECT_TRUE(loop_.RunToEnd());
 }
 
-}  // namespace
+}  // namespace live_input_test
 }  // namespace native_runner

@@ -53,7 +53,7 @@ TEST_P(CheckpointDeathTest, LeavesAWholeOneOrNone) {
   EXPECT_EQ(made, 0);
 }
 
-struct Outcome {
+struct DeathOutcome {
   bool is_done;
   bool was_traced;
   bool was_reached;
@@ -62,7 +62,7 @@ struct Outcome {
 class RollbackDeathTest : public testing::TestWithParam<CheckpointNames> {
  protected:
   // Dies in a rollback, and in what takes care of that, `second` steps later; 0: not there.
-  static Outcome DieAt(int step, int second) {
+  static DeathOutcome DieAt(int step, int second) {
     const Checkpointed project(GetParam());
     const auto first = project.Make("first");
     EXPECT_TRUE(first);
@@ -101,7 +101,7 @@ TEST_P(RollbackDeathTest, LeavesItDoneOrNotBegun) {
   // Less than the calls by which it is completed, with a sanitizer too.
   const int apart = StepsApart(GetParam().is_copy ? 7 : 3);
   for (int step = 1; step < kMostSteps; step += apart) {
-    const Outcome outcome = DieAt(step, 0);
+    const DeathOutcome outcome = DieAt(step, 0);
     if (!outcome.was_traced) GTEST_SKIP() << "no process can be traced here";
     if (!outcome.was_reached) break;
     if (HasFailure()) return;
@@ -115,7 +115,7 @@ TEST_P(RollbackDeathTest, OfARecoveryIsRecoveredFrom) {
   int reached = 0;
   for (int step = 5; step < kMostSteps; step += StepsApart(29)) {
     for (int second = 1; second < kMostSteps; second += StepsApart(GetParam(), 17)) {
-      const Outcome outcome = DieAt(step, second);
+      const DeathOutcome outcome = DieAt(step, second);
       if (!outcome.was_traced) GTEST_SKIP() << "no process can be traced here";
       if (HasFailure()) return;
       if (!outcome.was_reached) break;
