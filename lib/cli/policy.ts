@@ -23,6 +23,7 @@ import {
 import { kKinds, unlessDefault } from "../runtime/kinds.js";
 import { parseRuntimeConfig } from "../runtime/parse-config.js";
 import type { RuntimeName, RuntimeType } from "../runtime/runtime.js";
+import { kReplacing, replacing, writtenFlag } from "./flags.js";
 import type { CliOptions } from "./options.js";
 import { CliError } from "./terminal.js";
 
@@ -103,7 +104,7 @@ function withHosts(base: BubblewrapNetwork, options: PolicyOptions): BubblewrapN
  * support; TypeError naming the invalid variable.
  */
 export function resolvePolicy({ options, file, variables }: PolicySources): Policy {
-  const { runtime, isolation, bwrap } = options;
+  const { runtime } = options;
   const said = readRuntimeEnvironment(
     runtime === undefined ? variables : withoutSelectors(variables),
   );
@@ -123,8 +124,7 @@ export function resolvePolicy({ options, file, variables }: PolicySources): Poli
     network: withHosts(base.network, options),
     bubblewrap: {
       ...bubblewrap,
-      bwrapPath: bwrap ?? bubblewrap.bwrapPath,
-      isolation: isolation ?? bubblewrap.isolation,
+      ...replacing(options),
       network: bubblewrap.network && withHosts(bubblewrap.network, options),
       roBinds: withReadOnly(bubblewrap.roBinds, kDefaultRuntimeBinds, options),
       mounts: [...bubblewrap.mounts, ...(options.mount ?? [])],
@@ -162,8 +162,8 @@ function checkApplicable(
   if (runtime === "auto") return; // it selects only runtimes that support rules
   if (options.allowHost !== undefined) refuse("--allow-host", "name --runtime bubblewrap");
   if (options.allowPreset !== undefined) refuse("--allow-preset", "name --runtime bubblewrap");
-  if (options.isolation !== undefined) refuse("--isolation");
-  if (options.bwrap !== undefined) refuse("--bwrap");
+  const given = replacing(options);
+  for (const name of kReplacing) if (Object.hasOwn(given, name)) refuse(writtenFlag(name));
   if (runtime === "native" && options.network === "deny") refuse("--network deny");
   if (runtime === "landlock") return;
   if (options.roBind !== undefined) refuse("--ro-bind");

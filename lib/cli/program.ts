@@ -7,6 +7,7 @@ import { kRuntimeTypes } from "../runtime/runtime.js";
 import { formatSize } from "../text.js";
 import { type AuditActions, addAuditCommand } from "./audit.js";
 import type { DoctorOptions } from "./doctor.js";
+import { flagOf, kReplacing } from "./flags.js";
 import { addLearnCommand, type LearnOptions } from "./learn/learn.js";
 import {
   type CliOptions,
@@ -130,7 +131,7 @@ function withPolicyOptions(command: Command): Command {
 
 /** Adds the options that confine commands: also for `mcp`, which receives its commands from a client. */
 function withConfinement(command: Command): Command {
-  return command
+  command
     .option(
       "-w, --workspace <dir>",
       "the only directory that can be written, at /workspace",
@@ -141,12 +142,7 @@ function withConfinement(command: Command): Command {
     .option("-C, --cwd <dir>", "where to start, relative to the workspace")
     .addOption(runtimeOption("the runtime to use; default: the operator's, else bubblewrap"))
     .option("--config <file>", "the runtimes' configuration, a JSON file", file)
-    .addOption(
-      new Option("--network <mode>", "deny (the default): a private loopback only").choices([
-        "allow",
-        "deny",
-      ]),
-    )
+    .addOption(flagOf("network"))
     .option(
       "--allow-host <host>",
       "reach HOST, HOST:PORT, *.DOMAIN or *.DOMAIN:PORT (80 and 443 by default), and else nothing; repeatable",
@@ -158,20 +154,11 @@ function withConfinement(command: Command): Command {
         `reach what a tool needs: ${kPresetNames.join(", ")}; repeatable`,
       ).argParser(preset),
     )
-    .option("--ro-bind <path>", "mount a host path read-only, too; repeatable", path)
+    .addOption(flagOf("roBinds").argParser(path))
     .option("--no-default-ro-binds", "leave out /usr, /bin, /lib, /lib64 and /etc")
-    .option(
-      "--mount <host[:guest][:mode]>",
-      "mount a host path, there and as ro (the default) or rw; repeatable",
-      mount,
-    )
+    .addOption(flagOf("mounts").argParser(mount))
     .option("-e, --env <name=value>", "set a variable, or pass NAME on; repeatable", variable)
-    .option(
-      "--env-policy <policy>",
-      "host variables that pass: scrub (no secrets), inherit, clean or NAME,NAME",
-      environmentPolicy,
-      "scrub" as const,
-    )
+    .addOption(flagOf("envPolicy").argParser(environmentPolicy).default("scrub"))
     .addOption(
       new Option("-t, --timeout <duration>", "end the run after it: 500ms, 30s, 5m, 1h, none")
         .argParser(duration)
@@ -187,14 +174,9 @@ function withConfinement(command: Command): Command {
     .option("--max-processes <n>", "most processes and threads", count)
     .option("--max-open-files <n>", "most open files of a process", count)
     .option("--max-file <size>", "largest file that can be written", size)
-    .addOption(
-      new Option(
-        "--isolation <mode>",
-        "strict (the default): all layers; compat: the classic flags only",
-      ).choices(["strict", "compat"]),
-    )
-    .option("--bwrap <path>", "the bwrap program; default: bwrap on PATH", file)
     .hook("preAction", checkTogether);
+  for (const name of kReplacing) command.addOption(flagOf(name));
+  return command;
 }
 
 /**

@@ -21,21 +21,14 @@ import { fromNative } from "../errors.js";
 import { copyOptions } from "../fields.js";
 import { loadAddon } from "../native.js";
 import { networkOption, withNetwork } from "../network.js";
+import { completed, kAllOfBubblewrap } from "../options.js";
 import { Supervised } from "./supervised.js";
 import { SessionRunner } from "./supervised-runner.js";
 import { extractMembership } from "./transactions/membership.js";
 import { Transactions } from "./transactions/transactions.js";
 
 /** Paths that a runner mounts read-only by default; the addon's DefaultRoBinds. */
-export const kDefaultRoBinds: readonly string[] = Object.freeze([
-  "/usr",
-  "/bin",
-  "/lib",
-  "/lib64",
-  "/etc",
-]);
-
-const kNone: readonly never[] = Object.freeze([]);
+export const kDefaultRoBinds = kAllOfBubblewrap.roBinds.paths;
 
 /**
  * Runs commands under Bubblewrap, with `shadowDir` mounted at /workspace. A command sees only the mounted
@@ -112,26 +105,22 @@ export class BubblewrapNativeRunner extends SessionRunner {
     this.#supervised = supervised;
     this.#transactions = new Transactions(own, { counts: supervised.meter.transactions, sink });
     this.shadowDir = own.shadowDir;
-    const { bwrapPath = "bwrap", roBinds = kDefaultRoBinds, mounts = kNone } = own;
-    const { network = "deny" } = own;
-    const { isolation = "strict", envPolicy = "scrub" } = own;
-    const { devBind = true, procBind = true, allowWriteWorkspace = true } = own;
-    const { extraArgs = kNone, layers = kNone, required = kNone } = own;
-    this.bwrapPath = bwrapPath;
-    this.roBinds = roBinds;
-    this.mounts = mounts;
-    this.network = network;
-    this.isolation = isolation;
-    this.envPolicy = envPolicy;
-    this.extraArgs = extraArgs;
-    this.devBind = devBind;
-    this.procBind = procBind;
-    this.allowWriteWorkspace = allowWriteWorkspace;
-    this.layers = layers;
-    this.required = required;
-    this.prewarm = own.prewarm;
-    this.prewarmIdleMs = own.prewarmIdleMs ?? 60_000;
-    this.clone = own.clone ?? "auto";
+    const all = completed(own, kAllOfBubblewrap);
+    this.bwrapPath = all.bwrapPath;
+    this.roBinds = all.roBinds;
+    this.mounts = all.mounts;
+    this.network = all.network;
+    this.isolation = all.isolation;
+    this.envPolicy = all.envPolicy;
+    this.extraArgs = all.extraArgs;
+    this.devBind = all.devBind;
+    this.procBind = all.procBind;
+    this.allowWriteWorkspace = all.allowWriteWorkspace;
+    this.layers = all.layers;
+    this.required = all.required;
+    this.prewarm = all.prewarm;
+    this.prewarmIdleMs = all.prewarmIdleMs;
+    this.clone = all.clone;
   }
 
   /**

@@ -5,18 +5,14 @@ import type {
 } from "../../types/public.js";
 import { takeAuditLog } from "../audit-log/sink.js";
 import { copyOptions } from "../fields.js";
+import { completed, kConfining, kEveryRunner, kFirejail } from "../options.js";
 import { Supervised } from "./supervised.js";
 import { SupervisedRunner } from "./supervised-runner.js";
 
 /** Paths that a command may read by default; the addon's DefaultFirejailReadDirs. */
-export const kDefaultFirejailReadDirs: readonly string[] = Object.freeze([
-  "/usr",
-  "/lib",
-  "/lib64",
-  "/etc",
-  "/bin",
-  "/sbin",
-]);
+export const kDefaultFirejailReadDirs = kFirejail.fsReadDirs.paths;
+
+const kOptions = { ...kEveryRunner, ...kConfining, ...kFirejail };
 
 /**
  * Runs commands under Firejail, in `shadowDir` at its host path: they can read the listed paths, and write to
@@ -53,16 +49,14 @@ export class FirejailNativeRunner extends SupervisedRunner {
     supervised.meter.recordTo(sink);
     super(supervised, { shadowDir: own.shadowDir });
     this.shadowDir = own.shadowDir;
-    const { firejailPath = "firejail", profile, extraArgs = Object.freeze([]) } = own;
-    const { fsReadDirs = kDefaultFirejailReadDirs, fsWriteDirs = Object.freeze([]) } = own;
-    const { network = "deny", envPolicy = "scrub", required = Object.freeze([]) } = own;
-    this.firejailPath = firejailPath;
-    this.profile = profile;
-    this.fsReadDirs = fsReadDirs;
-    this.fsWriteDirs = fsWriteDirs;
-    this.extraArgs = extraArgs;
-    this.network = network;
-    this.envPolicy = envPolicy;
-    this.required = required;
+    const all = completed(own, kOptions);
+    this.firejailPath = all.firejailPath;
+    this.profile = all.profile;
+    this.fsReadDirs = all.fsReadDirs;
+    this.fsWriteDirs = all.fsWriteDirs;
+    this.extraArgs = all.extraArgs;
+    this.network = all.network;
+    this.envPolicy = all.envPolicy;
+    this.required = all.required;
   }
 }

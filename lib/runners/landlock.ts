@@ -5,23 +5,18 @@ import type {
 } from "../../types/public.js";
 import { takeAuditLog } from "../audit-log/sink.js";
 import { copyOptions } from "../fields.js";
+import { completed, kConfining, kEveryRunner, kLandlock } from "../options.js";
 import { Supervised } from "./supervised.js";
 import { SessionRunner } from "./supervised-runner.js";
 import { extractMembership } from "./transactions/membership.js";
 
 /** Paths that a command may read by default; the addon's DefaultReadDirs. */
-export const kDefaultReadDirs: readonly string[] = Object.freeze([
-  "/usr",
-  "/lib",
-  "/lib64",
-  "/etc",
-  "/bin",
-  "/sbin",
-  "/tmp",
-]);
+export const kDefaultReadDirs = kLandlock.fsReadDirs.paths;
 
 /** Paths that a command may write by default; the addon's DefaultWriteDirs. */
-export const kDefaultWriteDirs: readonly string[] = Object.freeze(["/tmp"]);
+export const kDefaultWriteDirs = kLandlock.fsWriteDirs.paths;
+
+const kOptions = { ...kEveryRunner, ...kConfining, ...kLandlock };
 
 /**
  * Runs commands under Landlock, in `shadowDir` at its host path; needs no program besides our own. A command
@@ -69,15 +64,13 @@ export class LandlockNativeRunner extends SessionRunner {
     );
     this.extractMembership(taken);
     this.shadowDir = own.shadowDir;
-    const { fsReadDirs = kDefaultReadDirs, fsWriteDirs = kDefaultWriteDirs } = own;
-    const { allowReadWorkspace = true, allowWriteWorkspace = true } = own;
-    const { network = "deny", envPolicy = "scrub", required = Object.freeze([]) } = own;
-    this.fsReadDirs = fsReadDirs;
-    this.fsWriteDirs = fsWriteDirs;
-    this.allowReadWorkspace = allowReadWorkspace;
-    this.allowWriteWorkspace = allowWriteWorkspace;
-    this.network = network;
-    this.envPolicy = envPolicy;
-    this.required = required;
+    const all = completed(own, kOptions);
+    this.fsReadDirs = all.fsReadDirs;
+    this.fsWriteDirs = all.fsWriteDirs;
+    this.allowReadWorkspace = all.allowReadWorkspace;
+    this.allowWriteWorkspace = all.allowWriteWorkspace;
+    this.network = all.network;
+    this.envPolicy = all.envPolicy;
+    this.required = all.required;
   }
 }

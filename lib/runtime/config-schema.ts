@@ -4,26 +4,25 @@ import * as v from "valibot";
 
 import type { NetworkByDomain } from "../../types/public.js";
 import { kPresetNames } from "../network.js";
-import { kDefaultFirejailReadDirs } from "../runners/firejail.js";
-import { kDefaultReadDirs, kDefaultWriteDirs } from "../runners/landlock.js";
+import {
+  bare,
+  entriesFor,
+  flag,
+  type OptionSchemas,
+  primitives,
+  record,
+} from "../option-schemas.js";
+import {
+  kBubblewrap,
+  kConfining,
+  kFirejail,
+  kLandlock,
+  namesWith,
+  type OptionRow,
+} from "../options.js";
 import { kShellBlockRules } from "../shell-policy/policy.js";
-import type { RuntimeConfig } from "./config.js";
+import type { BubblewrapConfig, FirejailConfig, LandlockConfig, RuntimeConfig } from "./config.js";
 import { kRuntimeTypes } from "./runtime.js";
-
-/** Schemas of objects in a configuration. */
-
-/** strictObject accepts an array as an object, so this checks first. */
-export const record = v.custom<Record<string, unknown>>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-  "an object",
-);
-
-/**
- * Removes the prototype: the checker iterates over inherited names too, and other code may have added one.
- */
-export function bare<Entries extends object>(entries: Entries): Entries {
-  return Object.assign(Object.create(null), entries);
-}
 
 /** Schemas of networks in a configuration. */
 
@@ -64,83 +63,62 @@ const mode = v.picklist(["allow", "deny"]);
 const network = v.lazy((value) => (typeof value === "object" && value !== null ? byDomain : mode));
 
 /** Paths that Bubblewrap mounts read-only by default. */
-export const kDefaultRuntimeBinds: readonly string[] = Object.freeze([
-  "/usr",
-  "/lib",
-  "/lib64",
-  "/etc",
-  "/bin",
-  "/sbin",
-]);
+export const kDefaultRuntimeBinds = kBubblewrap.roBinds.config.default;
 
-const filled = v.pipe(v.string("a string"), v.nonEmpty("a string that is not empty"));
-const safe = v.pipe(filled, v.excludes("\0", "a string without NUL"));
-const path = v.pipe(safe, v.startsWith("/", "an absolute path"));
-const flag = v.boolean("true or false");
+/** Schemas of options in a configuration. The runner checks which paths a mount may hide. */
 
-function list<const Item extends v.GenericSchema<unknown, string>>(
-  item: Item,
-  initial: readonly v.InferInput<Item>[] = [],
-) {
-  return v.optional(v.array(item, "an array of strings"), () => [...initial]);
-}
-
-const kMount = {
-  hostPath: path,
-  guestPath: v.optional(path),
-  mode: v.picklist(["ro", "rw"]),
-  label: v.optional(v.pipe(v.string("a string"), v.excludes("\0", "a string without NUL"))),
+const unbounded = Number.POSITIVE_INFINITY;
+const of = primitives({
+  characters: unbounded,
+  entries: unbounded,
+  mounts: unbounded,
+  isStrict: false,
+});
+const kSchemas: OptionSchemas = {
+  primitives: of,
+  network,
+  mount: v.pipe(record, v.strictObject(bare(of.mount))),
 };
 
-/** The runner checks which paths a mount may hide. */
-function mounts() {
-  const mount = v.pipe(record, v.strictObject(bare(kMount)));
-  return v.optional(v.array(mount, "an array of objects"), () => []);
+/** Adds the default of an option in the configuration; each caller gets a list of its own. */
+function withDefault(schema: v.GenericSchema, { config = {}, ...row }: OptionRow) {
+  const initial = "default" in config ? config.default : (row.default ?? row.paths);
+  if (initial === undefined) return v.optional(schema);
+  const given = initial === null ? v.nullable(schema) : schema;
+  return v.optional(given, () => (Array.isArray(initial) ? [...initial] : initial));
+}
+
+function names<const Item extends v.GenericSchema<unknown, string>>(item: Item) {
+  return v.optional(of.list(item), () => []);
 }
 
 function section<const Entries extends v.ObjectEntries>(entries: Entries) {
   return v.optional(v.pipe(record, v.strictObject(bare(entries))), () => bare({}));
 }
 
+function configured<Fields>() {
+  return entriesFor<Fields>(kSchemas, withDefault);
+}
+
 const kSections = {
-  landlock: {
-    fsReadDirs: list(path, kDefaultReadDirs),
-    fsWriteDirs: list(path, kDefaultWriteDirs),
-    allowReadWorkspace: v.optional(flag, true),
-    allowWriteWorkspace: v.optional(flag, true),
-  },
-  firejail: {
-    firejailPath: v.optional(safe, "firejail"),
-    profile: v.optional(v.nullable(path), null),
-    fsReadDirs: list(path, kDefaultFirejailReadDirs),
-    fsWriteDirs: list(path),
-    extraArgs: list(safe),
-  },
+  landlock: configured<LandlockConfig>()(kLandlock, namesWith("config", kLandlock)),
+  firejail: configured<FirejailConfig>()(kFirejail, namesWith("config", kFirejail)),
   bubblewrap: {
-    bwrapPath: v.optional(safe, "bwrap"),
-    roBinds: list(path, kDefaultRuntimeBinds),
-    mounts: mounts(),
-    devBind: v.optional(flag, true),
-    procBind: v.optional(flag, true),
-    allowWriteWorkspace: v.optional(flag, true),
-    extraArgs: list(safe),
-    isolation: v.optional(v.picklist(["strict", "compat"]), "strict"),
-    layers: list(v.picklist(["landlock"])),
+    ...configured<BubblewrapConfig>()(kBubblewrap, namesWith("config", kBubblewrap)),
     network: v.optional(network),
   },
   security: {
-    shellAllowlist: list(filled),
+    shellAllowlist: names(of.filled),
     shellAllowlistMode: v.optional(v.picklist(["off", "warn", "strict"]), "off"),
-    shellBlocklist: list(filled),
-    disabledShellRules: list(v.picklist(kShellBlockRules)),
+    shellBlocklist: names(of.filled),
+    disabledShellRules: names(v.picklist(kShellBlockRules)),
   },
 };
 
 const kEntries = bare({
   runtimeType: v.optional(v.picklist(kRuntimeTypes), "auto"),
   allowFallbackToNative: v.optional(flag, false),
-  network: v.optional(network, "deny"),
-  required: list(filled),
+  ...configured<RuntimeConfig>()(kConfining, namesWith("config", kConfining)),
   landlock: section(kSections.landlock),
   firejail: section(kSections.firejail),
   bubblewrap: section(kSections.bubblewrap),
@@ -163,7 +141,7 @@ export type ConfigIssue = {
 };
 
 function fieldsAt(section: string | undefined): string[] {
-  if (/^\d+$/.test(section ?? "")) return Object.keys(kMount);
+  if (/^\d+$/.test(section ?? "")) return Object.keys(of.mount);
   const sections: Record<string, object> = { ...kSections, network: kByDomain };
   return Object.keys((section === undefined ? kEntries : sections[section]) ?? {});
 }

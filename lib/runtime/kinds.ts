@@ -170,24 +170,15 @@ export const bubblewrapKind: RuntimeKind = {
     ],
     network: networkOf(config) === "allow",
   }),
-  makeRunner: (config, options, mounts) => {
-    const { bwrapPath, devBind, procBind, allowWriteWorkspace } = config.bubblewrap;
-    const { extraArgs, isolation, layers } = config.bubblewrap;
-    return new BubblewrapNativeRunner({
+  makeRunner: (config, options, mounts) =>
+    new BubblewrapNativeRunner({
       ...options,
-      bwrapPath,
+      ...config.bubblewrap,
       roBinds: roBinds(config),
       mounts: [...config.bubblewrap.mounts, ...mounts],
       network: networkOf(config),
-      isolation,
-      devBind,
-      procBind,
-      allowWriteWorkspace,
-      extraArgs,
-      layers,
       required: config.required,
-    });
-  },
+    }),
   fix: bubblewrapFix,
 };
 
@@ -203,15 +194,14 @@ const landlockKind: RuntimeKind = {
     network: network === "allow",
   }),
   makeRunner: (config, options, mounts) => {
-    const { fsReadDirs, fsWriteDirs, allowReadWorkspace, allowWriteWorkspace } = config.landlock;
+    const { fsReadDirs, fsWriteDirs } = config.landlock;
     const here = samePlace(mounts, "Landlock");
     const writable = hostPaths(here, "rw");
     return new LandlockNativeRunner({
       ...options,
+      ...config.landlock,
       fsReadDirs: extended(fsReadDirs, kDefaultReadDirs, [...hostPaths(here, "ro"), ...writable]),
       fsWriteDirs: extended(fsWriteDirs, kDefaultWriteDirs, writable),
-      allowReadWorkspace,
-      allowWriteWorkspace,
       network: modeOf(config.network),
       required: config.required,
     });
@@ -242,11 +232,12 @@ const firejailKind: RuntimeKind = {
     if (transaction !== undefined) {
       throw invalidValue("Firejail can't run commands in a transaction: use another runtime");
     }
-    const { firejailPath, profile, fsReadDirs, fsWriteDirs, extraArgs } = config.firejail;
+    const { profile, ...own } = config.firejail;
+    const { fsReadDirs, fsWriteDirs, extraArgs } = own;
     const here = samePlace(mounts, "Firejail");
     const common = {
       ...options,
-      firejailPath,
+      ...own,
       network: modeOf(config.network),
       required: config.required,
     };
@@ -263,7 +254,6 @@ const firejailKind: RuntimeKind = {
       ...common,
       fsReadDirs: extended(fsReadDirs, kDefaultFirejailReadDirs, hostPaths(here, "ro")),
       fsWriteDirs: [...fsWriteDirs, ...hostPaths(here, "rw")],
-      extraArgs,
     });
   },
   fix: firejailFix,

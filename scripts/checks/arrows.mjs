@@ -92,6 +92,8 @@ export const imports = {
   "lib/exec-result": "types/ lib/denials/",
   "lib/native": "types/ lib/errors lib/exec-result detect-libc",
   "lib/network": `types/ ${native}`,
+  "lib/options": "types/",
+  "lib/option-schemas": "types/ lib/options valibot",
   "lib/index": "types/ lib/",
 
   "lib/package-version": "",
@@ -102,9 +104,9 @@ export const imports = {
   "lib/text": "",
   "lib/change-text": "types/ lib/text picocolors",
   "lib/denials/": "types/ lib/protected-paths lib/text",
-  "lib/runners/": `types/ ${native} lib/audit-log/ lib/denials/ lib/exec-result lib/metrics/ lib/network lib/protected-paths lib/runners/`,
+  "lib/runners/": `types/ ${native} lib/options lib/audit-log/ lib/denials/ lib/exec-result lib/metrics/ lib/network lib/protected-paths lib/runners/`,
   "lib/shell-policy/": `types/ ${input} unbash`,
-  "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/runners/ lib/shell-policy/ valibot strip-json-comments`,
+  "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/shell-policy/ valibot strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
   "lib/project/": `types/ ${native} lib/audit-log/ lib/network lib/protected-paths lib/runners/ lib/runtime/parse-config lib/runtime/host-facts lib/runtime/host-fixes`,
   "lib/skills/guest/": "",
@@ -113,18 +115,18 @@ export const imports = {
     "types/ lib/errors lib/text lib/change-text " +
     "@modelcontextprotocol/server @modelcontextprotocol/server/stdio valibot @valibot/to-json-schema",
   "lib/review/": "types/ lib/errors lib/fields lib/runners/ valibot",
-  "lib/remote/policy/": `types/ ${native} lib/remote/subjects lib/network lib/runners/bubblewrap lib/runtime/config-schema valibot strip-json-comments`,
+  "lib/remote/policy/": `types/ ${native} lib/remote/subjects lib/network lib/options lib/option-schemas lib/runners/bubblewrap valibot strip-json-comments`,
   "lib/remote/subjects": "lib/errors",
   "lib/remote/deferred": "",
   "lib/remote/wire/": `types/ ${native} lib/remote/subjects lib/remote/workspace/ lib/runners/ valibot`,
   "lib/remote/worker/": `types/ ${native} lib/remote/broker/ lib/remote/deferred lib/remote/policy/ lib/remote/subjects lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
-  "lib/remote/caller/": `types/ ${native} lib/exec-result lib/remote/broker/ lib/remote/deferred lib/remote/subjects lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
+  "lib/remote/caller/": `types/ ${native} lib/options lib/exec-result lib/remote/broker/ lib/remote/deferred lib/remote/subjects lib/remote/wire/ lib/remote/workspace/ lib/runners/`,
   "lib/remote/broker/": `types/ ${native} lib/remote/subjects @nats-io/transport-node`,
   // Of the SDKs but MCP's only types.
   "lib/adapters/":
     "types/ lib/errors lib/fields lib/runners/ lib/mcp/ lib/remote/caller/ @modelcontextprotocol/server ai @openai/agents",
   "lib/remote/workspace/": `types/ ${native} lib/runners/ valibot`,
   "lib/cli/":
-    `types/ ${native} lib/audit-log/ lib/denials/ lib/network lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
+    `types/ ${native} lib/audit-log/ lib/denials/ lib/network lib/options lib/package-version lib/runners/ lib/runtime/ lib/project/ lib/text lib/change-text lib/shell-policy/policy lib/skills/ lib/mcp/ lib/review/ lib/remote/ ` +
     "commander picocolors cli-table3 @nats-io/transport-node",
 };

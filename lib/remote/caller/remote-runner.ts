@@ -22,6 +22,7 @@ import type {
 } from "../../../types/transaction-options.js";
 import { invalidType, invalidValue, SandboxError } from "../../errors.js";
 import { copyOptions, expectFields, type FieldsOf } from "../../fields.js";
+import { type AskedName, kAsked } from "../../options.js";
 import { expectToken } from "../subjects.js";
 import { toPlain } from "../wire/plain.js";
 import { MovedWorkspace } from "../workspace/moved-workspace.js";
@@ -41,16 +42,7 @@ const kFields: FieldsOf<RemoteNativeRunnerOptions> = {
   tls: true,
   insecure: true,
   queueTimeoutMs: true,
-  roBinds: true,
-  mounts: true,
-  network: true,
-  isolation: true,
-  envPolicy: true,
-  devBind: true,
-  procBind: true,
-  allowWriteWorkspace: true,
-  layers: true,
-  required: true,
+  ...(Object.fromEntries(kAsked.map((name) => [name, true])) as Record<AskedName, true>),
 };
 
 /**
@@ -217,26 +209,11 @@ function queueTimeoutOf(value: unknown = kQueueTimeoutMs): number {
  * @throws TypeError for options that a remote run can't have
  */
 function policyOf(options: RemoteNativeRunnerOptions): unknown {
-  const { roBinds, mounts, network, isolation, envPolicy } = options;
-  const { devBind, procBind, allowWriteWorkspace, layers, required } = options;
+  const { network } = options;
   if (typeof network === "object" && network !== null && network.onRequest !== undefined) {
     throw invalidValue("`network.onRequest` can't be asked by a worker: name hosts in `allow`");
   }
-  return toPlain(
-    {
-      roBinds,
-      mounts,
-      network,
-      isolation,
-      envPolicy,
-      devBind,
-      procBind,
-      allowWriteWorkspace,
-      layers,
-      required,
-    },
-    "options",
-  );
+  return toPlain(Object.fromEntries(kAsked.map((name) => [name, options[name]])), "options");
 }
 
 /** @throws TypeError unless `workspace` is an absolute path, or a directory to be moved */

@@ -1,12 +1,7 @@
 /** The ceiling that an operator sets for callers of a worker. A caller can only narrow it. */
 
-import type {
-  CloneMode,
-  EnvironmentPolicy,
-  IsolationMode,
-  NativeMount,
-  NetworkMode,
-} from "../../../types/public.js";
+import type { BubblewrapNativeRunnerOptions, NetworkMode } from "../../../types/public.js";
+import type { NarrowableName, UnsetName } from "../../options.js";
 
 /** Network rules in the form sent to workers: presets are expanded, and `onRequest` does not exist. */
 export type NetworkRules = {
@@ -41,35 +36,15 @@ export type LimitCeiling = {
   maxFileBytes?: number | undefined;
 };
 
-/** Options that a caller can narrow; each has the type of the runner's option of the same name. */
+type Narrowable = Pick<BubblewrapNativeRunnerOptions, NarrowableName>;
+
+/** Options that a caller can narrow, of the types that the runner takes; those of lib/options.ts with `worker`. */
 export type NarrowableOptions = {
-  /** Default "deny". */
-  network: RemoteNetwork;
-  /** Undefined: the runner's default five; those that the host lacks are left out. */
-  roBinds?: readonly string[] | undefined;
-  /** Default none. */
-  mounts: readonly NativeMount[];
-  /** Applies to the WORKER's environment. Default "scrub". */
-  envPolicy: EnvironmentPolicy;
-  /** Default "strict". */
-  isolation: IsolationMode;
-  /** Default none. */
-  layers: readonly "landlock"[];
-  /** Default none. */
-  required: readonly string[];
-  /** Default true. */
-  allowWriteWorkspace: boolean;
-  /** Default true. */
-  devBind: boolean;
-  /** Default true. */
-  procBind: boolean;
-  /** Default "auto". */
-  clone: CloneMode;
-  /** Most prewarmed sandboxes of a runner. Undefined: the runner's own default. */
-  prewarm?: number | undefined;
-  /** Idle milliseconds after which prewarmed sandboxes are closed. Default 60 000. */
-  prewarmIdleMs: number;
-};
+  [Name in Exclude<NarrowableName, UnsetName | "network">]: NonNullable<Narrowable[Name]>;
+} & Pick<Narrowable, UnsetName> & {
+    /** The network, in the form sent to workers. */
+    network: RemoteNetwork;
+  };
 
 /** The ceiling of one tenant. */
 export type Ceiling = {

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 
 import { unknownField } from "../../fields.js";
-import { bare, record } from "../../runtime/config-schema.js";
+import { bare, record } from "../../option-schemas.js";
 
 const kUnknown = "raw_check";
 

@@ -4,6 +4,13 @@
  */
 
 import type { EnvironmentPolicy, NativeLimits, NativeMount } from "../../../types/public.js";
+import {
+  kAllOfBubblewrap,
+  kNarrowable,
+  type NarrowableName,
+  type Narrowing,
+  type OwnRuleName,
+} from "../../options.js";
 import { kDefaultRoBinds } from "../../runners/bubblewrap.js";
 import type { Ceiling, LimitCeiling, NarrowableOptions } from "./ceiling.js";
 import { checked, type Fault, listed, Refusal } from "./checked.js";
@@ -24,69 +31,50 @@ export type Narrowed = {
   limits: NativeLimits;
 };
 
-/** Number of sandboxes that a runner prewarms by default. */
-const kPrewarmedByItself = 4;
-
 const refusalOf = ({ field, got, expected, message }: Fault) =>
   new Refusal(field, got, expected ?? "left out", message);
 
-/** Returns the requested value if it equals the ceiling or is `narrow`, and the ceiling if none was requested. */
-function oneOf<Value extends string | boolean>(
-  field: string,
-  ceiling: Value,
-  asked: Value | undefined,
-  narrow: Value,
-): Value | Refusal {
-  if (asked === undefined || asked === ceiling) return ceiling;
-  return asked === narrow ? asked : new Refusal(field, asked, JSON.stringify(narrow));
-}
+/** Options of a request, checked. */
+type AskedOptions = Omit<Asked, "limits">;
 
-function atMost(field: string, most: number, asked: number | undefined): number | Refusal {
-  if (asked === undefined) return most;
-  return asked <= most ? asked : new Refusal(field, asked, `at most ${most}`);
-}
+/** The rules of options that have their own; each is called with a request for its option. */
+const kOwnRules = {
+  network: (wide, asked) => narrowNetwork(wide.network, asked.network),
+  roBinds: (wide, asked) => narrowRoBinds(wide.roBinds, asked.roBinds),
+  mounts: (wide, asked) => narrowMounts(wide.mounts, asked.mounts, wide.roBinds),
+  envPolicy: (wide, asked) => narrowEnvironment(wide.envPolicy, asked.envPolicy),
+} satisfies Record<OwnRuleName, (wide: NarrowableOptions, asked: AskedOptions) => unknown>;
 
-function prewarmOf(ceiling: number | undefined, asked: number | undefined) {
-  return asked === undefined ? ceiling : atMost("prewarm", ceiling ?? kPrewarmedByItself, asked);
-}
-
-const both = <Value>(ceiling: readonly Value[], asked: readonly Value[] = []) => [
-  ...new Set([...ceiling, ...asked]),
-];
-
-type Parts = { [Name in keyof NarrowableOptions]-?: NarrowableOptions[Name] | Refusal };
-
-function partsOf(wide: NarrowableOptions, asked: Asked): Parts {
-  return {
-    network: narrowNetwork(wide.network, asked.network),
-    roBinds: narrowRoBinds(wide.roBinds, asked.roBinds),
-    mounts: narrowMounts(wide.mounts, asked.mounts, wide.roBinds),
-    envPolicy: narrowEnvironment(wide.envPolicy, asked.envPolicy),
-    isolation: oneOf("isolation", wide.isolation, asked.isolation, "strict"),
-    layers: both(wide.layers, asked.layers),
-    required: both(wide.required, asked.required),
-    allowWriteWorkspace: oneOf(
-      "allowWriteWorkspace",
-      wide.allowWriteWorkspace,
-      asked.allowWriteWorkspace,
-      false,
-    ),
-    devBind: oneOf("devBind", wide.devBind, asked.devBind, false),
-    procBind: oneOf("procBind", wide.procBind, asked.procBind, false),
-    clone: oneOf("clone", wide.clone, asked.clone, "never"),
-    prewarm: prewarmOf(wide.prewarm, asked.prewarm),
-    prewarmIdleMs: atMost("prewarmIdleMs", wide.prewarmIdleMs, asked.prewarmIdleMs),
-  };
+/** Returns the ceiling or the requested value, by the rule in the option's row, or a Refusal. */
+function partOf(name: NarrowableName, wide: NarrowableOptions, asked: AskedOptions): unknown {
+  const rule: Narrowing = kAllOfBubblewrap[name].worker;
+  const ceiling: unknown = wide[name];
+  const wanted: unknown = asked[name];
+  if (wanted === undefined && rule.by !== "union") return ceiling;
+  switch (rule.by) {
+    case "only":
+      if (wanted === ceiling || wanted === rule.value) return wanted;
+      return new Refusal(name, wanted, JSON.stringify(rule.value));
+    case "union":
+      return [...new Set([...(ceiling as string[]), ...((wanted ?? []) as string[])])];
+    case "atMost": {
+      const most = (ceiling as number | undefined) ?? rule.unset ?? Number.POSITIVE_INFINITY;
+      return (wanted as number) <= most ? wanted : new Refusal(name, wanted, `at most ${most}`);
+    }
+    case "own":
+      return kOwnRules[name as OwnRuleName](wide, asked);
+  }
 }
 
 /** Returns the ceiling's options, narrowed by a request that was already checked. */
 export function narrowOptions(
   wide: NarrowableOptions,
-  asked: Omit<Asked, "limits">,
+  asked: AskedOptions,
 ): NarrowableOptions | Refusal {
-  const parts = partsOf(wide, asked);
-  const refused = Object.values(parts).find((part) => part instanceof Refusal);
-  return refused ?? (parts as NarrowableOptions);
+  const parts = kNarrowable.map((name) => [name, partOf(name, wide, asked)] as const);
+  const refused = parts.find(([, part]) => part instanceof Refusal)?.[1];
+  if (refused instanceof Refusal) return refused;
+  return Object.fromEntries(parts) as NarrowableOptions;
 }
 
 /**

@@ -3,6 +3,7 @@
 import stripJsonComments from "strip-json-comments";
 
 import { invalidValue } from "../../errors.js";
+import { kAllOfBubblewrap, kNarrowable, type OptionRow } from "../../options.js";
 import { kMaxConfigBytes, readRegularFile } from "../../regular-file.js";
 import { isToken } from "../subjects.js";
 import type { Ceiling, LimitCeiling, NarrowableOptions, WorkerPolicy } from "./ceiling.js";
@@ -11,21 +12,10 @@ import { lowerLimits, narrowOptions } from "./narrow.js";
 import { networkOf } from "./narrow-network.js";
 import { policySchema, type TenantOverride, tenantSchema } from "./policy-schema.js";
 
-const kOptions: NarrowableOptions = {
-  network: "deny",
-  roBinds: undefined,
-  mounts: [],
-  envPolicy: "scrub",
-  isolation: "strict",
-  layers: [],
-  required: [],
-  allowWriteWorkspace: true,
-  devBind: true,
-  procBind: true,
-  clone: "auto",
-  prewarm: undefined,
-  prewarmIdleMs: 60_000,
-};
+/** The options of a policy that sets none. */
+const kOptions = Object.fromEntries(
+  kNarrowable.map((name) => [name, (kAllOfBubblewrap[name] as OptionRow).default]),
+) as NarrowableOptions;
 
 const kLimits: LimitCeiling = {
   timeoutMs: 3_600_000,
