@@ -98,6 +98,7 @@ const std::set<long>& Blocked() {
       425,
       426,
       427,
+      SYS_io_setup,
       SYS_mount,
       SYS_umount2,
       SYS_pivot_root,
