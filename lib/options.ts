@@ -225,13 +225,6 @@ export const kBubblewrap = {
     config: { at: 3 },
     worker: { by: "only", value: false, at: 6, isAsked: true },
   },
-  exampleFlag: {
-    value: { kind: "flag" },
-    doc: "has no effect",
-    config: {},
-    worker: { by: "only", value: false },
-    flag: { syntax: "--example-flag", help: "has no effect", replaces: true },
-  },
   bwrapPath: {
     value: { kind: "program" },
     default: "bwrap",

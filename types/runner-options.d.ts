@@ -111,8 +111,6 @@ export type BubblewrapNativeRunnerOptions = RunnerOptions &
     procBind?: boolean | undefined;
     /** True if commands may write to the workspace. Default true. */
     allowWriteWorkspace?: boolean | undefined;
-    /** Has no effect. */
-    exampleFlag?: boolean | undefined;
     /** Additional security layers inside the sandbox. Default none. */
     layers?: readonly "landlock"[] | undefined;
     /** Names of layers that must be in force; otherwise the outcome is "setup-failed". Default none. */

@@ -50,8 +50,6 @@ export type BubblewrapConfig = {
   procBind: boolean;
   /** True if commands may write to the workspace. Default true. */
   allowWriteWorkspace: boolean;
-  /** Has no effect. */
-  exampleFlag?: boolean | undefined;
   /** Options for bwrap, passed verbatim. Default none. */
   extraArgs: string[];
   /** The isolation mode. Default "strict". */

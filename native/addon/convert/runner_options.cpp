@@ -162,7 +162,6 @@ BubblewrapPolicy ReadBubblewrapPolicy(Fields& options) {
   policy.with_proc = options.Boolean("procBind").value_or(true);
   policy.with_dev = options.Boolean("devBind").value_or(true);
   policy.write_workspace = options.Boolean("allowWriteWorkspace").value_or(true);
-  options.Boolean("exampleFlag");  // has no effect
   for (const std::string& layer : ReadStrings(options, "layers")) {
     if (layer == "landlock") {
       policy.with_landlock = true;
