@@ -7,20 +7,20 @@ import { isSanitized } from "./__tests__/support/sanitized.js";
 
 /** The files that take longest, though some are short: where one starts last, the rest wait for it. */
 const kLongest = [
-  "skills/skills",
-  "runs/ending",
-  "docs/pages",
+  "skills/skill-outcomes",
+  "runs/ending-at-any-moment",
+  "docs/examples-of-pages",
   "session/session-memory",
-  "cli/agreement",
+  "cli/run-explain-and-doctor-agree",
   "promises/promises-firejail",
   "promises/session-promises",
-  "spawn/spawn",
+  "spawn/spawn-pipes",
   "skills/skill-components",
-  "prewarm/prewarm",
+  "prewarm/standing-sandboxes",
   "session/session-ending",
-  "demo-node/hostile",
+  "demo-node/hostile-model",
   "runs/deadline",
-  "runs/threads",
+  "runs/worker-threads",
   "runtime/runtime-doctor",
 ].map((name) => `/__tests__/integration/${name}.test.ts`);
 
@@ -34,18 +34,18 @@ class LongestFirst extends BaseSequencer {
 
 /** Those that between them go every way through our native code: under a sanitizer, which sees nothing of the rest. */
 const kNative = [
-  "clones/!(left).test.ts",
-  "denials/denials.test.ts",
+  "clones/!(template-leaves-nothing).test.ts",
+  "denials/denial-and-least-grant.test.ts",
   "files/**/*.test.ts",
-  "leases/lease.test.ts",
-  "network/!(clients).test.ts",
+  "leases/lease-of-running-host.test.ts",
+  "network/!(real-clients).test.ts",
   "prewarm/*.test.ts",
-  "project/project.test.ts",
+  "project/project-access.test.ts",
   "runs/*.test.ts",
-  "session/session.test.ts",
+  "session/session-command.test.ts",
   "session/session-ending.test.ts",
   "spawn/*.test.ts",
-  "transaction/transaction{,-changes,-checkpoint,-copy,-diff,-fresh}.test.ts",
+  "transaction/transaction-{changes,checkpoint,copy,diff,keeps-host-unchanged,sees-host-changes}.test.ts",
   "transaction/commit/*.test.ts",
 ].map((name) => `__tests__/integration/${name}`);
 
@@ -68,11 +68,11 @@ const kStressAsUser = ["chaos.test.ts", "mcp/**", "remote/**"].map(
   (name) => `__tests__/stress/${name}`,
 );
 const kStressAsRoot = [
-  "clones/many.test.ts",
-  "crowd.test.ts",
+  "clones/many-runs-in-clones.test.ts",
+  "many-runs-at-once.test.ts",
   "growth.test.ts",
   "session-growth.test.ts",
-  "transactions/many.test.ts",
+  "transactions/many-changed-files.test.ts",
 ].map((name) => `__tests__/stress/${name}`);
 
 /** As many rounds as somebody asks for take as long as they take. */

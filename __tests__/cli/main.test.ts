@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-import { kRoot, tsc } from "../support/compile.js";
+import { kRoot, tsc } from "../support/run-tsc.js";
 
 let folder: string;
 

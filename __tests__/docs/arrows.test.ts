@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 
-import { kRoot } from "../support/compile.js";
+import { kRoot } from "../support/run-tsc.js";
 
 type Arrows = { arrowsTable(): string; withTable(page: string, table: string): string };
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 
-import { kRoot } from "../support/compile.js";
+import { kRoot } from "../support/run-tsc.js";
 
 const kMarkdown = /\.md$/;
 const kAlwaysPacked = ["package.json", "README.md", "LICENSE"];

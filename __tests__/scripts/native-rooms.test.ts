@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 import { filterOf, programsOf, suitesIn, suitesNear } from "../../scripts/dev/native-rooms.mjs";
-import { kRoot } from "../support/compile.js";
+import { kRoot } from "../support/run-tsc.js";
 
 it.each([
   ["native/supervise/streams/feeder.cpp", ["supervise_tests", "workspace_tests"]],

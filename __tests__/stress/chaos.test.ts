@@ -9,8 +9,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
-import { describeSandboxed, isRoot } from "../integration/support/gate.js";
 import { buildProbe } from "../integration/support/probe.js";
+import { describeSandboxed, isRoot } from "../integration/support/requirements.js";
 import { tempDirectory } from "../integration/support/temp.js";
 import { chaosCommand } from "./chaos/start.mjs";
 

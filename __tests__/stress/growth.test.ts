@@ -3,9 +3,9 @@
 import { beforeAll, expect, test } from "vitest";
 
 import { engines } from "../integration/other-hosts/engines.js";
-import { describeSandboxed, testUnless } from "../integration/support/gate.js";
-import { type HostOptions, runHost } from "../integration/support/host.js";
+import { type HostOptions, runHost } from "../integration/support/host-program.js";
 import { buildProbe } from "../integration/support/probe.js";
+import { describeSandboxed, testUnless } from "../integration/support/requirements.js";
 import { tempDirectory } from "../integration/support/temp.js";
 
 // What V8 and the allocator may keep of each 2,000 runs; a leak of 4 KiB a run would be past it.

@@ -2,9 +2,9 @@
 
 import { beforeAll, expect, test } from "vitest";
 
-import { describeSandboxed, describeUnless } from "../integration/support/gate.js";
-import { runHost } from "../integration/support/host.js";
+import { runHost } from "../integration/support/host-program.js";
 import { buildProbe } from "../integration/support/probe.js";
+import { describeSandboxed, describeUnless } from "../integration/support/requirements.js";
 import { whyNo } from "../integration/support/runtimes.js";
 import { tempDirectory } from "../integration/support/temp.js";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { kRoot, tsc } from "../support/compile.js";
+import { kRoot, tsc } from "../support/run-tsc.js";
 
 let host: string;
 

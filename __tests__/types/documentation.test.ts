@@ -10,7 +10,7 @@ import {
 } from "typescript/unstable/sync";
 import { afterAll, expect, test } from "vitest";
 
-import { kRoot } from "../support/compile.js";
+import { kRoot } from "../support/run-tsc.js";
 
 const kConfig = join(kRoot, "tsconfig.json");
 const kWithMembers = SymbolFlags.Class | SymbolFlags.Interface | SymbolFlags.TypeAlias;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { AuditLog } from "../../../lib/index.js";
-import { command, kCli, whyNoCli } from "../support/command.js";
-import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { command, kCli, whyNoCli } from "../support/built-cli.js";
+import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
 const audit = (...words: string[]) => command([...kCli, "audit", ...words]);

@@ -5,11 +5,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { ask } from "../review/scene.js";
-import { kCli, whyNoCli } from "../support/command.js";
-import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { ask } from "../review/review-server.js";
+import { kCli, whyNoCli } from "../support/built-cli.js";
 import { eventually } from "../support/processes.js";
-import { kEdit, Scene } from "./transactions/scene.js";
+import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
+import { kEdit, Scene } from "./transactions/transaction-workspace.js";
 
 /** Starts it in the workspace, and waits for the address. */
 async function serve(scene: Scene, ...words: string[]) {

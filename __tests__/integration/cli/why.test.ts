@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
-import { command, kCli, whyNoCli } from "../support/command.js";
-import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { command, kCli, whyNoCli } from "../support/built-cli.js";
+import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
 describeUnless(whyNoBubblewrap ?? whyNoCli, "why", () => {

@@ -5,16 +5,21 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
-import { bindsWith } from "../promises/scene.js";
-import { describeSandboxed, describeUnless, isRoot, whyNoBubblewrap } from "../support/gate.js";
-import { jsonOfHost } from "../support/host.js";
+import { bindsWith } from "../promises/probed-host.js";
+import { jsonOfHost } from "../support/host-program.js";
 import { kPlace, tree } from "../support/mounts.js";
-import { kNodeInside } from "../support/node.js";
+import { kNodeInside } from "../support/node-arguments.js";
 import type { BubblewrapNativeRunner, NativeMount } from "../support/package.js";
 import { childrenOf, eventually } from "../support/processes.js";
-import { run } from "../support/seen.js";
+import {
+  describeSandboxed,
+  describeUnless,
+  isRoot,
+  whyNoBubblewrap,
+} from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
-import { cloning, startOf, templates, untilCloned } from "./cloned.js";
+import { cloning, startOf, templates, untilCloned } from "./cloning-runners.js";
 
 afterEach(() => expect(childrenOf(process.pid)).toEqual([]));
 

@@ -5,12 +5,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { describeSandboxed, isRoot } from "../support/gate.js";
 import { type BubblewrapNativeRunner, LocalNativeRunner } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
-import { run } from "../support/seen.js";
+import { describeSandboxed, isRoot } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
-import { cloning, startOf, templates } from "./cloned.js";
+import { cloning, startOf, templates } from "./cloning-runners.js";
 
 /** `leave` is left by one, which then looks for it as the other does; who finds it says "seen". */
 type Trace = { leave: string; look: string };
@@ -222,7 +222,7 @@ describeSandboxed("clones of one template, at once", () => {
     const all = "awk '$5 == \"/proc\" {print substr($6, 1, 3)}' /proc/self/mountinfo";
     const seen = (await run(runner, all)).out.split("\n"); // bwrap's, the template's, its own
     expect(seen).toEqual(isRoot ? ["ro,", "ro,", "ro,"] : ["rw,", "rw,"]);
-    if (!isRoot) return; // what is its namespaces' own: as in a new sandbox (same.test.ts)
+    if (!isRoot) return; // what is its namespaces' own: as in a new sandbox (same-as-new-sandbox.test.ts)
     const finds = await run(
       runner,
       "find /proc/sys /proc/irq /proc/bus -writable -type f 2> /dev/null",

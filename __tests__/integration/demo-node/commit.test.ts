@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { selectSandbox } from "../../../examples/demo-node/sandbox.js";
 import { Project } from "../../../examples/demo-node/workspace/project.js";
 import { treeOf } from "../../support/tree-of.js";
-import { describeSandboxed, plainEnvironment } from "../support/gate.js";
+import { describeSandboxed, plainEnvironment } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { makeProject, readTree, type Tree } from "./support/tree.js";
 

@@ -14,11 +14,11 @@ import {
   type Person,
   textOf,
 } from "../mcp/support/client.js";
-import { command, kCli } from "../support/command.js";
-import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { command, kCli } from "../support/built-cli.js";
 import { eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
+import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
-import { demoEnvironment, kBwrap, kMain, runDemo, transactionsBelow } from "./support/demo.js";
+import { demoEnvironment, kBwrap, kMain, runDemo, transactionsBelow } from "./support/run-demo.js";
 import { makeProject, readTree } from "./support/tree.js";
 
 const kBefore = { "src/sum.js": "export const sum = (a, b) => a - b;\n" };

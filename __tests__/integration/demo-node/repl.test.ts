@@ -4,9 +4,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
 import { eventually } from "../support/processes.js";
-import { kBwrap, runDemo, startDemo, type Turn } from "./support/demo.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { kBwrap, runDemo, startDemo, type Turn } from "./support/run-demo.js";
 import { makeProject, readTree } from "./support/tree.js";
 
 const kTree = { a: "one\ntwo\n", b: "1\n", leak: "-> /etc/passwd" };

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { ask, type Reply } from "../review/scene.js";
-import { describeSandboxed } from "../support/gate.js";
+import { ask, type Reply } from "../review/review-server.js";
 import { eventually } from "../support/processes.js";
-import { kBwrap, startDemo } from "./support/demo.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { kBwrap, startDemo } from "./support/run-demo.js";
 import { makeProject } from "./support/tree.js";
 
 const post = (base: URL, path: string, body: object): Promise<Reply> =>

@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
-import { Screen } from "../support/live.js";
+import { Screen } from "../support/live-processes.js";
 import { LocalNativeRunner } from "../support/package.js";
+import { describeSandboxed } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
-import { kBwrap, type Turn } from "./support/demo.js";
+import { kBwrap, type Turn } from "./support/run-demo.js";
 import { startScriptedModel } from "./support/scripted-model.mjs";
 import { makeProject } from "./support/tree.js";
 

@@ -17,8 +17,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { whyNotHere } from "../other-hosts/this-engine.js";
-import { isRoot, testUnless, whyNoBubblewrap } from "../support/gate.js";
-import { kNodeProgram } from "../support/node.js";
+import { kNodeProgram } from "../support/node-arguments.js";
 import {
   BubblewrapNativeRunner,
   createRuntime,
@@ -28,9 +27,10 @@ import {
   SandboxError,
   type WorkspaceFiles,
 } from "../support/package.js";
-import { bytes, run } from "../support/seen.js";
+import { isRoot, testUnless, whyNoBubblewrap } from "../support/requirements.js";
+import { bytes, run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
-import { codeOf, refusalOf } from "./failure.js";
+import { codeOf, refusalOf } from "./refusal.js";
 
 type WithFiles = { files: WorkspaceFiles };
 

@@ -12,16 +12,16 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { kPlace, kWays, mounting, tree } from "../support/mounts.js";
+import type { NativeMount } from "../support/package.js";
 import {
   describeSandboxed,
   describeUnless,
   isRoot,
   testUnless,
   whyNoBindFd,
-} from "../support/gate.js";
-import { kPlace, kWays, mounting, tree } from "../support/mounts.js";
-import type { NativeMount } from "../support/package.js";
-import { run } from "../support/seen.js";
+} from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 
 /** Says of each path whether it can be written. */

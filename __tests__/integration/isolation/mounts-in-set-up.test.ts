@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { describeUnless, isRoot, plainEnvironment, whyNoBindFd } from "../support/gate.js";
-import { kNodeInside } from "../support/node.js";
+import { kNodeInside } from "../support/node-arguments.js";
+import { describeUnless, isRoot, plainEnvironment, whyNoBindFd } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
 const hostFile = (name: string) => fileURLToPath(new URL(`../hosts/${name}`, import.meta.url));

@@ -3,11 +3,11 @@
 
 import { expect, test } from "vitest";
 
-import { makeScene, type Scene } from "../promises/scene.js";
+import { makeScene, type Scene } from "../promises/probed-host.js";
 import { describeSurvival } from "../promises/survival.js";
-import { describeUnless, whyNoOption } from "../support/gate.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
-import { run } from "../support/seen.js";
+import { describeUnless, whyNoOption } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kShowsProc = "test -e /proc/self && echo shown || echo hidden";

@@ -6,11 +6,11 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 
 import { createSandboxTools } from "../../../lib/adapters/mcp.js";
-import { whyNoCli } from "../support/command.js";
-import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
-import { jsonOfHost } from "../support/host.js";
-import { kNodeInside } from "../support/node.js";
+import { whyNoCli } from "../support/built-cli.js";
+import { jsonOfHost } from "../support/host-program.js";
+import { kNodeInside } from "../support/node-arguments.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
+import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
 const host = <Said>(name: string) =>

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { whyNoCli } from "../support/command.js";
-import { describeUnless, whyNoBubblewrap } from "../support/gate.js";
+import { whyNoCli } from "../support/built-cli.js";
+import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { connect, kGenerations, linksOf, textOf } from "./support/client.js";
 

@@ -7,11 +7,11 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isRoot, plainEnvironment } from "../support/gate.js";
-import { kNodeProgram } from "../support/node.js";
+import { kNodeProgram } from "../support/node-arguments.js";
+import { isRoot, plainEnvironment } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
-const kElsewhere = fileURLToPath(new URL("../hosts/network/elsewhere.mjs", import.meta.url));
+const kElsewhere = fileURLToPath(new URL("../hosts/network/other-machine.mjs", import.meta.url));
 
 // With root's rights over both namespaces. $1: a directory with the names; $2: addresses for the
 // loopback; $3: of another machine, at the end of a cable; then its program, or nothing.

@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { plainEnvironment } from "../support/gate.js";
+import { plainEnvironment } from "../support/requirements.js";
 
 const kLocked = fileURLToPath(new URL("engines", import.meta.url));
 const kInstalled = fileURLToPath(new URL("../../../build/other-hosts", import.meta.url));

@@ -6,8 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import wabt from "wabt";
-import { describeSandboxed, plainEnvironment } from "../support/gate.js";
-import { kNodeProgram } from "../support/node.js";
+import { kNodeProgram } from "../support/node-arguments.js";
 import {
   applyProcessSandbox,
   createBubblewrapProcessSandbox,
@@ -15,6 +14,7 @@ import {
   type ProcessSandboxCommand,
   type ProcessSandboxMount,
 } from "../support/package.js";
+import { describeSandboxed, plainEnvironment } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kHere = fileURLToPath(new URL("wasm/", import.meta.url));

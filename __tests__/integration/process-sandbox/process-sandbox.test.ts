@@ -6,7 +6,6 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { describeSandboxed, plainEnvironment } from "../support/gate.js";
 import {
   applyProcessSandbox,
   type BubblewrapProcessSandboxOptions,
@@ -14,6 +13,7 @@ import {
   type ProcessSandbox,
   type ProcessSandboxCommand,
 } from "../support/package.js";
+import { describeSandboxed, plainEnvironment } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { kType, kValue } from "../support/wrong-values.js";
 

@@ -4,8 +4,8 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
-import { describeSandboxed, testUnless } from "../support/gate.js";
 import { SandboxError, sandboxFromEnv } from "../support/package.js";
+import { describeSandboxed, testUnless } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 

@@ -17,10 +17,10 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
-import { describeSandboxed } from "../support/gate.js";
-import { kNodeProgram } from "../support/node.js";
+import { kNodeProgram } from "../support/node-arguments.js";
 import { Bwrap } from "../support/package.js";
 import { eventually } from "../support/processes.js";
+import { describeSandboxed } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kEnv = { PATH: process.env.PATH, HOME: "/nonexistent", GIT_CONFIG_NOSYSTEM: "1" };

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { treeOf } from "../../support/tree-of.js";
-import { describeUnless, whyNoBindFd } from "../support/gate.js";
 import { BubblewrapNativeRunner, Bwrap, type BwrapOptions } from "../support/package.js";
+import { describeUnless, whyNoBindFd } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
 let project: string;

@@ -3,8 +3,8 @@
 import { spawnSync } from "node:child_process";
 import { expect } from "vitest";
 
+import { kProbe } from "./probed-host.js";
 import { type Promised, says, saysOtherThan } from "./promise.js";
-import { kProbe } from "./scene.js";
 
 /** Whether there is that way into this machine's kernel: a guest may have none. */
 const hasInt80 = (workspace: string): boolean => {

@@ -4,11 +4,11 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 
-import { kNodeProgram } from "../support/node.js";
+import { kNodeProgram } from "../support/node-arguments.js";
+import { kSocketName, type Services } from "./host-services.js";
 import type { PromiseName } from "./matrix.js";
+import { bindsWithNode, kProbe, type Scene } from "./probed-host.js";
 import { type Promised, says } from "./promise.js";
-import { bindsWithNode, kProbe, type Scene } from "./scene.js";
-import { kSocketName, type Services } from "./services.js";
 
 const kNo = ["ECONNREFUSED", "ENETUNREACH", "EAGAIN", "EPERM", "EACCES", "ENOENT"];
 

@@ -3,10 +3,10 @@
 import { readlinkSync } from "node:fs";
 import { expect } from "vitest";
 
+import type { Services } from "./host-services.js";
 import type { PromiseName } from "./matrix.js";
+import { kProbe, kSecret } from "./probed-host.js";
 import { type Promised, says } from "./promise.js";
-import { kProbe, kSecret } from "./scene.js";
-import type { Services } from "./services.js";
 
 const kNamespaces: Partial<Record<PromiseName, string>> = {
   "pid-namespace": "pid",

@@ -6,12 +6,12 @@
 import { describe, expect, test } from "vitest";
 
 import type { RuntimeName } from "../../../lib/index.js";
-import { whyNoBubblewrap } from "../support/gate.js";
 import { LocalNativeRunner, type NativeExecInput } from "../support/package.js";
-import { type MakeRunner, type RunnerChoice, run, type Seen } from "../support/seen.js";
-import { LooseRunner } from "./loose.js";
+import { whyNoBubblewrap } from "../support/requirements.js";
+import { type MakeRunner, type RunnerChoice, run, type Seen } from "../support/results.js";
+import { LooseRunner } from "./loose-runner.js";
 import { kMatrix, type Need, type PromiseName } from "./matrix.js";
-import type { Scene } from "./scene.js";
+import type { Scene } from "./probed-host.js";
 
 /** A shell script, or an argv. */
 type Command = string | readonly string[];

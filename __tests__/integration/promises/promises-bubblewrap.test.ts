@@ -1,5 +1,5 @@
 // As root too: each promise holds for root.
 import { BubblewrapNativeRunner } from "../support/package.js";
-import { describePromises } from "./promises.js";
+import { describePromises } from "./promise-table.js";
 
 describePromises("bubblewrap", (options) => new BubblewrapNativeRunner(options));

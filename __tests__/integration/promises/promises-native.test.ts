@@ -1,5 +1,5 @@
 // As root too: each promise holds for root.
 import { LocalNativeRunner } from "../support/package.js";
-import { describePromises } from "./promises.js";
+import { describePromises } from "./promise-table.js";
 
 describePromises("native", ({ shadowDir }) => new LocalNativeRunner({ shadowDir }));

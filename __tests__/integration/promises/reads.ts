@@ -13,10 +13,10 @@ import {
 import { basename, dirname, join } from "node:path";
 import { expect } from "vitest";
 
-import { isRoot } from "../support/gate.js";
-import type { Seen } from "../support/seen.js";
+import { isRoot } from "../support/requirements.js";
+import type { Seen } from "../support/results.js";
+import { bindsWith, kProbe, kSecret, type Scene } from "./probed-host.js";
 import { type Promised, says } from "./promise.js";
-import { bindsWith, kProbe, kSecret, type Scene } from "./scene.js";
 
 const hidden = (seen: Seen): void => {
   expect(seen.out).not.toContain(kSecret);

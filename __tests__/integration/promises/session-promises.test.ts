@@ -2,7 +2,6 @@
 /** The table of promises again, each try a command of a session that has run another before. */
 
 import { describe, expect } from "vitest";
-import { describeSandboxed } from "../support/gate.js";
 import {
   BubblewrapNativeRunner,
   LandlockNativeRunner,
@@ -11,8 +10,9 @@ import {
   type NativeSession,
   type SandboxedExecResult,
 } from "../support/package.js";
+import { describeSandboxed } from "../support/requirements.js";
 import { describeRuntime } from "../support/runtimes.js";
-import { describePromises } from "./promises.js";
+import { describePromises } from "./promise-table.js";
 
 type Opens = { openSession(options: { shell: boolean }): Promise<NativeSession> };
 

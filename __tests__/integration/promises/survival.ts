@@ -7,8 +7,8 @@ import { describe, expect, test } from "vitest";
 
 import type { NativeExecInput } from "../support/package.js";
 import { eventually, kMarker, marked, newMark } from "../support/processes.js";
-import { type MakeRunner, run } from "../support/seen.js";
-import type { Scene } from "./scene.js";
+import { type MakeRunner, run } from "../support/results.js";
+import type { Scene } from "./probed-host.js";
 
 // Each case has a directory of its own below the workspace, where the probe lies. Each makes the file
 // "up" once it is there; the probe's `linger` ignores all signals.

@@ -4,10 +4,10 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 
-import type { Seen } from "../support/seen.js";
+import type { Seen } from "../support/results.js";
 import type { PromiseName } from "./matrix.js";
+import { bindsWith, kProbe, type Scene } from "./probed-host.js";
 import { type Promised, says } from "./promise.js";
-import { bindsWith, kProbe, type Scene } from "./scene.js";
 
 const kNo = ["EROFS", "EACCES", "EPERM", "ENOENT", "ETXTBSY"];
 

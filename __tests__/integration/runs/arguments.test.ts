@@ -3,10 +3,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { describeSandboxed } from "../support/gate.js";
 import { LocalNativeRunner } from "../support/package.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { bytes, run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { bytes, run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kOdd = [

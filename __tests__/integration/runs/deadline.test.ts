@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
 import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kTimeoutMs = 400;

@@ -5,14 +5,14 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
-import { kNodeProgram } from "../support/node.js";
+import { kNodeProgram } from "../support/node-arguments.js";
 import {
   BubblewrapNativeRunner,
   LocalNativeRunner,
   type NativeRunner,
 } from "../support/package.js";
-import { run } from "../support/seen.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 
 type Policy = "scrub" | "inherit" | "clean" | string[];

@@ -6,16 +6,16 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { kNodeAlone, whyNotHere } from "../other-hosts/this-engine.js";
-import { bindsWithNode } from "../promises/scene.js";
-import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
-import { kNodeProgram } from "../support/node.js";
+import { bindsWithNode } from "../promises/probed-host.js";
+import { kNodeProgram } from "../support/node-arguments.js";
 import {
   BubblewrapNativeRunner,
   LocalNativeRunner,
   type NativeLimits,
 } from "../support/package.js";
+import { describeSandboxed, isRoot, testUnless } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kMebibyte = 2 ** 20;

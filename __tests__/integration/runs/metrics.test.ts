@@ -4,8 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { realpathSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { describeSandboxed, describeUnless, whyNoBindFd } from "../support/gate.js";
-import { runHost } from "../support/host.js";
+import { runHost } from "../support/host-program.js";
 import {
   BubblewrapNativeRunner,
   createRuntime,
@@ -17,8 +16,9 @@ import {
 } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
 import { eventually } from "../support/processes.js";
+import { describeSandboxed, describeUnless, whyNoBindFd } from "../support/requirements.js";
+import { bytes, run } from "../support/results.js";
 import { describeRuntime } from "../support/runtimes.js";
-import { bytes, run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kNapMs = 200;

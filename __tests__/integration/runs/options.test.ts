@@ -4,8 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { bindsWith } from "../promises/scene.js";
-import { describeSandboxed } from "../support/gate.js";
+import { bindsWith } from "../promises/probed-host.js";
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
@@ -13,8 +12,9 @@ import {
   type NativeExecInput,
   type NativeRunner,
 } from "../support/package.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { bytes, run, text } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { bytes, run, text } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 describeSandboxed("8: options are copied once", () => {

@@ -6,9 +6,9 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kSignals = [

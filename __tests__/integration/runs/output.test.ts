@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
 import type { NativeLimits } from "../support/package.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { run, text } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { run, text } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 /** Writes `count` bytes 0123456789… to a stream. */

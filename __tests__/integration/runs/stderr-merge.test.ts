@@ -4,14 +4,19 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed, describeUnless, testUnless, whyNoBindFd } from "../support/gate.js";
-import { kLiveRunners, whole } from "../support/live.js";
+import { kLiveRunners, whole } from "../support/live-processes.js";
 import {
   BubblewrapNativeRunner,
   LandlockNativeRunner,
   type NativeExecInput,
   type SandboxedExecResult,
 } from "../support/package.js";
+import {
+  describeSandboxed,
+  describeUnless,
+  testUnless,
+  whyNoBindFd,
+} from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 

@@ -3,9 +3,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { bytes, run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { bytes, run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kBig = new Uint8Array(randomBytes(16 * 2 ** 20));

@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
 import { kMarker, marked, newMark } from "../support/processes.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const joined = (chunks: readonly Uint8Array[]): Buffer => Buffer.concat(chunks);

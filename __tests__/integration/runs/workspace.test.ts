@@ -5,10 +5,10 @@ import { mkdirSync, realpathSync, renameSync, symlinkSync, writeFileSync } from 
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
 import { BubblewrapNativeRunner, LocalNativeRunner } from "../support/package.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
-import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kRoots = [

@@ -15,8 +15,8 @@ import { whyBroken } from "../../../lib/runtime/canary-probes.js";
 import { kSurvivorSuffix } from "../../../lib/runtime/canary-script.js";
 import type { Grants } from "../../../lib/runtime/kinds.js";
 import { whyNotHere } from "../other-hosts/this-engine.js";
-import { describeSandboxed, testUnless } from "../support/gate.js";
 import { allPids, readProc } from "../support/processes.js";
+import { describeSandboxed, testUnless } from "../support/requirements.js";
 
 const kNothing: Grants = { readable: [], writable: [], network: false };
 const local = (shadowDir: string) => new LocalNativeRunner({ shadowDir });

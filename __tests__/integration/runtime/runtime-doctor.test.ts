@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { describeUnless, testUnless } from "../support/gate.js";
-import { kNodeInside, kNodeProgram } from "../support/node.js";
+import { kNodeInside, kNodeProgram } from "../support/node-arguments.js";
+import { describeUnless, testUnless } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 

@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { testUnless } from "../support/gate.js";
 import { type BatchOptions, type NativeExecInput, SandboxError } from "../support/package.js";
 import { childrenOf, eventually } from "../support/processes.js";
-import { bytes, see } from "../support/seen.js";
+import { testUnless } from "../support/requirements.js";
+import { bytes, see } from "../support/results.js";
 import { describeSessions } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";
 

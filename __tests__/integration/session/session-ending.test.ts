@@ -7,13 +7,13 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { Session } from "../../../lib/runners/session.js";
 import { kEarly, whyNotHere } from "../other-hosts/this-engine.js";
-import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
-import { killHost, runHost, startHost } from "../support/host.js";
+import { killHost, runHost, startHost } from "../support/host-program.js";
 import { BubblewrapNativeRunner, type NativeSession } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
 import { childrenOf, eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
+import { describeSandboxed, isRoot, testUnless } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { whyNo } from "../support/runtimes.js";
-import { run } from "../support/seen.js";
 import { describeSessions, kSessionMakers } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -199,7 +199,8 @@ describeSandboxed("sessions leave nothing", () => {
   const lacks = whyNo("landlock");
   if (lacks !== undefined) process.stderr.write(`tried without landlock: ${lacks}\n`);
   const env = lacks === undefined ? {} : { WITHOUT_LANDLOCK: "1" };
-  const end = (how: string) => runHost(probe, "session.mjs", { args: [how, tempDirectory()], env });
+  const end = (how: string) =>
+    runHost(probe, "host-of-sessions.mjs", { args: [how, tempDirectory()], env });
   const clean = { code: 0, left: [], err: "" };
 
   test.each(["exit", "opening"])("when the host exits: %s", async (how) => {
@@ -228,7 +229,7 @@ describeSandboxed("sessions leave nothing", () => {
   const name = "when their launcher is killed where there is no pid namespace";
   testUnless(lacks ?? whyNoUserNamespace(), name, async () => {
     const args = ["orphan", tempDirectory()];
-    const ended = await runHost(probe, "session.mjs", { args, before: kNoPidNamespaces });
+    const ended = await runHost(probe, "host-of-sessions.mjs", { args, before: kNoPidNamespaces });
     expect(ended).toMatchObject(clean);
     const { layers, kinds, reason, left } = JSON.parse(ended.out);
     expect(layers).not.toContain("pid-namespace");
@@ -239,7 +240,7 @@ describeSandboxed("sessions leave nothing", () => {
   });
 
   test("when the host is killed", async () => {
-    const host = startHost(probe, "session.mjs", { args: ["wait", tempDirectory()], env });
+    const host = startHost(probe, "host-of-sessions.mjs", { args: ["wait", tempDirectory()], env });
     await eventually("the host is ready", () => host.said().includes("ready"));
     await delay(50);
     killHost(host);

@@ -3,9 +3,9 @@
 import { spawnSync } from "node:child_process";
 import { beforeAll, expect, test } from "vitest";
 
-import { describeUnless, plainEnvironment } from "../support/gate.js";
-import { runHost } from "../support/host.js";
+import { runHost } from "../support/host-program.js";
 import { buildProbe } from "../support/probe.js";
+import { describeUnless, plainEnvironment } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -36,7 +36,7 @@ describeUnless(whyNo("landlock") ?? whyNoPlace(), "a Landlock session", () => {
   ])("%s", async (_, hidden, isOwn) => {
     const before = [...kPlace, ...kFiles, ...hidden, "--"];
     const args = ["tell", tempDirectory()];
-    const { code, out, err, left } = await runHost(probe, "session.mjs", { args, before });
+    const { code, out, err, left } = await runHost(probe, "host-of-sessions.mjs", { args, before });
     expect({ code, err, left }).toEqual({ code: 0, err: "", left: [] });
     const reported = JSON.parse(out);
     expect(reported).toMatchObject({ said: "in", left: 0 });

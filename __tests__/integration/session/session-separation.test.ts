@@ -8,7 +8,7 @@ import { beforeAll, expect, test } from "vitest";
 import { LocalNativeRunner, type NativeSession } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
 import { eventually } from "../support/processes.js";
-import { run } from "../support/seen.js";
+import { run } from "../support/results.js";
 import { describeSessions } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";
 

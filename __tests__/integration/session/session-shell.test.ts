@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { eventually } from "../support/processes.js";
-import { bytes, run } from "../support/seen.js";
+import { bytes, run } from "../support/results.js";
 import { describeSessions, shellOf } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { NativeExecInput } from "../support/package.js";
-import { bytes, run } from "../support/seen.js";
+import { bytes, run } from "../support/results.js";
 import { describeSessions, shellOf } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";
 

@@ -3,10 +3,10 @@
 
 import { expect, test } from "vitest";
 
-import { describeUnless, whyNoOption } from "../support/gate.js";
 import { BubblewrapNativeRunner, LandlockNativeRunner } from "../support/package.js";
+import { describeUnless, whyNoOption } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { bwrapWithout, describeRuntime } from "../support/runtimes.js";
-import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kBound = { tmpBytes: 1024 ** 2 };

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import type { TrustTier } from "../../../lib/index.js";
-import { describeUnless } from "../support/gate.js";
+import { describeUnless } from "../support/requirements.js";
 import { whyNoSecondWall } from "../support/runtimes.js";
 import { buildSkills, type SkillPaths, testSkill } from "../support/skills.js";
 

@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { TrustTier } from "../../../lib/index.js";
 import { findEngine } from "../../../lib/skills/engines/choice.js";
 import { wat } from "../../support/wat.js";
-import { describeUnless } from "../support/gate.js";
+import { describeUnless } from "../support/requirements.js";
 import { whyNo, whyNoSecondWall } from "../support/runtimes.js";
 import { makeExecutor } from "../support/skills.js";
 import { tempDirectory } from "../support/temp.js";

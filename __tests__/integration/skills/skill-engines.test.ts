@@ -4,7 +4,7 @@ import { beforeAll, expect } from "vitest";
 
 import type { SkillLimits, TrustTier } from "../../../lib/index.js";
 import { findEngine } from "../../../lib/skills/engines/choice.js";
-import { describeUnless } from "../support/gate.js";
+import { describeUnless } from "../support/requirements.js";
 import { whyNoSecondWall } from "../support/runtimes.js";
 import {
   buildSkills,

@@ -11,7 +11,7 @@ import {
   type WasmSkillExecutor,
 } from "../../../lib/index.js";
 import { wat } from "../../support/wat.js";
-import { testUnless } from "../support/gate.js";
+import { testUnless } from "../support/requirements.js";
 import { whyNoSecondWall } from "../support/runtimes.js";
 import { makeExecutor } from "../support/skills.js";
 import { tempDirectory } from "../support/temp.js";

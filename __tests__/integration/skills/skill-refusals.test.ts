@@ -16,7 +16,7 @@ import {
   type TrustTier,
   type WasmSkillExecutorOptions,
 } from "../../../lib/index.js";
-import { testUnless } from "../support/gate.js";
+import { testUnless } from "../support/requirements.js";
 import { whyNoSecondWall } from "../support/runtimes.js";
 import { makeExecutor } from "../support/skills.js";
 import { tempDirectory } from "../support/temp.js";

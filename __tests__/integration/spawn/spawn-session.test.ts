@@ -3,11 +3,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 
-import { describeUnless } from "../support/gate.js";
-import { kLiveRunners, Screen, whole } from "../support/live.js";
+import { kLiveRunners, Screen, whole } from "../support/live-processes.js";
 import { BubblewrapNativeRunner, LandlockNativeRunner } from "../support/package.js";
 import { kMarker, marked, newMark } from "../support/processes.js";
-import { run } from "../support/seen.js";
+import { describeUnless } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 
 const pty = { cols: 91, rows: 23 };

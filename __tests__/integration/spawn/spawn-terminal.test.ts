@@ -2,11 +2,11 @@
 
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { describeUnless, testUnless } from "../support/gate.js";
-import { kLiveRunners, Screen, spawn, whole } from "../support/live.js";
-import { kNodeProgram } from "../support/node.js";
+import { kLiveRunners, Screen, spawn, whole } from "../support/live-processes.js";
+import { kNodeProgram } from "../support/node-arguments.js";
 import { BubblewrapNativeRunner, type NativeSpawnInput } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
+import { describeUnless, testUnless } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 

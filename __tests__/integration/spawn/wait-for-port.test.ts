@@ -3,14 +3,14 @@
 import { createServer, type Server } from "node:net";
 import { beforeAll, expect, test } from "vitest";
 
-import { describeUnless } from "../support/gate.js";
-import { kLiveRunners, Screen } from "../support/live.js";
+import { kLiveRunners, Screen } from "../support/live-processes.js";
 import {
   BubblewrapNativeRunner,
   LandlockNativeRunner,
   type SandboxProcess,
 } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
+import { describeUnless } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { describeSessions } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";

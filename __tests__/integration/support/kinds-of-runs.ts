@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import type { NativeExecInput } from "./package.js";
-import { bytes } from "./seen.js";
+import { bytes } from "./results.js";
 import { tempDirectory } from "./temp.js";
 
 export const sh = (script: string) => ({ argv: ["sh", "-c", script] });

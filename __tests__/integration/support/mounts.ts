@@ -2,13 +2,13 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { whyNoBindFd } from "./gate.js";
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
   type NativeMount,
   type SandboxedExecResult,
 } from "./package.js";
+import { whyNoBindFd } from "./requirements.js";
 import { tempDirectory } from "./temp.js";
 
 /** Not /tmp, which is private inside. */

@@ -5,7 +5,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { plainEnvironment } from "./gate.js";
+import { plainEnvironment } from "./requirements.js";
 
 const sources = fileURLToPath(new URL("../probe", import.meta.url));
 

@@ -2,8 +2,8 @@
 
 import { fileURLToPath } from "node:url";
 
-import { jsonOfHost } from "./host.js";
-import { kNodeInside } from "./node.js";
+import { jsonOfHost } from "./host-program.js";
+import { kNodeInside } from "./node-arguments.js";
 import type { BwrapOptions } from "./package.js";
 
 export type ProjectRun = {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import type { RuntimeAvailability, RuntimeName } from "../../../lib/index.js";
 import { availableRuntimes } from "../../../lib/index.js";
-import { describeUnless } from "./gate.js";
+import { describeUnless } from "./requirements.js";
 import { tempDirectory } from "./temp.js";
 
 const reports = await availableRuntimes({}, { environment: {} });

@@ -3,7 +3,6 @@
 import { existsSync } from "node:fs";
 
 import type { RemoteNativeRunner } from "../../../lib/adapters/remote.js";
-import { describeUnless, whyNoBubblewrap } from "./gate.js";
 import {
   BubblewrapNativeRunner,
   LandlockNativeRunner,
@@ -11,8 +10,9 @@ import {
   type NativeSession,
   type SessionOptions,
 } from "./package.js";
+import { describeUnless, whyNoBubblewrap } from "./requirements.js";
+import { run } from "./results.js";
 import { whyNo } from "./runtimes.js";
-import { run } from "./seen.js";
 import { tempDirectory } from "./temp.js";
 
 export type SessionMaker = {

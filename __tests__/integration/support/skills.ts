@@ -8,7 +8,7 @@ import { test } from "vitest";
 
 import { WasmSkillExecutor, type WasmSkillExecutorOptions } from "../../../lib/index.js";
 import { wat } from "../../support/wat.js";
-import { plainEnvironment } from "./gate.js";
+import { plainEnvironment } from "./requirements.js";
 import { tempDirectory } from "./temp.js";
 
 const sources = fileURLToPath(new URL("../skills/modules", import.meta.url));

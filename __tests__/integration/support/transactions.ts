@@ -12,7 +12,6 @@ import {
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
-import { describeSandboxed } from "./gate.js";
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
@@ -20,6 +19,7 @@ import {
   type Transaction,
   type TransactionBackend,
 } from "./package.js";
+import { describeSandboxed } from "./requirements.js";
 import { tempDirectory } from "./temp.js";
 
 export { treeOf } from "../../support/tree-of.js";

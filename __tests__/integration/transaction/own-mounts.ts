@@ -2,8 +2,8 @@
 
 import { spawnSync } from "node:child_process";
 
-import { isRoot, plainEnvironment } from "../support/gate.js";
-import { kNodeInside } from "../support/node.js";
+import { kNodeInside } from "../support/node-arguments.js";
+import { isRoot, plainEnvironment } from "../support/requirements.js";
 
 const kDist = new URL("../../../dist/index.js", import.meta.url).href;
 

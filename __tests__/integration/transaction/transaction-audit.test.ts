@@ -6,9 +6,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { describeSandboxed } from "../support/gate.js";
 import type { TransactionMessage } from "../support/package.js";
-import { run } from "../support/seen.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { openTransaction, project } from "../support/transactions.js";
 
 const kChannel = "@openagentic/native-runner:transaction";

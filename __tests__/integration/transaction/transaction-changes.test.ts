@@ -4,9 +4,9 @@ import { existsSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { testUnless } from "../support/gate.js";
 import type { Transaction } from "../support/package.js";
-import { run } from "../support/seen.js";
+import { testUnless } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { describeBackends, differences } from "../support/transactions.js";
 import { changedCopy, kScripts, workspaceWithAll } from "./tree-scripts.js";
 

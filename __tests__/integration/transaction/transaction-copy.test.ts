@@ -18,9 +18,9 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
 import { BubblewrapNativeRunner, type TransactionOptions } from "../support/package.js";
-import { run } from "../support/seen.js";
+import { describeSandboxed, isRoot, testUnless } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 import { openTransaction, project, stateDirectory, treeOf } from "../support/transactions.js";
 import { toldUnderMounts } from "./own-mounts.js";

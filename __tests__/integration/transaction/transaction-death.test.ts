@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 
-import { describeSandboxed, plainEnvironment } from "../support/gate.js";
-import { kNodeInside } from "../support/node.js";
+import { kNodeInside } from "../support/node-arguments.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
 import { eventually, kMarker, marked, newMark } from "../support/processes.js";
-import { run } from "../support/seen.js";
+import { describeSandboxed, plainEnvironment } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 import { kBackends, project, stateDirectory, treeOf } from "../support/transactions.js";
 
@@ -46,7 +46,7 @@ describeSandboxed("a host that is killed in a transaction", () => {
     expect(treeOf(workspace)).toEqual(before);
   });
 
-  // stress/transactions/kill has more moments, and the C++ tests have each.
+  // stress/transactions/host-killed-in-commit has more moments, and the C++ tests have each.
   const kRounds = 5;
   const kFiles = 150;
   const kCommits = "while it commits leaves the workspace as it was, or as it is to be (%s)";

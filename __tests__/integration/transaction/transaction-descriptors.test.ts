@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { SandboxError } from "../support/package.js";
-import { run } from "../support/seen.js";
+import { run } from "../support/results.js";
 import { describeBackends, project } from "../support/transactions.js";
 
 const kTransactions = 40;

@@ -7,8 +7,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { kUtf8Names, whyNotHere } from "../other-hosts/this-engine.js";
-import { describeSandboxed, describeUnless, testUnless, whyNoBubblewrap } from "../support/gate.js";
-import { run } from "../support/seen.js";
+import {
+  describeSandboxed,
+  describeUnless,
+  testUnless,
+  whyNoBubblewrap,
+} from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 import { openTransaction } from "../support/transactions.js";
 import { changedCopy, copyOf, kScripts, workspaceWithAll } from "./tree-scripts.js";

@@ -4,7 +4,7 @@ import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { run } from "../support/seen.js";
+import { run } from "../support/results.js";
 import { describeBackends, project, treeOf } from "../support/transactions.js";
 
 describeBackends("the files of a transaction", (openTransaction) => {

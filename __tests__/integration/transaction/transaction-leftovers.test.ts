@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { run } from "../support/seen.js";
+import { run } from "../support/results.js";
 import { describeBackends, project } from "../support/transactions.js";
 
 const kGone = "discarded-0123456789ab";
@@ -58,8 +58,8 @@ describeBackends("what a death has left", (open) => {
     });
     expect(Number.parseInt(allocated.stdout, 10)).toBeLessThan(1024); // it has holes
     expect(await runner.transactions({ directory: state })).toEqual([]);
-    await expect(
-      runner.resumeTransaction(transaction.id, { directory: state }),
-    ).rejects.toThrow(/File too large/);
+    await expect(runner.resumeTransaction(transaction.id, { directory: state })).rejects.toThrow(
+      /File too large/,
+    );
   });
 });

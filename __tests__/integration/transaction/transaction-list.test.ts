@@ -20,11 +20,16 @@ import {
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 
-import { describeSandboxed, isRoot, plainEnvironment, testUnless } from "../support/gate.js";
-import { kNodeInside } from "../support/node.js";
+import { kNodeInside } from "../support/node-arguments.js";
 import { BubblewrapNativeRunner, SandboxError } from "../support/package.js";
 import { eventually } from "../support/processes.js";
-import { run } from "../support/seen.js";
+import {
+  describeSandboxed,
+  isRoot,
+  plainEnvironment,
+  testUnless,
+} from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 import { openTransaction, project, stateDirectory, treeOf } from "../support/transactions.js";
 

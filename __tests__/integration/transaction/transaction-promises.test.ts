@@ -8,12 +8,12 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { describePromises } from "../promises/promises.js";
-import { describeSandboxed } from "../support/gate.js";
+import { describePromises } from "../promises/promise-table.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
-import { run, see } from "../support/seen.js";
+import { describeSandboxed } from "../support/requirements.js";
+import { run, see } from "../support/results.js";
 import { openTransaction, project, treeOf } from "../support/transactions.js";
-import { kWays, TransactionRunner } from "./ways.js";
+import { kWays, TransactionRunner } from "./ways-to-run.js";
 
 /** What is changed in each transaction: what is made in one shows there alone. */
 const kUppers: string[] = [];

@@ -15,11 +15,11 @@ import {
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
-import { describeSandboxed, isRoot, testUnless } from "../support/gate.js";
-import { kNodeInside } from "../support/node.js";
+import { kNodeInside } from "../support/node-arguments.js";
 import { BubblewrapNativeRunner, type TransactionOptions } from "../support/package.js";
+import { describeSandboxed, isRoot, testUnless } from "../support/requirements.js";
+import { run } from "../support/results.js";
 import { bwrapWithout } from "../support/runtimes.js";
-import { run } from "../support/seen.js";
 import { tempDirectory } from "../support/temp.js";
 import { openTransaction, project, stateDirectory } from "../support/transactions.js";
 

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 
-import { describeSandboxed, describeUnless } from "../support/gate.js";
 import {
   BubblewrapNativeRunner,
   createRuntime,
@@ -14,6 +13,7 @@ import {
   type Transaction,
 } from "../support/package.js";
 import { kMarker, marked, newMark } from "../support/processes.js";
+import { describeSandboxed, describeUnless } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 import { describeBackends, openTransaction, project, treeOf } from "../support/transactions.js";

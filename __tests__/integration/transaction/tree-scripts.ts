@@ -5,7 +5,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { BubblewrapNativeRunner } from "../support/package.js";
-import { run } from "../support/seen.js";
+import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
 
 /** A workspace with files, directories and links of all kinds. */

@@ -4,8 +4,8 @@ import { beforeAll, expect, test } from "vitest";
 
 import { kEngine } from "../other-hosts/this-engine.js";
 import { type EntryPoint, entryPoints } from "../support/entry-points/index.js";
-import { describeSandboxed } from "../support/gate.js";
 import { BubblewrapNativeRunner, parseRuntimeConfig } from "../support/package.js";
+import { describeSandboxed } from "../support/requirements.js";
 import { buildSkills } from "../support/skills.js";
 import { tempDirectory } from "../support/temp.js";
 

@@ -3,8 +3,8 @@
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../../integration/support/gate.js";
-import { jsonOfHost } from "../../integration/support/host.js";
+import { jsonOfHost } from "../../integration/support/host-program.js";
+import { describeSandboxed } from "../../integration/support/requirements.js";
 
 type Measured = { descriptors: number; threads: number; processes: number; residentBytes: number };
 

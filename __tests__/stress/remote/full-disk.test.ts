@@ -11,7 +11,7 @@ import { expect, test } from "vitest";
 
 import { RemoteNativeRunner } from "../../../lib/adapters/remote.js";
 import { whyNoNatsServer } from "../../integration/remote/support/nats-server.js";
-import { describeUnless, whyNoBubblewrap } from "../../integration/support/gate.js";
+import { describeUnless, whyNoBubblewrap } from "../../integration/support/requirements.js";
 import { tempDirectory } from "../../integration/support/temp.js";
 import type { Machines } from "./support/machines.js";
 import { manyRounds, mixedRuns, type Random, roundsOf } from "./support/rounds.js";

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { whyNoNatsServer } from "../../integration/remote/support/nats-server.js";
-import { describeUnless, whyNoBubblewrap } from "../../integration/support/gate.js";
+import { describeUnless, whyNoBubblewrap } from "../../integration/support/requirements.js";
 import type { Machines } from "./support/machines.js";
 import { manyRounds, mixedRuns } from "./support/rounds.js";
 

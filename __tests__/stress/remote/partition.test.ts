@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { startNatsServer, whyNoNatsServer } from "../../integration/remote/support/nats-server.js";
-import { describeUnless, whyNoBubblewrap } from "../../integration/support/gate.js";
+import { describeUnless, whyNoBubblewrap } from "../../integration/support/requirements.js";
 import { Machine, type Machines } from "./support/machines.js";
 import { Cable, whyNoCable } from "./support/network.js";
 import { manyRounds, mixedRuns } from "./support/rounds.js";

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { whyNoNatsServer } from "../../integration/remote/support/nats-server.js";
-import { describeUnless, whyNoBubblewrap } from "../../integration/support/gate.js";
+import { describeUnless, whyNoBubblewrap } from "../../integration/support/requirements.js";
 import { manyRounds, mixedRuns, roundsOf } from "./support/rounds.js";
 
 const kRuns = 50;

@@ -8,9 +8,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../../integration/support/gate.js";
+import { describeSandboxed } from "../../integration/support/requirements.js";
 import { tempDirectory } from "../../integration/support/temp.js";
-import { startProgram } from "./hosts.js";
+import { startProgram } from "./host-processes.js";
 
 /** A host in a namespace in which `place` is a small file system of its own. */
 function onSmallDisk(place: string, script: string, given: object) {

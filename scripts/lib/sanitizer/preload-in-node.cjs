@@ -2,7 +2,7 @@
 // environment, which would bring it into shells and commands under test as well (dash and bash die of
 // ThreadSanitizer's). So its variables leave the environment as soon as a Node process has started,
 // and come back for the Node processes that it starts. What starts Node in its turn, such as bwrap,
-// does not get them: it is given Node together with them (__tests__/integration/support/node.ts).
+// does not get them: it is given Node together with them (__tests__/integration/support/node-arguments.ts).
 const childProcess = require("node:child_process");
 const { syncBuiltinESMExports } = require("node:module");
 

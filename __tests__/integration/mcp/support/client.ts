@@ -7,7 +7,7 @@ import { StdioClientTransport as FirstTransport } from "@modelcontextprotocol/sd
 import { ElicitRequestSchema, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach } from "vitest";
 
-import { kCli } from "../../support/command.js";
+import { kCli } from "../../support/built-cli.js";
 import { tempDirectory } from "../../support/temp.js";
 
 /** "first": the SDK of old. The others are the new one's, speaking the older protocol and the newer. */

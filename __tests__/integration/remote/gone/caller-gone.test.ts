@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
-import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
-import { kNodeProgram } from "../../support/node.js";
+import { kNodeProgram } from "../../support/node-arguments.js";
 import { eventually, marked, newMark } from "../../support/processes.js";
+import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
 import { startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
 import { startWorker } from "../support/worker.js";
 
-const kHolder = fileURLToPath(new URL("holder.mjs", import.meta.url));
+const kHolder = fileURLToPath(new URL("holds-session-and-transaction.mjs", import.meta.url));
 
 describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a caller that is killed", () => {
   test.each(["SIGKILL", "SIGSTOP"] as const)(

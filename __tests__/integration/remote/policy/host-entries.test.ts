@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Refusal } from "../../../../lib/remote/policy/checked.js";
 import { networkOf } from "../../../../lib/remote/policy/narrow-network.js";
-import { describeSandboxed } from "../../support/gate.js";
 import { BubblewrapNativeRunner, type NetworkByDomain } from "../../support/package.js";
+import { describeSandboxed } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
 
 const shadowDir = tempDirectory();

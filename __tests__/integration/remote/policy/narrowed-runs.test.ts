@@ -5,8 +5,8 @@ import { expect, test } from "vitest";
 import { Refusal } from "../../../../lib/remote/policy/checked.js";
 import { narrow } from "../../../../lib/remote/policy/narrow.js";
 import { parseWorkerPolicy } from "../../../../lib/remote/policy/worker-policy.js";
-import { describeSandboxed } from "../../support/gate.js";
 import { BubblewrapNativeRunner } from "../../support/package.js";
+import { describeSandboxed } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
 
 function narrowed(policy: object, asked: object = {}) {

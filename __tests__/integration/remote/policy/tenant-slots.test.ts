@@ -5,7 +5,7 @@ import path from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
-import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
+import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
 import { type NatsServer, startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
 import { startWorker } from "../support/worker.js";

@@ -10,7 +10,7 @@ import { addWorkerCommand, type WorkerCliOptions } from "../../../../lib/cli/wor
 import { parseWorkerPolicy } from "../../../../lib/remote/policy/worker-policy.js";
 import { Workspaces } from "../../../../lib/remote/policy/workspace-place.js";
 import { PolicyPlaces } from "../../../../lib/remote/worker/policy-places.js";
-import { kNodeProgram } from "../../support/node.js";
+import { kNodeProgram } from "../../support/node-arguments.js";
 import { tempDirectory } from "../../support/temp.js";
 
 const kMain = fileURLToPath(new URL("../../../../dist/cli/main.js", import.meta.url));

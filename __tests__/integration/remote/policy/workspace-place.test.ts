@@ -16,9 +16,9 @@ import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Refusal } from "../../../../lib/remote/policy/checked.js";
 import { type HeldWorkspace, Workspaces } from "../../../../lib/remote/policy/workspace-place.js";
-import { describeSandboxed } from "../../support/gate.js";
-import { kNodeProgram } from "../../support/node.js";
+import { kNodeProgram } from "../../support/node-arguments.js";
 import { BubblewrapNativeRunner } from "../../support/package.js";
+import { describeSandboxed } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
 
 let root = "";
@@ -125,7 +125,7 @@ describe("what is refused", () => {
 test("a link that comes and goes on the way never leads out", async () => {
   const middle = path.join(root, "a/w");
   mkdirSync(path.join(outside, "deep"));
-  const swap = fileURLToPath(new URL("./swap.mjs", import.meta.url));
+  const swap = fileURLToPath(new URL("./swap-directory-and-link.mjs", import.meta.url));
   const child = spawn(kNodeProgram, [swap, middle, outside], {
     stdio: ["pipe", "pipe", "inherit"],
   });

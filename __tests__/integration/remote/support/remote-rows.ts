@@ -6,8 +6,8 @@
 import { afterAll, beforeAll } from "vitest";
 
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
-import { whyNoBubblewrap } from "../../support/gate.js";
-import { kLiveRunners } from "../../support/live.js";
+import { kLiveRunners } from "../../support/live-processes.js";
+import { whyNoBubblewrap } from "../../support/requirements.js";
 import { kRunners } from "../../support/runners.js";
 import { kSessionMakers } from "../../support/sessions.js";
 import { tempDirectory } from "../../support/temp.js";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
-import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
-import { whole } from "../../support/live.js";
+import { whole } from "../../support/live-processes.js";
 import { TransactionError } from "../../support/package.js";
-import { run, text } from "../../support/seen.js";
+import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
+import { run, text } from "../../support/results.js";
 import { tempDirectory } from "../../support/temp.js";
 import { project } from "../../support/transactions.js";
 import { type NatsServer, startNatsServer, whyNoNatsServer } from "../support/nats-server.js";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
-import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
+import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
 import { startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
 import { startWorker } from "../support/worker.js";

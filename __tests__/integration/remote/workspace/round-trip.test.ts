@@ -16,9 +16,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import { shellQuote } from "../../../../lib/text.js";
-import { describeSandboxed } from "../../support/gate.js";
 import { BubblewrapNativeRunner } from "../../support/package.js";
-import { copyOf, openPlace, run, shapeOf } from "./place.js";
+import { describeSandboxed } from "../../support/requirements.js";
+import { copyOf, openPlace, run, shapeOf } from "./caller-and-worker.js";
 
 const isRoot = process.getuid?.() === 0;
 const kWhyNot = "modes change at random, and an ordinary user can't look at all that comes of it";

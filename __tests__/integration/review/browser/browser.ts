@@ -5,8 +5,8 @@ import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 
-import { describeUnless, whyNoBubblewrap } from "../../support/gate.js";
-import type { Served } from "../scene.js";
+import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
+import type { Served } from "../review-server.js";
 
 const kChromium = process.env.NATIVE_RUNNER_CHROMIUM ?? "/usr/bin/chromium";
 

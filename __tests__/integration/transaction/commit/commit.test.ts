@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { TransactionError } from "../../support/package.js";
-import { run } from "../../support/seen.js";
+import { run } from "../../support/results.js";
 import { describeBackends, differences, project, treeOf } from "../../support/transactions.js";
 import { changedCopy, copyOf, kScripts, workspaceWithAll } from "../tree-scripts.js";
 

@@ -18,7 +18,7 @@ import { beforeAll, expect, test } from "vitest";
 
 import { BubblewrapNativeRunner, type CommitOptions } from "../../support/package.js";
 import { buildProbe } from "../../support/probe.js";
-import { run } from "../../support/seen.js";
+import { run } from "../../support/results.js";
 import { tempDirectory } from "../../support/temp.js";
 import { describeBackends, type Opened, project } from "../../support/transactions.js";
 

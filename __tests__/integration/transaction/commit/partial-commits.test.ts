@@ -5,8 +5,8 @@ import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { isRoot, testUnless } from "../../support/gate.js";
-import { run } from "../../support/seen.js";
+import { isRoot, testUnless } from "../../support/requirements.js";
+import { run } from "../../support/results.js";
 import { describeBackends, project, treeOf } from "../../support/transactions.js";
 
 const failureOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);

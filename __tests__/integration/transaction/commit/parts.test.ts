@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { BubblewrapNativeRunner, type Change } from "../../support/package.js";
-import { run } from "../../support/seen.js";
+import { run } from "../../support/results.js";
 import { describeBackends, project, treeOf } from "../../support/transactions.js";
 
 const textIn = (workspace: string, name: string) => readFileSync(join(workspace, name), "utf8");

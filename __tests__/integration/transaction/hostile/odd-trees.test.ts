@@ -14,13 +14,13 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { describeSandboxed, isRoot, testUnless } from "../../support/gate.js";
 import { buildProbe } from "../../support/probe.js";
-import { run } from "../../support/seen.js";
+import { describeSandboxed, isRoot, testUnless } from "../../support/requirements.js";
+import { run } from "../../support/results.js";
 import { tempDirectory } from "../../support/temp.js";
 import { openTransaction } from "../../support/transactions.js";
 import { workspaceWithAll } from "../tree-scripts.js";
-import { expectCommits, expectSameTree, manifestOf } from "./trees.js";
+import { expectCommits, expectSameTree, manifestOf } from "./compare-trees.js";
 
 /** 15 directories of 250 bytes and a file: 4,000 bytes, of the 4,095 that a path can have. */
 const kDown = `d=$(printf %0250d 0); i=0; while [ $i -lt 15 ]; do mkdir -p $d; cd $d; i=$((i+1)); done`;

@@ -10,12 +10,12 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
-import { describeSandboxed } from "../../support/gate.js";
 import { buildProbe } from "../../support/probe.js";
-import { run } from "../../support/seen.js";
+import { describeSandboxed } from "../../support/requirements.js";
+import { run } from "../../support/results.js";
 import { tempDirectory } from "../../support/temp.js";
 import { openTransaction } from "../../support/transactions.js";
-import { manifestOf } from "./trees.js";
+import { manifestOf } from "./compare-trees.js";
 
 const kSecret = "the-secret-of-the-host";
 const kTimes = "2000000000"; // until it is ended

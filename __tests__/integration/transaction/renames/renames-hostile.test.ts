@@ -4,11 +4,11 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed } from "../../support/gate.js";
 import { tree } from "../../support/mounts.js";
-import { kNodeInSandbox } from "../../support/node.js";
+import { kNodeInSandbox } from "../../support/node-arguments.js";
 import type { Transaction } from "../../support/package.js";
-import { run } from "../../support/seen.js";
+import { describeSandboxed } from "../../support/requirements.js";
+import { run } from "../../support/results.js";
 import { tempDirectory } from "../../support/temp.js";
 import { openTransaction, treeOf } from "../../support/transactions.js";
 

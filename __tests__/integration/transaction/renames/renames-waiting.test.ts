@@ -5,9 +5,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { describeSandboxed, testUnless } from "../../support/gate.js";
-import { kNodeInSandbox } from "../../support/node.js";
-import { run } from "../../support/seen.js";
+import { kNodeInSandbox } from "../../support/node-arguments.js";
+import { describeSandboxed, testUnless } from "../../support/requirements.js";
+import { run } from "../../support/results.js";
 import { tempDirectory } from "../../support/temp.js";
 import { openTransaction } from "../../support/transactions.js";
 

@@ -5,15 +5,15 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { bindsWithNode } from "../../promises/scene.js";
-import { describeSandboxed, testUnless } from "../../support/gate.js";
-import { kNodeProgram } from "../../support/node.js";
+import { bindsWithNode } from "../../promises/probed-host.js";
+import { kNodeProgram } from "../../support/node-arguments.js";
 import { BubblewrapNativeRunner, type NativeRunner } from "../../support/package.js";
 import { buildProbe } from "../../support/probe.js";
-import { run } from "../../support/seen.js";
+import { describeSandboxed, testUnless } from "../../support/requirements.js";
+import { run } from "../../support/results.js";
 import { tempDirectory } from "../../support/temp.js";
 import { openTransaction } from "../../support/transactions.js";
-import { manifestOf } from "../hostile/trees.js";
+import { manifestOf } from "../hostile/compare-trees.js";
 import { copyOf } from "../tree-scripts.js";
 
 const kEnv = {

@@ -12,8 +12,8 @@ import {
   type NatsServer,
   startNatsServer,
 } from "../../../integration/remote/support/nats-server.js";
-import { plainEnvironment } from "../../../integration/support/gate.js";
-import { kNodeInside } from "../../../integration/support/node.js";
+import { kNodeInside } from "../../../integration/support/node-arguments.js";
+import { plainEnvironment } from "../../../integration/support/requirements.js";
 import { tempDirectory } from "../../../integration/support/temp.js";
 import { type CallerLine, type Circumstances, judge, readCounter, type Verdict } from "./judge.js";
 import { kScript } from "./script.js";

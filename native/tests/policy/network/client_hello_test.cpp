@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "policy/network/tls_client_hello.h"
-#include "tests/policy/network/hello.h"
+#include "tests/policy/network/made_client_hello.h"
 
 namespace native_runner {
 namespace {

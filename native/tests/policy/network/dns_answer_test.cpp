@@ -4,7 +4,7 @@
 
 #include "policy/network/dns.h"
 #include "policy/network/ip_address.h"
-#include "tests/policy/network/message.h"
+#include "tests/policy/network/dns_message.h"
 
 namespace native_runner {
 namespace {

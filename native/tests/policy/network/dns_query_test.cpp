@@ -3,7 +3,7 @@
 #include <string>
 
 #include "policy/network/dns.h"
-#include "tests/policy/network/message.h"
+#include "tests/policy/network/dns_message.h"
 
 namespace native_runner {
 namespace {

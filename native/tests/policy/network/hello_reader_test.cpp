@@ -5,7 +5,7 @@
 #include <string>
 
 #include "policy/network/tls_client_hello.h"
-#include "tests/policy/network/hello.h"
+#include "tests/policy/network/made_client_hello.h"
 
 namespace native_runner {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/policy/network/message.h"
+#include "tests/policy/network/dns_message.h"
 #include "tests/supervise/network/support/network_host.h"
 #include "tests/supervise/network/support/peers.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/policy/network/hello.h"
+#include "tests/policy/network/made_client_hello.h"
 #include "tests/supervise/network/support/http.h"
 #include "tests/supervise/network/support/network_host.h"
 #include "tests/supervise/network/support/peers.h"

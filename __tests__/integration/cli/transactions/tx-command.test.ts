@@ -1,0 +1,178 @@
+/** `tx` as users start it: dist/cli/main.js, as `npm run build` leaves it. */
+
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+
+import { treeOf } from "../../../support/tree-of.js";
+import { whyNoCli } from "../../support/built-cli.js";
+import { BubblewrapNativeRunner } from "../../support/package.js";
+import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
+import { tempDirectory } from "../../support/temp.js";
+import { kEdit, kSummary, Scene } from "./transaction-workspace.js";
+
+let scene: Scene;
+beforeEach(() => {
+  scene = new Scene();
+});
+
+describeUnless(whyNoCli ?? whyNoBubblewrap, "tx", () => {
+  test("list tells of those that wait, as text and as JSON", () => {
+    expect(scene.cli("tx", "list")).toEqual({ status: 0, stdout: "no transactions\n", stderr: "" });
+    expect(JSON.parse(scene.cli("tx", "list", "--json").stdout)).toEqual([]);
+    const id = scene.waiting();
+    expect(scene.cli("tx", "list").stdout).toBe(
+      `ID            STATE   OPENED    WORKSPACE\n${id}  closed  just now  ${scene.workspace}\n`,
+    );
+    const listed = JSON.parse(scene.cli("tx", "list", "--json").stdout);
+    expect(listed).toMatchObject([
+      { id, workspace: scene.workspace, backend: "overlay", state: "closed" },
+    ]);
+    expect(Date.now() - Date.parse(listed[0].createdAt)).toBeLessThan(60_000);
+  });
+
+  test("show tells of the changes, of some paths, by the beginning of an id", () => {
+    const id = scene.waiting();
+    expect(scene.cli("tx", "show", id.slice(0, 5))).toEqual({
+      status: 0,
+      stdout: kSummary,
+      stderr: "",
+    });
+    expect(scene.cli("tx", "show", id, "--paths", "b.txt").stdout).toBe(
+      "  A b.txt  4 B\n1 change: 1 added\n",
+    );
+    const shown = JSON.parse(scene.cli("tx", "show", id, "--json").stdout);
+    expect(shown).toMatchObject({
+      id,
+      workspace: scene.workspace,
+      changes: [{ path: "a.txt" }, { path: "b.txt" }],
+    });
+  });
+
+  test("diff gives a patch that git applies, and the same as JSON", () => {
+    const id = scene.waiting(`${kEdit}; printf 'x\\0' > binary; ln -s a.txt link; chmod +x a.txt`);
+    const { stdout } = scene.cli("tx", "diff", id);
+    const applied = tempDirectory("applied");
+    writeFileSync(join(applied, "a.txt"), "one\n");
+    const done = spawnSync("git", ["apply"], { cwd: applied, input: stdout, encoding: "utf8" });
+    expect({ status: done.status, stderr: done.stderr }).toEqual({ status: 0, stderr: "" });
+    expect(scene.cli("tx", "commit", id).status).toBe(0);
+    expect(Object.keys(treeOf(applied))).toEqual(Object.keys(treeOf(scene.workspace)));
+    expect(readFileSync(join(applied, "a.txt"), "utf8")).toBe("two\n");
+    expect(scene.cli("tx", "undo", id).status).toBe(0);
+    expect(JSON.parse(scene.cli("tx", "diff", id, "--json").stdout)).toEqual({ id, diff: stdout });
+    expect(scene.cli("tx", "diff", id, "--paths", "link").stdout).toContain("new file mode 120000");
+    expect(scene.cli("tx", "diff", id, "--paths", "link").stdout).not.toContain("a/a.txt b/a.txt");
+  });
+
+  test("commit, undo and discard do so, and say so", () => {
+    const id = scene.waiting();
+    const before = treeOf(scene.workspace);
+    const committed = scene.cli("tx", "commit", id);
+    expect(committed).toMatchObject({ status: 0, stdout: kSummary });
+    expect(committed.stderr).toContain(`\`native-runner tx undo ${id}\` takes it back`);
+    expect(scene.read("a.txt")).toBe("two\n");
+    expect(scene.cli("tx", "list").stdout).toContain("(committed: undo takes it back)");
+    expect(scene.cli("tx", "commit", id).stdout).toBe("nothing to commit\n");
+    expect(scene.cli("tx", "undo", id)).toEqual({
+      status: 0,
+      stdout: `${scene.workspace} is as it was; the changes wait in ${id}\n`,
+      stderr: "",
+    });
+    expect(treeOf(scene.workspace)).toEqual(before);
+    expect(scene.cli("tx", "undo", id)).toMatchObject({ status: 125 });
+    expect(scene.cli("tx", "discard", id)).toEqual({
+      status: 0,
+      stdout: `discarded ${id}\n`,
+      stderr: "",
+    });
+    expect(scene.ids()).toEqual([]);
+  });
+
+  test("commit of some paths leaves the others", () => {
+    const id = scene.waiting();
+    const { status, stderr } = scene.cli("tx", "commit", id, "--paths", "b.txt");
+    expect(status).toBe(0);
+    expect(stderr).toContain("1 change not committed, and waiting");
+    expect([scene.read("a.txt"), scene.read("b.txt")]).toEqual(["one\n", "new\n"]);
+    expect(scene.cli("tx", "show", id).stdout).toContain("M a.txt");
+  });
+
+  test("a conflict names the paths, changes nothing, and has a code of its own", () => {
+    const id = scene.waiting();
+    writeFileSync(join(scene.workspace, "a.txt"), "host\n");
+    const before = treeOf(scene.workspace);
+    const { status, stdout, stderr } = scene.cli("tx", "commit", id);
+    expect({ status, stdout }).toEqual({ status: 121, stdout: "" });
+    expect(stderr).toMatch(/^native-runner: conflict, .*\n {2}a\.txt\nfix: .*--paths PATH/);
+    expect(treeOf(scene.workspace)).toEqual(before);
+    expect(scene.cli("tx", "show", id).stdout).toContain("conflict: the host has changed it too");
+    const json = scene.cli("tx", "commit", id, "--json");
+    expect(json.status).toBe(121);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      id,
+      error: { code: "ERR_TRANSACTION_CONFLICT", paths: ["a.txt"] },
+    });
+    // And of an undo.
+    expect(scene.cli("tx", "commit", id, "--paths", "b.txt").status).toBe(0);
+    writeFileSync(join(scene.workspace, "b.txt"), "host\n");
+    const undo = scene.cli("tx", "undo", id);
+    expect(undo.status).toBe(121);
+    expect(undo.stderr).toMatch(/nothing was undone: .*\n {2}b\.txt\n/);
+    expect(scene.read("b.txt")).toBe("host\n");
+  });
+
+  test("what is protected is committed only by name", () => {
+    const id = scene.waiting("mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; echo y > c");
+    const { status, stderr } = scene.cli("tx", "commit", id);
+    expect(status).toBe(122);
+    expect(stderr).toContain("\n  .git/hooks\n  .git/hooks/pre-commit\nfix: ");
+    expect(readdirSync(scene.workspace)).toEqual(["a.txt"]);
+    expect(scene.cli("tx", "commit", id, "--allow-protected", ".git/hooks").status).toBe(0);
+    expect(scene.read(".git/hooks/pre-commit")).toBe("x\n");
+  });
+
+  test("an id that there is not, that is none, or that is the beginning of several", () => {
+    const missing = scene.cli("tx", "show", "000000000000");
+    expect(missing.status).toBe(120);
+    expect(missing.stderr).toMatch(/there is no transaction 000000000000\nfix: /);
+    expect(scene.cli("tx", "show", "../../etc").status).toBe(2);
+    expect(scene.cli("tx", "show", "").status).toBe(2);
+    for (let i = 0; i < 17; i += 1) expect(scene.run([], kEdit).status).toBe(0);
+    const several = scene
+      .ids()
+      .find((id) => scene.ids().filter((other) => other[0] === id[0]).length > 1);
+    const ambiguous = scene.cli("tx", "show", several?.[0] ?? "");
+    expect(ambiguous.status).toBe(2);
+    expect(ambiguous.stderr).toContain(`several transactions: `);
+    expect(ambiguous.stderr).toContain(several);
+  }, 120_000);
+
+  test("one that another process has open is told of, and left alone", async () => {
+    const runner = new BubblewrapNativeRunner({ shadowDir: scene.workspace, prewarm: 0 });
+    const directory = join(scene.state, "openagentic/transactions");
+    const transaction = await runner.openTransaction({ directory });
+    expect(scene.cli("tx", "list").stdout).toContain(`${transaction.id}  open`);
+    for (const name of ["show", "diff", "commit", "undo", "discard"]) {
+      const { status, stderr } = scene.cli("tx", name, transaction.id);
+      expect(status, name).toBe(123);
+      expect(stderr).toContain("is open in another process");
+    }
+    await transaction.exec({ argv: ["true"] });
+    await transaction.discard();
+  });
+
+  test("another directory is had by --state-directory, everywhere", () => {
+    const place = ["--state-directory", "../elsewhere"];
+    const { stderr } = scene.run(place, kEdit);
+    const [id = ""] = readdirSync(join(scene.workspace, "../elsewhere"));
+    expect(stderr).toContain(`discard ${id} --state-directory ../elsewhere`);
+    expect(scene.cli("tx", "list").stdout).toBe("no transactions\n");
+    expect(scene.cli("tx", "list", ...place).stdout).toContain(id);
+    expect(scene.cli("tx", "show", id).status).toBe(120);
+    expect(scene.cli("tx", "commit", id, ...place).status).toBe(0);
+    expect(scene.cli("tx", "undo", id, ...place).status).toBe(0);
+    expect(scene.cli("tx", "discard", id, ...place).status).toBe(0);
+  });
+});

@@ -1,0 +1,111 @@
+// A host in a network of its own, where names are what the tests say (see support in
+// ../../network/made-up-internet.ts): starts servers, runs jobs one after the other, and prints one line of JSON.
+//   node made-up-internet.mjs FILE, which holds { directory, key, cert, workspace, options, jobs }
+// A job is { kind, network, script, node, atOnce }: `node` is a program for Node in place of a script.
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+import { BubblewrapNativeRunner } from "../../../../dist/index.js";
+
+const { directory, key, cert, workspace, options, jobs } = JSON.parse(
+  readFileSync(process.argv[2], "utf8"),
+);
+const limits = { timeoutMs: 120_000, maxStdoutBytes: 1 << 20, maxStderrBytes: 1 << 20 };
+const text = (bytes) => Buffer.from(bytes).toString();
+
+const servers = new Worker(new URL("./servers-thread.mjs", import.meta.url), {
+  workerData: { directory, key, cert },
+});
+await once(servers, "message");
+/** All that has reached the servers so far. */
+async function hitsSoFar() {
+  servers.postMessage("hits");
+  const [hits] = await once(servers, "message");
+  return hits;
+}
+
+const answers = {
+  allow: () => "allow",
+  deny: () => "deny",
+  throw: () => {
+    throw new Error("no");
+  },
+};
+const asked = [];
+function networkOf({ network }) {
+  if (network?.onRequest === undefined) return network;
+  const answer = answers[network.onRequest];
+  const onRequest = (request) => {
+    asked.push({ host: request.host, port: request.port, via: request.via });
+    return answer(request);
+  };
+  return { ...network, onRequest };
+}
+
+const kinds = {
+  cold: (runner, input) => runner.exec(input),
+  async prewarmed(runner, input) {
+    await runner.warm();
+    return runner.exec(input);
+  },
+  async session(runner, input) {
+    const session = await runner.openSession();
+    try {
+      return await session.exec(input);
+    } finally {
+      await session.close();
+    }
+  },
+  async live(runner, input) {
+    const process = await runner.spawn({ ...input, limits: { timeoutMs: limits.timeoutMs } });
+    const parts = { stdout: [], stderr: [] };
+    const read = async (name) => {
+      for await (const part of process[name]) parts[name].push(Buffer.from(part));
+    };
+    const [result] = await Promise.all([process.result, read("stdout"), read("stderr")]);
+    const all = (name) => Buffer.concat(parts[name]);
+    return { ...result, stdout: all("stdout"), stderr: all("stderr") };
+  },
+  async transaction(runner, input) {
+    const transaction = await runner.openTransaction({ directory: `${directory}/state` });
+    try {
+      return await transaction.exec(input);
+    } finally {
+      await transaction.discard();
+    }
+  },
+};
+
+const ends = [];
+for (const job of jobs) {
+  const { kind = "cold", script, argv, env = {}, atOnce = 1 } = job;
+  const from = (await hitsSoFar()).length;
+  asked.length = 0;
+  try {
+    const prewarm = kind === "prewarmed" ? 1 : 0;
+    const own = { ...options, shadowDir: workspace, prewarm, network: networkOf(job) };
+    const runner = new BubblewrapNativeRunner(own);
+    const input = { argv: argv ?? ["/bin/sh", "-c", script], env: { ...env }, limits };
+    const run = () => kinds[kind](runner, input);
+    const results = await Promise.all(Array.from({ length: atOnce }, run));
+    await runner.close();
+    const [{ exitCode, outcome, stdout, stderr, audits }] = results;
+    const audit = audits?.[0];
+    ends.push({
+      exitCode,
+      outcome,
+      prewarmed: audit?.prewarmed,
+      out: text(stdout),
+      err: text(stderr),
+      layers: audit?.layers,
+      policyHash: audit?.policyHash,
+      connections: audit?.connections,
+      omitted: audit?.connectionsOmitted,
+      hits: (await hitsSoFar()).slice(from),
+      asked: [...asked],
+    });
+  } catch (error) {
+    ends.push({ error: error.message, code: error.code, hits: (await hitsSoFar()).slice(from) });
+  }
+}
+process.stdout.write(`${JSON.stringify(ends)}\n`, () => process.exit());

@@ -1,0 +1,188 @@
+/** What each role may do at the broker, and that all else is refused there: the table of docs/scale/tenants.md. */
+
+import type { NatsConnection } from "@nats-io/transport-node";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { describeUnless } from "../../support/requirements.js";
+import { makeCertificates, whyNoNatsServer, whyNoOpenssl } from "../support/nats-server.js";
+import { type Broker, kKeys, type Role, refusalsOf, startBroker } from "./configured-broker.js";
+
+type Rows = { publish: string[]; subscribe: string[] };
+
+const kCallerA = {
+  publish: ["nr1.free.build.a", "nr1.free.gpu.a", "nr1.want.build.a", "nr1.w.w1.x7.a"],
+  subscribe: ["nr1.c.a.>", "nr1.c.a.me", "nr1.c.a.me.none", "nr1.c.a.*"],
+};
+const kWorkerW1 = {
+  publish: ["nr1.c.a.me", "nr1.c.b.other"],
+  subscribe: [
+    "nr1.free.build.* free",
+    "nr1.want.build.* want",
+    "nr1.free.build.a free",
+    "nr1.w.w1.*.*",
+    "nr1.w.w1.x7.*",
+    "nr1.w.w1.x7.a",
+  ],
+};
+const kAllowed: Partial<Record<Role, Rows>> = {
+  "caller a": kCallerA,
+  "caller b": { publish: ["nr1.free.build.b", "nr1.w.w1.x7.b"], subscribe: ["nr1.c.b.>"] },
+  "worker w1": kWorkerW1,
+  "worker g1": { publish: ["nr1.c.a.me"], subscribe: ["nr1.free.gpu.* free", "nr1.w.g1.*.*"] },
+};
+
+/** What the server, others' systems and clients use. */
+const kSystem = {
+  publish: [
+    "$SYS.REQ.SERVER.PING",
+    "$SYS.REQ.USER.INFO",
+    "$SYS.REQ.ACCOUNT.PING.CONNZ",
+    "$JS.API.INFO",
+    "$JS.API.STREAM.CREATE.X",
+    "$KV.x",
+    "_INBOX.x",
+    "_R_.x",
+    "nr1",
+    "x",
+  ],
+  subscribe: [
+    ">",
+    "*",
+    "*.>",
+    "nr1.>",
+    "nr1.*.>",
+    "$SYS.>",
+    "$SYS.ACCOUNT.*.CONNECT",
+    "$JS.>",
+    "_INBOX.>",
+    "_INBOX.x.*",
+    "_R_.>",
+    "> free",
+    "> q",
+  ],
+};
+
+const kForbidden: Partial<Record<Role, Rows>> = {
+  "caller a": {
+    publish: [
+      // As another tenant, or as everybody.
+      "nr1.free.build.b",
+      "nr1.want.build.b",
+      "nr1.w.w1.x7.b",
+      "nr1.free.build",
+      "nr1.free.build.a.b",
+      "nr1.w.w1.a",
+      "nr1.w.w1.x7.y.a",
+      // As a worker, to others and to its own tenant.
+      "nr1.c.b.other",
+      "nr1.c.a.me",
+      "nr1.c.a.me.gone",
+    ],
+    subscribe: [
+      "nr1.c.b.>",
+      "nr1.c.b.other",
+      "nr1.c.*.>",
+      "nr1.c.>",
+      "nr1.c.*.me",
+      "nr1.c.*.*",
+      "nr1.*.a.>",
+      "nr1.c.b.> free",
+      "nr1.c.b.other q",
+      // What workers hear, also its own tenant's, in a group or not.
+      "nr1.free.build.a",
+      "nr1.free.build.* free",
+      "nr1.free.*.a free",
+      "nr1.want.build.* want",
+      "nr1.want.>",
+      "nr1.w.w1.x7.a",
+      "nr1.w.*.*.a",
+      "nr1.w.>",
+    ],
+  },
+  "worker w1": {
+    publish: [
+      // As a caller, or to other workers.
+      "nr1.free.build.a",
+      "nr1.want.build.a",
+      "nr1.w.w1.x7.a",
+      "nr1.w.w2.x7.a",
+      "nr1.c.a",
+      "nr1.c.a.me.none",
+      "nr1.c.a.me.gone",
+    ],
+    subscribe: [
+      // Without the group it would hear all of what it has to share; in another, a second time.
+      "nr1.free.build.*",
+      "nr1.want.build.*",
+      "nr1.free.build.a",
+      "nr1.free.build.* want",
+      "nr1.free.build.* mine",
+      "nr1.want.build.* free",
+      // Another pool, or all.
+      "nr1.free.gpu.* free",
+      "nr1.free.*.* free",
+      "nr1.free.> free",
+      "nr1.free.*.a free",
+      "nr1.want.gpu.* want",
+      // What other workers, and callers, hear.
+      "nr1.w.w2.*.*",
+      "nr1.w.*.*.*",
+      "nr1.w.>",
+      "nr1.w.w2.x7.a",
+      "nr1.w.w1.>",
+      "nr1.w.*.*.a q",
+      "nr1.c.a.>",
+      "nr1.c.a.me",
+      "nr1.c.*.*",
+      "nr1.c.a.me q",
+    ],
+  },
+  "worker g1": { publish: ["nr1.w.w1.x7.a"], subscribe: ["nr1.free.build.* free", "nr1.w.w1.*.*"] },
+};
+
+function act(connection: NatsConnection, operation: keyof Rows, row: string): void {
+  const [subject = "", queue] = row.split(" ");
+  if (operation === "publish") connection.publish(subject);
+  else connection.subscribe(subject, { ...(queue && { queue }), callback: () => {} });
+}
+
+const rowsOf = (table: Partial<Record<Role, Rows>>) =>
+  Object.entries(table).flatMap(([role, rows]) =>
+    (["publish", "subscribe"] as const).flatMap((operation) =>
+      rows[operation].map((row) => [role as Role, operation, row] as const),
+    ),
+  );
+
+describeUnless(whyNoNatsServer ?? whyNoOpenssl, "the broker's permissions", () => {
+  let broker: Broker;
+  const connections = new Map<Role, NatsConnection>();
+  beforeAll(async () => {
+    broker = await startBroker(makeCertificates());
+    for (const role of Object.keys(kKeys) as Role[])
+      connections.set(role, await broker.connect(role));
+  });
+  afterAll(async () => {
+    await Promise.all([...connections.values()].map((each) => each.close()));
+    await broker.server.stop();
+  });
+  const refused = async (role: Role, operation: keyof Rows, row: string) => {
+    const connection = connections.get(role);
+    if (connection === undefined) throw new Error(`there is no ${role}`);
+    return refusalsOf(connection, (own) => act(own, operation, row));
+  };
+
+  test.each(rowsOf(kAllowed))("%s may %s %s", async (role, operation, row) => {
+    expect(await refused(role, operation, row)).toEqual([]);
+  });
+
+  test.each(rowsOf(kForbidden))("%s may not %s %s", async (role, operation, row) => {
+    expect(await refused(role, operation, row)).toEqual([`${operation} ${row}`]);
+  });
+
+  const everybody = Object.fromEntries(
+    (Object.keys(kKeys) as Role[]).map((role) => [role, kSystem]),
+  );
+  test.each(rowsOf(everybody))("%s may not %s %s", async (role, operation, row) => {
+    expect(await refused(role, operation, row)).toEqual([`${operation} ${row}`]);
+  });
+});

@@ -1,4 +1,0 @@
-/** What session/session.test.ts says of sessions holds for those on another machine. */
-
-import "../support/remote-rows.js";
-import "../../session/session.test.js";
