@@ -1,7 +1,8 @@
 // npm test: sets up what is missing, then the tests: C++ units (with AddressSanitizer and UBSan), TypeScript units
 // and types, integration. As root, what looks at the kernel runs twice: as root and as an ordinary user, in a copy of
 // the checkout, side by side. Ends with one plain line of counts.
-//   node scripts/test.mjs [--stress]     the stress suites instead, as root and as a user
+//   node scripts/test.mjs --stress | --units     in place of these: the stress suites; the C++ units as they are shipped,
+//                                                each moment to die at and each call that fails tried
 import { mkdirSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import { kUnitPrograms, runUnits } from "./lib/gtest.mjs";
@@ -16,6 +17,7 @@ import { otherEngines } from "./platforms/engines.mjs";
 
 const isRoot = process.getuid() === 0;
 const isStress = process.argv.includes("--stress");
+const isUnits = process.argv.includes("--units");
 const kNothing = { passed: 0, failed: [], skipped: [] };
 
 const env = { ...process.env, NATIVE_RUNNER_TEST_AS: isRoot ? "root" : "user" };
@@ -104,12 +106,12 @@ async function asBoth(project) {
 
 // What looks at the kernel.
 const unitsOfUser = { programs: ["launcher_tests", "supervise_tests", "workspace_tests"] };
-// Root's units have tried more of the calls that fail and of the moments to die at.
+// With a sanitizer some of the calls that fail, and of the moments to die at: `--units` tries more.
 const kFewer = { NATIVE_RUNNER_FEWER_CALLS: "1" };
 const first = [
   { label: "set-up", work: setUp },
   { label: "C++ units are built", work: buildUnits },
-  { label: "C++ units", work: () => units() },
+  { label: "C++ units", work: () => units({ env: { ...process.env, ...kFewer } }) },
   { label: "TypeScript units and types", work: () => vitest(["unit", "types"]) },
 ];
 const copyForUser = { label: "a copy of the checkout for an ordinary user", work: makeUser };
@@ -126,10 +128,27 @@ const suite = (project) =>
     : { label: project, work: () => vitest([project]) };
 const end = { label: "processes left behind", work: leftBehind };
 
-const steps = isStress
-  ? [{ label: "set-up", work: setUp }, ...(isRoot ? [copyForUser] : []), suite("stress")]
-  : [...first, ...(isRoot ? [copyForUser, unitsAsUser] : []), suite("integration")];
-const sum = sumOf(await runSteps("tests", isRoot ? [...steps, end] : steps));
+async function buildShippedUnits() {
+  await runToEnd(process.execPath, ["scripts/build.mjs", "--native-only", "--tests"]);
+  return kNothing;
+}
+
+const kUnitSteps = [
+  { label: "set-up", work: setUp },
+  { label: "C++ units are built", work: buildShippedUnits },
+  { label: "C++ units", work: () => runUnits("release") },
+];
+const kStressSteps = [
+  { label: "set-up", work: setUp },
+  ...(isRoot ? [copyForUser] : []),
+  suite("stress"),
+];
+const steps = isUnits
+  ? kUnitSteps
+  : isStress
+    ? kStressSteps
+    : [...first, ...(isRoot ? [copyForUser, unitsAsUser] : []), suite("integration")];
+const sum = sumOf(await runSteps("tests", isRoot && !isUnits ? [...steps, end] : steps));
 console.log();
 if (!isRoot) {
   console.log(
@@ -137,7 +156,7 @@ if (!isRoot) {
   );
 }
 const line = closeWith(isStress ? "stress" : "tests", sum);
-if (!isStress) {
+if (!isStress && !isUnits) {
   mkdirSync(inRoot("build"), { recursive: true });
   writeFileSync(inRoot("build", "test-summary.txt"), `${line}\n`);
 }
