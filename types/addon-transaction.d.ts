@@ -80,9 +80,10 @@ export type NativeListedTransaction = Omit<ListedTransaction, "createdAt"> & {
   createdMs: number;
 };
 
-/** The request of a commit; `protectedNames`: files that code of the host runs on its own. */
+/** The request of a commit; `protectedNames`: files that code of the host runs on its own; `homes`: of this user. */
 export type CommitRequest = Pick<CommitOptions, "paths" | "exact" | "allowProtected"> & {
   protectedNames: readonly string[];
+  homes: readonly string[];
   contents?: { path: string; data: string | Uint8Array }[];
   expected?: { path: string; version: string }[];
 };

@@ -46,7 +46,7 @@ export const includes = {
   "workspace/copy": "policy/ supervise/os workspace/tree workspace/files workspace/changes",
   "workspace/commit":
     "policy/ supervise/os workspace/tree workspace/files workspace/changes workspace/copy",
-  "workspace/transaction": `${prepared} supervise/transaction workspace/`,
+  "workspace/transaction": `${prepared} supervise/project supervise/transaction workspace/`,
 
   "addon/glibc_floor": "",
   "addon/values/": "protocol policy/ supervise/ workspace/",

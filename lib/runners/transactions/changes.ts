@@ -7,6 +7,7 @@ import type {
 import type { Change, ChangesOptions, CommitOptions } from "../../../types/transaction.js";
 import { invalidType, invalidValue, TransactionError } from "../../errors.js";
 import { expectFields, type FieldsOf } from "../../fields.js";
+import { homes } from "../../protected-paths.js";
 
 const kKinds: readonly Change["kind"][] = ["added", "modified", "deleted", "renamed"];
 const kTypes: readonly Change["type"][] = ["file", "directory", "symlink", "other"];
@@ -63,7 +64,7 @@ export async function reportedChanges(
   if (!details) return unpacked(await handle.changes(options));
   const [packed, { refused }] = await Promise.all([
     handle.changes({ ...options, versions: true }),
-    handle.check({ ...options, protectedNames }),
+    handle.check({ ...options, protectedNames, homes: homes() }),
   ]);
   const changes = await unpacked(packed);
   const paths = new Set(refused.map(({ path }) => path));
@@ -136,6 +137,7 @@ export function commitRequest(
   const request = {
     ...asked,
     protectedNames,
+    homes: homes(),
     ...(expected !== undefined && { expected: expectedOf(expected) }),
     ...(contents !== undefined && { contents: contentsOf(contents) }),
   };

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "policy/git/git_config.h"
 #include "policy/text/path.h"
@@ -16,10 +18,9 @@
 namespace native_runner {
 namespace {
 
-constexpr std::size_t kMostDirectories = 256;  // each costs several mounts
-constexpr std::size_t kMostIncluded = 64;
+constexpr std::size_t kMostIncluded = 256;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
-constexpr int kMostDepth = 8;  // nested directories in .git/modules, whose names are paths
+constexpr int kMostDepth = 10;  // of included files, and of .git/modules, whose names are paths
 
 unsigned TypeOf(const std::string& path) {
   struct statx status {};
@@ -63,39 +64,72 @@ std::vector<std::string> NamesIn(const std::string& path) {
   return names;
 }
 
-// Git's own test of a repository (is_git_directory in its setup.c).
+// Git's own test of a repository (is_git_directory in its setup.c), which accepts more: neither
+// HEAD nor the path in `commondir` is read.
 bool IsGitDirectory(const std::string& path) {
-  return TypeOf(path + "/HEAD") != 0 && IsDirectory(RealPath(path + "/objects")) &&
-         IsDirectory(RealPath(path + "/refs"));
+  if (TypeOf(path + "/HEAD") == 0) return false;
+  return TypeOf(path + "/commondir") != 0 ||
+         (!RealPath(path + "/objects").empty() && !RealPath(path + "/refs").empty());
 }
 
 class Finder {
  public:
+  explicit Finder(const GitSearch& search) : search_(search) {}
+
+  // A repository that is used below its directory has it among the parents.
+  void AddAbove(std::string path) {
+    while (path.size() > 1) {
+      path.resize(std::max<std::size_t>(path.rfind('/'), 1));
+      if (TypeOf(JoinPath(path, ".git")) != 0 || IsGitDirectory(path)) AddWorkingTree(path);
+    }
+  }
+
+  void AddDirectory(const GitSearch::Directory& directory) {
+    trees_.insert(directory.working_tree);
+    Add(directory.path);
+  }
+
+  // The files that git reads in every repository (git-config(1), FILES).
+  void AddUserConfig() {
+    if (search_.homes.empty()) return;
+    AddIncluded("/etc", "gitconfig", 0);
+    for (const std::string& home : search_.homes) {
+      AddIncluded(home, ".gitconfig", 0);
+      AddIncluded(home, ".config/git/config", 0);
+    }
+  }
+
   void AddWorkingTree(const std::string& tree) {
-    if (!IsNew(&trees_, tree)) return;
+    if (!trees_.insert(tree).second) return;
     const std::string entry = JoinPath(tree, ".git");
-    const unsigned type = TypeOf(entry);
+    unsigned type = TypeOf(entry);
     if (type == S_IFDIR) return Add(entry);
     found_.entries.push_back(entry);
+    if (type == S_IFLNK) {
+      const std::string real = RealPath(entry);
+      if (IsDirectory(real)) return Add(real);
+      type = TypeOf(real);
+    }
     const bool is_bare = IsGitDirectory(tree);
     if (is_bare) Add(tree);
     // Otherwise a HEAD must not appear: it would make the tree itself a repository.
     if (type == 0 && !is_bare) found_.entries.push_back(JoinPath(tree, "HEAD"));
     constexpr std::string_view kLink = "gitdir: ";
-    const std::string text = type == S_IFREG ? ReadFile(entry).value_or("") : "";
+    const std::string text = type == S_IFREG ? Read(entry).value_or("") : "";
     if (text.starts_with(kLink)) Add(Lead(tree, std::string_view(text).substr(kLink.size())));
   }
 
   Result<GitRepository> Done() {
-    if (found_.directories.size() >= kMostDirectories) {
+    if (found_.directories.size() >= search_.most_directories) {
       return Error{ErrorCode::kSetup,
                    found_.directories.front().path + " can't be protected: it has " +
-                       std::to_string(kMostDirectories) + " submodules and worktrees or more",
+                       std::to_string(search_.most_directories) +
+                       " submodules and worktrees or more",
                    "share less of it, or put .git on readOnly as a whole"};
     }
     for (const std::string& path : relative_hooks_) {
       for (const std::string& tree : trees_)
-        found_.hooks.push_back(Lead(tree, path));
+        AddHooks(Lead(tree, path));
     }
     return std::move(found_);
   }
@@ -105,6 +139,12 @@ class Finder {
     if (std::find(seen->begin(), seen->end(), path) != seen->end()) return false;
     seen->push_back(path);
     return true;
+  }
+
+  std::optional<std::string> Read(const std::string& path) const {
+    std::string text;
+    if (search_.read_changed && search_.read_changed(path, &text)) return text;
+    return ReadFile(path);
   }
 
   // Resolves a path found in a file of `directory`.
@@ -119,10 +159,22 @@ class Finder {
   }
 
   void Add(const std::string& directory) {
-    if (found_.directories.size() >= kMostDirectories || !IsNew(&seen_, directory)) return;
-    const auto link = ReadFile(directory + "/commondir");
+    if (found_.directories.size() >= search_.most_directories || !seen_.insert(directory).second) {
+      return;
+    }
+    const auto link = Read(directory + "/commondir");
     const std::string common = link ? Lead(directory, *link) : directory;
     found_.directories.push_back({directory, common != directory});
+    for (const char* name : {"/config", "/config.worktree", "/commondir"})
+      if (TypeOf(directory + name) == S_IFLNK) {
+        IsNew(&found_.included, RealPathAsFar(directory + name));
+      }
+    const std::string hooks = directory + "/hooks";
+    if (TypeOf(hooks) == S_IFLNK) {
+      AddHooks(RealPathAsFar(hooks));
+    } else {
+      AddLinkedHooks(hooks);
+    }
     ReadConfig(directory, "config", 0);
     ReadConfig(directory, "config.worktree", 0);
     AddModules(directory + "/modules", 0);
@@ -135,7 +187,7 @@ class Finder {
   void AddWorktree(const std::string& directory) {
     if (!IsDirectory(directory)) return;
     Add(directory);
-    const auto link = ReadFile(directory + "/gitdir");  // path of the worktree's .git
+    const auto link = Read(directory + "/gitdir");  // path of the worktree's .git
     if (!link) return;
     const std::string entry = Lead(directory, *link);
     const std::string tree = entry.substr(0, entry.rfind('/'));
@@ -156,44 +208,76 @@ class Finder {
     }
   }
 
+  // Adds a directory of hooks.
+  void AddHooks(const std::string& path) {
+    IsNew(&found_.hooks, path);
+    AddLinkedHooks(path);
+  }
+
+  void AddLinkedHooks(const std::string& directory) {
+    for (const std::string& name : NamesIn(directory)) {
+      const std::string hook = JoinPath(directory, name);
+      if (TypeOf(hook) == S_IFLNK) IsNew(&found_.hooks, RealPathAsFar(hook));
+    }
+  }
+
   void ReadConfig(const std::string& directory, std::string_view name, int depth) {
-    const auto text = ReadFile(JoinPath(directory, name));
+    const auto text = Read(JoinPath(directory, name));
     if (!text || depth == kMostDepth) return;
     for (const GitSetting& setting : ReadGitConfig(*text)) {
-      const std::string& value = setting.value;
-      if (value.empty() || value.starts_with('~')) continue;  // below the home directory
-      if (setting.key == "core.worktree") {
-        const std::string tree = Lead(directory, value);
-        if (IsDirectory(tree)) AddWorkingTree(tree);
-      } else if (setting.key == "core.hookspath") {
-        if (value.starts_with('/')) {
-          found_.hooks.push_back(Lead(directory, value));
-        } else {
-          IsNew(&relative_hooks_, value);
-        }
-      } else if (setting.key == "include.path" || setting.key == "includeif.path") {
-        AddIncluded(Lead(directory, value), depth);
+      if (setting.value.empty()) continue;
+      if (!setting.value.starts_with('~')) {
+        Use(setting.key, setting.value, directory, depth);
+      } else if (setting.value.starts_with("~/")) {
+        for (const std::string& home : search_.homes)
+          Use(setting.key, JoinPath(home, setting.value.substr(2)), directory, depth);
       }
     }
   }
 
-  void AddIncluded(const std::string& path, int depth) {
-    if (found_.included.size() >= kMostIncluded || !IsNew(&found_.included, path)) return;
-    const std::size_t slash = path.rfind('/');
-    ReadConfig(path.substr(0, slash), path.substr(slash + 1), depth + 1);
+  void Use(const std::string& key, const std::string& path, const std::string& directory,
+           int depth) {
+    if (key == "core.worktree") {
+      const std::string tree = Lead(directory, path);
+      if (IsDirectory(tree)) AddWorkingTree(tree);
+    } else if (key == "core.hookspath") {
+      if (path.starts_with('/')) {
+        AddHooks(Lead(directory, path));
+      } else {
+        IsNew(&relative_hooks_, path);
+      }
+    } else if (key == "include.path" || key == "includeif.path") {
+      AddIncluded(directory, path, depth);
+    }
   }
 
+  // Git resolves the paths in an included file against the path by which it is included.
+  void AddIncluded(const std::string& directory, const std::string& path, int depth) {
+    if (found_.included.size() >= kMostIncluded) return;
+    if (!IsNew(&found_.included, Lead(directory, path))) return;
+    const std::string whole = path.starts_with('/') ? path : JoinPath(directory, path);
+    const std::size_t slash = whole.rfind('/');
+    ReadConfig(whole.substr(0, slash), whole.substr(slash + 1), depth + 1);
+  }
+
+  const GitSearch& search_;
   GitRepository found_;
-  std::vector<std::string> seen_;
-  std::vector<std::string> trees_;
+  std::set<std::string> seen_;
+  std::set<std::string> trees_;
   std::vector<std::string> relative_hooks_;
 };
 
 }  // namespace
 
-Result<GitRepository> FindGitRepository(const std::string& working_tree) {
-  Finder finder;
-  finder.AddWorkingTree(working_tree);
+Result<GitRepository> FindGitRepository(const GitSearch& search) {
+  Finder finder(search);
+  for (const std::string& tree : search.working_trees) {
+    finder.AddWorkingTree(tree);
+    if (search.looks_above) finder.AddAbove(tree);
+  }
+  for (const GitSearch::Directory& directory : search.directories)
+    finder.AddDirectory(directory);
+  finder.AddUserConfig();
   return finder.Done();
 }
 

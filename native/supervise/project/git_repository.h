@@ -1,34 +1,42 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "policy/git/git_paths.h"
 #include "policy/result.h"
 
 namespace native_runner {
 
-// A directory that holds a git repository (gitrepository-layout(5)).
-struct GitDirectory {
-  std::string path;
-  bool is_linked = false;  // uses the configuration and hooks of its common directory
-};
+// Where FindGitRepository looks. Paths are absolute and real.
+struct GitSearch {
+  std::vector<std::string> working_trees;
 
-// The files that control git in a directory: those of a repository, its worktrees and submodules.
-// Paths are absolute, with links resolved as far as they exist. A path may lead to a file that
-// others control, so links found in files are never trusted.
-struct GitRepository {
-  // Repository directories of the working tree, of all worktrees of the same repository, and of
-  // submodules.
-  std::vector<GitDirectory> directories;
-  // Paths through which git finds them: `.git` of each working tree unless it is in `directories`;
-  // HEAD of a tree that is no repository; and paths that go along symbolic links.
-  std::vector<std::string> entries;
-  // Paths that their configuration names (core.hooksPath, include.path) outside of them.
-  std::vector<std::string> hooks;
-  std::vector<std::string> included;
+  // Repositories that no `.git` of a working tree leads to, and the directory that each of them
+  // runs its hooks in.
+  struct Directory {
+    std::string path;
+    std::string working_tree;
+  };
+  std::vector<Directory> directories;
+
+  // Also repositories that a working tree lies in.
+  bool looks_above = false;
+
+  // Home directories of the user: also what git's own configuration there names, and paths that
+  // begin with "~/". None: these are left out.
+  std::vector<std::string> homes;
+
+  std::size_t most_directories = 256;  // each costs several mounts
+
+  // Returns true, with the text, for a file that is about to have another text than the host's.
+  // May be empty.
+  std::function<bool(const std::string& path, std::string* text)> read_changed;
 };
 
 // Reads the host. kSetup if there are more directories than can be protected.
-Result<GitRepository> FindGitRepository(const std::string& working_tree);
+Result<GitRepository> FindGitRepository(const GitSearch& search);
 
 }  // namespace native_runner

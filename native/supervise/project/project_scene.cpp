@@ -271,54 +271,31 @@ void AddScratch(Network network, ProjectFacts* facts) {
   if (PathCovers("/run", resolver)) facts->shown.push_back(resolver);
 }
 
-constexpr std::string_view kGit = ".git";
-
-// Returns the placeholder for a missing entry of a repository: a file where git would fail on a
-// directory.
-Placeholder::Form FormInGit(std::string_view name) {
-  // This is the default: the directory itself.
-  if (name == "commondir") return {.is_file = true, .text = ".\n"};
-  return {.is_file = name == "config" || name == "config.worktree", .text = ""};
-}
-
-// `names`: the listed paths after `.git/`; "" means all of it.
-std::optional<Error> ProtectGit(const GitRepository& git, const std::vector<std::string>& names,
-                                ProtectedWalk* walk) {
-  bool has_config = false;
-  for (const std::string& name : names) {
-    has_config = has_config || name == "config" || name.empty();
-    for (const GitDirectory& directory : git.directories) {
-      if (directory.is_linked && (name == "config" || name == "hooks")) continue;
-      if (auto error = walk->Protect(JoinPath(directory.path, name), FormInGit(name))) return error;
-    }
-  }
-  for (const std::string& entry : git.entries) {
-    if (auto error = walk->Protect(entry)) return error;
-  }
-  if (!has_config) return std::nullopt;
-  for (const std::string& hooks : git.hooks) {
-    if (auto error = walk->Protect(hooks)) return error;
-  }
-  for (const std::string& included : git.included) {
-    if (auto error = walk->Protect(included, {.is_file = true, .text = ""})) return error;
-  }
-  return std::nullopt;
+// Returns the placeholder for a missing path: a file where git would fail on a directory.
+Placeholder::Form FormOf(GitPath::Kind kind) {
+  const bool is_common = kind == GitPath::Kind::kCommonDirectory;
+  return {.is_file = kind != GitPath::Kind::kDirectory, .text = is_common ? ".\n" : ""};
 }
 
 std::optional<Error> ProtectProject(const std::string& project, const ProjectPolicy& policy,
                                     ProtectedWalk* walk) {
-  std::vector<std::string> names;
-  for (const std::string& path : policy.read_only) {
-    const std::string normal = NormalPath(path).substr(1);
-    if (normal == kGit || normal.starts_with(".git/")) {
-      names.push_back(normal == kGit ? "" : normal.substr(kGit.size() + 1));
-    } else if (auto error = walk->Protect(JoinPath(project, normal))) {
-      return error;
-    }
+  std::vector<std::string> protected_names;
+  for (const std::string& path : policy.read_only)
+    protected_names.push_back(NormalPath(path).substr(1));
+  const std::vector<std::string> names = GitNamesOf(protected_names);
+  for (const std::string& name : protected_names) {
+    if (!GitNamesOf({name}).empty()) continue;
+    if (auto error = walk->Protect(JoinPath(project, name))) return error;
   }
   if (names.empty()) return std::nullopt;
-  auto git = FindGitRepository(project);
-  return git ? ProtectGit(*git, names, walk) : git.error();
+  GitSearch search;
+  search.working_trees = {project};
+  const auto git = FindGitRepository(search);
+  if (!git) return git.error();
+  for (const GitPath& path : GitPathsOf(git.value(), names)) {
+    if (auto error = walk->Protect(path.path, FormOf(path.kind))) return error;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

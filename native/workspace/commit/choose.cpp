@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "policy/text/digest.h"
+#include "policy/text/path.h"
 #include "policy/text/text.h"
 #include "workspace/changes/patch.h"
 
@@ -131,14 +132,24 @@ ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest&
       continue;
     }
     result.chosen.push_back(change);
-    const bool ends_as_directory =
-        IsDirectory(change.mode == 0 ? change.previous_mode : change.mode);
-    const bool is_protected =
-        IsProtected(change.path, ends_as_directory && !IsUnmade(change), request.protected_names);
-    if (is_protected && !request.allowed.Has(change.path)) result.refused.push_back(change);
   }
   result.unexpected = Unexpected(all, result, request);
   return result;
+}
+
+std::vector<Change> RefusedOf(const std::vector<Change>& chosen, const CommitRequest& request,
+                              const std::string& workspace, const ProtectedPaths& git) {
+  std::vector<Change> refused;
+  for (const Change& change : chosen) {
+    if (request.allowed.Has(change.path)) continue;
+    const bool stays_directory = IsDirectory(change.mode);
+    const std::string absolute = change.path == "." ? workspace : JoinPath(workspace, change.path);
+    if (IsProtected(change.path, stays_directory, request.protected_names) ||
+        git.Has(absolute, stays_directory)) {
+      refused.push_back(change);
+    }
+  }
+  return refused;
 }
 
 namespace {

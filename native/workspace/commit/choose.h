@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/git/git_paths.h"
 #include "policy/result.h"
 #include "policy/transaction/change.h"
 #include "workspace/tree/scanned_tree.h"
@@ -20,6 +21,7 @@ struct CommitRequest {
   PathFilter paths;                          // these and all below them
   PathFilter allowed;                        // protected paths that may be changed all the same
   std::vector<std::string> protected_names;  // see IsProtected
+  std::vector<std::string> homes;            // of the user, for git's configuration there
   GivenContents contents;
   // By path, the VersionOf each change that was seen. A change that is not among them, whatever its
   // type, is never made. nullopt: all changes are.
@@ -30,7 +32,6 @@ struct CommitRequest {
 struct ChosenChanges {
   std::vector<Change> chosen;
   std::vector<Change> left;
-  std::vector<Change> refused;  // of `chosen`: protected, and not allowed
   // Paths that are not what was expected: chosen ones, and those expected that are no change now.
   std::vector<std::string> unexpected;
 };
@@ -39,6 +40,11 @@ struct ChosenChanges {
 // for, what is neither file, link nor directory, and a directory that would not be empty.
 // `all`: in the order of their paths' bytes.
 ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest& request);
+
+// Returns the chosen changes that are protected and not allowed: by their names, or by `git`, the
+// paths that git executes or reads as configuration. `workspace`: its absolute path.
+std::vector<Change> RefusedOf(const std::vector<Change>& chosen, const CommitRequest& request,
+                              const std::string& workspace, const ProtectedPaths& git);
 
 // Files of which a commit brings a part of the changes: contents that somebody has given, while the
 // transaction keeps its own, as a change against these.

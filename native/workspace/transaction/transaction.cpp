@@ -16,6 +16,7 @@
 #include "workspace/commit/baselines.h"
 #include "workspace/commit/commit_directory.h"
 #include "workspace/transaction/checkpoints.h"
+#include "workspace/transaction/git_paths.h"
 
 namespace native_runner {
 
@@ -173,7 +174,12 @@ Result<Transaction::CommitResult> Transaction::Choose(const Trees& trees,
   CommitResult result;
   for (const Change& change : chosen.chosen)
     if (change.conflict) result.conflicts.push_back(change);
-  result.refused = std::move(chosen.refused);
+  const std::string& workspace = directory_.record().workspace;
+  const auto git = FindGitPaths(
+      {workspace, GitNamesOf(request.protected_names), request.homes, &trees.upper, &trees.lower},
+      chosen.chosen);
+  if (!git) return git.error();
+  result.refused = RefusedOf(chosen.chosen, request, workspace, git.value());
   result.unexpected = std::move(chosen.unexpected);
   result.left = std::move(chosen.left);
   result.committed = std::move(chosen.chosen);
@@ -241,10 +247,9 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
   PairRenames(trees.upper, trees.lower, &told);
   DescribeParts(result.committed, parts.value(), &told, &result.digests);
   if (auto error = Prepare(trees, told, &result.digests)) return *error;
-  const CommitEnd end =
-      CommitChanges(directory_.descriptor(), trees.lower.root(), trees.upper.root(),
-                    result.committed, ledger_, copy_ ? &copy_->manifest() : nullptr, parts.value(),
-                    !copy_ && !earlier_.AreGone());
+  const CommitEnd end = CommitChanges(
+      directory_.descriptor(), trees.lower.root(), trees.upper.root(), result.committed, ledger_,
+      copy_ ? &copy_->manifest() : nullptr, parts.value(), !copy_ && !earlier_.AreGone());
   if (!copy_ && !end.failed) FollowLeft(trees.lower, end.touched, result.left, &ledger_);
   static_cast<void>(Refresh(end, trees));
   // A ledger that could not be kept tells of more conflicts later, never of less.
