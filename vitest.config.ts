@@ -4,13 +4,14 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { isSanitized } from "./__tests__/support/sanitized.js";
+import { kHungMs } from "./__tests__/support/waits.js";
 
 /** The files that take longest, though some are short: where one starts last, the rest wait for it. */
 const kLongest = [
   "skills/skill-outcomes",
   "runs/ending-at-any-moment",
   "docs/examples-of-pages",
-  "session/session-memory",
+  "session/session-gigabytes",
   "cli/run-explain-and-doctor-agree",
   "promises/promises-firejail",
   "promises/session-promises",
@@ -75,6 +76,9 @@ const kStressAsRoot = [
   "transactions/many-changed-files.test.ts",
 ].map((name) => `__tests__/stress/${name}`);
 
+/** So that a wait that is in vain says what for, before its test is given up. */
+const kTestMs = 2 * kHungMs;
+
 /** As many rounds as somebody asks for take as long as they take. */
 const kStressMs = process.env.NATIVE_RUNNER_ROUNDS === undefined ? 600_000 : 6 * 3_600_000;
 
@@ -91,6 +95,7 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     // What was seen, whole: a failure that comes once in a hundred runs may never be seen again.
     chaiConfig: { truncateThreshold: 2_000 },
+    expect: { poll: { timeout: kHungMs } },
     projects: [
       {
         extends: true,
@@ -98,7 +103,7 @@ export default defineConfig({
           name: "unit",
           include: ["__tests__/**/*.test.ts"],
           exclude: ["__tests__/integration/**", "__tests__/stress/**", "__tests__/types/**"],
-          testTimeout: 60_000,
+          testTimeout: kTestMs,
         },
       },
       {
@@ -117,8 +122,8 @@ export default defineConfig({
           include: integration,
           // A sanitizer, or a machine whose hypervisor is slow at page faults, takes several times as long; what hangs
           // is still ended.
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: kTestMs,
+          hookTimeout: kTestMs,
           maxWorkers: availableParallelism() + 1, // most of the time they wait for a command
           sequence: { groupOrder: 1 },
         },

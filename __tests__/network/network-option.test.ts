@@ -150,7 +150,7 @@ test.each([
   const answer = vi.fn();
   const ask = askerOf(onRequest as never, answer);
   expect(ask(7, question)).toBeUndefined();
-  await vi.waitFor(() => expect(answer).toHaveBeenCalledWith(7, said));
+  await expect.poll(() => answer).toHaveBeenCalledWith(7, said);
   expect(answer).toHaveBeenCalledTimes(1);
 });
 

@@ -30,11 +30,11 @@ describe("what the host has", () => {
   it("is looked at after each run, once for those that end meanwhile", async () => {
     const transaction = await make().openTransaction();
     const runs = [1, 2, 3].map(() => transaction.exec({ argv: ["true"] }));
-    await vi.waitFor(() => expect(fake.runs).toHaveLength(3));
+    await expect.poll(() => fake.runs).toHaveLength(3);
     expect(reported()).toEqual(["open"]);
     for (const run of fake.runs) run.resolve(result());
     await Promise.all(runs);
-    await vi.waitFor(() => expect(reported()).toEqual(["open", "look", "look"]));
+    await expect.poll(() => reported()).toEqual(["open", "look", "look"]);
   });
 });
 
@@ -46,7 +46,7 @@ describe("what is begun in a transaction", () => {
     const live = transaction.spawn({ argv: ["true"] });
     live.catch(() => {});
     expect(fake.runs).toHaveLength(0);
-    await vi.waitFor(() => expect(fake.runs).toHaveLength(3));
+    await expect.poll(() => fake.runs).toHaveLength(3);
     expect(reported()).toEqual(["open", "freshen"]);
     for (const run of fake.runs) run.resolve(result());
     await Promise.all(runs);
@@ -66,12 +66,12 @@ describe("what is begun in a transaction", () => {
     const before = transaction.exec({ argv: ["before"] });
     const committing = transaction.commit();
     const after = transaction.exec({ argv: ["after"] });
-    await vi.waitFor(() => expect(fake.aborted).toEqual([0]));
+    await expect.poll(() => fake.aborted).toEqual([0]);
     expect(fake.runs.map(({ request }) => request.argv[0])).toEqual(["before"]);
     expect(reported()).toEqual(["open", "freshen", "check"]);
     fake.run(0).resolve(result({ outcome: { kind: "aborted" } }));
     await Promise.all([before, committing]);
-    await vi.waitFor(() => expect(fake.runs).toHaveLength(2));
+    await expect.poll(() => fake.runs).toHaveLength(2);
     expect(reported().filter((what) => what !== "look")).toEqual([
       "open",
       "freshen",
@@ -94,7 +94,7 @@ describe("what is begun in a transaction", () => {
     expect(fake.runs).toHaveLength(0);
     fake.freshenFailure = undefined;
     const running = transaction.exec({ argv: ["true"] });
-    await vi.waitFor(() => expect(fake.runs).toHaveLength(1));
+    await expect.poll(() => fake.runs).toHaveLength(1);
     fake.run().resolve(result());
     await running;
   });
@@ -230,18 +230,18 @@ describe("a runner in a transaction of another", () => {
     const transaction = await make().openTransaction();
     const runner = new LocalNativeRunner({ shadowDir: "/w", transaction });
     const first = runner.exec({ argv: ["true"] });
-    await vi.waitFor(() => expect(fake.runs).toHaveLength(1));
+    await expect.poll(() => fake.runs).toHaveLength(1);
     fake.run().resolve(result());
     await first;
-    await vi.waitFor(() => expect(reported()).toEqual(["open", "look"]));
+    await expect.poll(() => reported()).toEqual(["open", "look"]);
 
     const second = runner.exec({ argv: ["sleep", "9"] });
-    await vi.waitFor(() => expect(fake.runs).toHaveLength(2));
+    await expect.poll(() => fake.runs).toHaveLength(2);
     const closing = transaction.close();
-    await vi.waitFor(() => expect(fake.aborted).toHaveLength(1));
+    await expect.poll(() => fake.aborted).toHaveLength(1);
     expect(reported()).toEqual(["open", "look"]);
     fake.run(1).resolve(result({ outcome: { kind: "aborted" } }));
     await Promise.all([second, closing]);
-    await vi.waitFor(() => expect(reported()).toContain("close"));
+    await expect.poll(() => reported()).toContain("close");
   });
 });

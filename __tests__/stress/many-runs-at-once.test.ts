@@ -6,16 +6,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import { BubblewrapNativeRunner, LocalNativeRunner } from "../integration/support/package.js";
-import {
-  childrenOf,
-  eventually,
-  kMarker,
-  marked,
-  newMark,
-} from "../integration/support/processes.js";
+import { childrenOf, kMarker, marked, newMark } from "../integration/support/processes.js";
 import { describeSandboxed } from "../integration/support/requirements.js";
 import { run } from "../integration/support/results.js";
 import { tempDirectory } from "../integration/support/temp.js";
+import { eventually } from "../support/waits.js";
 
 /**
  * Our children but for one that still runs our own program: for a moment, a helper of the supervisor's

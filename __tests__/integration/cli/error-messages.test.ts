@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
+import { kHungMs } from "../../support/waits.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import {
   describeSandboxed,
@@ -29,7 +30,7 @@ function run(options: readonly string[], command: readonly string[] = ["true"], 
   const { status, stdout, stderr } = spawnSync(
     program,
     [...words, kMain, name, "--no-stdin", ...options, "--", ...command],
-    { cwd: kWorkspace, encoding: "utf8", env: plainEnvironment(), timeout: 30_000 },
+    { cwd: kWorkspace, encoding: "utf8", env: plainEnvironment(), timeout: kHungMs },
   );
   return { status, stdout, stderr };
 }

@@ -5,9 +5,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { ask } from "../review/review-server.js";
 import { kCli, whyNoCli } from "../support/built-cli.js";
-import { eventually } from "../support/processes.js";
 import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { kEdit, Scene } from "./transactions/transaction-workspace.js";
 

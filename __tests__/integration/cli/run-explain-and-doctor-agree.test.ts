@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
+import { kHungMs } from "../../support/waits.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import { describeUnless, plainEnvironment } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
@@ -35,7 +36,7 @@ function cli(name: "run" | "explain" | "doctor", { env, options = [], config }: 
     cwd: kWorkspace,
     encoding: "utf8",
     env: { ...plainEnvironment(), ...env },
-    timeout: 60_000,
+    timeout: kHungMs,
   });
   return { status, stdout, stderr };
 }

@@ -1,8 +1,8 @@
 /** Runners whose runs are cloned from a template, and the processes of their templates. */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import {
   BubblewrapNativeRunner,
   type BubblewrapNativeRunnerOptions,
@@ -11,10 +11,8 @@ import {
   type SandboxedExecResult,
   type SandboxStart,
 } from "../support/package.js";
-import { childrenOf, eventually } from "../support/processes.js";
+import { childrenOf } from "../support/processes.js";
 import type { RunnerChoice } from "../support/results.js";
-
-const kPatienceMs = 25_000;
 
 type Runs = { exec(input: NativeExecInput): Promise<SandboxedExecResult> };
 
@@ -23,15 +21,17 @@ export const startOf = ({ audits: [audit] }: SandboxedExecResult): SandboxStart 
 
 /** Runs `true` until a run is a clone; the reasons why those before it were none. */
 export async function untilCloned(runner: Runs): Promise<string[]> {
-  const begun = performance.now();
   const reasons: string[] = [];
-  while (performance.now() - begun < kPatienceMs) {
-    const [audit] = (await runner.exec({ argv: ["true"] })).audits;
-    if (audit?.start === "cloned") return reasons;
-    reasons.push(`${audit?.start}: ${audit?.coldReason}`);
-    await delay(20);
-  }
-  expect.fail(`no run was cloned: ${[...new Set(reasons)].join("; ")}`);
+  await eventually(
+    () => `a run is cloned; those that were not: ${[...new Set(reasons)].join("; ")}`,
+    async () => {
+      const [audit] = (await runner.exec({ argv: ["true"] })).audits;
+      if (audit?.start === "cloned") return true;
+      reasons.push(`${audit?.start}: ${audit?.coldReason}`);
+      return false;
+    },
+  );
+  return reasons;
 }
 
 /** A runner whose next run is a clone. */

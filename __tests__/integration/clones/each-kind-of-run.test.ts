@@ -3,9 +3,10 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { Screen, spawn, whole } from "../support/live-processes.js";
 import type { BubblewrapNativeRunner, SandboxedExecResult } from "../support/package.js";
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";

@@ -5,12 +5,13 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
+import { eventually } from "../../support/waits.js";
 import { bindsWith } from "../promises/probed-host.js";
 import { jsonOfHost } from "../support/host-program.js";
 import { kPlace, tree } from "../support/mounts.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import type { BubblewrapNativeRunner, NativeMount } from "../support/package.js";
-import { childrenOf, eventually } from "../support/processes.js";
+import { childrenOf } from "../support/processes.js";
 import {
   describeSandboxed,
   describeUnless,

@@ -4,8 +4,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { BubblewrapNativeRunner, type SandboxedExecResult } from "../support/package.js";
-import { childrenOf, eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
+import { childrenOf, isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";

@@ -3,10 +3,10 @@
 
 import { beforeAll, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { type HostEnd, killHost, runHost, startHost } from "../support/host-program.js";
 import { kPlace } from "../support/mounts.js";
 import { buildProbe } from "../support/probe.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed, isRoot } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 

@@ -10,7 +10,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
+import { eventually } from "../../support/waits.js";
+import { isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { kBwrap, runOnce } from "./support/run-demo.js";

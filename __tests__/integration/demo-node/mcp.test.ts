@@ -6,6 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { StdioClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterEach, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import {
   callTool,
   type Generation,
@@ -15,7 +16,7 @@ import {
   textOf,
 } from "../mcp/support/client.js";
 import { command, kCli } from "../support/built-cli.js";
-import { eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
+import { isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { demoEnvironment, kBwrap, kMain, runDemo, transactionsBelow } from "./support/run-demo.js";

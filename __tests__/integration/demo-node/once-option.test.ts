@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { BubblewrapNativeRunner } from "@openagentic/native-runner";
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { eventually } from "../../support/waits.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { tempDirectory } from "../support/temp.js";
 import {
   type Call,

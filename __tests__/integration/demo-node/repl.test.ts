@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { eventually } from "../support/processes.js";
+import { eventually } from "../../support/waits.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { kBwrap, runDemo, startDemo, type Turn } from "./support/run-demo.js";
 import { makeProject, readTree } from "./support/tree.js";

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { ask, type Reply } from "../review/review-server.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { kBwrap, startDemo } from "./support/run-demo.js";
 import { makeProject } from "./support/tree.js";

@@ -6,12 +6,12 @@ import { dirname, join } from "node:path";
 
 import { parseRuntimeConfig } from "../../../lib/index.js";
 import { tsc } from "../../support/run-tsc.js";
+import { kHungMs } from "../../support/waits.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import type { Block } from "./code-blocks.js";
 import { makePlace, type Place } from "./example-directory.js";
 import { matchesShown } from "./shown-output.js";
 
-const kTimeoutMs = 60_000;
 const kGiven = join(import.meta.dirname, "given");
 
 type Run = (block: Block, place: Place) => Promise<void>;
@@ -26,7 +26,7 @@ function finish(place: Place, words: readonly string[]): string {
     encoding: "utf8",
     env: place.env,
     input: "",
-    timeout: kTimeoutMs,
+    timeout: kHungMs,
   });
   if (status === 0) return place.named(stdout);
   const end = error?.message ?? signal ?? `exit code ${status}`;

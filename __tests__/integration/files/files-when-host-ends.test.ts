@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { kEarly, whyNotHere } from "../other-hosts/this-engine.js";
 import { killHost, runHost, startHost } from "../support/host-program.js";
 import { buildProbe } from "../support/probe.js";
-import { eventually } from "../support/processes.js";
 import { testUnless } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 

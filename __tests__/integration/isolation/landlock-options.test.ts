@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { startServices } from "../promises/host-services.js";
 import { kProbe, makeScene } from "../promises/probed-host.js";
 import {
@@ -14,7 +15,7 @@ import {
   type LandlockNativeRunnerOptions,
   LocalNativeRunner,
 } from "../support/package.js";
-import { eventually, kMarker, marked, newMark, readProc } from "../support/processes.js";
+import { kMarker, marked, newMark, readProc } from "../support/processes.js";
 import { describeSandboxed, isRoot, whyNoBubblewrap } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { describeRuntime } from "../support/runtimes.js";

@@ -17,9 +17,9 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { kPlace, kWays, mounting, tree } from "../support/mounts.js";
 import { BubblewrapNativeRunner, type NativeMount } from "../support/package.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed, isRoot, testUnless } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";

@@ -6,12 +6,13 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { kEngine } from "../other-hosts/this-engine.js";
 import { bindsWith } from "../promises/probed-host.js";
 import { runHost } from "../support/host-program.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
 import { buildProbe, buildSpy } from "../support/probe.js";
-import { allPids, eventually, kMarker, marked, newMark, readProc } from "../support/processes.js";
+import { allPids, kMarker, marked, newMark, readProc } from "../support/processes.js";
 import { describeSandboxed, plainEnvironment } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";

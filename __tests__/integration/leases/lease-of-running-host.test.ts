@@ -3,6 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import {
   BubblewrapNativeRunner,
   Lease,
@@ -113,8 +114,13 @@ describe.each(kRunners)("%s: a run", (name, make) => {
         kind: "exited",
         exitCode: 7,
       });
-      const running = run(runner, "echo up; (setsid sleep 1000 &); sleep 1000", { lease });
-      await delay(200);
+      const script = "echo up; (setsid sleep 1000 &); sleep 1000";
+      let isUp = false;
+      const onStdout = () => {
+        isUp = true;
+      };
+      const running = run(runner, script, { lease, onStdout });
+      await eventually("it is up", () => isUp);
       stop();
       const { result, ...seen } = await running;
       expect(seen).toMatchObject({ ...kExpired, out: "up" });

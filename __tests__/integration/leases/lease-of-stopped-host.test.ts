@@ -6,9 +6,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 
 import { loadAddon } from "../../../lib/native.js";
+import { eventually, kQuietMs } from "../../support/waits.js";
 import { type Host, killHost, startHost } from "../support/host-program.js";
 import { buildProbe } from "../support/probe.js";
-import { childrenOf, eventually, marked, newMark } from "../support/processes.js";
+import { childrenOf, marked, newMark } from "../support/processes.js";
 import { testUnless, whyNoBindFd, whyNoBubblewrap } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
@@ -126,7 +127,7 @@ describe.concurrent.each(kKinds)("%s: while the host is stopped", (kind, start, 
     await eventually("all of it is gone", () => marked(leased.mark).length === 0);
     await delay(Math.max(0, stoppedAt + kLeaseMs + kMarginMs - Date.now()));
     const before = counted(leased.directory);
-    await delay(300);
+    await delay(kQuietMs);
     expect(counted(leased.directory)).toBe(before);
     expect(lastWrite(leased.directory) - stoppedAt).toBeLessThan(kLeaseMs + kMarginMs);
     process.kill(leased.pid, "SIGCONT");

@@ -8,8 +8,9 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterEach, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { command, whyNoCli } from "../support/built-cli.js";
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { describeUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 import { callTool, kGenerations, makeClient, serverWords } from "./support/client.js";

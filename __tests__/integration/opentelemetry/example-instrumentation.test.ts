@@ -20,6 +20,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { instrumentNativeRunner } from "../../../examples/opentelemetry/instrument.js";
+import { kHungMs } from "../../support/waits.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -145,7 +146,7 @@ describeSandboxed("the program", () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [at("examples/opentelemetry/main.js")],
-      { encoding: "utf8", timeout: 60_000 },
+      { encoding: "utf8", timeout: kHungMs },
     );
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     const outcomes = [...stdout.matchAll(/^ {2}sandbox\.exec .* outcome=(\S+)/gm)];

@@ -8,12 +8,12 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import {
   BubblewrapNativeRunner,
   type NativeExecInput,
   type SandboxedExecResult,
 } from "../support/package.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { see } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";

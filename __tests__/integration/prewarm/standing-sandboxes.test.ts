@@ -5,6 +5,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../support/waits.js";
 import { bindsWith } from "../promises/probed-host.js";
 import { describePromises } from "../promises/promise-table.js";
 import { type HostEnd, killHost, runHost, startHost } from "../support/host-program.js";
@@ -17,7 +18,6 @@ import {
   type SandboxedExecResult,
 } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { type RunnerChoice, run, text } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import wabt from "wabt";
+import { kHungMs } from "../../support/waits.js";
 import { kNodeProgram } from "../support/node-arguments.js";
 import {
   applyProcessSandbox,
@@ -56,7 +57,7 @@ function run(command: ProcessSandboxCommand, sandbox?: ProcessSandbox) {
   const { status, stdout, stderr } = spawnSync(spawn.cmd, spawn.args, {
     encoding: "utf8",
     env: { ...plainEnvironment(), ...spawn.env },
-    timeout: 60_000,
+    timeout: kHungMs,
   });
   return { status, stdout, stderr };
 }

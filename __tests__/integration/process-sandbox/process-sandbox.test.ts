@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
+import { kHungMs } from "../../support/waits.js";
 import {
   applyProcessSandbox,
   type BubblewrapProcessSandboxOptions,
@@ -32,7 +33,7 @@ function start(command: ProcessSandboxCommand, sandbox?: ProcessSandbox): Ended 
     ...(spawn.cwd === undefined ? {} : { cwd: spawn.cwd }),
     encoding: "utf8",
     env,
-    timeout: 20_000,
+    timeout: kHungMs,
   });
   return { status, out: stdout, err: stderr };
 }

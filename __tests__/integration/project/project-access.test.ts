@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { kHungMs } from "../../support/waits.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import {
   outerBwrap,
@@ -269,7 +270,7 @@ describeSandboxed("Bwrap", () => {
       const { stdout } = spawnSync(program, args, {
         encoding: "utf8",
         env: { ...plainEnvironment(), TMPDIR: folder },
-        timeout: 60_000,
+        timeout: kHungMs,
       });
       return (JSON.parse(stdout) as { nesting: object }).nesting;
     };

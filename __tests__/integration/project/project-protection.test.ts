@@ -17,9 +17,9 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
+import { eventually, kHungMs } from "../../support/waits.js";
 import { kNodeProgram } from "../support/node-arguments.js";
 import { Bwrap } from "../support/package.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
@@ -178,7 +178,7 @@ describeSandboxed("a project", () => {
     const program = fileURLToPath(new URL("../hosts/project-exit.mjs", import.meta.url));
     const { status, stdout } = spawnSync(kNodeProgram, [program, project], {
       encoding: "utf8",
-      timeout: 60_000,
+      timeout: kHungMs,
     });
     expect(status).toBe(3);
     expect(JSON.parse(stdout)).toEqual(expect.arrayContaining([".git", ".vscode", "up"]));

@@ -21,8 +21,8 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import type { BwrapOptions } from "../support/package.js";
-import { eventually } from "../support/processes.js";
 import { outerBwrap, type ProjectRun, runProjectHost } from "../support/project-host.js";
 import { describeSandboxed, describeUnless } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";

@@ -5,8 +5,9 @@ import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
+import { eventually, kQuietMs } from "../../support/waits.js";
 import type { NativeExecInput } from "../support/package.js";
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { type MakeRunner, run } from "../support/results.js";
 import type { Scene } from "./probed-host.js";
 
@@ -26,7 +27,7 @@ const kUntilUp = "while [ ! -e up ]; do sleep 0.01; done";
 
 type End = {
   script: string;
-  input(up: () => Promise<void>): Partial<NativeExecInput>;
+  input(up: () => Promise<unknown>): Partial<NativeExecInput>;
   kind: string;
 };
 
@@ -104,7 +105,7 @@ export function describeSurvival(
       });
       expect(seen.exitCode).toBe(124);
       expect(marked(mark)).toEqual([]);
-      await delay(100);
+      await delay(kQuietMs);
       expect(marked(mark)).toEqual([]);
     });
   });

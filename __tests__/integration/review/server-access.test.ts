@@ -179,9 +179,7 @@ describeSandboxed("the review page's server", () => {
   test("ends with close, also while a page listens", async () => {
     const { base, review, transaction } = await served(project());
     const listening = ask(base, `${base.pathname}api/events`).catch(() => "ended");
-    await expect
-      .poll(async () => (await ask(base, base.pathname)).status, { timeout: 20_000 })
-      .toBe(200);
+    await expect.poll(async () => (await ask(base, base.pathname)).status).toBe(200);
     await review.close();
     await listening;
     await expect(ask(base, base.pathname)).rejects.toThrow(/ECONNREFUSED/);

@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";

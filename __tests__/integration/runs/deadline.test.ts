@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";

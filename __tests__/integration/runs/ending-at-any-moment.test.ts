@@ -5,9 +5,9 @@ import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { killHost, runHost, startHost } from "../support/host-program.js";
 import { buildProbe } from "../support/probe.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 

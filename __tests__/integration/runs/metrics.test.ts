@@ -4,6 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { realpathSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { runHost } from "../support/host-program.js";
 import {
   BubblewrapNativeRunner,
@@ -15,7 +16,6 @@ import {
   type RuntimeName,
 } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed, describeUnless, whyNoBindFd } from "../support/requirements.js";
 import { bytes, run } from "../support/results.js";
 import { describeRuntime } from "../support/runtimes.js";

@@ -6,14 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
+import { kHungMs } from "../../support/waits.js";
 import { kNodeInside, kNodeProgram } from "../support/node-arguments.js";
 import { describeUnless, testUnless } from "../support/requirements.js";
 import { whyNo } from "../support/runtimes.js";
 import { tempDirectory } from "../support/temp.js";
 
 const kMain = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
-const kTimeout = 60_000;
-
 type Report = {
   chosen: string | null;
   runtimes: {
@@ -28,7 +27,7 @@ type Report = {
 
 function command(words: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const [program = "", ...args] = words;
-  const options = { encoding: "utf8", env: { ...process.env, ...env }, timeout: kTimeout } as const;
+  const options = { encoding: "utf8", env: { ...process.env, ...env }, timeout: kHungMs } as const;
   return spawnSync(program, args, { ...options, cwd: tempDirectory() });
 }
 

@@ -4,8 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { type BatchOptions, type NativeExecInput, SandboxError } from "../support/package.js";
-import { childrenOf, eventually } from "../support/processes.js";
+import { childrenOf } from "../support/processes.js";
 import { testUnless } from "../support/requirements.js";
 import { bytes, see } from "../support/results.js";
 import { describeSessions } from "../support/sessions.js";
@@ -114,8 +115,10 @@ describeSessions("a batch", (maker) => {
         { argv: sh("echo 2 >> log; echo up; sleep 1000"), onStdout: () => all.abort() },
         sh("echo 3 >> log"),
       ];
-      setTimeout(() => own.abort(), 300);
-      const results = await batch(commands, { signal: all.signal });
+      const running = batch(commands, { signal: all.signal });
+      await eventually("the first runs", () => log()[0] === "1");
+      own.abort();
+      const results = await running;
       expect(results.map(({ kind }) => kind)).toEqual(["aborted", "aborted", "aborted"]);
       expect(log()).toEqual(["1", "2"]);
       const before = await batch([sh("echo 4 >> log")], { signal: AbortSignal.abort() });

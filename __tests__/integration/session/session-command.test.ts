@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { kKindsOfRuns, prepared, sh } from "../support/kinds-of-runs.js";
 import type {
   NativeExecInput,
@@ -13,7 +14,7 @@ import type {
   SessionOptions,
 } from "../support/package.js";
 import { BubblewrapNativeRunner, LandlockNativeRunner } from "../support/package.js";
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { isRoot, testUnless, whyNoOption } from "../support/requirements.js";
 import { bytes, run, text } from "../support/results.js";
 import { describeSessions, type SessionMaker } from "../support/sessions.js";

@@ -6,11 +6,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { Session } from "../../../lib/runners/session.js";
+import { eventually } from "../../support/waits.js";
 import { kEarly, whyNotHere } from "../other-hosts/this-engine.js";
 import { killHost, runHost, startHost } from "../support/host-program.js";
 import { BubblewrapNativeRunner, type NativeSession } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
-import { childrenOf, eventually, isAlive, kMarker, marked, newMark } from "../support/processes.js";
+import { childrenOf, isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { describeSandboxed, isRoot, testUnless } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { whyNo } from "../support/runtimes.js";

@@ -5,9 +5,9 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { LocalNativeRunner, type NativeSession } from "../support/package.js";
 import { buildProbe } from "../support/probe.js";
-import { eventually } from "../support/processes.js";
 import { run } from "../support/results.js";
 import { describeSessions } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";

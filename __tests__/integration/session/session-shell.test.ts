@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { eventually } from "../support/processes.js";
+import { eventually } from "../../support/waits.js";
 import { bytes, run } from "../support/results.js";
 import { describeSessions, shellOf } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";

@@ -7,8 +7,8 @@ import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { TrustTier } from "../../../lib/index.js";
+import { eventually } from "../../support/waits.js";
 import { type HostileScene, type Loot, makeHostileScene } from "../support/hostile-engine.js";
-import { eventually } from "../support/processes.js";
 import { plainEnvironment } from "../support/requirements.js";
 import { availabilityOf } from "../support/runtimes.js";
 import { makeExecutor } from "../support/skills.js";

@@ -9,6 +9,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
+import { eventually, kQuietMs } from "../../support/waits.js";
 import { kLiveRunners, Screen, spawn, whole } from "../support/live-processes.js";
 import {
   BubblewrapNativeRunner,
@@ -17,7 +18,7 @@ import {
   type NativeSpawnInput,
   type SandboxedExecResult,
 } from "../support/package.js";
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { describeUnless, testUnless, whyNoBubblewrap } from "../support/requirements.js";
 import { text } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";
@@ -94,7 +95,7 @@ for (const [name, reason, makeRunner] of kLiveRunners) {
       }
       const drained = once(process.stdin, "drain").then(() => "drained");
       process.stdin.write(kBig);
-      expect(await Promise.race([drained, delay(300, "waiting")])).toBe("waiting");
+      expect(await Promise.race([drained, delay(kQuietMs, "waiting")])).toBe("waiting");
       expect(accepted).toBeLessThan(mostUnread);
       await process.stop();
       await expect(drained).rejects.toMatchObject({ code: "EPIPE" });
@@ -105,7 +106,7 @@ for (const [name, reason, makeRunner] of kLiveRunners) {
       const before = globalThis.process.memoryUsage.rss();
       const process = await spawn(makeRunner(workspace), "yes; echo $? > ended");
       await eventually("the buffers are full", () => process.stdout.readableLength >= 64 * 1024);
-      await delay(500);
+      await delay(kQuietMs);
       expect(process.stdout.readableLength).toBeLessThan(mostUnread);
       expect(globalThis.process.memoryUsage.rss() - before).toBeLessThan(64 << 20);
       const result = await process.stop();
@@ -179,9 +180,9 @@ for (const [name, reason, makeRunner] of kLiveRunners) {
       const out = new Screen(process.stdout);
       await out.until("x\n");
       process.signal("SIGSTOP");
-      await delay(200);
+      await delay(kQuietMs); // what it had written comes yet
       const { length } = out.text;
-      await delay(300);
+      await delay(kQuietMs);
       expect(out.text.length).toBe(length);
       process.signal("SIGCONT");
       await out.until("x\nx\nx\n");

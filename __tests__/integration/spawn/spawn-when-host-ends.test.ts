@@ -5,10 +5,10 @@ import { randomInt } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { kEarly, whyNotHere } from "../other-hosts/this-engine.js";
 import { type HostEnd, killHost, runHost, startHost } from "../support/host-program.js";
 import { buildProbe } from "../support/probe.js";
-import { eventually } from "../support/processes.js";
 import { describeSandboxed, testUnless } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 

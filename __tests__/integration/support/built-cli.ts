@@ -5,10 +5,9 @@ import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { kHungMs } from "../../support/waits.js";
 import { kNodeInside } from "./node-arguments.js";
 import { tempDirectory } from "./temp.js";
-
-const kTimeout = 60_000;
 
 export const kMain = fileURLToPath(new URL("../../../dist/cli/main.js", import.meta.url));
 
@@ -21,7 +20,7 @@ export const whyNoCli = existsSync(kMain) ? undefined : "dist/ is missing: npm r
 /** Runs a program to its end in an empty directory. */
 export function command(words: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const [program = "", ...args] = words;
-  const options = { encoding: "utf8", env: { ...process.env, ...env }, timeout: kTimeout } as const;
+  const options = { encoding: "utf8", env: { ...process.env, ...env }, timeout: kHungMs } as const;
   return spawnSync(program, args, { ...options, cwd: tempDirectory() });
 }
 

@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 import { expect } from "vitest";
 
 import type { RemoteNativeRunner } from "../../../lib/adapters/remote.js";
+import { kHungMs } from "../../support/waits.js";
 import {
   BubblewrapNativeRunner,
   FirejailNativeRunner,
@@ -93,7 +94,7 @@ export class Screen {
 
   async #change(): Promise<void> {
     const { promise, resolve } = withResolvers();
-    const bound = setTimeout(resolve, 20_000);
+    const bound = setTimeout(resolve, kHungMs);
     this.#changed.add(resolve);
     const before = this.text;
     await promise;

@@ -5,8 +5,6 @@
 
 import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { setTimeout as delay } from "node:timers/promises";
-import { expect } from "vitest";
 
 export const kMarker = "NATIVE_RUNNER_TEST_MARK";
 
@@ -48,16 +46,4 @@ export function marked(mark: string): string[] {
   return allPids()
     .filter((pid) => readProc(pid, "environ").split("\0").includes(variable) && isAlive(pid))
     .map((pid) => `${pid}: ${readProc(pid, "cmdline").replaceAll("\0", " ")}`);
-}
-
-const kPatienceMs = 60_000;
-
-/** Waits until `condition` holds; generous, for loaded machines and slow disks. */
-export async function eventually(what: string, condition: () => boolean): Promise<void> {
-  const start = performance.now();
-  while (performance.now() - start < kPatienceMs) {
-    if (condition()) return;
-    await delay(10);
-  }
-  expect.fail(`waited in vain until ${what}`);
 }

@@ -18,6 +18,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { kQuietMs } from "../../support/waits.js";
 import { BubblewrapNativeRunner, type TransactionOptions } from "../support/package.js";
 import { describeSandboxed, isRoot, testUnless } from "../support/requirements.js";
 import { run } from "../support/results.js";
@@ -186,7 +187,7 @@ describeSandboxed("the limits of a copy", () => {
       expect(reported[i]?.files).toBeGreaterThanOrEqual(reported[i - 1]?.files ?? 0);
     }
     const count = reported.length;
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, kQuietMs));
     expect(reported, "nothing comes later").toHaveLength(count);
     expect(opened).toMatchObject({ backend: "copy" });
   });

@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import { BubblewrapNativeRunner } from "../support/package.js";
-import { eventually, kMarker, marked, newMark } from "../support/processes.js";
+import { kMarker, marked, newMark } from "../support/processes.js";
 import { describeSandboxed, plainEnvironment } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { tempDirectory } from "../support/temp.js";

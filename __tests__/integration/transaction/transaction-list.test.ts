@@ -18,11 +18,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import { BubblewrapNativeRunner, SandboxError } from "../support/package.js";
-import { eventually } from "../support/processes.js";
 import {
   describeSandboxed,
   isRoot,
@@ -39,14 +39,10 @@ const anyRunner = () => new BubblewrapNativeRunner({ shadowDir: tempDirectory(),
 const list = (directory: string) => anyRunner().transactions({ directory });
 /** The one in a directory, once its host's lock is free. */
 const closed = (state: string) =>
-  vi.waitFor(
-    async () => {
-      const [listed] = await list(state);
-      if (listed?.state !== "closed") throw new Error(`it is ${listed?.state}`);
-      return listed;
-    },
-    { timeout: 20_000 },
-  );
+  eventually("it is closed", async () => {
+    const [listed] = await list(state);
+    return listed?.state === "closed" && listed;
+  });
 const kRecord = "version=1\0id=";
 
 describeSandboxed("transactions()", () => {

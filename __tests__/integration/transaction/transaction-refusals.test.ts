@@ -15,6 +15,7 @@ import {
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 
+import { kHungMs } from "../../support/waits.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import { BubblewrapNativeRunner, type TransactionOptions } from "../support/package.js";
 import { describeSandboxed, isRoot, testUnless } from "../support/requirements.js";
@@ -112,7 +113,7 @@ describeSandboxed("openTransaction refuses", () => {
     const inside = (mount: string) => {
       const words = [...kNodeInside, "--input-type=module", "-e", script];
       const unshare = ["-rm", "sh", "-c", `${mount} && exec "$@"`, "sh", ...words];
-      return spawnSync("unshare", unshare, { encoding: "utf8", timeout: 60_000 });
+      return spawnSync("unshare", unshare, { encoding: "utf8", timeout: kHungMs });
     };
     mkdirSync(join(workspace, "a b"));
     expect(inside("true")).toMatchObject({ stdout: "opened\n" });

@@ -3,8 +3,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 
+import { eventually } from "../../support/waits.js";
 import {
   BubblewrapNativeRunner,
   createRuntime,
@@ -73,12 +74,8 @@ describe.each(kRunners)("%s in a transaction", (_, reason, make, isElsewhere) =>
         const mark = newMark();
         const env = { [kMarker]: mark };
         const running = runner.exec({ argv: ["sh", "-c", "echo up > up; sleep 1000"], env });
-        await vi.waitFor(
-          async () => {
-            const paths = (await transaction.changes()).map(({ path }) => path);
-            expect(paths).toContain("up");
-          },
-          { timeout: 20_000 },
+        await eventually("it is up", async () =>
+          (await transaction.changes()).some(({ path }) => path === "up"),
         );
         expect(marked(mark), "the control").not.toEqual([]);
         await transaction[how]();

@@ -10,15 +10,10 @@ import type {
   Outcome,
   SandboxedExecResult,
 } from "../../integration/support/package.js";
-import {
-  childrenOf,
-  eventually,
-  kMarker,
-  marked,
-  newMark,
-} from "../../integration/support/processes.js";
+import { childrenOf, kMarker, marked, newMark } from "../../integration/support/processes.js";
 import { describeSandboxed } from "../../integration/support/requirements.js";
 import { tempDirectory } from "../../integration/support/temp.js";
+import { eventually } from "../../support/waits.js";
 import { randomOf, seedOf } from "../transactions/random.js";
 
 const kRuns = Number(process.env.NATIVE_RUNNER_RUNS ?? 2000);

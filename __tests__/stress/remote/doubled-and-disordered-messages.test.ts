@@ -3,15 +3,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { expect, test } from "vitest";
-
 import { BrokerAccess } from "../../../lib/remote/broker/broker-access.js";
 import { Connection } from "../../../lib/remote/broker/connection.js";
 import { workerSubject } from "../../../lib/remote/subjects.js";
 import { Inbox, Outbox } from "../../../lib/remote/wire/frame.js";
 import { startNatsServer, whyNoNatsServer } from "../../integration/remote/support/nats-server.js";
-import { eventually } from "../../integration/support/processes.js";
 import { describeUnless, whyNoBubblewrap } from "../../integration/support/requirements.js";
 import { framesOf } from "../../support/remote/frames-of.js";
+import { eventually, kQuietMs } from "../../support/waits.js";
 import { randomOf, seedOf } from "../transactions/random.js";
 import type { Machines, PlannedRun } from "./support/machines.js";
 import { DisorderProxy } from "./support/proxy.js";
@@ -93,7 +92,7 @@ describeUnless(whyNoNatsServer, "the same messages without what guards against i
       await delay(1);
     }
     await eventually("all were started", () => new Set(started).size === kGrants);
-    await delay(200); // copies that are late
+    await delay(kQuietMs); // copies that are late
     await connection.close();
     connection.release();
     proxy.close();

@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { beforeEach, expect, test } from "vitest";
 
 import { treeOf } from "../../../support/tree-of.js";
+import { eventually } from "../../../support/waits.js";
 import { kCli, whyNoCli } from "../../support/built-cli.js";
-import { eventually } from "../../support/processes.js";
 import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
 import { kEdit, kSummary, Scene } from "./transaction-workspace.js";
 

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { expect } from "vitest";
 
+import { kHungMs } from "../../../support/waits.js";
 import { kCli } from "../../support/built-cli.js";
 import { plainEnvironment } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
@@ -52,7 +53,7 @@ export class Scene {
       cwd: this.workspace,
       encoding: "utf8",
       env: this.environment,
-      timeout: 60_000,
+      timeout: kHungMs,
     });
     return { status, stdout, stderr };
   }

@@ -1,10 +1,10 @@
 /** A worker that is killed: what callers see of a session, a live process and a transaction that were on it. */
 
-import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, expect, test } from "vitest";
 
 import { RemoteNativeRunner } from "../../../../lib/adapters/remote.js";
-import { eventually, kMarker, marked, newMark } from "../../support/processes.js";
+import { eventually } from "../../../support/waits.js";
+import { kMarker, marked, newMark } from "../../support/processes.js";
 import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
 import { type NatsServer, startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
@@ -59,8 +59,9 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker that is killed", ()
     const runner = new RemoteNativeRunner(place(pool));
     const transaction = await runner.openTransaction({ backend: "copy" });
     await transaction.exec({ argv: ["sh", "-c", "echo kept > made"] });
-    const asked = transaction.exec({ argv: ["sleep", "3600"] });
-    await delay(500);
+    const mark = newMark();
+    const asked = transaction.exec({ argv: ["sleep", "3600"], env: { [kMarker]: mark } });
+    await eventually("running", () => marked(mark).length > 0);
     await worker.stop("SIGKILL");
     expect((await asked).outcome).toMatchObject(kLost);
     await expect(transaction.changes()).rejects.toMatchObject({

@@ -3,9 +3,9 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll } from "vitest";
 
+import { eventually } from "../../../support/waits.js";
 import { tempDirectory } from "../../support/temp.js";
 
 /** Debian has it where ordinary users' PATH does not lead. */
@@ -15,9 +15,6 @@ const kProgram = kPlaces.map((each) => path.join(each, "nats-server")).find(exis
 /** Why there can be no server here; undefined when there can. */
 export const whyNoNatsServer =
   kProgram === undefined ? "there is no nats-server (apt-get install nats-server)" : undefined;
-
-/** Generous: it takes 50 ms. */
-const kMostMs = 20_000;
 
 /** One that is running. */
 export type NatsServer = {
@@ -39,16 +36,18 @@ afterAll(async () => {
 });
 
 async function portOf(directory: string, child: ChildProcess, log: () => string): Promise<number> {
-  for (let waited = 0; waited < kMostMs; waited += 10) {
+  const written = () => {
     if (child.exitCode !== null) throw new Error(`nats-server has ended: ${log()}`);
     const name = readdirSync(directory).find((each) => each.endsWith(".ports"));
     const text = name === undefined ? "" : readFileSync(path.join(directory, name), "utf8");
-    const port = /:(\d+)"/.exec(text)?.[1];
-    if (port !== undefined) return Number(port);
-    await delay(10);
+    return /:(\d+)"/.exec(text)?.[1];
+  };
+  try {
+    return Number(await eventually(() => `nats-server is ready: ${log()}`, written));
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
   }
-  child.kill("SIGKILL");
-  throw new Error(`nats-server is not ready after ${kMostMs} ms: ${log()}`);
 }
 
 /**

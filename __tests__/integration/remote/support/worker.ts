@@ -4,16 +4,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 
+import { eventually } from "../../../support/waits.js";
 import { kNodeProgram } from "../../support/node-arguments.js";
 import { tempDirectory } from "../../support/temp.js";
 
 const kMain = fileURLToPath(new URL("../../../../dist/cli/main.js", import.meta.url));
-/** Generous: it takes a second. */
-const kMostMs = 60_000;
 
 /** What a worker is started with. */
 export type WorkerChoice = {
@@ -73,11 +71,13 @@ export async function startWorker(choice: WorkerChoice): Promise<TestWorker> {
       resolve(code);
     });
   });
-  for (let waited = 0; !written.includes("serves the pool"); waited += 20) {
-    if (child.exitCode !== null) throw new Error(`the worker has ended: ${written}`);
-    if (waited > kMostMs) throw new Error(`the worker is not ready: ${written}`);
-    await delay(20);
-  }
+  await eventually(
+    () => `the worker serves: ${written}`,
+    () => {
+      if (child.exitCode !== null) throw new Error(`the worker has ended: ${written}`);
+      return written.includes("serves the pool");
+    },
+  );
   return {
     pid: child.pid ?? 0,
     log: () => written,

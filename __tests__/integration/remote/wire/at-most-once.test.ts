@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { randomOf, seedOf } from "../../../stress/transactions/random.js";
-import { eventually } from "../../support/processes.js";
+import { eventually, kQuietMs } from "../../../support/waits.js";
 import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
 import { tempDirectory } from "../../support/temp.js";
 import { type NatsServer, startNatsServer, whyNoNatsServer } from "../support/nats-server.js";
@@ -76,7 +76,7 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker that is told things
       hand.all("decline").some((decline) => decline.run === run);
     const all = Array.from({ length: kRuns }, (_, at) => at + 1);
     await eventually("each was told of", () => all.every(reported));
-    await delay(1_000); // what was still to start
+    await delay(2 * kQuietMs); // what was still to start
     const counted = starts(workspace);
     const complaints: string[] = [];
     for (let run = 1; run <= kRuns; run += 1) {
@@ -116,7 +116,7 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker that is told things
     );
     hand.say(id, late);
     hand.say(id, hand.grant(9, 1, { lease, workspace, input: inputOf(9) }));
-    await delay(1_000);
+    await delay(2 * kQuietMs);
     expect(starts(workspace).get(9)).toBeUndefined();
     // The control: another attempt, which the caller makes when it has heard the decline.
     hand.say(id, hand.grant(9, 2, { lease, workspace, input: inputOf(9) }));
@@ -134,7 +134,7 @@ describeUnless(whyNoNatsServer ?? whyNoBubblewrap, "a worker that is told things
     hand.say(id, hand.grant(1, 1, { lease, workspace, input: inputOf(1) }));
     hand.say(id, hand.grant(2, 1, { lease, workspace, input: inputOf(2) })); // the control
     await eventually("ended", () => hand.all("end").some((end) => end.run === 2));
-    await delay(500);
+    await delay(kQuietMs);
     expect([...starts(workspace)]).toEqual([[2, 1]]);
   });
 

@@ -10,7 +10,7 @@ import {
   type ToWorker,
 } from "../../../../lib/remote/wire/messages.js";
 import { framesOf } from "../../../support/remote/frames-of.js";
-import { eventually } from "../../support/processes.js";
+import { eventually } from "../../../support/waits.js";
 
 const kTenant = "default";
 let callers = 0;

@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 
+import { kHungMs } from "../../../support/waits.js";
 import { describeUnless, whyNoBubblewrap } from "../../support/requirements.js";
 import type { Served } from "../review-server.js";
 
@@ -22,9 +23,6 @@ export function whyNoBrowser(): string | undefined {
 /** Where there is a sandbox and a browser; else a reason is printed. */
 export const describeInBrowser = (name: string, body: () => void) =>
   describeUnless(whyNoBubblewrap ?? whyNoBrowser(), name, body);
-
-/** How long something is waited for that is sure to come: the machine may be busy. */
-export const kPatience = { timeout: 20_000 };
 
 let browser: Browser;
 
@@ -56,7 +54,7 @@ export async function visit(
 ): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000); // so that it is reported what is waited for
+  page.setDefaultTimeout(kHungMs); // so that it is reported what is waited for
   const asked: string[] = [];
   const complaints: string[] = [];
   const dialogs: string[] = [];
@@ -110,5 +108,4 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
 }
 
-export const said = (page: Page) =>
-  expect.poll(() => page.locator(".said").textContent(), kPatience);
+export const said = (page: Page) => expect.poll(() => page.locator(".said").textContent());

@@ -11,7 +11,6 @@ import {
   boxOf,
   commit,
   describeInBrowser,
-  kPatience,
   open,
   said,
   seriousFindings,
@@ -29,9 +28,9 @@ describeInBrowser("a large review in a browser", () => {
       "for d in $(seq 1 50); do mkdir -p src/d$d; for f in $(seq 1 99); do echo $f > src/d$d/$f.txt; done; done",
     );
     const { page, complaints } = await visit(at);
-    await expect.poll(() => page.locator(".row").count(), kPatience).toBe(5001);
+    await expect.poll(() => page.locator(".row").count()).toBe(5001);
     await page.locator('.row[data-path="src/d1"] button.fold').click();
-    await expect.poll(() => page.locator(".row").count(), kPatience).toBe(5001 - 99);
+    await expect.poll(() => page.locator(".row").count()).toBe(5001 - 99);
     await boxOf(page, "src").check();
     await page.getByRole("button", { name: /^Commit 5,001 changes/ }).waitFor();
     await boxOf(page, "src/d2/1.txt").uncheck();
@@ -54,7 +53,7 @@ describeInBrowser("a large review in a browser", () => {
     const { page, complaints } = await visit(at);
     await open(page, "large.js");
     const hunks = page.locator(".hunks").getByRole("checkbox");
-    await expect.poll(() => hunks.count(), kPatience).toBe(4);
+    await expect.poll(() => hunks.count()).toBe(4);
     expect(await page.locator(".cm-line").count()).toBeLessThan(2000);
     await hunks.nth(3).check();
     await commit(page);
@@ -77,7 +76,7 @@ describeInBrowser("a large review in a browser", () => {
     await at.transaction.files.write("other.txt", text(57));
     const { page } = await visit(at);
     await open(page, "other.txt");
-    await page.locator(".cm-changedLine").first().waitFor({ timeout: 30_000 });
+    await page.locator(".cm-changedLine").first().waitFor();
     await page.keyboard.press("u");
     await page.locator(".cm-deletedChunk, .cm-insertedLine, .cm-changedLine").first().waitFor();
   }, 60_000);

@@ -11,7 +11,6 @@ import {
   boxOf,
   commit,
   describeInBrowser,
-  kPatience,
   open,
   rowOf,
   said,
@@ -78,7 +77,7 @@ describeInBrowser("a review in a browser", () => {
     const { page } = await visit(at);
     await open(page, "long.txt");
     const hunks = page.locator(".hunks").getByRole("checkbox");
-    await expect.poll(() => hunks.count(), kPatience).toBe(3);
+    await expect.poll(() => hunks.count()).toBe(3);
     await hunks.nth(0).check();
     await page.keyboard.press("n");
     await page.keyboard.press("n");

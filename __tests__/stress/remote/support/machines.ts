@@ -15,13 +15,12 @@ import {
 import { kNodeInside } from "../../../integration/support/node-arguments.js";
 import { plainEnvironment } from "../../../integration/support/requirements.js";
 import { tempDirectory } from "../../../integration/support/temp.js";
+import { eventually } from "../../../support/waits.js";
 import { type CallerLine, type Circumstances, judge, readCounter, type Verdict } from "./judge.js";
 import { kScript } from "./script.js";
 
 const kMain = fileURLToPath(new URL("../../../../dist/cli/main.js", import.meta.url));
 const kCaller = fileURLToPath(new URL("../hosts/caller.mjs", import.meta.url));
-/** Generous: machines are busy. */
-const kMostMs = 60_000;
 
 /** One call of a caller's plan; see hosts/caller.mjs. */
 export type PlannedRun = {
@@ -71,15 +70,16 @@ export class Machine {
   }
 
   /** Waits for what it writes. */
-  async until(isSo: () => boolean, what: string, mostMs = kMostMs): Promise<void> {
-    const from = performance.now();
-    while (!isSo()) {
-      const isGone = this.process.exitCode !== null || this.process.signalCode !== null;
-      if (isGone || performance.now() - from > mostMs) {
-        throw new Error(`not ${what} (${isGone ? "it has ended" : "yet"}): ${this.out}${this.err}`);
-      }
-      await delay(10);
-    }
+  async until(isSo: () => boolean, what: string): Promise<void> {
+    await eventually(
+      () => `it is ${what}: ${this.out}${this.err}`,
+      () => {
+        if (isSo()) return true;
+        const isGone = this.process.exitCode !== null || this.process.signalCode !== null;
+        if (isGone) throw new Error(`not ${what}, it has ended: ${this.out}${this.err}`);
+        return false;
+      },
+    );
   }
 
   signal(name: NodeJS.Signals): void {
