@@ -38,7 +38,7 @@ class FileCall {
       napi_delete_async_work(env, call->work_);
       return env.Undefined();
     }
-    call.release();  // Complete() owns it now
+    static_cast<void>(call.release());  // Complete() owns it now
     return {env, promise};
   }
 

@@ -19,7 +19,7 @@
 namespace native_runner::kernel {
 
 // The result of PTRACE_GET_SYSCALL_INFO (Linux 5.3), which older headers lack.
-struct CallInfo {
+struct CallInfo {  // NOLINT(cppcoreguidelines-pro-type-member-init): one member of a union has it
   static constexpr std::uint8_t kExit = 2;
   static constexpr std::uint8_t kSeccomp = 3;
 

@@ -63,8 +63,8 @@ std::string StagedName(const std::string& name);
 // The most that is read of a file that grows with the number of changes: some 500,000 of them.
 inline constexpr std::size_t kMostWholeFile = std::size_t{256} << 20U;
 
-// Reads a whole file of at most `most` bytes; nullopt if it is missing. kSetup for a larger file, and
-// for anything but a regular file, a link included.
+// Reads a whole file of at most `most` bytes; nullopt if it is missing. kSetup for a larger file,
+// and for anything but a regular file, a link included.
 Result<std::optional<std::string>> ReadWholeFile(int directory, const std::string& name,
                                                  std::size_t most = kMostWholeFile);
 
