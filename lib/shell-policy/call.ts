@@ -4,7 +4,8 @@ import type { Assignment, Redirection } from "unbash";
 
 import type { Budget } from "./budget.js";
 import type { ShellBlockRule, ShellFinding } from "./policy.js";
-import { type Place, positionIn } from "./script/walk.js";
+import { type Bindings, unsplit } from "./script/expansion.js";
+import { hereDocument, type Place, positionIn } from "./script/walk.js";
 import { type ShellWord, shellWords } from "./script/word.js";
 
 export type ShellRedirect = {
@@ -38,6 +39,8 @@ export type Effect =
   /** A string that a shell will read. */
   | { readonly kind: "code"; readonly word: ShellWord }
   | { readonly kind: "variable"; readonly name: string; readonly value: ShellWord }
+  /** A variable that stands for another one from here on. */
+  | { readonly kind: "reference"; readonly name: string; readonly target: string }
   | {
       readonly kind: "finding";
       readonly rule: ShellFinding["rule"];
@@ -52,15 +55,14 @@ export function shellRedirect(
   node: Redirection,
   place: Place,
   budget: Budget,
+  bindings?: Bindings,
 ): ShellRedirect | undefined {
   if (node.type === "HereDoc") {
-    const { text, parts } = node.body;
-    const literal = node.delimiter?.quoted === true || parts === undefined;
-    const target = { text, literal, raw: text, position: positionIn(place, node.pos) };
+    const target = hereDocument(node, positionIn(place, node.pos), budget, bindings);
     return { operator: "<<", target };
   }
   if (node.target === undefined) return undefined;
-  const words = shellWords(node.target, positionIn(place, node.target.pos), budget);
+  const words = shellWords(node.target, positionIn(place, node.target.pos), budget, bindings);
   const [target] = words;
   if (target === undefined) return undefined;
   return {
@@ -70,11 +72,19 @@ export function shellRedirect(
 }
 
 /** Returns an assignment among the arguments (`export A=b`) as words. */
-export function assignmentWords(node: Assignment, place: Place, budget: Budget): ShellWord[] {
+export function assignmentWords(
+  node: Assignment,
+  place: Place,
+  budget: Budget,
+  bindings?: Bindings,
+): ShellWord[] {
   const position = positionIn(place, node.pos);
   const start = { raw: node.text, position };
   if (node.value.type !== "Word") return [{ ...start, text: `${node.name}=`, literal: true }];
-  return shellWords(node.value, position, budget).map(({ text, literal }) => ({
+  const values = bindings
+    ? [unsplit(node.value, bindings)] // the value of an assignment is not split
+    : shellWords(node.value, position, budget);
+  return values.map(({ text, literal }) => ({
     ...start,
     text: `${node.name}=${text}`,
     literal,

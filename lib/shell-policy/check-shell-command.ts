@@ -1,4 +1,11 @@
-import { type Assignment, type Command, parse, type Redirection, type Word } from "unbash";
+import {
+  type Assignment,
+  type Command,
+  parse,
+  type Redirection,
+  type SyntaxNode,
+  type Word,
+} from "unbash";
 
 import { invalidType } from "../errors.js";
 import { Budget, beyondLimits, kCallSteps, kGlobSteps, kParseSteps, kWordSteps } from "./budget.js";
@@ -9,6 +16,7 @@ import {
   type ShellRedirect,
   shellRedirect,
 } from "./call.js";
+import { positional } from "./command-wrappers/effects.js";
 import { commandWrapperOf } from "./command-wrappers/known-commands.js";
 import { Findings, Judge } from "./judge.js";
 import { basename, WorkingDirectory } from "./path.js";
@@ -18,10 +26,19 @@ import {
   type ShellVerdict,
   shellSettings,
 } from "./policy.js";
-import { variableCode } from "./rules/variables.js";
-import { hidesSubscript, type SyntaxHazard } from "./script/syntax.js";
-import { kTopPlace, type Place, positionIn, type ScriptVisitor, walk } from "./script/walk.js";
-import { type ShellWord, shellWords } from "./script/word.js";
+import { namesPrograms, variableCode } from "./rules/variables.js";
+import { kElement, unsplit, type Value } from "./script/expansion.js";
+import { arithmeticTexts, hidesSubscript, type SyntaxHazard } from "./script/syntax.js";
+import { Readings, Variables } from "./script/variables.js";
+import {
+  hereTexts,
+  kTopPlace,
+  type Place,
+  positionIn,
+  type ScriptVisitor,
+  walk,
+} from "./script/walk.js";
+import { kExpansion, type ShellWord, shellWords } from "./script/word.js";
 
 /**
  * Applies the shell lists to a command line: first the block list, then the allow list in the mode that the
@@ -41,6 +58,26 @@ export function checkShellCommand(command: string, policy: ShellPolicy = {}): Sh
   return inspector.verdict();
 }
 
+/** Rounds in which later parts are read again: a value may come from a function that stands after its use. */
+const kMostRounds = 3;
+/** Characters of values that one arithmetic expression is filled with. */
+const kMostArithmetic = 16 * 1024;
+
+/** The version of each variable that a part has read. */
+type VariablesRead = ReadonlyMap<string, number>;
+
+/** A part of the line that may run after later assignments: the body of a loop or a function, a trap. */
+type LatePart = {
+  readonly read: VariablesRead;
+  readonly directory: string | undefined;
+  readonly work: () => void;
+};
+
+/** True if a word may differ once the values of variables are known. */
+function isOpen({ literal, raw }: ShellWord): boolean {
+  return !literal && /[$`]/.test(raw);
+}
+
 /**
  * Follows one command through everything that it would run: converts the events of the script walk into
  * calls, has each judged, and continues with the effects that command wrappers find. Used once; its findings
@@ -53,6 +90,19 @@ class Inspector implements ScriptVisitor {
   readonly #judge: Judge;
   readonly #budget = new Budget();
   readonly #directory = new WorkingDirectory();
+  readonly #variables = new Variables();
+  /** Functions that the line defines. */
+  readonly #functions = new Set<string>();
+  /** The values that words are read with at the moment; undefined: none. */
+  #readings: Readings | undefined;
+  /** True if a word of the part at hand has an expansion. */
+  #open = false;
+  /** Variables that the part at hand sets, with the values that are known. */
+  #set = new Map<string, Value[]>();
+  /** Parts that may run later than they stand. */
+  #later: LatePart[] = [];
+  /** Strings that were read as code, with the version of the variables at that time. */
+  readonly #code = new Map<string, number>();
 
   constructor(settings: ShellSettings) {
     this.#settings = settings;
@@ -85,7 +135,9 @@ class Inspector implements ScriptVisitor {
       if (!(error instanceof RangeError)) throw error;
       this.tooDeep();
     }
-    if (place === kTopPlace) this.#judge.together();
+    if (place !== kTopPlace) return;
+    this.#readLater();
+    this.#judge.together();
   }
 
   hazard({ kind, what }: SyntaxHazard, position: number, place: Place): void {
@@ -108,22 +160,124 @@ class Inspector implements ScriptVisitor {
     return this.#affordable();
   }
 
-  arithmetic(): void {
+  arithmetic(node: SyntaxNode, place: Place): void {
     this.#judge.arithmetic.read();
+    const texts = arithmeticTexts(node).filter((text) => text.includes("$"));
+    if (texts.length > 0) this.#read(place, () => this.#arithmetic(texts, node, place));
   }
 
-  variable(name: string, position: number, place: Place): void {
-    this.#variable(name, {
-      text: "",
-      literal: false,
-      raw: name,
-      position: positionIn(place, position),
+  defines(name: string): void {
+    this.#functions.add(name);
+  }
+
+  variable(name: string, position: number, place: Place, value?: Word): void {
+    const unknown = { text: "", literal: false, raw: name, position: positionIn(place, position) };
+    this.#variable(name, unknown);
+    if (value) this.#read(place, () => this.#assign(name, [value], place));
+  }
+
+  values(words: readonly Word[], place: Place, variable: string): void {
+    this.#read(place, () => {
+      for (const value of this.#values(words, place)) this.#record(variable, value);
     });
   }
 
-  values(words: readonly Word[], place: Place): ShellWord[] {
+  assignment(node: Assignment, place: Place): void {
+    const { name, value } = node;
+    this.#read(place, () => {
+      const words = value.type === "Word" ? [value] : value.elements;
+      this.#assign(name, words, place, node);
+    });
+  }
+
+  redirections(nodes: readonly Redirection[], place: Place): void {
+    this.#read(place, () => this.#redirects(nodes, place));
+  }
+
+  command(node: Command, place: Place): void {
+    this.#read(place, () => this.#command(node, place));
+  }
+
+  /** Does the work without values of variables, then once for each combination of those that it reads. */
+  #read(place: Place, work: () => void): void {
+    const outer = { readings: this.#readings, open: this.#open, set: this.#set };
+    this.#readings = undefined;
+    this.#open = false;
+    this.#set = new Map();
+    work();
+    if (this.#open && this.going) {
+      const read = this.#readWith(this.#variables.reaching, work);
+      if (!place.certain) this.#later.push({ read, directory: this.#directory.path, work });
+    }
+    if (place.certain) {
+      for (const [name, values] of this.#set) this.#variables.only(name, values);
+    }
+    this.#readings = outer.readings;
+    this.#open = outer.open;
+    this.#set = outer.set;
+  }
+
+  /** Returns the variables that were read, with their versions. */
+  #readWith(values: (name: string) => readonly Value[], work: () => void): VariablesRead {
+    const readings = new Readings(values);
+    const { version } = this.#variables;
+    do {
+      this.#readings = readings;
+      work();
+    } while (this.going && readings.next());
+    this.#readings = undefined;
+    if (this.#variables.version !== version)
+      return new Map(readings.names.map((name) => [name, -1]));
+    return new Map(readings.names.map((name) => [name, this.#variables.versionOf(name)]));
+  }
+
+  /** Reads again, with all values, what may run after later assignments. */
+  #readLater(): void {
+    const { path } = this.#directory;
+    for (let round = 0; round < kMostRounds; round++) {
+      const parts = this.#later;
+      this.#later = [];
+      for (const part of parts) {
+        if (!this.going) return;
+        let { read } = part;
+        if ([...read].some(([name, version]) => this.#variables.versionOf(name) !== version)) {
+          this.#directory.path = part.directory;
+          read = this.#readWith(this.#variables.all, part.work);
+        }
+        this.#later.push({ ...part, read });
+      }
+    }
+    this.#directory.path = path;
+  }
+
+  /** True if reading with values gave the same as without. */
+  get #same(): boolean {
+    return this.#readings !== undefined && !this.#readings.different;
+  }
+
+  #arithmetic(texts: readonly string[], node: SyntaxNode, place: Place): void {
+    const readings = this.#readings;
+    this.#open = true;
+    if (readings === undefined) return;
+    for (const text of texts) {
+      let left = kMostArithmetic;
+      // A substitution that stands there itself is visited as a command.
+      const filled = text.replace(/\$\{?(\w+|[@*])\}?|\$[({]|`/g, (_, name) => {
+        const value = name === undefined ? " " : (readings.value(name)?.text ?? kExpansion);
+        left -= value.length;
+        return left < 0 ? "" : value;
+      });
+      if (!this.spend(kWordSteps + filled.length)) return;
+      if (!this.#same && hidesSubscript(filled)) {
+        const reason = "Arithmetic would run the substitution in the value of a variable.";
+        this.#findings.add("dynamic-code", reason, undefined, positionIn(place, node.pos));
+      }
+    }
+  }
+
+  #values(words: readonly Word[], place: Place): ShellWord[] {
     const values = words.flatMap((word) => this.#resolved(word, place));
-    if (!this.spend(this.#stepsOf(values))) return [];
+    if (this.#same || !this.spend(this.#stepsOf(values))) return [];
     for (const value of values) {
       this.#judge.arithmetic.value(value);
       this.#judge.value(value, this.#directory.path);
@@ -131,29 +285,81 @@ class Inspector implements ScriptVisitor {
     return values;
   }
 
-  assignment(node: Assignment, place: Place): void {
-    const position = positionIn(place, node.pos);
-    const words = node.value.type === "Word" ? [node.value] : node.value.elements;
-    const values = this.values(words, place);
-    const hidden = values.find(({ literal, text }) => literal && hidesSubscript(text));
+  /** Judges and records an assignment; without `node`, that of a default value. */
+  #assign(name: string, words: readonly Word[], place: Place, node?: Assignment): void {
+    const array = node !== undefined && node.value.type !== "Word";
+    const [word] = words;
+    const position = word && positionIn(place, word.pos);
+    const readings = this.#readings;
+    let values: ShellWord[];
+    if (readings && word && !array) {
+      // The value of an assignment is not split.
+      values = [{ ...unsplit(word, readings), raw: word.text, position }];
+      const before = node?.append ? readings.value(name) : undefined;
+      if (before) values = values.map((each) => ({ ...each, text: before.text + each.text }));
+      if (this.#same || !this.spend(this.#stepsOf(values))) return;
+    } else {
+      values = this.#values(words, place);
+      if (this.#same) return;
+      if (node?.append) this.#open = true;
+    }
+    const exact = word && !array ? unsplit(word, readings) : undefined;
+    const bare = exact?.literal ? [{ ...exact, raw: word?.text ?? "", position }] : [];
+    const hidden = [...values, ...bare].find(
+      ({ literal, text }) => literal && hidesSubscript(text),
+    );
     if (hidden) {
       const reason = "Arithmetic would run the substitution in this value.";
       this.#findings.add("dynamic-code", reason, hidden);
     }
     const [first] = values;
     const value = first ?? { text: "", literal: true, raw: "", position };
-    this.#variable(node.name, values.length > 1 ? { ...value, literal: false } : value, place);
+    const one = values.length < 2 || namesPrograms(name);
+    for (const each of one ? values : []) this.#variable(name, each, place);
+    if (values.length !== 1)
+      this.#variable(name, { ...value, literal: values.length === 0 }, place);
+    if (node?.index) this.#element(name, node.index.value, value);
+    else if (array) this.#array(name, values, node.append === true);
   }
 
-  redirections(nodes: readonly Redirection[], place: Place): void {
-    this.#redirects(nodes, place);
+  #element(name: string, key: string, value: Value): void {
+    this.#record(`${name}[${key}]`, value);
+    for (const all of [`${name}[@]`, `${name}[*]`]) {
+      const [before] = this.#variables.reaching(all);
+      const text = before ? before.text + kElement + value.text : value.text;
+      this.#record(all, { text, literal: value.literal });
+    }
   }
 
-  command(node: Command, place: Place): void {
+  #array(name: string, values: readonly ShellWord[], append: boolean): void {
+    let next = 0;
+    while (append && this.#variables.has(`${name}[${next}]`)) next++;
+    if (next === 0) for (const all of [`${name}[@]`, `${name}[*]`]) this.#variables.only(all, []);
+    for (const value of values) {
+      const [assigned, key] = /^\[([^\]]*)\]=/.exec(value.text) ?? [""];
+      const text = value.text.slice(assigned.length);
+      this.#element(name, key ?? String(next++), { ...value, text });
+    }
+  }
+
+  /** Keeps the value of a variable for later words. */
+  #record(name: string, { text, literal }: Value): void {
+    const values = this.#set.get(name) ?? [];
+    this.#set.set(name, values);
+    if (text.includes(kExpansion) || (text === "" && !literal)) return;
+    values.push({ text, literal });
+    this.#variables.add(name, { text, literal });
+  }
+
+  #command(node: Command, place: Place): void {
     const words = node.name ? this.#resolved(node.name, place) : [];
     for (const argument of node.args) {
       if (argument.type === "Word") words.push(...this.#resolved(argument, place));
-      else words.push(...assignmentWords(argument, place, this.#budget));
+      else {
+        const assigned = assignmentWords(argument, place, this.#budget, this.#readings);
+        this.#open ||= assigned.some(isOpen);
+        words.push(...assigned);
+      }
     }
     const redirects = this.#redirects(node.redirects, place);
     const [name] = words;
@@ -191,14 +397,18 @@ class Inspector implements ScriptVisitor {
 
   #resolved(word: Word, place: Place): ShellWord[] {
     if (!this.going) return [];
-    const words = shellWords(word, positionIn(place, word.pos), this.#budget);
+    const words = shellWords(word, positionIn(place, word.pos), this.#budget, this.#readings);
+    this.#open ||= words.length === 0 || words.some(isOpen);
     return this.#affordable() ? words : [];
   }
 
   #redirects(nodes: readonly Redirection[], place: Place): ShellRedirect[] {
-    const redirects = nodes.flatMap((node) => shellRedirect(node, place, this.#budget) ?? []);
+    const redirects = nodes.flatMap(
+      (node) => shellRedirect(node, place, this.#budget, this.#readings) ?? [],
+    );
+    this.#open ||= redirects.some(({ target }) => isOpen(target));
     if (!this.spend(this.#stepsOf(redirects.map(({ target }) => target)))) return [];
-    this.#judge.redirects(redirects, this.#directory.path);
+    if (!this.#same) this.#judge.redirects(redirects, this.#directory.path);
     return redirects;
   }
 
@@ -210,18 +420,26 @@ class Inspector implements ScriptVisitor {
       return;
     }
     if (!this.spend(this.#stepsOf(words))) return;
-    if (!word.literal || /^!/.test(word.text)) {
+    if (!word.literal || /^[!^]/.test(word.text)) {
       const reason = "Which command this word names is only known as it runs.";
       this.#findings.add("dynamic-command", reason, word);
       return;
     }
     const name = basename(word.text);
+    const readings = this.#readings;
     const call: ShellCall = {
       name,
       words,
       redirects,
       upstream: () => place.upstream?.names(this.#budget) ?? [],
-      piped: () => place.upstream?.printed(word.position, this.#budget) ?? [],
+      piped: () => {
+        const { upstream, input } = place;
+        const texts = upstream
+          ? upstream.printed(word.position, this.#budget, readings)
+          : hereTexts(input, word.position, this.#budget, readings);
+        this.#open ||= texts.some(isOpen);
+        return texts;
+      },
       directory: this.#directory.path,
     };
     this.#judge.call(call);
@@ -233,7 +451,11 @@ class Inspector implements ScriptVisitor {
       for (const effect of effects) this.#effect(effect, call, place);
     });
     this.#judge.name(word);
-    if (name === "cd" || name === "pushd") this.#directory.enter(words);
+    if (this.#functions.has(word.text)) {
+      for (const effect of positional(words.slice(1))) this.#effect(effect, call, place);
+    }
+    if (name !== "cd" && name !== "pushd") return;
+    if (readings === undefined || (place.certain && readings.single)) this.#directory.enter(words);
   }
 
   #effect(effect: Effect, call: ShellCall, place: Place): void {
@@ -246,10 +468,13 @@ class Inspector implements ScriptVisitor {
         this.#perhaps(effect.words, effect.certain, call, place);
         return;
       case "code":
-        this.#code(effect.word, place);
+        this.#string(effect.word, place);
         return;
       case "variable":
         this.#variable(effect.name, effect.value, place);
+        return;
+      case "reference":
+        this.#variables.refer(effect.name, effect.target);
         return;
       case "finding":
         this.#findings.add(effect.rule, effect.reason, effect.word);
@@ -268,10 +493,15 @@ class Inspector implements ScriptVisitor {
     if (operand) this.#findings.add("unknown-option", reason, operand);
   }
 
-  #code(word: ShellWord, place: Place): void {
+  #string(word: ShellWord, place: Place): void {
     if (word.literal) {
       const { functions } = place;
-      this.script(word.text, { ...kTopPlace, functions, fixed: { position: word.position } });
+      const { version } = this.#variables;
+      // Another reading of the command that runs it has the same string.
+      if (this.#readings && this.#code.get(word.text) === version) return;
+      this.#code.set(word.text, version);
+      const fixed = { position: word.position };
+      this.script(word.text, { ...kTopPlace, functions, fixed, certain: false });
     } else if (/\b(?:base(?:64|32)|xxd|openssl)\b/.test(word.raw)) {
       this.#findings.add("decoded-execution", "This decodes data and runs it.", word);
     } else {
@@ -282,8 +512,13 @@ class Inspector implements ScriptVisitor {
 
   #variable(name: string, value: ShellWord, place: Place = kTopPlace): void {
     this.#judge.variable(name, value);
+    this.#judge.arithmetic.value(value);
+    this.#record(name, value);
+    const target = this.#variables.target(name);
+    const named = value.text.startsWith(target); // the declaration of the name itself
+    if (target !== name && !named && !this.#set.has(target)) this.#variable(target, value, place);
     for (const effect of variableCode(name, value)) {
-      if (effect.kind === "code") this.#code(effect.word, place);
+      if (effect.kind === "code") this.#string(effect.word, place);
       else if (effect.kind === "finding") {
         this.#findings.add(effect.rule, effect.reason, effect.word);
       }

@@ -115,6 +115,7 @@ export class Judge {
   }
 
   variable(name: string, value: ShellWord): void {
+    if (kNumbers.test(name)) this.arithmetic.read();
     const finding = variableFinding(name, value);
     if (finding) this.#findings.add(finding.rule, finding.reason, { ...value, text: name });
   }
@@ -233,6 +234,15 @@ const kReaders = new Set(
   ).split(" "),
 );
 
+const kDeclares = new Set("declare export local readonly typeset".split(" "));
+/** Variables that hold a number, so that the shell evaluates each value they are set to. */
+const kNumbers = /^(?:RANDOM|SECONDS|LINENO|HISTCMD|OPTIND|BASHPID|SRANDOM)$/;
+
+/** True if an option makes each later value arithmetic, or the name of a variable. */
+function isEvaluated({ text }: ShellWord): boolean {
+  return /^-[a-zA-Z]*[in]/.test(text);
+}
+
 class Arithmetic {
   #reads = false;
   #value: ShellWord | undefined;
@@ -251,7 +261,9 @@ class Arithmetic {
   call({ name, words, redirects }: ShellCall): void {
     for (const word of words) this.value(word);
     for (const { target } of redirects) this.value(target);
-    if (kReaders.has(name) && words.some(({ literal }) => !literal)) this.read();
+    const evaluates = name === "let" || (kDeclares.has(name) && words.some(isEvaluated));
+    const read = ({ literal, text }: ShellWord) => !literal || /\w\[/.test(text);
+    if (evaluates || (kReaders.has(name) && words.some(read))) this.read();
   }
 
   together(findings: Findings): void {

@@ -68,19 +68,15 @@ export function mayMatch(glob: string, name: string): boolean {
 /** Tracks the folder that literal `cd`s of a script lead to, as far as it can be determined. */
 
 export class WorkingDirectory {
-  #path: string | undefined;
-
   /** Undefined initially, and after a `cd` whose target is known only at run time. */
-  get path(): string | undefined {
-    return this.#path;
-  }
+  path: string | undefined;
 
   /** Applies a `cd` or `pushd` with these words. */
   enter(words: readonly ShellWord[]): void {
     const target = words.slice(1).find(({ text }) => !/^-[LPe@]+$|^--$/.test(text));
-    if (target === undefined) this.#path = "~";
+    if (target === undefined) this.path = "~";
     else
-      this.#path =
-        target.literal || target.text === "~" ? resolved(target.text, this.#path) : undefined;
+      this.path =
+        target.literal || target.text === "~" ? resolved(target.text, this.path) : undefined;
   }
 }

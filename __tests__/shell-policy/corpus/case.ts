@@ -7,6 +7,9 @@ export type Verdict = ShellFinding["rule"] | "allow";
 /** The command, its verdict by the block list alone, and in strict mode where that differs. */
 export type CorpusCase = readonly [command: string, off: Verdict, strict?: Verdict];
 
+/** A command that the block list alone refuses, and one like it that it does not. */
+export type BlockPair = readonly [refused: string, harmless: string];
+
 /** What strict mode allows in the corpus: ordinary tools, wrappers and programs with escapes. */
 export const kAllowlist: readonly string[] = [
   ..."ls cat echo printf grep rg sed awk gawk find fd xargs head tail wc sort uniq cut tr tee".split(

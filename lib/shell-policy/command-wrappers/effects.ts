@@ -2,6 +2,7 @@
 
 import type { CommandWrapper, Effect, ShellCall } from "../call.js";
 import type { ShellFinding } from "../policy.js";
+import { kElement } from "../script/expansion.js";
 import { kExpansion, type ShellWord } from "../script/word.js";
 
 export function finding(rule: ShellFinding["rule"], reason: string, word: ShellWord): Effect {
@@ -30,13 +31,32 @@ export function joined(words: readonly ShellWord[]): ShellWord | undefined {
 
 /** Finds assignments among a command's words. */
 
-const kAssignment = /^([A-Za-z_]\w*|BASH_FUNC_[^=]*)=/;
+const kAssignment = /^([A-Za-z_]\w*|BASH_FUNC_[^=]*)(?:\[[^\]]*\])?\+?=/;
 
 /** Returns an assignment word as an effect. */
 export function assignmentIn(word: ShellWord): Effect | undefined {
   const [found, name] = kAssignment.exec(word.text) ?? [];
   if (found === undefined || name === undefined) return undefined;
   return { kind: "variable", name, value: { ...word, text: word.text.slice(found.length) } };
+}
+
+/** Returns the effects of giving a script, a function or `set` these arguments. */
+export function positional(words: readonly ShellWord[]): Effect[] {
+  const [first] = words;
+  if (first === undefined) return [];
+  const text = words.map((word) => word.text).join(kElement);
+  const all = { ...first, text, literal: words.every((word) => word.literal) };
+  return [
+    ...words.map((value, index): Effect => ({ kind: "variable", name: String(index + 1), value })),
+    { kind: "variable", name: "@", value: all },
+    { kind: "variable", name: "*", value: all },
+  ];
+}
+
+/** Returns the finding of turning on history expansion, after which `!` and `^` mean other text. */
+export function historyExpansion(word: ShellWord): Effect {
+  const reason = "This makes the shell fill in text of earlier lines.";
+  return finding("dynamic-code", reason, word);
 }
 
 /** Shells: a string given with -c is checked again, a program through a pipe is refused. */
@@ -108,11 +128,14 @@ export const shellWrapper: CommandWrapper = (call) => {
     } else if (!text.startsWith("--")) {
       if (text.startsWith("-") && text.includes("c")) code = true;
       if (text.includes("s")) input = true;
+      const option = words[index + 1]?.text === "histexpand" && /^-.*o/.test(text);
+      if (option || /^-.*H/.test(text)) effects.push(historyExpansion(word));
       index += text.match(/[oO]/g)?.length ?? 0;
     }
   }
   const operand = words[index];
   if (code) {
+    effects.push(...positional(words.slice(index + 2)));
     if (operand) effects.push({ kind: "code", word: operand });
   } else if (operand === undefined || input) {
     effects.push(...fromStandardInput(call, command));

@@ -11,7 +11,8 @@ import { kWrappers } from "./operand-programs.js";
 import { kBuilders, kLaunchers, kRunners, kTools } from "./other-programs.js";
 import { type Program, programWrapper } from "./program.js";
 import { sed } from "./sed.js";
-import { at, fd, find, gdb, parallel, ssh, tmux, vim, watch, xargs } from "./special-programs.js";
+import { at, fd, find, gdb, parallel, ssh, tmux, watch, xargs } from "./special-programs.js";
+import { kVimNames, vim } from "./vim.js";
 
 const kTable: readonly (readonly [string, Program])[] = [
   ...Object.entries(kLaunchers),
@@ -32,7 +33,7 @@ const kSpecial: readonly (readonly [string, CommandWrapper])[] = [
   ["parallel", parallel],
   ["watch", watch],
   ["ssh", ssh],
-  ["vim vi view ex nvim vimdiff rvim gvim", vim],
+  [kVimNames, vim],
   ["gdb lldb", gdb],
   ["tmux", tmux],
   ["at batch", at],

@@ -1,6 +1,7 @@
 /** Programs that start others, with too many options to list. */
 
 import type { Program, ProgramTable } from "./program.js";
+import { kVimNames } from "./vim.js";
 
 /** Their operands, if any, are a command. */
 const kWrapped =
@@ -192,7 +193,7 @@ const kArchive: Program = {
 };
 const kVim: Program = {
   scripts: ["S", "u", "U", "-s", "-l", "-i"],
-  input: /^[^\S\n:]*:*[^\S\n]*(?:!|terminal|source|so\b|lua|py|perl|ruby)/m,
+  inputs: ["S", "u", "U", "-s", "-l"],
 };
 const kGdb: Program = {
   scripts: ["-x", "command", "init-command", "-ix"],
@@ -224,7 +225,7 @@ const kSecureCopy: Program = { code: ["S", "D"], assigns: kSshOption, input: kSh
 
 export const kTools: ProgramTable = Object.fromEntries([
   ...names("tar gtar bsdtar", kArchive),
-  ...names("vim vi view ex nvim vimdiff rvim gvim", kVim),
+  ...names(kVimNames, kVim),
   ...names("less more most", kPager),
   ...names("apt apt-get aptitude apt-cache", kApt),
   ...names("sqlite3 sqlite", kSqlite),

@@ -207,19 +207,7 @@ function sshOption(name: string, value: ShellWord | undefined): Effect[] {
   return [{ kind: "code", word: partOf(value, value.text.slice(found.length)) }];
 }
 
-/** Programs whose options contain commands of their own: vim, gdb, tmux. */
-
-const kVim =
-  /!|\bsystem(?:list)?\s*\(|\bterm(?:inal)?\b|\bjobstart|\b(?:py3?|pyx?|python[3x]?|lua|luado|ruby|rubydo|perl|perldo|tcl|mz|mzscheme|source|so|make|grep|exe|execute|call)\b/;
-
-const kVimCommands = optionReader(["c", "cmd"]);
-
-export const vim: CommandWrapper = ({ words }) => {
-  const commands = kVimCommands(words);
-  const plus = words.slice(1).filter(({ text }) => /^\+[^\d/]/.test(text));
-  const bad = [...commands, ...plus].find(({ text, literal }) => !literal || kVim.test(text));
-  return bad ? [inlineCode(bad)] : [];
-};
+/** Programs whose options contain commands of their own: gdb, tmux. */
 
 const kGdb =
   /^\s*(?:!|shell\b|she\b|pipe\b|\||python|py\b|pi\b|guile|gu\b|call\b|source\b|so\b|compile\b|platform\s+shell|script\b|command\s+script|print\b.*system)/;

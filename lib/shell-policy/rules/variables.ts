@@ -14,6 +14,8 @@ const kSearch =
   /^(?:PATH|CDPATH|HOME|PYTHONPATH|PYTHONHOME|NODE_PATH|PERL5LIB|PERLLIB|RUBYLIB|CLASSPATH|LUA_C?PATH|XDG_CONFIG_HOME|ZDOTDIR|GIT_DIR|GIT_WORK_TREE|BASH_ALIASES|BASH_CMDS|TERMINFO)$/;
 const kCommand =
   /^(?:\w*PAGER|EDITOR|VISUAL|FCEDIT|BROWSER|GIT_EDITOR|GIT_SEQUENCE_EDITOR|GIT_SSH(?:_COMMAND)?|\w*ASKPASS|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|RSYNC_RSH|RSYNC_CONNECT_PROG|CVS_EDITOR|HGEDITOR|SVN_(?:EDITOR|SSH|MERGE)|SUDO_EDITOR|FZF_DEFAULT_COMMAND|CCACHE_PREFIX|CMAKE_\w*(?:_LAUNCHER|_COMPILER)|CARGO_BUILD_RUSTC|CARGO_TARGET_\w+_(?:LINKER|RUNNER)|\w*_PAGER|CVS_RSH|LESSOPEN|LESSCLOSE|SHELL|PERL5SHELL|COMSPEC|SYSTEMD_EDITOR|CC|CXX|CPP|LD|AR|RUSTC|RUSTC_\w*WRAPPER|npm_config_(?:script_shell|editor|shell|git|viewer))$/i;
+/** Tables of the shell that say which program a name runs. */
+const kPrograms = /^(?:BASH_ALIASES|BASH_CMDS)$/;
 /** For variables that add options to every run of a program: the options that load code. */
 const kOptions: Readonly<Record<string, RegExp>> = {
   // A start-up file of sh, if it is a path: `ENV=production` is a setting of another program.
@@ -57,8 +59,16 @@ export function variableFinding(name: string, value: ShellWord): VariableFinding
   return { rule: "search-path", reason: `${name} changes where commands or their code are found.` };
 }
 
+/** True if each element of the variable names a program that the shell runs. */
+export function namesPrograms(name: string): boolean {
+  return kPrograms.test(name);
+}
+
 /** Returns the command in a variable's value, for the programs that run it. */
 export function variableCode(name: string, value: ShellWord): Effect[] {
+  if (namesPrograms(name) && value.literal) {
+    return [{ kind: "code", word: partOf(value, value.text.replace(/^\[[^\]]*\]=/, "")) }];
+  }
   if (!kCommand.test(name) || value.text === "") return [];
   if (!value.literal) {
     const reason = `Which command ${name} names is only known as it runs.`;

@@ -3,7 +3,7 @@
  * shell, parts that the parser did not resolve, and syntax that only bash reads this way.
  */
 
-import type { SyntaxNode } from "unbash";
+import { forEachChild, type SyntaxNode } from "unbash";
 
 export type SyntaxHazard = {
   /** `hidden`: another `sh` would read commands in text that bash treats as a string. */
@@ -21,13 +21,20 @@ function hides(text: string | undefined): boolean {
 
 /** True if a value holds a subscript whose substitution arithmetic would run when it reads the value. */
 export function hidesSubscript(text: string): boolean {
-  let open = false;
+  let depth = 0;
   for (let at = 1; at < text.length; at++) {
-    const char = text[at];
-    if (char === "[") open ||= /\w/.test(text.charAt(at - 1));
-    else if (char === "]") open = false;
-    else if (open && (char === "`" || (char === "$" && /[({]/.test(text.charAt(at + 1))))) {
+    const char = text.charAt(at);
+    if (char === "[") {
+      if (depth > 0 || /\w/.test(text.charAt(at - 1))) depth++;
+    } else if (depth === 0) {
+    } else if (char === "]") {
+      depth--;
+    } else if (char === "\\") {
+      at++;
+    } else if (char === "`" || (char === "$" && /[({]/.test(text.charAt(at + 1)))) {
       return true;
+    } else if ((char === '"' || char === "'") && /["']\]|\]["']/.test(text.slice(at, at + 3))) {
+      at += 2; // a quoted bracket closes nothing
     }
   }
   return false;
@@ -64,9 +71,46 @@ export function readsArithmetic(node: SyntaxNode): boolean {
       return node.prefix === "!" || (node.index !== undefined && !/^[@*\d]$/.test(node.index.text));
     case "Assignment":
       return node.index !== undefined;
+    case "ArrayValue":
+      return node.elements.some(({ text }) => subscript(text) !== undefined);
+    case "FileDescriptorVariable":
+      return node.name.includes("[");
     default:
       return false;
   }
+}
+
+/** Returns the texts in a node that the shell reads as arithmetic. */
+export function arithmeticTexts(node: SyntaxNode): string[] {
+  switch (node.type) {
+    case "ArithmeticCommand":
+      return [node.body];
+    case "ArithmeticExpansion":
+      return [node.text];
+    case "ArithmeticFor":
+      return [node.initialize, node.test, node.update].flatMap((each) =>
+        each ? wordsIn(each) : [],
+      );
+    case "Slice":
+      return [node.offset.text, node.length?.text ?? ""];
+    case "TestBinary":
+      return [node.left.text, node.right.text];
+    case "TestUnary":
+      return [node.operand.text];
+    case "ParameterExpansion":
+    case "Assignment":
+      return node.index ? [`_[${node.index.text}]`] : [];
+    default:
+      return [];
+  }
+}
+
+function wordsIn(node: SyntaxNode): string[] {
+  if (node.type === "ArithmeticWord") return [node.value];
+  if (!node.type.startsWith("Arithmetic")) return [];
+  const found: string[] = [];
+  forEachChild(node, (child) => found.push(...wordsIn(child)));
+  return found;
 }
 
 /** Returns the hazard of a node itself, not of its children. */

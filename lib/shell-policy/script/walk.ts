@@ -7,6 +7,7 @@ import {
   type Assignment,
   type Command,
   forEachChild,
+  type HereDoc,
   type Pipeline,
   type PipelineNode,
   type Redirection,
@@ -16,6 +17,8 @@ import {
 
 import { type Budget, kMaxDepth, kMaxStages, kNodeSteps, kParseSteps } from "../budget.js";
 import { basename } from "../path.js";
+import { type Bindings, unsplit } from "./expansion.js";
+import { printedText } from "./printed.js";
 import { hazardOf, readsArithmetic, type SyntaxHazard } from "./syntax.js";
 import { isPlain, type ShellWord, shellWords } from "./word.js";
 
@@ -25,12 +28,14 @@ export type ScriptVisitor = {
   command(command: Command, place: Place): void;
   redirections(redirections: readonly Redirection[], place: Place): void;
   assignment(assignment: Assignment, place: Place): void;
-  /** A variable that is set other than by an assignment. */
-  variable(name: string, position: number, place: Place): void;
+  /** A variable that is set other than by an assignment; to `value`, if that is known. */
+  variable(name: string, position: number, place: Place, value?: Word): void;
   /** Words that a loop iterates over. */
-  values(words: readonly Word[], place: Place): void;
+  values(words: readonly Word[], place: Place, variable: string): void;
   /** Arithmetic on variables, in which a subscript is expanded once more. */
-  arithmetic(): void;
+  arithmetic(node: SyntaxNode, place: Place): void;
+  /** A function that later commands may call. */
+  defines(name: string): void;
   hazard(hazard: SyntaxHazard, position: number, place: Place): void;
   tooDeep(): void;
   /** True if work of so many steps may be done; see `Budget`. */
@@ -62,12 +67,15 @@ function walkPipeline(node: Pipeline, place: Place, visitor: ScriptVisitor, dept
     return;
   }
   const timed = node.prefixes.some((prefix) => prefix.type === "Time");
-  const concurrent = place.concurrent || node.commands.length > 1;
+  const several = node.commands.length > 1;
+  const concurrent = place.concurrent || several;
+  const certain = place.certain && !several;
   let before: Upstream | undefined;
   for (const command of node.commands) {
     const first = before === undefined;
     const upstream = first ? place.upstream : before;
-    walk(command, { ...place, upstream, concurrent, timed: timed && first }, visitor, depth + 1);
+    const its = { ...place, upstream, concurrent, certain, timed: timed && first };
+    walk(command, its, visitor, depth + 1);
     before = new Upstream(command, before);
   }
 }
@@ -83,7 +91,7 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
   const hazard = hazardOf(node);
   if (hazard) visitor.hazard(hazard, node.pos, place);
 
-  if (readsArithmetic(node)) visitor.arithmetic();
+  if (readsArithmetic(node)) visitor.arithmetic(node, place);
   let below = place;
   switch (node.type) {
     case "Script": {
@@ -100,43 +108,52 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
     }
     case "Command":
       visitor.command(node, place);
-      below = apart(place);
+      below = node.name ? perhaps(apart(place)) : apart(place);
       break;
     case "Pipeline":
       walkPipeline(node, place, visitor, depth);
       return;
     case "Statement":
-      if (node.background) below = { ...place, concurrent: true };
+      if (node.background) below = { ...place, concurrent: true, certain: false };
       break;
     case "Function":
-      below = { ...apart(place), functions: [...place.functions, node.name.value] };
+      visitor.defines(node.name.value);
+      below = { ...perhaps(apart(place)), functions: [...place.functions, node.name.value] };
       break;
     case "Redirected":
       visitor.redirections(node.redirects, place);
+      below = { ...place, input: node.redirects };
       break;
     case "For":
     case "Select":
       visitor.variable(node.name.value, node.pos, place);
-      if (node.wordlist) visitor.values(node.wordlist, place);
+      if (node.wordlist) visitor.values(node.wordlist, place, node.name.value);
+      below = perhaps(place);
       break;
     case "Coproc":
       if (node.name) visitor.variable(node.name.value, node.pos, place);
-      below = { ...place, concurrent: true };
+      below = { ...place, concurrent: true, certain: false };
       break;
     case "Assignment":
       visitor.assignment(node, place);
       below = apart(place);
       break;
     case "AndOr":
-    case "ArithmeticFor":
+      for (const [index, command] of node.commands.entries()) {
+        walk(command, index > 0 ? perhaps(place) : place, visitor, depth + 1);
+      }
+      return;
     case "BraceGroup":
+    case "CompoundList":
+      break;
+    case "ArithmeticFor":
     case "Case":
     case "CaseItem":
-    case "CompoundList":
     case "Elif":
     case "If":
     case "Subshell":
     case "While":
+      below = perhaps(place);
       break;
     case "ArithmeticBinary": {
       const { left, operator } = node;
@@ -148,15 +165,19 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
     case "ParameterExpansion":
       // ${name:=value}
       if (node.operation?.type === "Default" && node.operation.operator.endsWith("=")) {
-        visitor.variable(node.parameter, node.pos, place);
+        visitor.variable(node.parameter, node.pos, place, node.operation.operand);
       }
       below = apart(place);
       break;
     case "FileDescriptorVariable":
       visitor.variable(node.name, node.pos, place);
       return;
-    case "ArithmeticCommand":
     case "ArithmeticCommandExpansion":
+    case "CommandExpansion":
+    case "ProcessSubstitution":
+      below = perhaps(apart(place));
+      break;
+    case "ArithmeticCommand":
     case "ArithmeticExpansion":
     case "ArithmeticGroup":
     case "ArithmeticTernary":
@@ -165,7 +186,6 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
     case "ArrayValue":
     case "BraceExpansion":
     case "CaseModification":
-    case "CommandExpansion":
     case "Default":
     case "DoubleQuoted":
     case "ExtendedGlob":
@@ -174,7 +194,6 @@ export function walk(node: SyntaxNode, place: Place, visitor: ScriptVisitor, dep
     case "HereDocBody":
     case "HereString":
     case "LocaleString":
-    case "ProcessSubstitution":
     case "Redirect":
     case "Remove":
     case "Replace":
@@ -222,6 +241,10 @@ export type Place = {
   readonly concurrent: boolean;
   /** Functions whose body contains the command. */
   readonly functions: readonly string[];
+  /** True if the command runs once, in the order of the text, and in this shell. */
+  readonly certain: boolean;
+  /** Redirections of the compound command around it, whose input it may read. */
+  readonly input: readonly Redirection[];
 };
 
 export const kTopPlace: Place = {
@@ -230,6 +253,8 @@ export const kTopPlace: Place = {
   timed: false,
   concurrent: false,
   functions: [],
+  certain: true,
+  input: [],
 };
 
 /** Returns the place for a new list of commands. */
@@ -238,9 +263,43 @@ function apart(place: Place): Place {
   return { ...place, upstream: undefined, timed: false, concurrent: false };
 }
 
+/** Returns the place for commands that run once, several times, or never. */
+function perhaps(place: Place): Place {
+  return place.certain ? { ...place, certain: false } : place;
+}
+
 /** Returns the position to report for a node at `own`. */
 export function positionIn({ fixed }: Place, own: number): number | undefined {
   return fixed ? fixed.position : own;
+}
+
+/** Returns the texts of here-documents and here-strings among the redirections. */
+export function hereTexts(
+  nodes: readonly Redirection[],
+  position: number | undefined,
+  budget: Budget,
+  bindings?: Bindings,
+): ShellWord[] {
+  return nodes.flatMap((node): ShellWord[] => {
+    if (node.type === "HereDoc") return [hereDocument(node, position, budget, bindings)];
+    if (node.type !== "HereString" || node.target === undefined) return [];
+    return shellWords(node.target, position, budget, bindings);
+  });
+}
+
+/** Returns the text of a here-document; without bindings, as it is written. */
+export function hereDocument(
+  node: HereDoc,
+  position: number | undefined,
+  budget: Budget,
+  bindings?: Bindings,
+): ShellWord {
+  const { text: raw, parts } = node.body;
+  const literal = node.delimiter?.quoted === true || parts === undefined;
+  if (literal || bindings === undefined) return { text: raw, literal, raw, position };
+  const value = unsplit({ type: "Word", text: raw, value: raw, pos: 0, end: 0, parts }, bindings);
+  budget.spend(kParseSteps * raw.length + value.text.length);
+  return { ...value, raw, position };
 }
 
 /** The commands before a pipe, as far as they can be determined. */
@@ -279,13 +338,18 @@ class Upstream {
     return budget.spend(this.#names.length) ? this.#names : [];
   }
 
-  /** Returns the arguments of an `echo` or a `printf` that is last. */
-  printed(position: number | undefined, budget: Budget): readonly ShellWord[] {
+  /** Returns what an `echo`, a `printf` or a `cat` of a here-document prints, if that is last. */
+  printed(position: number | undefined, budget: Budget, bindings?: Bindings): readonly ShellWord[] {
     const node = this.#last;
-    if (node.type !== "Command" || !node.name || !/^(?:echo|printf)$/.test(node.name.value))
-      return [];
-    return node.args.flatMap((word) =>
-      word.type === "Word" ? shellWords(word, position, budget) : [],
+    if (node.type !== "Command" || !node.name) return [];
+    if (node.name.value === "cat") return hereTexts(node.redirects, position, budget, bindings);
+    if (!/^(?:echo|printf)$/.test(node.name.value)) return [];
+    const words = [node.name, ...node.args].flatMap((word) =>
+      word.type === "Word" ? shellWords(word, position, budget, bindings) : [],
     );
+    const [, ...values] = words;
+    const [first] = values;
+    const output = first && printedText(words);
+    return output ? [{ ...first, ...output }] : values;
   }
 }

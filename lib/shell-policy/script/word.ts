@@ -6,13 +6,9 @@
 import { parse, type Word, type WordPart } from "unbash";
 
 import { type Budget, kBraceSteps, kParseSteps } from "../budget.js";
+import { type Bindings, fieldsOf, kAnyCharacter, kAnyText, kExpansion } from "./expansion.js";
 
-/** Position of an expansion's value. */
-export const kExpansion = "\ufdd0";
-/** Position where a glob matches any text. */
-export const kAnyText = "\ufdd1";
-/** Position where a glob matches one character. */
-export const kAnyCharacter = "\ufdd2";
+export { kAnyCharacter, kAnyText, kExpansion };
 
 export type ShellWord = {
   /** The value, with `$HOME` as `~`; see the marks above. */
@@ -25,63 +21,11 @@ export type ShellWord = {
 };
 
 const kPlain = /^[\w@%+=:,./^~-]+$/;
-const kHome = /^\$(?:HOME|\{HOME\})$/;
 const kMaxBraceDepth = 16;
 
 /** True if nothing in this text is special to the shell. */
 export function isPlain(text: string): boolean {
   return kPlain.test(text);
-}
-
-function textOf(parts: readonly WordPart[]): string {
-  let text = "";
-  for (const part of parts) {
-    switch (part.type) {
-      case "Literal":
-      case "SingleQuoted":
-      case "AnsiCQuoted":
-        text += part.value;
-        break;
-      case "DoubleQuoted":
-      case "LocaleString":
-        text += textOf(part.parts);
-        break;
-      case "Glob":
-        text += part.kind === "star" ? kAnyText : kAnyCharacter;
-        break;
-      case "ExtendedGlob":
-      case "BraceExpansion":
-        text += kAnyText;
-        break;
-      case "SimpleExpansion":
-        text += kHome.test(part.text) ? "~" : kExpansion;
-        break;
-      case "ParameterExpansion":
-        if (part.operation?.type === "Default") {
-          text += kExpansion + textOf(part.operation.operand.parts ?? []);
-          if (part.operation.operand.parts === undefined) text += part.operation.operand.value;
-        } else {
-          text += kHome.test(part.text) ? "~" : kExpansion;
-        }
-        break;
-      default:
-        text += kExpansion;
-    }
-  }
-  return text;
-}
-
-function isExact(part: WordPart): boolean {
-  switch (part.type) {
-    case "Literal":
-    case "SingleQuoted":
-    case "AnsiCQuoted":
-      return true;
-    case "DoubleQuoted":
-      return part.parts.every(isExact);
-    default:
-      return false;
-  }
 }
 
 function parseWord(raw: string): Word | undefined {
@@ -116,12 +60,13 @@ function expanded(parts: readonly WordPart[], budget: Budget): Word[] | undefine
 
 /**
  * Returns the words that a word of the source becomes: several through braces, none for `{,}`. Braces that
- * can't be expanded exhaust the budget.
+ * can't be expanded exhaust the budget. With `bindings`, variables have their values.
  */
 export function shellWords(
   word: Word,
   position: number | undefined,
   budget: Budget,
+  bindings?: Bindings,
   depth = 0,
 ): ShellWord[] {
   const raw = word.text;
@@ -130,14 +75,16 @@ export function shellWords(
   const parts = word.parts;
   if (parts === undefined) return [{ text: word.value, literal: true, raw, position }];
   if (!parts.some((part) => part.type === "BraceExpansion")) {
-    return [{ text: textOf(parts), literal: parts.every(isExact), raw, position }];
+    const fields = fieldsOf(parts, bindings);
+    const length = bindings ? fields.reduce((sum, { text }) => sum + text.length, 0) : 0;
+    return budget.spend(length) ? fields.map((each) => ({ ...each, raw, position })) : [];
   }
   const words = depth < kMaxBraceDepth ? expanded(parts, budget) : undefined;
   if (words === undefined) {
     budget.exhaust();
     return [];
   }
-  const inner = words.flatMap((each) => shellWords(each, position, budget, depth + 1));
+  const inner = words.flatMap((each) => shellWords(each, position, budget, bindings, depth + 1));
   return inner.map((each) => ({ ...each, raw }));
 }
 

@@ -1,0 +1,61 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: it is shell text.
+/** Values whose subscript arithmetic evaluates, so that a substitution in it runs. */
+
+import type { BlockPair } from "../case.js";
+
+export const kArithmeticPairs: readonly BlockPair[] = [
+  ["x='$(reboot)'; [[ \"a[$x]\" -eq 1 ]]", 'x=1; [[ "a[$x]" -eq 1 ]]'],
+  ["x='[$(reboot)]'; echo ${y:a$x}", "x='[1]'; echo ${y:a$x}"],
+  [
+    "x='[$(reboot)]'; for ((i=a$x;i<1;i++)); do :; done",
+    "x='[1]'; for ((i=a$x;i<1;i++)); do :; done",
+  ],
+  ["x=a; x+='[$(reboot)]'; echo $((x))", "x=a; x+='[1]'; echo $((x))"],
+  ["x='a[$'; y='(reboot)]'; echo $(($x$y))", "x='1'; y='+1'; echo $(($x$y))"],
+  ["x='[$(reboot)]'; echo $((a$x))", "x='[1]'; echo $((a$x))"],
+  ["x='[$(reboot)]'; [[ a$x -eq 1 ]]", "x='[1]'; [[ a$x -eq 1 ]]"],
+  ["x='$(reboot)'; y=\"a[$x]\"; echo $((y))", "x='1'; y=\"a[$x]\"; echo $((y))"],
+  ["x='a[b[1]$(reboot)]'; echo $((x))", "x='a[b[1]1]'; echo $((x))"],
+  ["x='a[b[1]+$(reboot)]'; echo $((x))", "x='a[b[1]+1]'; echo $((x))"],
+  ["x='a[\"]\"$(reboot)]'; echo $((x))", "x='a[\"]\"1]'; echo $((x))"],
+  ["x='a[\\]$(reboot)]'; echo $((x))", "x='a[\\]1]'; echo $((x))"],
+  ["declare -i n; read n <<< 'a[$(reboot)]'", "declare -i n; read n <<< 'a[1]'"],
+  [
+    "declare -i n; for n in 'a[$(reboot)]'; do :; done",
+    "declare -i n; for n in 'a[1]'; do :; done",
+  ],
+  [": ${x:=a[\\$(reboot)]}; ((x))", ": ${x:=a[\\1]}; ((x))"],
+  ["printf -v x 'a[%s]' '$(reboot)'; ((x))", "printf -v x 'a[%s]' '1'; ((x))"],
+  ["read x <<< 'a[$(reboot)]'; let x", "read x <<< 'a[1]'; let x"],
+  ["read x <<< 'a[$(reboot)]'; let y=x", "read x <<< 'a[1]'; let y=x"],
+  ["read x <<< 'a[$(reboot)]'; declare -i n=x", "read x <<< 'a[1]'; declare -i n=x"],
+  ["read x <<< 'a[$(reboot)]'; declare -i n; n=x", "read x <<< 'a[1]'; declare -i n; n=x"],
+  ["read x <<< 'a[$(reboot)]'; y=([x]=1)", "read x <<< 'a[1]'; y=([x]=1)"],
+  ["read x <<< 'a[$(reboot)]'; b=(1); unset 'b[x]'", "read x <<< 'a[1]'; b=(1); unset 'b[x]'"],
+  ["read x <<< 'a[$(reboot)]'; read 'b[x]' <<< 1", "read x <<< 'a[1]'; read 'b[x]' <<< 1"],
+  ["read x <<< 'a[$(reboot)]'; printf -v 'b[x]' 1", "read x <<< 'a[1]'; printf -v 'b[x]' 1"],
+  ["read x <<< 'a[$(reboot)]'; test -v 'b[x]'", "read x <<< 'a[1]'; test -v 'b[x]'"],
+  ["read x <<< 'a[$(reboot)]'; b=(1); test -v 'b[x]'", "read x <<< 'a[1]'; b=(1); test -v 'b[x]'"],
+  ["read x <<< 'a[$(reboot)]'; declare 'b[x]=1'", "read x <<< 'a[1]'; declare 'b[x]=1'"],
+  [
+    "read x <<< 'a[$(reboot)]'; declare -n r; for r in $x; do echo $r; done",
+    "read x <<< 'a[1]'; declare -n r; for r in $x; do echo $r; done",
+  ],
+  ["read x <<< 'a[$(reboot)]'; exec {y[x]}>f", "read x <<< 'a[1]'; exec {y[x]}>f"],
+  ["read x <<< 'a[$(reboot)]'; y+=([x]=1)", "read x <<< 'a[1]'; y+=([x]=1)"],
+  ["read x <<< 'a[$(reboot)]'; declare -a y=([x]=1)", "read x <<< 'a[1]'; declare -a y=([x]=1)"],
+  [
+    "read x <<< 'a[$(reboot)]'; f() { local -i n=x; }; f",
+    "read x <<< 'a[1]'; f() { local -i n=x; }; f",
+  ],
+  ["read x <<< 'a[$(reboot)]'; typeset -i n=x", "read x <<< 'a[1]'; typeset -i n=x"],
+  ["read x <<< 'a[$(reboot)]'; declare -ix n=x", "read x <<< 'a[1]'; declare -ix n=x"],
+  ["read x <<< 'a[$(reboot)]'; declare +x -i n=x", "read x <<< 'a[1]'; declare +x -i n=x"],
+  ["read x <<< '[$(reboot)]'; echo $((a$x))", "read x <<< '[1]'; echo $((a$x))"],
+  ["set -- '[$(reboot)]'; echo $((a$1))", "set -- '[1]'; echo $((a$1))"],
+  ["f() { echo $((a$1)); }; f '[$(reboot)]'", "f() { echo $((a$1)); }; f '[1]'"],
+  ["bash -c 'echo $((a$1))' _ '[$(reboot)]'", "bash -c 'echo $((a$1))' _ '[1]'"],
+  ["read RANDOM <<< 'a[$(reboot)]'", "read RANDOM <<< 'a[1]'"],
+  ["read HISTCMD <<< 'a[$(reboot)]'", "read HISTCMD <<< 'a[1]'"],
+  ["read OPTIND <<< 'a[$(reboot)]'; getopts a b", "read OPTIND <<< 'a[1]'; getopts a b"],
+];
