@@ -46,14 +46,15 @@ PathFilter ReadPaths(Fields& fields, const char* field = "paths", bool else_none
   return PathFilter();
 }
 
-// Reads { paths, exact, allowProtected, protectedNames, contents, expected }: the last two are
-// arrays of { path, data } and { path, version }.
+// Reads { paths, exact, allowProtected, protectedNames, homes, contents, expected }: the last two
+// are arrays of { path, data } and { path, version }.
 CommitRequest ReadCommitRequest(Fields& fields) {
   CommitRequest request;
   request.paths = ReadPaths(fields);
   if (fields.Boolean("exact").value_or(false)) request.paths = request.paths.Exactly();
   request.allowed = ReadPaths(fields, "allowProtected", true);
   request.protected_names = fields.RequiredStrings("protectedNames");
+  request.homes = fields.RequiredStrings("homes");
   ReadContents(fields, &request.contents);
   ReadExpected(fields, &request);
   return request;

@@ -122,10 +122,9 @@ std::vector<std::string> FindWorkingTrees(const ScannedTree& tree) {
     const auto entries = directory.value()->Entries();
     if (!entries) continue;
     const auto has = [&entries](std::string_view name) {
-      const auto at = std::lower_bound(
-          entries.value().begin(), entries.value().end(), name,
-          [](const NamedType& entry, std::string_view wanted) { return entry.name < wanted; });
-      return at != entries.value().end() && at->name == name;
+      return std::any_of(
+          entries.value().begin(), entries.value().end(),
+          [name](const NamedType& entry) { return EqualIgnoringCase(entry.name, name); });
     };
     const bool is_repository = IsRepository(has);
     if (is_repository || has(kGitDirectory)) found.push_back(path);

@@ -85,6 +85,68 @@ TEST_F(GitRepositoryTest, SaysWhatItsConfigurationNames) {
   EXPECT_EQ(git.hooks, (Texts{"/abs", At("p/tools")}));
 }
 
+TEST_F(GitRepositoryTest, NamesTheTargetsOfLinkedHooksAndConfiguration) {
+  MakeGitDirectory("p/.git");
+  std::filesystem::create_directories(At("p/.git/hooks"));
+  std::filesystem::create_symlink("../../check.sh", At("p/.git/hooks/pre-commit"));
+  directory_.Write("p/.git/hooks/update", "");
+  directory_.Write("p/settings", "[core]\nhooksPath = tools\n");
+  std::filesystem::create_symlink("../settings", At("p/.git/config"));
+  const GitRepository git = Find("p");
+  EXPECT_EQ(git.hooks, (Texts{At("p/check.sh"), At("p/tools")}));
+  EXPECT_EQ(git.included, (Texts{At("p/settings")}));
+}
+
+TEST_F(GitRepositoryTest, IsOneByItsCommonDirectory) {
+  std::filesystem::create_directories(At("p"));
+  directory_.Write("p/HEAD", "ref: refs/heads/main\n");
+  EXPECT_TRUE(Find("p").directories.empty());
+  directory_.Write("p/commondir", "../common\n");
+  EXPECT_EQ(DirectoriesOf(Find("p")), (Texts{"common", "p*"}));
+}
+
+TEST_F(GitRepositoryTest, IsFoundByALinkInThePlaceOfItsDirectory) {
+  MakeGitDirectory("real");
+  std::filesystem::create_directory(At("p"));
+  std::filesystem::create_symlink("../real", At("p/.git"));
+  EXPECT_EQ(DirectoriesOf(Find("p")), (Texts{"real"}));
+  EXPECT_EQ(Find("p").entries, (Texts{At("p/.git")}));
+}
+
+TEST_F(GitRepositoryTest, IsFoundAboveAndInHomesWhereAskedFor) {
+  MakeGitDirectory("p/.git");
+  directory_.Write("p/.git/config", "[core]\nhooksPath = in/hooks\n");
+  std::filesystem::create_directories(At("p/in"));
+  std::filesystem::create_directories(At("home"));
+  directory_.Write("home/.gitconfig", "[include]\npath = ~/more\n");
+  GitSearch search;
+  search.working_trees = {At("p/in")};
+  EXPECT_TRUE(FindGitRepository(search).value().hooks.empty());
+  search.looks_above = true;
+  search.homes = {At("home")};
+  const auto found = FindGitRepository(search);
+  ASSERT_TRUE(found);
+  // Relative to each of the working trees.
+  EXPECT_EQ(found.value().hooks, (Texts{At("p/in/hooks"), At("p/in/in/hooks")}));
+  for (const char* path : {"home/.gitconfig", "home/more"}) {
+    const Texts& included = found.value().included;
+    EXPECT_NE(std::find(included.begin(), included.end(), At(path)), included.end()) << path;
+  }
+}
+
+TEST_F(GitRepositoryTest, ReadsWhatAFileIsGoingToHold) {
+  MakeGitDirectory("p/.git");
+  directory_.Write("p/.git/config", "[core]\nhooksPath = old\n");
+  GitSearch search;
+  search.working_trees = {At("p")};
+  search.read_changed = [this](const std::string& path, std::string* text) {
+    if (path != At("p/.git/config")) return false;
+    *text = "[core]\nhooksPath = new\n";
+    return true;
+  };
+  EXPECT_EQ(FindGitRepository(search).value().hooks, (Texts{At("p/new")}));
+}
+
 TEST_F(GitRepositoryTest, NamesALinkOnItsWay) {
   MakeGitDirectory("real");
   std::filesystem::create_directory_symlink("real", At("link"));

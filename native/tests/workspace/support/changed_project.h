@@ -61,6 +61,8 @@ class ChangedProject {
     overlay_.Change("to-dir/made", "mine made");
     overlay_.Change("to-file", "mine file");
     overlay_.Change("made/deep/file", "mine deep");
+    std::filesystem::create_hard_link(overlay_.Upper("made/deep/file"),
+                                      overlay_.Upper("made/deep/twin"));
     chmod(overlay_.Upper("made/deep").c_str(), 0750);
     overlay_.Change("same", "host same");
     std::filesystem::create_symlink("dir", overlay_.Upper("link"));
