@@ -27,9 +27,9 @@ import {
   shellSettings,
 } from "./policy.js";
 import { namesPrograms, variableCode } from "./rules/variables.js";
-import { kElement, unsplit, type Value } from "./script/expansion.js";
+import { unsplit } from "./script/expansion.js";
 import { arithmeticTexts, hidesSubscript, type SyntaxHazard } from "./script/syntax.js";
-import { Readings, Variables } from "./script/variables.js";
+import { ValueReader } from "./script/variables.js";
 import {
   hereTexts,
   kTopPlace,
@@ -38,7 +38,7 @@ import {
   type ScriptVisitor,
   walk,
 } from "./script/walk.js";
-import { kExpansion, type ShellWord, shellWords } from "./script/word.js";
+import { type ShellWord, shellWords } from "./script/word.js";
 
 /**
  * Applies the shell lists to a command line: first the block list, then the allow list in the mode that the
@@ -58,26 +58,6 @@ export function checkShellCommand(command: string, policy: ShellPolicy = {}): Sh
   return inspector.verdict();
 }
 
-/** Rounds in which later parts are read again: a value may come from a function that stands after its use. */
-const kMostRounds = 3;
-/** Characters of values that one arithmetic expression is filled with. */
-const kMostArithmetic = 16 * 1024;
-
-/** The version of each variable that a part has read. */
-type VariablesRead = ReadonlyMap<string, number>;
-
-/** A part of the line that may run after later assignments: the body of a loop or a function, a trap. */
-type LatePart = {
-  readonly read: VariablesRead;
-  readonly directory: string | undefined;
-  readonly work: () => void;
-};
-
-/** True if a word may differ once the values of variables are known. */
-function isOpen({ literal, raw }: ShellWord): boolean {
-  return !literal && /[$`]/.test(raw);
-}
-
 /**
  * Follows one command through everything that it would run: converts the events of the script walk into
  * calls, has each judged, and continues with the effects that command wrappers find. Used once; its findings
@@ -90,17 +70,9 @@ class Inspector implements ScriptVisitor {
   readonly #judge: Judge;
   readonly #budget = new Budget();
   readonly #directory = new WorkingDirectory();
-  readonly #variables = new Variables();
+  readonly #values = new ValueReader(() => this.going, this.#directory);
   /** Functions that the line defines. */
   readonly #functions = new Set<string>();
-  /** The values that words are read with at the moment; undefined: none. */
-  #readings: Readings | undefined;
-  /** True if a word of the part at hand has an expansion. */
-  #open = false;
-  /** Variables that the part at hand sets, with the values that are known. */
-  #set = new Map<string, Value[]>();
-  /** Parts that may run later than they stand. */
-  #later: LatePart[] = [];
   /** Strings that were read as code, with the version of the variables at that time. */
   readonly #code = new Map<string, number>();
 
@@ -136,7 +108,7 @@ class Inspector implements ScriptVisitor {
       this.tooDeep();
     }
     if (place !== kTopPlace) return;
-    this.#readLater();
+    this.#values.readLater();
     this.#judge.together();
   }
 
@@ -163,7 +135,8 @@ class Inspector implements ScriptVisitor {
   arithmetic(node: SyntaxNode, place: Place): void {
     this.#judge.arithmetic.read();
     const texts = arithmeticTexts(node).filter((text) => text.includes("$"));
-    if (texts.length > 0) this.#read(place, () => this.#arithmetic(texts, node, place));
+    if (texts.length > 0)
+      this.#values.read(place.certain, () => this.#arithmetic(texts, node, place));
   }
 
   defines(name: string): void {
@@ -173,111 +146,45 @@ class Inspector implements ScriptVisitor {
   variable(name: string, position: number, place: Place, value?: Word): void {
     const unknown = { text: "", literal: false, raw: name, position: positionIn(place, position) };
     this.#variable(name, unknown);
-    if (value) this.#read(place, () => this.#assign(name, [value], place));
+    if (value) this.#values.read(place.certain, () => this.#assign(name, [value], place));
   }
 
   values(words: readonly Word[], place: Place, variable: string): void {
-    this.#read(place, () => {
-      for (const value of this.#values(words, place)) this.#record(variable, value);
+    this.#values.read(place.certain, () => {
+      for (const value of this.#valuesOf(words, place)) this.#values.record(variable, value);
     });
   }
 
   assignment(node: Assignment, place: Place): void {
     const { name, value } = node;
-    this.#read(place, () => {
+    this.#values.read(place.certain, () => {
       const words = value.type === "Word" ? [value] : value.elements;
       this.#assign(name, words, place, node);
     });
   }
 
   redirections(nodes: readonly Redirection[], place: Place): void {
-    this.#read(place, () => this.#redirects(nodes, place));
+    this.#values.read(place.certain, () => this.#redirects(nodes, place));
   }
 
   command(node: Command, place: Place): void {
-    this.#read(place, () => this.#command(node, place));
-  }
-
-  /** Does the work without values of variables, then once for each combination of those that it reads. */
-  #read(place: Place, work: () => void): void {
-    const outer = { readings: this.#readings, open: this.#open, set: this.#set };
-    this.#readings = undefined;
-    this.#open = false;
-    this.#set = new Map();
-    work();
-    if (this.#open && this.going) {
-      const read = this.#readWith(this.#variables.reaching, work);
-      if (!place.certain) this.#later.push({ read, directory: this.#directory.path, work });
-    }
-    if (place.certain) {
-      for (const [name, values] of this.#set) this.#variables.only(name, values);
-    }
-    this.#readings = outer.readings;
-    this.#open = outer.open;
-    this.#set = outer.set;
-  }
-
-  /** Returns the variables that were read, with their versions. */
-  #readWith(values: (name: string) => readonly Value[], work: () => void): VariablesRead {
-    const readings = new Readings(values);
-    const { version } = this.#variables;
-    do {
-      this.#readings = readings;
-      work();
-    } while (this.going && readings.next());
-    this.#readings = undefined;
-    if (this.#variables.version !== version)
-      return new Map(readings.names.map((name) => [name, -1]));
-    return new Map(readings.names.map((name) => [name, this.#variables.versionOf(name)]));
-  }
-
-  /** Reads again, with all values, what may run after later assignments. */
-  #readLater(): void {
-    const { path } = this.#directory;
-    for (let round = 0; round < kMostRounds; round++) {
-      const parts = this.#later;
-      this.#later = [];
-      for (const part of parts) {
-        if (!this.going) return;
-        let { read } = part;
-        if ([...read].some(([name, version]) => this.#variables.versionOf(name) !== version)) {
-          this.#directory.path = part.directory;
-          read = this.#readWith(this.#variables.all, part.work);
-        }
-        this.#later.push({ ...part, read });
-      }
-    }
-    this.#directory.path = path;
-  }
-
-  /** True if reading with values gave the same as without. */
-  get #same(): boolean {
-    return this.#readings !== undefined && !this.#readings.different;
+    this.#values.read(place.certain, () => this.#command(node, place));
   }
 
   #arithmetic(texts: readonly string[], node: SyntaxNode, place: Place): void {
-    const readings = this.#readings;
-    this.#open = true;
-    if (readings === undefined) return;
     for (const text of texts) {
-      let left = kMostArithmetic;
-      // A substitution that stands there itself is visited as a command.
-      const filled = text.replace(/\$\{?(\w+|[@*])\}?|\$[({]|`/g, (_, name) => {
-        const value = name === undefined ? " " : (readings.value(name)?.text ?? kExpansion);
-        left -= value.length;
-        return left < 0 ? "" : value;
-      });
-      if (!this.spend(kWordSteps + filled.length)) return;
-      if (!this.#same && hidesSubscript(filled)) {
+      const filled = this.#values.filled(text);
+      if (filled === undefined || !this.spend(kWordSteps + filled.length)) return;
+      if (!this.#values.same && hidesSubscript(filled)) {
         const reason = "Arithmetic would run the substitution in the value of a variable.";
         this.#findings.add("dynamic-code", reason, undefined, positionIn(place, node.pos));
       }
     }
   }
 
-  #values(words: readonly Word[], place: Place): ShellWord[] {
+  #valuesOf(words: readonly Word[], place: Place): ShellWord[] {
     const values = words.flatMap((word) => this.#resolved(word, place));
-    if (this.#same || !this.spend(this.#stepsOf(values))) return [];
+    if (this.#values.same || !this.spend(this.#stepsOf(values))) return [];
     for (const value of values) {
       this.#judge.arithmetic.value(value);
       this.#judge.value(value, this.#directory.path);
@@ -290,18 +197,18 @@ class Inspector implements ScriptVisitor {
     const array = node !== undefined && node.value.type !== "Word";
     const [word] = words;
     const position = word && positionIn(place, word.pos);
-    const readings = this.#readings;
+    const readings = this.#values.readings;
     let values: ShellWord[];
     if (readings && word && !array) {
       // The value of an assignment is not split.
       values = [{ ...unsplit(word, readings), raw: word.text, position }];
       const before = node?.append ? readings.value(name) : undefined;
       if (before) values = values.map((each) => ({ ...each, text: before.text + each.text }));
-      if (this.#same || !this.spend(this.#stepsOf(values))) return;
+      if (this.#values.same || !this.spend(this.#stepsOf(values))) return;
     } else {
-      values = this.#values(words, place);
-      if (this.#same) return;
-      if (node?.append) this.#open = true;
+      values = this.#valuesOf(words, place);
+      if (this.#values.same) return;
+      if (node?.append) this.#values.notice();
     }
     const exact = word && !array ? unsplit(word, readings) : undefined;
     const bare = exact?.literal ? [{ ...exact, raw: word?.text ?? "", position }] : [];
@@ -318,37 +225,8 @@ class Inspector implements ScriptVisitor {
     for (const each of one ? values : []) this.#variable(name, each, place);
     if (values.length !== 1)
       this.#variable(name, { ...value, literal: values.length === 0 }, place);
-    if (node?.index) this.#element(name, node.index.value, value);
-    else if (array) this.#array(name, values, node.append === true);
-  }
-
-  #element(name: string, key: string, value: Value): void {
-    this.#record(`${name}[${key}]`, value);
-    for (const all of [`${name}[@]`, `${name}[*]`]) {
-      const [before] = this.#variables.reaching(all);
-      const text = before ? before.text + kElement + value.text : value.text;
-      this.#record(all, { text, literal: value.literal });
-    }
-  }
-
-  #array(name: string, values: readonly ShellWord[], append: boolean): void {
-    let next = 0;
-    while (append && this.#variables.has(`${name}[${next}]`)) next++;
-    if (next === 0) for (const all of [`${name}[@]`, `${name}[*]`]) this.#variables.only(all, []);
-    for (const value of values) {
-      const [assigned, key] = /^\[([^\]]*)\]=/.exec(value.text) ?? [""];
-      const text = value.text.slice(assigned.length);
-      this.#element(name, key ?? String(next++), { ...value, text });
-    }
-  }
-
-  /** Keeps the value of a variable for later words. */
-  #record(name: string, { text, literal }: Value): void {
-    const values = this.#set.get(name) ?? [];
-    this.#set.set(name, values);
-    if (text.includes(kExpansion) || (text === "" && !literal)) return;
-    values.push({ text, literal });
-    this.#variables.add(name, { text, literal });
+    if (node?.index) this.#values.recordElement(name, node.index.value, value);
+    else if (array) this.#values.recordArray(name, values, node.append === true);
   }
 
   #command(node: Command, place: Place): void {
@@ -356,12 +234,14 @@ class Inspector implements ScriptVisitor {
     for (const argument of node.args) {
       if (argument.type === "Word") words.push(...this.#resolved(argument, place));
       else {
-        const assigned = assignmentWords(argument, place, this.#budget, this.#readings);
-        this.#open ||= assigned.some(isOpen);
+        const assigned = assignmentWords(argument, place, this.#budget, this.#values.readings);
+        this.#values.notice(assigned);
         words.push(...assigned);
       }
     }
     const redirects = this.#redirects(node.redirects, place);
+    const fed = place.upstream !== undefined || place.input.length > 0;
+    if (this.#values.same && !fed) return;
     const [name] = words;
     if (name === undefined) {
       if (node.name) {
@@ -397,18 +277,23 @@ class Inspector implements ScriptVisitor {
 
   #resolved(word: Word, place: Place): ShellWord[] {
     if (!this.going) return [];
-    const words = shellWords(word, positionIn(place, word.pos), this.#budget, this.#readings);
-    this.#open ||= words.length === 0 || words.some(isOpen);
+    const words = shellWords(
+      word,
+      positionIn(place, word.pos),
+      this.#budget,
+      this.#values.readings,
+    );
+    this.#values.notice(words);
     return this.#affordable() ? words : [];
   }
 
   #redirects(nodes: readonly Redirection[], place: Place): ShellRedirect[] {
     const redirects = nodes.flatMap(
-      (node) => shellRedirect(node, place, this.#budget, this.#readings) ?? [],
+      (node) => shellRedirect(node, place, this.#budget, this.#values.readings) ?? [],
     );
-    this.#open ||= redirects.some(({ target }) => isOpen(target));
+    this.#values.notice(redirects.map(({ target }) => target));
     if (!this.spend(this.#stepsOf(redirects.map(({ target }) => target)))) return [];
-    if (!this.#same) this.#judge.redirects(redirects, this.#directory.path);
+    if (!this.#values.same) this.#judge.redirects(redirects, this.#directory.path);
     return redirects;
   }
 
@@ -426,7 +311,7 @@ class Inspector implements ScriptVisitor {
       return;
     }
     const name = basename(word.text);
-    const readings = this.#readings;
+    const readings = this.#values.readings;
     const call: ShellCall = {
       name,
       words,
@@ -437,7 +322,7 @@ class Inspector implements ScriptVisitor {
         const texts = upstream
           ? upstream.printed(word.position, this.#budget, readings)
           : hereTexts(input, word.position, this.#budget, readings);
-        this.#open ||= texts.some(isOpen);
+        this.#values.notice(texts);
         return texts;
       },
       directory: this.#directory.path,
@@ -474,7 +359,7 @@ class Inspector implements ScriptVisitor {
         this.#variable(effect.name, effect.value, place);
         return;
       case "reference":
-        this.#variables.refer(effect.name, effect.target);
+        this.#values.variables.refer(effect.name, effect.target);
         return;
       case "finding":
         this.#findings.add(effect.rule, effect.reason, effect.word);
@@ -496,9 +381,9 @@ class Inspector implements ScriptVisitor {
   #string(word: ShellWord, place: Place): void {
     if (word.literal) {
       const { functions } = place;
-      const { version } = this.#variables;
+      const { version } = this.#values.variables;
       // Another reading of the command that runs it has the same string.
-      if (this.#readings && this.#code.get(word.text) === version) return;
+      if (this.#values.readings && this.#code.get(word.text) === version) return;
       this.#code.set(word.text, version);
       const fixed = { position: word.position };
       this.script(word.text, { ...kTopPlace, functions, fixed, certain: false });
@@ -513,10 +398,11 @@ class Inspector implements ScriptVisitor {
   #variable(name: string, value: ShellWord, place: Place = kTopPlace): void {
     this.#judge.variable(name, value);
     this.#judge.arithmetic.value(value);
-    this.#record(name, value);
-    const target = this.#variables.target(name);
+    this.#values.record(name, value);
+    const target = this.#values.variables.target(name);
     const named = value.text.startsWith(target); // the declaration of the name itself
-    if (target !== name && !named && !this.#set.has(target)) this.#variable(target, value, place);
+    if (target !== name && !named && !this.#values.sets(target))
+      this.#variable(target, value, place);
     for (const effect of variableCode(name, value)) {
       if (effect.kind === "code") this.#string(effect.word, place);
       else if (effect.kind === "finding") {

@@ -3,7 +3,9 @@
  * the text that it becomes. Values only add findings: a word with an expansion is judged without them first.
  */
 
-import type { Bindings, Value } from "./expansion.js";
+import type { WorkingDirectory } from "../path.js";
+import { type Bindings, kElement, kExpansion, type Value } from "./expansion.js";
+import type { ShellWord } from "./word.js";
 
 /** Values that one variable may have at one place; older ones are forgotten. */
 const kMostValues = 16;
@@ -11,6 +13,10 @@ const kMostValues = 16;
 const kMostText = 4096;
 /** Combinations of values that one command is read with. */
 const kMostReadings = 16;
+/** Rounds in which later parts are read again: a value may come from a function that stands after its use. */
+const kMostRounds = 3;
+/** Characters of values that one arithmetic expression is filled with. */
+const kMostArithmetic = 16 * 1024;
 
 type Known = {
   /** What it may be at the place that was reached, the latest value first. */
@@ -149,5 +155,155 @@ export class Readings implements Bindings {
       chosen.at = 0;
     }
     return false;
+  }
+}
+
+/** The version of each variable that a part has read. */
+type VariablesRead = ReadonlyMap<string, number>;
+
+/** A part of the line that may run after later assignments: the body of a loop or a function, a trap. */
+type LatePart = {
+  readonly read: VariablesRead;
+  readonly directory: string | undefined;
+  readonly work: () => void;
+};
+
+/** True if a word may differ once the values of variables are known. */
+function isOpen({ literal, raw }: ShellWord): boolean {
+  return !literal && /[$`]/.test(raw);
+}
+
+/**
+ * Has each part of a line read without values, then with each combination of the values that may reach it.
+ * Keeps the values that the parts set.
+ */
+export class ValueReader {
+  readonly variables = new Variables();
+  readonly #going: () => boolean;
+  readonly #directory: WorkingDirectory;
+  #readings: Readings | undefined;
+  /** True if a word of the part at hand has an expansion. */
+  #open = false;
+  /** Variables that the part at hand sets, with the values that are known. */
+  #set = new Map<string, Value[]>();
+  #later: LatePart[] = [];
+
+  /** @param going false once no further reading is needed. */
+  constructor(going: () => boolean, directory: WorkingDirectory) {
+    this.#going = going;
+    this.#directory = directory;
+  }
+
+  /** The values that words are read with at the moment; undefined: none. */
+  get readings(): Readings | undefined {
+    return this.#readings;
+  }
+
+  /** True if reading with values gave the same as without. */
+  get same(): boolean {
+    return this.#readings !== undefined && !this.#readings.different;
+  }
+
+  /** True if the part at hand sets the variable. */
+  sets(name: string): boolean {
+    return this.#set.has(name);
+  }
+
+  /** Notes words of the part at hand; without words, that it has an expansion. */
+  notice(words?: readonly ShellWord[]): void {
+    this.#open ||= words === undefined || words.some(isOpen);
+  }
+
+  /** Does the work of a part; `certain`: it runs once, where it stands. */
+  read(certain: boolean, work: () => void): void {
+    const outer = { readings: this.#readings, open: this.#open, set: this.#set };
+    this.#readings = undefined;
+    this.#open = false;
+    this.#set = new Map();
+    work();
+    if (this.#open && this.#going()) {
+      const read = this.#readWith(this.variables.reaching, work);
+      if (!certain) this.#later.push({ read, directory: this.#directory.path, work });
+    }
+    if (certain) for (const [name, values] of this.#set) this.variables.only(name, values);
+    this.#readings = outer.readings;
+    this.#open = outer.open;
+    this.#set = outer.set;
+  }
+
+  /** Reads again, with all values, what may run after later assignments. */
+  readLater(): void {
+    const { path } = this.#directory;
+    for (let round = 0; round < kMostRounds; round++) {
+      const parts = this.#later;
+      this.#later = [];
+      for (const part of parts) {
+        if (!this.#going()) return;
+        let { read } = part;
+        if ([...read].some(([name, version]) => this.variables.versionOf(name) !== version)) {
+          this.#directory.path = part.directory;
+          read = this.#readWith(this.variables.all, part.work);
+        }
+        this.#later.push({ ...part, read });
+      }
+    }
+    this.#directory.path = path;
+  }
+
+  /** Returns the variables that were read, with their versions. */
+  #readWith(values: (name: string) => readonly Value[], work: () => void): VariablesRead {
+    const readings = new Readings(values);
+    const { version } = this.variables;
+    do {
+      this.#readings = readings;
+      work();
+    } while (this.#going() && readings.next());
+    this.#readings = undefined;
+    const changed = this.variables.version !== version;
+    const versionOf = (name: string) => (changed ? -1 : this.variables.versionOf(name));
+    return new Map(readings.names.map((name) => [name, versionOf(name)]));
+  }
+
+  /** Returns arithmetic with the values of its variables; undefined without values. */
+  filled(text: string): string | undefined {
+    const readings = this.#readings;
+    this.notice();
+    if (readings === undefined) return undefined;
+    let left = kMostArithmetic;
+    // A substitution that stands there itself is visited as a command.
+    return text.replace(/\$\{?(\w+|[@*])\}?|\$[({]|`/g, (_, name) => {
+      const value = name === undefined ? " " : (readings.value(name)?.text ?? kExpansion);
+      left -= value.length;
+      return left < 0 ? "" : value;
+    });
+  }
+
+  /** Keeps the value of a variable for later words, if it is known. */
+  record(name: string, { text, literal }: Value): void {
+    const values = this.#set.get(name) ?? [];
+    this.#set.set(name, values);
+    if (text.includes(kExpansion) || (text === "" && !literal)) return;
+    values.push({ text, literal });
+    this.variables.add(name, { text, literal });
+  }
+
+  recordElement(name: string, key: string, value: Value): void {
+    this.record(`${name}[${key}]`, value);
+    for (const all of [`${name}[@]`, `${name}[*]`]) {
+      const [before] = this.variables.reaching(all);
+      const text = before ? before.text + kElement + value.text : value.text;
+      this.record(all, { text, literal: value.literal });
+    }
+  }
+
+  recordArray(name: string, values: readonly Value[], append: boolean): void {
+    let next = 0;
+    while (append && this.variables.has(`${name}[${next}]`)) next++;
+    if (next === 0) for (const all of [`${name}[@]`, `${name}[*]`]) this.variables.only(all, []);
+    for (const value of values) {
+      const [assigned, key] = /^\[([^\]]*)\]=/.exec(value.text) ?? [""];
+      const text = value.text.slice(assigned.length);
+      this.recordElement(name, key ?? String(next++), { ...value, text });
+    }
   }
 }
