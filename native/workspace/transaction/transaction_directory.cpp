@@ -303,8 +303,11 @@ void TransactionDirectory::Release() {
 
 Result<bool> TransactionDirectory::Reopen() {
   if (directory_.valid()) return true;
-  struct stat status {};
-  if (lstat(path_.c_str(), &status) != 0 && errno == ENOENT) return false;
+  struct statx status {};
+  constexpr int kItself = AT_SYMLINK_NOFOLLOW;
+  if (statx(AT_FDCWD, path_.c_str(), kItself, STATX_TYPE, &status) != 0 && errno == ENOENT) {
+    return false;
+  }
   auto opened = Open(path_.substr(0, path_.size() - record_.id.size() - 1), record_.id);
   if (!opened) return opened.error();
   *this = std::move(*opened);
