@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -62,6 +64,21 @@ std::vector<std::string> NamesIn(const std::string& path) {
   }
   closedir(entries);
   return names;
+}
+
+// Resolves a path along links, also along those whose target is missing: a commit may make it.
+std::string TargetOf(std::string path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  for (int left = kMostLinks; left > 0; --left) {
+    if (std::string real = RealPath(path); !real.empty()) return real;
+    std::array<char, PATH_MAX> target{};
+    const ssize_t size = readlink(path.c_str(), target.data(), target.size());
+    if (size <= 0) break;
+    const std::string_view text(target.data(), static_cast<std::size_t>(size));
+    path =
+        text.starts_with('/') ? std::string(text) : JoinPath(path.substr(0, path.rfind('/')), text);
+  }
+  return RealPathAsFar(path);
 }
 
 // Git's own test of a repository (is_git_directory in its setup.c), which accepts more: neither
@@ -217,7 +234,7 @@ class Finder {
   void AddLinkedHooks(const std::string& directory) {
     for (const std::string& name : NamesIn(directory)) {
       const std::string hook = JoinPath(directory, name);
-      if (TypeOf(hook) == S_IFLNK) IsNew(&found_.hooks, RealPathAsFar(hook));
+      if (TypeOf(hook) == S_IFLNK) IsNew(&found_.hooks, TargetOf(hook));
     }
   }
 
