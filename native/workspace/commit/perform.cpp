@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "supervise/os/descriptor.h"
@@ -355,9 +357,12 @@ void FollowDone(const CommitDirectory& directory, const Sites& sites, const Jour
   if (!done || !*done) return;
   std::vector<Operation>& operations = (*done)->operations;
   SitesView view(sites);
-  const auto follow = [&view](const SitePath& place, HostFile* file) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> followed;  // devices and inodes
+  const auto follow = [&](const SitePath& place, HostFile* file) {
     const auto now = view.Look(place);
-    if (now && now.value() && now.value()->HasSameContent(*file)) *file = *now.value();
+    if (!now || !now.value() || !now.value()->HasSameContent(*file)) return;
+    *file = *now.value();
+    followed.emplace(file->device, file->inode);
   };
   // The last of a commit is the first of its undo.
   const std::size_t most = std::min(operations.size(), undo.operations.size());
@@ -366,6 +371,14 @@ void FollowDone(const CommitDirectory& directory, const Sites& sites, const Jour
     if (operation.kind == Operation::Kind::kAttributes) continue;
     follow(operation.to, &operation.from_file);
     if (operation.kind == Operation::Kind::kExchange) follow(operation.from, &operation.to_file);
+  }
+  // Other names of the same files: their ctime has changed, too.
+  for (std::size_t at = 0; at < operations.size() - most; ++at) {
+    Operation& operation = operations[at];
+    const bool is_followed =
+        operation.kind != Operation::Kind::kAttributes &&
+        followed.contains({operation.from_file.device, operation.from_file.inode});
+    if (is_followed) follow(operation.to, &operation.from_file);
   }
   static_cast<void>(directory.Write(CommitDirectory::kDone, **done));
 }
