@@ -13,8 +13,8 @@ import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
 import { tempDirectory } from "../support/temp.js";
 
-const kTimeoutMs = 400;
-const kSettleMs = 1000;
+const kTimeoutMs = 1000; // a sandbox stands by then, also on a busy machine
+const kSettleMs = 2000;
 const kClockMs = 2; // timers count whole milliseconds
 
 const kHolders = {
