@@ -270,7 +270,8 @@ ShellCommand WithShellState(const std::vector<std::string>& argv,
             QuotedForShell(state.bash.TextWithout(names)) + "; else eval " +
             QuotedForShell(state.posix.TextWithout(names)) + "; fi 2>/dev/null\n";
   prelude += Exports(named);
-  prelude += std::string("trap '") + kSaveBefore + kSaveAfter + " >>" + PathOfState() + "' EXIT\n";
+  prelude.append("trap '").append(kSaveBefore).append(kSaveAfter);
+  prelude.append(" >>").append(PathOfState()).append("' EXIT\n");
   if (!state.functions.empty()) {
     prelude +=
         "[ -z \"${BASH_VERSION-}\" ] || eval " + QuotedForShell(state.functions) + " 2>/dev/null\n";

@@ -1,6 +1,7 @@
 #include "workspace/transaction/git_paths.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -168,8 +169,8 @@ class GitPathsFinder {
     if (!repository) return repository.error();
     // A `.git` that is missing is no path to protect: what matters of it is, once it is made.
     std::erase_if(repository->entries, [](const std::string& entry) {
-      struct stat status {};
-      return lstat(entry.c_str(), &status) != 0 ||
+      struct statx status {};  // lstat(2) needs a newer C library than the package promises
+      return statx(AT_FDCWD, entry.c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE, &status) != 0 ||
              SplitPath(std::string_view(entry)).name == "HEAD";
     });
     for (const GitPath& path : GitPathsOf(*repository, names_))
