@@ -155,7 +155,7 @@ describeRuntime("firejail", () => {
       else {
         expect(result.outcome).toMatchObject({
           kind: "setup-failed",
-          reason: expect.stringContaining(`Firejail can't be reported of "${workspace}"`),
+          reason: expect.stringContaining(`Firejail can't be told of "${workspace}"`),
         });
       }
     }

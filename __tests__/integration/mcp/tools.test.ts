@@ -221,7 +221,7 @@ describeUnless(whyNoBubblewrap ?? whyNoCli, "native-runner mcp", () => {
       expect((await call("run", { command: "true", grants: ["g1"] })).isError).toBe(true);
     });
 
-    test(`${generation}: a client that can't ask is reported what the operator can do`, async () => {
+    test(`${generation}: a client that can't ask is told what the operator can do`, async () => {
       const { call } = await connect(generation);
       const outside = tempDirectory("outside", "/var/tmp");
       writeFileSync(join(outside, "file"), "contents\n");

@@ -203,7 +203,7 @@ class Splitter {
   async #finish(): Promise<void> {
     const file = this.#files[this.#at];
     if (file === undefined || this.#hash?.digest("hex") !== file.sha256) {
-      throw badMessage(`other content than it has reported of: ${JSON.stringify(file?.path)}`);
+      throw badMessage(`other content than it has told of: ${JSON.stringify(file?.path)}`);
     }
     await this.#sink.end(file);
   }
