@@ -197,36 +197,41 @@ class Inspector implements ScriptVisitor {
     const array = node !== undefined && node.value.type !== "Word";
     const [word] = words;
     const position = word && positionIn(place, word.pos);
-    const readings = this.#values.readings;
-    let values: ShellWord[];
-    if (readings && word && !array) {
-      // The value of an assignment is not split.
-      values = [{ ...unsplit(word, readings), raw: word.text, position }];
-      const before = node?.append ? readings.value(name) : undefined;
-      if (before) values = values.map((each) => ({ ...each, text: before.text + each.text }));
-      if (this.#values.same || !this.spend(this.#stepsOf(values))) return;
-    } else {
-      values = this.#valuesOf(words, place);
-      if (this.#values.same) return;
-      if (node?.append) this.#values.notice();
-    }
-    const exact = word && !array ? unsplit(word, readings) : undefined;
-    const bare = exact?.literal ? [{ ...exact, raw: word?.text ?? "", position }] : [];
-    const hidden = [...values, ...bare].find(
+    const { readings } = this.#values;
+    const exact = word && !array && (readings !== undefined || word.text.includes("["));
+    // The value of an assignment is neither split nor a glob.
+    const value = exact
+      ? this.#unsplit(word, position, node?.append ? name : undefined)
+      : undefined;
+    const values = readings && value ? [value] : this.#valuesOf(words, place);
+    if (this.#values.same || !this.going) return;
+    if (readings && value) this.#judge.value(value, this.#directory.path);
+    if (node?.append && !array) this.#values.notice();
+    const hidden = [...values, ...(value ? [value] : [])].find(
       ({ literal, text }) => literal && hidesSubscript(text),
     );
     if (hidden) {
       const reason = "Arithmetic would run the substitution in this value.";
       this.#findings.add("dynamic-code", reason, hidden);
     }
-    const [first] = values;
-    const value = first ?? { text: "", literal: true, raw: "", position };
-    const one = values.length < 2 || namesPrograms(name);
-    for (const each of one ? values : []) this.#variable(name, each, place);
-    if (values.length !== 1)
-      this.#variable(name, { ...value, literal: values.length === 0 }, place);
-    if (node?.index) this.#values.recordElement(name, node.index.value, value);
+    const [first = { text: "", literal: true, raw: "", position }] = values;
+    if (values.length < 2 || namesPrograms(name)) {
+      for (const each of values) this.#variable(name, each, place);
+    }
+    const none = values.length === 0;
+    if (values.length !== 1) this.#variable(name, { ...first, literal: none }, place);
+    if (node?.index) this.#values.recordElement(name, node.index.value, first);
     else if (array) this.#values.recordArray(name, values, node.append === true);
+  }
+
+  /** Returns the value of an assignment, after that of the variable `before`. */
+  #unsplit(word: Word, position: number | undefined, before: string | undefined): ShellWord {
+    const { readings } = this.#values;
+    const { text, literal } = unsplit(word, readings);
+    const front = before === undefined ? "" : (readings?.value(before)?.text ?? "");
+    const value = { text: front + text, literal, raw: word.text, position };
+    this.spend(this.#stepsOf([value]));
+    return value;
   }
 
   #command(node: Command, place: Place): void {
@@ -277,12 +282,8 @@ class Inspector implements ScriptVisitor {
 
   #resolved(word: Word, place: Place): ShellWord[] {
     if (!this.going) return [];
-    const words = shellWords(
-      word,
-      positionIn(place, word.pos),
-      this.#budget,
-      this.#values.readings,
-    );
+    const position = positionIn(place, word.pos);
+    const words = shellWords(word, position, this.#budget, this.#values.readings);
     this.#values.notice(words);
     return this.#affordable() ? words : [];
   }

@@ -36,8 +36,8 @@ function put(values: Value[], value: Value): boolean {
 
 /** An empty value counts only if there is no other: `x=; [ -n "$y" ] || x=build`. */
 function likely(values: readonly Value[]): readonly Value[] {
-  const filled = values.filter(({ text }) => text !== "");
-  return filled.length > 0 ? filled : values;
+  if (values.length < 2 || values.every(({ text }) => text !== "")) return values;
+  return values.filter(({ text }) => text !== "");
 }
 
 const kNone: readonly Value[] = [];
@@ -74,7 +74,8 @@ export class Variables {
   /** Forgets that a variable may have a value other than these here. */
   only(name: string, values: readonly Value[]): void {
     const known = this.#known.get(name);
-    if (known) known.reaching = [...values].reverse().slice(0, kMostValues);
+    if (known)
+      known.reaching = values.length < 2 ? [...values] : values.slice(-kMostValues).reverse();
   }
 
   /** Makes a name stand for another variable (`declare -n`). */
@@ -185,7 +186,7 @@ export class ValueReader {
   /** True if a word of the part at hand has an expansion. */
   #open = false;
   /** Variables that the part at hand sets, with the values that are known. */
-  #set = new Map<string, Value[]>();
+  #set: Map<string, Value[]> | undefined;
   #later: LatePart[] = [];
 
   /** @param going false once no further reading is needed. */
@@ -206,7 +207,7 @@ export class ValueReader {
 
   /** True if the part at hand sets the variable. */
   sets(name: string): boolean {
-    return this.#set.has(name);
+    return this.#set?.has(name) === true;
   }
 
   /** Notes words of the part at hand; without words, that it has an expansion. */
@@ -216,19 +217,26 @@ export class ValueReader {
 
   /** Does the work of a part; `certain`: it runs once, where it stands. */
   read(certain: boolean, work: () => void): void {
-    const outer = { readings: this.#readings, open: this.#open, set: this.#set };
+    const readings = this.#readings;
+    const open = this.#open;
+    const set = this.#set;
     this.#readings = undefined;
     this.#open = false;
-    this.#set = new Map();
+    this.#set = undefined;
     work();
     if (this.#open && this.#going()) {
       const read = this.#readWith(this.variables.reaching, work);
       if (!certain) this.#later.push({ read, directory: this.#directory.path, work });
     }
-    if (certain) for (const [name, values] of this.#set) this.variables.only(name, values);
-    this.#readings = outer.readings;
-    this.#open = outer.open;
-    this.#set = outer.set;
+    if (certain) this.#replace();
+    this.#readings = readings;
+    this.#open = open;
+    this.#set = set;
+  }
+
+  /** Forgets the values that the part at hand has replaced. */
+  #replace(): void {
+    for (const [name, values] of this.#set ?? []) this.variables.only(name, values);
   }
 
   /** Reads again, with all values, what may run after later assignments. */
@@ -280,6 +288,7 @@ export class ValueReader {
 
   /** Keeps the value of a variable for later words, if it is known. */
   record(name: string, { text, literal }: Value): void {
+    this.#set ??= new Map();
     const values = this.#set.get(name) ?? [];
     this.#set.set(name, values);
     if (text.includes(kExpansion) || (text === "" && !literal)) return;

@@ -77,7 +77,8 @@ export function shellWords(
   if (!parts.some((part) => part.type === "BraceExpansion")) {
     const fields = fieldsOf(parts, bindings);
     const length = bindings ? fields.reduce((sum, { text }) => sum + text.length, 0) : 0;
-    return budget.spend(length) ? fields.map((each) => ({ ...each, raw, position })) : [];
+    if (!budget.spend(length)) return [];
+    return fields.map(({ text, literal }) => ({ text, literal, raw, position }));
   }
   const words = depth < kMaxBraceDepth ? expanded(parts, budget) : undefined;
   if (words === undefined) {
