@@ -192,7 +192,7 @@ TEST_F(SandboxPoolTest, RunsEndAtAnyMoment) {
 }
 
 TEST_F(SandboxPoolTest, GoesAwayWhenIdleAndComesBack) {
-  place_.rule.idle_ms = Slow(100);
+  place_.rule.idle_ms = Slow(500);  // long enough to be seen before it goes again
   EXPECT_EQ(Fill(), 2u);
   EXPECT_TRUE(Eventually([this] { return counters_.standing == 0; }));
   EXPECT_TRUE(Eventually([] { return ChildrenOf(getpid()).empty(); }));
