@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <map>
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "policy/text/path.h"
 #include "policy/text/text.h"
 #include "supervise/project/git_repository.h"
+#include "workspace/tree/beneath.h"
 
 namespace native_runner {
 namespace {
@@ -120,16 +122,17 @@ std::vector<std::string> FindWorkingTrees(const ScannedTree& tree) {
     waiting.pop_back();
     const auto directory = tree.OpenIfThere(path);
     if (!directory || !directory.value()) continue;
-    const auto entries = directory.value()->Entries();
-    if (!entries) continue;
+    std::vector<NamedType> entries;
+    constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+    if (!ReadNames(directory.value()->descriptor(), kUnlimited, entries)) continue;
     const auto has = [&entries](std::string_view name) {
-      return std::any_of(
-          entries.value().begin(), entries.value().end(),
-          [name](const NamedType& entry) { return EqualIgnoringCase(entry.name, name); });
+      return std::any_of(entries.begin(), entries.end(), [name](const NamedType& entry) {
+        return EqualIgnoringCase(entry.name, name);
+      });
     };
     const bool is_repository = IsRepository(has);
     if (is_repository || has(kGitDirectory)) found.push_back(path);
-    for (const auto& [name, type] : entries.value()) {
+    for (const auto& [name, type] : entries) {
       const bool is_known = name == kGitDirectory ||  // read by FindGitRepository
                             (is_repository && (name == "objects" || name == "refs"));
       // OpenIfThere passes over what turns out to be no directory.
