@@ -25,7 +25,7 @@ constexpr std::size_t kFirstBlock = std::size_t{4} << 10U;
 constexpr std::string_view kUsers = "user.";
 constexpr std::string_view kOverlays = "user.overlay.";
 
-// As many bytes as there are, up to the block's size; -1: it can't be read.
+// Reads up to the block's size; -1 if the file can't be read.
 ssize_t ReadBlock(int file, off_t offset, std::vector<char>* block) {
   std::size_t filled = 0;
   while (filled < block->size()) {
@@ -39,7 +39,7 @@ ssize_t ReadBlock(int file, off_t offset, std::vector<char>* block) {
   return static_cast<ssize_t>(filled);
 }
 
-// What `call` gives with the buffer that it asks for; both are asked again where it has grown.
+// Calls `call` with a buffer of the size that it asks for, and again if the value has grown.
 template <typename Call>
 std::optional<std::string> Grown(const Call& call) {
   for (int left = 8; left > 0; --left) {
@@ -88,7 +88,7 @@ bool HaveSameBytes(int one, int other, std::uint64_t size) {
     second.resize(first.size());
     const auto wanted = static_cast<ssize_t>(first.size());
     const auto at = static_cast<off_t>(offset);
-    // One that has become shorter meanwhile is another.
+    // A file that has become shorter meanwhile differs.
     if (ReadBlock(one, at, &first) != wanted || ReadBlock(other, at, &second) != wanted) {
       return false;
     }
@@ -138,7 +138,7 @@ Result<bool> HasAttribute(int file, const char* name, std::optional<std::string_
     return !value || std::string_view(bytes.data(), static_cast<std::size_t>(size)) == *value;
   }
   if (errno == ENODATA || errno == ENOTSUP) return false;
-  if (errno == ERANGE) return false;  // longer than any that is asked for
+  if (errno == ERANGE) return false;  // longer than any expected value
   return SystemError("fgetxattr", errno);
 }
 
@@ -200,8 +200,8 @@ bool AreSame(const TwoNodes& nodes, const std::string& name, const ScannedDirect
 
 namespace {
 
-// Of files that are the same by their digest, so many are compared with one: only who makes files
-// for it has more that differ.
+// The most files with the same digest that are compared with one file. More would differ only if
+// they were made for it.
 constexpr std::size_t kMostCompared = 4;
 
 bool IsGone(const Change& change) {
@@ -254,7 +254,7 @@ class Pairing {
   }
 
  private:
-  // What both sides of a pair have in common: size, digest, and the name or nothing.
+  // The common key of both sides of a pair: size, digest, and the name or nothing.
   using Common = std::tuple<std::uint64_t, std::uint64_t, std::string_view>;
 
   std::set<std::uint64_t> SizesOfBoth() const {
@@ -310,7 +310,7 @@ class Pairing {
   const ScannedTree& upper_;
   const ScannedTree& lower_;
   std::vector<Change>& changes_;
-  std::vector<std::optional<std::uint64_t>> digests_;  // of those that may be a side
+  std::vector<std::optional<std::uint64_t>> digests_;  // of files that may be paired
   std::set<std::size_t> taken_;
 };
 

@@ -12,49 +12,47 @@
 
 namespace native_runner {
 
-// Whether two files of this size, open for reading, have the same bytes. False also where one can't
-// be read. Reads both as far as they are the same.
+// True if two files of this size, open for reading, have the same bytes. False if one can't be
+// read. Reads both up to the first difference.
 bool HaveSameBytes(int one, int other, std::uint64_t size);
 
-// The same for files, open for reading, that have the same bytes; for others most often another,
-// but not where somebody wants it to be the same. Nothing for one that can't be read.
+// Returns a digest of a file that is open for reading. It is no cryptographic hash: different files
+// can be made that have the same. nullopt if the file can't be read.
 std::optional<std::uint64_t> DigestOf(int file);
 
-// Whether they have the same extended attributes of a user's (user.*), those apart in which
-// overlayfs keeps its notes. False also where they can't be read.
+// True if both have the same extended attributes user.*, without those of overlayfs. False if they
+// can't be read.
 bool HaveSameAttributes(int one, int other);
 
-// Gives a file or directory those that another has; errno(3) where that fails.
+// Copies these attributes from one file or directory to another. False, with errno(3), on failure.
 bool CopyAttributes(int from, int to);
 
-// Whether a file has this attribute, and with just this value where one is given. kSetup where that
-// can't be read: it is not known then, which must not be taken for "no".
+// True if a file has this attribute, with this value if one is given. kSetup if it can't be read,
+// which must not be taken for "no".
 Result<bool> HasAttribute(int file, const char* name,
                           std::optional<std::string_view> value = std::nullopt);
 
-// A name in two trees: what is there now, and what was there. Not both are nothing.
+// The files of one name in two trees, now and before. At least one of them exists.
 struct TwoNodes {
   std::optional<Node> now;
   std::optional<Node> before;
 };
 
-// What tells of it as a change; without a link's target.
+// Returns the change between the two, without a link's target.
 Change ChangeOf(const std::string& path, const TwoNodes& nodes);
 
-// Whether what is there is what was there, but for its times: of files contents and extended
-// attributes are compared. False also where one can't be read.
+// True if both are equal except for their times: contents and extended attributes of files are
+// compared. False if one can't be read.
 bool AreSame(const TwoNodes& nodes, const std::string& name, const ScannedDirectory& now_in,
              const ScannedDirectory& before_in);
 
-// Makes one change, kRenamed, of each file that is not there any more and one that is there anew
-// with the same bytes: told at the new path, with `from`. Each file is one side of at most one such
-// pair; of several that have the same bytes, one of the same name is taken before others, and then
-// the first by its path's bytes. Files without a byte are no pair, nor is anything but files: for
-// these, and directories, what went and what came is told by itself. A conflict of either side is
-// one of the pair's.
+// Replaces the changes of a deleted file and of a new file with the same bytes by one, kRenamed, at
+// the new path, with `from`. Each file is part of at most one pair; of several files with the same
+// bytes, one of the same name is preferred, then the first by its path's bytes. Only files that are
+// not empty are paired. A conflict of either side is a conflict of the pair.
 //
-// `changes`: in the order of their paths' bytes, and stays so. Files are read only where sizes are
-// equal; one that can't be read is no side of a pair. Meant for a thread of its own.
+// `changes`: in the order of their paths' bytes, before and after. Reads files only if sizes are
+// equal; a file that can't be read is not paired. Meant for a thread of its own.
 void PairRenames(const ScannedTree& upper, const ScannedTree& lower, std::vector<Change>* changes);
 
 }  // namespace native_runner

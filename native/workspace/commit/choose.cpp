@@ -35,13 +35,13 @@ bool IsKnownType(std::uint32_t mode) {
   return mode == 0 || S_ISREG(mode) || S_ISLNK(mode) || S_ISDIR(mode);
 }
 
-// A FIFO, a socket or a device, now or before; but one that the host has put there meanwhile is a
-// conflict, which keeps all else from being committed.
+// True for a FIFO, a socket or a device, now or before. One that the host has made meanwhile is a
+// conflict instead, which prevents the commit.
 bool IsOther(const Change& change) {
   return !IsKnownType(change.mode) || (!IsKnownType(change.previous_mode) && !change.conflict);
 }
 
-// True for a directory where the host has none, but perhaps a file that has to go for it.
+// True for a directory where the host has none; it may replace a file.
 bool IsMade(const Change& change) {
   return IsDirectory(change.mode) && !IsDirectory(change.previous_mode);
 }
@@ -50,8 +50,7 @@ bool IsUnmade(const Change& change) {
   return IsDirectory(change.previous_mode) && !IsDirectory(change.mode);
 }
 
-// Directories above something of ours that stays, which therefore can't go; and what is to take
-// their place can't come.
+// Returns the directories above files that stay: they can't be removed or replaced.
 Paths HeldBy(const std::vector<Change>& all, const Paths& chosen) {
   Paths held;
   for (const Change& change : all) {
@@ -63,8 +62,7 @@ Paths HeldBy(const std::vector<Change>& all, const Paths& chosen) {
 }
 
 // Returns the paths of changes that were not seen as they are. A new directory counts as seen if a
-// file in it was, whose path tells of it; one that takes the place of a file of the host's does
-// not.
+// file in it was; a directory that replaces a file of the host's does not.
 std::vector<std::string> Unexpected(const std::vector<Change>& all, const ChosenChanges& result,
                                     const CommitRequest& request) {
   std::vector<std::string> unexpected;
@@ -107,7 +105,7 @@ ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest&
     if (IsMade(change) && !IsOther(change) && needed.count(change.path) != 0) {
       chosen.insert(change.path);
     }
-  // From the lowest up: a directory that stays holds those above it.
+  // From the lowest up: a directory that stays keeps those above it.
   const Paths held = HeldBy(all, chosen);
   Paths kept = held;
   for (auto change = all.rbegin(); change != all.rend(); ++change) {
@@ -115,7 +113,7 @@ ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest&
     chosen.erase(change->path);
     ForEachAbove(change->path, [&kept](std::string_view above) { kept.emplace(above); });
   }
-  // From the top down: what is to lie in a directory that is not made can't be.
+  // From the top down: nothing can be put into a directory that is not made.
   Paths missing;
   for (const Change& change : all) {
     bool has_place = true;

@@ -13,32 +13,33 @@
 
 namespace native_runner {
 
-// By path, what a file is to be on the host in place of what the transaction has, which keeps that.
+// By path, contents for the host's file that differ from the transaction's, which keeps its own.
 using GivenContents = std::map<std::string, std::vector<std::uint8_t>, std::less<>>;
 
-// What of a transaction's changes is to reach the host, by a caller's word.
+// A caller's choice of the changes to commit.
 struct CommitRequest {
   PathFilter paths;                          // these and all below them
-  PathFilter allowed;                        // protected paths that may be changed all the same
+  PathFilter allowed;                        // protected paths that may be changed nevertheless
   std::vector<std::string> protected_names;  // see IsProtected
   std::vector<std::string> homes;            // of the user, for git's configuration there
   GivenContents contents;
-  // By path, the VersionOf each change that was seen. A change that is not among them, whatever its
-  // type, is never made. nullopt: all changes are.
+  // By path, the VersionOf each change that was seen. No other change is made, of whatever type.
+  // nullopt: all changes are.
   std::optional<std::map<std::string, std::string, std::less<>>> expected;
 };
 
-// The changes by what becomes of them, each in the order of its paths.
+// The changes grouped by result, each group in the order of its paths.
 struct ChosenChanges {
   std::vector<Change> chosen;
   std::vector<Change> left;
-  // Paths that are not what was expected: chosen ones, and those expected that are no change now.
+  // Paths of chosen changes that differ from the expected ones, and expected paths without a
+  // change.
   std::vector<std::string> unexpected;
 };
 
-// Chooses. With a path goes each directory that has to be made for it. Left is what is asked not
-// for, what is neither file, link nor directory, and a directory that would not be empty.
-// `all`: in the order of their paths' bytes.
+// Chooses the requested changes, with each directory that has to be made for them. Leaves others,
+// those of FIFOs, sockets and devices, and directories that would not be empty. `all`: in the order
+// of their paths' bytes.
 ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest& request);
 
 // Returns the chosen changes that are protected and not allowed: by their names, or by `git`, the
@@ -46,23 +47,23 @@ ChosenChanges ChooseChanges(const std::vector<Change>& all, const CommitRequest&
 std::vector<Change> RefusedOf(const std::vector<Change>& chosen, const CommitRequest& request,
                               const std::string& workspace, const ProtectedPaths& git);
 
-// Files of which a commit brings a part of the changes: contents that somebody has given, while the
-// transaction keeps its own, as a change against these.
+// Parts: files for which the caller gives contents. The transaction keeps its own contents, as a
+// change against the given ones.
 
-// Of the contents given, those that the transaction does not have itself. kInvalidValue where one
-// is for a path that is no regular file among `chosen`.
+// Returns the given contents that differ from the transaction's. kInvalidValue if a path is no
+// regular file among `chosen`.
 Result<GivenContents> TakeParts(const ScannedTree& upper, const std::vector<Change>& chosen,
                                 const GivenContents& given);
 
-// The changes that are committed whole.
+// Returns the changes that are committed whole.
 std::vector<Change> WithoutParts(const std::vector<Change>& chosen, const GivenContents& parts);
 
-// Adds the others, in their places, with the size that they have on the host then; and makes
-// `digests`, one for each change, of what was given.
+// Adds the parts to `committed`, in their places, with the size of the given contents, and their
+// digests to `digests`, which has one for each change.
 void DescribeParts(const std::vector<Change>& chosen, const GivenContents& parts,
                    std::vector<Change>* committed, std::vector<std::string>* digests);
 
-// Adds what is left of them, in their places.
+// Adds the parts to `left`, in their places, as changes against the given contents.
 void LeaveParts(const std::vector<Change>& chosen, const GivenContents& parts,
                 std::vector<Change>* left);
 

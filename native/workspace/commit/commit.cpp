@@ -14,7 +14,7 @@
 namespace native_runner {
 namespace {
 
-// Whether what was taken from the host is what it was when the commit was done.
+// True if the backup of an operation is unchanged since the commit was done.
 Result<bool> IsKept(const Sites& sites, const Operation& operation) {
   const bool is_exchange = operation.kind == Operation::Kind::kExchange;
   const SitePath& place = is_exchange ? operation.from : operation.to;
@@ -26,12 +26,12 @@ Result<bool> IsKept(const Sites& sites, const Operation& operation) {
                              : static_cast<const HostFile&>(*now.value()) == file;
 }
 
-// The paths at which what a plan takes for the host's own is not what the ledger says that it was
-// before the transaction.
+// Returns the paths at which the host's file of the plan differs from the one before the
+// transaction (the ledger).
 std::vector<std::string> ChangedByHost(const std::vector<Operation>& operations,
                                        const Ledger& ledger) {
   std::vector<std::string> changed;
-  // What the plan itself has made, or given another mode, is not the host's own any more.
+  // A file that the plan itself makes, or gives another mode, is not compared.
   std::set<std::string_view> made;
   std::set<std::string_view> set;
   for (const Operation& operation : operations) {
@@ -55,9 +55,8 @@ std::vector<std::string> ChangedByHost(const std::vector<Operation>& operations,
   return changed;
 }
 
-// The paths at which the host has something else than a commit has left there, or somebody has
-// touched what the commit has kept aside of it where commands may reach that. `done`: the journal
-// of that commit.
+// Returns the paths at which the host's file has changed since a commit, or at which its backup
+// has, if commands can reach the backups. `done`: the journal of that commit.
 Result<std::vector<std::string>> ChangedSince(const Sites& sites, const Journal& done) {
   std::vector<std::string> changed;
   for (const Operation& operation : done.operations) {
@@ -74,7 +73,7 @@ Result<std::vector<std::string>> ChangedSince(const Sites& sites, const Journal&
           now.value() && (file.is_directory() ? now.value()->IsSameInode(file)
                                               : static_cast<const HostFile&>(*now.value()) == file);
     } else if (now.value()) {
-      // A file that the commit has put in the place of what it removed.
+      // The commit may have put a file in the place of the one that it removed.
       const auto is_other = [&place](const Operation& other) { return other.to == place; };
       is_same = std::any_of(done.operations.begin(), done.operations.end(), is_other);
     }
@@ -97,7 +96,7 @@ CommitEnd Failed(Error why) {
   return end;
 }
 
-// The end of one that can't be done.
+// Takes a plan back that can't be done.
 CommitEnd GiveUp(const CommitDirectory& directory, const Sites& sites, const Journal& plan,
                  NotDone why) {
   auto roll_back = TakeBack(sites, plan);
@@ -121,7 +120,7 @@ CommitEnd GiveUp(const CommitDirectory& directory, const Sites& sites, const Jou
   return end;
 }
 
-// A file of the host's that has several names has another ctime once one of them was renamed.
+// Finds files of the host's whose ctime our own renames have set: those with several names.
 class Renamed {
  public:
   Likeness LikenessFor(const Operation& operation) {
@@ -136,7 +135,7 @@ class Renamed {
   std::set<std::pair<std::uint64_t, std::uint64_t>> files_;
 };
 
-// The plan is on disk before the first operation, all operations before the last of its words.
+// Writes the plan to disk before the first operation, and all operations before it returns.
 CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Journal& plan) {
   if (auto error = directory.FlushBackup(sites)) return Failed(std::move(*error));
   if (auto error = directory.Write(kPlan, plan)) {
@@ -152,7 +151,7 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
     if (!not_done && is_last) break;
     if (!not_done) continue;
     static_cast<void>(
-        performer.Settle());  // of those before, what is elsewhere is taken back there
+        performer.Settle());  // takes earlier operations back whose directory has moved
     CommitEnd end = GiveUp(directory, sites, plan, *not_done);
     if (not_done->is_conflict && end.conflicts.empty()) {
       const Operation& at = is_last ? plan.operations.back() : *operation;
@@ -169,15 +168,15 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
   return end;
 }
 
-// What a file of the host's is now, wherever it was brought, so that a change to it is seen by its
-// ctime.
+// Notes the current state of a file of the host's at its new place, so that its ctime shows later
+// changes.
 std::optional<Error> Follow(SitesView* view, const SitePath& place, HostFile* file) {
   const auto now = view->Look(place);
   if (!now) return now.error();
   if (!now.value() || !now.value()->IsSameInode(*file)) {
     return Error{ErrorCode::kSetup, Shown(place) + " was changed by somebody else", ""};
   }
-  // Somebody has written to what has just come there: that must be seen too.
+  // Another process has already written to the new file: the old state must show that.
   const bool is_theirs = place.site == Site::kHost && !file->is_directory();
   if (is_theirs && !now.value()->HasSameContent(*file)) return std::nullopt;
   *file = *now.value();
@@ -224,11 +223,11 @@ CommitEnd Try(const CommitDirectory& directory, int host, int upper,
   auto done = AsDone(*sites, plan);
   if (!done) return GiveUp(directory, *sites, plan, {true, std::move(done.error())});
   if (auto error = directory.Write(kDone, *done)) {
-    // Whether it is on disk is not known: it must not be, before anything is taken back.
+    // It may be on disk; it must not be before anything is taken back.
     if (auto still = directory.Drop(kDone)) return Failed(std::move(*still));
     return GiveUp(directory, *sites, plan, {false, std::move(*error)});
   }
-  static_cast<void>(directory.Drop(kPlan));  // else the next open finds that it was done
+  static_cast<void>(directory.Drop(kPlan));  // otherwise the next open finds that it was done
   return end;
 }
 
@@ -257,7 +256,7 @@ CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<
   CommitEnd end =
       Try(*directory, host, upper, changes, {use, has_earlier_overlay, copies, &ledger, &contents});
   end.is_whole = contents.empty();
-  // What was copied for it, perhaps beside the workspace, is of no more use.
+  // Its copies, perhaps beside the workspace, are of no more use.
   if (end.failed && !NeedsRecovery(transaction)) {
     static_cast<void>(CommitDirectory::Remove(transaction));
   }
@@ -288,7 +287,7 @@ CommitEnd UndoCommit(int transaction, int host, int upper) {
   CommitEnd end = Execute(**directory, *sites, plan);
   if (end.failed) return end;
   if (auto error = (*directory)->Rename(kPlan, kUndone)) return Failed(std::move(*error));
-  static_cast<void>((*directory)->Drop(kDone));  // else the next open does it
+  static_cast<void>((*directory)->Drop(kDone));  // otherwise the next open does it
   return end;
 }
 
@@ -373,7 +372,7 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper,
   if (!plan) return plan.error();
   const bool was_done = is_done.value();
   if (!*plan) {
-    // Nothing was begun: there is only what was made ahead.
+    // Nothing was begun; only prepared files exist.
     if (!was_done) {
       if (auto error = CommitDirectory::Remove(transaction)) return *error;
     }
@@ -398,7 +397,7 @@ Result<Recovery> RecoverCommit(int transaction, int host, int upper,
   AddEmptied(**plan, &recovery.touched);
   if (note) note(recovery);
   if (auto error = Conclude(**directory, roll_back.value())) return *error;
-  // What was copied for it, perhaps beside the workspace, is of no more use.
+  // Its copies, perhaps beside the workspace, are of no more use.
   if (is_whole && !was_done) {
     if (auto error = CommitDirectory::Remove(transaction)) return *error;
   }

@@ -15,33 +15,34 @@
 
 namespace native_runner {
 
-// What a commit leaves on disk, in the transaction's directory:
+// The files of a commit in the transaction's directory:
 //
 //   commit/
-//     plan     the journal of what is being done; gone when it was done, or taken back
-//     begun    what of `plan` a death has left begun, while that is taken back
-//     done     the journal of the last commit, with what it has made of the host's files
-//     undone   in the place of `plan` when the last commit was taken back: all of it can go
-//     torn     in the place of `plan` when something could not be taken back, since somebody else
-//              has changed it meanwhile; what it was is in `aside`
-//     aside/   what the host's files were; and what goes there, until it does
-//     place    where the transaction is on another file system: names a directory beside the
-//              workspace, or in it, which is there in place of `aside` (journal.h)
-//     kept/    and there, what the transaction had of what was committed
+//     plan     the journal of the commit or undo that is under way; removed at its end
+//     begun    the begun operations of `plan` after a death, while they are taken back
+//     done     the journal of the last commit, with the host's files as it has left them
+//     undone   in place of `plan` after the last commit was taken back: everything can be removed
+//     torn     in place of `plan` if something could not be taken back because another process has
+//              changed it meanwhile; the backup of it is in `aside`
+//     aside/   the backups of the host's files; before a rename, also new files of the host's
+//     place    if the transaction is on another file system: names a directory beside the
+//              workspace, or in it, which replaces `aside` (journal.h)
+//     kept/    in that case, the committed files of the transaction
 //
-// Each file is whole or not there, and on disk before what depends on it begins. Whoever has the
-// transaction's lock may call these, one at a time; they block as the file system does.
+// Each file is complete or missing, and on disk before anything that depends on it begins. The
+// holder of the transaction's lock may call these functions, one at a time; they block as the file
+// system does.
 
-// How a commit, or taking one back, came out.
+// The result of a commit or an undo.
 struct CommitEnd {
-  // Empty: it was done. Else nothing has changed, and this says why.
+  // nullopt: it was done. Otherwise nothing has changed, and this is the reason.
   std::optional<Error> failed;
-  std::vector<std::string> conflicts;  // the paths, where `failed` is somebody else's doing
-  // What was done, or begun and taken back: the host's files at these paths have another ctime.
+  std::vector<std::string> conflicts;  // the paths, if another process has caused `failed`
+  // Operations that were done, or begun and taken back: the host's files have another ctime.
   std::vector<Operation> touched;
-  Journal::Kind kind = Journal::Kind::kCommit;  // of what was done
-  // Whether all that was committed is what the transaction has: not where contents were given, nor
-  // where a death has left nobody who knows.
+  Journal::Kind kind = Journal::Kind::kCommit;  // of the journal that was done
+  // True if all committed files are as the transaction has them: false if contents were given, and
+  // after a death.
   bool is_whole = true;
 };
 
@@ -56,21 +57,21 @@ CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<
                         const Ledger& ledger, const CopyManifest* copies = nullptr,
                         const GivenContents& contents = {}, bool has_earlier_overlay = false);
 
-// Takes the last commit back, unless the host has changed what it wrote: then a conflict.
+// Takes the last commit back. A conflict if the host has changed a file that it wrote.
 CommitEnd UndoCommit(int transaction, int host, int upper);
 
-// Whether there is a commit that could be taken back.
+// True if a commit exists that could be taken back.
 bool HasCommit(int transaction);
 
-// Whether one has begun, and is neither done nor taken back: until it is, nothing may be written to
-// the upper directory.
+// True if a commit has begun that is neither done nor taken back. Until then, nothing may be
+// written to the upper directory.
 bool IsCommitPending(int transaction);
 
-// Whether what a death, or somebody else, has left of a commit is still to be taken care of: until
-// then, what the host's files were may lie in `aside` and nowhere else.
+// True if an interrupted or torn commit still needs care. Until then, `aside` may have the only
+// copy of the host's files.
 bool NeedsRecovery(int transaction);
 
-// Why a transaction that was torn is not to be removed, or committed.
+// The error for removing or committing a transaction that was torn.
 Error TornCommit();
 
 enum class Recovered : std::uint8_t { kNothing, kRolledBack, kCompleted, kTorn };
@@ -80,16 +81,16 @@ struct Recovery {
   Journal::Kind kind = Journal::Kind::kCommit;
 };
 
-// Removes what is kept of a commit that was taken back, once it is noted what the host has.
+// Removes the backups of a commit that was taken back, after the host's files were noted.
 void ForgetUndone(int transaction);
 
-// What RecoverCommit is going to find, as far as the journals tell; nothing is done. One that is to
-// be rolled back may turn out to be torn; one that can't be looked at counts as torn.
+// Predicts the result of RecoverCommit from the journals alone; changes nothing. kRolledBack may
+// become kTorn. A commit that can't be read counts as torn.
 Recovered ForeseeRecovery(int transaction);
 
-// What a death in one of the above has left is taken back, or completed where all of it was done.
-// `note` is called when that is on disk, and before it is forgotten that there was anything to do:
-// a death in between lets the next do it again.
+// Takes back a commit or undo that a death has interrupted, or completes it if all operations were
+// done. Calls `note` when that is on disk and before the journal is removed: after a death in
+// between, the next call repeats it.
 Result<Recovery> RecoverCommit(int transaction, int host, int upper,
                                const std::function<void(const Recovery&)>& note = {});
 

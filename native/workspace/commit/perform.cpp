@@ -33,7 +33,7 @@ NotDone Changed(const SitePath& place) {
   return {true, Error{ErrorCode::kSetup, Shown(place) + " was changed by somebody else", ""}};
 }
 
-// Whether what is there is what was to be there. Of a directory what is in it is no matter.
+// True if `now` is the expected file. The entries of a directory do not count.
 bool Is(const std::optional<Node>& now, const HostFile& file, bool is_exact) {
   if (!now) return false;
   if (file.is_directory()) return now->IsSameInode(file);
@@ -47,7 +47,7 @@ bool IsInside(const Operation& operation) {
          operation.to.site != Site::kHost;
 }
 
-// What is not there, or is reached by a link, somebody has changed.
+// A path that is missing, or leads through a link, was changed by another process.
 NotDone WhyNotOpened(const SitePath& place, const FileError& error) {
   if (error.kind == FileError::Kind::kSandbox) return Broken(error.sandbox);
   constexpr std::array kChanged = {ENOENT, ENOTDIR, ELOOP, EXDEV};
@@ -60,14 +60,14 @@ std::string NameOf(const SitePath& place) {
   return std::string(SplitPath(place.path).name);
 }
 
-// The one of its places that is the host's; nullptr: neither.
+// Returns the place of the operation that is on the host; nullptr if neither is.
 const SitePath* HostPlaceOf(const Operation& operation) {
   if (operation.from.site == Site::kHost) return &operation.from;
   const bool has_to = operation.kind != Operation::Kind::kAttributes;
   return has_to && operation.to.site == Site::kHost ? &operation.to : nullptr;
 }
 
-// Whether it is this inode, whatever has become of it.
+// True if it is the same inode, with any contents.
 bool IsInode(const std::optional<Node>& now, const HostFile& file) {
   return now && now->IsSameInode(file);
 }
@@ -80,9 +80,9 @@ Progress OfMove(const Operation& operation, const std::optional<Node>& from,
     return !from && is_same ? Progress::kAfter : Progress::kOther;
   }
   if (IsInode(from, file)) return Progress::kBefore;
-  // It is to come to `from` by an operation before this one, which was not done.
+  // An earlier operation, which was not done, would have moved the file to `from`.
   if (operation.to.site != Site::kHost) return Progress::kBefore;
-  // A directory that was made ahead and had not reached the disk: nothing is lost with it.
+  // A directory that was prepared and had not reached the disk: nothing is lost with it.
   const bool is_made = operation.from.site == Site::kBackup && file.is_directory();
   return is_made && !from && !to ? Progress::kBefore : Progress::kOther;
 }
@@ -141,7 +141,7 @@ Result<const ScannedDirectory*, NotDone> Performer::ParentOf(const SitePath& pla
   const std::string_view parent = SplitPath(place.path).parent;
   if (!held || held->path != parent) {
     const ScannedTree& tree = sites_.Of(place.site);
-    held.reset();  // what was opened for it is shut before
+    held.reset();  // restores the modes of its directories first
     auto opened = place.site == Site::kHost ? tree.Open(parent) : tree.OpenToChange(parent);
     if (!opened) return Broken(opened.error());
     held.emplace(Held{std::string(parent), std::move(*opened)});
@@ -149,7 +149,7 @@ Result<const ScannedDirectory*, NotDone> Performer::ParentOf(const SitePath& pla
   return static_cast<const ScannedDirectory*>(&held->directory);
 }
 
-// nullopt: it is there.
+// nullopt: the file is there.
 std::optional<NotDone> Performer::Expect(const SitePath& place, const HostFile& file,
                                          bool is_exact) {
   const auto parent = ParentOf(place);
@@ -159,8 +159,8 @@ std::optional<NotDone> Performer::Expect(const SitePath& place, const HostFile& 
   return Is(now.value(), file, is_exact) ? std::nullopt : std::optional(Changed(place));
 }
 
-// A directory of the host's goes without what is in it, which is looked after by itself: what else
-// is there is somebody's.
+// A directory of the host's must be empty before it is moved: its entries have operations of their
+// own, and any other entry was made by another process.
 std::optional<NotDone> Performer::CheckEmpty(const SitePath& place) const {
   const auto directory = sites_.Of(place.site).Open(place.path);
   if (!directory) return Broken(directory.error());
@@ -169,12 +169,12 @@ std::optional<NotDone> Performer::CheckEmpty(const SitePath& place) const {
   return names.value().empty() ? std::nullopt : std::optional(Changed(place));
 }
 
-// Whether others than we may have changed what is there.
+// True if other processes may have changed the file.
 bool Performer::IsExposed(const SitePath& place) const {
   return place.site == Site::kHost || (place.site == Site::kBackup && sites_.is_exposed);
 }
 
-// The other trees are ours alone; a rename that replaces nothing looks by itself.
+// Only we use the other trees, and a rename that replaces nothing checks its target itself.
 std::optional<NotDone> Performer::CheckBefore(const Operation& operation, Likeness likeness) {
   const bool is_exact = likeness == Likeness::kExact;
   const bool is_host = operation.from.site == Site::kHost;
@@ -188,7 +188,7 @@ std::optional<NotDone> Performer::CheckBefore(const Operation& operation, Likene
   return is_host && operation.from_file.is_directory() ? CheckEmpty(operation.from) : std::nullopt;
 }
 
-// What has come from the host, or from where others can reach it, is what was to come.
+// Checks that the moved file is the expected one, if it came from a place that others can change.
 std::optional<NotDone> Performer::CheckAfter(const Operation& operation) {
   const bool may_be_other = operation.from.site != Site::kHost && IsExposed(operation.from);
   if (may_be_other) {
@@ -241,8 +241,8 @@ bool Performer::RenameBack(const Operation& operation) {
   return !Rename(back);
 }
 
-// In the directories that are open, wherever they are by now. What came from the host goes back as
-// it is; what somebody has put in the place of a file of ours stays there.
+// Takes back in the open directories, wherever they are by now. A file of the host's goes back as
+// it is; a file that another process has put in the place of ours stays there.
 void Performer::TakeBack(const Operation& operation) {
   if (operation.kind != Operation::Kind::kExchange) {
     if (operation.from.site == Site::kHost || IsOurs(operation, operation.to)) {
@@ -274,7 +274,7 @@ std::optional<NotDone> Performer::SetAttributes(const Operation& operation) {
   }
   if (chmod(path.c_str(), wanted.mode & kModeBits) != 0) {
     NotDone why = Broken(Failed(operation.from, "chmod", errno));
-    // Else it would have attributes of both, which nobody takes for either.
+    // With attributes of both, it would be recognised as neither.
     if (is_other_owner && chown(path.c_str(), file.uid, file.gid) == 0) {
       chmod(path.c_str(), file.mode & kModeBits);  // chown(2) takes set-user-ID bits away
     }
@@ -299,8 +299,7 @@ Result<Progress> ProgressOf(const Sites& sites, const Operation& operation) {
 
 namespace {
 
-// From the last to the first; those that were not done are passed over. Whoever does it again does
-// what is left.
+// From the last to the first, without those that were not done. A second call does the rest.
 Result<RollBack> TakeBackAll(const Sites& sites, const std::vector<Operation>& operations) {
   RollBack roll_back;
   for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
@@ -347,7 +346,7 @@ Result<Journal> KeepBegun(const CommitDirectory& directory, const Sites& sites, 
     if (progress.value() != Progress::kBefore) break;
   }
   plan.operations.resize(begun);
-  // On a full disk there is the plan, which says no less.
+  // On a full disk the plan remains, which is enough.
   if (begun > 0) static_cast<void>(directory.Write(CommitDirectory::kBegun, plan));
   return plan;
 }
@@ -364,7 +363,7 @@ void FollowDone(const CommitDirectory& directory, const Sites& sites, const Jour
     *file = *now.value();
     followed.emplace(file->device, file->inode);
   };
-  // The last of a commit is the first of its undo.
+  // An undo has the operations in reverse order.
   const std::size_t most = std::min(operations.size(), undo.operations.size());
   for (std::size_t at = operations.size() - most; at < operations.size(); ++at) {
     Operation& operation = operations[at];

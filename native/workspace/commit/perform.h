@@ -14,31 +14,31 @@ namespace native_runner {
 
 // Why an operation was not done.
 struct NotDone {
-  bool is_conflict = false;  // something is not what it was to be: somebody has changed it
+  bool is_conflict = false;  // another process has changed a file
   Error why;
 };
 
-// How like what was planned the host's file must be, just before it is touched.
+// How equal the host's file must be to the planned one, just before an operation changes it.
 enum class Likeness : std::uint8_t {
-  kExact,    // ctime too: nothing at all was done to it
-  kContent,  // but for ctime, which our own renames have set
+  kExact,    // ctime too: the file is untouched
+  kContent,  // except for ctime, which our own renames have set
 };
 
-// Does operations one after the other. What one is to touch of the host's is looked at just before,
-// and what has come from there just after: if somebody has changed it between the two, the
-// operation is taken back. Directories stay open from one operation to the next; whether the way to
-// one of the host's still leads to it is looked at once for all that is done in it on end, and if
-// it does not, these are taken back in the directory in which they were done.
+// Does operations one after the other. Checks each of the host's files just before it is moved, and
+// again after it has arrived: if another process has changed it in between, the operation is taken
+// back. Directories stay open from one operation to the next. Successive operations in one
+// directory of the host's are settled together: if its path leads elsewhere by then, they are taken
+// back in the directory in which they were done.
 //
-// One thread. Whoever relies on what was done calls `Settle` before.
+// One thread. Call `Settle` before relying on what was done.
 class Performer {
  public:
   explicit Performer(const Sites& sites) : sites_(sites) {}
 
-  // Does one, or nothing. nullopt: done, as far as can be told before `Settle`.
+  // Does one operation, or nothing. nullopt: done, unless `Settle` takes it back.
   std::optional<NotDone> Do(const Operation& operation, Likeness likeness);
 
-  // nullopt: all that was done since the last time is where it was to be.
+  // nullopt: all operations since the last call have reached their places.
   std::optional<NotDone> Settle();
 
  private:
@@ -65,40 +65,41 @@ class Performer {
   std::vector<Operation> unsettled_;              // all in the host's directory that is held
 };
 
-// One by itself.
+// Does and settles one operation.
 std::optional<NotDone> Perform(const Sites& sites, const Operation& operation, Likeness likeness);
 
-// What can be told of an operation by looking: nothing but inode numbers, sizes and times is known
-// after a process has died.
+// The progress of an operation, found by looking: after a death only inode numbers, sizes and times
+// are known.
 enum class Progress : std::uint8_t {
-  kBefore,  // there is nothing to take back
+  kBefore,  // nothing has to be taken back
   kAfter,   // it was done, and can be taken back
-  kOther,   // it was done, and what is there now is somebody else's
+  kOther,   // it was done, and another process has changed the file since
 };
 Result<Progress> ProgressOf(const Sites& sites, const Operation& operation);
 
-// What was taken back, and what could not be.
+// The result of taking a plan back.
 struct RollBack {
   std::vector<Operation> taken_back;
-  std::vector<std::string> torn;
+  std::vector<std::string> torn;  // paths that could not be taken back
 };
 
-// Takes back what was done of the plan, durably. After an error the next open does it.
+// Takes back all operations of the plan that were done, durably. After an error the next open does
+// it.
 Result<RollBack> TakeBack(const Sites& sites, const Journal& plan);
 
-// What was begun of a plan that a death has interrupted. It is noted on disk before anything of it
-// is taken back: after another death nobody could tell any more which files were renamed.
+// Returns the part of a plan that had begun when a death interrupted it. Writes it to disk before
+// anything of it is taken back: after another death, the renamed files could not be found any more.
 Result<Journal> KeepBegun(const CommitDirectory& directory, const Sites& sites, Journal plan);
 
-// The commit's files after an undo of it was taken back: they have another ctime by our own doing.
-// One that somebody has changed keeps what tells so. Where that can't be kept, an undo is told of
-// conflicts that are none.
+// Notes the ctimes of the commit's files after an undo of it was taken back, which has set them. A
+// file that another process has changed is left out. If they can't be written, a later undo reports
+// false conflicts.
 void FollowDone(const CommitDirectory& directory, const Sites& sites, const Journal& undo);
 
-// The plan is no longer needed, or is kept as one that was torn.
+// Removes the plan, or keeps it as torn.
 std::optional<Error> Conclude(const CommitDirectory& directory, const RollBack& roll_back);
 
-// All that was renamed is on disk when it returns.
+// Returns when all renames are on disk.
 std::optional<Error> SyncSites(const Sites& sites);
 
 }  // namespace native_runner

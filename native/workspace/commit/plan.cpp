@@ -23,7 +23,7 @@ namespace {
 
 constexpr mode_t kToChange = S_IWUSR | S_IXUSR;
 
-// A change's path in a tree: the workspace itself is its top.
+// Returns the change's path in a tree, whose top is the workspace.
 std::string PathOf(const Change& change) {
   return change.path == "." ? "" : change.path;
 }
@@ -65,13 +65,13 @@ class Planner {
   }
 
  private:
-  // A directory of the host's that is, or is going to be: what becomes of mode and owner.
+  // Mode and owner of a directory that the host has, or is going to have.
   struct Directory {
-    HostFile before;  // as it is when its names are changed
+    HostFile before;  // while its names are changed
     HostFile after;
     bool is_made = false;
     bool is_removed = false;
-    bool is_opened = false;  // is to get another mode before anything else is done
+    bool is_opened = false;  // gets another mode before any other operation
   };
 
   template <typename T>
@@ -86,14 +86,14 @@ class Planner {
     return looked ? *looked : std::nullopt;
   }
 
-  // One that must be there.
+  // Returns a file that must exist.
   std::optional<Node> Expect(Site site, const std::string& path) {
     auto node = Look(site, path);
     if (!node && !error_) error_ = Vanished(path);
     return node;
   }
 
-  // What the transaction has, with the attributes that it is going to have on the host.
+  // Returns the transaction's file with the attributes that it is going to have on the host.
   std::optional<Node> ExpectMine(const std::string& path) {
     auto node = Expect(Site::kUpper, path);
     if (!node || options_.copies == nullptr) return node;
@@ -130,7 +130,7 @@ class Planner {
     operations_.push_back({Operation::Kind::kMove, std::move(from), std::move(to), file, {}});
   }
 
-  // A directory of the host's in which names are going to be changed.
+  // Notes a directory of the host's in which names are going to be changed.
   void Touch(const std::string& path) {
     const auto known = directories_.find(path);
     if (known != directories_.end() && known->second.is_made) return;
@@ -146,15 +146,15 @@ class Planner {
     }
   }
 
-  // Nothing can be renamed to another file system that is mounted in the workspace: a copy has its
-  // files all the same.
+  // Refuses another file system that is mounted in the workspace: no file can be renamed to it,
+  // though a copy has its files.
   bool CheckMount(const std::string& path) {
     if (options_.use != UpperUse::kCopy) return true;
     const auto opened = Taken(sites_.host.OpenIfThere(path));
     if (!opened || *opened) return opened.has_value();
     const auto entered =
         OpenBeneath(sites_.host.root(), path, O_PATH | O_DIRECTORY, "open", Mounts::kEnter);
-    if (!entered) return true;  // as whoever looks for it is told
+    if (!entered) return true;  // the next look reports it
     error_ = Error{ErrorCode::kSetup,
                    Shown({Site::kHost, path}) +
                        " is on another file system, which is mounted in the workspace: what is in "
@@ -167,7 +167,7 @@ class Planner {
 
   static bool IsDirectory(std::uint32_t mode) { return S_ISDIR(mode); }
 
-  // What the host has that is to go, or to become something else than it is.
+  // Moves the host's file to the backup if it is removed, or changes between file and directory.
   void Remove(const Change& change) {
     const bool becomes_other =
         change.mode != 0 && IsDirectory(change.mode) != IsDirectory(change.previous_mode);
@@ -182,7 +182,7 @@ class Planner {
     }
     if (host->is_directory()) {
       Touch(path);
-      // Another mode lets its owner rename it: ".." is written to.
+      // With another mode its owner can rename it, which writes to "..".
       directories_[path].is_removed = true;
     }
     Move({Site::kHost, path}, Backup(), *host);
@@ -201,7 +201,7 @@ class Planner {
     }
   }
 
-  // What the transaction has of a path is not in its tree any more.
+  // Moves the transaction's file out of its tree.
   void Leave(const std::string& path, const HostFile& mine) {
     const Site site = options_.use == UpperUse::kMove ? Site::kBackup : Site::kUpperBackup;
     Move({Site::kUpper, path}, {site, std::to_string(next_++)}, mine);
@@ -309,7 +309,7 @@ class Planner {
     directories_[path] = directory;
   }
 
-  // With the attributes that it is going to have, but for a mode that would shut it to its owner.
+  // Makes a directory with its final attributes, except for a mode that would keep its owner out.
   std::optional<Error> Make(const std::string& name, const std::string& path, const Node& like) {
     const int backup = sites_.backup.root();
     if (mkdirat(backup, name.c_str(), S_IRWXU) != 0) return Failed(path, "mkdir", errno);

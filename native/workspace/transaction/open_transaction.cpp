@@ -14,12 +14,12 @@
 #include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/transaction.h"
 
-// How a transaction comes to be open: one that is new, or one that a process has left.
+// Opens new transactions, and resumes those that a process has left.
 
 namespace native_runner {
 namespace {
 
-// What commits of any transaction keep aside in the workspace itself is shown by no overlay.
+// Hides from the overlay the backups that commits of any transaction keep in the workspace.
 std::optional<Error> HideBackup(const TransactionDirectory& directory, const Workspace& workspace) {
   Descriptor host(openat(workspace.directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!host.valid()) return SystemError("open of the workspace", errno);
@@ -96,7 +96,7 @@ std::optional<Error> Transaction::TakeUp() {
     end.touched = found.touched;
     end.kind = found.kind;
     end.is_whole = false;
-    // A ledger that could not be kept tells of more conflicts later, never of less.
+    // A ledger that could not be kept reports more conflicts later, never fewer.
     static_cast<void>(Refresh(end, trees.value()));
   };
   const auto recovery = RecoverCommit(directory_.descriptor(), trees.value().lower.root(),
@@ -106,7 +106,7 @@ std::optional<Error> Transaction::TakeUp() {
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
   if (!copy_) earlier_.Resume(directory_.descriptor());
   if (auto error = Mount()) return error;
-  // What no look has noted was changed after the last one.
+  // Changes that no look has noted were made after the last look.
   workspace_->entered_ns = ledger_.looked_ns;
   return std::nullopt;
 }
@@ -119,7 +119,7 @@ std::optional<Error> Transaction::Keep(const Workspace& workspace) {
     return std::nullopt;
   }
   if (auto error = HideBackup(directory_, workspace)) return error;
-  // The mount of a process that has just died may be about to go.
+  // The mount of a process that has just died may still exist for a moment.
   constexpr timespec kMoment = {0, 10'000'000};
   constexpr int kMost = 100;
   auto kept = KeepWorkspace(fresh_->launcher(), workspace, directory_.overlay());
@@ -196,7 +196,7 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenCopy(const Options& option
   return transaction;
 }
 
-// The overlay of a transaction: there while commands may run, gone while its files are moved.
+// Mounts the overlay while commands may run, and unmounts it while its files are moved.
 
 std::optional<Error> Transaction::Mount() {
   if (NeedsRollback(directory_.descriptor())) {
@@ -213,9 +213,9 @@ std::optional<Error> Transaction::Mount() {
   if (!workspace) return workspace.error();
   const int directory = workspace->directory.get();
   if (auto error = CheckUnmoved(record.workspace, record.identity, directory)) return error;
-  // One that was not unmounted, since nothing came of a commit, still shows what it has shown.
+  // An overlay that was not unmounted, since a commit was refused, still shows the same.
   if (!workspace_) fresh_->BeginAnew();
-  // A copy stays what it is, but for a rollback.
+  // A copy stays the same, except after a rollback.
   if (!workspace_) {
     if (auto error = Keep(*workspace)) return error;
   }
@@ -225,7 +225,7 @@ std::optional<Error> Transaction::Mount() {
 
 std::optional<Error> Transaction::WaitForEnds() {
   constexpr timespec kMoment = {0, 1'000'000};
-  constexpr int kMost = 30'000;  // half a minute, of those who were told to end
+  constexpr int kMost = 30'000;  // half a minute, for runs that are ending
   if (!workspace_) return std::nullopt;
   fresh_->current()->Set(nullptr);
   for (int left = kMost; workspace_.use_count() > 1; --left) {
@@ -238,7 +238,7 @@ std::optional<Error> Transaction::WaitForEnds() {
   return std::nullopt;
 }
 
-// What is to be taken from an overlay must not be shown by it; a copy stays, and nobody enters it.
+// An overlay must not be mounted while files are taken from it. A copy stays, and no run enters it.
 std::optional<Error> Transaction::Unmount() {
   if (auto error = WaitForEnds()) return error;
   if (!copy_) LeaveOverlay();
@@ -262,14 +262,14 @@ std::optional<Error> Transaction::Freshen() {
     }
   }
   const bool is_copy = !kept->copy.empty();
-  kept.reset();  // no user of it: see Freshness
+  kept.reset();  // must not count as a user, see Freshness
   if (is_copy) return std::nullopt;
   const auto upper = directory_.OpenUpper();
   if (!upper) return upper.error();
   if (auto error = fresh_->Freshen(directory_.record().workspace, upper.value().get())) {
     return error;
   }
-  // What is changed from now on has seen what the host has now, so that none of that is a conflict.
+  // Later changes have seen the host's files as they are now, so that these are no conflicts.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
   const auto trees = OpenTrees();

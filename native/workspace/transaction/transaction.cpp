@@ -41,20 +41,20 @@ Result<Transaction::Trees> Transaction::OpenTrees() const {
   if (!readable.valid()) return SystemError("open of the workspace", errno);
   auto upper = directory_.OpenUpper();
   if (!upper) return upper.error();
-  // A copy has what is mounted in the workspace.
+  // A copy has the files of mounts in the workspace.
   const Mounts mounts = copy_ ? Mounts::kEnter : Mounts::kStay;
   return Trees{ScannedTree(std::move(*upper), true),
                ScannedTree(std::move(readable), false, mounts)};
 }
 
 std::optional<Error> Transaction::LookAt(const Trees& trees) {
-  if (copy_ || !workspace_) return std::nullopt;  // it knows, or nothing can change any more
+  if (copy_ || !workspace_) return std::nullopt;  // known, or nothing can change any more
   const std::uint64_t begun = FileClock();
   const std::uint64_t entered = workspace_->entered_ns.exchange(0);
-  // Whoever enters shares the workspace before it says so.
+  // A run shares the workspace before it notes its entry.
   const auto is_busy = [this] { return workspace_.use_count() > 1; };
   const bool was_busy = is_busy();
-  // It may change more from now on, by what it sees now.
+  // It may make more changes from now on, based on what it sees now.
   if (was_busy) workspace_->entered_ns = fresh_->FreshUntil(begun);
   if (entered == 0 && !was_busy) return std::nullopt;
   std::set<std::string, std::less<>> seen;
@@ -66,7 +66,7 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
     return error;
   }
   bool is_other = ledger_.baselines.size() != known;
-  // While something runs, a name that is not seen may be one that is on its way.
+  // While something runs, a missing name may be in the middle of a rename.
   if (!was_busy && !is_busy() && workspace_->entered_ns == 0) {
     is_other |= std::erase_if(ledger_.baselines, [&](const auto& each) {
                   return seen.find(each.first) == seen.end() &&
@@ -74,8 +74,8 @@ std::optional<Error> Transaction::LookAt(const Trees& trees) {
                 }) != 0;
   }
   ledger_.looked_ns = std::max(opened_ns_, begun);
-  // On a disk that is full it can't be kept, and what was changed is to be told all the same; who
-  // takes the transaction up then has the one before, and is told of more conflicts, never of less.
+  // On a full disk it can't be kept, and changes are reported nevertheless. After a resume the
+  // earlier ledger reports more conflicts, never fewer.
   is_kept_ = (is_kept_ && !is_other) || !directory_.KeepLedger(ledger_);
   return std::nullopt;
 }
@@ -135,8 +135,7 @@ Result<std::string> Transaction::Diff(const PathFilter& paths, std::uint64_t mos
   return MakePatch(trees.value().upper, trees.value().lower, changes.value(), most);
 }
 
-// What was committed has no baseline any more; what the upper directory still has is looked at
-// anew.
+// Removes the baselines of committed paths, and looks anew at what the upper directory still has.
 std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& trees) {
   if (copy_ && !end.failed) {
     return copy_->Follow(end, trees.upper, trees.lower, directory_, &ledger_);
@@ -161,7 +160,7 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
   if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
   if (end.kind == Journal::Kind::kUndo) SuspectOthers(end.touched, &ledger_);
   FollowDirectories(trees.lower, end.touched, &ledger_);
-  // Nothing runs: what is changed from now on is told from what the commit itself has done.
+  // Nothing runs: later changes can be distinguished from those of the commit itself.
   ledger_.looked_ns = since;
   return directory_.KeepLedger(ledger_);
 }
@@ -200,11 +199,11 @@ Result<Transaction::CommitResult> Transaction::Commit(const CommitRequest& reque
   if (auto error = WaitForEnds()) return *error;
   auto result = CommitEnded(trees.value(), request);
   static_cast<void>(TidyCheckpoints(directory_.descriptor()));  // else the next checkpoint does it
-  static_cast<void>(Mount());  // where that fails, `Freshen` says why
+  static_cast<void>(Mount());  // on failure, `Freshen` returns the error
   return result;
 }
 
-// The digests of the changes are made while the kernel writes the overlay's files to the disk.
+// Makes the digests of the changes while the kernel writes the overlay's files to disk.
 std::optional<Error> Transaction::Prepare(const Trees& trees, const std::vector<Change>& changes,
                                           std::vector<std::string>* digests) {
   const auto open = trees.upper.WhereOpen();
@@ -214,11 +213,12 @@ std::optional<Error> Transaction::Prepare(const Trees& trees, const std::vector<
   auto error = Unmount();
   digesting.join();
   if (error) return error;
-  MakeDigests(trees.upper, changes, digests);  // of files in directories that modes shut
+  MakeDigests(trees.upper, changes, digests);  // of files in directories that keep their owner out
   return copy_ ? std::nullopt : NormalizeUpper(trees.upper, trees.lower, &ledger_);
 }
 
-// What an opaque directory hides gets its baselines, on disk too, before it is hidden by itself.
+// Notes baselines, on disk too, of the files that an opaque directory hides, before whiteouts hide
+// them one by one.
 std::optional<Error> Transaction::KeepHidden(const Trees& trees, const CommitResult& chosen) {
   if (copy_) return std::nullopt;
   bool has_noted = false;
@@ -252,7 +252,7 @@ Result<Transaction::CommitResult> Transaction::CommitEnded(const Trees& trees,
       copy_ ? &copy_->manifest() : nullptr, parts.value(), !copy_ && !earlier_.AreGone());
   if (!copy_ && !end.failed) FollowLeft(trees.lower, end.touched, result.left, &ledger_);
   static_cast<void>(Refresh(end, trees));
-  // A ledger that could not be kept tells of more conflicts later, never of less.
+  // A ledger that could not be kept reports more conflicts later, never fewer.
   if (!end.failed) {
     LeaveParts(result.committed, parts.value(), &result.left);
     result.committed = std::move(told);
@@ -312,7 +312,7 @@ std::optional<Error> Transaction::Discard() {
   const auto is_there = directory_.Reopen();
   if (!is_there) return is_there.error();
   if (!is_there.value()) return std::nullopt;
-  // What the host's files were may lie there and nowhere else.
+  // The only copy of the host's files may be there.
   if (auto error = RecoverHost()) return error;
   if (auto error = CommitDirectory::Remove(directory_.descriptor())) return error;
   return directory_.Remove();
@@ -331,7 +331,7 @@ std::optional<Error> Transaction::RecoverHost() {
                                                         : std::nullopt;
 }
 
-// The checkpoints of a transaction, and the way back to one.
+// Checkpoints and rollback.
 
 Result<CheckpointRecord> Transaction::Checkpoint(const std::string& name) {
   const std::lock_guard lock(mutex_);
@@ -355,15 +355,15 @@ std::optional<Error> Transaction::RollBack(const std::string& id) {
   const int at = directory_.descriptor();
   if (NeedsRecovery(at)) return TornCommit();
   if (auto error = Unmount()) return error;
-  workspace_.reset();  // of a copy too: another tree takes its place
+  workspace_.reset();  // also a copy, whose tree is replaced
   auto error = RollBackTo(at, directory_.kept_names(), id);
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   return error;
 }
 
-// That of the checkpoint. All that the transaction has changed is in its ledger: what is new was
-// changed from now on. A copy's says what the host had when it was made, before any checkpoint.
+// Takes the ledger of the checkpoint, which has all changes: others are made from now on. The
+// ledger of a copy has the host's files as they were when the copy was made, before any checkpoint.
 std::optional<Error> Transaction::TakeMounted() {
   if (directory_.is_copy()) {
     auto copy = CopiedWorkspace::Load(directory_, ledger_);

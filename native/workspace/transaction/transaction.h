@@ -25,10 +25,9 @@
 
 namespace native_runner {
 
-// A workspace whose changes wait for somebody to say what becomes of them. Open, it holds the
-// overlay that commands work on, until the first commit, or a copy, and its directory on disk;
-// closed, that directory is left, or nothing where it was discarded. Whoever runs a command in it
-// holds the overlay too.
+// A workspace whose changes wait to be committed or discarded. An open transaction has the overlay
+// or the copy that commands work on, and a directory on disk. A closed one has only the directory,
+// and a discarded one nothing. Each run in it shares the overlay.
 //
 // Any thread; calls wait for one another, and block for as long as the file system takes.
 class Transaction {
@@ -39,102 +38,102 @@ class Transaction {
     std::string workspace;  // as the runner was given it
     std::string directory;  // the state directory, absolute
     Backend backend = Backend::kAuto;
-    // Of a bwrap, absolute, that has to run in an overlay; empty: it is not asked whether it can.
+    // Absolute path of a bwrap that has to run in an overlay; empty: it is not checked.
     std::string bwrap;
-    std::uint64_t most_bytes = 0;            // that a copy may have
+    std::uint64_t most_bytes = 0;            // of a copy
     std::shared_ptr<CopyProgress> progress;  // of a copy; not null
   };
 
-  // kUnavailable where the backend can't be had: of kAuto, neither an overlay nor a copy. Of a
-  // copy, as CopyTree; kInvalidValue or kSetup for the directories.
+  // kUnavailable if the backend is not available; for kAuto, if neither is. The errors of CopyTree
+  // for a copy; kInvalidValue or kSetup for the directories.
   static Result<std::shared_ptr<Transaction>> Open(const Options& options);
 
-  // Takes up one that its process has left, by closing it or by dying. What a death has left of a
-  // commit is taken back, or completed; see `recovered`. kInvalidValue where there is none of this
-  // name, or it is of another backend than is asked for; kSetup where another process has it open.
+  // Resumes a transaction that its process has closed, or has left by dying. Takes back or
+  // completes a commit that a death has interrupted, see `recovered`. kInvalidValue if none has
+  // this name, or its backend is another; kSetup if another process has it open.
   static Result<std::shared_ptr<Transaction>> Resume(const Options& options, const std::string& id);
 
-  // Of the commit that a death has interrupted, when this one was taken up.
+  // The recovery of an interrupted commit when this transaction was resumed.
   Recovered recovered() const { return recovered_; }
 
   const std::string& id() const { return directory_.record().id; }
   const std::string& backend() const { return directory_.record().backend; }
 
-  // What was copied when it was opened; nullopt: nothing, or by another process.
+  // The size of the copy that was made by Open; nullopt if none was.
   struct Copied {
     std::uint64_t files;
     std::uint64_t bytes;
   };
   const std::optional<Copied>& copied() const { return copied_; }
 
-  // Why it is a copy where kAuto was asked for; else empty.
+  // The reason why kAuto has chosen a copy; otherwise empty.
   const std::string& backend_reason() const { return backend_reason_; }
 
-  // What commands work on: none once it was closed, nor while it is committed.
+  // The mount that commands work on: none after it was closed, and during a commit.
   std::shared_ptr<const CurrentWorkspace> workspace() const { return fresh_->current(); }
 
-  // Before something is begun in it: whether `Freshen` has to come first, so that the host's files
-  // are seen as they are (freshness.h). Waits for nobody.
+  // True if `Freshen` must be called before a run, so that it sees the host's files as they are
+  // (freshness.h). Never waits.
   bool IsStale() const { return fresh_->IsStale(); }
-  // Mounts the overlay anew, too, where that has failed before. kClosed once it was closed.
+  // Also mounts the overlay anew if that has failed before. kClosed after it was closed.
   std::optional<Error> Freshen();
 
-  // The files that commands see, for the host's own tools: a kSandbox with kClosed once it was
+  // The files that commands see, for the host's own tools: a kSandbox with kClosed after it was
   // closed. Any thread.
   OpenWorkspaceRoot Files() const;
 
-  // Notes what the host has where something was changed since the last look (baselines.h).
-  // Conflicts are told the better the sooner it is called after a command; never must it be. It is
-  // done before changes are told. kClosed once it was closed.
+  // Notes the host's files at paths that were changed since the last look (baselines.h). A call
+  // soon after a command avoids false conflicts, but is never needed: reports of changes do the
+  // same first. kClosed after it was closed.
   std::optional<Error> Look();
 
-  // What commands have changed so far. kClosed once it was closed.
+  // Returns the changes of all commands so far. kClosed after it was closed.
   Result<std::vector<Change>> Changes(const PathFilter& paths);
-  // The same as a patch (patch.h).
+  // Returns them as a patch (patch.h).
   Result<std::string> Diff(const PathFilter& paths, std::uint64_t most);
 
-  // How a commit came out: nothing of the host's is changed but where `is_done`.
+  // The result of a commit. The host's files are unchanged unless `is_done`.
   struct CommitResult {
     bool is_done = false;
-    // Where it is done, with renames told as such; each side by itself otherwise, and below.
+    // With kRenamed if it is done; otherwise, and in the other vectors, each side by itself.
     std::vector<Change> committed;
-    std::vector<std::string> digests;  // of `committed`, as MakeDigests gives them
+    std::vector<std::string> digests;  // of `committed`, see MakeDigests
     std::vector<Change> left;
-    std::vector<Change> conflicts;        // because of which nothing was done
-    std::vector<Change> refused;          // because they are protected, nothing was done
-    std::vector<std::string> unexpected;  // because they are not what was seen, nothing was done
+    // Any of these prevents the commit.
+    std::vector<Change> conflicts;
+    std::vector<Change> refused;          // protected, and not allowed
+    std::vector<std::string> unexpected;  // differ from what was seen
 
     bool CanBeDone() const { return conflicts.empty() && refused.empty() && unexpected.empty(); }
   };
 
-  // What a commit would do: nothing is, and commands may go on.
+  // Returns the result that a commit would have. Changes nothing; commands may go on.
   Result<CommitResult> Check(const CommitRequest& request);
 
-  // Brings changes to the host, all of the chosen or none (choose.h, commit.h). What runs in it
-  // must have been ended: an overlay is unmounted meanwhile, and mounted anew at the end. Waits
-  // for who still has it. kClosed once it was closed; kSetup, with nothing changed, where that
-  // fails.
+  // Brings all chosen changes to the host, or none (choose.h, commit.h). All runs must have been
+  // ended: an overlay is unmounted meanwhile, and mounted anew at the end. Waits until no run
+  // shares it. kClosed after it was closed; kSetup, with nothing changed, on failure.
   Result<CommitResult> Commit(const CommitRequest& request);
 
-  // Takes the last commit back: its changes are the transaction's again. Gives the paths because of
-  // which it can't, since the host has changed them. kSetup where there is none, or it fails.
+  // Takes the last commit back: its changes are the transaction's again. Returns the paths that the
+  // host has changed, which prevent it. kSetup if no commit exists, or on failure.
   Result<std::vector<std::string>> Undo();
 
-  // Keeps what commands have changed so far as a checkpoint (checkpoints.h). Nothing should write
-  // to it meanwhile. kClosed once it was closed.
+  // Keeps the changes so far as a checkpoint (checkpoints.h). Nothing should write to them
+  // meanwhile. kClosed after it was closed.
   Result<CheckpointRecord> Checkpoint(const std::string& name);
-  // The first first.
+  // From the oldest to the newest.
   Result<std::vector<CheckpointRecord>> Checkpoints();
 
-  // Makes the changes those of a checkpoint (checkpoints.h), and the overlay anew, or puts another
-  // tree in the place of the copy. What runs in it must have been ended. kInvalidValue where there
-  // is none of this id any more.
+  // Makes the changes those of a checkpoint (checkpoints.h): mounts the overlay anew, or replaces
+  // the tree of the copy. All runs must have been ended. kInvalidValue if no checkpoint has this id
+  // any more.
   std::optional<Error> RollBack(const std::string& id);
 
-  // Keeps what is on disk. Nothing for one that is closed.
+  // Keeps the directory on disk. Does nothing if it is closed.
   void Close();
 
-  // Closes it, and removes all there is of it on disk. Nothing may run in it any more.
+  // Closes it, and removes its directory. All runs must have been ended.
   std::optional<Error> Discard();
 
  private:
@@ -183,7 +182,7 @@ class Transaction {
   EarlierOverlays earlier_;
   std::string backend_reason_;
   std::optional<Copied> copied_;
-  std::uint64_t opened_ns_ = 0;  // since 1970: later than all that the host has changed before
+  std::uint64_t opened_ns_ = 0;  // since 1970; later than all earlier changes of the host
   Ledger ledger_;
   Differences differences_;  // of the last scan
   bool is_kept_ = true;      // the ledger, as it is, on disk
