@@ -110,6 +110,15 @@ describe("the shell lists", () => {
     }
   });
 
+  it("refuse without a list of the operator, too, where no sandbox is the boundary", async () => {
+    await expect(make("native", {}).execute(kPiped)).rejects.toMatchObject({
+      code: "ERR_COMMAND_BLOCKED",
+      cause: { rule: "pipe-to-shell" },
+    });
+    expect(fake.runs).toHaveLength(0);
+    expect((await execute(make("native", {}), "ls")).done.warnings).toEqual([]);
+  });
+
   it("keep to the allow list in strict", async () => {
     await expect(make("landlock", { security }).execute("cat x")).rejects.toMatchObject({
       code: "ERR_COMMAND_BLOCKED",

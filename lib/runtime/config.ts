@@ -62,7 +62,8 @@ export type BubblewrapConfig = {
 
 /**
  * The shell lists; see `checkShellCommand`. They are advisory; the sandbox is the security boundary. With these
- * defaults, what the built-in block list finds is a warning; once one field is set, it is refused.
+ * defaults, what the built-in block list finds is a warning; once one field is set, it is refused. The runtime
+ * `native`, which confines nothing, always refuses it.
  */
 export type SecurityConfig = {
   /** Commands that may run. Default none. */

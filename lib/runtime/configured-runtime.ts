@@ -95,7 +95,9 @@ export class ConfiguredRuntime implements Runtime {
 
   async execute(command: string, options: ExecuteOptions = {}): Promise<RuntimeResult> {
     expectFields(options, "options", kExecuteOptions);
-    const warnings = checkAgainstLists(command, this.#config.security);
+    const isConfined = this.#kind.grants(this.#config) !== undefined;
+    const isAdvice = isConfined && !setsLists(this.#config.security);
+    const warnings = checkAgainstLists(command, this.#config.security, { isAdvice });
     const { workdir = ".", mounts, env, timeoutSecs, signal } = options;
     if (typeof workdir !== "string") throw invalidType("workdir", "a string", workdir);
     const runner = this.#runnerFor(resolve(workdir), checkMounts(mounts));
@@ -187,14 +189,19 @@ function setsLists(security: SecurityConfig): boolean {
 }
 
 /**
- * Returns the findings that the shell lists only warn about. Without a list of the operator that is also what
- * the built-in block list finds: the sandbox is the boundary, and agents run `python3 -c` all day.
+ * Returns the findings that the shell lists only warn about.
+ * @param its `isAdvice`: what they would refuse is only warned about, too. For a sandbox without a list of the operator:
+ * there the sandbox is the boundary, and agents run `python3 -c` all day.
  * @throws SandboxError with code ERR_COMMAND_BLOCKED for a command that they refuse.
  */
-export function checkAgainstLists(command: string, security: SecurityConfig): ShellFinding[] {
+export function checkAgainstLists(
+  command: string,
+  security: SecurityConfig,
+  its: { isAdvice?: boolean } = {},
+): ShellFinding[] {
   const { allowed, blocked, warnings } = checkShellCommand(command, security);
   if (allowed) return warnings;
-  if (blocked && !setsLists(security)) return [blocked];
+  if (blocked && its.isAdvice) return [blocked];
   const reason = blocked?.reason ?? "The shell lists refuse it.";
   throw new SandboxError(`command blocked (${blocked?.rule ?? "shell lists"}): ${reason}`, {
     code: "ERR_COMMAND_BLOCKED",

@@ -106,8 +106,9 @@ export interface Runtime {
   /**
    * Runs a command line with `sh -c`.
    *
-   * @throws (rejects) SandboxError with code ERR_COMMAND_BLOCKED if shell lists that the operator set refuse
-   * it; TypeError on misuse; SandboxError if the runtime is not possible on this host.
+   * @throws (rejects) SandboxError with code ERR_COMMAND_BLOCKED if shell lists that the operator set refuse it,
+   * or, in the runtime `native`, which confines nothing, the built-in block list; TypeError on misuse; SandboxError
+   * if the runtime is not possible on this host.
    */
   execute(command: string, options?: ExecuteOptions): Promise<RuntimeResult>;
   /** Creates a runner with the same policy, for commands without a shell. */
