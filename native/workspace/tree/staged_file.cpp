@@ -161,6 +161,7 @@ std::string StagedName(const std::string& name) {
 
 std::optional<Error> ReplaceFile(int directory, const std::string& name, const std::string& text,
                                  bool is_durable) {
+  if (text.size() > kMostWholeFile) return SystemError("write", EFBIG);
   const std::string staged = StagedName(name);
   if (auto error = Stage(directory, staged, text, is_durable)) {
     unlinkat(directory, staged.c_str(), 0);  // a disk that is full has no room for half of it

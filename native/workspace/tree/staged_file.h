@@ -52,16 +52,18 @@ class StagedFile {
 // The small files in a transaction's directory, which a process that dies leaves whole or not at
 // all. `directory` is open for reading.
 
+// The most bytes that ReplaceFile writes, so that ReadWholeFile can read whatever was written. Some
+// ten million changes.
+inline constexpr std::size_t kMostWholeFile = std::size_t{4} << 30U;
+
 // Puts a file in the place of the one that is there, 0600. `is_durable`: the text, and that it is
-// there, are on disk when this returns (fsync(2)); else a loss of power may cost all of it.
+// there, are on disk when this returns (fsync(2)); else a loss of power may cost all of it. kSetup
+// for a text of more than kMostWholeFile.
 std::optional<Error> ReplaceFile(int directory, const std::string& name, const std::string& text,
                                  bool is_durable);
 
 // The name that its text has until it takes that place, and keeps where the process dies before.
 std::string StagedName(const std::string& name);
-
-// The most that is read of a file that grows with the number of changes: some 500,000 of them.
-inline constexpr std::size_t kMostWholeFile = std::size_t{256} << 20U;
 
 // Reads a whole file of at most `most` bytes; nullopt if it is missing. kSetup for a larger file,
 // and for anything but a regular file, a link included.
