@@ -12,6 +12,14 @@ const read = (pid, file) => {
 export const statusOf = (pid, field) =>
   read(pid, "status").match(new RegExp(`^${field}:\\s+(\\S+)`, "m"))?.[1];
 
+const kExiting = 0x4; // PF_EXITING in <linux/sched.h>, one of the flags of proc_pid_stat(5)
+
+/** True for one that has ended, or is ending and runs no more of its program: somebody has yet to wait for it. */
+function hasEnded(pid) {
+  const [state, , , , , , flags] = read(pid, "stat").split(") ").at(-1).split(" ");
+  return !state || state === "Z" || state === "X" || (Number(flags) & kExiting) !== 0;
+}
+
 const pidsWhere = (holds) =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -28,9 +36,9 @@ const processesWhere = (holds) =>
 export const childrenOf = (parent) =>
   pidsWhere((pid) => Number(statusOf(pid, "PPid") ?? Number.NaN) === parent);
 
-/** The processes of a user. */
+/** The processes of a user that have not ended. */
 export const processesOf = (uid) =>
-  processesWhere((pid) => Number(statusOf(pid, "Uid") ?? Number.NaN) === uid);
+  processesWhere((pid) => Number(statusOf(pid, "Uid") ?? Number.NaN) === uid && !hasEnded(pid));
 
 /** Those with `NAME=value` in their environment, but for this process and its ancestors. */
 export function markedProcesses(marker) {
