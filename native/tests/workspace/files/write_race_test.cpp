@@ -24,7 +24,7 @@ TEST(WriteRaceTest, AReaderNeverSeesHalf) {
     for (int i = 0; !stop; ++i)
       if (!Write(root, "shared", i % 2 == 0 ? b : a)) break;
   });
-  constexpr int kReads = 2000;
+  constexpr int kReads = 500;
   int seen_a = 0;
   int seen_b = 0;
   for (int i = 0; i < kReads; ++i) {
