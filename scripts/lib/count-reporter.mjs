@@ -1,5 +1,5 @@
 // A Vitest reporter beside the one that prints: writes how many tests passed, and each that failed or
-// was skipped with its reason, as JSON to the file named in COUNTS_FILE.
+// was skipped with its reason, and each file's seconds, as JSON to the file named in COUNTS_FILE.
 import { writeFileSync } from "node:fs";
 
 const messageOf = (error) => String(error?.message ?? error);
@@ -25,8 +25,11 @@ export default class CountReporter {
       name: "outside of tests",
       reason: messageOf(error),
     }));
-    const counts = { passed: 0, failed, skipped: [] };
+    const counts = { passed: 0, failed, skipped: [], files: [] };
     for (const module of modules) {
+      const { duration, collectDuration } = module.diagnostic();
+      const name = module.relativeModuleId;
+      counts.files.push({ name, seconds: (duration + collectDuration) / 1000 });
       const tests = [...module.children.allTests()];
       for (const test of tests) {
         const { state } = test.result();
@@ -35,7 +38,7 @@ export default class CountReporter {
       }
       // A file that could not be loaded has no tests to count.
       for (const error of module.errors()) {
-        counts.failed.push({ name: module.relativeModuleId, reason: messageOf(error) });
+        counts.failed.push({ name, reason: messageOf(error) });
       }
     }
     writeFileSync(process.env.COUNTS_FILE, JSON.stringify(counts));

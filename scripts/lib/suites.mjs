@@ -4,6 +4,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { nodeProgram, root } from "./project.mjs";
 import { tryRunBeside } from "./run.mjs";
+import { durationText } from "./steps.mjs";
 import { tempDirectory } from "./temp.mjs";
 
 /**
@@ -36,8 +37,21 @@ export async function runVitest(projects, options = {}) {
     const failed = [{ name: `vitest (${projects.join(", ")})`, reason: "it wrote no results" }];
     return { passed: 0, failed, skipped: [] };
   }
-  const counts = JSON.parse(readFileSync(countsFile, "utf8"));
+  const { files: timed, ...counts } = JSON.parse(readFileSync(countsFile, "utf8"));
+  printSlowest(timed, options.prefix ?? "");
   return atLeastOneFailure(projects, counts, status);
+}
+
+const kSlowest = 30;
+
+/** The files that took longest, so that a log shows where the next minute can be saved. */
+function printSlowest(files, prefix) {
+  const total = files.reduce((sum, { seconds }) => sum + seconds, 0);
+  console.log(`${prefix}slowest of ${files.length} files, of ${durationText(total)}:`);
+  for (const { name, seconds } of files
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, kSlowest))
+    console.log(`${prefix}  ${durationText(seconds).padStart(12)}  ${name}`);
 }
 
 /** A runner that fails without a failed test (no tests found, a crash) must not count as a success. */
