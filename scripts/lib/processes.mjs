@@ -12,12 +12,11 @@ const read = (pid, file) => {
 export const statusOf = (pid, field) =>
   read(pid, "status").match(new RegExp(`^${field}:\\s+(\\S+)`, "m"))?.[1];
 
-const kExiting = 0x4; // PF_EXITING in <linux/sched.h>, one of the flags of proc_pid_stat(5)
-
-/** True for one that has ended, or is ending and runs no more of its program: somebody has yet to wait for it. */
+/** True for one whose threads have all ended; whoever started it, or init, has yet to wait for it. See proc_pid_stat(5). */
 function hasEnded(pid) {
-  const [state, , , , , , flags] = read(pid, "stat").split(") ").at(-1).split(" ");
-  return !state || state === "Z" || state === "X" || (Number(flags) & kExiting) !== 0;
+  const [state, ...others] = read(pid, "stat").split(") ").at(-1).split(" ");
+  const threads = Number(others[16]); // an ended main thread may have left others
+  return state === "" || ((state === "Z" || state === "X") && threads <= 1);
 }
 
 const pidsWhere = (holds) =>

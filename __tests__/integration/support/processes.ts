@@ -40,6 +40,11 @@ export function childrenOf(parent: number): number[] {
   return allPids().filter((pid) => statOf(pid)?.parent === parent && isAlive(pid));
 }
 
+/** A process and all that it and its children have started, as far as they live and nobody has adopted them. */
+export function processTree(pid: number): number[] {
+  return [pid, ...childrenOf(pid).flatMap(processTree)];
+}
+
 /** Living processes that have the mark, with their command lines. */
 export function marked(mark: string): string[] {
   const variable = `${kMarker}=${mark}`;

@@ -9,6 +9,7 @@ import { afterAll } from "vitest";
 
 import { eventually } from "../../../support/waits.js";
 import { kNodeProgram } from "../../support/node-arguments.js";
+import { isAlive, processTree } from "../../support/processes.js";
 import { tempDirectory } from "../../support/temp.js";
 
 const kMain = fileURLToPath(new URL("../../../../dist/cli/main.js", import.meta.url));
@@ -40,8 +41,16 @@ export type TestWorker = {
 };
 
 const running = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of running) child.kill("SIGKILL");
+// Its sandboxes end with it, a moment later.
+afterAll(async () => {
+  for (const child of running) {
+    const processes = processTree(child.pid ?? 0);
+    child.kill("SIGKILL");
+    await eventually(
+      () => `the worker has ended: ${processes.filter(isAlive).join(", ")}`,
+      () => !processes.some(isAlive),
+    );
+  }
 });
 
 /** Starts one and waits until it serves its pool. */

@@ -16,7 +16,7 @@ namespace {
 TEST(WriteRaceTest, AReaderNeverSeesHalf) {
   const Tree tree;
   const std::string a(70'000, 'a');
-  const std::string b(300'000, 'b');
+  const std::string b(120'000, 'b');
   ASSERT_TRUE(Write(tree.Root(), "shared", a));
   std::atomic<bool> stop = false;
   std::thread writer([&] {
@@ -24,7 +24,7 @@ TEST(WriteRaceTest, AReaderNeverSeesHalf) {
     for (int i = 0; !stop; ++i)
       if (!Write(root, "shared", i % 2 == 0 ? b : a)) break;
   });
-  constexpr int kReads = 500;
+  constexpr int kReads = 2000;
   int seen_a = 0;
   int seen_b = 0;
   for (int i = 0; i < kReads; ++i) {
