@@ -38,8 +38,11 @@ function withLarge(): string {
 }
 
 describeSandboxed("who answers renames", () => {
+  // The copy of the large file holds the directory for as long as it takes, which on a fast disk is no longer than it
+  // takes to start the next thread. Who waits for the directory can never answer the third rename first, however often
+  // it is tried; who does not answers it first as soon as it arrives during the copy.
   test("waits for no directory that somebody holds", async () => {
-    const { transaction } = await openTransaction(withLarge());
+    const workspace = withLarge();
     const script = `${kThreads}
       fs.mkdirSync("/tmp/own"); fs.writeFileSync("/tmp/own/here", "");
       const large = rename("large", "larger");
@@ -48,21 +51,31 @@ describeSandboxed("who answers renames", () => {
       setTimeout(() => {
         const all = [large.begin()];
         setTimeout(() => {
-          const begun = [...done];
           all.push(unknown.begin());
           setTimeout(() => {
+            const before = [...done];
             all.push(away.begin());
-            Promise.all(all).then(() => { console.log(JSON.stringify({ begun, done })); process.exit(); });
-          }, 50);
-        }, 50);
+            Promise.all(all).then(() => { console.log(JSON.stringify({ before, done })); process.exit(); });
+          }, 20);
+        }, 20);
       }, 500);`;
-    const made = await run(transaction, [...kNodeInSandbox, "-e", script]);
-    expect(made).toMatchObject({ err: "", exitCode: 0 });
-    const { begun, done } = JSON.parse(made.out) as { begun: string[]; done: string[] };
-    expect([...done].sort()).toEqual(["/tmp/own/here", "large", "never-looked-up"]);
+    const seen: { before: string[]; done: string[] }[] = [];
+    const duringTheCopy = () => seen.filter(({ before }) => before.length === 0);
+    const awayFirst = () => seen.some(({ done }) => done[0] === "/tmp/own/here");
+    for (let attempt = 0; attempt < 10 && !awayFirst(); attempt += 1) {
+      const { transaction } = await openTransaction(workspace);
+      const made = await run(transaction, [...kNodeInSandbox, "-e", script]);
+      expect(made).toMatchObject({ err: "", exitCode: 0 });
+      seen.push(JSON.parse(made.out));
+      expect([...(seen.at(-1)?.done ?? [])].sort()).toEqual([
+        "/tmp/own/here",
+        "large",
+        "never-looked-up",
+      ]);
+      await transaction.discard();
+    }
     // Where the copy shares its blocks it takes no time, and nobody waits.
-    if (begun.length === 0) expect(done[0]).toBe("/tmp/own/here");
-    await transaction.discard();
+    if (duringTheCopy().length > 0) expect(awayFirst(), JSON.stringify(seen)).toBe(true);
   });
 
   const kConfined = `
