@@ -15,7 +15,7 @@ import { familySync } from "detect-libc";
 
 import type { NativeAddon } from "../types/addon.js";
 import { SandboxError } from "./errors.js";
-import { makeResult } from "./exec-result.js";
+import { resultMaker } from "./exec-result.js";
 
 /** The host that the loader runs on; tests inject a fake platform or addon here. */
 export type LoaderHost = {
@@ -94,7 +94,7 @@ function load(host: LoaderHost): NativeAddon {
   if (!host.exists(binary) || !host.exists(launcherPath)) throw missing(host);
   try {
     const addon = host.load(binary) as NativeAddon;
-    addon.configure({ launcherPath, makeResult });
+    addon.configure({ launcherPath, makeResult: resultMaker(addon.reportFields) });
     return addon;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);

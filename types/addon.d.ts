@@ -94,43 +94,46 @@ export type NativeContext = {
 };
 
 /**
- * Builds the result of `exec` from the addon's report of a run. The arrays may be reused for the next run:
- * copy them, and never change them. The audit record's argv is `options` followed by `command`.
+ * The addon's report of a run. The arrays may be reused for the next run: copy them, and never change them.
+ * The audit record's argv is `options` followed by `command`.
  */
-export type MakeResult = (
-  exitCode: number,
-  outcome: Outcome,
-  stdout: Uint8Array,
-  stderr: Uint8Array,
-  truncatedStdout: boolean,
-  truncatedStderr: boolean,
-  stdoutBytes: number,
-  stderrBytes: number,
-  userCpuMs: number,
-  systemCpuMs: number,
-  peakMemoryBytes: number,
-  cmd: string,
-  options: readonly string[],
-  command: readonly string[],
-  cwd: string | undefined,
-  durationMs: number,
-  signal: string | null,
-  runtime: string,
-  layers: readonly string[],
-  policyHash: string,
-  queueMs: number,
-  setupMs: number,
-  commandMs: number,
-  teardownMs: number,
-  start: SandboxStart,
-  coldReason: string | undefined,
-  kill: KillProof | null,
-  shellState: ShellStateReport | undefined,
-  connections: NetworkConnection[] | undefined,
-  connectionsOmitted: number,
-  denials: NativeDenial[] | undefined,
-  denialsOmitted: number,
-) => SandboxedExecResult;
+export interface NativeReport {
+  exitCode: number;
+  outcome: Outcome;
+  stdout: Uint8Array;
+  stderr: Uint8Array;
+  truncatedStdout: boolean;
+  truncatedStderr: boolean;
+  stdoutBytes: number;
+  stderrBytes: number;
+  userCpuMs: number;
+  systemCpuMs: number;
+  peakMemoryBytes: number;
+  cmd: string;
+  options: readonly string[];
+  command: readonly string[];
+  cwd: string | undefined;
+  durationMs: number;
+  signal: string | null;
+  runtime: string;
+  layers: readonly string[];
+  policyHash: string;
+  queueMs: number;
+  setupMs: number;
+  commandMs: number;
+  teardownMs: number;
+  start: SandboxStart;
+  coldReason: string | undefined;
+  kill: KillProof | null;
+  shellState: ShellStateReport | undefined;
+  connections: NetworkConnection[] | undefined;
+  connectionsOmitted: number;
+  denials: NativeDenial[] | undefined;
+  denialsOmitted: number;
+}
+
+/** Builds the result of `exec` from the values of a NativeReport, in the order of `reportFields`. */
+export type MakeResult = (...values: unknown[]) => SandboxedExecResult;
 
 /** A run that was accepted. */
 export type NativeRun = {
@@ -262,6 +265,8 @@ export type ProjectRunnerOptions = {
 export interface NativeAddon {
   /** Call once per Node environment, before the first handle is created. */
   configure(options: { launcherPath: string; makeResult: MakeResult }): void;
+  /** The names of NativeReport's fields, in the order in which `makeResult` gets their values. */
+  reportFields: readonly (keyof NativeReport)[];
   buildBubblewrapArgv(options: BubblewrapArgvOptions): BubblewrapCommand;
   BubblewrapProcessSandbox: new (options: BubblewrapProcessSandboxOptions) => ProcessSandboxHandle;
   /** With an open transaction, all its runs are in that transaction. */

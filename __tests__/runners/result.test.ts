@@ -1,9 +1,45 @@
 import { expect, test } from "vitest";
 
-import { makeResult, withReason } from "../../lib/exec-result.js";
+import { resultMaker, resultOf, withReason } from "../../lib/exec-result.js";
+import type { NativeReport } from "../../types/addon.js";
 import type { Outcome, SandboxStart } from "../../types/public.js";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
+
+const kReport: NativeReport = {
+  exitCode: 0,
+  outcome: { kind: "exited" },
+  stdout: bytes(""),
+  stderr: bytes(""),
+  truncatedStdout: false,
+  truncatedStderr: false,
+  stdoutBytes: 0,
+  stderrBytes: 0,
+  userCpuMs: 1,
+  systemCpuMs: 1,
+  peakMemoryBytes: 1,
+  cmd: "bwrap",
+  options: ["--die-with-parent"],
+  command: ["ls"],
+  cwd: undefined,
+  durationMs: 1,
+  signal: null,
+  runtime: "local",
+  layers: [],
+  policyHash: "h",
+  queueMs: 0,
+  setupMs: 0,
+  commandMs: 0,
+  teardownMs: 0,
+  start: "cold",
+  coldReason: undefined,
+  kill: null,
+  shellState: undefined,
+  connections: undefined,
+  connectionsOmitted: 0,
+  denials: undefined,
+  denialsOmitted: 0,
+};
 
 function make(
   stdout: Uint8Array,
@@ -11,29 +47,7 @@ function make(
   outcome: Outcome = { kind: "exited" },
   from: [start: SandboxStart, coldReason: string | undefined] = ["cold", undefined],
 ) {
-  const usage = [1, 1, 1] as const;
-  const times = [0, 0, 0, 0] as const;
-  const flags = [false, false] as const;
-  const command = ["bwrap", [], ["ls"], undefined, 1, null, "local", [], "h"] as const;
-  return makeResult(
-    0,
-    outcome,
-    stdout,
-    stderr,
-    ...flags,
-    0,
-    0,
-    ...usage,
-    ...command,
-    ...times,
-    ...from,
-    null,
-    undefined,
-    undefined,
-    0,
-    undefined,
-    0,
-  );
+  return resultOf({ ...kReport, stdout, stderr, outcome, start: from[0], coldReason: from[1] });
 }
 
 test("the texts are what the bytes say, U+FFFD for what is none", () => {
@@ -85,4 +99,16 @@ test.each([
   expect(audit).toMatchObject({ start, prewarmed: start === "prewarmed" });
   expect(audit?.coldReason).toBe(coldReason);
   expect(Object.hasOwn(audit ?? {}, "coldReason")).toBe(coldReason !== undefined);
+});
+
+test.each([
+  ["as the type lists them", Object.keys(kReport)],
+  ["the other way round", Object.keys(kReport).reverse()],
+])("the addon's values belong to the fields that it names: %s", (_, names) => {
+  const fields = names as (keyof NativeReport)[];
+  const report = { ...kReport, stdout: bytes("out"), exitCode: 3, cwd: "sub" };
+  const result = resultMaker(fields)(...fields.map((field) => report[field]));
+  expect(result).toEqual(resultOf(report));
+  expect(result).toMatchObject({ exitCode: 3, stdoutText: "out" });
+  expect(result.audits[0]).toMatchObject({ argv: ["--die-with-parent", "ls"], cwd: "sub" });
 });

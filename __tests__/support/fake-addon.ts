@@ -300,6 +300,7 @@ export class FakeAddon {
       entryState: () => {
         throw new Error("fake-addon: files are for integration tests");
       },
+      reportFields: [],
       configure: ({ launcherPath }) => void fake.configured.push(launcherPath),
       buildBubblewrapArgv: ({ bwrapPath, commandArgv }) => {
         fake.#refuse();

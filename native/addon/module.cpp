@@ -5,6 +5,7 @@
 #include "addon/runners/runner_core.h"
 #include "addon/runners/runner_object.h"
 #include "addon/values/file_values.h"
+#include "addon/values/result.h"
 #include "addon/values/value_builder.h"
 #include "addon/workspace/files_object.h"
 #include "addon/workspace/transaction_object.h"
@@ -120,6 +121,8 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   EnvironmentState* state = EnvironmentState::Create(env);
   if (state == nullptr) return exports;
   exports.Set("configure", Napi::Function::New(env, Configure, "configure", state));
+  ValueBuilder builder(env);
+  builder.Set(exports, "reportFields", ReportFieldNames(builder));
   exports.Set("buildBubblewrapArgv",
               Napi::Function::New(env, BuildBubblewrapArgv, "buildBubblewrapArgv"));
   exports.Set("answerNetworkQuestion",

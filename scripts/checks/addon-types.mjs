@@ -1,5 +1,6 @@
 // The built addon exports exactly what types/addon.d.ts and its parts declare, and its classes have
-// exactly the declared methods. Reads the declarations as text, in the form that Biome gives them.
+// exactly the declared methods; a report has exactly the declared fields. Reads the declarations as
+// text, in the form that Biome gives them.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -38,6 +39,7 @@ function compare(what, declared, actual) {
 }
 
 compare("the addon", membersOf("NativeAddon"), Object.keys(addon));
+compare("a report", membersOf("NativeReport"), addon.reportFields);
 for (const [, className, handle] of classes) {
   const methods = Object.getOwnPropertyNames(addon[className]?.prototype ?? {});
   compare(

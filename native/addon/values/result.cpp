@@ -97,10 +97,6 @@ napi_value MakeDenials(ValueBuilder& builder, const std::vector<Denial>& denials
   return builder.Array(made);
 }
 
-double Milliseconds(std::uint64_t microseconds) {
-  return static_cast<double>(microseconds) / 1000.0;
-}
-
 // Rounds to a thousandth: a microsecond.
 double Rounded(double milliseconds) {
   return std::round(milliseconds * 1000) / 1000;
@@ -131,22 +127,36 @@ napi_value MakeKill(ValueBuilder& builder, Kill kill) {
   return builder.String(kill == Kill::kProved ? "proved" : "unproved");
 }
 
-napi_value MakeShellState(ValueBuilder& builder, const ShellReport& report) {
+napi_value MakeCwd(ValueBuilder& builder, const std::optional<std::string>& cwd) {
+  return cwd ? builder.String(*cwd) : builder.Undefined();
+}
+
+napi_value MakeSignal(ValueBuilder& builder, int signal) {
+  return signal == 0 ? builder.Null() : builder.String(SignalName(signal));
+}
+
+napi_value MakeShellState(ValueBuilder& builder, const std::optional<ShellReport>& report) {
+  if (!report) return builder.Undefined();
   napi_value made = builder.Object();
-  const bool is_lost = report.state == ShellReport::State::kLost;
-  const bool is_kept = report.state == ShellReport::State::kKept;
+  const bool is_lost = report->state == ShellReport::State::kLost;
+  const bool is_kept = report->state == ShellReport::State::kKept;
   builder.Set(made, "status", builder.String(is_lost ? "lost" : is_kept ? "kept" : "unchanged"));
-  if (is_lost) builder.Set(made, "reason", builder.String(report.reason));
-  if (!report.lost_directory.empty()) {
-    builder.Set(made, "lostDirectory", builder.String(report.lost_directory));
+  if (is_lost) builder.Set(made, "reason", builder.String(report->reason));
+  if (!report->lost_directory.empty()) {
+    builder.Set(made, "lostDirectory", builder.String(report->lost_directory));
   }
   return made;
 }
 
-napi_value MakeConnections(ValueBuilder& builder, const ConnectionLog& log) {
+std::uint64_t OmittedOf(const std::optional<ConnectionLog>& log) {
+  return log ? log->omitted : 0;
+}
+
+napi_value MakeConnections(ValueBuilder& builder, const std::optional<ConnectionLog>& log) {
+  if (!log) return builder.Undefined();
   std::vector<napi_value> connections;
-  connections.reserve(log.connections.size());
-  for (const ConnectionRecord& record : log.connections)
+  connections.reserve(log->connections.size());
+  for (const ConnectionRecord& record : log->connections)
     connections.push_back(MakeConnection(builder, record));
   return builder.Array(connections);
 }
@@ -165,50 +175,94 @@ const char* NameOf(SandboxStart start) {
   return "session";
 }
 
+// A run's result on its way to JavaScript, and what makes values of it.
+struct ReportSource {
+  ValueBuilder& builder;
+  RunResult& result;
+  const std::string& policy_hash;
+  CachedStrings& last_options;
+  CachedStrings& last_layers;
+
+  const RunRecord& record() const { return result.record; }
+  const Usage& usage() const { return result.usage; }
+  const Timing& timing() const { return result.timing; }
+  std::span<const std::string> argv() const { return record().argv; }
+
+  napi_value Count(std::uint64_t count) const { return builder.Number(static_cast<double>(count)); }
+  napi_value Milliseconds(std::uint64_t microseconds) const {
+    return builder.Number(static_cast<double>(microseconds) / 1000.0);
+  }
+  napi_value TextOrUndefined(const std::string& text) const {
+    return text.empty() ? builder.Undefined() : builder.String(text);
+  }
+};
+
+struct ReportField {
+  const char* name;
+  napi_value (*value)(const ReportSource& of);
+};
+
+using Of = const ReportSource&;
+
+// The fields of NativeReport (types/addon.d.ts). Only this list has an order, which JavaScript
+// learns from ReportFieldNames: an object would cost ten times as much as a call with as many
+// arguments.
+constexpr auto kReportFields = std::to_array<ReportField>({
+    {"exitCode", [](Of of) { return of.builder.Number(of.result.outcome.exit_code); }},
+    {"outcome", [](Of of) { return MakeOutcome(of.builder, of.result.outcome); }},
+    {"stdout", [](Of of) { return of.builder.TakenBytes(std::move(of.result.out.bytes)); }},
+    {"stderr", [](Of of) { return of.builder.TakenBytes(std::move(of.result.err.bytes)); }},
+    {"truncatedStdout", [](Of of) { return of.builder.Boolean(of.result.out.truncated); }},
+    {"truncatedStderr", [](Of of) { return of.builder.Boolean(of.result.err.truncated); }},
+    {"stdoutBytes", [](Of of) { return of.Count(of.result.out.total); }},
+    {"stderrBytes", [](Of of) { return of.Count(of.result.err.total); }},
+    {"userCpuMs", [](Of of) { return of.Milliseconds(of.usage().user_cpu_us); }},
+    {"systemCpuMs", [](Of of) { return of.Milliseconds(of.usage().system_cpu_us); }},
+    {"peakMemoryBytes", [](Of of) { return of.Count(of.usage().peak_memory_bytes); }},
+    {"cmd", [](Of of) { return of.builder.String(of.record().cmd); }},
+    {"options",
+     [](Of of) {
+       return of.last_options.Get(of.builder, of.argv().first(of.record().command_at));
+     }},
+    {"command",
+     [](Of of) { return of.builder.Strings(of.argv().subspan(of.record().command_at)); }},
+    {"cwd", [](Of of) { return MakeCwd(of.builder, of.record().cwd); }},
+    {"durationMs", [](Of of) { return of.builder.Number(Rounded(of.result.duration_ms)); }},
+    {"signal", [](Of of) { return MakeSignal(of.builder, of.result.outcome.signal); }},
+    {"runtime", [](Of of) { return of.builder.String(of.record().runtime); }},
+    {"layers", [](Of of) { return of.last_layers.Get(of.builder, of.record().layers.Names()); }},
+    {"policyHash", [](Of of) { return of.builder.String(of.policy_hash); }},
+    {"queueMs", [](Of of) { return of.Milliseconds(of.timing().queue_us); }},
+    {"setupMs", [](Of of) { return of.Milliseconds(of.timing().setup_us); }},
+    {"commandMs", [](Of of) { return of.Milliseconds(of.timing().command_us); }},
+    {"teardownMs", [](Of of) { return of.Milliseconds(of.timing().teardown_us); }},
+    {"start", [](Of of) { return of.builder.String(NameOf(of.result.start)); }},
+    {"coldReason", [](Of of) { return of.TextOrUndefined(of.result.cold_reason); }},
+    {"kill", [](Of of) { return MakeKill(of.builder, of.result.kill); }},
+    {"shellState", [](Of of) { return MakeShellState(of.builder, of.result.shell); }},
+    {"connections", [](Of of) { return MakeConnections(of.builder, of.result.connections); }},
+    {"connectionsOmitted", [](Of of) { return of.Count(OmittedOf(of.result.connections)); }},
+    {"denials", [](Of of) { return MakeDenials(of.builder, of.result.denials.denials); }},
+    {"denialsOmitted", [](Of of) { return of.Count(of.result.denials.omitted); }},
+});
+
 }  // namespace
+
+napi_value ReportFieldNames(ValueBuilder& builder) {
+  std::vector<napi_value> names;
+  names.reserve(kReportFields.size());
+  for (const ReportField& field : kReportFields)
+    names.push_back(builder.String(field.name));
+  return builder.Array(names);
+}
 
 napi_value ResultMaker::Make(ValueBuilder& builder, RunResult result,
                              const std::string& policy_hash) {
-  const RunRecord& record = result.record;
-  const Outcome& outcome = result.outcome;
-  const Usage& usage = result.usage;
-  const Timing& timing = result.timing;
-  const std::span<const std::string> argv(record.argv);
-  const std::array parts = {
-      builder.Number(outcome.exit_code),
-      MakeOutcome(builder, outcome),
-      builder.TakenBytes(std::move(result.out.bytes)),
-      builder.TakenBytes(std::move(result.err.bytes)),
-      builder.Boolean(result.out.truncated),
-      builder.Boolean(result.err.truncated),
-      builder.Number(static_cast<double>(result.out.total)),
-      builder.Number(static_cast<double>(result.err.total)),
-      builder.Number(Milliseconds(usage.user_cpu_us)),
-      builder.Number(Milliseconds(usage.system_cpu_us)),
-      builder.Number(static_cast<double>(usage.peak_memory_bytes)),
-      builder.String(record.cmd),
-      options_.Get(builder, argv.first(record.command_at)),
-      builder.Strings(argv.subspan(record.command_at)),
-      record.cwd ? builder.String(*record.cwd) : builder.Undefined(),
-      builder.Number(Rounded(result.duration_ms)),
-      outcome.signal == 0 ? builder.Null() : builder.String(SignalName(outcome.signal)),
-      builder.String(record.runtime),
-      layers_.Get(builder, record.layers.Names()),
-      builder.String(policy_hash),
-      builder.Number(Milliseconds(timing.queue_us)),
-      builder.Number(Milliseconds(timing.setup_us)),
-      builder.Number(Milliseconds(timing.command_us)),
-      builder.Number(Milliseconds(timing.teardown_us)),
-      builder.String(NameOf(result.start)),
-      result.cold_reason.empty() ? builder.Undefined() : builder.String(result.cold_reason),
-      MakeKill(builder, result.kill),
-      result.shell ? MakeShellState(builder, *result.shell) : builder.Undefined(),
-      result.connections ? MakeConnections(builder, *result.connections) : builder.Undefined(),
-      builder.Number(result.connections ? static_cast<double>(result.connections->omitted) : 0),
-      MakeDenials(builder, result.denials.denials),
-      builder.Number(static_cast<double>(result.denials.omitted)),
-  };
-  return builder.ok() ? builder.Call(make_.Value(), parts) : nullptr;
+  const ReportSource source{builder, result, policy_hash, options_, layers_};
+  std::array<napi_value, kReportFields.size()> values{};
+  for (std::size_t at = 0; at < values.size(); ++at)
+    values[at] = kReportFields[at].value(source);
+  return builder.ok() ? builder.Call(make_.Value(), values) : nullptr;
 }
 
 }  // namespace native_runner

@@ -28,9 +28,13 @@ class CachedStrings {
 // afterwards.
 napi_value MakeConnection(ValueBuilder& builder, const ConnectionRecord& record);
 
+// Makes the names of NativeReport's fields (types/addon.d.ts), in the order in which JavaScript's
+// makeResult receives their values. Complete only if builder.ok() afterwards.
+napi_value ReportFieldNames(ValueBuilder& builder);
+
 // Makes a run's result as the contract's NativeExecResult: JavaScript's makeResult
-// (types/addon.d.ts) receives the parts, large outputs without a copy. One per Node environment.
-// JavaScript thread.
+// (types/addon.d.ts) receives the values of a NativeReport, large outputs without a copy. One per
+// Node environment. JavaScript thread.
 class ResultMaker {
  public:
   void set_make_result(const Napi::Function& make) { make_ = Napi::Persistent(make); }
