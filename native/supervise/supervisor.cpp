@@ -172,14 +172,15 @@ void Supervisor::OnMessage(Message message) {
 void Supervisor::Take(Job job) {
   if (closing_) return CancelWaiting(job, true);
   if (job.request.is_aborted) return CancelWaiting(job, false);
-  if (job.request.live) return Begin(std::move(job));
+  if (job.request.Is<SpawnCall>()) return Begin(std::move(job));
   lanes_.Add(std::move(job));
 }
 
 void Supervisor::Begin(Job job) {
   const std::uint64_t id = job.run;
   Run::Listener listener;
-  const bool is_live = job.request.live.has_value();
+  const bool is_live = job.request.Is<SpawnCall>();
+  const bool explains = job.request.Is<ExplainCall>();
   if (is_live || job.request.stream_stdout || job.request.stream_stderr) {
     listener.on_chunk = [this, id](Stream stream, const std::uint8_t* data, std::size_t size) {
       listener_->OnChunk(id, stream, {data, data + size});
@@ -194,7 +195,7 @@ void Supervisor::Begin(Job job) {
       listener_->OnConnection(id, event, record);
     };
   }
-  const PoolReference reference = job.request.plan_only ? PoolReference() : job.pool;
+  const PoolReference reference = explains ? PoolReference() : job.pool;
   const std::uint64_t pool = is_live ? 0 : reference.number;
   const auto lane = is_live ? std::nullopt : std::optional(job.lane);
   listener.on_end = [this, id, lane, pool](RunResult result) {
@@ -203,8 +204,8 @@ void Supervisor::Begin(Job job) {
   listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
   const SandboxPools::Offer offer = pools_.RunStarts(reference, job.runtime, is_live);
   job.request.allow_prewarmed = offer.standing;
-  // A plan-only run takes no template, so none is made for it.
-  const bool may_clone = offer.clone || (job.request.plan_only && job.pool.rule.clones);
+  // `explain` takes no template, so none is made for it.
+  const bool may_clone = offer.clone || (explains && job.pool.rule.clones);
   job.request.clones_of = may_clone ? job.pool.number : 0;
   auto run = std::make_shared<Run>(shared_, std::move(job.runtime), std::move(job.request),
                                    std::move(listener));

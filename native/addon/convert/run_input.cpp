@@ -213,22 +213,23 @@ RunInput ReadSpawnInput(Fields& input, const RunContext& context, const InputRul
   RunInput read = ReadCommand(input, std::nullopt);
   const std::vector<Variable> named = ReadVariables(input);
   read.on_event = input.Function("onEvent");
-  LiveRequest& live = read.request.live.emplace();
+  SpawnCall spawn;
   std::string terminal_name;
   input.Object("pty", [&](Fields& pty) {
     const TerminalSize size = ReadTerminalSize(pty);
     terminal_name = ReadTerminalName(pty);
-    if (pty.given()) live.terminal = size;
+    if (pty.given()) spawn.terminal = size;
   });
   const auto error_output = ReadStderr(input);
   read.request.merge_stderr = error_output == 1;
-  if (live.terminal && error_output) {
+  if (spawn.terminal && error_output) {
     input.reader().Fail({ErrorCode::kInvalidValue,
                          "Expected `stderr` to be left out with `pty`: a terminal is one stream",
                          ""});
   }
   Complete(input, read.request, named, context, rules);
-  if (live.terminal) SetTerminalName(terminal_name, named, read.request.environment);
+  if (spawn.terminal) SetTerminalName(terminal_name, named, read.request.environment);
+  read.request.kind = spawn;
   return read;
 }
 

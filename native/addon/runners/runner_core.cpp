@@ -141,8 +141,8 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
     input.request.lease = ReadLease(fields);
   });
   if (reader.failed()) return env.Undefined();
-  const bool plan_only = use == Use::kExplain;
-  input.request.plan_only = plan_only;
+  const bool explains = use == Use::kExplain;
+  if (explains) input.request.kind = ExplainCall{};
 
   PendingRun pending;
   pending.policy_hash = std::move(context.policy_hash);
@@ -158,7 +158,7 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
   ValueBuilder builder(env);
   napi_value handle = builder.Object();
   builder.Set(handle, "done", done);
-  if (plan_only) builder.Set(handle, "environment", builder.Strings(input.request.environment));
+  if (explains) builder.Set(handle, "environment", builder.Strings(input.request.environment));
   const auto run = state_->Submit({runtime_, lane_, std::move(input.request), pool_.reference()},
                                   std::move(pending));
   if (!run) return env.Undefined();

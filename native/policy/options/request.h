@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace native_runner {
@@ -77,13 +78,20 @@ struct AdviceLists {
   std::vector<std::string> protected_names;  // names that the host runs by itself (IsProtected)
 };
 
-// The options that only an interactive process (spawn) has.
-struct LiveRequest {
+// What a request is for. SessionSandbox and TemplateSandbox run no command of the caller's: of
+// their requests only the shape of the sandbox matters.
+struct ExecCall {};
+struct SpawnCall {
   std::optional<TerminalSize> terminal;  // none: three pipes
 };
+struct ExplainCall {};  // decides everything that exec does, and starts nothing
+struct SessionSandbox {};
+struct TemplateSandbox {};
+using RequestKind = std::variant<ExecCall, SpawnCall, ExplainCall, SessionSandbox, TemplateSandbox>;
 
-// One call of exec or spawn, read and copied from JavaScript once.
+// A request for a sandbox; one of a call was read and copied from JavaScript once.
 struct ExecRequest {
+  RequestKind kind;
   std::vector<std::string> argv;               // argv[0] is never empty, no NUL bytes
   std::string cwd;                             // as the caller wrote it; see WorkspaceRelative
   std::vector<std::string> environment;        // "NAME=value", complete: nothing is added later
@@ -94,17 +102,18 @@ struct ExecRequest {
   bool stream_stderr = false;
   bool merge_stderr = false;                  // stderr goes where stdout does; not with a terminal
   bool is_aborted = false;                    // aborted before it began, so it must not start
-  bool opens_session = false;                 // the request is for the sandbox of a session
   bool tells_connections = false;             // send an event when a connection opens or ends
-  bool plan_only = false;                     // decide everything, start nothing
   Explain explain = Explain::kNo;             // report which of its system calls were refused
   std::shared_ptr<const AdviceLists> advice;  // with explain; may be null
   std::shared_ptr<const Lease> lease;         // the run lasts while the lease does; may be null
-  std::optional<LiveRequest> live;
-  bool allow_prewarmed = false;    // a prewarmed sandbox may be used
+  bool allow_prewarmed = false;               // a prewarmed sandbox may be used
   std::uint64_t clones_of = 0;     // a clone of this pool's template may be used; 0: none
-  bool makes_template = false;     // the request is for such a template
   std::uint64_t submitted_ns = 0;  // when the call was made; 0: it waits for nothing
+
+  template <typename Kind>
+  bool Is() const {
+    return std::holds_alternative<Kind>(kind);
+  }
 };
 
 }  // namespace native_runner

@@ -306,7 +306,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   }
   // Without this option a run only records a layer (kTmpWithoutSize); a session requested its size
   // explicitly.
-  if (request.opens_session && request.limits.memory_bytes && !program.features.size) {
+  if (request.Is<SessionSandbox>() && request.limits.memory_bytes && !program.features.size) {
     Error error = LacksOption(program.path, "--size");
     error.message += ", which tmpBytes needs";
     error.fix += ", or leave tmpBytes out";
@@ -347,8 +347,8 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const CachedPlan& drawing =
       PlanFor(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
-  auto held =
-      HoldMountPoints(drawing.places, policy_.mounts, *mounts, *workspace, request.plan_only);
+  auto held = HoldMountPoints(drawing.places, policy_.mounts, *mounts, *workspace,
+                              request.Is<ExplainCall>());
   if (!held) return held.error();
   if (!held->empty()) {
     plan.holds = std::make_shared<const std::vector<Placeholder>>(std::move(*held));
@@ -379,7 +379,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
     preparation.rules = LandlockRulesInside(policy_);
   }
   if (kept && kept->copy.empty()) OrderRenames(kWorkspace, &preparation);
-  if (request.opens_session) preparation.order.flags |= kOrderSession;
+  if (request.Is<SessionSandbox>()) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
 
   const bool can_stand = CanBePrewarmed(policy_) && program.features.bind_fd;
@@ -387,7 +387,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   const std::string cold_reason = ColdReason(drawing, program, plan.holds != nullptr);
   plan.clones_of = cold_reason.empty() ? request.clones_of : 0;
   if (request.clones_of != 0) plan.cold_reason = cold_reason;
-  if (plan.allow_prewarmed || plan.clones_of != 0 || request.makes_template) {
+  if (plan.allow_prewarmed || plan.clones_of != 0 || request.Is<TemplateSandbox>()) {
     std::vector<int> bound = {workspace->directory.get()};
     for (const OpenedMount& mount : *mounts)
       bound.push_back(mount.file.get());
@@ -405,7 +405,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   if (auto error =
           OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &plan))
     return *error;
-  if (request.makes_template) {
+  if (request.Is<TemplateSandbox>()) {
     if (!cold_reason.empty()) return Error{ErrorCode::kUnavailable, cold_reason, ""};
     if (!plan.fingerprint.valid()) return Error{ErrorCode::kUnavailable, "/proc can't be read", ""};
     OrderTemplate(drawing.template_options, drawing.template_steps, &preparation);

@@ -218,7 +218,7 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
   if (LandlockAbi() == 0) return NoLandlock();
   auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
   if (!relative) return relative.error();
-  if (request.opens_session && request.limits.memory_bytes) {
+  if (request.Is<SessionSandbox>() && request.limits.memory_bytes) {
     return Error{ErrorCode::kSetup, "Landlock has no private /tmp, which tmpBytes is the size of",
                  "leave tmpBytes out, or use Bubblewrap"};
   }
@@ -259,7 +259,7 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
   if (geteuid() == 0) layers.Add(Layer::kSecretsMasked);
   if (entered) layers.Add(LayerOf(*entered));
   if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
-  if (request.opens_session) preparation.order.flags |= kOrderSession;
+  if (request.Is<SessionSandbox>()) preparation.order.flags |= kOrderSession;
   if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
   plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
   plan.spawn.argv = {"native-runner-launcher"};

@@ -66,7 +66,7 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
     folder.path = kept->path;  // path in the sandbox, for a copy too
   }
   auto scene = LookAtProject(policy_, program.features, *folders, shared.host.FindSecrets(),
-                             request.plan_only);
+                             request.Is<ExplainCall>());
   if (!scene) return scene.error();
 
   Preparation preparation;

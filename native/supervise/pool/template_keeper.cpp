@@ -96,7 +96,7 @@ void TemplateKeeper::Make() {
   is_making_ = true;
   const auto request = std::make_shared<ExecRequest>();  // only the sandbox's shape matters
   request->argv = {kTemplateName};
-  request->makes_template = true;
+  request->kind = TemplateSandbox{};
   runtime_->Prepare(*request, shared_,
                     [this, there = is_there_, request](Result<Preparation> prepared) {
                       if (!*there) return;

@@ -94,9 +94,9 @@ void Run::Start() {
   Prepare();
 }
 
-// A plan-only run needs no lease.
+// A call of explain needs no lease.
 bool Run::HoldLease() {
-  return !request_.lease || request_.plan_only ||
+  return !request_.lease || request_.Is<ExplainCall>() ||
          shared_.leases.Join(shared_.loop, request_.lease, this);
 }
 
@@ -124,7 +124,7 @@ void Run::Prepare() {
 void Run::Launch(Preparation preparation) {
   record_ = std::move(preparation.record);
   scene_ = std::move(preparation.scene);
-  if (request_.plan_only) {
+  if (request_.Is<ExplainCall>()) {
     if (const auto* plan = std::get_if<SpawnPlan>(&preparation.plan)) {
       if (plan->clones_of != 0) start_ = SandboxStart::kCloned;
       cold_reason_ = plan->cold_reason;

@@ -16,10 +16,9 @@ void Terminal::Resize(TerminalSize size) const {
   ioctl(master_.get(), TIOCSWINSZ, &wanted);  // fails only if the descriptor is no terminal
 }
 
-LiveProcess::LiveProcess(const LiveRequest& request, bool merges_stderr, Chunk on_chunk,
-                         Event on_event)
-    : size_(request.terminal),
-      has_stderr_(!request.terminal && !merges_stderr),
+LiveProcess::LiveProcess(const SpawnCall& call, bool merges_stderr, Chunk on_chunk, Event on_event)
+    : size_(call.terminal),
+      has_stderr_(!call.terminal && !merges_stderr),
       on_chunk_(std::move(on_chunk)),
       on_event_(std::move(on_event)),
       input_([this](bool taken) {
@@ -108,9 +107,9 @@ void LiveProcess::Finish() {
 
 RunStreams::RunStreams(ExecRequest* request, Chunk on_chunk, LiveProcess::Event on_event)
     : request_(request), on_chunk_(std::move(on_chunk)) {
-  if (request->live) {
-    live_ = std::make_unique<LiveProcess>(*request->live, request->merge_stderr, on_chunk_,
-                                          std::move(on_event));
+  if (const auto* call = std::get_if<SpawnCall>(&request->kind)) {
+    live_ =
+        std::make_unique<LiveProcess>(*call, request->merge_stderr, on_chunk_, std::move(on_event));
   }
   out_ = Make(Stream::kStdout);
   err_ = Make(Stream::kStderr);

@@ -69,7 +69,7 @@ class LiveProcess {
   using Chunk = std::function<void(Stream, const std::uint8_t*, std::size_t)>;
   using Event = std::function<void(LiveEvent)>;
 
-  LiveProcess(const LiveRequest& request, bool merges_stderr, Chunk on_chunk, Event on_event);
+  LiveProcess(const SpawnCall& call, bool merges_stderr, Chunk on_chunk, Event on_event);
 
   // Makes the command's stdout or stderr; once each. The result must outlive this. With a terminal,
   // or if merged, stderr carries only set-up messages, and comes out with stdout.

@@ -107,7 +107,7 @@ void Session::Open() {
 void Session::Prepare() {
   const auto request = std::make_shared<ExecRequest>();  // only the sandbox's shape matters
   request->argv = {kSessionName};
-  request->opens_session = true;
+  request->kind = SessionSandbox{};
   if (tries_ == 1) request->clones_of = rule_.clones_of;
   if (rule_.tmp_bytes > 0) request->limits.memory_bytes = rule_.tmp_bytes;
   runtime_->Prepare(*request, shared_,

@@ -126,7 +126,7 @@ TEST_F(SupervisorTest, WhatWasAbortedBeforeIsNotStarted) {
   for (const bool is_live : {false, true}) {
     ExecRequest request = ShellRequest("touch started");
     request.is_aborted = true;
-    if (is_live) request.live.emplace();
+    if (is_live) request.kind = SpawnCall{};
     const std::uint64_t run = is_live ? 2 : 1;
     Submit(run, std::move(request), Local(workspace_.path()));
     EXPECT_EQ(Result(run).outcome.kind, OutcomeKind::kAborted);

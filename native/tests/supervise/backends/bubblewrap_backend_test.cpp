@@ -140,7 +140,7 @@ TEST_F(BubblewrapBackendTest, ABwrapThatLacksAnOptionIsToldByTheOptionNotByAVers
 
 TEST_F(BubblewrapBackendTest, ASessionThatWasToHaveABoundIsRefusedWithoutOne) {
   ExecRequest request = CommandRequest({"session"});
-  request.opens_session = true;
+  request.kind = SessionSandbox{};
   program_.features.size = false;
   EXPECT_TRUE(Plan(request)) << "none was asked for";
   request.limits.memory_bytes = 1 << 20;

@@ -121,7 +121,7 @@ TEST_F(LandlockBackendTest, WhatCannotBePreparedIsASetupError) {
   EXPECT_FALSE(Prepare(request));
 
   ExecRequest session = CommandRequest({"session"});
-  session.opens_session = true;
+  session.kind = SessionSandbox{};
   EXPECT_TRUE(Prepare(session));
   session.limits.memory_bytes = 1 << 20;  // the size of its /tmp
   const auto bounded = Prepare(session);

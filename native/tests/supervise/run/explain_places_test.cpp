@@ -98,7 +98,7 @@ TEST_F(ExplainPlacesTest, UnderLandlock) {
 
 TEST_F(ExplainPlacesTest, OnATerminal) {
   ExecRequest request = Explained("cat /usr/missing; exit 3");
-  request.live = LiveRequest{TerminalSize{80, 24}};
+  request.kind = SpawnCall{TerminalSize{80, 24}};
   Submit(++last_, std::move(request), runtime_);
   EXPECT_EQ(Result(last_).outcome.exit_code, 3);
   EXPECT_TRUE(TellsOf(Result(last_), "/usr/missing"));

@@ -16,7 +16,7 @@ class LiveProcessTest : public SupervisorFixture {
  protected:
   void Spawn(std::uint64_t run, const std::string& script, std::optional<TerminalSize> size = {}) {
     ExecRequest request = ShellRequest(script);
-    request.live = LiveRequest{size};
+    request.kind = SpawnCall{size};
     Submit(run, std::move(request), Local(workspace_.path()), kLane, 1);
     ASSERT_TRUE(listener_->WaitEvents(run, 1));
     EXPECT_EQ(listener_->events(run).front(), LiveEvent::kStarted);

@@ -143,7 +143,7 @@ TEST_F(RunTest, ExceedsALimit) {
 
 TEST_F(RunTest, PlanOnlyStartsNothing) {
   ExecRequest request = ShellRequest("touch started");
-  request.plan_only = true;
+  request.kind = ExplainCall{};
   const RunResult result = Execute(std::move(request));
   EXPECT_FALSE(result.rejection);
   EXPECT_EQ(result.record.runtime, "local");
