@@ -14,7 +14,7 @@ Result<std::unique_ptr<PrewarmedSandbox>> PrewarmedSandbox::Make(const Backend& 
                                                                  Listener listener) {
   Fingerprint fingerprint = plan.fingerprint;  // a copy: Acquire needs the plan's own
   Descriptor no_input;
-  auto sandbox = SpawnSource(shared, runtime, {}, std::move(plan)).Acquire(&no_input);
+  auto sandbox = SpawnSource(shared, runtime, {}, std::move(plan)).Acquire(&no_input, nullptr);
   if (!sandbox) return sandbox.error();
   std::unique_ptr<PrewarmedSandbox> made(
       new PrewarmedSandbox(std::move(*sandbox), std::move(fingerprint), std::move(listener)));
@@ -27,7 +27,8 @@ void PrewarmedSandbox::End() {
   sandbox_->End();
 }
 
-Result<std::unique_ptr<Sandbox>> PrewarmedSandbox::Acquire(Descriptor* /*input*/) {
+Result<std::unique_ptr<Sandbox>> PrewarmedSandbox::Acquire(Descriptor* /*input*/,
+                                                           OrderHeader* /*order*/) {
   return std::move(sandbox_);
 }
 

@@ -39,7 +39,7 @@ class PrewarmedSandbox final : public SandboxSource, private Sandbox::User {
   void End();
 
   // Leaves this object empty, without further callbacks.
-  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
+  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input, OrderHeader* order) override;
   SandboxStart start() const override { return SandboxStart::kPrewarmed; }
 
  private:

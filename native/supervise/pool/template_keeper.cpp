@@ -112,7 +112,7 @@ void TemplateKeeper::Spawn(Result<Preparation> prepared) {
   if (plan == nullptr) return WaitLonger("a session has none");
   Fingerprint fingerprint = plan->fingerprint;
   Descriptor no_input;
-  auto made = SpawnSource(shared_, *runtime_, {}, std::move(*plan)).Acquire(&no_input);
+  auto made = SpawnSource(shared_, *runtime_, {}, std::move(*plan)).Acquire(&no_input, nullptr);
   if (!made) return WaitLonger(made.error().message);
   const std::array<std::string, 1> argv = {kTemplateName};
   const auto order = EncodeOrder(prepared->order, prepared->cwd, argv, {}, prepared->rules);

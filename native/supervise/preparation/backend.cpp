@@ -110,7 +110,7 @@ std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
   return std::nullopt;
 }
 
-Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
+Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input, OrderHeader* order) {
   std::unique_ptr<Cgroup> cgroup;
   if (plan_.wants_cgroup) {
     auto made = shared_.cgroups.Create(limits_);
@@ -122,12 +122,12 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
     network = SandboxNetwork::Make(plan_.network, shared_.questions);
     if (!network) return Error{ErrorCode::kSetup, "the network by domain can't be made", ""};
   }
-  FindTemplate();
-  if (template_) {
-    auto cloned = Clone(&cgroup, &network, input);
+  if (const auto origin = FindTemplate()) {
+    auto cloned = Clone(*origin, &cgroup, &network, input);
     if (cloned) return cloned;
     plan_.cold_reason = cloned.error().message;
   }
+  if (order != nullptr) LeaveMountsToLauncher(order);
   if (auto failed = runtime_.AttachOptions(&plan_)) return *failed;
   if (input->valid()) {
     plan_.spawn.Give(std::move(*input), STDIN_FILENO);
@@ -145,15 +145,14 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input) {
                                 .host_mounts = &shared_.mount_table});
 }
 
-void SpawnSource::FindTemplate() {
-  if (plan_.clones_of == 0 || shared_.templates == nullptr) return;
-  if (!template_)
-    template_ = shared_.templates->Find(plan_.clones_of, plan_.fingerprint, &plan_.cold_reason);
-  plan_.clones_of = 0;
+std::shared_ptr<SandboxTemplate> SpawnSource::FindTemplate() {
+  if (plan_.clones_of == 0 || shared_.templates == nullptr) return nullptr;
+  return shared_.templates->Find(plan_.clones_of, plan_.fingerprint, &plan_.cold_reason);
 }
 
 // Leaves its arguments untouched on failure, so that the caller can spawn a sandbox instead.
-Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(std::unique_ptr<Cgroup>* cgroup,
+Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(SandboxTemplate& origin,
+                                                    std::unique_ptr<Cgroup>* cgroup,
                                                     std::unique_ptr<SandboxNetwork>* network,
                                                     Descriptor* input) {
   CloneAsk ask;
@@ -162,17 +161,15 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(std::unique_ptr<Cgroup>* cgr
   ask.cgroup = cgroup;
   ask.network = network;
   ask.holds = &plan_.holds;
-  auto cloned = template_->Clone(ask);
+  auto cloned = origin.Clone(ask);
   if (!cloned) return cloned;
   *input = Descriptor();
   start_ = SandboxStart::kCloned;
   return cloned;
 }
 
-// A clone needs no cut: its template's mounts are private already.
-void SpawnSource::Complete(OrderHeader* order) {
-  FindTemplate();
-  if (template_) return;
+// Only for a spawned sandbox: a clone's mounts are its template's, which are private already.
+void SpawnSource::LeaveMountsToLauncher(OrderHeader* order) {
   SpawnOptions& spawn = plan_.spawn;
   if (!spawn.makes_mounts || !plan_.shows_proc || shared_.mount_table.AreShared()) return;
   spawn.makes_mounts = false;

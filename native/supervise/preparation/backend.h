@@ -172,16 +172,16 @@ class SpawnSource final : public SandboxSource {
   // Clones a sandbox if the plan allows it and there is a template; else spawns one. kSetup if the
   // host refuses. Without input, stdin is /dev/null, not an empty pipe: programs such as rg
   // distinguish the two.
-  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) override;
-  // Sets kOrderOwnMounts if the host's own mounts are not shared, so that there is nothing to cut
-  // off: the sandbox then gets its order at once.
-  void Complete(OrderHeader* order) override;
+  // Sets kOrderOwnMounts if a sandbox is spawned and the host's own mounts are not shared, so that
+  // there is nothing to cut off: the sandbox then gets its order at once.
+  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input, OrderHeader* order) override;
   SandboxStart start() const override { return start_; }
   std::string cold_reason() const override { return plan_.cold_reason; }
 
  private:
-  void FindTemplate();
-  Result<std::unique_ptr<Sandbox>> Clone(std::unique_ptr<Cgroup>* cgroup,
+  std::shared_ptr<SandboxTemplate> FindTemplate();
+  void LeaveMountsToLauncher(OrderHeader* order);
+  Result<std::unique_ptr<Sandbox>> Clone(SandboxTemplate& origin, std::unique_ptr<Cgroup>* cgroup,
                                          std::unique_ptr<SandboxNetwork>* network,
                                          Descriptor* input);
 
@@ -189,7 +189,6 @@ class SpawnSource final : public SandboxSource {
   const Backend& runtime_;
   Limits limits_;
   SpawnPlan plan_;
-  std::shared_ptr<SandboxTemplate> template_;  // to clone; or null
   SandboxStart start_ = SandboxStart::kCold;
 };
 

@@ -146,12 +146,11 @@ void Run::Launch(Preparation preparation) {
   if (session != nullptr) shell_ = session->shell;
   if (const auto failed = streams_.MakeInput()) return FinishWithout(*failed);
   const auto source = SourceOf(&preparation);
-  source->Complete(&preparation.order);
+  auto acquired = source->Acquire(streams_.input(), &preparation.order);
+  if (!acquired) return FinishWithout(acquired.error());
   const auto order =
       EncodeOrder(preparation.order, preparation.cwd, has_argv ? session->argv : request_.argv,
                   has_environment ? session->environment : request_.environment, preparation.rules);
-  auto acquired = source->Acquire(streams_.input());
-  if (!acquired) return FinishWithout(acquired.error());
   sandbox_ = std::move(*acquired);
   start_ = source->start();
   is_prewarmed_ = start_ == SandboxStart::kPrewarmed;

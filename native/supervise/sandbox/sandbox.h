@@ -215,12 +215,9 @@ class SandboxSource {
 
   // Returns a sandbox for one command, to be watched next, or the reason for having none. Takes
   // `input`, the reading end of the command's stdin, if the sandbox is started with it; send it
-  // later if it is still valid.
-  virtual Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input) = 0;
-
-  // Adds the launcher's further checks to a command's order. Call before Acquire, which makes a
-  // sandbox for that order.
-  virtual void Complete(OrderHeader* /*order*/) {}
+  // later if it is still valid. Adds to `order`, the command's, what the launcher of this sandbox
+  // has to check; nullptr: the order is not known yet.
+  virtual Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* input, OrderHeader* order) = 0;
 
   // Returns the origin of Acquire's sandbox. kPrewarmed: it was made before its run, and may have
   // died, or may yet fail its set-up, for reasons unrelated to the run.

@@ -66,7 +66,7 @@ class SlotSource final : public SandboxSource {
   SlotSource(std::shared_ptr<Session> session, ShellPart shell)
       : session_(std::move(session)), shell_(std::move(shell)) {}
 
-  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* /*input*/) override {
+  Result<std::unique_ptr<Sandbox>> Acquire(Descriptor* /*input*/, OrderHeader* /*order*/) override {
     return session_->Enter(std::move(shell_));
   }
   SandboxStart start() const override { return SandboxStart::kSession; }
@@ -137,7 +137,7 @@ void Session::Spawn(Preparation preparation) {
   mount_points_ = plan->mount_points;
   if (mount_points_) mounted_upon_ = LookAtMountPoints(*mount_points_);
   Descriptor no_input;
-  auto made = SpawnSource(shared_, *runtime_, {}, std::move(*plan)).Acquire(&no_input);
+  auto made = SpawnSource(shared_, *runtime_, {}, std::move(*plan)).Acquire(&no_input, nullptr);
   if (!made) return FailToOpen(made.error());
   sandbox_ = std::move(*made);
   setup_stderr_.emplace(KeepRule(), Capture::Chunk());
