@@ -111,19 +111,19 @@ std::optional<Error> ApplyRequired(const std::vector<std::string>& required,
 }
 
 Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input, OrderHeader* order) {
-  std::unique_ptr<Cgroup> cgroup;
+  SandboxParts parts;
+  parts.holds = std::move(plan_.holds);
   if (plan_.wants_cgroup) {
     auto made = shared_.cgroups.Create(limits_);
     if (!made) return made.error();
-    cgroup = std::move(*made);
+    parts.cgroup = std::move(*made);
   }
-  std::unique_ptr<SandboxNetwork> network;
   if (plan_.network) {
-    network = SandboxNetwork::Make(plan_.network, shared_.questions);
-    if (!network) return Error{ErrorCode::kSetup, "the network by domain can't be made", ""};
+    parts.network = SandboxNetwork::Make(plan_.network, shared_.questions);
+    if (!parts.network) return Error{ErrorCode::kSetup, "the network by domain can't be made", ""};
   }
   if (const auto origin = FindTemplate()) {
-    auto cloned = Clone(*origin, &cgroup, &network, input);
+    auto cloned = Clone(*origin, &parts, input);
     if (cloned) return cloned;
     plan_.cold_reason = cloned.error().message;
   }
@@ -136,11 +136,11 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input, OrderHe
   }
   return SpawnedSandbox::Spawn({.spawn = std::move(plan_.spawn),
                                 .own_init = plan_.own_pid_namespace,
-                                .cgroup = std::move(cgroup),
+                                .cgroup = std::move(parts.cgroup),
                                 .gate = std::move(plan_.gate),
                                 .entry = std::move(plan_.entry),
-                                .holds = std::move(plan_.holds),
-                                .network = std::move(network),
+                                .holds = std::move(parts.holds),
+                                .network = std::move(parts.network),
                                 .mounted = std::move(plan_.mounted),
                                 .host_mounts = &shared_.mount_table});
 }
@@ -151,17 +151,11 @@ std::shared_ptr<SandboxTemplate> SpawnSource::FindTemplate() {
 }
 
 // Leaves its arguments untouched on failure, so that the caller can spawn a sandbox instead.
-Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(SandboxTemplate& origin,
-                                                    std::unique_ptr<Cgroup>* cgroup,
-                                                    std::unique_ptr<SandboxNetwork>* network,
+Result<std::unique_ptr<Sandbox>> SpawnSource::Clone(SandboxTemplate& origin, SandboxParts* parts,
                                                     Descriptor* input) {
-  CloneAsk ask;
-  ask.request.tmp_bytes = plan_.fingerprint.tmp_bytes;
-  ask.input = input->valid() ? input->get() : shared_.null_device.get();
-  ask.cgroup = cgroup;
-  ask.network = network;
-  ask.holds = &plan_.holds;
-  auto cloned = origin.Clone(ask);
+  const CloneRequest request{.tmp_bytes = plan_.fingerprint.tmp_bytes};
+  const int descriptor = input->valid() ? input->get() : shared_.null_device.get();
+  auto cloned = origin.Clone(request, descriptor, parts);
   if (!cloned) return cloned;
   *input = Descriptor();
   start_ = SandboxStart::kCloned;

@@ -181,8 +181,7 @@ class SpawnSource final : public SandboxSource {
  private:
   std::shared_ptr<SandboxTemplate> FindTemplate();
   void LeaveMountsToLauncher(OrderHeader* order);
-  Result<std::unique_ptr<Sandbox>> Clone(SandboxTemplate& origin, std::unique_ptr<Cgroup>* cgroup,
-                                         std::unique_ptr<SandboxNetwork>* network,
+  Result<std::unique_ptr<Sandbox>> Clone(SandboxTemplate& origin, SandboxParts* parts,
                                          Descriptor* input);
 
   SupervisorContext& shared_;

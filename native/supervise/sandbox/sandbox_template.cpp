@@ -19,7 +19,7 @@ namespace {
 class ClonedSandbox final : public Sandbox {
  public:
   // The template has been asked to make it.
-  ClonedSandbox(std::shared_ptr<SandboxTemplate> origin, Channels channels, const CloneAsk& ask);
+  ClonedSandbox(std::shared_ptr<SandboxTemplate> origin, Channels channels, SandboxParts parts);
   ~ClonedSandbox() override;
 
   bool Watch(uv_loop_t* loop, User* user, bool until_ready) override;
@@ -27,13 +27,13 @@ class ClonedSandbox final : public Sandbox {
   bool takes_order_first() const override { return true; }
   bool IsAlive() override;
   void End() override;
-  SandboxNetwork* network() const override { return network_.get(); }
-  bool MemoryKilled() const override { return cgroup_ && cgroup_->MemoryKilled(); }
+  SandboxNetwork* network() const override { return parts_.network.get(); }
+  bool MemoryKilled() const override { return parts_.cgroup && parts_.cgroup->MemoryKilled(); }
   // 2 if no command was started and the template is at fault, or an outside process ended it.
   int most_tries() const override { return is_ready_ || ending_ || is_orders_fault_ ? 1 : 2; }
 
  private:
-  bool AwaitsMade() const override { return network_ && !network_->is_complete(); }
+  bool AwaitsMade() const override { return parts_.network && !parts_.network->is_complete(); }
   void NoteMade(std::vector<Descriptor> made) override;
   void NoteReport(const Report& report) override;
   bool WatchChannel();
@@ -42,9 +42,7 @@ class ClonedSandbox final : public Sandbox {
   void Settle();
 
   std::shared_ptr<SandboxTemplate> origin_;
-  std::unique_ptr<Cgroup> cgroup_;
-  std::unique_ptr<SandboxNetwork> network_;
-  std::shared_ptr<const void> holds_;
+  SandboxParts parts_;
   Timer insist_;
   EndWatch end_watch_;
   int silent_turns_ = 0;
@@ -59,19 +57,15 @@ constexpr int kMostSilentTemplateTurns = 100;
 }  // namespace
 
 ClonedSandbox::ClonedSandbox(std::shared_ptr<SandboxTemplate> origin, Channels channels,
-                             const CloneAsk& ask)
-    : Sandbox(std::move(channels.control)),
-      origin_(std::move(origin)),
-      cgroup_(std::move(*ask.cgroup)),
-      network_(std::move(*ask.network)),
-      holds_(std::move(*ask.holds)) {
+                             SandboxParts parts)
+    : Sandbox(std::move(channels.control)), origin_(std::move(origin)), parts_(std::move(parts)) {
   own_init_ = true;
   out_ = std::move(channels.out.read);
   err_ = std::move(channels.err.read);
 }
 
 ClonedSandbox::~ClonedSandbox() {
-  if (network_) network_->Close();
+  if (parts_.network) parts_.network->Close();
   if (const auto origin = std::move(origin_)) origin->OnCloneGone();
 }
 
@@ -89,8 +83,8 @@ bool ClonedSandbox::WatchChannel() {
 }
 
 void ClonedSandbox::NoteMade(std::vector<Descriptor> made) {
-  if (ending_ || !network_) return;
-  const char* const why = TakeListeners(std::move(made), network_.get(), loop_);
+  if (ending_ || !parts_.network) return;
+  const char* const why = TakeListeners(std::move(made), parts_.network.get(), loop_);
   if (why == nullptr) return;
   Report report;
   report.kind = ReportKind::kRefused;
@@ -164,8 +158,8 @@ void ClonedSandbox::Settle() {
   insist_.Stop();
   rest_poll_.Stop();
   channel_poll_.Stop();
-  cgroup_.reset();
-  holds_.reset();
+  parts_.cgroup.reset();
+  parts_.holds.reset();
   // A user that keeps this object must not keep the template.
   if (const auto origin = std::exchange(origin_, nullptr)) origin->OnCloneGone();
   std::exchange(user_, nullptr)->OnGone();
@@ -179,24 +173,25 @@ bool SandboxTemplate::Start(uv_loop_t* loop, int null_device, std::span<const st
          sandbox_->SendOrder(order) != LauncherChannel::Sent::kFailed;
 }
 
-Result<std::unique_ptr<Sandbox>> SandboxTemplate::Clone(const CloneAsk& ask) {
+Result<std::unique_ptr<Sandbox>> SandboxTemplate::Clone(const CloneRequest& request, int input,
+                                                        SandboxParts* parts) {
   auto channels = Channels::Open();
   if (!channels) return channels.error();
   Descriptor cgroup;
-  if (*ask.cgroup) {
-    auto directory = (*ask.cgroup)->OpenDirectory();
+  if (parts->cgroup) {
+    auto directory = parts->cgroup->OpenDirectory();
     if (!directory) return directory.error();
     cgroup = std::move(*directory);
   }
   const std::array<int, kCommandDescriptors> descriptors = {
-      channels->peer.get(), ask.input, channels->out.write.get(), channels->err.write.get()};
+      channels->peer.get(), input, channels->out.write.get(), channels->err.write.get()};
   const int group = cgroup.valid() ? cgroup.get() : -1;
-  if (sandbox_->SendClone(ask.request, descriptors, group) != LauncherChannel::Sent::kSent)
+  if (sandbox_->SendClone(request, descriptors, group) != LauncherChannel::Sent::kSent)
     return SystemError("sendmsg to the template", errno);
   ++clones_;
   ++served_;
   return Result<std::unique_ptr<Sandbox>>(
-      std::make_unique<ClonedSandbox>(shared_from_this(), std::move(*channels), ask));
+      std::make_unique<ClonedSandbox>(shared_from_this(), std::move(*channels), std::move(*parts)));
 }
 
 void SandboxTemplate::Retire(const std::string& reason) {

@@ -32,13 +32,11 @@ class Templates {
                                                 std::string* why) = 0;
 };
 
-// Per-clone arguments. Cgroup, network and holds are moved from only if the clone is made.
-struct CloneAsk {
-  CloneRequest request;
-  int input = -1;                                      // its stdin; not kept
-  std::unique_ptr<Cgroup>* cgroup = nullptr;           // the cgroup it starts in, if any
-  std::unique_ptr<SandboxNetwork>* network = nullptr;  // accepts connections from inside, if any
-  std::shared_ptr<const void>* holds = nullptr;        // released when its end is proved
+// What one sandbox owns besides its processes.
+struct SandboxParts {
+  std::unique_ptr<Cgroup> cgroup;           // the cgroup it starts in; or null
+  std::unique_ptr<SandboxNetwork> network;  // accepts connections from inside; or null
+  std::shared_ptr<const void> holds;        // released when its end is proved
 };
 
 // A sandbox that runs no command: its launcher makes clones of it (protocol/order.h), each as fresh
@@ -71,8 +69,10 @@ class SandboxTemplate final : public std::enable_shared_from_this<SandboxTemplat
   // Returns why it makes no clones, as a clause; empty while it does, or may later.
   const std::string& reason() const { return reason_; }
 
-  // Returns a sandbox to watch and send an order to. kSetup: it could not be made.
-  Result<std::unique_ptr<Sandbox>> Clone(const CloneAsk& ask);
+  // Returns a sandbox to watch and send an order to. kSetup: it could not be made; `parts` are then
+  // as before. `input`: its stdin; not kept.
+  Result<std::unique_ptr<Sandbox>> Clone(const CloneRequest& request, int input,
+                                         SandboxParts* parts);
 
   // Makes no more clones, and ends once the last is gone. The first reason is kept.
   void Retire(const std::string& reason);
