@@ -11,7 +11,6 @@
 #include "supervise/backends/launcher_backends.h"
 #include "supervise/host/host.h"
 #include "supervise/network/sandbox_network.h"
-#include "supervise/project/mount_points.h"
 #include "supervise/transaction/entry.h"
 
 namespace native_runner {
@@ -154,19 +153,19 @@ void UndoLayers(const std::vector<std::string>& extra_args, Preparation* prepara
 
 }  // namespace
 
-std::optional<Error> TakeMounted(const MountedWorkspace& kept, const Program& program,
+std::optional<Error> TakeMounted(const MountedWorkspace& mounted, const Program& program,
                                  Workspace* workspace) {
-  const bool is_copy = !kept.copy.empty();
+  const bool is_copy = !mounted.copy.empty();
   if (!is_copy && !program.features.bind_fd) {
     Error error = LacksOption(program.path, "--bind-fd");
     error.message += ", which a transaction needs";
     return error;
   }
-  if (auto error = CheckUnmoved(kept, workspace->directory.get())) return error;
-  auto root = DuplicateOf(kept.root.get());
+  if (auto error = CheckUnmoved(mounted, workspace->directory.get())) return error;
+  auto root = DuplicateOf(mounted.root.get());
   if (!root) return root.error();
   workspace->directory = std::move(*root);
-  workspace->path = is_copy ? kept.copy : kept.path;
+  workspace->path = is_copy ? mounted.copy : mounted.path;
   return std::nullopt;
 }
 
@@ -174,13 +173,14 @@ namespace {
 
 // Refuses writable mounts over the transaction's state: a command's writes there would be committed
 // into the workspace.
-std::optional<Error> CheckMounts(const MountedWorkspace& kept, const std::vector<HostMount>& asked,
+std::optional<Error> CheckMounts(const MountedWorkspace& mounted,
+                                 const std::vector<HostMount>& asked,
                                  const std::vector<OpenedMount>& opened) {
   for (std::size_t at = 0; at < opened.size(); ++at) {
     const std::string& path = opened[at].path;
-    if (!asked[at].writable || !HoldsState(kept, path)) continue;
+    if (!asked[at].writable || !HoldsState(mounted, path)) continue;
     return Error{ErrorCode::kSetup,
-                 "mounts[" + std::to_string(at) + "] would let commands write to " + kept.state +
+                 "mounts[" + std::to_string(at) + "] would let commands write to " + mounted.state +
                      ", where the transaction is kept",
                  "keep transactions elsewhere (option `directory`), or mount it read-only"};
   }
@@ -246,9 +246,9 @@ void BubblewrapBackend::Prepare(const ExecRequest& request, SupervisorContext& s
 const BubblewrapBackend::CachedPlan& BubblewrapBackend::PlanFor(HostFacts facts,
                                                                 const std::string& workspace,
                                                                 std::uint64_t tmp_bytes) const {
-  if (drawing_ && drawing_->facts == facts && drawing_->workspace == workspace &&
-      drawing_->tmp_bytes == tmp_bytes) {
-    return *drawing_;
+  if (cached_ && cached_->facts == facts && cached_->workspace == workspace &&
+      cached_->tmp_bytes == tmp_bytes) {
+    return *cached_;
   }
   CachedPlan made;
   const BubblewrapPlan plan =
@@ -267,35 +267,34 @@ const BubblewrapBackend::CachedPlan& BubblewrapBackend::PlanFor(HostFacts facts,
   made.facts = std::move(facts);
   made.workspace = workspace;
   made.tmp_bytes = tmp_bytes;
-  return drawing_.emplace(std::move(made));
+  return cached_.emplace(std::move(made));
 }
 
-void BubblewrapBackend::AddTemplatePlan(const BubblewrapPlan& plan, CachedPlan* drawing) const {
+void BubblewrapBackend::AddTemplatePlan(const BubblewrapPlan& plan, CachedPlan* cached) const {
   CloneFacts facts{geteuid(), getegid(), {}};
   if (policy_.by_domain) facts.network_steps = NetworkSteps(policy_.by_domain->rules, false);
   auto made = PlanTemplate(plan, facts);
   if (!made) {
-    drawing->cold_reason = made.error().message;
+    cached->cold_reason = made.error().message;
     return;
   }
-  drawing->template_options = TextOf(made->plan).options;
-  drawing->template_steps = std::move(made->steps);
+  cached->template_options = TextOf(made->plan).options;
+  cached->template_steps = std::move(made->steps);
 }
 
 // A mount point that must be made in the workspace rules out a template: it would be visible there
 // for the whole lifetime of the template.
-std::string BubblewrapBackend::ColdReason(const CachedPlan& drawing, const Program& program,
+std::string BubblewrapBackend::ColdReason(const CachedPlan& cached, const Program& program,
                                           bool makes_places) const {
   if (!program.features.bind_fd) return "this bwrap has no --bind-fd";
   if (!CanBePrewarmed(policy_)) return "isolation is not strict, or there are extraArgs";
   if (makes_places) return "a place for one of its mounts has to be made in the workspace";
-  return drawing.cold_reason;
+  return cached.cold_reason;
 }
 
-Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Program& program,
-                                            SupervisorContext& shared) const {
-  const bool strict = policy_.isolation == Isolation::kStrict;
-  if (strict && !program.features.as_pid_1) {
+std::optional<Error> BubblewrapBackend::CheckFeatures(const ExecRequest& request,
+                                                      const Program& program) const {
+  if (policy_.isolation == Isolation::kStrict && !program.features.as_pid_1) {
     return LacksOption(program.path, "--as-pid-1");
   }
   if (!policy_.with_proc && !program.features.perms) {
@@ -312,107 +311,158 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
     error.fix += ", or leave tmpBytes out";
     return error;
   }
-  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
-  if (!relative) return relative.error();
+  return std::nullopt;
+}
+
+Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(
+    const ExecRequest& request, const Program& program, SupervisorContext& shared) const {
+  auto cwd = WorkspaceRelative(request.cwd, "NativeRunner.exec");
+  if (!cwd) return cwd.error();
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
-  std::shared_ptr<const MountedWorkspace> kept;
+  std::shared_ptr<const MountedWorkspace> mounted;
   if (transaction_) {
-    kept = transaction_->Enter();
-    if (!kept) return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
-    if (auto error = TakeMounted(*kept, program, &*workspace)) return *error;
+    mounted = transaction_->Enter();
+    if (!mounted)
+      return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
+    if (auto error = TakeMounted(*mounted, program, &*workspace)) return *error;
   }
   auto facts = shared.host.Look(policy_, program.features);
   if (!facts) return facts.error();
   auto mounts = OpenHostMounts(policy_.mounts);
   if (!mounts) return mounts.error();
-  if (kept) {
-    if (auto error = CheckMounts(*kept, policy_.mounts, *mounts)) return *error;
+  if (mounted) {
+    if (auto error = CheckMounts(*mounted, policy_.mounts, *mounts)) return *error;
   }
   for (const OpenedMount& mount : *mounts)
     facts->mounts.push_back(mount.path);
   if (policy_.network == Network::kByDomain && policy_.by_domain) LookForNames(policy_, &*facts);
-  const bool is_root = facts->is_root;
+  return HostParts{.cwd = std::move(*cwd),
+                   .workspace = std::move(*workspace),
+                   .mounted = std::move(mounted),
+                   .mounts = std::move(*mounts),
+                   .facts = std::move(*facts)};
+}
 
-  Preparation preparation;
-  SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
-  plan.own_pid_namespace = strict;
-  preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
-  if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
-  const auto limited =
-      ApplyLimits(request.limits, shared.cgroups, strict && !is_root, &preparation);
-  if (limited) return *limited;
-  const LayerRecord limit_layers = std::move(preparation.record.layers);
-
-  const bool size_tmp = program.features.size && request.limits.memory_bytes;
-  const CachedPlan& drawing =
-      PlanFor(std::move(*facts), workspace->path, size_tmp ? *request.limits.memory_bytes : 0);
-  auto held = HoldMountPoints(drawing.places, policy_.mounts, *mounts, *workspace,
-                              request.Is<ExplainCall>());
-  if (!held) return held.error();
-  if (!held->empty()) {
-    plan.holds = std::make_shared<const std::vector<Placeholder>>(std::move(*held));
-  }
-  preparation.scene = drawing.scene;
-  plan.workspace = kWorkspace;
-  plan.mount_points = drawing.mount_points;
-  plan.mounted = drawing.mounted;
-  // The launcher enters `cwd`. bwrap, which may be started before it is known, stays at the root.
-  if (!relative->empty()) preparation.cwd = JoinPath(kWorkspace, *relative);
-  preparation.record =
-      RecordOf(policy_.bwrap_path, drawing.text, JoinPath(kWorkspace, *relative), request);
-  auto& layers = preparation.record.layers;
-  layers.Add(drawing.layers);
+// Adds the plan's layers and those of `limits`, in the order in which audits list them.
+void BubblewrapBackend::RecordRun(const ExecRequest& request, const CachedPlan& cached,
+                                  const HostParts& host, const LayerRecord& limits,
+                                  Preparation* preparation) const {
+  const bool strict = policy_.isolation == Isolation::kStrict;
+  preparation->scene = cached.scene;
+  preparation->record =
+      RecordOf(policy_.bwrap_path, cached.text, JoinPath(kWorkspace, host.cwd), request);
+  auto& layers = preparation->record.layers;
+  layers.Add(cached.layers);
   layers.Add(Layer::kNoNewPrivs);
   layers.Add(Layer::kSeccomp);
   layers.Add(strict ? Layer::kTreeKillPidNamespace : Layer::kTreeKillSubreaper);
-  if (kept) layers.Add(LayerOf(*kept));
-  layers.Add(limit_layers);
-  if (request.limits.memory_bytes && !(strict && size_tmp)) {
-    layers.Add(Layer::kTmpWithoutSize);
-  }
-  UndoLayers(policy_.extra_args, &preparation);
+  if (host.mounted) layers.Add(LayerOf(*host.mounted));
+  layers.Add(limits);
+  UndoLayers(policy_.extra_args, preparation);
+}
+
+std::optional<Error> BubblewrapBackend::OrderConfinement(const ExecRequest& request,
+                                                         const HostParts& host,
+                                                         Preparation* preparation) const {
+  OrderHeader& order = preparation->order;
+  // The launcher enters `cwd`. bwrap, which may be started before it is known, stays at the root.
+  if (!host.cwd.empty()) preparation->cwd = JoinPath(kWorkspace, host.cwd);
   if (policy_.with_landlock) {
     if (LandlockAbi() == 0) return NoLandlock();
-    preparation.order.flags |= kOrderLandlock | kOrderScoped;
-    preparation.order.required.Add(Layer::kLandlockFiles);
-    preparation.rules = LandlockRulesInside(policy_);
+    order.flags |= kOrderLandlock | kOrderScoped;
+    order.required.Add(Layer::kLandlockFiles);
+    preparation->rules = LandlockRulesInside(policy_);
   }
-  if (kept && kept->copy.empty()) OrderRenames(kWorkspace, &preparation);
-  if (request.Is<SessionSandbox>()) preparation.order.flags |= kOrderSession;
-  if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
+  if (host.mounted && host.mounted->copy.empty()) OrderRenames(kWorkspace, preparation);
+  if (request.Is<SessionSandbox>()) order.flags |= kOrderSession;
+  return ApplyRequired(policy_.required, preparation);
+}
 
-  const bool can_stand = CanBePrewarmed(policy_) && program.features.bind_fd;
-  plan.allow_prewarmed = request.allow_prewarmed && can_stand && !plan.wants_cgroup;
-  const std::string cold_reason = ColdReason(drawing, program, plan.holds != nullptr);
-  plan.clones_of = cold_reason.empty() ? request.clones_of : 0;
-  if (request.clones_of != 0) plan.cold_reason = cold_reason;
-  if (plan.allow_prewarmed || plan.clones_of != 0 || request.Is<TemplateSandbox>()) {
-    std::vector<int> bound = {workspace->directory.get()};
-    for (const OpenedMount& mount : *mounts)
-      bound.push_back(mount.file.get());
-    plan.fingerprint = FingerprintOf(drawing.fingerprint, bound, &shared.host_watch);
-    plan.allow_prewarmed = plan.allow_prewarmed && plan.fingerprint.valid();
-    if (!plan.fingerprint.valid()) plan.clones_of = 0;
-  }
+// Decides whether a prewarmed sandbox or a clone may take the place of the plan's.
+void BubblewrapBackend::AllowReuse(const ExecRequest& request, const CachedPlan& cached,
+                                   const HostParts& host, const Program& program,
+                                   const std::string& cold_reason, SupervisorContext& shared,
+                                   SpawnPlan* plan) const {
+  const bool can_wait = CanBePrewarmed(policy_) && program.features.bind_fd;
+  plan->allow_prewarmed = request.allow_prewarmed && can_wait && !plan->wants_cgroup;
+  plan->clones_of = cold_reason.empty() ? request.clones_of : 0;
+  if (request.clones_of != 0) plan->cold_reason = cold_reason;
+  if (!plan->allow_prewarmed && plan->clones_of == 0 && !request.Is<TemplateSandbox>()) return;
+  std::vector<int> bound = {host.workspace.directory.get()};
+  for (const OpenedMount& mount : host.mounts)
+    bound.push_back(mount.file.get());
+  plan->fingerprint = FingerprintOf(cached.fingerprint, bound, &shared.host_watch);
+  if (plan->fingerprint.valid()) return;
+  plan->allow_prewarmed = false;
+  plan->clones_of = 0;
+}
+
+// Hands over the directories and files that the plan binds by descriptor, and bwrap itself.
+std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached, HostParts host,
+                                                        const Program& program, int launcher,
+                                                        SpawnPlan* plan) const {
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;
-    plan.spawn.Give(std::move(workspace->directory), number++);
-    for (OpenedMount& mount : *mounts)
-      plan.spawn.Give(std::move(mount.file), number++);
+    plan->spawn.Give(std::move(host.workspace.directory), number++);
+    for (OpenedMount& mount : host.mounts)
+      plan->spawn.Give(std::move(mount.file), number++);
   }
-  if (auto error = GiveNameFiles(drawing.facts.name_files, &plan.spawn)) return *error;
-  if (auto error =
-          OrderSpawn(program, drawing.text, shared.launcher.get(), policy_.with_proc, &plan))
+  if (auto error = GiveNameFiles(cached.facts.name_files, &plan->spawn)) return error;
+  return OrderSpawn(program, cached.text, launcher, policy_.with_proc, plan);
+}
+
+Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Program& program,
+                                            SupervisorContext& shared) const {
+  if (auto error = CheckFeatures(request, program)) return *error;
+  auto host = OpenHostParts(request, program, shared);
+  if (!host) return host.error();
+
+  const bool strict = policy_.isolation == Isolation::kStrict;
+  Preparation preparation;
+  SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
+  plan.own_pid_namespace = strict;
+  plan.workspace = kWorkspace;
+  preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
+  if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
+  if (auto error = ApplyLimits(request.limits, shared.cgroups, strict && !host->facts.is_root,
+                               &preparation)) {
     return *error;
+  }
+  LayerRecord limits = std::move(preparation.record.layers);
+  if (request.limits.memory_bytes && !(strict && program.features.size)) {
+    limits.Add(Layer::kTmpWithoutSize);
+  }
+
+  const bool sizes_tmp = program.features.size && request.limits.memory_bytes;
+  const CachedPlan& cached = PlanFor(std::move(host->facts), host->workspace.path,
+                                     sizes_tmp ? *request.limits.memory_bytes : 0);
+  auto places = HoldMountPoints(cached.places, policy_.mounts, host->mounts, host->workspace,
+                                request.Is<ExplainCall>());
+  if (!places) return places.error();
+  if (!places->empty()) {
+    plan.holds = std::make_shared<const std::vector<Placeholder>>(std::move(*places));
+  }
+  plan.mount_points = cached.mount_points;
+  plan.mounted = cached.mounted;
+  RecordRun(request, cached, *host, limits, &preparation);
+  if (auto error = OrderConfinement(request, *host, &preparation)) return *error;
+
+  const std::string cold_reason = ColdReason(cached, program, plan.holds != nullptr);
+  AllowReuse(request, cached, *host, program, cold_reason, shared, &plan);
+  const int launcher = shared.launcher.get();
+  const auto mounted = host->mounted;
+  if (auto error = GiveDescriptors(cached, std::move(*host), program, launcher, &plan)) {
+    return *error;
+  }
   if (request.Is<TemplateSandbox>()) {
     if (!cold_reason.empty()) return Error{ErrorCode::kUnavailable, cold_reason, ""};
     if (!plan.fingerprint.valid()) return Error{ErrorCode::kUnavailable, "/proc can't be read", ""};
-    OrderTemplate(drawing.template_options, drawing.template_steps, &preparation);
+    OrderTemplate(cached.template_options, cached.template_steps, &preparation);
   } else if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &plan)) {
     return *error;
   }
-  if (auto error = EnterMounted(kept, program, shared.launcher.get(), &plan)) return *error;
+  if (auto error = EnterMounted(mounted, program, launcher, &plan)) return *error;
   return preparation;
 }
 

@@ -12,6 +12,7 @@
 #include "policy/options/request.h"
 #include "supervise/os/file.h"
 #include "supervise/preparation/backend.h"
+#include "supervise/project/mount_points.h"
 #include "supervise/transaction/mounted_workspace.h"
 
 namespace native_runner {
@@ -59,7 +60,7 @@ std::optional<Error> AttachBubblewrapOptions(SpawnPlan* plan);
 
 // Replaces the workspace by the overlay or the copy of its transaction. kUnavailable if bwrap can't
 // bind an overlay by descriptor, kSetup if the host has replaced the workspace meanwhile.
-std::optional<Error> TakeMounted(const MountedWorkspace& kept, const Program& program,
+std::optional<Error> TakeMounted(const MountedWorkspace& mounted, const Program& program,
                                  Workspace* workspace);
 
 // Plans commands in a Bubblewrap sandbox, started by the launcher as its pid 1. Used by the runs of
@@ -103,13 +104,35 @@ class BubblewrapBackend : public Backend {
   };
   const CachedPlan& PlanFor(HostFacts facts, const std::string& workspace,
                             std::uint64_t tmp_bytes) const;
-  void AddTemplatePlan(const BubblewrapPlan& plan, CachedPlan* drawing) const;
-  std::string ColdReason(const CachedPlan& drawing, const Program& program,
-                         bool makes_places) const;
+  void AddTemplatePlan(const BubblewrapPlan& plan, CachedPlan* cached) const;
+  std::string ColdReason(const CachedPlan& cached, const Program& program, bool makes_places) const;
+
+  // The parts of one run's sandbox on the host, opened.
+  struct HostParts {
+    std::string cwd;  // relative to the workspace
+    Workspace workspace;
+    std::shared_ptr<const MountedWorkspace> mounted;  // a transaction's; or null
+    std::vector<OpenedMount> mounts;                  // of the policy
+    HostFacts facts;
+  };
+
+  // The steps of Plan.
+  std::optional<Error> CheckFeatures(const ExecRequest& request, const Program& program) const;
+  Result<HostParts> OpenHostParts(const ExecRequest& request, const Program& program,
+                                  SupervisorContext& shared) const;
+  void RecordRun(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
+                 const LayerRecord& limits, Preparation* preparation) const;
+  std::optional<Error> OrderConfinement(const ExecRequest& request, const HostParts& host,
+                                        Preparation* preparation) const;
+  void AllowReuse(const ExecRequest& request, const CachedPlan& cached, const HostParts& host,
+                  const Program& program, const std::string& cold_reason, SupervisorContext& shared,
+                  SpawnPlan* plan) const;
+  std::optional<Error> GiveDescriptors(const CachedPlan& cached, HostParts host,
+                                       const Program& program, int launcher, SpawnPlan* plan) const;
 
   BubblewrapPolicy policy_;
   std::shared_ptr<const CurrentWorkspace> transaction_;  // nullptr: no transaction
-  mutable std::optional<CachedPlan> drawing_;            // supervisor thread only
+  mutable std::optional<CachedPlan> cached_;             // supervisor thread only
 };
 
 }  // namespace native_runner
