@@ -108,7 +108,7 @@ function amountOf({ scenario, size, points }) {
 
 function scenarioBlock(measured) {
   const { scenario, points } = measured;
-  const tables = scenarioTables(scenario, points).map(
+  const tables = scenarioTables(scenario, points, { isBrief: true }).map(
     (table) => `**${capital(table.title)}**\n\n${markdownTable(table)}`,
   );
   return [`Work: ${scenario.work}. ${amountOf(measured)}`, ...tables].join("\n\n");

@@ -6,7 +6,7 @@ import { readFile, writeFile } from "node:fs/promises";
 
 import { pointRows, ratioOf, summaryOf } from "./statistics.mjs";
 import { kScenarios, kVariants } from "./subjects/index.mjs";
-import { labelOf, pointsOf } from "./subjects/scenario.mjs";
+import { hostMemory, labelOf, loopDelay, pointsOf } from "./subjects/scenario.mjs";
 
 // The file of results: all bursts, so that tables and plots can be made of it later.
 
@@ -74,10 +74,12 @@ function lineOf(measure, name, bursts, first) {
   ];
 }
 
+const kOfTheHost = new Set([hostMemory.name, loopDelay.name]);
+
 /** One table for each measure: the variants' percentiles, and each one against the first. */
-function pointTables(scenario, results) {
+function pointTables(results, measures) {
   const [firstName, first] = results.entries().next().value;
-  return measuresOf(scenario)
+  return measures
     .filter((measure) => hasMeasure(measure, results))
     .map((measure) => ({
       title: `${measure.name}, ${measure.unit}`,
@@ -91,17 +93,19 @@ function pointTables(scenario, results) {
     }));
 }
 
-function cellOf(measure, bursts) {
+function cellOf(measure, bursts, isBrief) {
   const summary = summaryOf(measure, bursts);
   if (summary === undefined) return "";
   if (measure.tailSample !== undefined) return `${figure(summary.p50)} / ${figure(summary.p99)}`;
+  if (isBrief) return figure(summary.p50);
   return `${figure(summary.p50)} (${spread(summary.p10, summary.p90)})`;
 }
 
 /** One table for each measure: the variants down, the axis' values across. */
-function axisTables(scenario, points) {
+function axisTables(scenario, points, isBrief) {
   const names = [...points[0].results.keys()];
-  const numbers = (measure) => (measure.tailSample === undefined ? "p50 (p10–p90)" : "p50 / p99");
+  const median = isBrief ? "p50" : "p50 (p10–p90)";
+  const numbers = (measure) => (measure.tailSample === undefined ? median : "p50 / p99");
   return measuresOf(scenario)
     .filter((measure) => hasMeasure(measure, points[0].results))
     .map((measure) => ({
@@ -109,14 +113,21 @@ function axisTables(scenario, points) {
       head: ["", ...points.map(({ at }) => labelOf(scenario.axis, at))],
       lines: names.map((name) => [
         kVariants[name].title,
-        ...points.map(({ results }) => cellOf(measure, results.get(name))),
+        ...points.map(({ results }) => cellOf(measure, results.get(name), isBrief)),
       ]),
     }));
 }
 
-export function scenarioTables(scenario, points) {
-  if (scenario.axis === undefined) return pointTables(scenario, points[0].results);
-  return axisTables(scenario, points);
+/**
+ * A scenario's tables. Brief ones leave out the spread of medians along an axis. Without an axis they
+ * leave out memory and loop delay of the host, unless the scenario measures that first of all.
+ */
+export function scenarioTables(scenario, points, { isBrief = false } = {}) {
+  if (scenario.axis !== undefined) return axisTables(scenario, points, isBrief);
+  const measures = measuresOf(scenario).filter(
+    ({ name }, index) => !isBrief || index === 0 || !kOfTheHost.has(name),
+  );
+  return pointTables(points[0].results, measures);
 }
 
 // The rows of a scenario that carry a bar, as one table.

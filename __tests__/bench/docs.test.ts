@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { blockNames, blocksOf, kPages, withBlock } from "../../bench/docs.mjs";
 import { kPlots } from "../../bench/plots/index.mjs";
-import { markdownTable, readResults, writeResults } from "../../bench/report.mjs";
+import { markdownTable, readResults, scenarioTables, writeResults } from "../../bench/report.mjs";
 import { kScenarios, kVariants } from "../../bench/subjects/index.mjs";
 
 describe("blocks of the page", () => {
@@ -104,6 +104,21 @@ describe("results", () => {
     for (const [name, text] of blocks) expect(text, name).not.toMatch(/NaN|undefined|Infinity/);
     expect(blocks.get("isolation")).toContain("| firejail | 5.00 | 1.00x | **no** |");
     expect(() => blocksOf(report, ["two"])).toThrow("`two`");
+  });
+
+  it("leave out of the pages the host's memory and spreads along an axis", async () => {
+    const { scenarios } = await written();
+    const titles = (name: string, isBrief: boolean) => {
+      const measured = scenarios.find(({ scenario }) => scenario.name === name);
+      if (measured === undefined) throw new Error(`no scenario ${name}`);
+      const { scenario, points } = measured;
+      return scenarioTables(scenario, points, { isBrief }).map(({ title }) => title);
+    };
+    expect(titles("one-run", false)).toContain("host RSS, MiB");
+    expect(titles("one-run", true)).toEqual(["one run, ms", "host CPU per run, ms"]);
+    const throughput = "throughput, runs/s: p50 (p10–p90) by runs in flight";
+    expect(titles("concurrency", false)).toContain(throughput);
+    expect(titles("concurrency", true)).toContain("throughput, runs/s: p50 by runs in flight");
   });
 
   it("make no plot of what was not measured", () => {

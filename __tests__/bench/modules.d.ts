@@ -19,6 +19,11 @@ declare module "*/bench/statistics.mjs" {
 declare module "*/bench/report.mjs" {
   type Measured = { scenario: { name: string }; points: { at?: number; rows: object[] }[] };
   export function markdownTable(table: { head: string[]; lines: string[][] }): string;
+  export function scenarioTables(
+    scenario: Measured["scenario"],
+    points: Measured["points"],
+    options: { isBrief: boolean },
+  ): { title: string }[];
   export function writeResults(file: string, report: object): Promise<void>;
   export function readResults(file: string): Promise<{ scenarios: Measured[] }>;
 }
