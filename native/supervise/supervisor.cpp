@@ -190,8 +190,7 @@ void Supervisor::Begin(Job job) {
     listener.on_event = [this, id](LiveEvent event) { listener_->OnEvent(id, event); };
   }
   if (job.request.tells_connections) {
-    listener.on_connection = [this, id](SandboxNetwork::RecordEvent event,
-                                        const ConnectionRecord& record) {
+    listener.on_connection = [this, id](RecordEvent event, const ConnectionRecord& record) {
       listener_->OnConnection(id, event, record);
     };
   }

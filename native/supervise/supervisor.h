@@ -142,8 +142,7 @@ class RunListener {
   virtual void OnEvent(std::uint64_t run, LiveEvent event) = 0;  // of a live process
   virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
   // Reports a connection of a run that asked for them (ExecRequest::tells_connections).
-  virtual void OnConnection(std::uint64_t run, SandboxNetwork::RecordEvent event,
-                            ConnectionRecord record) = 0;
+  virtual void OnConnection(std::uint64_t run, RecordEvent event, ConnectionRecord record) = 0;
   // Answers a PoolRequest: the number of prewarmed sandboxes.
   virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
   // Reports how a wait for a port ended.

@@ -73,8 +73,7 @@ void EventQueue::OnEvent(std::uint64_t run, LiveEvent event) {
   Post(events::Event{run, event});
 }
 
-void EventQueue::OnConnection(std::uint64_t run, SandboxNetwork::RecordEvent event,
-                              ConnectionRecord record) {
+void EventQueue::OnConnection(std::uint64_t run, RecordEvent event, ConnectionRecord record) {
   Post(events::Connection{run, event, std::move(record)});
 }
 

@@ -29,7 +29,7 @@ struct Event {
 
 struct Connection {
   std::uint64_t run;
-  SandboxNetwork::RecordEvent event;
+  RecordEvent event;
   ConnectionRecord record;
 };
 
@@ -106,8 +106,7 @@ class EventQueue final : public RunListener {
 
   void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) override;
   void OnEvent(std::uint64_t run, LiveEvent event) override;
-  void OnConnection(std::uint64_t run, SandboxNetwork::RecordEvent event,
-                    ConnectionRecord record) override;
+  void OnConnection(std::uint64_t run, RecordEvent event, ConnectionRecord record) override;
   void OnEnd(std::uint64_t run, RunResult result) override;
   void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
   void OnPort(std::uint64_t wait, PortState state) override;

@@ -20,13 +20,13 @@ const char* LiveEventName(LiveEvent event) {
   return "";
 }
 
-const char* RecordEventName(SandboxNetwork::RecordEvent event) {
+const char* RecordEventName(RecordEvent event) {
   switch (event) {
-    case SandboxNetwork::RecordEvent::kOpened:
+    case RecordEvent::kOpened:
       return "opened";
-    case SandboxNetwork::RecordEvent::kEnded:
+    case RecordEvent::kEnded:
       return "ended";
-    case SandboxNetwork::RecordEvent::kDenied:
+    case RecordEvent::kDenied:
       return "refused";
   }
   return "";

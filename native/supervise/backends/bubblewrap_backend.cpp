@@ -10,7 +10,7 @@
 #include "policy/text/path.h"
 #include "supervise/backends/launcher_backends.h"
 #include "supervise/host/host.h"
-#include "supervise/network/sandbox_network.h"
+#include "supervise/network/network_steps.h"
 #include "supervise/transaction/entry.h"
 
 namespace native_runner {

@@ -14,9 +14,9 @@
 #include "policy/network/host_name.h"
 #include "policy/network/network_rules.h"
 #include "supervise/network/dialer.h"
+#include "supervise/network/network_questions.h"
 #include "supervise/network/recorder.h"
 #include "supervise/network/relay.h"
-#include "supervise/network/sandbox_network.h"
 #include "supervise/network/sockets.h"
 #include "supervise/os/handle.h"
 

@@ -6,6 +6,7 @@
 #include "policy/network/connections.h"
 #include "policy/text/text.h"
 #include "supervise/network/http_conversation.h"
+#include "supervise/network/network_steps.h"
 #include "supervise/network/tunnel.h"
 
 namespace native_runner {

@@ -24,7 +24,7 @@ void OpenRecord::End() {
   if (recorder_ != nullptr) std::exchange(recorder_, nullptr)->Ended(this);
 }
 
-std::uint64_t Recorder::Enter(std::vector<std::string> argv, SandboxNetwork::OnRecord on_record) {
+std::uint64_t Recorder::Enter(std::vector<std::string> argv, OnRecord on_record) {
   Command command;
   command.argv = std::move(argv);
   command.on_record = std::move(on_record);
@@ -60,7 +60,7 @@ void Recorder::Refused(const ConnectionRecord& record) {
     } else if (connections.size() < kMostConnectionRecords) {
       command.refused.emplace(key, connections.size());
       connections.push_back(record);
-      Tell(command, SandboxNetwork::RecordEvent::kDenied, record);
+      Tell(command, RecordEvent::kDenied, record);
     } else {
       ++command.log.omitted;
     }
@@ -75,7 +75,7 @@ std::unique_ptr<OpenRecord> Recorder::Opened(ConnectionRecord record, std::uint6
     open->places_.emplace(number, has_place ? connections.size() : kNowhere);
     if (has_place) {
       connections.push_back(open->record);
-      Tell(command, SandboxNetwork::RecordEvent::kOpened, open->record);
+      Tell(command, RecordEvent::kOpened, open->record);
     } else {
       ++command.log.omitted;
     }
@@ -84,8 +84,7 @@ std::unique_ptr<OpenRecord> Recorder::Opened(ConnectionRecord record, std::uint6
   return open;
 }
 
-void Recorder::Tell(const Command& command, SandboxNetwork::RecordEvent event,
-                    const ConnectionRecord& record) {
+void Recorder::Tell(const Command& command, RecordEvent event, const ConnectionRecord& record) {
   if (command.on_record) command.on_record(event, record);
 }
 
@@ -94,7 +93,7 @@ void Recorder::Write(const OpenRecord& open, std::uint64_t command, std::size_t 
   record.duration_ms = static_cast<double>(uv_hrtime() - open.started_ns_) / kNsInMs;
   const auto found = commands_.find(command);
   if (found == commands_.end() || place == kNowhere) return;
-  Tell(found->second, SandboxNetwork::RecordEvent::kEnded, record);
+  Tell(found->second, RecordEvent::kEnded, record);
   found->second.log.connections[place] = std::move(record);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,9 +11,17 @@
 #include <vector>
 
 #include "policy/network/connections.h"
-#include "supervise/network/sandbox_network.h"
 
 namespace native_runner {
+
+enum class RecordEvent {
+  kOpened,  // allowed, and connected to the host
+  kEnded,   // closed; only for a record that was reported as kOpened
+  kDenied,  // refused or failed; once for records that are merged
+};
+// Reports each entry of a command's record except those that are only counted. Called from within
+// the methods of a SandboxNetwork, so it must not call back into it.
+using OnRecord = std::function<void(RecordEvent, const ConnectionRecord&)>;
 
 class Recorder;
 
@@ -42,8 +51,8 @@ class OpenRecord {
 // kMostConnectionRecords per command. Supervisor thread only.
 class Recorder {
  public:
-  // `on_record`: see SandboxNetwork; may be empty.
-  std::uint64_t Enter(std::vector<std::string> argv, SandboxNetwork::OnRecord on_record);
+  // `on_record` may be empty.
+  std::uint64_t Enter(std::vector<std::string> argv, OnRecord on_record);
   ConnectionLog Leave(std::uint64_t command);
 
   // True while a command runs. Connections that can't be recorded are refused.
@@ -63,13 +72,12 @@ class Recorder {
   friend class OpenRecord;
   struct Command {
     std::vector<std::string> argv;
-    SandboxNetwork::OnRecord on_record;
+    OnRecord on_record;
     ConnectionLog log;
     std::map<std::string, std::size_t> refused;  // key of similar records -> index in the log
   };
 
-  static void Tell(const Command& command, SandboxNetwork::RecordEvent event,
-                   const ConnectionRecord& record);
+  static void Tell(const Command& command, RecordEvent event, const ConnectionRecord& record);
   void Write(const OpenRecord& open, std::uint64_t command, std::size_t place);
   void Ended(OpenRecord* open);
 

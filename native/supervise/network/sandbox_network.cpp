@@ -1,92 +1,321 @@
 #include "supervise/network/sandbox_network.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
+#include <algorithm>
+#include <cerrno>
+#include <functional>
 #include <utility>
 
-#include "policy/network/dns.h"
-#include "protocol/identity.h"
-#include "protocol/order.h"
+#include "policy/network/connections.h"
+#include "supervise/network/connection.h"
+#include "supervise/network/dns.h"
+#include "supervise/network/proxy.h"
+#include "supervise/network/sockets.h"
+#include "supervise/network/tunnel.h"
+#include "supervise/os/handle.h"
 
 namespace native_runner {
+namespace {
 
-std::vector<SandboxListener> ListenersOf(const NetworkRules& rules) {
-  using Kind = SandboxListener::Kind;
-  std::vector<SandboxListener> listeners = {{.kind = Kind::kTcp, .port = kDnsPort},
-                                            {.kind = Kind::kTcp, .port = kProxyPort},
-                                            {.kind = Kind::kUdpDns, .port = kDnsPort}};
-  for (const std::uint16_t port : PortsOf(rules)) {
-    if (port != kDnsPort && port != kProxyPort) {
-      listeners.push_back({.kind = Kind::kTcp, .port = port});
+constexpr int kMostAccepted = 64;  // per wake-up
+constexpr std::uint64_t kRestMs = 100;
+
+Descriptor SpareDescriptor() {
+  return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+Descriptor Accept(int listener) {
+  return Descriptor(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+bool IsExhausted(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+// True for errors of the single connection to accept (accept(2)).
+bool IsOfOne(int error) {
+  return error == EINTR || error == ECONNABORTED || error == EPROTO || error == EPERM;
+}
+
+}  // namespace
+
+// Accepts on one listener, a batch per wake-up. When the host has few descriptors left, clients are
+// refused. When it has none, one client is accepted with a spare descriptor, so that it is refused
+// instead of waiting; then accepting pauses. Supervisor thread only.
+class Acceptor {
+ public:
+  // `may_serve`: false if the client can only be refused.
+  using OnAccepted = std::function<void(Descriptor socket, bool may_serve)>;
+  using HasRoom = std::function<bool()>;
+
+  Acceptor(Descriptor listener, std::uint16_t port, HasRoom has_room, OnAccepted on_accepted)
+      : listener_(std::move(listener)),
+        port_(port),
+        has_room_(std::move(has_room)),
+        on_accepted_(std::move(on_accepted)) {}
+
+  std::uint16_t port() const { return port_; }
+  // Returns false if the listener can't be watched.
+  [[nodiscard]] bool Start(uv_loop_t* loop);
+  // Returns true if more clients may wait.
+  bool AcceptSome();
+  // Continues after has_room has turned true again.
+  void Resume();
+
+ private:
+  bool AcceptWithSpare();
+
+  Descriptor listener_;
+  std::uint16_t port_;
+  HasRoom has_room_;
+  OnAccepted on_accepted_;
+  uv_loop_t* loop_ = nullptr;
+  Watch watch_;
+  Descriptor spare_;
+  Timer rest_;
+};
+
+bool Acceptor::Start(uv_loop_t* loop) {
+  loop_ = loop;
+  spare_ = SpareDescriptor();
+  const int flags = fcntl(listener_.get(), F_GETFL);
+  if (flags < 0 || fcntl(listener_.get(), F_SETFL, flags | O_NONBLOCK) != 0) return false;
+  if (!watch_.Open(loop, listener_.get())) return false;
+  watch_.set_callback([this] { AcceptSome(); });
+  watch_.Want(UV_READABLE);
+  return true;
+}
+
+bool Acceptor::AcceptSome() {
+  for (int count = 0; count < kMostAccepted; ++count) {
+    if (!has_room_()) {
+      watch_.Want(0);
+      return true;
+    }
+    Descriptor socket = Accept(listener_.get());
+    if (socket.valid()) {
+      const bool may_serve = LeavesDescriptors(socket.get());
+      on_accepted_(std::move(socket), may_serve);
+      continue;
+    }
+    if (IsOfOne(errno)) continue;
+    if (!IsExhausted(errno)) {
+      // The listener is no longer usable.
+      if (errno != EAGAIN && errno != EWOULDBLOCK) watch_.Want(0);
+      return false;
+    }
+    if (AcceptWithSpare()) continue;
+    watch_.Want(0);
+    rest_.Start(loop_, kRestMs, 0, [this] {
+      rest_.Stop();
+      if (!spare_.valid()) spare_ = SpareDescriptor();
+      watch_.Want(UV_READABLE);
+    });
+    return false;
+  }
+  return true;
+}
+
+// Returns false if no connection could be accepted even with the spare descriptor.
+bool Acceptor::AcceptWithSpare() {
+  if (!spare_.valid()) return false;
+  spare_.Close();
+  Descriptor socket = Accept(listener_.get());
+  const bool is_accepted = socket.valid();
+  if (is_accepted) on_accepted_(std::move(socket), false);
+  spare_ = SpareDescriptor();
+  return is_accepted;
+}
+
+void Acceptor::Resume() {
+  if (!rest_.active()) watch_.Want(UV_READABLE);
+}
+
+namespace {
+
+// Turns for connections that came before the last command ended; they cover more than the kernel
+// queues per listener.
+constexpr int kLastTurns = 128;
+
+// Returns the rules' complete names. They get the first addresses, regardless of other questions.
+std::vector<HostName> KnownNames(const NetworkRules& rules) {
+  std::vector<HostName> names;
+  for (const HostRule& rule : rules.allow) {
+    if (!rule.pattern.is_wildcard) names.push_back(rule.pattern.name);
+  }
+  return names;
+}
+
+bool IsOwnLoopback(const IpAddress& address) {
+  constexpr IpAddress::V6Bytes kV6 = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return address == IpAddress::V4(0x7f000001) || address == IpAddress::V6(kV6);
+}
+
+// Returns a sandbox's share of connections: an eighth of this process's descriptor limit.
+std::size_t MostByDescriptors() {
+  constexpr rlim_t kShare = 8;
+  constexpr std::size_t kFewest = 16;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kFewest;
+  return std::max(kFewest, static_cast<std::size_t>(limit.rlim_cur / kShare));
+}
+
+bool IsOfIpv6(const Descriptor& socket) {
+  int family = 0;
+  socklen_t size = sizeof family;
+  return getsockopt(socket.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 && family == AF_INET6;
+}
+
+}  // namespace
+
+struct SandboxNetwork::Live {
+  Live(SandboxNetwork* network, uv_loop_t* loop, NetworkQuestions* questions, bool has_v6);
+
+  Resolver resolver;
+  Admissions admissions;
+  PipePool pipes;
+  DnsResponder responder;
+  NetworkParts parts;
+  Connections connections;
+  std::vector<std::unique_ptr<Acceptor>> acceptors;
+  std::unique_ptr<DnsSocket> dns;
+};
+
+SandboxNetwork::Live::Live(SandboxNetwork* network, uv_loop_t* loop, NetworkQuestions* questions,
+                           bool has_v6)
+    : resolver(loop, &network->options_),
+      admissions(network->policy_.get(), questions, &network->recorder_),
+      responder(network->policy_.get(), &network->names_, &network->recorder_, has_v6),
+      parts{.loop = loop,
+            .policy = network->policy_.get(),
+            .options = &network->options_,
+            .recorder = &network->recorder_,
+            .resolver = &resolver,
+            .admissions = &admissions,
+            .pipes = &pipes},
+      connections(loop, &network->options_, [this] {
+        for (const auto& acceptor : acceptors)
+          acceptor->Resume();
+      }) {}
+
+SandboxNetwork::SandboxNetwork(std::shared_ptr<const NetworkPolicy> policy,
+                               NetworkQuestions* questions, NetworkOptions options)
+    : policy_(std::move(policy)),
+      questions_(questions),
+      options_(std::move(options)),
+      wanted_(ListenersOf(policy_->rules)),
+      names_(KnownNames(policy_->rules)) {
+  options_.most_connections = std::min(options_.most_connections, MostByDescriptors());
+}
+
+SandboxNetwork::~SandboxNetwork() {
+  Close();
+}
+
+bool SandboxNetwork::Start(uv_loop_t* loop) {
+  if (!is_complete() || live_) return false;
+  loop_ = loop;
+  const bool has_v6 = std::any_of(taken_.begin(), taken_.end(), IsOfIpv6);
+  live_ = std::make_unique<Live>(this, loop, questions_, has_v6);
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    if (taken_[i].valid() && Watch(wanted_[i], std::move(taken_[i]))) continue;
+    Close();
+    return false;
+  }
+  return true;
+}
+
+bool SandboxNetwork::Watch(const SandboxListener& listener, Descriptor socket) {
+  if (listener.kind == SandboxListener::Kind::kUdpDns) {
+    live_->dns = std::make_unique<DnsSocket>(&live_->responder, std::move(socket));
+    return live_->dns->Start(loop_);
+  }
+  const std::uint16_t port = listener.port;
+  live_->acceptors.push_back(std::make_unique<Acceptor>(
+      std::move(socket), port, [this] { return live_->connections.has_room(); },
+      [this, port](Descriptor accepted, bool may_serve) {
+        Accepted(port, std::move(accepted), may_serve);
+      }));
+  return live_->acceptors.back()->Start(loop_);
+}
+
+void SandboxNetwork::Accepted(std::uint16_t port, Descriptor socket, bool may_serve) {
+  const auto local = LocalEndpoint(socket.get());
+  if (!local) return;  // already closed
+  const HostName* name = names_.NameOf(local->address);
+  const bool is_own = IsOwnLoopback(local->address) && (port == kDnsPort || port == kProxyPort);
+  const std::string host = name != nullptr ? name->text() : IpText(local->address);
+  if (name == nullptr && !is_own) {
+    return Refuse(host, port, VerdictReasonText(VerdictReason::kAddress), std::move(socket));
+  }
+  if (!may_serve) {
+    return Refuse(host, port, "the host has no descriptors left", std::move(socket));
+  }
+  // There is no record to add it to.
+  if (!recorder_.has_commands()) return ResetConnection(std::move(socket));
+  Serve(port, std::move(socket), name != nullptr ? std::make_unique<HostName>(*name) : nullptr);
+}
+
+void SandboxNetwork::Serve(std::uint16_t port, Descriptor socket, std::unique_ptr<HostName> name) {
+  SetNoDelay(socket.get());
+  SocketStream client(std::move(socket));
+  if (!client.Open(loop_)) return client.Reset();
+  const std::uint64_t now = uv_hrtime();
+  Connections& connections = live_->connections;
+  const NetworkParts* parts = &live_->parts;
+  if (name != nullptr) {
+    connections.Add(std::make_unique<Tunnel>(parts, &connections, now, std::move(client), *name,
+                                             port, ConnectionVia::kTransparent));
+  } else if (port == kDnsPort) {
+    connections.Add(std::make_unique<DnsStream>(parts, &connections, now, std::move(client),
+                                                &live_->responder));
+  } else {
+    connections.Add(std::make_unique<ProxyFront>(parts, &connections, now, std::move(client)));
+  }
+}
+
+void SandboxNetwork::Refuse(const std::string& host, std::uint16_t port, const std::string& reason,
+                            Descriptor socket) {
+  ConnectionRecord record;
+  record.host = host;
+  record.port = port;
+  record.reason = reason;
+  recorder_.Refused(record);
+  ResetConnection(std::move(socket));
+}
+
+std::uint64_t SandboxNetwork::Enter(std::vector<std::string> argv, OnRecord on_record) {
+  return recorder_.Enter(std::move(argv), std::move(on_record));
+}
+
+ConnectionLog SandboxNetwork::Leave(std::uint64_t command) {
+  if (live_ && recorder_.is_only(command)) {
+    // Requests that the command made before its end belong in its record, even those not processed
+    // yet.
+    for (int turn = 0; turn < kLastTurns && live_->dns && live_->dns->AnswerSome(); ++turn) {
+    }
+    bool is_more = true;
+    for (int turn = 0; turn < kLastTurns && is_more; ++turn) {
+      is_more = false;
+      for (const auto& acceptor : live_->acceptors)
+        is_more = acceptor->AcceptSome() || is_more;
+      live_->connections.Drain();
     }
   }
-  return listeners;
+  return recorder_.Leave(command);
 }
 
-namespace {
-
-// Routes the synthetic IPv6 addresses to the loopback. Those of IPv4 are in 127.0.0.0/8, which
-// leads there anyway.
-std::string BlockStep() {
-  constexpr char kDigits[] = "0123456789abcdef";
-  const Cidr block = SyntheticAddresses::V6Block();
-  std::string step = kStepLocalBlock + std::to_string(block.length) + ":";
-  for (const std::uint8_t byte : block.base.bytes()) {
-    step += kDigits[byte >> 4U];
-    step += kDigits[byte & 15U];
-  }
-  return step;
+std::size_t SandboxNetwork::size() const {
+  return live_ ? live_->connections.size() : 0;
 }
 
-std::string ListenStep(const NetworkRules& rules) {
-  std::string step;
-  for (const SandboxListener& listener : ListenersOf(rules)) {
-    step += step.empty() ? kStepListen : ',';
-    if (listener.kind == SandboxListener::Kind::kUdpDns) step += kUdpPort;
-    step += std::to_string(listener.port);
-  }
-  return step;
-}
-
-}  // namespace
-
-static_assert(kMostPorts + 3 <= kMostMade);
-
-std::vector<std::string> NetworkSteps(const NetworkRules& rules, bool with_user) {
-  std::string network(1, kStepNetworkNamespace);
-  if (with_user) network += kStepUserNamespace;
-  return {std::move(network), BlockStep(), ListenStep(rules)};
-}
-
-namespace {
-
-std::uint64_t OwnNumber() {
-  std::array<char, 64> text{};
-  const ssize_t size = readlink("/proc/self/ns/net", text.data(), text.size() - 1);
-  return size <= 0 ? 0 : NamespaceNumber(text.data());
-}
-
-std::uint64_t OwnCookie() {
-  const Descriptor opened(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  std::uint64_t cookie = 0;
-  socklen_t size = sizeof cookie;
-  const int result = getsockopt(opened.get(), SOL_SOCKET, kNetworkCookieOption, &cookie, &size);
-  return result == 0 && size == sizeof cookie ? cookie : 0;
-}
-
-}  // namespace
-
-std::optional<Error> OrderOwnNetwork(OrderHeader* order) {
-  order->flags |= kOrderOwnNetworkNamespace;
-  order->network_namespace = OwnNumber();
-  order->network_cookie = OwnCookie();
-  if (order->network_namespace != 0) return std::nullopt;
-  return Error{ErrorCode::kSetup,
-               "network-by-domain: /proc/self/ns/net, by which a sandbox is told from the host, "
-               "can't be read",
-               "mount a /proc, or set network to \"deny\""};
+void SandboxNetwork::Close() {
+  taken_.clear();
+  if (live_) live_->acceptors.clear();
+  live_.reset();
 }
 
 const char* TakeListeners(std::vector<Descriptor> made, SandboxNetwork* network, uv_loop_t* loop) {
@@ -95,46 +324,6 @@ const char* TakeListeners(std::vector<Descriptor> made, SandboxNetwork* network,
   }
   if (!network->is_complete()) return "a listener is missing";
   return network->Start(loop) ? nullptr : "it can't be watched";
-}
-
-std::uint64_t OpenQuestions::Ask(std::uint64_t asker, NetworkQuestion question,
-                                 OnAnswer on_answer) {
-  const std::uint64_t number = ++last_;
-  auto open = std::make_unique<Open>();
-  open->on_answer = std::move(on_answer);
-  open->is_reported = asker != 0 && open_.size() < kMostOpenQuestions;
-  // Even an immediate answer is delivered later, as the caller does not have the number yet.
-  open->deadline.Start(loop_, open->is_reported ? answer_within_ms_ : 0, 0,
-                       [this, number] { End(number); });
-  const bool is_reported = open->is_reported;
-  open_.emplace(number, std::move(open));
-  if (is_reported) on_question_(number, asker, std::move(question));
-  return number;
-}
-
-void OpenQuestions::Withdraw(std::uint64_t question) {
-  const auto found = open_.find(question);
-  if (found == open_.end()) return;
-  const bool is_reported = found->second->is_reported;
-  open_.erase(found);
-  if (is_reported) on_gone_(question);
-}
-
-void OpenQuestions::Answer(std::uint64_t question, NetworkAnswer answer) {
-  const auto found = open_.find(question);
-  if (found == open_.end()) return;
-  const OnAnswer on_answer = std::move(found->second->on_answer);
-  open_.erase(found);
-  on_answer(answer);
-}
-
-void OpenQuestions::End(std::uint64_t question) {
-  const auto found = open_.find(question);
-  const bool is_reported = found->second->is_reported;
-  const OnAnswer on_answer = std::move(found->second->on_answer);
-  open_.erase(found);  // also closes the timer that calls this
-  if (is_reported) on_gone_(question);
-  on_answer(NetworkAnswer::kNone);
 }
 
 }  // namespace native_runner

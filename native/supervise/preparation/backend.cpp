@@ -119,8 +119,7 @@ Result<std::unique_ptr<Sandbox>> SpawnSource::Acquire(Descriptor* input, OrderHe
     parts.cgroup = std::move(*made);
   }
   if (plan_.network) {
-    parts.network = SandboxNetwork::Make(plan_.network, shared_.questions);
-    if (!parts.network) return Error{ErrorCode::kSetup, "the network by domain can't be made", ""};
+    parts.network = std::make_unique<SandboxNetwork>(plan_.network, shared_.questions);
   }
   if (const auto origin = FindTemplate()) {
     auto cloned = Clone(*origin, &parts, input);

@@ -61,7 +61,7 @@ class Run : public std::enable_shared_from_this<Run>,
   struct Listener {
     std::function<void(Stream, const std::uint8_t*, std::size_t)> on_chunk;
     std::function<void(LiveEvent)> on_event;  // only for spawn
-    SandboxNetwork::OnRecord on_connection;   // or empty
+    OnRecord on_connection;                   // or empty
     std::function<void(RunResult)> on_end;    // once, last
     // Returns a prewarmed sandbox that matches the fingerprint, or nullptr. Only for requests that
     // allow one.

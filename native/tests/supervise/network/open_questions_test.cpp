@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "supervise/network/sandbox_network.h"
+#include "supervise/network/network_questions.h"
 #include "tests/supervise/support/loop.h"
 
 namespace native_runner {

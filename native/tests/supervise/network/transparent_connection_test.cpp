@@ -10,8 +10,6 @@
 namespace native_runner {
 namespace {
 
-using RecordEvent = SandboxNetwork::RecordEvent;
-
 std::string HelloFor(const std::string& name) {
   const TlsBytes bytes = Records(HelloMessage(HelloBody(ServerName(name))), 16384);
   return {bytes.begin(), bytes.end()};

@@ -71,7 +71,7 @@ class RecordingListener : public RunListener {
     changed_.notify_all();
   }
 
-  void OnConnection(std::uint64_t /*run*/, SandboxNetwork::RecordEvent /*event*/,
+  void OnConnection(std::uint64_t /*run*/, RecordEvent /*event*/,
                     ConnectionRecord /*record*/) override {}
   void OnNetworkQuestion(std::uint64_t question, std::uint64_t asker,
                          NetworkQuestion what) override {

@@ -57,7 +57,7 @@ NetworkHost::NetworkHost(Setup setup) {
   auto policy = std::make_shared<NetworkPolicy>();
   policy->rules = std::move(*rules);
   policy->asker = 7;
-  network_ = std::make_unique<RelayNetwork>(policy, &questions_, std::move(setup.options));
+  network_ = std::make_unique<SandboxNetwork>(policy, &questions_, std::move(setup.options));
   EXPECT_EQ(uv_loop_init(&loop_), 0);
   async_.data = this;
   uv_async_init(&loop_, &async_, [](uv_async_t* async) {
@@ -124,8 +124,8 @@ void NetworkHost::On(const std::function<void()>& what) {
 std::uint64_t NetworkHost::Enter(std::vector<std::string> argv) {
   std::uint64_t command = 0;
   On([&] {
-    command = network_->Enter(
-        std::move(argv), [this](SandboxNetwork::RecordEvent event, const ConnectionRecord& record) {
+    command =
+        network_->Enter(std::move(argv), [this](RecordEvent event, const ConnectionRecord& record) {
           const std::lock_guard lock(mutex_);
           events_.emplace_back(event, record);
         });

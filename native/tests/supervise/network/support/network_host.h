@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "supervise/network/relay_network.h"
+#include "supervise/network/sandbox_network.h"
 
 namespace native_runner {
 
@@ -35,7 +35,7 @@ class FakeQuestions : public NetworkQuestions {
   std::size_t withdrawn_ = 0;
 };
 
-// A RelayNetwork on a loop of its own thread, as the supervisor has it. The sandbox is this
+// A SandboxNetwork on a loop of its own thread, as the supervisor has it. The sandbox is this
 // process: its listeners are at 127.0.0.1 (DNS and proxy, at any free port) and at 127.1.0.1, the
 // address of the first name that the rules allow, or at `transparent`.
 class NetworkHost {
@@ -67,7 +67,7 @@ class NetworkHost {
   // Until it holds on the loop's thread; false after a generous time.
   bool WaitUntil(const std::function<bool()>& holds);
 
-  using Event = std::pair<SandboxNetwork::RecordEvent, ConnectionRecord>;
+  using Event = std::pair<RecordEvent, ConnectionRecord>;
   std::vector<Event> events();
 
  private:
@@ -79,7 +79,7 @@ class NetworkHost {
   std::vector<std::function<void()>> tasks_;
   FakeQuestions questions_;
   std::vector<Event> events_;
-  std::unique_ptr<RelayNetwork> network_;
+  std::unique_ptr<SandboxNetwork> network_;
   std::uint16_t proxy_port_ = 0;
   std::uint16_t dns_port_ = 0;
   std::uint16_t dns_udp_port_ = 0;
