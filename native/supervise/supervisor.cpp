@@ -163,7 +163,7 @@ void Supervisor::OnMessage(Message message) {
   } else if (const auto* answer = std::get_if<AnswerMessage>(&message)) {
     questions_.Answer(answer->question, answer->answer);
   } else if (const auto* renewed = std::get_if<LeaseMessage>(&message)) {
-    shared_.leases.Tell(renewed->lease);
+    shared_.leases.NoteRenewed(renewed->lease);
   } else {
     BeginClose();
   }
@@ -189,7 +189,7 @@ void Supervisor::Begin(Job job) {
   if (is_live) {
     listener.on_event = [this, id](LiveEvent event) { listener_->OnEvent(id, event); };
   }
-  if (job.request.tells_connections) {
+  if (job.request.reports_connections) {
     listener.on_connection = [this, id](RecordEvent event, const ConnectionRecord& record) {
       listener_->OnConnection(id, event, record);
     };
@@ -202,7 +202,7 @@ void Supervisor::Begin(Job job) {
   };
   listener.take = [this, pool](const Fingerprint& wanted) { return pools_.Take(pool, wanted); };
   const SandboxPools::Offer offer = pools_.RunStarts(reference, job.runtime, is_live);
-  job.request.allow_prewarmed = offer.standing;
+  job.request.allow_prewarmed = offer.prewarmed;
   // `explain` takes no template, so none is made for it.
   const bool may_clone = offer.clone || (explains && job.pool.rule.clones);
   job.request.clones_of = may_clone ? job.pool.number : 0;
@@ -248,8 +248,8 @@ void Supervisor::CancelWaiting(const Job& job, bool closing) {
 }
 
 void Supervisor::ServePool(const PoolRequest& request) {
-  const auto answer = [this, id = request.request](Result<std::size_t> standing) {
-    listener_->OnPool(id, std::move(standing));
+  const auto answer = [this, id = request.request](Result<std::size_t> prewarmed) {
+    listener_->OnPool(id, std::move(prewarmed));
   };
   if (request.closes) {
     pools_.Close(request.pool.number, [answer] { answer(std::size_t{0}); });

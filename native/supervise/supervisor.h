@@ -141,10 +141,10 @@ class RunListener {
   virtual void OnChunk(std::uint64_t run, Stream stream, std::vector<std::uint8_t> bytes) = 0;
   virtual void OnEvent(std::uint64_t run, LiveEvent event) = 0;  // of a live process
   virtual void OnEnd(std::uint64_t run, RunResult result) = 0;
-  // Reports a connection of a run that asked for them (ExecRequest::tells_connections).
+  // Reports a connection of a run that asked for them (ExecRequest::reports_connections).
   virtual void OnConnection(std::uint64_t run, RecordEvent event, ConnectionRecord record) = 0;
   // Answers a PoolRequest: the number of prewarmed sandboxes.
-  virtual void OnPool(std::uint64_t request, Result<std::size_t> standing) = 0;
+  virtual void OnPool(std::uint64_t request, Result<std::size_t> prewarmed) = 0;
   // Reports how a wait for a port ended.
   virtual void OnPort(std::uint64_t wait, PortState state) = 0;
   // A session opened, with the layers of its commands, or failed to open; an open session ended,

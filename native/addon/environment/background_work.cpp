@@ -74,10 +74,10 @@ void CallFunction(napi_env env, napi_value function, void* /*context*/, void* da
   const std::unique_ptr<Progress> progress(static_cast<Progress*>(data));
   if (env == nullptr) return;
   ValueBuilder builder(env);
-  napi_value told = builder.Object();
-  builder.Set(told, "files", builder.Number(static_cast<double>(progress->files)));
-  builder.Set(told, "bytes", builder.Number(static_cast<double>(progress->bytes)));
-  builder.Call(function, std::array{told});
+  napi_value progress_value = builder.Object();
+  builder.Set(progress_value, "files", builder.Number(static_cast<double>(progress->files)));
+  builder.Set(progress_value, "bytes", builder.Number(static_cast<double>(progress->bytes)));
+  builder.Call(function, std::array{progress_value});
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ ProgressCalls::~ProgressCalls() {
   static_cast<void>(napi_release_threadsafe_function(function_, napi_tsfn_release));
 }
 
-void ProgressCalls::Tell(std::uint64_t files, std::uint64_t bytes) const {
+void ProgressCalls::Report(std::uint64_t files, std::uint64_t bytes) const {
   auto progress = std::make_unique<Progress>(Progress{files, bytes});
   const auto called =
       napi_call_threadsafe_function(function_, progress.get(), napi_tsfn_nonblocking);

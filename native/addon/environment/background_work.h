@@ -20,7 +20,7 @@ using MakeValue = std::function<napi_value(ValueBuilder& builder)>;
 napi_value DoInBackground(napi_env env, std::function<Result<MakeValue>()> work);
 
 // Reports progress from other threads to a JavaScript function: it is called later, on the
-// JavaScript thread, with { files, bytes }. Tell() never waits, and drops reports while too many
+// JavaScript thread, with { files, bytes }. Report() never waits, and drops reports while too many
 // calls are pending. Keeps no process alive. Made and destroyed on the JavaScript thread.
 class ProgressCalls {
  public:
@@ -31,7 +31,7 @@ class ProgressCalls {
   ProgressCalls& operator=(const ProgressCalls&) = delete;
 
   // Callable from any thread.
-  void Tell(std::uint64_t files, std::uint64_t bytes) const;
+  void Report(std::uint64_t files, std::uint64_t bytes) const;
 
  private:
   explicit ProgressCalls(napi_threadsafe_function function) : function_(function) {}

@@ -136,21 +136,21 @@ void EnvironmentState::TakeEvents() {
 
 void EnvironmentState::Deliver(events::Item item) {
   std::visit(
-      [this]<typename News>(News& told) {
-        if constexpr (std::is_same_v<News, events::PoolAnswer>) {
-          pool_requests_.Deliver(told);
-        } else if constexpr (std::is_same_v<News, events::PortAnswer>) {
-          port_waits_.Deliver(told);
-        } else if constexpr (std::is_same_v<News, events::SessionOpen> ||
-                             std::is_same_v<News, events::SessionGone>) {
-          sessions_.Deliver(told);
-        } else if constexpr (std::is_same_v<News, events::Question>) {
-          const std::uint64_t question = told.question;
-          if (!askers_.Deliver(std::move(told))) Answer(question, NetworkAnswer::kNone);
-        } else if constexpr (std::is_same_v<News, events::QuestionGone>) {
-          askers_.Deliver(told);
+      [this]<typename Event>(Event& event) {
+        if constexpr (std::is_same_v<Event, events::PoolAnswer>) {
+          pool_requests_.Deliver(event);
+        } else if constexpr (std::is_same_v<Event, events::PortAnswer>) {
+          port_waits_.Deliver(event);
+        } else if constexpr (std::is_same_v<Event, events::SessionOpen> ||
+                             std::is_same_v<Event, events::SessionGone>) {
+          sessions_.Deliver(event);
+        } else if constexpr (std::is_same_v<Event, events::Question>) {
+          const std::uint64_t question = event.question;
+          if (!askers_.Deliver(std::move(event))) Answer(question, NetworkAnswer::kNone);
+        } else if constexpr (std::is_same_v<Event, events::QuestionGone>) {
+          askers_.Deliver(event);
         } else {
-          runs_.Deliver(std::move(told));
+          runs_.Deliver(std::move(event));
         }
       },
       item);

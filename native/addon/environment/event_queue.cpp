@@ -81,8 +81,8 @@ void EventQueue::OnEnd(std::uint64_t run, RunResult result) {
   Post(events::Ended{run, std::move(result)});
 }
 
-void EventQueue::OnPool(std::uint64_t request, Result<std::size_t> standing) {
-  Post(events::PoolAnswer{request, std::move(standing)});
+void EventQueue::OnPool(std::uint64_t request, Result<std::size_t> prewarmed) {
+  Post(events::PoolAnswer{request, std::move(prewarmed)});
 }
 
 void EventQueue::OnPort(std::uint64_t wait, PortState state) {

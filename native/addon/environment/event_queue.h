@@ -40,7 +40,7 @@ struct Ended {
 
 struct PoolAnswer {
   std::uint64_t request;
-  Result<std::size_t> standing;
+  Result<std::size_t> prewarmed;
 };
 
 struct PortAnswer {
@@ -108,7 +108,7 @@ class EventQueue final : public RunListener {
   void OnEvent(std::uint64_t run, LiveEvent event) override;
   void OnConnection(std::uint64_t run, RecordEvent event, ConnectionRecord record) override;
   void OnEnd(std::uint64_t run, RunResult result) override;
-  void OnPool(std::uint64_t request, Result<std::size_t> standing) override;
+  void OnPool(std::uint64_t request, Result<std::size_t> prewarmed) override;
   void OnPort(std::uint64_t wait, PortState state) override;
   void OnSessionOpen(std::uint64_t session, Result<LayerRecord> layers) override;
   void OnSessionGone(std::uint64_t session, const std::string& reason) override;

@@ -149,12 +149,12 @@ void PendingPoolRequests::Deliver(const events::PoolAnswer& answer) {
   const Napi::HandleScope handles(env_);
   napi_deferred deferred = found->second;
   requests_.erase(found);
-  if (!answer.standing) {
-    napi_reject_deferred(env_, deferred, MakeJsError(env_, answer.standing.error()));
+  if (!answer.prewarmed) {
+    napi_reject_deferred(env_, deferred, MakeJsError(env_, answer.prewarmed.error()));
     return;
   }
   ValueBuilder builder(env_);
-  napi_value count = builder.Number(static_cast<double>(answer.standing.value()));
+  napi_value count = builder.Number(static_cast<double>(answer.prewarmed.value()));
   if (builder.ok()) napi_resolve_deferred(env_, deferred, count);
 }
 

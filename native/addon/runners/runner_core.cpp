@@ -105,7 +105,7 @@ Napi::Value RunnerPool::State(Napi::Env env) const {
   napi_value made = builder.Object();
   const PoolCounters none;
   const PoolCounters& counters = is_there() ? *pool_.counters : none;
-  builder.Set(made, "standing", builder.Number(counters.standing));
+  builder.Set(made, "standing", builder.Number(counters.prewarmed));
   builder.Set(made, "taken", builder.Number(counters.taken));
   builder.Set(made, "missed", builder.Number(counters.missed));
   builder.Set(made, "discarded", builder.Number(counters.discarded));
@@ -150,7 +150,7 @@ Napi::Value RunnerCore::Submit(const Napi::CallbackInfo& info, Use use) {
   if (input.on_stderr) pending.on_stderr = Napi::Persistent(*input.on_stderr);
   if (context.on_connection) {
     pending.on_connection = Napi::Persistent(*context.on_connection);
-    input.request.tells_connections = true;
+    input.request.reports_connections = true;
   }
   if (input.on_event) pending.on_event = Napi::Persistent(*input.on_event);
   napi_value done = nullptr;

@@ -45,7 +45,7 @@ struct Reported {
   std::string message;
 };
 
-Reported Tell(const FileError& error, const FileAttempt& attempt) {
+Reported ReportedOf(const FileError& error, const FileAttempt& attempt) {
   const std::string most = std::to_string(error.most);
   const std::string path = "'" + attempt.path + "'";
   switch (error.kind) {
@@ -70,10 +70,10 @@ napi_value MakeFileError(napi_env env, const FileError& error, const FileAttempt
   if (error.kind == FileError::Kind::kSandbox) return MakeJsError(env, error.sandbox);
   FileAttempt attempt = given;
   if (error.path) attempt.path = AsGiven(*error.path);
-  const Reported told = Tell(error, attempt);
+  const Reported reported = ReportedOf(error, attempt);
   ValueBuilder builder(env);
-  napi_value code = builder.String(told.code);
-  napi_value message = builder.String(told.message);
+  napi_value code = builder.String(reported.code);
+  napi_value message = builder.String(reported.message);
   napi_value made = nullptr;
   if (!builder.ok()) return nullptr;
   const bool is_range =

@@ -142,7 +142,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
       calls = ProgressCalls::Make(info.Env(), *on_progress);
       if (!calls) return info.Env().Undefined();
       progress_->tell = [calls = calls.get()](std::uint64_t files, std::uint64_t bytes) {
-        calls->Tell(files, bytes);
+        calls->Report(files, bytes);
       };
     }
     if (options.backend == Transaction::Backend::kAuto) {

@@ -177,21 +177,21 @@ napi_value ListedValue(ValueBuilder& builder, const ListedTransaction& listed) {
 }
 
 napi_value OpenedValue(ValueBuilder& builder, const Transaction& opened) {
-  napi_value told = builder.Object();
-  builder.Set(told, "id", builder.String(opened.id()));
-  builder.Set(told, "backend", builder.String(opened.backend()));
+  napi_value value = builder.Object();
+  builder.Set(value, "id", builder.String(opened.id()));
+  builder.Set(value, "backend", builder.String(opened.backend()));
   const std::string& reason = opened.backend_reason();
-  if (!reason.empty()) builder.Set(told, "backendReason", builder.String(reason));
+  if (!reason.empty()) builder.Set(value, "backendReason", builder.String(reason));
   if (const auto& copied = opened.copied()) {
     napi_value counts = builder.Object();
     builder.Set(counts, "files", builder.Number(static_cast<double>(copied->files)));
     builder.Set(counts, "bytes", builder.Number(static_cast<double>(copied->bytes)));
-    builder.Set(told, "copied", counts);
+    builder.Set(value, "copied", counts);
   }
   if (const char* recovered = RecoveredName(opened.recovered())) {
-    builder.Set(told, "recovered", builder.String(recovered));
+    builder.Set(value, "recovered", builder.String(recovered));
   }
-  return told;
+  return value;
 }
 
 MakeValue CommitValue(Transaction::CommitResult result) {
@@ -199,14 +199,14 @@ MakeValue CommitValue(Transaction::CommitResult result) {
   PackedChanges left = Pack(result.left);
   return [result = std::move(result), committed = std::move(committed),
           left = std::move(left)](ValueBuilder& builder) {
-    napi_value told = builder.Object();
-    builder.Set(told, "committed", PackedChangesValue(builder, committed));
-    builder.Set(told, "digests", builder.Strings(result.digests));
-    builder.Set(told, "left", PackedChangesValue(builder, left));
-    builder.Set(told, "conflicts", ChangesValue(builder, result.conflicts));
-    builder.Set(told, "unexpected", builder.Strings(result.unexpected));
-    builder.Set(told, "refused", ChangesValue(builder, result.refused));
-    return told;
+    napi_value value = builder.Object();
+    builder.Set(value, "committed", PackedChangesValue(builder, committed));
+    builder.Set(value, "digests", builder.Strings(result.digests));
+    builder.Set(value, "left", PackedChangesValue(builder, left));
+    builder.Set(value, "conflicts", ChangesValue(builder, result.conflicts));
+    builder.Set(value, "unexpected", builder.Strings(result.unexpected));
+    builder.Set(value, "refused", ChangesValue(builder, result.refused));
+    return value;
   };
 }
 

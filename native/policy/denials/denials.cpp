@@ -302,12 +302,12 @@ std::optional<Denial> DenialOf(const Observation& observation, const DeniedRun& 
   if (observation.kind == Observation::Kind::kConnect && is_unix) {
     Observation at = observation;
     at.path = observation.address.substr(kUnixPrefix.size());
-    return files.Tell(at);
+    return files.DenialOfAccess(at);
   }
   if (observation.kind == Observation::Kind::kConnect) return DenialOfSocket(observation, run);
   if (observation.kind == Observation::Kind::kBind) return DenialOfBind(observation, run);
   if (observation.kind == Observation::Kind::kOther) return DenialOfProcess(observation, run);
-  return files.Tell(observation);
+  return files.DenialOfAccess(observation);
 }
 
 // True if the run's program was not found.

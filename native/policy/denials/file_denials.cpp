@@ -316,11 +316,11 @@ bool FileDenials::IsFoundElsewhere(const Observation& observation, const std::st
   return is_on_path && is_found;
 }
 
-std::optional<Denial> FileDenials::Tell(const Observation& observation) const {
+std::optional<Denial> FileDenials::DenialOfAccess(const Observation& observation) const {
   if (!run_.scene || run_.scene->wall == DenialScene::Wall::kNone) return std::nullopt;
   const bool has_second = !observation.second_path.empty();
   if (has_second) {
-    if (auto told = DenialOfPath(observation, observation.second_path)) return told;
+    if (auto denial = DenialOfPath(observation, observation.second_path)) return denial;
   }
   return DenialOfPath(observation, observation.path);
 }
@@ -393,7 +393,7 @@ std::optional<Denial> FileDenials::DenialOfProgram(const std::string& program) c
   observation.error = ENOENT;
   if (program.find('/') != std::string::npos) {
     observation.path = program;
-    return Tell(observation);
+    return DenialOfAccess(observation);
   }
   for (const std::string& variable : run_.environment) {
     if (!variable.starts_with(kPathVariable)) continue;
@@ -407,7 +407,7 @@ std::optional<Denial> FileDenials::DenialOfProgram(const std::string& program) c
       observation.path = JoinPath(directory, program);
       const HostLookup host = look_(observation.path);
       if (host.type != HostLookup::Type::kFile || !host.executable) continue;
-      if (auto told = Tell(observation)) return told;
+      if (auto denial = DenialOfAccess(observation)) return denial;
     }
   }
   return std::nullopt;

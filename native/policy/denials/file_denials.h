@@ -54,7 +54,7 @@ class FileDenials {
   // All arguments must outlive this object.
   FileDenials(const DeniedRun& run, const Probes& probes, const LookAtHostPath& look);
 
-  std::optional<Denial> Tell(const Observation& observation) const;
+  std::optional<Denial> DenialOfAccess(const Observation& observation) const;
 
   // Returns the denial of a program that could not be found, looked up in the command's PATH.
   std::optional<Denial> DenialOfProgram(const std::string& program) const;

@@ -102,7 +102,7 @@ struct ExecRequest {
   bool stream_stderr = false;
   bool merge_stderr = false;                  // stderr goes where stdout does; not with a terminal
   bool is_aborted = false;                    // aborted before it began, so it must not start
-  bool tells_connections = false;             // send an event when a connection opens or ends
+  bool reports_connections = false;           // send an event when a connection opens or ends
   Explain explain = Explain::kNo;             // report which of its system calls were refused
   std::shared_ptr<const AdviceLists> advice;  // with explain; may be null
   std::shared_ptr<const Lease> lease;         // the run lasts while the lease does; may be null

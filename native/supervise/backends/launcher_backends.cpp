@@ -34,9 +34,9 @@ Result<Preparation> LocalBackend::Plan(const ExecRequest& request,
   if (!relative) return relative.error();
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
-  const auto kept = MountedOf(transaction_);
-  if (!kept) return kept.error();
-  const auto& entered = kept.value();
+  const auto mounted = MountedOf(transaction_);
+  if (!mounted) return mounted.error();
+  const auto& entered = mounted.value();
   if (entered) {
     if (auto error = TakeCopy(*entered, &*workspace)) return *error;
   }
@@ -176,12 +176,12 @@ constexpr unsigned kAskVersion = 1;
 
 // Refuses write directories over the transaction's state: a command's writes there would be
 // committed into the workspace.
-std::optional<Error> CheckWriteDirs(const MountedWorkspace& kept, const LandlockPolicy& policy) {
+std::optional<Error> CheckWriteDirs(const MountedWorkspace& mounted, const LandlockPolicy& policy) {
   for (const std::string& path : policy.write_dirs) {
-    if (!HoldsState(kept, RealPathAsFar(path))) continue;
+    if (!HoldsState(mounted, RealPathAsFar(path))) continue;
     return Error{ErrorCode::kSetup,
                  "fsWriteDirs names " + QuotedShort(path) + ", by which commands could write to " +
-                     kept.state + ", where the transaction is kept",
+                     mounted.state + ", where the transaction is kept",
                  "keep transactions elsewhere (option `directory`), or leave it out"};
   }
   return std::nullopt;
@@ -224,9 +224,9 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
   }
   auto workspace = OpenWorkspace(policy_.shadow_dir);
   if (!workspace) return workspace.error();
-  const auto kept = MountedOf(transaction_);
-  if (!kept) return kept.error();
-  const auto& entered = kept.value();
+  const auto mounted = MountedOf(transaction_);
+  if (!mounted) return mounted.error();
+  const auto& entered = mounted.value();
   if (entered) {
     if (auto error = TakeCopy(*entered, &*workspace)) return *error;
   }

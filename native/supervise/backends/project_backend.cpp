@@ -57,13 +57,13 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
   if (!folders) return folders.error();
   const auto entered = MountedOf(transaction_);
   if (!entered) return entered.error();
-  const std::shared_ptr<const MountedWorkspace>& kept = entered.value();
-  if (kept && !folders->empty()) {
+  const std::shared_ptr<const MountedWorkspace>& mounted = entered.value();
+  if (mounted && !folders->empty()) {
     // A bind by path could reach the host's own directory.
     if (!program.features.bind_fd) return LacksOption(program.path, "--bind-fd");
     Workspace& folder = folders->front();
-    if (auto error = TakeMounted(*kept, program, &folder)) return *error;
-    folder.path = kept->path;  // path in the sandbox, for a copy too
+    if (auto error = TakeMounted(*mounted, program, &folder)) return *error;
+    folder.path = mounted->path;  // path in the sandbox, for a copy too
   }
   auto scene = LookAtProject(policy_, program.features, *folders, shared.host.FindSecrets(),
                              request.Is<ExplainCall>());
@@ -99,7 +99,7 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
        {Layer::kReadOnlyPaths, Layer::kNoNewPrivs, Layer::kSeccomp, Layer::kTreeKillPidNamespace}) {
     layers.Add(layer);
   }
-  if (kept) layers.Add(LayerOf(*kept));
+  if (mounted) layers.Add(LayerOf(*mounted));
   layers.Add(limit_layers);
   if (request.limits.memory_bytes && !size_tmp) layers.Add(Layer::kTmpWithoutSize);
 
@@ -107,7 +107,7 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
     preparation.order.flags |= kOrderLandlock;
     preparation.rules = std::move(scene->rules);
   }
-  if (kept && kept->copy.empty()) OrderRenames(kept->path, &preparation);
+  if (mounted && mounted->copy.empty()) OrderRenames(mounted->path, &preparation);
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;
     for (Workspace& folder : *folders)
@@ -118,7 +118,7 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
   if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &spawns)) return *error;
   if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &spawns))
     return *error;
-  if (auto error = EnterMounted(kept, program, shared.launcher.get(), &spawns)) return *error;
+  if (auto error = EnterMounted(mounted, program, shared.launcher.get(), &spawns)) return *error;
   return preparation;
 }
 

@@ -60,7 +60,7 @@ void Recorder::Refused(const ConnectionRecord& record) {
     } else if (connections.size() < kMostConnectionRecords) {
       command.refused.emplace(key, connections.size());
       connections.push_back(record);
-      Tell(command, RecordEvent::kDenied, record);
+      ReportTo(command, RecordEvent::kDenied, record);
     } else {
       ++command.log.omitted;
     }
@@ -75,7 +75,7 @@ std::unique_ptr<OpenRecord> Recorder::Opened(ConnectionRecord record, std::uint6
     open->places_.emplace(number, has_place ? connections.size() : kNowhere);
     if (has_place) {
       connections.push_back(open->record);
-      Tell(command, RecordEvent::kOpened, open->record);
+      ReportTo(command, RecordEvent::kOpened, open->record);
     } else {
       ++command.log.omitted;
     }
@@ -84,7 +84,7 @@ std::unique_ptr<OpenRecord> Recorder::Opened(ConnectionRecord record, std::uint6
   return open;
 }
 
-void Recorder::Tell(const Command& command, RecordEvent event, const ConnectionRecord& record) {
+void Recorder::ReportTo(const Command& command, RecordEvent event, const ConnectionRecord& record) {
   if (command.on_record) command.on_record(event, record);
 }
 
@@ -93,7 +93,7 @@ void Recorder::Write(const OpenRecord& open, std::uint64_t command, std::size_t 
   record.duration_ms = static_cast<double>(uv_hrtime() - open.started_ns_) / kNsInMs;
   const auto found = commands_.find(command);
   if (found == commands_.end() || place == kNowhere) return;
-  Tell(found->second, RecordEvent::kEnded, record);
+  ReportTo(found->second, RecordEvent::kEnded, record);
   found->second.log.connections[place] = std::move(record);
 }
 

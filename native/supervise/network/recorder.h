@@ -77,7 +77,7 @@ class Recorder {
     std::map<std::string, std::size_t> refused;  // key of similar records -> index in the log
   };
 
-  static void Tell(const Command& command, RecordEvent event, const ConnectionRecord& record);
+  static void ReportTo(const Command& command, RecordEvent event, const ConnectionRecord& record);
   void Write(const OpenRecord& open, std::uint64_t command, std::size_t place);
   void Ended(OpenRecord* open);
 

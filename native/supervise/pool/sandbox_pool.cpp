@@ -51,8 +51,8 @@ constexpr std::size_t kFewRuns = 3;
 constexpr std::size_t kMostAdaptive = 4;
 // Limits for all pools of one supervisor. Adaptive pools, which no caller requested, must leave
 // room for the others.
-constexpr std::size_t kMostStanding = 64;
-constexpr std::size_t kMostStandingAdaptive = 16;
+constexpr std::size_t kMostPrewarmed = 64;
+constexpr std::size_t kMostPrewarmedAdaptive = 16;
 
 constexpr std::uint64_t kRefillAfterMs = 2;  // a short command has ended by then
 constexpr std::uint64_t kPatienceMs = 100;   // delay while the processors are busy
@@ -65,7 +65,7 @@ bool IsGood(const PrewarmedSandbox& sandbox) {
   return !sandbox.is_ending();
 }
 
-Error CannotStand() {
+Error CannotBePrewarmed() {
   return Error{
       ErrorCode::kSetup,
       "no sandbox can be made ahead of its command here: that takes a bwrap with --bind-fd "
@@ -169,7 +169,7 @@ void SandboxPool::Discard(const std::vector<PrewarmedSandbox*>& sandboxes) {
 }
 
 void SandboxPool::PublishCounts() {
-  counters_->standing = static_cast<std::uint32_t>(Count(IsReady));
+  counters_->prewarmed = static_cast<std::uint32_t>(Count(IsReady));
 }
 
 void SandboxPool::Fill(Filled filled) {
@@ -203,8 +203,8 @@ void SandboxPool::RefillSoon() {
 void SandboxPool::Refill() {
   refill_.Stop();
   if (is_preparing_ || in_setup_ != nullptr) return;
-  const std::size_t most = rule_.size ? kMostStanding : kMostStandingAdaptive;
-  if (!IsWanting() || traffic_.standing >= most) return Answer(Count(IsReady));
+  const std::size_t most = rule_.size ? kMostPrewarmed : kMostPrewarmedAdaptive;
+  if (!IsWanting() || traffic_.sandboxes >= most) return Answer(Count(IsReady));
   is_preparing_ = true;
   const auto request = std::make_shared<ExecRequest>();  // only the sandbox's shape matters
   request->argv = {"/"};
@@ -222,7 +222,7 @@ void SandboxPool::Make(Result<Preparation> prepared) {
   is_preparing_ = false;
   if (!prepared) return Answer(prepared.error());
   auto* plan = std::get_if<SpawnPlan>(&prepared->plan);
-  if (plan == nullptr || !plan->allow_prewarmed) return Answer(CannotStand());
+  if (plan == nullptr || !plan->allow_prewarmed) return Answer(CannotBePrewarmed());
   // The listener needs the address of the sandbox, which does not exist yet.
   auto place = std::make_shared<PrewarmedSandbox*>(nullptr);
   auto made = PrewarmedSandbox::Make(
@@ -231,7 +231,7 @@ void SandboxPool::Make(Result<Preparation> prepared) {
   if (!made) return Answer(made.error());
   PrewarmedSandbox* const fresh = made->get();
   *place = fresh;
-  ++traffic_.standing;
+  ++traffic_.sandboxes;
   used_ns_ = uv_hrtime();
   sandboxes_.push_back(std::move(*made));
   WatchIdleness();
@@ -260,7 +260,7 @@ void SandboxPool::OnGone(const PrewarmedSandbox* gone) {
 
 std::unique_ptr<PrewarmedSandbox> SandboxPool::Forget(const PrewarmedSandbox* sandbox) {
   if (in_setup_ == sandbox) in_setup_ = nullptr;
-  --traffic_.standing;
+  --traffic_.sandboxes;
   const auto found = std::find_if(sandboxes_.begin(), sandboxes_.end(),
                                   [sandbox](const auto& each) { return each.get() == sandbox; });
   std::unique_ptr<PrewarmedSandbox> forgotten = std::move(*found);

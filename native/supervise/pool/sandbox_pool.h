@@ -68,7 +68,7 @@ struct PoolRule {
 
 // State and statistics of a pool. Written on the supervisor thread, read on any thread.
 struct PoolCounters {
-  std::atomic<std::uint32_t> standing = 0;   // ready and waiting
+  std::atomic<std::uint32_t> prewarmed = 0;  // ready and waiting
   std::atomic<std::uint32_t> taken = 0;      // runs that took one
   std::atomic<std::uint32_t> missed = 0;     // runs that could have used one
   std::atomic<std::uint32_t> discarded = 0;  // ended without a run
@@ -84,7 +84,7 @@ struct PoolReference {
 
 // State shared by all pools of a supervisor.
 struct PoolTraffic {
-  std::size_t standing = 0;  // sandboxes of all pools, including those in set-up or ending
+  std::size_t sandboxes = 0;  // of all pools, including those in set-up or ending
   std::size_t in_flight = 0;
   std::size_t processors = 1;
   TemplateTraffic templates;
@@ -171,7 +171,7 @@ class SandboxPools final : public Templates {
 
   // Prewarmed sandbox or clone that a run may request.
   struct Offer {
-    bool standing = false;
+    bool prewarmed = false;
     bool clone = false;
   };
   // Call RunStarts and RunEnds for every run. `is_live`: a run of spawn, which takes no prewarmed

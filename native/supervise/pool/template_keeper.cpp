@@ -69,7 +69,7 @@ bool TemplateKeeper::MayMake() const {
 }
 
 bool TemplateKeeper::IsFull() const {
-  return traffic_.standing >= kMostTemplates;
+  return traffic_.templates >= kMostTemplates;
 }
 
 void TemplateKeeper::WaitLonger(const std::string& reason) {
@@ -123,14 +123,14 @@ void TemplateKeeper::Spawn(Result<Preparation> prepared) {
     if (*there) ReportIfSettled();
   };
   listener.on_gone = [this, there = is_there_, place, &traffic = traffic_] {
-    --traffic.standing;
+    --traffic.templates;
     if (*there) OnGone(*place);
   };
   template_ = std::make_shared<SandboxTemplate>(std::move(*made), std::move(fingerprint),
                                                 std::move(listener));
   *place = template_.get();
   ++living_;
-  ++traffic_.standing;
+  ++traffic_.templates;
   if (!template_->Start(shared_.loop, shared_.null_device.get(), order))
     Retire("it can't be watched");
 }

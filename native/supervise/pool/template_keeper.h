@@ -14,7 +14,7 @@ namespace native_runner {
 
 // State shared by the keepers of a supervisor.
 struct TemplateTraffic {
-  std::size_t standing = 0;  // templates, including those in set-up or ending
+  std::size_t templates = 0;  // including those in set-up or ending
 };
 
 // Makes a template for a runner's sandboxes from the second run on, and replaces it when it no

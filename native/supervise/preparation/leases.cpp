@@ -29,7 +29,7 @@ void Leases::Leave(const Key& lease, Holder* holder) {
 }
 
 // OnLeaseRenewed must not join or leave leases.
-void Leases::Tell(const Key& lease) {
+void Leases::NoteRenewed(const Key& lease) {
   const auto found = held_.find(lease);
   if (found == held_.end()) return;
   for (Holder* const holder : found->second.holders)

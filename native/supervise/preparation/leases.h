@@ -41,7 +41,7 @@ class Leases {
   void Leave(const std::shared_ptr<const Lease>& lease, Holder* holder);
 
   // Notifies the holders that the lease was renewed.
-  void Tell(const std::shared_ptr<const Lease>& lease);
+  void NoteRenewed(const std::shared_ptr<const Lease>& lease);
 
  private:
   using Key = std::shared_ptr<const Lease>;

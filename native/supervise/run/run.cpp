@@ -163,7 +163,7 @@ std::unique_ptr<SandboxSource> Run::SourceOf(Preparation* preparation) {
   if (auto* session = std::get_if<SessionPlan>(&preparation->plan)) return std::move(session->slot);
   SpawnPlan plan = std::move(*std::get_if<SpawnPlan>(&preparation->plan));
   if (plan.allow_prewarmed) {
-    if (auto standing = listener_.take(plan.fingerprint)) return standing;
+    if (auto prewarmed = listener_.take(plan.fingerprint)) return prewarmed;
   }
   return std::make_unique<SpawnSource>(shared_, *runtime_, request_.limits, std::move(plan));
 }
@@ -248,8 +248,8 @@ bool Run::HasMetChance() const {
 // A prewarmed sandbox may also have died, or turn out to have failed its set-up, before the command
 // could start: a new one reports the reason if it fails too.
 bool Run::MayTryAgain() const {
-  const bool has_stood = is_prewarmed_ && !conclusion_.ready() && !conclusion_.has_cause();
-  return has_stood || HasMetChance();
+  const bool lost_prewarmed = is_prewarmed_ && !conclusion_.ready() && !conclusion_.has_cause();
+  return lost_prewarmed || HasMetChance();
 }
 
 void Run::OnGone() {
@@ -338,7 +338,7 @@ void Run::Settle(RunResult result) {
   const bool is_refused = !result.observations.empty() || result.connections.has_value() ||
                           result.outcome.kind == OutcomeKind::kLimitExceeded;
   if (request_.explain == Explain::kNo && !is_refused) return listener_.on_end(std::move(result));
-  auto told = std::make_shared<RunResult>(std::move(result));
+  auto settled = std::make_shared<RunResult>(std::move(result));
   DeniedRun denied{.scene = std::move(scene_),
                    .argv = request_.argv,
                    .environment = request_.environment,
@@ -346,18 +346,18 @@ void Run::Settle(RunResult result) {
                    .explain = request_.explain != Explain::kNo && request_.advice != nullptr,
                    .advice = request_.advice,
                    .is_root = geteuid() == 0,
-                   .outcome = told->outcome,
-                   .observations = told->observations,
-                   .observations_omitted = told->observations_omitted,
-                   .connections = told->connections ? &*told->connections : nullptr};
+                   .outcome = settled->outcome,
+                   .observations = settled->observations,
+                   .observations_omitted = settled->observations_omitted,
+                   .connections = settled->connections ? &*settled->connections : nullptr};
   if (!NeedsLook(denied)) {
-    told->denials = ReportDenials(denied, nullptr);
-    return listener_.on_end(std::move(*told));
+    settled->denials = ReportDenials(denied, nullptr);
+    return listener_.on_end(std::move(*settled));
   }
   ReportDenialsLater(shared_.loop, std::move(denied),
-                     [self = shared_from_this(), told](DenialLog denials) {
-                       told->denials = std::move(denials);
-                       self->listener_.on_end(std::move(*told));
+                     [self = shared_from_this(), settled](DenialLog denials) {
+                       settled->denials = std::move(denials);
+                       self->listener_.on_end(std::move(*settled));
                      });
 }
 

@@ -32,9 +32,9 @@ std::string Step(char kind, int number) {
 }
 
 // Makes the plan keep the workspace until the end of its sandbox is proved.
-void HoldKept(const std::shared_ptr<const MountedWorkspace>& kept, SpawnPlan* plan) {
-  plan->holds = std::make_shared<const Held>(std::move(plan->holds), kept);
-  NoteEntry(*kept);
+void HoldMounted(const std::shared_ptr<const MountedWorkspace>& mounted, SpawnPlan* plan) {
+  plan->holds = std::make_shared<const Held>(std::move(plan->holds), mounted);
+  NoteEntry(*mounted);
 }
 
 // Builds the steps that make a spawned launcher enter existing namespaces or make new ones.
@@ -43,15 +43,15 @@ class Entry {
   // `image`: descriptor number of the program to execute; the highest so far.
   Entry(int image, SpawnPlan* plan) : image_(image), number_(image + 1), plan_(plan) {}
 
-  void Join(const MountedWorkspace& kept) {
-    for (const Descriptor* joined : {&kept.user_namespace, &kept.mount_namespace}) {
+  void Join(const MountedWorkspace& mounted) {
+    for (const Descriptor* joined : {&mounted.user_namespace, &mounted.mount_namespace}) {
       if (!joined->valid()) continue;
       plan_->spawn.inherited.push_back({joined->get(), number_});
       steps_.push_back(Step(kStepJoin, number_++));
     }
-    plan_->spawn.inherited.push_back({kept.root.get(), number_});
-    steps_.push_back(Step(kStepShown, number_++) + ":" + kept.path);
-    has_user_namespace_ = kept.user_namespace.valid();
+    plan_->spawn.inherited.push_back({mounted.root.get(), number_});
+    steps_.push_back(Step(kStepShown, number_++) + ":" + mounted.path);
+    has_user_namespace_ = mounted.user_namespace.valid();
   }
 
   // The launcher binds the listeners, since ports below 1024 need the owner of the namespace: bwrap
@@ -84,10 +84,10 @@ void OrderRenames(const std::string& workspace, Preparation* preparation) {
   preparation->rules.push_back(kRuleOverlay + workspace);
 }
 
-std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& kept,
+std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& mounted,
                                   const Program& program, int launcher, SpawnPlan* plan) {
-  if (kept) HoldKept(kept, plan);
-  const bool joins = kept && kept->copy.empty();
+  if (mounted) HoldMounted(mounted, plan);
+  const bool joins = mounted && mounted->copy.empty();
   if (!joins && !plan->network) return std::nullopt;
   SpawnOptions& spawn = plan->spawn;
   const int image = FreeNumber(spawn);
@@ -99,55 +99,55 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
     spawn.Give(std::move(*opened), image);
   }
   Entry entry(image, plan);
-  if (joins) entry.Join(*kept);
+  if (joins) entry.Join(*mounted);
   if (plan->network) entry.MakeNetwork(plan->network->rules);
   entry.Order(launcher);
   return std::nullopt;
 }
 
-std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& kept,
+std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>& mounted,
                                   int workspace, int launcher, SpawnPlan* plan) {
-  if (!kept->copy.empty()) {
-    HoldKept(kept, plan);
+  if (!mounted->copy.empty()) {
+    HoldMounted(mounted, plan);
     return std::nullopt;
   }
-  if (auto error = CheckUnmoved(*kept, workspace)) return error;
+  if (auto error = CheckUnmoved(*mounted, workspace)) return error;
   const int image = FreeNumber(plan->spawn);
   plan->spawn.inherited.push_back({launcher, image});
   Entry entry(image, plan);
-  entry.Join(*kept);
+  entry.Join(*mounted);
   entry.Order(launcher);
-  HoldKept(kept, plan);
+  HoldMounted(mounted, plan);
   return std::nullopt;
 }
 
-std::optional<Error> TakeCopy(const MountedWorkspace& kept, Workspace* workspace) {
-  if (kept.copy.empty()) return std::nullopt;
-  if (auto error = CheckUnmoved(kept, workspace->directory.get())) return error;
-  auto root = DuplicateOf(kept.root.get());
+std::optional<Error> TakeCopy(const MountedWorkspace& mounted, Workspace* workspace) {
+  if (mounted.copy.empty()) return std::nullopt;
+  if (auto error = CheckUnmoved(mounted, workspace->directory.get())) return error;
+  auto root = DuplicateOf(mounted.root.get());
   if (!root) return root.error();
   workspace->directory = std::move(*root);
-  workspace->path = kept.copy;
+  workspace->path = mounted.copy;
   return std::nullopt;
 }
 
-Layer LayerOf(const MountedWorkspace& kept) {
-  return kept.copy.empty() ? Layer::kTransactionOverlay : Layer::kTransactionCopy;
+Layer LayerOf(const MountedWorkspace& mounted) {
+  return mounted.copy.empty() ? Layer::kTransactionOverlay : Layer::kTransactionCopy;
 }
 
-bool HoldsState(const MountedWorkspace& kept, const std::string& path) {
-  return PathCovers(path, kept.state) || PathCovers(kept.state, path);
+bool HoldsState(const MountedWorkspace& mounted, const std::string& path) {
+  return PathCovers(path, mounted.state) || PathCovers(mounted.state, path);
 }
 
 Result<std::shared_ptr<const MountedWorkspace>> MountedOf(const TransactionOfBackend& transaction) {
   if (!transaction) return std::shared_ptr<const MountedWorkspace>();
-  auto kept = transaction->Enter();
-  if (kept) return kept;
+  auto mounted = transaction->Enter();
+  if (mounted) return mounted;
   return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
 }
 
-std::optional<Error> CheckUnmoved(const MountedWorkspace& kept, int directory) {
-  return CheckUnmoved(kept.path, kept.below, directory);
+std::optional<Error> CheckUnmoved(const MountedWorkspace& mounted, int directory) {
+  return CheckUnmoved(mounted.path, mounted.below, directory);
 }
 
 std::optional<Error> CheckUnmoved(const std::string& path, const FileIdentity& before,

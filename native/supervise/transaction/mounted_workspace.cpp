@@ -281,10 +281,10 @@ Error NoOverlay(const Error& why) {
 
 }  // namespace
 
-void NoteEntry(const MountedWorkspace& kept) {
+void NoteEntry(const MountedWorkspace& mounted) {
   std::uint64_t never = 0;
-  kept.entered_ns.compare_exchange_strong(never, FileClock());
-  kept.was_entered = true;
+  mounted.entered_ns.compare_exchange_strong(never, FileClock());
+  mounted.was_entered = true;
 }
 
 Result<FileIdentity> IdentityOf(int descriptor) {
@@ -295,7 +295,7 @@ Result<FileIdentity> IdentityOf(int descriptor) {
   return FileIdentity{makedev(status.stx_dev_major, status.stx_dev_minor), status.stx_ino};
 }
 
-Result<std::shared_ptr<const MountedWorkspace>> KeepWorkspace(
+Result<std::shared_ptr<const MountedWorkspace>> MountOverlay(
     const std::string& launcher, const Workspace& workspace,
     const OverlayDirectories& directories) {
   const auto below = IdentityOf(workspace.directory.get());
@@ -310,34 +310,34 @@ Result<std::shared_ptr<const MountedWorkspace>> KeepWorkspace(
   steps.push_back(Step(kStepOverlay, below.value(), workspace.path));
   auto made = MakeNamespaces(launcher, steps);
   if (!made) return NoOverlay(made.error());
-  auto kept = std::make_shared<MountedWorkspace>();
-  kept->path = workspace.path;
-  kept->below = below.value();
-  kept->state = directories.state;
+  auto mounted = std::make_shared<MountedWorkspace>();
+  mounted->path = workspace.path;
+  mounted->below = below.value();
+  mounted->state = directories.state;
   std::size_t at = 0;
-  if (needs_user_namespace) kept->user_namespace = std::move((*made)[at++]);
-  kept->mount_namespace = std::move((*made)[at++]);
-  kept->root = std::move((*made)[at]);
-  return std::shared_ptr<const MountedWorkspace>(std::move(kept));
+  if (needs_user_namespace) mounted->user_namespace = std::move((*made)[at++]);
+  mounted->mount_namespace = std::move((*made)[at++]);
+  mounted->root = std::move((*made)[at]);
+  return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
 }
 
-Result<std::shared_ptr<const MountedWorkspace>> KeepCopy(const Workspace& workspace,
-                                                         const std::string& state,
-                                                         const std::string& copy) {
+Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(const Workspace& workspace,
+                                                                    const std::string& state,
+                                                                    const std::string& copy) {
   const auto below = IdentityOf(workspace.directory.get());
   if (!below) return below.error();
   auto root = OpenPath(copy.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW);
   if (!root) return root.error();
-  auto kept = std::make_shared<MountedWorkspace>();
-  kept->path = workspace.path;
-  kept->copy = copy;
-  kept->below = below.value();
-  kept->state = state;
-  kept->root = std::move(*root);
-  return std::shared_ptr<const MountedWorkspace>(std::move(kept));
+  auto mounted = std::make_shared<MountedWorkspace>();
+  mounted->path = workspace.path;
+  mounted->copy = copy;
+  mounted->below = below.value();
+  mounted->state = state;
+  mounted->root = std::move(*root);
+  return std::shared_ptr<const MountedWorkspace>(std::move(mounted));
 }
 
-std::optional<Error> LookAgain(const std::string& launcher, const MountedWorkspace& kept) {
+std::optional<Error> LookAgain(const std::string& launcher, const MountedWorkspace& mounted) {
   std::vector<int> given;
   std::vector<std::string> steps;
   const auto add = [&](char kind, const Descriptor& descriptor) {
@@ -345,9 +345,9 @@ std::optional<Error> LookAgain(const std::string& launcher, const MountedWorkspa
     steps.push_back(kind + std::to_string(kFirstGiven + static_cast<int>(given.size())));
     given.push_back(descriptor.get());
   };
-  add(kStepJoin, kept.user_namespace);
-  add(kStepJoin, kept.mount_namespace);
-  add(kStepLookAgain, kept.root);
+  add(kStepJoin, mounted.user_namespace);
+  add(kStepJoin, mounted.mount_namespace);
+  add(kStepLookAgain, mounted.root);
   const auto made = MakeNamespaces(launcher, steps, given);
   return made ? std::nullopt : std::optional(made.error());
 }

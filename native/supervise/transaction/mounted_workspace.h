@@ -63,7 +63,7 @@ struct MountedWorkspace {
 };
 
 // Call before any change in it, while sharing it.
-void NoteEntry(const MountedWorkspace& kept);
+void NoteEntry(const MountedWorkspace& mounted);
 
 // The overlay's directories for changes and for its own needs: absolute paths.
 struct OverlayDirectories {
@@ -74,18 +74,19 @@ struct OverlayDirectories {
 
 // Makes the namespaces and mounts the overlay. kUnavailable, with the reason, if that fails. Blocks
 // like MakeNamespaces. Any thread.
-Result<std::shared_ptr<const MountedWorkspace>> KeepWorkspace(
-    const std::string& launcher, const Workspace& workspace, const OverlayDirectories& directories);
+Result<std::shared_ptr<const MountedWorkspace>> MountOverlay(const std::string& launcher,
+                                                             const Workspace& workspace,
+                                                             const OverlayDirectories& directories);
 
 // The same for an existing copy, in `state`; mounts nothing.
-Result<std::shared_ptr<const MountedWorkspace>> KeepCopy(const Workspace& workspace,
-                                                         const std::string& state,
-                                                         const std::string& copy);
+Result<std::shared_ptr<const MountedWorkspace>> OpenCopiedWorkspace(const Workspace& workspace,
+                                                                    const std::string& state,
+                                                                    const std::string& copy);
 
 // Returns the device and inode numbers of an open file.
 Result<FileIdentity> IdentityOf(int descriptor);
 
-// Makes the overlay of `kept` drop its cached names, so that look-ups find the host's current
+// Makes the overlay of `mounted` drop its cached names, so that look-ups find the host's current
 // files. Overlayfs examines its layers once for each name and keeps the result as long as there is
 // memory; a reconfiguration of the mount that changes nothing drops all unused entries
 // (shrink_dcache_sb in Linux' reconfigure_super). Files and directories in use by running processes
@@ -93,7 +94,7 @@ Result<FileIdentity> IdentityOf(int descriptor);
 //
 // kUnavailable, with the launcher's own error, if the kernel refuses. Blocks like MakeNamespaces.
 // Any thread.
-std::optional<Error> LookAgain(const std::string& launcher, const MountedWorkspace& kept);
+std::optional<Error> LookAgain(const std::string& launcher, const MountedWorkspace& mounted);
 
 // The transaction's current mount for the next run: one mount after the other, at times none. Keeps
 // none of them alive. Any thread.

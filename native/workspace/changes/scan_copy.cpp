@@ -266,9 +266,9 @@ class CopyScan {
 
   // A directory that the host has removed, and something in which the transaction has changed.
   void ReportRemovedAbove() {
-    std::set<std::string> told;
+    std::set<std::string> reported;
     for (const Change& change : changes_)
-      told.insert(change.path);
+      reported.insert(change.path);
     const std::size_t count = changes_.size();
     for (std::size_t at = 0; at < count && !failed(); ++at) {
       std::string path = changes_[at].path;
@@ -277,7 +277,7 @@ class CopyScan {
         path.resize(slash);
         const auto* state = host_.StateOf(path);
         if (state == nullptr) return;
-        if (!state->was_removed || !told.insert(path).second) continue;
+        if (!state->was_removed || !reported.insert(path).second) continue;
         const auto now = NowOf(path);
         if (now) Add(path, {AsHosts(*now, Find(path)), state->now}, true);
       }

@@ -113,7 +113,7 @@ std::optional<Error> Transaction::TakeUp() {
 
 std::optional<Error> Transaction::Keep(const Workspace& workspace) {
   if (copy_) {
-    auto kept = KeepCopy(workspace, directory_.path(), directory_.tree());
+    auto kept = OpenCopiedWorkspace(workspace, directory_.path(), directory_.tree());
     if (!kept) return kept.error();
     workspace_ = std::move(*kept);
     return std::nullopt;
@@ -122,10 +122,10 @@ std::optional<Error> Transaction::Keep(const Workspace& workspace) {
   // The mount of a process that has just died may still exist for a moment.
   constexpr timespec kMoment = {0, 10'000'000};
   constexpr int kMost = 100;
-  auto kept = KeepWorkspace(fresh_->launcher(), workspace, directory_.overlay());
+  auto kept = MountOverlay(fresh_->launcher(), workspace, directory_.overlay());
   for (int left = kMost; !kept && left > 0; --left) {
     nanosleep(&kMoment, nullptr);
-    kept = KeepWorkspace(fresh_->launcher(), workspace, directory_.overlay());
+    kept = MountOverlay(fresh_->launcher(), workspace, directory_.overlay());
   }
   if (!kept) return kept.error();
   workspace_ = std::move(*kept);
@@ -162,7 +162,7 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenOverlay(const Options& opt
   if (!directory) return directory.error();
   auto hidden = HideBackup(*directory, workspace);
   auto kept = hidden ? Result<std::shared_ptr<const MountedWorkspace>>(std::move(*hidden))
-                     : KeepWorkspace(options.launcher, workspace, directory->overlay());
+                     : MountOverlay(options.launcher, workspace, directory->overlay());
   if (!kept) {
     static_cast<void>(directory->Remove());
     return kept.error();
@@ -181,7 +181,7 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenCopy(const Options& option
   Ledger ledger;
   auto copy = CopiedWorkspace::Make(*directory, workspace, options.most_bytes,
                                     options.progress.get(), &ledger);
-  auto kept = copy ? KeepCopy(workspace, directory->path(), directory->tree())
+  auto kept = copy ? OpenCopiedWorkspace(workspace, directory->path(), directory->tree())
                    : Result<std::shared_ptr<const MountedWorkspace>>(std::move(copy.error()));
   if (!kept) {
     static_cast<void>(directory->Remove());

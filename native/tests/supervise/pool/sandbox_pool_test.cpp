@@ -59,14 +59,14 @@ class SandboxPoolTest : public SupervisorFixture {
 
 TEST_F(SandboxPoolTest, ARunTakesOneAndAnotherIsMade) {
   EXPECT_EQ(Fill(), 2u);
-  EXPECT_EQ(counters_.standing, 2u);
+  EXPECT_EQ(counters_.prewarmed, 2u);
   workspace_.Write("input", "text");
   const RunResult& result = Run(ShellRequest("cat input; pwd; echo $$; exit 7"));
   EXPECT_EQ(result.outcome.exit_code, 7);
   EXPECT_EQ(Text(result.out.bytes), "text/workspace\n2\n");
   EXPECT_EQ(counters_.taken, 1u);
   EXPECT_EQ(counters_.missed, 0u);
-  EXPECT_TRUE(Eventually([this] { return counters_.standing == 2; }));
+  EXPECT_TRUE(Eventually([this] { return counters_.prewarmed == 2; }));
 }
 
 TEST_F(SandboxPoolTest, NothingIsLeftFromOneRunToTheNext) {
@@ -118,7 +118,7 @@ TEST_F(SandboxPoolTest, AReplacedWorkspaceIsNoticed) {
   EXPECT_FALSE(workspace_.Has("old/file"));
   EXPECT_EQ(counters_.taken, 0u);
   EXPECT_EQ(counters_.discarded, 2u);
-  EXPECT_TRUE(Eventually([this] { return counters_.standing == 2; }));
+  EXPECT_TRUE(Eventually([this] { return counters_.prewarmed == 2; }));
   EXPECT_EQ(Run(ShellRequest("echo more >> file")).outcome.kind, OutcomeKind::kExited);
   EXPECT_EQ(workspace_.Read("place/file"), "new\nmore\n");
   EXPECT_EQ(counters_.taken, 1u);
@@ -168,11 +168,11 @@ TEST_F(SandboxPoolTest, OneThatWasKilledIsNotUsed) {
 TEST_F(SandboxPoolTest, OneThatDiesWithItsOrderIsReplaced) {
   for (int turn = 0; turn < 20; ++turn) {
     ASSERT_EQ(Fill(), 2u);
-    const std::vector<pid_t> standing = ChildrenOf(getpid());
+    const std::vector<pid_t> prewarmed = ChildrenOf(getpid());
     ExecRequest request = CommandRequest({"cat"});
     request.stdin_bytes = {'i', 'n'};
     const std::uint64_t run = Start(std::move(request));
-    for (const pid_t bwrap : standing)
+    for (const pid_t bwrap : prewarmed)
       kill(bwrap, SIGKILL);
     const RunResult& result = Result(run);
     // Killed before its command started: another served; after that: it was the run's.
@@ -194,11 +194,11 @@ TEST_F(SandboxPoolTest, RunsEndAtAnyMoment) {
 TEST_F(SandboxPoolTest, GoesAwayWhenIdleAndComesBack) {
   place_.rule.idle_ms = Slow(500);  // long enough to be seen before it goes again
   EXPECT_EQ(Fill(), 2u);
-  EXPECT_TRUE(Eventually([this] { return counters_.standing == 0; }));
+  EXPECT_TRUE(Eventually([this] { return counters_.prewarmed == 0; }));
   EXPECT_TRUE(Eventually([] { return ChildrenOf(getpid()).empty(); }));
   EXPECT_EQ(Run(ShellRequest("exit 0")).outcome.kind, OutcomeKind::kExited);
   EXPECT_EQ(counters_.missed, 1u);
-  EXPECT_TRUE(Eventually([this] { return counters_.standing > 0; }));
+  EXPECT_TRUE(Eventually([this] { return counters_.prewarmed > 0; }));
 }
 
 TEST_F(SandboxPoolTest, AppearsByItselfAfterAFewRuns) {
@@ -207,7 +207,7 @@ TEST_F(SandboxPoolTest, AppearsByItselfAfterAFewRuns) {
     Run(ShellRequest("exit 0"));
   EXPECT_EQ(counters_.missed, 0u);
   Run(ShellRequest("exit 0"));
-  EXPECT_TRUE(Eventually([this] { return counters_.standing == 1; }));
+  EXPECT_TRUE(Eventually([this] { return counters_.prewarmed == 1; }));
   Run(ShellRequest("exit 0"));
   EXPECT_EQ(counters_.taken, 1u);
 }
@@ -235,7 +235,7 @@ TEST_F(SandboxPoolTest, MemoryLimitsHaveSandboxesOfTheirOwn) {
   Fill();
   EXPECT_EQ(std::stoi(Text(Run(limited()).out.bytes)), 64 << 10);
   EXPECT_EQ(counters_.taken, 0u);
-  EXPECT_TRUE(Eventually([this] { return counters_.standing == 2; }));
+  EXPECT_TRUE(Eventually([this] { return counters_.prewarmed == 2; }));
   EXPECT_EQ(std::stoi(Text(Run(limited()).out.bytes)), 64 << 10);
   EXPECT_EQ(counters_.taken, 1u);
   EXPECT_GT(std::stoi(Text(Run(ShellRequest("df -k --output=size /tmp | tail -1")).out.bytes)),
@@ -247,7 +247,7 @@ TEST_F(SandboxPoolTest, ClosingLeavesNothing) {
   EXPECT_EQ(ChildrenOf(getpid()).size(), 2u);
   ClosePool();
   EXPECT_EQ(CountChildren(), 0);
-  EXPECT_EQ(counters_.standing, 0u);
+  EXPECT_EQ(counters_.prewarmed, 0u);
   counters_.closed = true;
   EXPECT_EQ(Run(ShellRequest("exit 3")).outcome.exit_code, 3) << "a run that came too late";
   EXPECT_EQ(CountChildren(), 0);

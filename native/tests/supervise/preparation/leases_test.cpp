@@ -83,17 +83,17 @@ TEST_F(LeasesTest, ReportRenewalToHolders) {
   Recorded none;
   ASSERT_TRUE(Join(lease, &one) && Join(lease, &two) && Join(other, &none));
   ASSERT_TRUE(lease->Renew(LeaseNow()));
-  leases_.Tell(lease);
+  leases_.NoteRenewed(lease);
   EXPECT_EQ(one.renewed, std::vector{lease->until_ns()});
   EXPECT_EQ(two.renewed, std::vector{lease->until_ns()});
   EXPECT_TRUE(none.renewed.empty());
   leases_.Leave(lease, &one);
   leases_.Leave(lease, &one);
-  leases_.Tell(lease);
+  leases_.NoteRenewed(lease);
   EXPECT_EQ(one.renewed.size(), 1u);
   EXPECT_EQ(two.renewed.size(), 2u);
   leases_.Leave(lease, &two);
-  leases_.Tell(lease);
+  leases_.NoteRenewed(lease);
   leases_.Leave(other, &none);
   EXPECT_TRUE(loop_.RunToEnd());
 }

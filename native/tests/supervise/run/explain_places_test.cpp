@@ -58,10 +58,10 @@ TEST_F(ExplainPlacesTest, InAClone) {
   }
 }
 
-TEST_F(ExplainPlacesTest, InASandboxThatStood) {
+TEST_F(ExplainPlacesTest, InAPrewarmedSandbox) {
   place_.rule = {1, 600'000, false};
   Warm();
-  ASSERT_TRUE(Eventually([this] { return place_.counters->standing == 1; }));
+  ASSERT_TRUE(Eventually([this] { return place_.counters->prewarmed == 1; }));
   const RunResult& result = Run(Explained("cat /usr/missing"));
   EXPECT_EQ(result.start, SandboxStart::kPrewarmed);
   EXPECT_TRUE(TellsOf(result, "/usr/missing"));

@@ -161,7 +161,7 @@ TEST_P(ByDomainTest, TheLauncherInsideRefusesTheHostsNetwork) {
   }
 }
 
-TEST_P(ByDomainTest, AStandingSandboxIsOfTheSameRulesAndAskerAlone) {
+TEST_P(ByDomainTest, APrewarmedSandboxIsOfTheSameRulesAndAskerAlone) {
   if (GetParam() == Isolation::kCompat) GTEST_SKIP() << "none stands";
   const auto fingerprint = [this] {
     RunHost host;

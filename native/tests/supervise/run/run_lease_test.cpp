@@ -64,7 +64,7 @@ TEST_P(RunLeaseTest, GoOnWhileItIsRenewed) {
   const auto lease = Make(Slow(500));
   Timer beat;
   beat.Start(host_.loop().get(), 0, 20, [&] {
-    if (lease->Renew(LeaseNow())) host_.shared.leases.Tell(lease);
+    if (lease->Renew(LeaseNow())) host_.shared.leases.NoteRenewed(lease);
   });
   const RunResult result = host_.Execute(runtime(), Leased("sleep 2; exit 7", lease));
   EXPECT_EQ(result.outcome.kind, OutcomeKind::kExited) << result.outcome.reason;

@@ -34,7 +34,7 @@ std::string MessageOf(ReportKind kind) {
 }
 
 // A launcher may find its order not there yet, and say so, although it is on its way.
-TEST(SpawnedSandbox, TellsThatItIsReadyWhenItStoodForAMomentBefore) {
+TEST(SpawnedSandbox, TellsThatItIsReadyWhenItHasWaitedForAMomentBefore) {
   const TempDirectory directory;
   const std::string standing = directory.Write("standing", MessageOf(ReportKind::kAwaitingOrder));
   const std::string ready = directory.Write("ready", MessageOf(ReportKind::kReady));

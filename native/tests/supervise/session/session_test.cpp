@@ -33,7 +33,7 @@ std::vector<pid_t> Leaves() {
 }
 
 // Between commands: the one launcher that waits for the next. The last one's may be about to exit.
-std::vector<pid_t> WaitForStanding() {
+std::vector<pid_t> WaitForPrewarmed() {
   std::vector<pid_t> leaves = Leaves();
   for (int turn = 0; turn < Slow(2'000); ++turn) {
     usleep(5'000);
@@ -146,10 +146,10 @@ TEST_P(SessionTest, DoesNotNeedTheLauncherThatStands) {
   const auto session = Open();
   EXPECT_EQ(Run(session, ShellRequest("exit 1")).outcome.exit_code, 1);
   for (int turn = 2; turn < 6; ++turn) {
-    const std::vector<pid_t> standing = WaitForStanding();
-    ASSERT_EQ(standing.size(), 1u);
-    kill(standing[0], SIGKILL);
-    ASSERT_TRUE(IsGoneSoon(standing[0]));
+    const std::vector<pid_t> prewarmed = WaitForPrewarmed();
+    ASSERT_EQ(prewarmed.size(), 1u);
+    kill(prewarmed[0], SIGKILL);
+    ASSERT_TRUE(IsGoneSoon(prewarmed[0]));
     const RunResult& next = Run(session, ShellRequest("exit " + std::to_string(turn)));
     EXPECT_EQ(next.outcome.kind, OutcomeKind::kExited) << next.outcome.reason;
     EXPECT_EQ(next.outcome.exit_code, turn);

@@ -47,9 +47,9 @@ class RecordingListener : public RunListener {
     changed_.notify_all();
   }
 
-  void OnPool(std::uint64_t request, Result<std::size_t> standing) override {
+  void OnPool(std::uint64_t request, Result<std::size_t> prewarmed) override {
     const std::lock_guard lock(mutex_);
-    answers_.emplace(request, std::move(standing));
+    answers_.emplace(request, std::move(prewarmed));
     changed_.notify_all();
   }
 
