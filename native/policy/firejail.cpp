@@ -147,8 +147,8 @@ class Planner {
   }
 
   Result<FirejailPlan> Plan() {
-    if (auto error = CheckShell()) return *error;
-    if (auto error = CheckPaths()) return *error;
+    TRY(CheckShell());
+    TRY(CheckPaths());
     for (const std::string& entry : facts_.entries)
       Sort(entry);
     for (const std::string& path : shown_)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -46,5 +47,33 @@ class [[nodiscard]] Result {
  private:
   std::variant<T, Fault> state_;
 };
+
+// Returns the fault of a failed result, or the error that is there; else nullptr.
+template <typename T, typename Fault>
+Fault* FaultOf(Result<T, Fault>& result) {
+  return result.ok() ? nullptr : &result.error();
+}
+template <typename Fault>
+Fault* FaultOf(std::optional<Fault>& error) {
+  return error ? &*error : nullptr;
+}
+
+// TRY(expression) returns from the function with the fault of a Result or with an error
+// (std::optional<Error>), if there is one. TRY_ASSIGN(const auto name, expression) does the same
+// with a Result, and otherwise declares `name` with its value.
+#define TRY(expression) TRY_AS(TRY_NAME(tried_, __LINE__), expression)
+#define TRY_ASSIGN(left, expression) TRY_ASSIGN_AS(TRY_NAME(tried_, __LINE__), left, expression)
+
+#define TRY_AS(tried, expression)                                              \
+  do {                                                                         \
+    auto tried = (expression);                                                 \
+    if (auto* fault = native_runner::FaultOf(tried)) return std::move(*fault); \
+  } while (false)
+#define TRY_ASSIGN_AS(tried, left, expression)      \
+  auto tried = (expression);                        \
+  if (!tried.ok()) return std::move(tried.error()); \
+  left = std::move(tried.value()) /* NOLINT(bugprone-macro-parentheses): a declaration */
+#define TRY_NAME(prefix, line) TRY_JOINED(prefix, line)
+#define TRY_JOINED(prefix, line) prefix##line
 
 }  // namespace native_runner

@@ -38,24 +38,24 @@ std::string StartDirectory(const ProcessSandboxPolicy& policy,
 
 std::optional<Error> CheckPolicy(const ProcessSandboxPolicy& policy) {
   const BubblewrapPolicy& sandbox = policy.sandbox;
-  if (auto error = CheckProgram(sandbox.bwrap_path, "bwrapPath")) return error;
-  if (auto error = CheckAbsolutePaths(sandbox.ro_binds, "roBinds")) return error;
-  if (auto error = CheckPlainPath(sandbox.proc_path, "procPath")) return error;
-  if (auto error = CheckPlainPath(sandbox.dev_path, "devPath")) return error;
-  if (auto error = CheckPlainPath(sandbox.tmp_path, "tmpPath")) return error;
+  TRY(CheckProgram(sandbox.bwrap_path, "bwrapPath"));
+  TRY(CheckAbsolutePaths(sandbox.ro_binds, "roBinds"));
+  TRY(CheckPlainPath(sandbox.proc_path, "procPath"));
+  TRY(CheckPlainPath(sandbox.dev_path, "devPath"));
+  TRY(CheckPlainPath(sandbox.tmp_path, "tmpPath"));
   return CheckText(policy.cwd_label, "defaultCwdLabel");
 }
 
 std::optional<Error> CheckCommand(const ProcessCommand& command) {
-  if (auto error = CheckPath(command.cmd, "cmd")) return error;
+  TRY(CheckPath(command.cmd, "cmd"));
   for (std::size_t i = 0; i < command.args.size(); ++i) {
-    if (auto error = CheckText(command.args[i], "args[" + std::to_string(i) + "]")) return error;
+    TRY(CheckText(command.args[i], "args[" + std::to_string(i) + "]"));
   }
   for (std::size_t i = 0; i < command.mounts.size(); ++i) {
     const std::string field = "mounts[" + std::to_string(i) + "].";
     const HostMount& mount = command.mounts[i];
-    if (auto error = CheckPlainPath(mount.host_path, field + "hostPath")) return error;
-    if (auto error = CheckPlainPath(mount.guest_path, field + "guestPath")) return error;
+    TRY(CheckPlainPath(mount.host_path, field + "hostPath"));
+    TRY(CheckPlainPath(mount.guest_path, field + "guestPath"));
   }
   return std::nullopt;
 }

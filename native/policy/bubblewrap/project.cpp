@@ -136,7 +136,7 @@ class PlaceMounts {
 };
 
 std::optional<Error> CheckFolder(const std::string& folder, const std::string& field) {
-  if (auto error = CheckPlainPath(folder, field)) return error;
+  TRY(CheckPlainPath(folder, field));
   constexpr std::array kKernels = {"/proc", "/sys", "/dev"};
   const bool is_kernels = std::any_of(kKernels.begin(), kKernels.end(), [&folder](const char* top) {
     return PathCovers(top, folder);
@@ -151,10 +151,10 @@ std::optional<Error> CheckFolder(const std::string& folder, const std::string& f
 }  // namespace
 
 std::optional<Error> CheckPolicy(const ProjectPolicy& policy) {
-  if (auto error = CheckProgram(policy.bwrap_path, "bwrapPath")) return error;
+  TRY(CheckProgram(policy.bwrap_path, "bwrapPath"));
   for (std::size_t i = 0; i < policy.folders.size(); ++i) {
     const std::string field = "folders[" + std::to_string(i) + "]";
-    if (auto error = CheckFolder(policy.folders[i], field)) return error;
+    TRY(CheckFolder(policy.folders[i], field));
   }
   for (std::size_t i = 0; i < policy.projects.size(); ++i) {
     const std::string& project = policy.projects[i];
@@ -164,11 +164,11 @@ std::optional<Error> CheckPolicy(const ProjectPolicy& policy) {
                      QuotedShort(project),
                  ""};
   }
-  if (auto error = CheckAbsolutePaths(policy.secrets, "secrets")) return error;
+  TRY(CheckAbsolutePaths(policy.secrets, "secrets"));
   for (std::size_t i = 0; i < policy.read_only.size(); ++i) {
     const std::string& path = policy.read_only[i];
     const std::string field = "readOnly[" + std::to_string(i) + "]";
-    if (auto error = CheckPath(path, field)) return error;
+    TRY(CheckPath(path, field));
     if (path.starts_with('/') || HasParentComponent(path) || PathComponents(path).empty()) {
       return Error{
           ErrorCode::kInvalidValue,

@@ -66,9 +66,8 @@ Result<HostRule> ReadHostRule(std::string_view text, std::string_view field) {
     port = ParsePort(*parts->port);
     if (!port) return UnexpectedRule(field, "a host with a port from 1 to 65535", text);
   }
-  auto pattern = ReadNamePattern(parts->host, field);
-  if (!pattern) return pattern.error();
-  return HostRule{.pattern = std::move(pattern.value()), .port = port};
+  TRY_ASSIGN(auto pattern, ReadNamePattern(parts->host, field));
+  return HostRule{.pattern = std::move(pattern), .port = port};
 }
 
 namespace {
@@ -116,9 +115,8 @@ Result<PrivateRule> ReadPrivateRule(std::string_view text, std::string_view fiel
   if (parts->port) {
     return UnexpectedRule(field, "a host or a block of addresses without a port", text);
   }
-  auto pattern = ReadNamePattern(text, field);
-  if (!pattern) return pattern.error();
-  return PrivateRule{.what = std::move(pattern.value())};
+  TRY_ASSIGN(auto pattern, ReadNamePattern(text, field));
+  return PrivateRule{.what = std::move(pattern)};
 }
 
 namespace {
@@ -135,9 +133,8 @@ std::optional<Error> ReadList(const std::vector<std::string>& texts, std::string
                  .fix = ""};
   }
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    auto rule = read(texts[i], std::string(field) + "[" + std::to_string(i) + "]");
-    if (!rule) return rule.error();
-    rules->push_back(std::move(rule.value()));
+    TRY_ASSIGN(auto rule, read(texts[i], std::string(field) + "[" + std::to_string(i) + "]"));
+    rules->push_back(std::move(rule));
   }
   return std::nullopt;
 }

@@ -63,10 +63,10 @@ std::optional<Error> CheckHostMounts(const std::vector<HostMount>& mounts) {
   }
   for (std::size_t i = 0; i < mounts.size(); ++i) {
     const HostMount& mount = mounts[i];
-    if (auto error = CheckPlainPath(mount.host_path, Field(i, "hostPath"))) return error;
-    if (auto error = CheckPlainPath(mount.guest_path, Field(i, "guestPath"))) return error;
-    if (auto error = CheckText(mount.label.value_or(""), Field(i, "label"))) return error;
-    if (auto error = CheckPlace(mounts, i)) return error;
+    TRY(CheckPlainPath(mount.host_path, Field(i, "hostPath")));
+    TRY(CheckPlainPath(mount.guest_path, Field(i, "guestPath")));
+    TRY(CheckText(mount.label.value_or(""), Field(i, "label")));
+    TRY(CheckPlace(mounts, i));
   }
   return std::nullopt;
 }

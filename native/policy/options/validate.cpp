@@ -146,7 +146,7 @@ std::optional<Error> CheckName(std::string_view name, std::string_view field) {
 
 std::optional<Error> CheckEnvironment(const EnvironmentPolicy& policy) {
   for (std::size_t i = 0; i < policy.names.size(); ++i) {
-    if (auto error = CheckName(policy.names[i], Element("envPolicy", i))) return error;
+    TRY(CheckName(policy.names[i], Element("envPolicy", i)));
   }
   return std::nullopt;
 }
@@ -196,13 +196,13 @@ std::optional<Error> CheckPath(std::string_view value, std::string_view field) {
 }
 
 std::optional<Error> CheckAbsolutePath(std::string_view value, std::string_view field) {
-  if (auto error = CheckPath(value, field)) return error;
+  TRY(CheckPath(value, field));
   if (!value.starts_with('/')) return Invalid(field, "an absolute path", value);
   return std::nullopt;
 }
 
 std::optional<Error> CheckPlainPath(std::string_view value, std::string_view field) {
-  if (auto error = CheckAbsolutePath(value, field)) return error;
+  TRY(CheckAbsolutePath(value, field));
   if (HasParentComponent(value)) return Invalid(field, "a path without '..'", value);
   return std::nullopt;
 }
@@ -210,7 +210,7 @@ std::optional<Error> CheckPlainPath(std::string_view value, std::string_view fie
 // posix_spawn and the search on PATH take a bare name or an absolute path. A path relative to the
 // host's working directory would name another program after a chdir.
 std::optional<Error> CheckProgram(std::string_view path, std::string_view field) {
-  if (auto error = CheckPath(path, field)) return error;
+  TRY(CheckPath(path, field));
   if (path.find('/') != std::string_view::npos && !path.starts_with('/')) {
     return Invalid(field, "a program's name or an absolute path", path);
   }
@@ -220,7 +220,7 @@ std::optional<Error> CheckProgram(std::string_view path, std::string_view field)
 std::optional<Error> CheckAbsolutePaths(const std::vector<std::string>& paths,
                                         std::string_view list) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (auto error = CheckPlainPath(paths[i], Element(list, i))) return error;
+    TRY(CheckPlainPath(paths[i], Element(list, i)));
   }
   return std::nullopt;
 }
@@ -232,14 +232,14 @@ std::optional<Error> CheckArgv(const std::vector<std::string>& argv) {
                  .fix = ""};
   }
   for (std::size_t i = 0; i < argv.size(); ++i) {
-    if (auto error = CheckText(argv[i], Element("argv", i))) return error;
+    TRY(CheckText(argv[i], Element("argv", i)));
   }
   return std::nullopt;
 }
 
 // Never puts the value into a message, because it may be a secret.
 std::optional<Error> CheckVariable(const Variable& variable) {
-  if (auto error = CheckName(variable.first, "env")) return error;
+  TRY(CheckName(variable.first, "env"));
   if (HasNul(variable.second)) {
     return Error{
         .code = ErrorCode::kInvalidValue,
@@ -250,36 +250,36 @@ std::optional<Error> CheckVariable(const Variable& variable) {
 }
 
 std::optional<Error> CheckPolicy(const BubblewrapPolicy& policy) {
-  if (auto error = CheckProgram(policy.bwrap_path, "bwrapPath")) return error;
-  if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
-  if (auto error = CheckAbsolutePaths(policy.ro_binds, "roBinds")) return error;
-  if (auto error = CheckHostMounts(policy.mounts)) return error;
-  if (auto error = CheckExtraArgs(policy.extra_args)) return error;
+  TRY(CheckProgram(policy.bwrap_path, "bwrapPath"));
+  TRY(CheckPath(policy.shadow_dir, "shadowDir"));
+  TRY(CheckAbsolutePaths(policy.ro_binds, "roBinds"));
+  TRY(CheckHostMounts(policy.mounts));
+  TRY(CheckExtraArgs(policy.extra_args));
   if (policy.network == Network::kByDomain) {
-    if (auto error = CheckKeepsNetwork(policy.extra_args)) return error;
+    TRY(CheckKeepsNetwork(policy.extra_args));
   }
-  if (auto error = CheckProc(policy)) return error;
-  if (auto error = CheckRequired(policy.required)) return error;
+  TRY(CheckProc(policy));
+  TRY(CheckRequired(policy.required));
   return CheckEnvironment(policy.environment);
 }
 
 std::optional<Error> CheckPolicy(const LandlockPolicy& policy) {
-  if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
-  if (auto error = CheckAbsolutePaths(policy.read_dirs, "fsReadDirs")) return error;
-  if (auto error = CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs")) return error;
-  if (auto error = CheckRequired(policy.required)) return error;
+  TRY(CheckPath(policy.shadow_dir, "shadowDir"));
+  TRY(CheckAbsolutePaths(policy.read_dirs, "fsReadDirs"));
+  TRY(CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs"));
+  TRY(CheckRequired(policy.required));
   return CheckEnvironment(policy.environment);
 }
 
 std::optional<Error> CheckPolicy(const FirejailPolicy& policy) {
-  if (auto error = CheckProgram(policy.firejail_path, "firejailPath")) return error;
-  if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
+  TRY(CheckProgram(policy.firejail_path, "firejailPath"));
+  TRY(CheckPath(policy.shadow_dir, "shadowDir"));
   // Firejail would look for a relative profile in several directories.
   if (policy.profile) {
-    if (auto error = CheckAbsolutePath(*policy.profile, "profile")) return error;
+    TRY(CheckAbsolutePath(*policy.profile, "profile"));
   }
-  if (auto error = CheckAbsolutePaths(policy.read_dirs, "fsReadDirs")) return error;
-  if (auto error = CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs")) return error;
+  TRY(CheckAbsolutePaths(policy.read_dirs, "fsReadDirs"));
+  TRY(CheckAbsolutePaths(policy.write_dirs, "fsWriteDirs"));
   if (policy.profile && (policy.read_dirs_named || !policy.write_dirs.empty())) {
     return Invalid("profile",
                    "left out, since only without one `fsReadDirs` and `fsWriteDirs` hold",
@@ -292,12 +292,12 @@ std::optional<Error> CheckPolicy(const FirejailPolicy& policy) {
                      argument);
     }
   }
-  if (auto error = CheckRequired(policy.required)) return error;
+  TRY(CheckRequired(policy.required));
   return CheckEnvironment(policy.environment);
 }
 
 std::optional<Error> CheckPolicy(const LocalPolicy& policy) {
-  if (auto error = CheckPath(policy.shadow_dir, "shadowDir")) return error;
+  TRY(CheckPath(policy.shadow_dir, "shadowDir"));
   return CheckEnvironment(policy.environment);
 }
 

@@ -44,10 +44,9 @@ std::optional<Error> HandOverLauncher(bool with_proc, int launcher, SpawnOptions
     spawn->inherited.push_back({launcher, kLauncherDescriptor});
     return std::nullopt;
   }
-  auto copy = OpenPath(image.c_str(), O_RDONLY);
-  if (!copy) return copy.error();
+  TRY_ASSIGN(auto copy, OpenPath(image.c_str(), O_RDONLY));
   spawn->argv.emplace_back(kLauncherFile);
-  spawn->Give(std::move(*copy), kLauncherDescriptor);
+  spawn->Give(std::move(copy), kLauncherDescriptor);
   return std::nullopt;
 }
 
@@ -92,9 +91,8 @@ std::optional<Error> OrderSpawn(const Program& program, const PlanText& text, in
 
 std::optional<Error> GiveNameFiles(const std::vector<NameFile>& files, SpawnOptions* spawn) {
   for (const NameFile& file : files) {
-    auto made = MemoryFile("names", file.text.data(), file.text.size(), false);
-    if (!made) return made.error();
-    spawn->Give(std::move(*made), file.descriptor);
+    TRY_ASSIGN(auto made, MemoryFile("names", file.text.data(), file.text.size(), false));
+    spawn->Give(std::move(made), file.descriptor);
   }
   return std::nullopt;
 }
@@ -123,18 +121,16 @@ void OrderTemplate(const std::string& options, const std::vector<std::string>& s
 std::optional<Error> AttachBubblewrapOptions(SpawnPlan* plan) {
   std::string options = std::move(plan->options);
   if (!plan->wants_cgroup) {
-    auto file = MemoryFile("options", options.data(), options.size(), false);
-    if (!file) return file.error();
-    plan->spawn.Give(std::move(*file), kOptionsDescriptor);
+    TRY_ASSIGN(auto file, MemoryFile("options", options.data(), options.size(), false));
+    plan->spawn.Give(std::move(file), kOptionsDescriptor);
     return std::nullopt;
   }
-  auto pipe = MakePipe();
-  if (!pipe) return pipe.error();
-  if (options.size() > kDefaultPipe && fcntl(pipe->write.get(), F_SETPIPE_SZ, options.size()) < 0) {
+  TRY_ASSIGN(auto pipe, MakePipe());
+  if (options.size() > kDefaultPipe && fcntl(pipe.write.get(), F_SETPIPE_SZ, options.size()) < 0) {
     return SystemError("fcntl(F_SETPIPE_SZ) for bwrap's options", errno);
   }
-  plan->spawn.Give(std::move(pipe->read), kOptionsDescriptor);
-  plan->gate = {std::move(pipe->write), std::move(options)};
+  plan->spawn.Give(std::move(pipe.read), kOptionsDescriptor);
+  plan->gate = {std::move(pipe.write), std::move(options)};
   return std::nullopt;
 }
 
@@ -161,10 +157,9 @@ std::optional<Error> TakeMounted(const MountedWorkspace& mounted, const Program&
     error.message += ", which a transaction needs";
     return error;
   }
-  if (auto error = CheckUnmoved(mounted, workspace->directory.get())) return error;
-  auto root = DuplicateOf(mounted.root.get());
-  if (!root) return root.error();
-  workspace->directory = std::move(*root);
+  TRY(CheckUnmoved(mounted, workspace->directory.get()));
+  TRY_ASSIGN(auto root, DuplicateOf(mounted.root.get()));
+  workspace->directory = std::move(root);
   workspace->path = is_copy ? mounted.copy : mounted.path;
   return std::nullopt;
 }
@@ -316,32 +311,28 @@ std::optional<Error> BubblewrapBackend::CheckFeatures(const ExecRequest& request
 
 Result<BubblewrapBackend::HostParts> BubblewrapBackend::OpenHostParts(
     const ExecRequest& request, const Program& program, SupervisorContext& shared) const {
-  auto cwd = WorkspaceRelative(request.cwd, "NativeRunner.exec");
-  if (!cwd) return cwd.error();
-  auto workspace = OpenWorkspace(policy_.shadow_dir);
-  if (!workspace) return workspace.error();
+  TRY_ASSIGN(auto cwd, WorkspaceRelative(request.cwd, "NativeRunner.exec"));
+  TRY_ASSIGN(auto workspace, OpenWorkspace(policy_.shadow_dir));
   std::shared_ptr<const MountedWorkspace> mounted;
   if (transaction_) {
     mounted = transaction_->Enter();
     if (!mounted)
       return Error{ErrorCode::kClosed, "the transaction was closed", "open another one"};
-    if (auto error = TakeMounted(*mounted, program, &*workspace)) return *error;
+    TRY(TakeMounted(*mounted, program, &workspace));
   }
-  auto facts = shared.host.Look(policy_, program.features);
-  if (!facts) return facts.error();
-  auto mounts = OpenHostMounts(policy_.mounts);
-  if (!mounts) return mounts.error();
+  TRY_ASSIGN(auto facts, shared.host.Look(policy_, program.features));
+  TRY_ASSIGN(auto mounts, OpenHostMounts(policy_.mounts));
   if (mounted) {
-    if (auto error = CheckMounts(*mounted, policy_.mounts, *mounts)) return *error;
+    TRY(CheckMounts(*mounted, policy_.mounts, mounts));
   }
-  for (const OpenedMount& mount : *mounts)
-    facts->mounts.push_back(mount.path);
-  if (policy_.network == Network::kByDomain && policy_.by_domain) LookForNames(policy_, &*facts);
-  return HostParts{.cwd = std::move(*cwd),
-                   .workspace = std::move(*workspace),
+  for (const OpenedMount& mount : mounts)
+    facts.mounts.push_back(mount.path);
+  if (policy_.network == Network::kByDomain && policy_.by_domain) LookForNames(policy_, &facts);
+  return HostParts{.cwd = std::move(cwd),
+                   .workspace = std::move(workspace),
                    .mounted = std::move(mounted),
-                   .mounts = std::move(*mounts),
-                   .facts = std::move(*facts)};
+                   .mounts = std::move(mounts),
+                   .facts = std::move(facts)};
 }
 
 // Adds the plan's layers and those of `limits`, in the order in which audits list them.
@@ -408,15 +399,14 @@ std::optional<Error> BubblewrapBackend::GiveDescriptors(const CachedPlan& cached
     for (OpenedMount& mount : host.mounts)
       plan->spawn.Give(std::move(mount.file), number++);
   }
-  if (auto error = GiveNameFiles(cached.facts.name_files, &plan->spawn)) return error;
+  TRY(GiveNameFiles(cached.facts.name_files, &plan->spawn));
   return OrderSpawn(program, cached.text, launcher, policy_.with_proc, plan);
 }
 
 Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Program& program,
                                             SupervisorContext& shared) const {
-  if (auto error = CheckFeatures(request, program)) return *error;
-  auto host = OpenHostParts(request, program, shared);
-  if (!host) return host.error();
+  TRY(CheckFeatures(request, program));
+  TRY_ASSIGN(auto host, OpenHostParts(request, program, shared));
 
   const bool strict = policy_.isolation == Isolation::kStrict;
   Preparation preparation;
@@ -425,36 +415,30 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   plan.workspace = kWorkspace;
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp;
   if (strict) preparation.order.flags |= kOrderIsInit | kOrderNoCapabilities;
-  if (auto error = ApplyLimits(request.limits, shared.cgroups, strict && !host->facts.is_root,
-                               &preparation)) {
-    return *error;
-  }
+  TRY(ApplyLimits(request.limits, shared.cgroups, strict && !host.facts.is_root, &preparation));
   LayerRecord limits = std::move(preparation.record.layers);
   if (request.limits.memory_bytes && !(strict && program.features.size)) {
     limits.Add(Layer::kTmpWithoutSize);
   }
 
   const bool sizes_tmp = program.features.size && request.limits.memory_bytes;
-  const CachedPlan& cached = PlanFor(std::move(host->facts), host->workspace.path,
+  const CachedPlan& cached = PlanFor(std::move(host.facts), host.workspace.path,
                                      sizes_tmp ? *request.limits.memory_bytes : 0);
-  auto places = HoldMountPoints(cached.places, policy_.mounts, host->mounts, host->workspace,
-                                request.Is<ExplainCall>());
-  if (!places) return places.error();
-  if (!places->empty()) {
-    plan.holds = std::make_shared<const std::vector<Placeholder>>(std::move(*places));
+  TRY_ASSIGN(auto places, HoldMountPoints(cached.places, policy_.mounts, host.mounts,
+                                          host.workspace, request.Is<ExplainCall>()));
+  if (!places.empty()) {
+    plan.holds = std::make_shared<const std::vector<Placeholder>>(std::move(places));
   }
   plan.mount_points = cached.mount_points;
   plan.mounted = cached.mounted;
-  RecordRun(request, cached, *host, limits, &preparation);
-  if (auto error = OrderConfinement(request, *host, &preparation)) return *error;
+  RecordRun(request, cached, host, limits, &preparation);
+  TRY(OrderConfinement(request, host, &preparation));
 
   const std::string cold_reason = ColdReason(cached, program, plan.holds != nullptr);
-  AllowReuse(request, cached, *host, program, cold_reason, shared, &plan);
+  AllowReuse(request, cached, host, program, cold_reason, shared, &plan);
   const int launcher = shared.launcher.get();
-  const auto mounted = host->mounted;
-  if (auto error = GiveDescriptors(cached, std::move(*host), program, launcher, &plan)) {
-    return *error;
-  }
+  const auto mounted = host.mounted;
+  TRY(GiveDescriptors(cached, std::move(host), program, launcher, &plan));
   if (request.Is<TemplateSandbox>()) {
     if (!cold_reason.empty()) return Error{ErrorCode::kUnavailable, cold_reason, ""};
     if (!plan.fingerprint.valid()) return Error{ErrorCode::kUnavailable, "/proc can't be read", ""};
@@ -462,7 +446,7 @@ Result<Preparation> BubblewrapBackend::Plan(const ExecRequest& request, const Pr
   } else if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &plan)) {
     return *error;
   }
-  if (auto error = EnterMounted(mounted, program, launcher, &plan)) return *error;
+  TRY(EnterMounted(mounted, program, launcher, &plan));
   return preparation;
 }
 

@@ -119,14 +119,12 @@ Result<FirejailFacts> LookForFirejail(const FirejailPolicy& policy, const std::s
   }
   facts.home = std::move(account->home);
   facts.shell = std::move(account->shell);
-  auto entries = RootEntries();
-  if (!entries) return entries.error();
-  facts.entries = std::move(*entries);
+  TRY_ASSIGN(auto entries, RootEntries());
+  facts.entries = std::move(entries);
   if (auto error =
           AddExisting(policy.read_dirs, policy.read_dirs_named, "fsReadDirs", &facts.read_dirs))
     return *error;
-  if (auto error = AddExisting(policy.write_dirs, true, "fsWriteDirs", &facts.write_dirs))
-    return *error;
+  TRY(AddExisting(policy.write_dirs, true, "fsWriteDirs", &facts.write_dirs));
   facts.secrets = std::move(secrets.files);
   for (std::string& directory : secrets.directories)
     facts.secrets.push_back(std::move(directory));
@@ -238,21 +236,17 @@ Result<Preparation> FirejailBackend::Plan(const ExecRequest& request,
     program.error().fix = kInstall;
     return program.error();
   }
-  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
-  if (!relative) return relative.error();
-  auto workspace = OpenWorkspace(policy_.shadow_dir);
-  if (!workspace) return workspace.error();
+  TRY_ASSIGN(auto relative, WorkspaceRelative(request.cwd, "NativeRunner.exec"));
+  TRY_ASSIGN(auto workspace, OpenWorkspace(policy_.shadow_dir));
 
   FirejailPlan plan;
   FirejailFacts facts;
   const bool plans = !policy_.profile;
   if (plans) {
-    auto looked = LookForFirejail(policy_, workspace->path, shared.host.FindSecrets());
-    if (!looked) return looked.error();
-    facts = std::move(*looked);
-    auto planned = PlanFirejail(facts);
-    if (!planned) return planned.error();
-    plan = std::move(*planned);
+    TRY_ASSIGN(auto looked, LookForFirejail(policy_, workspace.path, shared.host.FindSecrets()));
+    facts = std::move(looked);
+    TRY_ASSIGN(auto planned, PlanFirejail(facts));
+    plan = std::move(planned);
   }
   const std::vector<std::string> options = FirejailOptions(policy_, plan);
 
@@ -260,9 +254,9 @@ Result<Preparation> FirejailBackend::Plan(const ExecRequest& request,
   SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();
   preparation.scene =
       std::make_shared<const DenialScene>(DenialScene{.wall = DenialScene::Wall::kFirejail,
-                                                      .workspace = workspace->path,
+                                                      .workspace = workspace.path,
                                                       .network = policy_.network});
-  preparation.cwd = JoinPath(workspace->path, *relative);
+  preparation.cwd = JoinPath(workspace.path, relative);
   preparation.record = Record(request, options);
   preparation.record.cwd = preparation.cwd;
   CheckNamespaces(policy_.network, &preparation);
@@ -277,9 +271,9 @@ Result<Preparation> FirejailBackend::Plan(const ExecRequest& request,
     if (!facts.secrets.empty()) layers.Add(Layer::kSecretsMasked);
   }
   UndoOpened(policy_.extra_args, &preparation);
-  if (plans) CheckFiles(plan, workspace->path, &preparation);
-  if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
-  if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
+  if (plans) CheckFiles(plan, workspace.path, &preparation);
+  TRY(ApplyLimits(request.limits, shared.cgroups, false, &preparation));
+  TRY(ApplyRequired(policy_.required, &preparation));
 
   SpawnOptions& spawn = spawns.spawn;
   spawn.path = *program;

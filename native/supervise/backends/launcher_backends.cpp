@@ -30,20 +30,16 @@ void LocalBackend::Prepare(const ExecRequest& request, SupervisorContext& shared
 
 Result<Preparation> LocalBackend::Plan(const ExecRequest& request,
                                        const SupervisorContext& shared) const {
-  auto relative = WorkspaceRelative(request.cwd, "LocalNativeRunner");
-  if (!relative) return relative.error();
-  auto workspace = OpenWorkspace(policy_.shadow_dir);
-  if (!workspace) return workspace.error();
-  const auto mounted = MountedOf(transaction_);
-  if (!mounted) return mounted.error();
-  const auto& entered = mounted.value();
+  TRY_ASSIGN(auto relative, WorkspaceRelative(request.cwd, "LocalNativeRunner"));
+  TRY_ASSIGN(auto workspace, OpenWorkspace(policy_.shadow_dir));
+  TRY_ASSIGN(const auto entered, MountedOf(transaction_));
   if (entered) {
-    if (auto error = TakeCopy(*entered, &*workspace)) return *error;
+    TRY(TakeCopy(*entered, &workspace));
   }
 
   Preparation preparation;
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
-  preparation.cwd = JoinPath(workspace->path, *relative);
+  preparation.cwd = JoinPath(workspace.path, relative);
   preparation.record = {
       "local", request.argv[0], request.argv, preparation.cwd, {Layer::kTreeKillSubreaper}};
   const auto limited = ApplyLimits(request.limits, shared.cgroups, false, &preparation);
@@ -53,8 +49,7 @@ Result<Preparation> LocalBackend::Plan(const ExecRequest& request,
   if (entered) {
     preparation.record.layers.Add(LayerOf(*entered));
     const int launcher = shared.launcher.get();
-    if (auto error = EnterMounted(entered, workspace->directory.get(), launcher, &plan))
-      return *error;
+    TRY(EnterMounted(entered, workspace.directory.get(), launcher, &plan));
   }
   return preparation;
 }
@@ -131,12 +126,8 @@ Result<std::vector<std::string>> LandlockRules(const LandlockPolicy& policy, con
                                                const std::string& workspace) {
   std::vector<std::string> reads;
   std::vector<std::string> writes;
-  if (auto error = Missing(policy.read_dirs, policy.read_dirs_named, "fsReadDirs", &reads)) {
-    return *error;
-  }
-  if (auto error = Missing(policy.write_dirs, policy.write_dirs_named, "fsWriteDirs", &writes)) {
-    return *error;
-  }
+  TRY(Missing(policy.read_dirs, policy.read_dirs_named, "fsReadDirs", &reads));
+  TRY(Missing(policy.write_dirs, policy.write_dirs_named, "fsWriteDirs", &writes));
   std::vector<std::string> hidden = secrets.files;
   hidden.insert(hidden.end(), secrets.directories.begin(), secrets.directories.end());
   std::vector<std::string> rules;
@@ -216,34 +207,29 @@ void LandlockBackend::Prepare(const ExecRequest& request, SupervisorContext& sha
 Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
                                           SupervisorContext& shared) const {
   if (LandlockAbi() == 0) return NoLandlock();
-  auto relative = WorkspaceRelative(request.cwd, "NativeRunner.exec");
-  if (!relative) return relative.error();
+  TRY_ASSIGN(auto relative, WorkspaceRelative(request.cwd, "NativeRunner.exec"));
   if (request.Is<SessionSandbox>() && request.limits.memory_bytes) {
     return Error{ErrorCode::kSetup, "Landlock has no private /tmp, which tmpBytes is the size of",
                  "leave tmpBytes out, or use Bubblewrap"};
   }
-  auto workspace = OpenWorkspace(policy_.shadow_dir);
-  if (!workspace) return workspace.error();
-  const auto mounted = MountedOf(transaction_);
-  if (!mounted) return mounted.error();
-  const auto& entered = mounted.value();
+  TRY_ASSIGN(auto workspace, OpenWorkspace(policy_.shadow_dir));
+  TRY_ASSIGN(const auto entered, MountedOf(transaction_));
   if (entered) {
-    if (auto error = TakeCopy(*entered, &*workspace)) return *error;
+    TRY(TakeCopy(*entered, &workspace));
   }
-  auto rules = LandlockRules(policy_, shared.host.FindSecrets(), workspace->path);
-  if (!rules) return rules.error();
+  TRY_ASSIGN(auto rules, LandlockRules(policy_, shared.host.FindSecrets(), workspace.path));
 
   Preparation preparation;
   SpawnPlan& plan = preparation.plan.emplace<SpawnPlan>();
-  preparation.rules = std::move(*rules);
-  plan.workspace = workspace->path;
+  preparation.rules = std::move(rules);
+  plan.workspace = workspace.path;
   preparation.scene = std::make_shared<const DenialScene>(
       DenialScene{.wall = DenialScene::Wall::kLandlock,
                   .rules = preparation.rules,
-                  .workspace = workspace->path,
+                  .workspace = workspace.path,
                   .may_write_workspace = policy_.write_workspace,
                   .network = policy_.network});
-  preparation.cwd = JoinPath(workspace->path, *relative);
+  preparation.cwd = JoinPath(workspace.path, relative);
   preparation.record = {"landlock",
                         request.argv[0],
                         request.argv,
@@ -258,16 +244,15 @@ Result<Preparation> LandlockBackend::Plan(const ExecRequest& request,
   }
   if (geteuid() == 0) layers.Add(Layer::kSecretsMasked);
   if (entered) layers.Add(LayerOf(*entered));
-  if (auto error = ApplyLimits(request.limits, shared.cgroups, false, &preparation)) return *error;
+  TRY(ApplyLimits(request.limits, shared.cgroups, false, &preparation));
   if (request.Is<SessionSandbox>()) preparation.order.flags |= kOrderSession;
-  if (auto error = ApplyRequired(policy_.required, &preparation)) return *error;
+  TRY(ApplyRequired(policy_.required, &preparation));
   plan.spawn.path = "/proc/self/fd/" + std::to_string(shared.launcher.get());
   plan.spawn.argv = {"native-runner-launcher"};
   if (entered) {
-    if (auto error = CheckWriteDirs(*entered, policy_)) return *error;
+    TRY(CheckWriteDirs(*entered, policy_));
     const int launcher = shared.launcher.get();
-    if (auto error = EnterMounted(entered, workspace->directory.get(), launcher, &plan))
-      return *error;
+    TRY(EnterMounted(entered, workspace.directory.get(), launcher, &plan));
   }
   return preparation;
 }

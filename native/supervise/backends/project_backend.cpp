@@ -53,40 +53,34 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
   if (!program.features.as_pid_1) {
     return LacksOption(program.path, "--as-pid-1");
   }
-  auto folders = OpenFolders(policy_.folders);
-  if (!folders) return folders.error();
-  const auto entered = MountedOf(transaction_);
-  if (!entered) return entered.error();
-  const std::shared_ptr<const MountedWorkspace>& mounted = entered.value();
-  if (mounted && !folders->empty()) {
+  TRY_ASSIGN(auto folders, OpenFolders(policy_.folders));
+  TRY_ASSIGN(const auto mounted, MountedOf(transaction_));
+  if (mounted && !folders.empty()) {
     // A bind by path could reach the host's own directory.
     if (!program.features.bind_fd) return LacksOption(program.path, "--bind-fd");
-    Workspace& folder = folders->front();
-    if (auto error = TakeMounted(*mounted, program, &folder)) return *error;
+    Workspace& folder = folders.front();
+    TRY(TakeMounted(*mounted, program, &folder));
     folder.path = mounted->path;  // path in the sandbox, for a copy too
   }
-  auto scene = LookAtProject(policy_, program.features, *folders, shared.host.FindSecrets(),
-                             request.Is<ExplainCall>());
-  if (!scene) return scene.error();
+  TRY_ASSIGN(auto scene, LookAtProject(policy_, program.features, folders,
+                                       shared.host.FindSecrets(), request.Is<ExplainCall>()));
 
   Preparation preparation;
   SpawnPlan& spawns = preparation.plan.emplace<SpawnPlan>();
   spawns.own_pid_namespace = true;
   preparation.order.flags = kOrderNoNewPrivs | kOrderSeccomp | kOrderIsInit | kOrderNoCapabilities;
-  const bool is_root = scene->facts.host.is_root;
-  if (auto error = ApplyLimits(request.limits, shared.cgroups, !is_root, &preparation)) {
-    return *error;
-  }
+  const bool is_root = scene.facts.host.is_root;
+  TRY(ApplyLimits(request.limits, shared.cgroups, !is_root, &preparation));
   const LayerRecord limit_layers = std::move(preparation.record.layers);
   const bool size_tmp = program.features.size && request.limits.memory_bytes;
   const int first = program.features.bind_fd ? kFirstFolderDescriptor : -1;
   const std::uint64_t tmp_bytes = size_tmp ? *request.limits.memory_bytes : 0;
-  BubblewrapPlan plan = PlanProject(policy_, scene->facts, first, tmp_bytes);
+  BubblewrapPlan plan = PlanProject(policy_, scene.facts, first, tmp_bytes);
   if (policy_.network == Network::kByDomain && policy_.by_domain) {
-    const std::size_t bound = program.features.bind_fd ? folders->size() : 0;
+    const std::size_t bound = program.features.bind_fd ? folders.size() : 0;
     FindNameFiles(policy_.by_domain->rules, plan.mounts,
-                  kFirstFolderDescriptor + static_cast<int>(bound), &scene->facts.host);
-    plan = PlanProject(policy_, scene->facts, first, tmp_bytes);
+                  kFirstFolderDescriptor + static_cast<int>(bound), &scene.facts.host);
+    plan = PlanProject(policy_, scene.facts, first, tmp_bytes);
   }
   const PlanText text = TextOf(plan);
   spawns.mounted = std::make_shared<const std::vector<std::string>>(PathsOf(PlanFingerprint(plan)));
@@ -105,20 +99,19 @@ Result<Preparation> ProjectBackend::Plan(const ExecRequest& request, const Progr
 
   if (LandlockAbi() >= kLeastLandlockAbi) {
     preparation.order.flags |= kOrderLandlock;
-    preparation.rules = std::move(scene->rules);
+    preparation.rules = std::move(scene.rules);
   }
   if (mounted && mounted->copy.empty()) OrderRenames(mounted->path, &preparation);
   if (program.features.bind_fd) {
     int number = kFirstFolderDescriptor;
-    for (Workspace& folder : *folders)
+    for (Workspace& folder : folders)
       spawns.spawn.Give(std::move(folder.directory), number++);
   }
-  if (auto error = GiveNameFiles(scene->facts.host.name_files, &spawns.spawn)) return *error;
-  spawns.holds = std::make_shared<const ProjectScene>(std::move(*scene));
-  if (auto error = OrderSpawn(program, text, shared.launcher.get(), true, &spawns)) return *error;
-  if (auto error = OrderNetwork(policy_.network, policy_.by_domain, &preparation, &spawns))
-    return *error;
-  if (auto error = EnterMounted(mounted, program, shared.launcher.get(), &spawns)) return *error;
+  TRY(GiveNameFiles(scene.facts.host.name_files, &spawns.spawn));
+  spawns.holds = std::make_shared<const ProjectScene>(std::move(scene));
+  TRY(OrderSpawn(program, text, shared.launcher.get(), true, &spawns));
+  TRY(OrderNetwork(policy_.network, policy_.by_domain, &preparation, &spawns));
+  TRY(EnterMounted(mounted, program, shared.launcher.get(), &spawns));
   return preparation;
 }
 

@@ -94,9 +94,8 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
   if (program.image.valid()) {
     spawn.inherited.push_back({program.image.get(), image});
   } else {
-    auto opened = OpenPath(program.path.c_str(), O_PATH);
-    if (!opened) return opened.error();
-    spawn.Give(std::move(*opened), image);
+    TRY_ASSIGN(auto opened, OpenPath(program.path.c_str(), O_PATH));
+    spawn.Give(std::move(opened), image);
   }
   Entry entry(image, plan);
   if (joins) entry.Join(*mounted);
@@ -111,7 +110,7 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
     HoldMounted(mounted, plan);
     return std::nullopt;
   }
-  if (auto error = CheckUnmoved(*mounted, workspace)) return error;
+  TRY(CheckUnmoved(*mounted, workspace));
   const int image = FreeNumber(plan->spawn);
   plan->spawn.inherited.push_back({launcher, image});
   Entry entry(image, plan);
@@ -123,10 +122,9 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
 
 std::optional<Error> TakeCopy(const MountedWorkspace& mounted, Workspace* workspace) {
   if (mounted.copy.empty()) return std::nullopt;
-  if (auto error = CheckUnmoved(mounted, workspace->directory.get())) return error;
-  auto root = DuplicateOf(mounted.root.get());
-  if (!root) return root.error();
-  workspace->directory = std::move(*root);
+  TRY(CheckUnmoved(mounted, workspace->directory.get()));
+  TRY_ASSIGN(auto root, DuplicateOf(mounted.root.get()));
+  workspace->directory = std::move(root);
   workspace->path = mounted.copy;
   return std::nullopt;
 }
@@ -152,9 +150,8 @@ std::optional<Error> CheckUnmoved(const MountedWorkspace& mounted, int directory
 
 std::optional<Error> CheckUnmoved(const std::string& path, const FileIdentity& before,
                                   int directory) {
-  const auto now = IdentityOf(directory);
-  if (!now) return now.error();
-  if (now.value() == before) return std::nullopt;
+  TRY_ASSIGN(const auto now, IdentityOf(directory));
+  if (now == before) return std::nullopt;
   return Error{ErrorCode::kSetup,
                "the workspace " + path + " was replaced while its transaction was open",
                "put the directory back, or discard the transaction"};
