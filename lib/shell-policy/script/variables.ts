@@ -19,9 +19,9 @@ const kMostRounds = 3;
 const kMostArithmetic = 16 * 1024;
 
 type Known = {
-  /** What it may be at the place that was reached, the latest value first. */
+  /** The values that it may have at the current place, the latest first. */
   reaching: Value[];
-  /** What it was set to anywhere so far. */
+  /** All values that were assigned to it so far. */
   readonly all: Value[];
   /** Grows when it gets a value that it did not have before at the place that was reached. */
   version: number;

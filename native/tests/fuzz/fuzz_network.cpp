@@ -1,7 +1,6 @@
-// What a hostile command sends to the relay, and what people write down as rules, made of arbitrary
-// bytes: each reader stays within them, says the same whatever pieces they come in, and what it
-// makes of them is read as the same again. Spellings of addresses are compared with the C
-// library's.
+// Data of a hostile command for the relay, and rules, made of arbitrary bytes: each reader stays
+// within them, has the same result in whatever pieces they come, and reads its own output as the
+// same again. Spellings of addresses are compared with the C library's.
 #include <arpa/inet.h>
 #include <fuzzer/FuzzedDataProvider.h>
 
@@ -191,7 +190,7 @@ void FuzzTls(const Bytes& bytes, std::size_t piece) {
   if (hello && hello->server_name) CheckName(*hello->server_name);
 }
 
-// What the server is sent is, for a reader as strict as ours, one request with the same meaning.
+// A reader as strict as ours reads the forwarded bytes as one request with the same meaning.
 void CheckForwarded(const HttpRequest& request) {
   if (request.form == HttpForm::kAuthority || request.fields.size() > 200) return;
   const std::string head = ForwardedHead(request, request.closes);

@@ -1,5 +1,5 @@
-// What a launcher says that a command was refused, on arbitrary bytes: it is never read outside
-// them, and what comes of it is bounded by them.
+// Observations of a launcher, made of arbitrary bytes: no read leaves them, and they bound the
+// results.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

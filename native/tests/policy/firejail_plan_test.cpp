@@ -138,7 +138,7 @@ TEST(PlanFirejail, RefusesWhatItCannotBeTold) {
   for (const char* path : {"/srv/a b", "/srv/it's", "/srv/\xc3\xa9", "/srv/~a", "/srv/a$b"}) {
     EXPECT_EQ(refusal([path](FirejailFacts& facts) { facts.workspace = path; }), "") << path;
   }
-  // What it can't be told to hide would be seen.
+  // Firejail can't hide such a name, so the command would see it.
   const auto text = refusal([](FirejailFacts& facts) { facts.entries.emplace_back("/o*t"); });
   EXPECT_NE(text.find("\"/o*t\""), std::string::npos) << text;
   EXPECT_NE(refusal([](FirejailFacts& facts) { facts.secrets = {"/etc/a,b"}; }), "");

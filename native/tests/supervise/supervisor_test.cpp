@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 
 class SupervisorTest : public SupervisorFixture {};
 
-// What lane tests let each job note: "s3" when the third starts, "e3" when it ends.
+// Returns a lane test's script for a job: it notes "s3" when the third starts, "e3" when it ends.
 std::string Noting(std::uint64_t run, const std::string& between) {
   const std::string id = std::to_string(run);
   return "echo s" + id + " >> log; " + between + "; echo e" + id + " >> log";

@@ -1,4 +1,4 @@
-// What a launcher does about renames, told by what its command sees and the host hears.
+// The launcher's answers to renames, observed by its command and by the host.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 class RenamesTest : public LauncherTest {
  protected:
-  // A command in the directory, of which the launcher is told that it is an overlay.
+  // Returns the order of a command in the directory, which the order calls an overlay.
   OrderSpec Renaming(const std::string& script) const {
     OrderSpec spec = {.argv = {"/bin/sh", "-c", script},
                       .environment = {"PATH=/usr/bin:/bin"},

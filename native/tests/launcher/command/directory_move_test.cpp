@@ -113,7 +113,7 @@ class Project {
   }
   ~Project() {
     umount2(Merged().c_str(), MNT_DETACH);
-    // What keeps its owner out could not be removed.
+    // A directory that its owner can't enter could not be removed.
     for (const char* tree : {"lower", "upper", "work"}) {
       for (const auto& entry : fs::recursive_directory_iterator(
                place_.Path(tree), fs::directory_options::skip_permission_denied)) {
@@ -293,7 +293,7 @@ TEST_F(DirectoryMoveTest, IsUndoneWhereItsProcessDied) {
   EXPECT_GT(done, 5);
 }
 
-// What somebody does meanwhile leads nowhere else: neither there nor here is anything lost.
+// Links that are swapped in meanwhile lead nowhere else: no file is lost, here or there.
 TEST_F(DirectoryMoveTest, LeadsNowhereElseWhereLinksAreSwappedIn) {
   const std::array<std::string, 6> kPlaces = {"docs",          "docs/sub",
                                               "docs/sub/deep", "docs/shut",

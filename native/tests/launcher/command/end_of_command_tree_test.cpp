@@ -42,7 +42,7 @@ class TreeTest : public LauncherTest {
   }
 };
 
-// The control of all below: such a tree does outlive its parent where nobody ends it.
+// The control of all tests below: such a tree outlives its parent if no launcher ends it.
 TEST(TreeControlTest, TheProbesTreeOutlivesItsParent) {
   FILE* probe = popen((ProbePath() + " tree").c_str(), "r");
   ASSERT_NE(probe, nullptr);

@@ -43,7 +43,7 @@ class Command {
   void Kill() const { send(control_[0], &kKillMessage, 1, MSG_NOSIGNAL); }
 
   std::array<int, 4> descriptors() const { return {control_[1], null_, out_[1], out_[1]}; }
-  // What the launcher has of it now is all there is.
+  // Closes the test's own descriptors, so that only the launcher's are left.
   void Drop() {
     for (int* each : {&control_[1], &out_[1], &null_}) {
       if (*each >= 0) close(*each);

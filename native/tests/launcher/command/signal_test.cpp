@@ -69,7 +69,7 @@ TEST_P(SignalTest, WhatIsNoSignalIsAKill) {
   }
 }
 
-// The host is to hear that the command has closed its input, so nobody else may hold it.
+// The host must notice that the command has closed its input, so no other process may hold it.
 TEST_P(SignalTest, TheInputOfALiveProcessIsTheCommandsAlone) {
   LauncherHost host(GetParam());
   int input[2];

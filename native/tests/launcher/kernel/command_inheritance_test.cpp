@@ -1,4 +1,4 @@
-// What a command is born with, and what it can see of the launcher.
+// Which attributes a command inherits, and what it can see of the launcher.
 
 #include <fcntl.h>
 #include <poll.h>

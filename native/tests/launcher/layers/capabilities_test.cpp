@@ -1,4 +1,4 @@
-// What is left of the capability sets in the command.
+// The command drops its capability sets, and keeps them where the order does not ask for that.
 
 #include <unistd.h>
 

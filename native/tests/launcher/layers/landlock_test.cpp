@@ -1,5 +1,5 @@
-// What the kernel enforces of an order's rules. The launcher is a subreaper here: no namespace is
-// in the way, so that what is refused was refused by Landlock.
+// The kernel enforces an order's rules. The launcher is a subreaper here, without namespaces, so
+// only Landlock can refuse a call.
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What a clone has of the others, of its template and of the host: nothing.
+// A clone shares nothing with other clones, with its template and with the host.
 
 #include <fcntl.h>
 #include <sys/socket.h>

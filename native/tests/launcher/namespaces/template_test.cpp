@@ -1,4 +1,4 @@
-// What a template and its clones say and how they end.
+// The reports of a template and its clones, and how they end.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -58,7 +58,7 @@ TEST_F(TemplateTest, ACloneRunsACommandAndReports) {
   EXPECT_TRUE(HasEnded(clone->pidfd()));
 }
 
-// Where the order comes later, its first word is that it waits.
+// If the order comes later, the first report says that the clone waits for it.
 TEST_F(TemplateTest, ACloneCanStand) {
   const auto made = Start();
   const auto clone = made->Clone();

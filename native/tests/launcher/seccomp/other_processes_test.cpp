@@ -1,5 +1,5 @@
-// What the filters on top of the base one refuse: sockets that reach others, and setting limits and
-// priorities of other processes. Each has the same call without that filter as its control.
+// The filters on top of the base one refuse sockets that reach others, and changes of other
+// processes' limits and priorities. Each test has the same call without that filter as its control.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -83,7 +83,7 @@ class OtherProcessesTest : public LauncherTest {
   static std::string Set(const char* what, const char* whose, std::uint32_t flags) {
     return Probe(GetParam(), {"set", what, whose}, kBase | flags);
   }
-  // What the filter is there for: other processes than those of the run can be seen.
+  // True if the command sees processes outside of its run, from which the filter keeps it.
   static bool SeesHost() { return GetParam() == Mode::kSubreaper; }
 };
 

@@ -29,7 +29,7 @@ struct OrderSpec {
   std::vector<std::string> rules = {};
 };
 
-// What a test sees of a whole run.
+// The result of a whole run.
 struct RunResult {
   std::vector<Report> reports;
   std::string out;
@@ -76,10 +76,10 @@ class LauncherHost {
 
   // A template's: asks for a clone, and is that one's host. `cgroup`: not kept; -1: none.
   std::unique_ptr<LauncherHost> Clone(const CloneRequest& request = {}, int cgroup = -1);
-  // Whether the process that was started ends in time.
+  // True if the started process ends in time.
   bool Ends(int timeout_ms = Slow(60'000)) const;
 
-  // What was written to the command's stdout so far, waiting until it has `bytes` bytes.
+  // Returns the command's stdout so far, once it has `bytes` bytes.
   std::string ReadOut(std::size_t bytes);
   // True when no process holds the command's stdout any more.
   bool OutputEnds(int timeout_ms);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the probe tries on other processes and on other sockets than its own; each prints what it
-// found and returns the exit code.
+// The probe's attempts on other processes and on sockets that are not its own. Each prints its
+// findings and returns the exit code.
 
 // Prints "DOMAIN:TYPE " for each that socketpair(2) makes, with and without flags.
 int ListPairs();

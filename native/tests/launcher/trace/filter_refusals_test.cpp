@@ -1,4 +1,4 @@
-// What the filter refuses is told, without a tracer.
+// Refusals of the filter are reported without a tracer.
 
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-// What is told of each call that a traced command makes.
+// The observations of each call that a traced command makes.
 
 #include <fcntl.h>
 

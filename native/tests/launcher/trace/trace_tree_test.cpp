@@ -1,4 +1,4 @@
-// A traced tree does what it does when nobody traces it.
+// A traced tree behaves as an untraced one.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,7 +67,7 @@ TEST_P(TraceTreeTest, DoesAsUntraced) {
   }
 }
 
-// In a terminal's session, where a group that stops has somebody to be told.
+// In a terminal's session, in which a parent notices that a group stops.
 TEST_P(TraceTreeTest, StopsAndGoesOnByATerminalsSignals) {
   if (GetParam() == Mode::kInit) GTEST_SKIP() << "its bwrap has no terminals";
   for (const bool is_traced : {false, true}) {

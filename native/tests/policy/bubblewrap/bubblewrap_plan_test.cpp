@@ -26,7 +26,7 @@ Texts Options(const BubblewrapPolicy& policy, const HostFacts& facts, int descri
       PlanBubblewrap(policy, facts, "/real/ws", descriptor, "/workspace/a", tmp_bytes));
 }
 
-// Whether `part` stands in `options`, in one piece.
+// True if `options` contain `part` without a gap.
 bool Has(const Texts& options, const Texts& part) {
   return std::search(options.begin(), options.end(), part.begin(), part.end()) != options.end();
 }

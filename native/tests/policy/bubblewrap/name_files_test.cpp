@@ -123,7 +123,7 @@ TEST(PlanBubblewrap, MasksOtherResolversWhereTheyWouldShow) {
   EXPECT_NE(options().find("--unshare-net"), std::string::npos) << options();
 }
 
-// What can't make the namespace for it must not leave the host's.
+// A plan that can't have a namespace for it must not share the host's network.
 TEST(PlanPureBubblewrap, ANetworkByDomainIsDenied) {
   BubblewrapPolicy policy;
   policy.network = Network::kByDomain;

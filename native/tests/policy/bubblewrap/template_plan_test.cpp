@@ -1,4 +1,4 @@
-// What of a policy a template has, and what each clone of it makes for itself.
+// Which parts of a policy a template has, and which each clone makes for itself.
 
 #include <gtest/gtest.h>
 

@@ -34,7 +34,7 @@ DeniedRun DeniedRunOf(bool explain, OutcomeKind kind, std::vector<Observation> o
   return run;
 }
 
-// Whether telling it has looked at the host.
+// True if the report of denials has looked at the host.
 bool Looks(const DeniedRun& run) {
   bool has_looked = false;
   static_cast<void>(ReportDenials(run, [&has_looked](const std::string&) {

@@ -8,7 +8,7 @@
 namespace native_runner {
 namespace {
 
-// What the changes make of `before`.
+// Applies the changes to `before`.
 std::string Applied(const std::string& before, const std::string& after) {
   const auto old_lines = SplitLines(before);
   const auto new_lines = SplitLines(after);

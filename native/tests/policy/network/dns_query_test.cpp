@@ -81,7 +81,7 @@ TEST(DnsQuery, NameHasNoPointers) {
   }
 }
 
-// Where enough bytes follow to be such a label.
+// Enough bytes follow for a label of that length.
 TEST(DnsQuery, LabelHasItsLengthInSixBits) {
   for (const std::uint8_t length : Octets{63, 64, 65, 128, 192}) {
     Octets name = {length};

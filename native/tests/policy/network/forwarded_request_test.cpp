@@ -51,7 +51,7 @@ TEST(Forward, SaysWhetherTheConnectionIsKept) {
             "GET / HTTP/1.0\r\nHost: a.test\r\nConnection: keep-alive\r\n\r\n");
 }
 
-// What is written is read as the same request again, and written as the same bytes.
+// The written request is read as the same request again, and written as the same bytes.
 TEST(Forward, IsReadAsTheSameAgain) {
   for (const std::string head :
        {"POST http://a.test:81/x HTTP/1.1\r\nHost: a.test:81\r\nContent-Length: 3\r\nA: b\r\n",

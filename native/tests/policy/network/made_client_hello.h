@@ -36,7 +36,7 @@ inline TlsBytes ServerName(std::string_view name) {
   return Extension(0, Sized(2, NameEntry(name)));
 }
 
-// What is in a ClientHello before its extensions.
+// Returns the part of a ClientHello before its extensions.
 inline TlsBytes HelloStart() {
   TlsBytes body = {3, 3};
   body.resize(2 + 32, 7);

@@ -106,8 +106,8 @@ TEST(Decision, OrWhereAPrivateRuleSays) {
             "allowed: a rule allows the address that it leads to (10.0.0.0/8)");
   EXPECT_EQ(Address("b.test", "169.254.169.254"),
             "allowed: a rule allows the address that it leads to (169.254.169.254)");
-  // A host that is named does not lead to credentials of the machine, nor does any rule to what is
-  // nobody's address.
+  // A named host does not lead to credentials of the machine, and no rule leads to an address that
+  // belongs to no host.
   EXPECT_EQ(Address("a.test", "169.254.169.253"),
             "denied: it leads to an address that is not public");
   const NetworkRules all = Rules({.allow = {}, .deny = {}, .allow_private = {"0.0.0.0/0", "::/0"}});

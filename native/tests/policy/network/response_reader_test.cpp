@@ -22,7 +22,7 @@ struct Case {
   std::string method = "GET";
 };
 
-// What comes behind an answer.
+// The bytes after an answer.
 constexpr char kBehind[] = "HTTP/1.1 200 next";
 
 const std::vector<Case>& Cases() {

@@ -26,7 +26,7 @@ bool Has(const Texts& list, const std::string& entry) {
   return std::find(list.begin(), list.end(), entry) != list.end();
 }
 
-// Where `sequence` starts in `list`; -1 when it does not occur.
+// Returns the index in `list` at which `sequence` starts; -1 if it does not occur.
 int IndexOf(const Texts& list, const Texts& sequence) {
   const auto at = std::search(list.begin(), list.end(), sequence.begin(), sequence.end());
   return at == list.end() ? -1 : static_cast<int>(at - list.begin());
@@ -55,7 +55,7 @@ class BubblewrapBackendTest : public testing::Test {
   }
   Result<Preparation> Plan() { return Plan(CommandRequest({"node", "a.js"})); }
 
-  // What bwrap reads from --args.
+  // Returns the options that bwrap reads from --args.
   static Texts Options(const Preparation& made) {
     if (!PlanOf(made).options.empty()) return SplitAtNul(PlanOf(made).options);
     for (const Inherited& inherited : PlanOf(made).spawn.inherited) {

@@ -25,7 +25,7 @@ bool Has(const Texts& list, const std::string& entry) {
   return std::find(list.begin(), list.end(), entry) != list.end();
 }
 
-// What is decided before anything is started; no firejail is needed for it.
+// Decisions before anything is started, which need no firejail.
 class FirejailBackendTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -19,7 +19,7 @@
 namespace native_runner {
 namespace {
 
-// What the proxy answers, and the record.
+// Returns the proxy's answer and the record.
 std::string StatusOf(NetworkHost* network, const std::string& whom) {
   Peer client("127.0.0.1", network->proxy_port());
   client.Send("CONNECT " + whom + " HTTP/1.1\r\n\r\n");
@@ -70,7 +70,7 @@ class BusyThreads {
 TEST(Resolver, WhatHasNotBegunIsGivenUpWithWhoAsked) {
   for (const bool is_forgotten : {false, true}) {
     BusyThreads busy;
-    // What waits for a thread that does not come would wait for ever.
+    // Bounds the wait: a thread that never comes would be waited for without end.
     std::thread patience([&busy] {
       for (int turn = 0; turn < Slow(2000) && !busy.is_over(); ++turn)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -95,7 +95,7 @@ TEST(TransparentConnection, WithoutACommandIsReset) {
   EXPECT_FALSE(client.ReadAll().is_reset);
 }
 
-// What a client sends on a TLS port, and why it is refused; "" where it is not.
+// Bytes that a client sends on a TLS port, and the reason of the refusal; "" if it is allowed.
 struct TlsCase {
   std::string sent;
   std::string reason;

@@ -114,7 +114,7 @@ TEST(Poll, CanBeRestartedInItsCallback) {
   EXPECT_EQ(calls, "first second");
 }
 
-// Both are ready in the same turn of the loop: whoever comes first destroys the other too.
+// Both are ready in the same turn of the loop. The first to run destroys the other too.
 TEST(Poll, OneMayDestroyAnotherThatIsReadyToo) {
   TestLoop loop;
   const PipeEnds pipes[] = {PipeWithAByte(), PipeWithAByte()};

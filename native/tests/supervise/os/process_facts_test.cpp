@@ -48,7 +48,7 @@ TEST(ProcessFacts, FindAllBelowAProcess) {
 }
 
 // The kernel gives a gigabyte back in a hundred milliseconds or more; until then it is no zombie.
-// Whether a process that was killed has been seen dying: it may be dead before anybody looks.
+// Sets whether a killed process was seen dying: it may be dead before the first look.
 void LookAtOneThatDies(bool* has_been_dying) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);

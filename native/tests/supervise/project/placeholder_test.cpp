@@ -120,7 +120,7 @@ TEST_F(PlaceholderTest, AsAFileTakesOverAndRemovesOnlyItsLike) {
   EXPECT_EQ(directory_.Read("x"), "somebody's");
 }
 
-// What a command does with `chmod 555 .`; for root no mode is in the way.
+// A command does this with `chmod 555 .`. Modes do not stop root.
 TEST_F(PlaceholderTest, GoesFromADirectoryThatWasMadeUnwritable) {
   for (const mode_t mode : {0555U, 0444U, 0000U}) {
     auto directory = Take("d");

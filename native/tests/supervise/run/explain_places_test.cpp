@@ -1,4 +1,4 @@
-// What is explained wherever a command is run, and however it ends.
+// Denials are reported wherever a command runs, and however it ends.
 
 #include <gtest/gtest.h>
 

@@ -190,7 +190,7 @@ TEST_P(ByDomainTest, APrewarmedSandboxIsOfTheSameRulesAndAskerAlone) {
   EXPECT_NE(fingerprint(), one);
 }
 
-// What programs inside read of the files by which they find names.
+// Prints what programs inside read of the files by which they resolve names.
 constexpr const char* kNames =
     "cat /etc/resolv.conf; grep -cw localhost /etc/hosts | sed s/[1-9]/named/; "
     "grep a.test /etc/hosts; grep hosts: /etc/nsswitch.conf | tr -s ' '";

@@ -84,7 +84,7 @@ TEST_P(RunLeaseTest, EndWithoutTheSupervisor) {
   ExpectExpired(host_.Wait());
 }
 
-// What has happened first is told, whoever has looked late.
+// The first cause is the outcome, also if the host looks late.
 TEST_P(RunLeaseTest, ThatHaveEndedBeforeItAreToldSo) {
   const auto lease = Make(Slow(1500));
   const auto run = host_.Start(runtime(), Leased("echo x >> count; exit 7", lease));

@@ -16,7 +16,7 @@
 namespace native_runner {
 namespace {
 
-// What the stand-ins share: a record of their own.
+// The base of the backends of these tests, with a record of their own.
 class TestBackend : public Backend {
  public:
   RunRecord Unprepared(const ExecRequest& request) const override {

@@ -1,4 +1,4 @@
-// Where a run's time went, and whether processes had to be killed, with the real launcher.
+// The timing and the `kill` of a run's record, with the real launcher.
 
 #include <gtest/gtest.h>
 

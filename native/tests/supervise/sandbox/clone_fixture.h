@@ -48,7 +48,7 @@ class CloneFixture : public SupervisorFixture {
   const RunResult& Run(ExecRequest request) { return Result(Start(std::move(request))); }
   const RunResult& Shell(const std::string& script) { return Run(ShellRequest(script)); }
 
-  // What a run writes that must be in a clone.
+  // Returns the output of a run, which must be in a clone.
   std::string InClone(ExecRequest request) {
     const RunResult& result = Run(std::move(request));
     EXPECT_EQ(result.start, SandboxStart::kCloned) << result.cold_reason;

@@ -77,7 +77,7 @@ TEST_F(CloneTest, ManyAtOnceAndInARowLeaveNothing) {
       EXPECT_EQ(result.start, SandboxStart::kCloned) << result.cold_reason;
     }
   }
-  // What was there before may have been on its way out.
+  // Descriptors that were counted before may have been about to close.
   EXPECT_TRUE(Eventually([before] { return CountDescriptors() <= before; }));
   EXPECT_EQ(Template(), made);
   EXPECT_NE(made, 0);

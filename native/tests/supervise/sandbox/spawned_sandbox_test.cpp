@@ -1,4 +1,4 @@
-// A sandbox whose launcher is played by a shell: what it is told arrives as the real one's reports.
+// A sandbox with a shell in the launcher's place, whose messages arrive as the launcher's reports.
 
 #include "supervise/sandbox/spawned_sandbox.h"
 
@@ -57,8 +57,8 @@ TEST(SpawnedSandbox, TellsThatItIsReadyWhenItHasWaitedForAMomentBefore) {
   EXPECT_TRUE(loop.RunUntil([&] { return user.is_gone; }));
 }
 
-// One that makes mounts is told nothing before they are cut off from the host's; where that can't
-// be done, as for want of the launcher's pidfd here, no order ever comes.
+// A sandbox that makes mounts gets no order before they are cut off from the host's. Where that is
+// impossible, as without the launcher's pidfd here, the order never comes.
 TEST(SpawnedSandbox, RefusesWhereItsMountsCanNotBeCutOff) {
   for (const bool makes_mounts : {false, true}) {
     const TempDirectory directory;

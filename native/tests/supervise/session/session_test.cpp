@@ -140,8 +140,8 @@ TEST_P(SessionTest, EndsAfterItsCommands) {
   EXPECT_NE(listener_->WaitGone(session_).find("maxCommands"), std::string::npos);
 }
 
-// The launcher that stands for the next command may be ended by somebody on the host, as any
-// process may. Nothing has run in it, so the next command has another one.
+// A process of the host may end the launcher that is ready for the next command. Nothing has run in
+// it, so the next command gets another one.
 TEST_P(SessionTest, DoesNotNeedTheLauncherThatStands) {
   const auto session = Open();
   EXPECT_EQ(Run(session, ShellRequest("exit 1")).outcome.exit_code, 1);

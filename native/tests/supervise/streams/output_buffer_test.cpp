@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kAny = SIZE_MAX;
 
-// What a buffer does, written down as plainly as can be.
+// A model of the buffer, as simple as possible.
 std::string Model(const KeepRule& rule, const std::string& all) {
   if (all.size() <= rule.head + rule.tail) return all;
   return all.substr(0, rule.head) + all.substr(all.size() - rule.tail);

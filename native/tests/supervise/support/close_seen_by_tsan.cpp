@@ -1,6 +1,6 @@
 // libuv closes descriptors by syscall(SYS_close) (unix/core.c), which ThreadSanitizer does not
-// intercept: it would take whoever gets the number next for one half of a race. In this executable
-// such a close goes by close(2), which it knows; any other call goes on to the C library.
+// intercept: it would report a race with the next user of the number. In this executable such a
+// close goes by close(2), which it intercepts; any other call goes on to the C library.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>

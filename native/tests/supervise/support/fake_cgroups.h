@@ -19,7 +19,7 @@ class FakeCgroups {
   FakeCgroups& operator=(const FakeCgroups&) = delete;
 
   const std::string& path() const { return root_.path(); }
-  // What was written to a file of the only group; "none" when there is no such file.
+  // Returns the text that was written to a file of the only group; "none" if there is no such file.
   std::string Value(const std::string& file) const;
   void Set(const std::string& file, const std::string& value) const;
   int count() const { return static_cast<int>(groups_.size()); }

@@ -49,7 +49,7 @@ class TestLoop {
     return true;
   }
 
-  // What is ready is done, also where all of that time has gone by without us.
+  // Runs callbacks that are ready, also if the process did not run during all of that time.
   void RunFor(int duration_ms) {
     static_cast<void>(RunUntil([] { return false; }, duration_ms));
     for (int turn = 0; turn < 8; ++turn)

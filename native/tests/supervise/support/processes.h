@@ -27,7 +27,7 @@ inline int CountDescriptors() {
   return count;
 }
 
-// Children of this process, the dead ones that nobody has waited for included.
+// Counts the children of this process, including dead ones that were not reaped.
 inline int CountChildren() {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -57,8 +57,8 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
   return children;
 }
 
-// Whether a child has executed its program. Until then it has our memory (posix_spawn(3) is a
-// vfork(2)), and who stops it stops the thread that spawns it, too.
+// True if a child has executed its program. Until then it has our memory (posix_spawn(3) is a
+// vfork(2)), and a signal that stops it also stops the thread that spawns it.
 inline bool HasExecuted(pid_t child) {
   const auto program = [](const std::string& of) {
     std::error_code none;
@@ -87,7 +87,7 @@ inline bool IsAlive(pid_t pid) {
   return name_end != std::string::npos && stat[name_end + 2] != 'Z' && stat[name_end + 2] != 'X';
 }
 
-// For a process that nobody reports on: its end may lie a moment behind that of its descriptors.
+// For a process without a report of its end, which may come a moment after that of its descriptors.
 inline bool IsGoneSoon(pid_t pid) {
   for (int turn = 0; turn < Slow(2'000) && IsAlive(pid); ++turn)
     usleep(1'000);

@@ -162,7 +162,7 @@ class RecordingListener : public RunListener {
     return order_;
   }
 
-  // What came when nothing more should have come.
+  // Counts events that came after the last one that may come.
   int late() {
     const std::lock_guard lock(mutex_);
     int count = late_chunks_ + late_ends_;

@@ -15,7 +15,7 @@
 
 namespace native_runner {
 
-// What a supervisor gives its runs, on the test's own thread and loop.
+// Stands in for the supervisor of runs, on the test's own thread and loop.
 class RunHost {
  public:
   RunHost() {

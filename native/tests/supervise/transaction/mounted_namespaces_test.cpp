@@ -1,4 +1,4 @@
-// What the launcher does with an order's steps (protocol/order.h), told by those that ask it to.
+// How the launcher runs an order's steps (protocol/order.h), observed by the classes that order it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/magic.h>

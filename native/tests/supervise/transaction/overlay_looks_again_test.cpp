@@ -1,4 +1,4 @@
-// An overlay that looks again at the host's files, told by its root.
+// An overlay that looks again at the host's files, observed by its root.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// What is told as a conflict, by what the host does and when: a look notes baselines, a scan
-// compares.
+// Which edits of the host are conflicts, and when: a look notes baselines, a scan compares.
 #include "workspace/commit/baselines.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +29,7 @@ class BaselinesTest : public testing::Test {
     ASSERT_EQ(chmod(overlay_.Host().c_str(), 0755), 0);
   }
 
-  // What a command does.
+  // Changes the overlay as a command does.
   void Work() const {
     overlay_.Change("a", "mine");
     overlay_.Remove("b");
@@ -144,8 +143,8 @@ TEST_P(EditTest, AfterTheLookIsAConflict) {
   EXPECT_EQ(Conflicts(), edit.conflicts) << edit.what;
 }
 
-// Whatever the host does between the command's change and the look must be told; that more is told
-// is not wrong.
+// Each edit of the host between the command's change and the look must be reported. Further reports
+// are no mistake.
 TEST_P(EditTest, BeforeTheLookIsAConflictToo) {
   const Edit& edit = Edits()[GetParam()];
   const std::uint64_t since = Overlay::Tick();

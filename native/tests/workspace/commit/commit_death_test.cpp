@@ -133,7 +133,7 @@ TEST_P(CommitDeathTest, OfAnUndoLeavesItDoneOrNot) {
   EXPECT_TRUE(completed > 0 || StepsApart(1) > 1);
 }
 
-// What is renamed forth and back is no change of the host's.
+// A file that is renamed forth and back counts as unchanged by the host.
 TEST_P(CommitDeathTest, OfTheRecoveryOfAnUndoLeavesOneThatCanBeDone) {
   int undone = 0;
   for (int step = 2; step < kMostSteps; step += StepsApart(5)) {
@@ -187,7 +187,7 @@ void CommitParts(const ChangedProject& project) {
   if (project.Commit(PathFilter(), ledger, Parts()).failed) _exit(1);
 }
 
-// What the transaction has of a file of which a part is committed is nowhere else.
+// If a part of a file is committed, only the transaction has the whole file.
 TEST_P(CommitDeathTest, OfPartsLeavesTheTransactionItsOwn) {
   TreeText parts = after_;
   parts["a"] = "100755 part of a";

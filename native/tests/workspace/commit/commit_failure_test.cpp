@@ -102,7 +102,7 @@ TEST_P(CommitFailureTest, OfAnUndoLeavesItDoneOrNot) {
   EXPECT_GT(failed, 5 / StepsApart(1));
 }
 
-// What can't be read is not taken for what is not there.
+// An unreadable path does not count as missing.
 TEST_P(CommitFailureTest, OfARecoveryLeavesItToTheNext) {
   constexpr int kFar = 37;
   int failed = 0;

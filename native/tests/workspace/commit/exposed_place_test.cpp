@@ -25,7 +25,7 @@ class ExposedPlaceTest : public testing::TestWithParam<Operation::Kind> {
     return sites;
   }
 
-  // What brings the staged file to the host, as it is planned.
+  // Returns the planned operation that moves the staged file to the host.
   Operation Bring(const Sites& sites) const {
     Operation operation{GetParam(), {Site::kBackup, "0"}, {Site::kHost, "a"}, {}, {}};
     operation.from_file = *sites.Look(operation.from).value();
@@ -67,7 +67,7 @@ TEST_P(ExposedPlaceTest, WhatWasStagedDoes) {
   EXPECT_EQ(Read("a"), "staged");
 }
 
-// The control: a place that nobody else reaches is not looked at, since that costs time.
+// The control: a place that no other process reaches is not checked, since that costs time.
 TEST_P(ExposedPlaceTest, ElsewhereTheSameSwapIsNotSeen) {
   const Sites sites = Open(false);
   const Operation bring = Bring(sites);

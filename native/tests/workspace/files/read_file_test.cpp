@@ -69,7 +69,7 @@ TEST(ReadFileTest, OnlyFilesAreOpened) {
   EXPECT_EQ(Contents(devices.value(), "null"), "[ENXIO]");
 }
 
-// Who looks at a FIFO by opening it is seen by its writer.
+// The writer of a FIFO would notice a reader that opens it.
 TEST(ReadFileTest, AFifosWriterSeesNoReader) {
   const Tree tree;
   ASSERT_EQ(mkfifo(tree.Path("fifo").c_str(), 0644), 0);

@@ -94,7 +94,7 @@ TEST(RemoveEntryTest, NothingThatIsMountedThereGoes) {
   EXPECT_EQ(tree.Secret(), "secret");
 }
 
-// Somebody swaps a directory of the tree for a link to another one all the time.
+// A thread swaps a directory of the tree for a link to another one all the time.
 TEST(RemoveEntryTest, WhatIsSwappedMeanwhileLeadsNowhere) {
   const Tree tree;
   const Beneath root = tree.Root();

@@ -6,7 +6,7 @@
 namespace native_runner {
 namespace {
 
-// What write_file_test.cpp can't time: somebody changes the file between the look and the exchange.
+// Changes between the look and the exchange, which write_file_test.cpp can't time.
 class ReplaceUnchangedTest : public testing::Test {
  protected:
   ReplaceUnchangedTest() : root_(tree_.Root()), version_(Version()) {}

@@ -179,7 +179,7 @@ TEST(WriteFileTest, AChangedFileStays) {
   }
 }
 
-// What `body` returns, in a process of its own; 99 where that can't be.
+// Returns the result of `body`, which runs in a process of its own; 99 if that fails.
 int InChild(int (*body)(const std::string& workspace), const std::string& workspace) {
   const pid_t child = fork();
   if (child == 0) _exit(body(workspace));

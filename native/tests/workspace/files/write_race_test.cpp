@@ -65,8 +65,8 @@ TEST(WriteRaceTest, WritersWhoSayWhatTheyHaveSeenDoNotOverwriteEachOther) {
   EXPECT_EQ(tree.Names(), (std::set<std::string>{"count", "file", "inner"}));
 }
 
-// One who writes without asking, at the same moment: what it wrote is there in the end, or was seen
-// by whoever replaced it.
+// Another program writes at the same moment, without a version. In the end its contents are there,
+// or the call that replaced them has seen them.
 TEST(WriteRaceTest, WhatAnotherProgramWritesMeanwhileIsNotLost) {
   const Tree tree;
   const Beneath root = tree.Root();

@@ -71,7 +71,7 @@ class ChangedProject {
     ledger_ = Look(since);
   }
 
-  // What the host has at what was changed, when nothing has been changed before `since`.
+  // Returns the host's state of the changed paths, if nothing was changed before `since`.
   Ledger Look(std::uint64_t since) const {
     Ledger ledger;
     ledger.looked_ns = since;
@@ -124,7 +124,7 @@ class ChangedProject {
   Result<Recovery> Recover() const {
     return RecoverCommit(State().get(), HostTop().get(), UpperTop().get());
   }
-  // What lies beside the host's directory: nothing, or what a commit keeps aside there.
+  // Counts the entries beside the host's directory: none, or the backup of a commit.
   std::size_t BesideHost() const {
     const std::filesystem::directory_iterator names(overlay_.host_place().path());
     return static_cast<std::size_t>(std::distance(begin(names), end(names))) - 1;

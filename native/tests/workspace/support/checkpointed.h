@@ -25,7 +25,7 @@ class Checkpointed {
     if (names.is_copy) {
       copy_.emplace().Change();
       KeepManifest(copy_->copied().manifest);
-      // Of the host alone: to be told as no change, as long as the copy is known to have none
+      // Changes of the host alone, which are not reported as long as the copy is known to have none
       // there.
       at().Put("same", "of the host since");
       at().Put("dir/y", "of the host since");
@@ -66,7 +66,7 @@ class Checkpointed {
     return ids;
   }
 
-  // What comes after the checkpoint, a bit of everything.
+  // Makes changes of all kinds after the checkpoint.
   void ChangeMore() const {
     namespace fs = std::filesystem;
     at().Change("a", "later");
@@ -89,7 +89,7 @@ class Checkpointed {
     seen[""] = names_.is_copy ? Reported() : at().place().Read("state/ledger");
     return seen;
   }
-  // What is told of a copy as a change.
+  // Returns the changes that are reported of a copy.
   std::string Reported() const {
     const auto changes =
         ScanCopy(at().UpperTree(), at().HostTree(), Manifest(), copy_->copied().ledger);

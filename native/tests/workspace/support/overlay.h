@@ -18,7 +18,7 @@
 
 namespace native_runner {
 
-// What an overlay has on disk, made by hand: the host's directory, and the one that holds changes.
+// An overlay's files on disk, made by hand: the host's directory, and the upper directory.
 class Overlay {
  public:
   // `is_apart`: the host's directory is on another file system than the rest, a tmpfs. `upper`: the
@@ -29,7 +29,7 @@ class Overlay {
     std::filesystem::create_directories(host_place_.Path("host"));
   }
 
-  // Whether there is another file system here for `is_apart`.
+  // True if this machine has another file system for `is_apart`.
   static bool CanBeApart() {
     struct stat one {};
     struct stat other {};
@@ -38,7 +38,7 @@ class Overlay {
   }
 
   const TempDirectory& place() const { return place_; }
-  // What the host's directory is in.
+  // The directory that holds the host's directory.
   const TempDirectory& host_place() const { return host_place_; }
   std::string Host(std::string_view name = "") const { return At("host", name); }
   std::string Upper(std::string_view name = "") const { return At(upper_, name); }

@@ -110,7 +110,7 @@ class CallRegisters {
   user_regs_struct registers_{};
 };
 
-// Lets this process stop before each of its calls that count; who traces it is told. False: not
+// Stops this process before each of its calls that count, and tells its tracer. False: not possible
 // here.
 inline bool StopBefore(bool (*counts)(std::uint64_t)) {
   constexpr std::uint64_t kMostCalls = 1024;

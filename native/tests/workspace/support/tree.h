@@ -66,7 +66,7 @@ class Tree {
   TempDirectory place_;
 };
 
-// What came of it: "" for success, errno's name as text, or the kind of fault.
+// Returns "" for success, errno's name as text, or the kind of fault.
 template <typename T>
 std::string OutcomeOf(const FileResult<T>& result) {
   if (result) return "";

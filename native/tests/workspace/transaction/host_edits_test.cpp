@@ -1,4 +1,4 @@
-// What the host does to names is told, and what it writes is not.
+// HostEdits reports the host's changes of names, and not what it writes.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What a checkpoint of a copy knows of its files, whatever they are.
+// A checkpoint of a copy keeps files of all types, and what is known of them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -18,8 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A copy in which nobody has changed anything yet, with a bit of all kinds in it; the host has
-// changed what it was made of.
+// An unchanged copy with files of all types, of a workspace that the host has changed since.
 class SecondCopyTest : public testing::Test {
  protected:
   void SetUp() override {

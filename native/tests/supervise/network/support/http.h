@@ -6,7 +6,7 @@
 
 namespace native_runner {
 
-// What an HTTP head ends with.
+// The end of an HTTP head.
 inline constexpr char kHeadEnd[] = "\r\n\r\n";
 
 // Answers each request with the head and body that came, until the client ends.

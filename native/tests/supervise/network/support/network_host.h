@@ -16,7 +16,7 @@
 
 namespace native_runner {
 
-// Who is asked, in tests: answers when it is told to.
+// Answers questions when the test says so.
 class FakeQuestions : public NetworkQuestions {
  public:
   std::uint64_t Ask(std::uint64_t asker, NetworkQuestion question, OnAnswer on_answer) override;

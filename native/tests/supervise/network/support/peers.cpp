@@ -83,7 +83,7 @@ Received Peer::ReadTo(const std::string& end) {
     std::size_t most = ahead.size();
     pollfd asked = {.fd = socket_.get(), .events = POLLIN, .revents = 0};
     if (!end.empty() && poll(&asked, 1, kGenerousMs) == 1) {
-      // What stands behind the end is left to the next who reads.
+      // Bytes after the end stay for the next read.
       const ssize_t size = recv(socket_.get(), ahead.data(), ahead.size(), MSG_PEEK);
       const std::size_t kept = std::min(all.bytes.size(), end.size() - 1);
       const std::string seen =

@@ -12,7 +12,7 @@
 
 namespace native_runner {
 
-// What a blocking read gave.
+// The result of a blocking read.
 struct Received {
   std::string bytes;
   bool is_reset = false;  // it ended by a reset, not by an end
