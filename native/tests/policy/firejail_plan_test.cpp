@@ -63,7 +63,7 @@ TEST(PlanFirejail, LeavesAWorkspaceAmongWhatMayBeReadWritable) {
   const FirejailPlan plan = Plan(facts);
   EXPECT_FALSE(Has(plan.options, "--whitelist=/usr/local/work"));
   ExpectOrder(plan.options, "--read-only=/usr", "--read-write=/usr/local/work");
-  // Of what is not his own an ordinary user can't have it, and elsewhere it is not needed.
+  // An ordinary user can't have this option for files of others, and does not need it elsewhere.
   EXPECT_FALSE(Has(Plan(Facts()).options, "--read-write=/srv/work/1"));
 }
 

@@ -4,8 +4,8 @@
 
 namespace native_runner {
 
-// A time that a test needs to be long enough for what it does, as long as this machine needs it:
-// NATIVE_RUNNER_SLOW says how many times as slow as usual it is, such as one that is emulated.
+// Returns a time that is long enough on this machine, from the usual time of a test.
+// NATIVE_RUNNER_SLOW is the factor by which the machine, such as an emulated one, is slower.
 template <typename Number>
 Number Slow(Number usual) {
   const char* const factor = std::getenv("NATIVE_RUNNER_SLOW");

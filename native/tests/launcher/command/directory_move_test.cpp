@@ -63,8 +63,8 @@ Tree TreeOf(const fs::path& top) {
   return tree;
 }
 
-// Without what a process that was killed can't put back: times of directories, and that one of them
-// kept its owner out.
+// Returns the tree without what a killed process can't restore: times of directories, and the mode
+// of one that its owner can't enter.
 Tree WithoutTimes(const fs::path& top) {
   Tree tree = TreeOf(top);
   for (auto& [path, text] : tree)
@@ -153,7 +153,7 @@ class Project {
 
 class DirectoryMoveTest : public testing::Test {
  protected:
-  // In a process that has mounts of its own. False: it was skipped.
+  // Runs the body in a process that has mounts of its own.
   static void WithOverlay(const std::function<void(const Project&)>& body) {
     const pid_t child = fork();
     if (child == 0) {
@@ -305,7 +305,7 @@ TEST_F(DirectoryMoveTest, LeadsNowhereElseWhereLinksAreSwappedIn) {
       std::array<int, 2> told{};
       ASSERT_EQ(pipe(told.data()), 0);
       WithOverlay([&](const Project& project) {
-        // Of the same names as the project's, so that a step too far would find something.
+        // The names are those of the project, so that a step outside would find a file.
         fs::create_directories(project.Outside() + "/sub/deep");
         Write(project.Outside() + "/a.txt", "outside");
         Write(project.Outside() + "/sub/deep/b.txt", "outside");

@@ -79,7 +79,7 @@ class SessionLauncherTest : public LauncherTest {
     LauncherTest::SetUp();
     if (IsSkipped()) return;
     host_.emplace(GetParam());
-    // As every session does: its commands can't enter a Landlock domain of their own without.
+    // Every session sets it: without it, commands can't enter a Landlock domain of their own.
     const OrderHeader header{.flags = kOrderSession | kOrderNoNewPrivs};
     host_->SendOrder({.argv = {"session"}, .header = header});
     const auto ready = host_->Receive();

@@ -22,7 +22,7 @@ class TerminalTest : public LauncherTest {
     return spec;
   }
 
-  // Until the other side is closed (EIO), or nothing comes in time.
+  // Reads until the other side is closed (EIO), or nothing comes in time.
   static std::string ReadTerminal(int terminal) {
     std::string text;
     std::array<char, 4096> buffer{};

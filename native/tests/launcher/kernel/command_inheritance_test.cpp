@@ -35,7 +35,7 @@ TEST_P(InheritanceTest, DefaultSignals) {
 }
 
 TEST_P(InheritanceTest, NeitherStdinNorTheLauncherCanBeReadBack) {
-  // As root without a user namespace nothing is hidden: only promised in the sandbox.
+  // Nothing is hidden from root without a user namespace: the promise is the sandbox's.
   if (GetParam() == Mode::kSubreaper && geteuid() == 0) GTEST_SKIP() << "root may look anywhere";
   const RunResult result = Shell(
       "p=$(cut -d' ' -f4 /proc/$$/stat); cat /proc/$p/comm; ls /proc/$p/fd 2>&1 >/dev/null;"

@@ -1,4 +1,4 @@
-// The command drops its capability sets, and keeps them where the order does not ask for that.
+// The launcher drops the command's capability sets where the order says so.
 
 #include <unistd.h>
 

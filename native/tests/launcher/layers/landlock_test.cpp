@@ -43,7 +43,7 @@ class LandlockTest : public testing::Test {
   std::string Path(const std::string& name) const { return path_ + "/" + name; }
   void Allow(char kind, const std::string& path) { rules_.push_back(kind + path); }
 
-  // stderr goes to stdout: what the shell says is what the kernel said.
+  // Sends stderr to stdout, where the shell names the kernel's error.
   OrderSpec Order(const std::string& script, std::uint32_t flags) const {
     OrderSpec spec{.argv = {"/bin/sh", "-c", "exec 2>&1; " + script}, .cwd = path_};
     spec.header.flags = kOrderNoNewPrivs | flags;

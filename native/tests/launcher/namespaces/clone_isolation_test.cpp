@@ -83,7 +83,7 @@ TEST_F(CloneIsolationTest, NoCapabilityIsLeft) {
                                             "\nNoNewPrivs:\t1\n");
 }
 
-// They belong to the user namespace that it has left.
+// The mounts belong to the user namespace that the clone has left.
 TEST_F(CloneIsolationTest, ItsMountsAreNotInItsPower) {
   if (geteuid() == 0) GTEST_SKIP() << "with a read-only /proc unshare(1) can't set its ids";
   const auto made = Start({Proc(), "d/dev/pts", "t/dev/shm", "n", Leave("")});

@@ -56,7 +56,7 @@ std::vector<BadSteps> AllBadSteps() {
       {"ListenWithoutANetwork", {proc, "p8080", leave}},
       {"ListenAheadOfTheNetwork", {proc, "p8080", "n", leave}},
       {"BlockWithoutANetwork", {proc, "b64:fd000000000000000000000000000000", leave}}};
-  // Those of the maker of namespaces that no clone takes.
+  // Steps of the maker of namespaces that no clone takes.
   for (const char kind : {'u', 'm', 'l', 'c', 'w', 'o', 'j', 's', 'a', 'x'})
     all.push_back({"OfAMaker_" + std::string(1, kind), {proc, std::string(1, kind), leave}});
   const char* const ids[] = {"",
@@ -110,7 +110,7 @@ TEST_F(CloneStepsTest, WhatFailsInACloneIsThatClones) {
   }
 }
 
-// It is as it is in a sandbox of bwrap's.
+// The ids are the same as in a sandbox that bwrap makes.
 TEST_F(CloneStepsTest, AnotherUserThanOnesOwn) {
   const auto made = Start({Proc(), "n", "i1234:5678"});
   EXPECT_EQ(Out(*made, "id -u; id -g"), "1234\n5678\n");

@@ -24,7 +24,7 @@ class TemplateFixture : public testing::Test {
   static std::string Leave(const std::string& suffix = "-") {
     return "i" + std::to_string(geteuid()) + ":" + std::to_string(getegid()) + suffix;
   }
-  // For root bwrap covers parts of it, which then has to be read-only for a clone's to be mounted.
+  // As root, bwrap covers parts of the template's /proc, so a clone's must be mounted read-only.
   static std::string Proc() { return geteuid() == 0 ? "Pr/proc" : "P/proc"; }
   static Steps GoodSteps() { return {Proc(), "d/dev/pts", "t/dev/shm", "n", Leave()}; }
 
@@ -41,7 +41,7 @@ class TemplateFixture : public testing::Test {
     return spec;
   }
 
-  // One that is ready; otherwise the test fails.
+  // Returns a template that is ready; otherwise the test fails.
   static CloneHost Start(Steps steps = GoodSteps()) {
     auto host = std::make_unique<LauncherHost>(Mode::kTemplate);
     host->SendOrder(TemplateOrder(std::move(steps)));

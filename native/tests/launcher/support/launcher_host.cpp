@@ -39,7 +39,7 @@ std::vector<std::string> LauncherCommand(Mode mode) {
 
 [[noreturn]] void ExecAsChild(const std::vector<std::string>& command, int control, int out,
                               int err, int leaked) {
-  // Out of the way first: the numbers below may be among those that are to be replaced.
+  // Moves descriptors away first: their numbers may be among those that are replaced below.
   if (leaked >= 0) static_cast<void>(fcntl(leaked, F_DUPFD, 100));
   control = fcntl(control, F_DUPFD_CLOEXEC, 60);
   out = fcntl(out, F_DUPFD_CLOEXEC, 60);
@@ -68,7 +68,7 @@ std::string ReadAll(int fd) {
 
 }  // namespace
 
-// Each with our end first.
+// In each pair, our end is the first.
 struct LauncherHost::Pipes {
   int control[2];
   int out[2];

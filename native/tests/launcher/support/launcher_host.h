@@ -68,7 +68,7 @@ class LauncherHost {
   std::optional<Report> Receive(int timeout_ms = Slow(60'000));
   // Waits until the launcher has said kAwaitingOrder.
   bool WaitStanding(int timeout_ms = Slow(60'000));
-  // Hands over what is to become stdin.
+  // Hands over the descriptor that becomes stdin.
   void SendInput(int descriptor);
   int pidfd() const { return pidfd_; }        // -1 unless a report brought one
   int terminal() const { return terminal_; }  // its master side, from kTerminal on

@@ -36,7 +36,7 @@ TEST_P(TraceTreeTest, FollowsAThreadThatExecutes) {
   EXPECT_NE(FindObservation(result, "openat", "/no-such-directory/after"), nullptr);
 }
 
-// Of each, output and status are the same with and without.
+// Output and status of each script are the same with and without tracing.
 constexpr const char* kScripts[] = {
     "kill -TERM $$",
     "trap 'echo caught' USR1; kill -USR1 $$; echo after; exit 3",

@@ -104,7 +104,7 @@ TEST_P(TemplatePlanTest, BwrapMakesTheRestOnce) {
                               kWorkspace}));
 }
 
-// Else each limit of memory had a template of its own.
+// Otherwise each limit of memory would need a template of its own.
 TEST_P(TemplatePlanTest, TheSizeOfTmpIsNoneOfItsMatter) {
   EXPECT_TRUE(HasInOrder(BubblewrapOptions(Sandbox(65536)), {"--size", "65536"})) << "the control";
   EXPECT_EQ(Options(65536), Options());
@@ -151,7 +151,7 @@ TEST_P(TemplatePlanTest, MasksStay) {
     EXPECT_EQ(step.find("private"), std::string::npos) << step;
 }
 
-// Only root's is remounted, and then each clone's own is.
+// Only root's /proc is remounted, in each clone and not in the template.
 TEST_P(TemplatePlanTest, NothingIsRemountedThatClonesMount) {
   EXPECT_EQ(HasInOrder(BubblewrapOptions(Sandbox()), {"--remount-ro", "/proc"}), is_root());
   EXPECT_FALSE(HasInOrder(Options(), {"--remount-ro", "/proc"}));

@@ -64,7 +64,7 @@ TEST(Decision, DenyBeatsAllow) {
   EXPECT_EQ(Connection("evil.wide.test", 80), "allowed: a rule allows it (*.wide.test)");
   EXPECT_EQ(Connection("half.wide.test", 80), "denied: a rule denies it (half.wide.test:80)");
   EXPECT_EQ(Connection("half.wide.test", 443), "allowed: a rule allows it (*.wide.test)");
-  // Without a port it is the host that is not wanted, on any.
+  // An entry without a port denies the host on every port.
   EXPECT_EQ(Connection("bad.wide.test", 22), "denied: a rule denies it (bad.wide.test)");
 }
 

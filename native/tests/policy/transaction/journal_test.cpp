@@ -51,7 +51,7 @@ TEST(JournalTest, OneFlippedBitIsFoundAnywhere) {
   EXPECT_TRUE(DecodeJournal(text));
 }
 
-// One that an earlier version of the package left must still be completed or taken back.
+// A journal of an earlier version of the package must still be completed or taken back.
 TEST(JournalTest, ReadsTheFormatWithoutAChecksum) {
   std::string text = EncodeJournal(SomeJournal());
   text.replace(text.find("journal 2"), 9, "journal 1");

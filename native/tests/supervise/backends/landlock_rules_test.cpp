@@ -24,7 +24,7 @@ class LandlockRulesTest : public testing::Test {
     policy_.write_dirs = {directory_.Path("write")};
   }
 
-  // Without those of devices, which are the host's.
+  // Returns the rules without those of devices, which depend on the host.
   Rules Make() {
     auto made = LandlockRules(policy_, secrets_, directory_.Path("work"));
     EXPECT_TRUE(made) << made.error().message;

@@ -105,7 +105,7 @@ TEST_F(FingerprintTest, NoticesAReplacedMountPointInAMount) {
   EXPECT_NE(Now().host, before.host);
 }
 
-// For sessions, to which a replaced workspace or source is nothing: those are pinned.
+// For sessions, which ignore a replaced workspace or source: they hold theirs open.
 TEST_F(FingerprintTest, LooksAtTheMountPointsAlone) {
   const auto paths = MountPointsOf(PlanFingerprint(plan_));
   ASSERT_EQ(paths, std::vector<std::string>{directory_.Path("tools/secret")});

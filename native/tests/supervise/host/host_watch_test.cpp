@@ -55,7 +55,7 @@ TEST(HostWatchTest, NoticesALimitThatACommandWouldInherit) {
   EXPECT_EQ(watch.State(), before);
 }
 
-// For the calling thread: allows everything.
+// Adds a filter that allows everything to the calling thread.
 bool AddSeccompFilter() {
   sock_filter allow[] = {{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW}};
   const sock_fprog program{1, allow};
@@ -63,7 +63,7 @@ bool AddSeccompFilter() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
-// As where a container has put us under one: a host may put one more upon all its threads
+// The process may have a filter already, as in a container. A host may add one to all its threads
 // (SECCOMP_FILTER_FLAG_TSYNC).
 TEST(HostWatchTest, NoticesAFurtherSeccompFilter) {
   std::thread([] {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kNoNamespace = 77;
 
-// In a process with mounts of its own: what it finds, as an exit status.
+// Runs `look` in a process with mounts of its own, and returns its result as the exit status.
 int InOwnMounts(int (*look)()) {
   const pid_t child = fork();
   if (child == 0) {

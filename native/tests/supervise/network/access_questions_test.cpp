@@ -126,7 +126,7 @@ TEST(Questions, ARequestIsAskedAboutForItsHostAndPort) {
   EXPECT_EQ(network.questions().asked().at(0).via, ConnectionVia::kHttp);
   network.On([&] { network.questions().Answer(NetworkAnswer::kAllow); });
   EXPECT_TRUE(client.ReadTo("\r\n\r\nx").bytes.starts_with("HTTP/1.1 200"));
-  // Not about every request of a connection, but about another host.
+  // It asks about another host, but not about every request of a connection.
   client.Send("GET http://" + a + "/ HTTP/1.1\r\nHost: " + a + "\r\n\r\n");
   EXPECT_TRUE(client.ReadTo("\r\n\r\nx").bytes.starts_with("HTTP/1.1 200"));
   const std::string b = At("b.test", server.port());

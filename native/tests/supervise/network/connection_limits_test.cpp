@@ -141,7 +141,7 @@ TEST(Limits, CommandsLeaveTheProgramDescriptors) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
   std::vector<Peer> clients;
   bool is_refused = false;
-  // Each of these takes four in this one process, which is also the sandbox and the host.
+  // Each connection takes four descriptors in this process, which is also the sandbox and the host.
   for (int i = 0; i < 80 && !is_refused; ++i) {
     clients.emplace_back("127.1.0.1", server.port());
     if (!clients.back().connected()) break;

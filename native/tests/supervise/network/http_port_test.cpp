@@ -101,7 +101,7 @@ TEST_P(HttpPort, ASecondRequestCantHideBehindTheFirst) {
 }
 
 TEST_P(HttpPort, ManyRequestsAtOnceWithAnswersThatAreThereAlready) {
-  // Each answer is as much as is read at once, so that all of them seem to come at the right time.
+  // Each answer is as long as one read, so that each seems to come when it is expected.
   constexpr int kMany = 20'000;
   const std::string head = "HTTP/1.1 200 OK\r\nContent-Length: 16000\r\n";
   const std::string pad = "X: " + std::string(16'384 - 16'000 - head.size() - 7, 'x') + "\r\n\r\n";

@@ -30,7 +30,7 @@ int Reply(Peer* client, const std::string& request) {
   return static_cast<unsigned char>(reply[1]);
 }
 
-// Of all connections, those that are one entry included.
+// Counts all connections, including those that share an entry.
 std::size_t CountOf(const ConnectionLog& log) {
   std::size_t count = 0;
   for (const ConnectionRecord& record : log.connections)

@@ -111,7 +111,7 @@ TEST(Child, PlacesDescriptorsWhoseNumbersCollide) {
   const int b = second.get();
   const int c = third.get();
   ASSERT_LT(c, 16) << "low numbers are what this is about";
-  // In a ring, so that every order of placing overwrites one that is still needed.
+  // The descriptors form a ring, so that every order of moves overwrites one that is still needed.
   SpawnOptions order = ShellOrder(Show(a) + Show(b) + Show(c));
   order.inherited = {{a, b}, {b, c}, {c, a}};
   EXPECT_EQ(Finish(std::move(order)).out, "third first second ");

@@ -77,7 +77,8 @@ TEST(NetTable, TellsNothingOfAProcessThatHasEnded) {
   EXPECT_FALSE(listens.value());
 }
 
-// Its network is taken away before its pidfd tells of the end: looked at all the while, many times.
+// An ending process loses its network before its pidfd reports the end. The test reads its table
+// all the while, many times.
 TEST(NetTable, TellsNothingOfAProcessThatIsEnding) {
   constexpr int kProcesses = 300;
   const Bound bound(AF_INET);

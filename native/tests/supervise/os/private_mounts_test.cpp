@@ -57,8 +57,8 @@ std::string OwnMounts() {
   return text.str();
 }
 
-// In a user namespace of this user's, as bwrap makes one: a mount that follows one outside, where
-// another process stays until this one ends.
+// Makes, in a user namespace as bwrap makes it, a mount that follows a mount outside, where another
+// process stays until this one ends.
 constexpr const char* kFollower =
     "exec unshare --user --map-root-user --mount sh -c 'mount -t tmpfs shared /mnt && "
     "mount --make-shared /mnt && { setpriv --pdeathsig KILL sleep 60 & } && "

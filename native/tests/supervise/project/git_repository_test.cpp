@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 
 class GitRepositoryTest : public testing::Test {
  protected:
-  // With what makes git take it for a repository.
+  // Makes a directory with the entries by which git recognises a repository.
   void MakeGitDirectory(const std::string& path) {
     for (const char* name : {"/objects", "/refs"})
       std::filesystem::create_directories(At(path + name));

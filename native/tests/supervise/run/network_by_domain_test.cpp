@@ -48,7 +48,7 @@ class ByDomainTest : public testing::TestWithParam<Isolation> {
   BubblewrapPolicy policy_;
 };
 
-// Of /proc/net/tcp and tcp6: the ports that something listens on, in hexadecimal.
+// Prints the listening ports of /proc/net/tcp and tcp6, in hexadecimal.
 constexpr const char* kListening =
     "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | awk '$4 == \"0A\" { sub(\".*:\", \"\", $2); "
     "print $2 }' | sort | tr '\\n' ' '";

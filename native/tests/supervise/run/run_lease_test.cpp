@@ -96,7 +96,7 @@ TEST_P(RunLeaseTest, ThatHaveEndedBeforeItAreToldSo) {
   EXPECT_EQ(result.outcome.exit_code, 7);
 }
 
-// Such as by a worker that has seen the end of the lease a moment before the launcher.
+// A worker may abort them so, if it sees the end of the lease a moment before the launcher.
 TEST_P(RunLeaseTest, ThatAreAbortedAfterItWereEndedByIt) {
   const auto lease = Make(Slow(1500));
   const auto run = host_.Start(runtime(), Leased("echo x >> count; sleep 1000", lease));

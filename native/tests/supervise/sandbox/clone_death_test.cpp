@@ -102,7 +102,7 @@ TEST_F(CloneDeathTest, AStoppedTemplateIsWokenForTheDeadline) {
   ExpectHeals();
 }
 
-// One that is killed while its deadline ends it is not started anew.
+// A clone that is killed while its deadline ends it is not started again.
 TEST_F(CloneDeathTest, WhatWasAbortedIsNotTriedAgain) {
   Warm();
   const pid_t made = Template();

@@ -55,7 +55,7 @@ TEST_F(CloneRefusedTest, ASessionOpensInANewSandbox) {
   }
 }
 
-// One that stands is none either: a run takes what is there, and nothing hangs.
+// Prewarmed sandboxes can't be cloned either. Runs take cold ones, and nothing hangs.
 TEST_F(CloneRefusedTest, RunsAtOnceAreAllCold) {
   StarveTemplate();
   std::vector<std::uint64_t> runs;

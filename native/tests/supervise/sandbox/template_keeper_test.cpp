@@ -72,7 +72,7 @@ TEST_F(TemplateKeeperTest, AHostThatChangedHasAnother) {
   EXPECT_EQ(InClone("ls"), "file\n");
 }
 
-// Each that was in vain is followed by twice as many runs without.
+// After each failed template, twice as many runs go without a new attempt.
 TEST_F(TemplateKeeperTest, TemplatesInVainBecomeRare) {
   const std::string place = workspace_.Path("place");
   std::filesystem::create_directory(place);
@@ -86,7 +86,7 @@ TEST_F(TemplateKeeperTest, TemplatesInVainBecomeRare) {
     EXPECT_EQ(result.outcome.kind, OutcomeKind::kExited) << result.outcome.reason;
     EXPECT_EQ(result.start, SandboxStart::kCold);
     if (result.cold_reason == "its template is being made") continue;
-    // One that was asked for is there now, in its set-up at least.
+    // A requested template exists now, at least in its set-up.
     if (!ChildrenOf(getpid()).empty()) ++made;
   }
   EXPECT_GE(made, 2);

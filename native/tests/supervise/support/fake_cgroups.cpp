@@ -41,7 +41,7 @@ void FakeCgroups::Set(const std::string& file, const std::string& value) const {
   std::ofstream(*groups_.begin() + "/" + file) << value;
 }
 
-// One has been made.
+// Notes a group that was made.
 int NoteDirectory(const char* path) {
   if (!current->Contains(path)) return 0;
   current->groups_.insert(path);

@@ -31,7 +31,7 @@ class LookAgainTest : public testing::Test {
     kept_ = std::move(*kept);
   }
 
-  // As the overlay shows it; "" where it shows none.
+  // Returns the file as the overlay shows it; "" if it shows none.
   std::string Shown(const char* name) const {
     const Descriptor file(openat(kept_->root.get(), name, O_RDONLY | O_CLOEXEC));
     std::array<char, 16> text{};

@@ -117,7 +117,7 @@ TEST_F(PairRenamesTest, LeavesWhatIsNotThereAnyMore) {
   EXPECT_EQ(Reported(), (Texts{"-a", "+b", "-c", "+d"}));
 }
 
-// Of what is the same, as many as there may be: a licence in each package.
+// Many files may be the same, as the licences of packages are.
 TEST_F(PairRenamesTest, PairsManyThatAreTheSame) {
   constexpr int kMany = 2'000;
   for (int at = 0; at < kMany; ++at)

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// On one file system, or on two: then files are copied beside the workspace first.
+// On one file system, or on two, where the commit first copies files beside the workspace.
 class CommitDeathTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -70,7 +70,7 @@ TEST_P(CommitDeathTest, LeavesTheWorkspaceAsItWasOrAsItIsToBe) {
   EXPECT_TRUE(completed > 0 || StepsApart(1) > 1);
 }
 
-// Nor is what the commit itself has done to the host's files before it died a change of the host's.
+// Changes that the commit itself made before it died do not count as the host's.
 TEST_P(CommitDeathTest, IsNoConflictOnceItWasTakenBack) {
   int rolled_back = 0;
   for (int step = 1; step < kMostSteps; step += StepsApart(1)) {
@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(, CommitDeathTest, testing::Bool(), [](const auto& give
   return std::string(given.param ? "OnTwoFileSystems" : "OnOneFileSystem");
 });
 
-// With what was looked at before the host did anything.
+// Commits with the ledger of before the host's changes.
 void CommitByLedger(const ChangedProject& project) {
   if (project.Commit(PathFilter(), project.ledger()).failed) _exit(1);
 }
@@ -275,7 +275,7 @@ TEST_P(CommitRaceTest, NothingOfTheHostsIsLost) {
       }
     }
     if (has_failed) continue;
-    // Nor does an undo take it for what the commit has written.
+    // An undo does not mistake it for the commit's own file.
     static_cast<void>(project.Undo());
     const std::string then = Contents(at.Host(edit.path));
     ASSERT_NE(then.find(edit.text), std::string::npos) << edit.what << ", undo after step " << step;

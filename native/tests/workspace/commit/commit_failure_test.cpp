@@ -14,8 +14,8 @@
 namespace native_runner {
 namespace {
 
-// No code asks for one of these, so each call meets one of them, and another when it fails for
-// good.
+// No code handles one of these errors specially. So each call meets only one of them, and another
+// one if it fails for good.
 constexpr std::array kNumbers = {EIO, ENOSPC, EROFS, EDQUOT};
 
 struct Way {
@@ -43,8 +43,8 @@ class CommitFailureTest : public testing::TestWithParam<Way> {
     return {kNumbers.at(at % kNumbers.size()), step, GetParam().is_lasting, GetParam().counts};
   }
 
-  // Whatever failed: the workspace is as it was, or as it is to be, at the latest after the next
-  // open; and what says that it was done, was done.
+  // Whatever failed, after the next open at the latest the workspace is as before or as committed.
+  // If the call reported success, it is as committed.
   void ExpectOneOrTheOther(const ChangedProject& project, bool said_done, bool was_undo,
                            int step) const {
     const auto recovery = project.Recover();
@@ -77,7 +77,7 @@ TEST_P(CommitFailureTest, LeavesTheWorkspaceAsItWasOrAsItIsToBe) {
     failed += WEXITSTATUS(stepped.status);
     ExpectOneOrTheOther(project, WEXITSTATUS(stepped.status) == 0, false, step);
     if (HasFatalFailure()) return;
-    // It can be done as soon as nothing fails any more.
+    // The commit succeeds as soon as no call fails any more.
     constexpr int kSome = 8;  // it takes longest
     if (step / Distance() % kSome != 0 || HasCommit(project.State().get())) continue;
     ASSERT_FALSE(project.Commit().failed) << step;

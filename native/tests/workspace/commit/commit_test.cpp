@@ -76,7 +76,7 @@ TEST(CommitTest, OfSomePathsLeavesTheOthers) {
   EXPECT_EQ(project.ChangedPaths().size(), 0U);
 }
 
-// One part after the other comes to the same as all at once.
+// Commits of one part after the other have the same result as one commit of all.
 TEST(CommitTest, OfEachPathByItselfIsTheSameAsOfAll) {
   const ChangedProject whole;
   ASSERT_EQ(Why(whole.Commit()), "");

@@ -40,7 +40,7 @@ class ExposedPlaceTest : public testing::TestWithParam<Operation::Kind> {
     return overlay_.host_place().Has(path) ? overlay_.host_place().Read(path) : "none";
   }
 
-  // By a command, which has put another file in the place of the staged one.
+  // Replaces the staged file by another one, as a command may.
   void Swap() const {
     std::filesystem::rename(overlay_.Host("aside/0"), overlay_.Host("aside/away"));
     overlay_.Put("aside/0", "evil");

@@ -32,7 +32,7 @@ TEST(ReadFileTest, OneByteTooManyIsTooLarge) {
   }
 }
 
-// Of 1 TiB, nearly all of which is nowhere: it is its size that refuses it.
+// The file has 1 TiB, nearly all of it holes. Its size alone is the reason of the refusal.
 TEST(ReadFileTest, ASparseFileIsNotReadToFindOut) {
   const Tree tree;
   tree.Write("sparse", "");

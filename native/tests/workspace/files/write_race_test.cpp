@@ -40,7 +40,7 @@ TEST(WriteRaceTest, AReaderNeverSeesHalf) {
   EXPECT_EQ(tree.Names(), (std::set<std::string>{"file", "inner", "shared"}));
 }
 
-// Of those who all count up one file, none loses a step.
+// All writers increment the number in one file, and no step is lost.
 TEST(WriteRaceTest, WritersWhoSayWhatTheyHaveSeenDoNotOverwriteEachOther) {
   const Tree tree;
   constexpr int kWriters = 4;

@@ -96,7 +96,7 @@ class ChangedProject {
     return paths;
   }
 
-  // By a look that is taken now.
+  // Commits with a look that is taken now.
   CommitEnd Commit(const PathFilter& paths = PathFilter()) const {
     return Commit(paths, Look(Overlay::Tick()));
   }

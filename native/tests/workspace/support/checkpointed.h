@@ -47,7 +47,7 @@ class Checkpointed {
     CopyManifest manifest = Manifest();
     return Make(name, &manifest);
   }
-  // By what is known of a copy already.
+  // Makes a checkpoint with the manifest that the copy already has.
   Result<CheckpointRecord> Make(const std::string& name, CopyManifest* manifest) const {
     if (!names_.is_copy) return MakeCheckpoint(state(), name, ledger_);
     return MakeCheckpoint(state(), name, copy_->copied().ledger, manifest);
@@ -82,8 +82,8 @@ class Checkpointed {
     }
   }
 
-  // All that is to come back with a rollback: the tree, and below "" what goes with it. Of a copy
-  // that is what it says of the tree, since the files of another have other inodes.
+  // Returns everything that a rollback restores: the tree, and as "" the ledger. For a copy, "" is
+  // the report of its changes, since the files of another copy have other inodes.
   std::map<std::string, std::string> Seen() const {
     auto seen = ListingOf(at().Upper());
     seen[""] = names_.is_copy ? Reported() : at().place().Read("state/ledger");
@@ -112,7 +112,7 @@ class Checkpointed {
     at().place().Write("state/copies", EncodeManifest(manifest));
   }
 
-  // Nothing that only a rollback under way has.
+  // Expects no file that exists only during a rollback.
   void ExpectTidy() const {
     const std::string tree = names_.tree;
     const std::string list = names_.list;
@@ -141,7 +141,7 @@ class EachKindTest : public testing::TestWithParam<CheckpointNames> {
   const Checkpointed project;
 };
 
-// As StepsApart, but of a copy four times as far: it takes more calls, most of them the same.
+// As StepsApart, but four times as far for a copy, which takes more calls, most of them alike.
 inline int StepsApart(const CheckpointNames& names, int usual) {
   constexpr int kFactor = 4;
   return StepsApart(names.is_copy ? kFactor * usual : usual);

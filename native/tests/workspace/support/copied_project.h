@@ -66,7 +66,7 @@ class CopiedProject {
     EXPECT_TRUE(changes) << changes.error().message;
     return changes ? std::move(*changes) : std::vector<struct Change>();
   }
-  // By their paths, with a mark where there is a conflict.
+  // Lists the changes by their paths, with a mark for each conflict.
   std::string Paths() const {
     std::string paths;
     for (const auto& change : Changes())

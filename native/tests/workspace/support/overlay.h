@@ -43,9 +43,9 @@ class Overlay {
   std::string Host(std::string_view name = "") const { return At("host", name); }
   std::string Upper(std::string_view name = "") const { return At(upper_, name); }
 
-  // Of the host's, with the directories above.
+  // Writes a file of the host, and makes the directories above it.
   void Put(std::string_view name, std::string_view text) const { Write("host", name, text); }
-  // Of a command's, with the directories above, as overlayfs copies them.
+  // Writes a command's file, with the directories above it, as overlayfs copies them.
   void Change(std::string_view name, std::string_view text) const { Write(upper_, name, text); }
   void Remove(std::string_view name) const {
     MakeParent(upper_, name);

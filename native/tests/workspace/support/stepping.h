@@ -82,7 +82,7 @@ class CallRegisters {
     ptrace(PTRACE_GETREGSET, process_, NT_PRSTATUS, &all);
   }
 
-  // Before the call: it is not made, and says this.
+  // Call it before the call is made: the call is skipped and returns this error.
   void Refuse(int error) {
     const auto answer = static_cast<unsigned long long>(-static_cast<long long>(error));
 #if defined(__x86_64__)

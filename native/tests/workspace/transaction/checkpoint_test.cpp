@@ -96,7 +96,7 @@ TEST_P(CheckpointTest, IsRefusedWhileSomethingGoesOnWriting) {
     while (!stop)
       std::ofstream(project.at().Upper("a"), std::ios::app) << "x";
   });
-  // On a busy machine the writer may just not run for as long as one takes.
+  // On a busy machine the writer may not run during a whole checkpoint.
   constexpr int kMostTries = 1000;
   std::optional<Error> refused;
   std::size_t whole = 0;

@@ -42,7 +42,7 @@ class CopyRollbackTest : public testing::Test {
       EXPECT_TRUE(opened) << opened.error().message;
       return opened ? std::move(*opened) : nullptr;
     }
-    // By the descriptor that commands would enter.
+    // Writes through the descriptor that commands would enter.
     static void Change(const Transaction& transaction, const std::string& name,
                        const std::string& text) {
       const auto kept = transaction.workspace()->Enter();
@@ -64,7 +64,7 @@ class CopyRollbackTest : public testing::Test {
     return told;
   }
 
-  // One with a checkpoint, and changed since.
+  // A transaction with a checkpoint and later changes.
   struct Prepared {
     std::string id;
     std::string checkpoint;
@@ -78,7 +78,8 @@ class CopyRollbackTest : public testing::Test {
     made.id = transaction->id();
     Project::Change(*transaction, "a", "mine");
     Project::Change(*transaction, "dir/new", "mine");
-    // Of the host alone, which is no change as long as the copy's is known to be none.
+    // The host alone changes it, which is not reported as long as the copy's file is known to be
+    // unchanged.
     project.at.Put("same", "of the host since");
     made.before = Reported(transaction.get());
     EXPECT_EQ(made.before, "a dir/new ");
@@ -92,7 +93,7 @@ class CopyRollbackTest : public testing::Test {
     transaction->Close();
     return made;
   }
-  // It is as it was before or after, and goes on.
+  // Expects the state of before or after the rollback, and a transaction that still works.
   static void ExpectWhole(const Project& project, const Prepared& prepared, bool* is_done) {
     const auto transaction = project.Resume(prepared.id);
     ASSERT_TRUE(transaction);

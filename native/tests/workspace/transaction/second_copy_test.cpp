@@ -37,7 +37,7 @@ class SecondCopyTest : public testing::Test {
     ASSERT_TRUE(copied) << copied.error().message;
     ledger_ = std::move(copied->ledger);
     manifest_ = std::move(copied->manifest);
-    // As the copies of another user's files may be: their owner may not read them here.
+    // Copies of another user's files may be like this: their owner may not read them here.
     Shut("shut");
     Shut("hidden/deep");
     Shut("hidden");

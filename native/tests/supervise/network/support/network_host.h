@@ -22,7 +22,7 @@ class FakeQuestions : public NetworkQuestions {
   std::uint64_t Ask(std::uint64_t asker, NetworkQuestion question, OnAnswer on_answer) override;
   void Withdraw(std::uint64_t question) override;
 
-  // For any thread but the last, which is for the loop's.
+  // Callable on any thread, except the last one, which is for the loop's thread.
   std::vector<NetworkQuestion> asked() const;
   std::size_t withdrawn() const;
   std::size_t open() const;
@@ -64,7 +64,7 @@ class NetworkHost {
   ConnectionLog Leave() { return Leave(command_); }
   void Close();
   std::size_t size();
-  // Until it holds on the loop's thread; false after a generous time.
+  // Waits until it holds on the loop's thread; false after a generous time.
   bool WaitUntil(const std::function<bool()>& holds);
 
   using Event = std::pair<RecordEvent, ConnectionRecord>;

@@ -23,20 +23,20 @@ struct Received {
 class Peer {
  public:
   explicit Peer(Descriptor socket);
-  // Connects; `connected` says whether that worked, also where the other side has reset it since:
-  // on one processor that may be what connect(2) says.
+  // Connects; `connected` tells if that worked. It is true also if the other side has reset the
+  // connection since, which connect(2) may report on one processor.
   Peer(const char* address, std::uint16_t port);
 
   bool connected() const { return socket_.valid(); }
   int get() const { return socket_.get(); }
   // False: the connection is broken.
   bool Send(const std::string& bytes);
-  // Until the end.
+  // Reads until the end.
   Received ReadAll();
-  // Until the text ends with `end`, or the connection does.
+  // Reads until the text ends with `end`, or the connection ends.
   Received ReadTo(const std::string& end);
   Received ReadSome(std::size_t most);
-  // So many bytes, or what there is until the end.
+  // Reads so many bytes, or fewer if the connection ends.
   std::string ReadExactly(std::size_t size);
   void ShutWrite();
   void Reset() { ResetConnection(std::move(socket_)); }
