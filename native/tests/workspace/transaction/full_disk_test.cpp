@@ -30,8 +30,8 @@ class FullDiskTest : public testing::TestWithParam<CheckpointNames> {
       fs::create_directories(place_.Path(name));
   }
 
-  // Runs the body with a transaction on a file system of its own, in a process of its own, which must
-  // exit with 0.
+  // Runs the body in a process of its own, with a transaction on a file system of its own. The
+  // process must exit with 0.
   void ExpectDone(const std::function<int()>& body) const {
     const pid_t child = fork();
     if (child == 0) {
