@@ -79,7 +79,7 @@ function readSelection(env: Variables, input: RuntimeConfigInput): Selection {
 }
 
 /**
- * Reads the contract's variables from `env` (see docs/sandboxing.md) and returns the process sandbox and the
+ * Reads the contract's variables from `env` (see docs/sandboxing/configuration.md) and returns the process sandbox and the
  * runner that they select, tested by running them on this host.
  *
  * If the selection is not available (not Linux, no bwrap, present but broken, an unknown value), `warn` is
