@@ -75,6 +75,7 @@ export const systemIncludes = {
   "<node_api.h>": "addon/",
   "<js_native_api.h>": "addon/",
   "<uv.h>": "supervise/ addon/ tests/",
+  "<llhttp.h>": "policy/network",
   "<linux/": "supervise/ workspace/ launcher/ tests/",
   "<sys/": "supervise/ workspace/ launcher/ addon/ tests/",
   "<seccomp.h>": "launcher/seccomp tests/",

@@ -30,13 +30,18 @@ const expression = (text) => [{ expression: text }];
 /** What is in the binaries that npm knows nothing of. */
 function linked() {
   const readme = readFileSync(inRoot("third_party", "README.md"), "utf8");
-  const [, libuv] = /^## libuv (\S+)$/m.exec(readme) ?? [];
+  const versionOf = (name) => new RegExp(`^## ${name} (\\S+)$`, "m").exec(readme)?.[1];
   const gcc = runQuietly("g++", ["-dumpfullversion"]).trim();
   const header = readFileSync(inRoot("node_modules/node-addon-api/package.json"), "utf8");
   const { version, license } = JSON.parse(header);
   const gnu = expression("GPL-3.0-or-later WITH GCC-exception-3.1");
   return [
-    { type: "library", name: "libuv", version: libuv, licenses: expression("MIT") },
+    ...["libuv", "llhttp"].map((each) => ({
+      type: "library",
+      name: each,
+      version: versionOf(each),
+      licenses: expression("MIT"),
+    })),
     { type: "library", name: "libstdc++", version: gcc, licenses: gnu },
     { type: "library", name: "node-addon-api", version, licenses: expression(license) },
   ];

@@ -1,36 +1,19 @@
 #include "policy/network/http_framing.h"
 
 #include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
 
 #include "policy/text/text.h"
 
 namespace native_runner {
 
-std::size_t HeadReader::Feed(std::string_view bytes) {
-  std::size_t taken = 0;
-  while (state_ == HeadState::kNeedsMore && taken < bytes.size())
-    Take(bytes[taken++]);
-  return taken;
-}
-
-void HeadReader::Take(char c) {
-  const bool is_behind_cr = head_.ends_with('\r');
-  if (is_behind_cr != (c == '\n') || (head_.empty() && !IsAsciiLetter(c))) {
-    state_ = HeadState::kMalformed;
-    return;
-  }
-  head_ += c;
-  if (c == '\n' && head_.ends_with("\r\n\r\n")) {
-    state_ = HeadState::kComplete;
-  } else if (head_.size() >= kMostBytes) {
-    state_ = HeadState::kTooLong;
-  }
-}
-
 namespace {
 
 constexpr std::size_t kMostSizeDigits = 16;
 constexpr std::uint64_t kMostChunkBytes = std::uint64_t{1} << 62;
+constexpr std::string_view kLineEnd = "\r\n";
 
 }  // namespace
 
@@ -45,9 +28,7 @@ std::size_t BodyReader::Feed(std::string_view bytes) {
   std::size_t taken = 0;
   while (state_ == BodyState::kNeedsMore && taken < bytes.size()) {
     if (next_ != Next::kData) {
-      Take(bytes[taken]);
-      if (state_ == BodyState::kMalformed) break;
-      ++taken;
+      taken += TakeLine(bytes.substr(taken));
       continue;
     }
     const auto size = static_cast<std::size_t>(
@@ -56,7 +37,7 @@ std::size_t BodyReader::Feed(std::string_view bytes) {
     left_ -= size;
     if (left_ > 0) continue;
     if (is_chunked_) {
-      next_ = Next::kDataReturn;
+      next_ = Next::kDataEnd;
     } else {
       state_ = BodyState::kComplete;
     }
@@ -64,116 +45,85 @@ std::size_t BodyReader::Feed(std::string_view bytes) {
   return taken;
 }
 
-void BodyReader::Take(char c) {
+// Takes what belongs to a line between the data: a chunk's size, or nothing, and the line's end.
+std::size_t BodyReader::TakeLine(std::string_view rest) {
+  std::size_t taken = 0;
+  if (next_ == Next::kSize && line_end_ == 0) {
+    taken = TakeDigits(rest.substr(0, kMostSizeDigits - digits_));
+  }
+  const std::string_view wanted = kLineEnd.substr(line_end_);
+  const std::string_view came = rest.substr(taken, wanted.size());
+  const auto [same, _] = std::mismatch(came.begin(), came.end(), wanted.begin());
+  const auto count = static_cast<std::size_t>(same - came.begin());
+  if (count < came.size() || (count > 0 && next_ == Next::kSize && digits_ == 0)) {
+    state_ = BodyState::kMalformed;
+    return taken;
+  }
+  line_end_ += count;
+  if (line_end_ == kLineEnd.size()) LineEnded();
+  return taken + count;
+}
+
+std::size_t BodyReader::TakeDigits(std::string_view rest) {
+  std::uint64_t value = 0;
+  const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), value, 16).ptr;
+  const auto count = static_cast<std::size_t>(end - rest.data());
+  left_ = digits_ == 0 ? value : left_ << (4 * count) | value;
+  digits_ += count;
+  return count;
+}
+
+void BodyReader::LineEnded() {
+  line_end_ = 0;
   switch (next_) {
     case Next::kSize:
-      return TakeSize(c);
-    case Next::kSizeLineFeed:
-      return Expect(c, '\n', left_ > 0 ? Next::kData : Next::kEndReturn);
-    case Next::kDataReturn:
-      return Expect(c, '\r', Next::kDataLineFeed);
-    case Next::kDataLineFeed:
       digits_ = 0;
-      return Expect(c, '\n', Next::kSize);
-    case Next::kEndReturn:
-      return Expect(c, '\r', Next::kEndLineFeed);
-    case Next::kEndLineFeed:
-      Expect(c, '\n', Next::kEndLineFeed);
-      if (state_ == BodyState::kNeedsMore) state_ = BodyState::kComplete;
+      next_ = left_ > 0 ? Next::kData : Next::kBodyEnd;
+      if (left_ > kMostChunkBytes) state_ = BodyState::kMalformed;
+      return;
+    case Next::kDataEnd:
+      next_ = Next::kSize;
+      return;
+    case Next::kBodyEnd:
+      state_ = BodyState::kComplete;
       return;
     case Next::kData:
       return;
   }
 }
 
-void BodyReader::TakeSize(char c) {
-  if (c == '\r' && digits_ > 0) {
-    next_ = Next::kSizeLineFeed;
-    return;
-  }
-  const int digit = HexDigit(c);
-  if (digit < 0 || digits_ == kMostSizeDigits) {
-    state_ = BodyState::kMalformed;
-    return;
-  }
-  if (digits_ == 0) left_ = 0;
-  ++digits_;
-  left_ = left_ << 4 | static_cast<std::uint64_t>(digit);
-  if (left_ > kMostChunkBytes) state_ = BodyState::kMalformed;
-}
-
-void BodyReader::Expect(char c, char wanted, Next next) {
-  if (c == wanted) {
-    next_ = next;
-  } else {
-    state_ = BodyState::kMalformed;
-  }
-}
-
 namespace {
 
-constexpr std::string_view kHeadEnd = "\r\n\r\n";
+constexpr char kFirstOfHead = 'H';
 constexpr unsigned kSwitchingProtocols = 101;
 constexpr unsigned kFirstFinal = 200;
 constexpr unsigned kNoContent = 204;
 constexpr unsigned kNotModified = 304;
 constexpr std::size_t kMostDigits = 18;
 
-std::string_view WithoutBlanks(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
 bool IsNumber(std::string_view text) {
   return !text.empty() && text.size() <= kMostDigits &&
          std::all_of(text.begin(), text.end(), IsAsciiDigit);
 }
 
-std::uint64_t NumberOf(std::string_view digits) {
-  std::uint64_t number = 0;
-  for (const char c : digits)
-    number = number * 10 + static_cast<std::uint64_t>(c - '0');
-  return number;
-}
-
-// Returns the status of "HTTP/1.1 200" and more; 0 for any other line.
-unsigned StatusOf(std::string_view line) {
-  const bool is_http = line.starts_with("HTTP/1.1 ") || line.starts_with("HTTP/1.0 ");
-  const std::string_view digits = line.substr(std::min(line.size(), std::size_t{9}), 3);
-  const bool ends = line.size() == 12 || (line.size() > 12 && line[12] == ' ');
-  return is_http && ends && IsNumber(digits) ? static_cast<unsigned>(NumberOf(digits)) : 0;
-}
-
-// Returns the framing fields of a head, as a request with this framing; nullopt if they are
-// ambiguous.
-std::optional<HttpRequest> FieldsOf(std::string_view head) {
-  HttpRequest fields;
-  std::size_t at = head.find("\r\n") + 2;
-  while (at < head.size()) {
-    const std::size_t end = head.find("\r\n", at);
-    const std::string_view line = head.substr(at, end - at);
-    at = end + 2;
-    if (line.empty()) break;
-    const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos || line.front() == ' ' || line.front() == '\t') {
-      return std::nullopt;
-    }
-    const std::string_view name = line.substr(0, colon);
-    const std::string_view value = WithoutBlanks(line.substr(colon + 1));
+// Returns a response's framing, as a request with this framing; nullopt if it is ambiguous.
+std::optional<HttpRequest> FramingOf(std::vector<HttpField> fields) {
+  HttpRequest framing;
+  for (const auto& [name, value] : fields) {
     const bool is_length = EqualIgnoringCase(name, "Content-Length");
     const bool is_encoding = EqualIgnoringCase(name, "Transfer-Encoding");
-    if (is_length || is_encoding) {
-      if (fields.content_length || fields.is_chunked) return std::nullopt;
-      if (is_length && !IsNumber(value)) return std::nullopt;
-      if (is_encoding && !EqualIgnoringCase(value, "chunked")) return std::nullopt;
-      if (is_length) fields.content_length = NumberOf(value);
-      fields.is_chunked = is_encoding;
-    } else if (EqualIgnoringCase(name, "Connection")) {
-      fields.fields.push_back({.name = "Connection", .value = std::string(value)});
+    if (!is_length && !is_encoding) continue;
+    if (framing.content_length || framing.is_chunked) return std::nullopt;
+    if (is_length) {
+      if (!IsNumber(value)) return std::nullopt;
+      std::from_chars(value.data(), value.data() + value.size(), framing.content_length.emplace());
+    } else if (!EqualIgnoringCase(value, "chunked")) {
+      return std::nullopt;
     }
+    framing.is_chunked = is_encoding;
   }
-  return fields;
+  framing.fields = std::move(fields);
+  return framing;
 }
 
 }  // namespace
@@ -197,25 +147,26 @@ std::size_t ResponseReader::Feed(std::string_view bytes) {
 }
 
 std::size_t ResponseReader::FeedHead(std::string_view bytes) {
-  const std::size_t before = head_.size();
-  const std::size_t from = before < kHeadEnd.size() ? 0 : before - (kHeadEnd.size() - 1);
-  head_ += bytes.substr(0, kMostHeadBytes - before);
-  const std::size_t end = head_.find(kHeadEnd, from);
-  if (end == std::string::npos) {
-    if (head_.size() >= kMostHeadBytes) state_ = ResponseState::kUntilClose;
-    return head_.size() - before;
+  if (head_size_ == 0 && bytes.front() != kFirstOfHead) {  // llhttp skips empty lines
+    state_ = ResponseState::kUntilClose;
+    return 0;
   }
-  head_.resize(end + kHeadEnd.size());
-  const std::size_t taken = head_.size() - before;
-  ReadHead();
-  head_.clear();
+  const std::size_t taken = head_.Feed(bytes.substr(0, kMostHeadBytes - head_size_));
+  head_size_ += taken;
+  if (head_.state() == HeadParser::State::kComplete) {
+    HeadEnded();
+    head_ = HeadParser(HeadParser::Kind::kResponse);
+    head_size_ = 0;
+  } else if (head_.state() == HeadParser::State::kRefused || head_size_ >= kMostHeadBytes) {
+    state_ = ResponseState::kUntilClose;
+  }
   return taken;
 }
 
-void ResponseReader::ReadHead() {
-  const unsigned status = StatusOf(std::string_view(head_).substr(0, head_.find("\r\n")));
-  const auto fields = status == 0 ? std::nullopt : FieldsOf(head_);
-  if (!fields) {
+void ResponseReader::HeadEnded() {
+  const unsigned status = head_.status();
+  const auto framing = FramingOf(std::move(head_.fields()));
+  if (!framing) {
     state_ = ResponseState::kUntilClose;
     return;
   }
@@ -226,18 +177,17 @@ void ResponseReader::ReadHead() {
     return;
   }
   status_ = status;
-  const bool is_1_1 = head_.starts_with("HTTP/1.1");
-  keeps_ = is_1_1 ? !ListHas(*fields, "Connection", "close")
-                  : ListHas(*fields, "Connection", "keep-alive");
+  keeps_ = head_.minor_version() == 1 ? !ListHas(*framing, "Connection", "close")
+                                      : ListHas(*framing, "Connection", "keep-alive");
   if (is_to_head_ || status == kNoContent || status == kNotModified) {
     state_ = ResponseState::kComplete;
     return;
   }
-  if (!fields->is_chunked && !fields->content_length) {
+  if (!framing->is_chunked && !framing->content_length) {
     state_ = ResponseState::kUntilClose;
     return;
   }
-  body_.emplace(*fields);
+  body_.emplace(*framing);
   if (body_->state() == BodyState::kComplete) state_ = ResponseState::kComplete;
 }
 

@@ -6,39 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "policy/network/http_head.h"
 #include "policy/network/http_request.h"
 
 namespace native_runner {
-
-enum class HeadState {
-  kNeedsMore,
-  kComplete,
-  kMalformed,  // a CR or LF alone, or no method at the beginning
-  kTooLong,
-};
-
-// Gathers the head of an HTTP/1 request, up to its empty line, from pieces of any size. Accepts
-// CRLF as the only line end: RFC 9112 2.2 lets a server accept LF alone, so servers read such a
-// head differently, and attackers smuggle requests that way. Does not skip empty lines before a
-// request. Linear in the bytes fed, bounded by kMostBytes.
-class HeadReader {
- public:
-  static constexpr std::size_t kMostBytes = 32 * 1024;
-
-  // Takes the head's bytes off the front of `bytes` and returns their number; the rest comes after
-  // the head. Takes nothing more once the state has left kNeedsMore.
-  std::size_t Feed(std::string_view bytes);
-
-  HeadState state() const { return state_; }
-  // In kComplete: the whole head, with the empty line.
-  const std::string& head() const { return head_; }
-
- private:
-  void Take(char c);
-
-  HeadState state_ = HeadState::kNeedsMore;
-  std::string head_;
-};
 
 enum class BodyState { kNeedsMore, kComplete, kMalformed };
 
@@ -57,25 +28,18 @@ class BodyReader {
   BodyState state() const { return state_; }
 
  private:
-  enum class Next {
-    kSize,
-    kSizeLineFeed,
-    kData,
-    kDataReturn,
-    kDataLineFeed,
-    kEndReturn,
-    kEndLineFeed
-  };
+  enum class Next { kSize, kData, kDataEnd, kBodyEnd };
 
-  void Take(char c);
-  void TakeSize(char c);
-  void Expect(char c, char wanted, Next next);
+  std::size_t TakeLine(std::string_view rest);
+  std::size_t TakeDigits(std::string_view rest);
+  void LineEnded();
 
   BodyState state_ = BodyState::kNeedsMore;
   bool is_chunked_ = false;
   Next next_ = Next::kData;
-  std::uint64_t left_ = 0;  // of the body, or of the chunk
-  std::size_t digits_ = 0;
+  std::uint64_t left_ = 0;    // of the body, or of the chunk
+  std::size_t digits_ = 0;    // of the chunk's size that have come
+  std::size_t line_end_ = 0;  // characters of the line end that have come
 };
 
 enum class ResponseState {
@@ -107,12 +71,13 @@ class ResponseReader {
 
  private:
   std::size_t FeedHead(std::string_view bytes);
-  void ReadHead();
+  void HeadEnded();
 
   bool is_to_head_;
   bool may_upgrade_;
   ResponseState state_ = ResponseState::kNeedsMore;
-  std::string head_;
+  HeadParser head_{HeadParser::Kind::kResponse};
+  std::size_t head_size_ = 0;
   std::optional<BodyReader> body_;
   unsigned status_ = 0;
   bool keeps_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "policy/text/text.h"
@@ -86,9 +87,9 @@ std::optional<HttpFault> ReadTarget(std::string_view target, HttpRequest* reques
   return ReadAbsoluteForm(target, request);
 }
 
-constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::size_t kMostMethodBytes = 32;
 constexpr std::size_t kMostLengthDigits = 18;  // fits into 63 bits
+constexpr std::size_t kMostConnectionOptions = 64;
 
 // Token characters (RFC 9110 5.6.2).
 bool IsTokenCharacter(char c) {
@@ -96,57 +97,10 @@ bool IsTokenCharacter(char c) {
   return IsAsciiLetter(c) || IsAsciiDigit(c) || kOthers.find(c) != std::string_view::npos;
 }
 
-bool IsToken(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), IsTokenCharacter);
-}
-
-bool IsValueCharacter(char c) {
-  return c == '\t' || (static_cast<unsigned char>(c) >= ' ' && c != 0x7f);
-}
-
 std::string_view Trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-// Returns a line without its end; nullopt if no line end follows.
-std::optional<std::string_view> TakeLine(std::string_view* rest) {
-  const std::size_t end = rest->find(kLineEnd);
-  if (end == std::string_view::npos) return std::nullopt;
-  const std::string_view line = rest->substr(0, end);
-  rest->remove_prefix(end + kLineEnd.size());
-  return line;
-}
-
-std::optional<HttpFault> ReadRequestLine(std::string_view line, HttpRequest* request) {
-  const std::size_t first = line.find(' ');
-  const std::size_t last = line.rfind(' ');
-  if (first == std::string_view::npos || first == last) return HttpFault::kRequestLine;
-  request->method = line.substr(0, first);
-  if (!IsToken(request->method) || request->method.size() > kMostMethodBytes) {
-    return HttpFault::kRequestLine;
-  }
-  const std::string_view version = line.substr(last + 1);
-  if (version != "HTTP/1.1" && version != "HTTP/1.0") return HttpFault::kVersion;
-  request->minor_version = version.back() == '1' ? 1 : 0;
-  return ReadTarget(line.substr(first + 1, last - first - 1), request);
-}
-
-std::optional<HttpFault> ReadFields(std::string_view rest, HttpRequest* request) {
-  while (const auto line = TakeLine(&rest)) {
-    if (line->empty()) return rest.empty() ? std::nullopt : std::optional(HttpFault::kField);
-    const std::size_t colon = line->find(':');
-    if (colon == std::string_view::npos) return HttpFault::kField;
-    const std::string_view name = line->substr(0, colon);
-    const std::string_view value = Trimmed(line->substr(colon + 1));
-    if (!IsToken(name) || !std::all_of(value.begin(), value.end(), IsValueCharacter)) {
-      return HttpFault::kField;
-    }
-    if (request->fields.size() == kMostHttpFields) return HttpFault::kField;
-    request->fields.push_back({.name = std::string(name), .value = std::string(value)});
-  }
-  return HttpFault::kField;
 }
 
 std::size_t CountFields(const HttpRequest& request, std::string_view name) {
@@ -182,6 +136,11 @@ std::optional<HttpFault> ReadHost(HttpRequest* request) {
   return agrees ? std::nullopt : std::optional(HttpFault::kHost);
 }
 
+bool IsLength(std::string_view digits) {
+  return !digits.empty() && digits.size() <= kMostLengthDigits &&
+         std::all_of(digits.begin(), digits.end(), IsAsciiDigit);
+}
+
 std::optional<HttpFault> ReadFraming(HttpRequest* request) {
   const std::size_t lengths = CountFields(*request, "Content-Length");
   const std::size_t encodings = CountFields(*request, "Transfer-Encoding");
@@ -194,18 +153,25 @@ std::optional<HttpFault> ReadFraming(HttpRequest* request) {
                                                      : std::optional(HttpFault::kFraming);
   }
   const std::string& digits = *FindField(*request, "Content-Length");
-  if (digits.empty() || digits.size() > kMostLengthDigits ||
-      !std::all_of(digits.begin(), digits.end(), IsAsciiDigit)) {
-    return HttpFault::kFraming;
-  }
+  if (!IsLength(digits)) return HttpFault::kFraming;
   std::uint64_t length = 0;
-  for (const char c : digits)
-    length = length * 10 + static_cast<std::uint64_t>(c - '0');
+  std::from_chars(digits.data(), digits.data() + digits.size(), length);
   request->content_length = length;
   return std::nullopt;
 }
 
+// Each field is compared with each of these before it is sent on.
+bool HasFewConnectionOptions(const HttpRequest& request) {
+  std::size_t count = 0;
+  for (const HttpField& field : request.fields) {
+    if (!EqualIgnoringCase(field.name, "Connection")) continue;
+    count += 1 + static_cast<std::size_t>(std::count(field.value.begin(), field.value.end(), ','));
+  }
+  return count <= kMostConnectionOptions;
+}
+
 std::optional<HttpFault> ReadConnection(HttpRequest* request) {
+  if (!HasFewConnectionOptions(*request)) return HttpFault::kField;
   for (const char* name : {"Host", "Content-Length", "Transfer-Encoding"}) {
     if (ListHas(*request, "Connection", name)) return HttpFault::kConnection;
   }
@@ -247,17 +213,63 @@ const char* HttpFaultText(HttpFault fault) {
   return "";
 }
 
+std::size_t HeadReader::Feed(std::string_view bytes) {
+  if (state_ != HeadState::kNeedsMore || bytes.empty()) return 0;
+  bytes = bytes.substr(0, kMostBytes - size_);
+  std::size_t taken = has_method_ ? 0 : TakeMethod(bytes);
+  if (has_method_) taken += parser_.Feed(bytes.substr(taken));
+  size_ += taken;
+  if (parser_.state() == HeadParser::State::kComplete) {
+    Complete();
+  } else if (parser_.state() == HeadParser::State::kRefused) {
+    Refuse(parser_.fault());
+  } else if (state_ == HeadState::kNeedsMore && size_ >= kMostBytes) {
+    state_ = HeadState::kTooLong;
+  }
+  return taken;
+}
+
+// Has the parser read another method in place of this one: CONNECT has targets of its own, and of
+// the others PUT is one that llhttp has in HTTP alone.
+std::size_t HeadReader::TakeMethod(std::string_view bytes) {
+  std::string& method = request_.method;
+  const std::size_t end = std::min(bytes.find(' '), bytes.size());
+  const std::string_view part = bytes.substr(0, end);
+  const bool begins = !method.empty() || IsAsciiLetter(bytes.front());
+  if (!begins || part.size() > kMostMethodBytes - method.size() ||
+      !std::all_of(part.begin(), part.end(), IsTokenCharacter)) {
+    Refuse(HttpFault::kRequestLine);
+    return 0;
+  }
+  method += part;
+  if (end == bytes.size()) return end;
+  has_method_ = true;
+  parser_.Feed(method == "CONNECT" ? "CONNECT " : "PUT ");
+  return end + 1;
+}
+
+void HeadReader::Complete() {
+  request_.minor_version = parser_.minor_version();
+  request_.fields = std::move(parser_.fields());
+  auto fault = ReadTarget(parser_.target(), &request_);
+  if (!fault) fault = ReadHost(&request_);
+  if (!fault) fault = ReadFraming(&request_);
+  if (!fault) fault = ReadConnection(&request_);
+  if (fault) return Refuse(*fault);
+  state_ = HeadState::kComplete;
+}
+
+void HeadReader::Refuse(HttpFault fault) {
+  state_ = HeadState::kMalformed;
+  fault_ = fault;
+}
+
 Result<HttpRequest, HttpFault> ParseHttpRequest(std::string_view head) {
-  HttpRequest request;
-  const auto line = TakeLine(&head);
-  if (!line) return HttpFault::kRequestLine;
-  auto fault = ReadRequestLine(*line, &request);
-  if (!fault) fault = ReadFields(head, &request);
-  if (!fault) fault = ReadHost(&request);
-  if (!fault) fault = ReadFraming(&request);
-  if (!fault) fault = ReadConnection(&request);
-  if (fault) return *fault;
-  return request;
+  HeadReader reader;
+  const std::size_t taken = reader.Feed(head);
+  if (reader.state() == HeadState::kMalformed) return reader.fault();
+  if (reader.state() != HeadState::kComplete || taken < head.size()) return HttpFault::kField;
+  return std::move(reader.request());
 }
 
 const std::string* FindField(const HttpRequest& request, std::string_view name) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "policy/network/host_name.h"
+#include "policy/network/http_head.h"
 #include "policy/result.h"
 
 namespace native_runner {
@@ -18,11 +19,6 @@ enum class HttpForm {
   kAbsolute,   // GET http://a.test/x, to a proxy
   kOrigin,     // GET /x with Host, to the server itself
   kAsterisk,   // OPTIONS *
-};
-
-struct HttpField {
-  std::string name;   // as written
-  std::string value;  // without the blanks around it
 };
 
 // The head of a request, read so that it has only one meaning.
@@ -40,30 +36,55 @@ struct HttpRequest {
   bool upgrades_to_websocket = false;  // the bytes after the response may be no HTTP any more
 };
 
-// Why a request is refused.
-enum class HttpFault {
-  kRequestLine,
-  kVersion,
-  kTarget,
-  kScheme,
-  kHost,
-  kField,
-  kFraming,
-  kConnection,
-};
-
 // Return the HTTP status for a fault, and the fault in a few words.
 unsigned HttpFaultStatus(HttpFault fault);
 const char* HttpFaultText(HttpFault fault);
 
-// The most fields that a request may have.
-inline constexpr std::size_t kMostHttpFields = 256;
+enum class HeadState {
+  kNeedsMore,
+  kComplete,
+  kMalformed,
+  kTooLong,
+};
 
-// Parses a head that HeadReader gathered. Strict where RFC 9112 is strict, and where servers choose
+// Reads the head of an HTTP/1 request, up to its empty line, from pieces of any size. Reads each
+// byte once, whatever the pieces, up to kMostBytes of them; a head that will be refused may be so
+// before its end. HeadParser reads it, but for the method: llhttp knows only some, and servers
+// define others. Does not skip empty lines before a request.
+//
+// Strict where RFC 9112 is strict, and where servers choose
 // differently: exactly one Host (also in HTTP/1.0, except for absolute form and CONNECT), which
 // agrees with the target; no folded lines, no blank before a colon, no control characters; either
 // one Content-Length or one Transfer-Encoding that is "chunked", not both, none with CONNECT; no
-// Connection option that would make the next server drop any of these. Pure.
+// Connection option that would make the next server drop any of these. CRLF is the only line end:
+// RFC 9112 2.2 lets a server accept LF alone, so servers read such a head differently, and
+// attackers smuggle requests that way.
+class HeadReader {
+ public:
+  static constexpr std::size_t kMostBytes = 32 * 1024;
+
+  // Takes the head's bytes off the front of `bytes` and returns their number; the rest comes after
+  // the head. Takes nothing more once the state has left kNeedsMore.
+  std::size_t Feed(std::string_view bytes);
+
+  HeadState state() const { return state_; }
+  HttpFault fault() const { return fault_; }   // in kMalformed
+  HttpRequest& request() { return request_; }  // in kComplete
+
+ private:
+  std::size_t TakeMethod(std::string_view bytes);
+  void Complete();
+  void Refuse(HttpFault fault);
+
+  HeadState state_ = HeadState::kNeedsMore;
+  HttpFault fault_ = HttpFault::kRequestLine;
+  HeadParser parser_{HeadParser::Kind::kRequest};
+  HttpRequest request_;
+  bool has_method_ = false;
+  std::size_t size_ = 0;
+};
+
+// Reads a head that is `head` and nothing else. Pure.
 Result<HttpRequest, HttpFault> ParseHttpRequest(std::string_view head);
 
 // Returns the value of the first field with this name (in any case); nullptr if there is no such

@@ -91,7 +91,7 @@ void HttpConversation::ReadHead() {
     return RefuseMalformed(kHeadTooLarge, "its head is too long");
   }
   if (head_.state() != HeadState::kComplete) {
-    return RefuseMalformed(kBadRequest, "its head is no HTTP/1.1");
+    return RefuseMalformed(HttpFaultStatus(head_.fault()), HttpFaultText(head_.fault()));
   }
   Begin();
 }
@@ -103,11 +103,7 @@ void HttpConversation::Begin() {
   address_.reset();                     // a kept connection's address is in its record already
   TimeOutIn(parts().options->idle_ms);  // other waits have their own deadlines
   if (host_.valid()) request_started_ns_ = uv_hrtime();
-  auto request = ParseHttpRequest(head_.head());
-  if (!request) {
-    return RefuseMalformed(HttpFaultStatus(request.error()), HttpFaultText(request.error()));
-  }
-  request_ = std::move(request.value());
+  request_ = std::move(head_.request());
   client_.set_callback([this] {
     if (client_.IsGone()) {
       Abort("the client went before it was connected");

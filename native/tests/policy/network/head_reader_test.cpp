@@ -25,7 +25,10 @@ TEST(HeadReader, EndsAtTheEmptyLineHoweverItComes) {
       taken += reader.Feed(std::string_view(sent).substr(at, piece));
     EXPECT_EQ(reader.state(), HeadState::kComplete);
     EXPECT_EQ(taken, kGet.size());
-    EXPECT_EQ(reader.head(), kGet);
+    ASSERT_EQ(reader.request().fields.size(), 1U);
+    EXPECT_EQ(reader.request().method + " " + reader.request().path, "GET /");
+    EXPECT_EQ(reader.request().fields[0].name, "Host");
+    EXPECT_EQ(reader.request().fields[0].value, "a.test");
   }
 }
 
@@ -40,6 +43,50 @@ TEST(HeadReader, KnowsLinesByBothCharactersOnly) {
         "GET / HTTP/1.1\r\r\n", "\r\nGET /", " GET", "\n", "\x05\x01", "\x16\x03\x01"}) {
     EXPECT_EQ(StateAfter(bytes), HeadState::kMalformed) << bytes;
   }
+}
+
+// Each is refused by all of it at once and in pieces, as the same fault; without its fault it is
+// read.
+TEST(HeadReader, RefusesWhatTheParserBehindItLetsThrough) {
+  struct Case {
+    std::string_view head;
+    HttpFault fault;
+  };
+  const Case cases[] = {
+      {"GET  / HTTP/1.1\r\nHost: a.test\r\n\r\n", HttpFault::kTarget},
+      {"GET /  HTTP/1.1\r\nHost: a.test\r\n\r\n", HttpFault::kTarget},
+      {"CONNECT  a.test:443 HTTP/1.1\r\n\r\n", HttpFault::kTarget},
+      {"GET /#x HTTP/1.1\r\nHost: a.test\r\n\r\n", HttpFault::kTarget},
+      {"GET / HTTP/2.0\r\nHost: a.test\r\n\r\n", HttpFault::kVersion},
+      {"GET / HTTP/0.9\r\nHost: a.test\r\n\r\n", HttpFault::kVersion},
+      {"GET /\r\nHost: a.test\r\n\r\n", HttpFault::kRequestLine},
+      {"GET / RTSP/1.0\r\nHost: a.test\r\n\r\n", HttpFault::kRequestLine},
+      {"SOURCE / ICE/1.0\r\nHost: a.test\r\n\r\n", HttpFault::kRequestLine},
+      {"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+       HttpFault::kFraming},
+  };
+  for (const auto& [head, fault] : cases) {
+    for (std::size_t piece = 1; piece <= head.size(); ++piece) {
+      HeadReader reader;
+      for (std::size_t at = 0; at < head.size(); at += piece)
+        reader.Feed(head.substr(at, piece));
+      EXPECT_EQ(reader.state(), HeadState::kMalformed) << head << piece;
+      EXPECT_EQ(reader.fault(), fault) << head << piece;
+      EXPECT_EQ(reader.Feed("more"), 0U);
+    }
+  }
+  EXPECT_EQ(StateAfter("CONNECT a.test:443 HTTP/1.1\r\n\r\n"), HeadState::kComplete);
+}
+
+TEST(HeadReader, LetsServersDefineMethods) {
+  for (const char* method : {"LIST", "VERSION-CONTROL", "PRI", "DESCRIBE", "get", "X!"}) {
+    HeadReader reader;
+    reader.Feed(std::string(method) + std::string(kGet.substr(3)));
+    EXPECT_EQ(reader.state(), HeadState::kComplete) << method;
+    EXPECT_EQ(reader.request().method, method);
+  }
+  EXPECT_EQ(StateAfter(std::string(32, 'A') + " "), HeadState::kNeedsMore);
+  EXPECT_EQ(StateAfter(std::string(33, 'A')), HeadState::kMalformed);
 }
 
 TEST(HeadReader, IsBounded) {

@@ -133,6 +133,15 @@ TEST(HttpRequest, FieldsAreStrict) {
   EXPECT_NE(FieldsFault(many + "A: b\r\n"), "");
 }
 
+TEST(HttpRequest, HasFewConnectionOptions) {
+  std::string options = "Connection: a";
+  for (int i = 1; i < 64; ++i)
+    options += ",a";
+  EXPECT_EQ(FieldsFault(options + "\r\n"), "");
+  EXPECT_EQ(FieldsFault(options + ",a\r\n"), HttpFaultText(HttpFault::kField));
+  EXPECT_EQ(FieldsFault(options + "\r\nConnection: a\r\n"), HttpFaultText(HttpFault::kField));
+}
+
 TEST(HttpRequest, EndsInOneWay) {
   EXPECT_EQ(Request("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 12\r\n").content_length,
             12U);

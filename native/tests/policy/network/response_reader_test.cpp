@@ -73,6 +73,9 @@ TEST(ResponseReader, WhatCanBeReadInTwoWaysLastsUntilTheClose) {
       framed + "Content-Length: 1\r\n\r\na",
       framed + "Transfer-Encoding: chunked\r\n\r\n",
       framed + " folded\r\n\r\n",
+      framed + "A: b\n\r\n",
+      "\r\n" + framed + "\r\na",
+      "HTTP/2.0 200 OK\r\nContent-Length: 1\r\n\r\na",
       framed + "nothing\r\n\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n",
@@ -88,6 +91,16 @@ TEST(ResponseReader, WhatCanBeReadInTwoWaysLastsUntilTheClose) {
     EXPECT_EQ(reader.Feed("more"), 4U);
     EXPECT_FALSE(reader.state() == ResponseState::kComplete && reader.keeps());
   }
+}
+
+TEST(ResponseReader, HasAsManyFieldsAsItsHeadHasRoomFor) {
+  std::string answer = "HTTP/1.1 200 OK\r\n";
+  for (int i = 0; i < 2000; ++i)
+    answer += "Set-Cookie: a=b\r\n";
+  answer += "Content-Length: 1\r\n\r\na";
+  ResponseReader reader(AskedBy());
+  EXPECT_EQ(reader.Feed(answer + "b"), answer.size());
+  EXPECT_EQ(reader.state(), ResponseState::kComplete);
 }
 
 TEST(ResponseReader, AnUpgradeEndsWithItsHead) {
