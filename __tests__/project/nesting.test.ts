@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { mountSigns, outerBwrapFix } from "../../lib/project/nesting.js";
+import { mountSigns } from "../../lib/project/nesting.js";
 
 describe("the mount table", () => {
   it.each([
@@ -17,24 +17,5 @@ describe("the mount table", () => {
     ["", []],
   ])("%s", (mountinfo, signs) => {
     expect(mountSigns(mountinfo)).toEqual(signs);
-  });
-});
-
-describe("the outer setting to change", () => {
-  it.each([
-    ["bwrap: setting up uid map: Read-only file system", /--proc \/proc/],
-    ["bwrap: open /proc/35/ns/ns failed: No such file or directory", /--proc \/proc/],
-    ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /--proc \/proc/],
-    [
-      "bwrap: Creating new namespace failed: nesting depth or … exceeded (ENOSPC)",
-      /--disable-userns/,
-    ],
-    ["bwrap: No permissions to create new namespace", /seccomp/],
-  ])("%s", (reason, fix) => {
-    expect(outerBwrapFix(reason)).toMatch(fix);
-  });
-
-  it("is not made up for what is something else", () => {
-    expect(outerBwrapFix("bwrap: Can't find source path /x")).toBeUndefined();
   });
 });

@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-
 import { describe, expect, it } from "vitest";
 
 import {
@@ -9,8 +7,7 @@ import {
   parseOsRelease,
   readHostFacts,
 } from "../../lib/runtime/host-facts.js";
-import { bubblewrapFix, firejailFix, landlockFix } from "../../lib/runtime/host-fixes.js";
-import { parseRuntimeConfig } from "../../lib/runtime/parse-config.js";
+import { firejailFix, landlockFix } from "../../lib/runtime/host-fixes.js";
 
 const kUser: HostFacts = {
   platform: "linux",
@@ -18,7 +15,6 @@ const kUser: HostFacts = {
   arch: "x64",
   distribution: parseOsRelease("ID=debian"),
   uid: 1000,
-  sysctls: { "user.max_user_namespaces": "127000" },
   container: undefined,
   securityModules: ["lockdown", "capability", "landlock"],
   appArmorProfile: undefined,
@@ -42,100 +38,6 @@ describe("the package", () => {
   it("is told for what os-release(5) may hold", () => {
     const text = '# comment\nPRETTY_NAME="A \\"B\\" 1"\nVERSION_ID=\'24.04\'\nID=ubuntu\n';
     expect(parseOsRelease(text)).toEqual({ ids: ["ubuntu"], version: "24.04", name: 'A "B" 1' });
-  });
-});
-
-describe("bubblewrapFix", () => {
-  const fix = (reason: string, facts: Partial<HostFacts>, bubblewrap = {}) =>
-    bubblewrapFix(reason, { ...kUser, ...facts }, parseRuntimeConfig({ bubblewrap }));
-  const kUidMap = "bwrap: setting up uid map: Permission denied";
-  const kNoNamespace = "bwrap: No permissions to create new namespace, likely because the kernel";
-
-  it("gives Ubuntu's AppArmor profile for the program that is used", () => {
-    const sysctls = { "kernel.apparmor_restrict_unprivileged_userns": "1" };
-    for (const reason of [
-      kUidMap,
-      "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted",
-    ]) {
-      expect(fix(reason, { sysctls })).toContain(
-        "profile bwrap /usr/bin/bwrap flags=(unconfined) {",
-      );
-    }
-    expect(fix(kUidMap, { sysctls })).toContain("apparmor_parser -r /etc/apparmor.d/bwrap");
-    expect(fix(kUidMap, { sysctls })).toContain("kernel.apparmor_restrict_unprivileged_userns=0");
-    const other = fix(kUidMap, { sysctls }, { bwrapPath: "/opt/bin/bwrap" });
-    expect(other).toContain("profile bwrap /opt/bin/bwrap ");
-  });
-
-  it("gives the profile that the page has, and that an emulated machine loads", () => {
-    const linesOf = (text: string) => text.split("\n").flatMap((line) => line.trim() || []);
-    const loaded = linesOf(readFileSync("scripts/platforms/machines/guest/apparmor/bwrap", "utf8"));
-    const page = /^```\n(abi <abi[^`]*)```/m.exec(readFileSync("docs/installing.md", "utf8"))?.[1];
-    expect(linesOf(page ?? "")).toEqual(loaded);
-    const sysctls = { "kernel.apparmor_restrict_unprivileged_userns": "1" };
-    const given = linesOf(fix(kUidMap, { sysctls }) ?? "");
-    expect(given.slice(1, 1 + loaded.length)).toEqual(loaded);
-  });
-
-  it("names the profile of AppArmor that confines this process, but where a container has brought it", () => {
-    const confined = { appArmorProfile: "snap.host" };
-    expect(fix(kNoNamespace, confined)).toContain("AppArmor's profile snap.host confines");
-    expect(fix(kNoNamespace, confined)).toContain("`/usr/bin/bwrap px,`");
-    expect(fix(kNoNamespace, { ...confined, uid: 0 })).not.toContain("px,");
-    expect(fix(kNoNamespace, { ...confined, container: "docker" })).toContain(
-      "apparmor=unconfined",
-    );
-    expect(fix("bwrap: Unknown option --size", confined)).toContain("whose --help lists");
-  });
-
-  it.each([
-    [
-      "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)",
-      {},
-      "user.max_user_namespaces=",
-    ],
-    [kNoNamespace, { sysctls: { "user.max_user_namespaces": "0" } }, "user.max_user_namespaces="],
-    [
-      kNoNamespace,
-      { sysctls: { "kernel.unprivileged_userns_clone": "0" } },
-      "kernel.unprivileged_userns_clone=1",
-    ],
-    [
-      "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
-      { container: "docker" },
-      "systempaths=unconfined",
-    ],
-    [
-      "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
-      { container: "podman" },
-      "unmask=ALL",
-    ],
-    [
-      "bwrap: Can't mount proc on /newroot/proc: Operation not permitted",
-      { container: "kubernetes" },
-      "procMount: Unmasked",
-    ],
-    [
-      "bwrap: Failed to make / slave: Permission denied",
-      { container: "docker" },
-      "seccomp=unconfined",
-    ],
-    [kNoNamespace, { container: "kubernetes" }, "seccompProfile"],
-    ["bwrap: Unknown option --disable-userns", {}, "whose --help lists --disable-userns"],
-    ["bwrap: pivot_root: Invalid argument", {}, "ramdisk"],
-    [
-      "/usr/bin/bwrap can't be started: pidfd_open: Function not implemented",
-      { container: "docker" },
-      "outside of gVisor",
-    ],
-  ] as const)("%s %j: %s", (reason, facts, expected) => {
-    expect(fix(reason, facts)).toContain(expected);
-  });
-
-  it("says nothing where it does not know", () => {
-    expect(fix("bwrap: Can't find source path /x: No such file or directory", {})).toBeUndefined();
-    expect(fix(kNoNamespace, {})).toBeUndefined();
-    expect(fix("", {})).toBeUndefined();
   });
 });
 

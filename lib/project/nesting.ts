@@ -2,10 +2,6 @@
 
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 
-import { readHostFacts } from "../runtime/host-facts.js";
-import { bubblewrapFix } from "../runtime/host-fixes.js";
-import { parseRuntimeConfig } from "../runtime/parse-config.js";
-
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -78,34 +74,6 @@ export function isNested(): boolean {
   return nestingSigns().length > 0;
 }
 
-/** The fix if /proc is missing or can't be written. */
+/** The fix if /proc is missing. */
 export const kMountProc =
   "let the outer sandbox mount a /proc of its own: `bwrap --unshare-pid --proc /proc`";
-
-/**
- * Messages of bwrap if /proc can't be written, or belongs to another pid namespace, in which bwrap's process
- * number belongs to another process or to none. Which of the two errors occurs first is chance.
- */
-const kProcOfAnother = /uid map: Read-only file system|open \/proc\/\d+\/ns/;
-
-/** Returns the setting of the outer bwrap to change, given the message of bwrap inside it. Pure. */
-export function outerBwrapFix(reason: string): string | undefined {
-  if (kProcOfAnother.test(reason) || /\/proc\/self|mount proc/i.test(reason)) return kMountProc;
-  if (/namespaces exceeded|ENOSPC|No space left/i.test(reason)) {
-    return "start the outer bwrap without --disable-userns, which forbids sandboxes inside it";
-  }
-  if (/not permitted|permission denied|No permissions|\/ slave/i.test(reason)) {
-    return (
-      "start the outer bwrap without --disable-userns, and without a seccomp filter that forbids " +
-      "namespaces and mounts"
-    );
-  }
-  return undefined;
-}
-
-/** Returns how to make a sandbox possible: the setting of the outer sandbox, or of the host. */
-export function nestedFix(reason: string): string | undefined {
-  const isInBwrap = nestingSigns().some((sign) => sign.includes("bwrap"));
-  if (isInBwrap || kProcOfAnother.test(reason)) return outerBwrapFix(reason);
-  return bubblewrapFix(reason, readHostFacts(), parseRuntimeConfig({}));
-}

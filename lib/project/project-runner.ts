@@ -12,7 +12,7 @@ import { SandboxError } from "../errors.js";
 import { Supervised } from "../runners/supervised.js";
 import { membershipOf } from "../runners/transactions/membership.js";
 import { Transactions } from "../runners/transactions/transactions.js";
-import { isNested, kMountProc, nestedFix } from "./nesting.js";
+import { isNested, kMountProc } from "./nesting.js";
 
 /** The flags that depend on this process's environment. */
 type Flags = { hostProc: boolean; disableUserns: boolean };
@@ -63,8 +63,7 @@ async function findNesting(options: ProjectRunnerOptions): Promise<Nesting> {
   for (const flags of isNested() ? kNested : []) {
     if ((await tryFlags(options, flags)) === undefined) return { possible: true, flags };
   }
-  const { reason } = failed;
-  return { possible: false, reason, fix: nestedFix(reason) ?? failed.fix };
+  return { possible: false, ...failed };
 }
 
 /** Results per bwrap, once for each Node environment: the environment of this process does not change. */

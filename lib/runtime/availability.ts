@@ -25,33 +25,23 @@ function not(
   return { available: false, state, reason, ...(fix === undefined ? {} : { fix }), ...found };
 }
 
-function fixOf(
-  reason: string,
-  kind: RuntimeKind,
-  config: RuntimeConfig,
-  facts: HostFacts,
-): string | undefined {
+function fixOf(reason: string, kind: RuntimeKind, facts: HostFacts): string | undefined {
   if (/\brequired layer\b/.test(reason)) {
     return "leave it out of `required`, or choose a runtime that has it";
   }
-  return kind.fix?.(reason, facts, config);
+  return kind.fix?.(reason, facts);
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-function whyThrown(
-  error: unknown,
-  kind: RuntimeKind,
-  config: RuntimeConfig,
-  facts: HostFacts,
-): RuntimeAvailability {
+function whyThrown(error: unknown, kind: RuntimeKind, facts: HostFacts): RuntimeAvailability {
   const reason = messageOf(error);
   if (!(error instanceof SandboxError)) return withCause(not("broken", reason, undefined), error);
   const isMissing = error.code === "ERR_SANDBOX_UNAVAILABLE";
   const lacksProgram = kind.program !== undefined && /\bnot found\b/.test(reason);
   const fix = lacksProgram
     ? installCommand(facts.distribution, kind.program ?? "")
-    : (fixOf(reason, kind, config, facts) ?? error.fix);
+    : (fixOf(reason, kind, facts) ?? error.fix);
   return withCause(not(isMissing ? "missing" : "broken", reason, fix), error);
 }
 
@@ -98,13 +88,13 @@ async function prove(
     grants,
   );
   if (report.kind === "failed") {
-    const fix = fixOf(report.reason, kind, config, facts) ?? report.fix;
+    const fix = fixOf(report.reason, kind, facts) ?? report.fix;
     return not("broken", report.reason, fix, { layers: report.layers, probes: [] });
   }
   const { layers, probes } = report;
   const reason = whyBroken(probes);
   if (reason === undefined) return { available: true, state: "available", layers, probes };
-  return not("broken", reason, fixOf(reason, kind, config, facts), { layers, probes });
+  return not("broken", reason, fixOf(reason, kind, facts), { layers, probes });
 }
 
 /** Never rejects: an error becomes the reason. */
@@ -120,7 +110,7 @@ export async function findAvailability(
   try {
     return await prove(kind, config, facts);
   } catch (error) {
-    return whyThrown(error, kind, config, facts);
+    return whyThrown(error, kind, facts);
   }
 }
 

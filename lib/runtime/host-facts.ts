@@ -3,15 +3,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { arch, release } from "node:os";
 
-/** Settings of the kernel that can forbid user namespaces. */
-const kSysctls = [
-  "user.max_user_namespaces",
-  "kernel.unprivileged_userns_clone",
-  "kernel.apparmor_restrict_unprivileged_userns",
-] as const;
-
-export type Sysctl = (typeof kSysctls)[number];
-
 /** A snapshot of the host. */
 export type HostFacts = {
   platform: string;
@@ -21,8 +12,6 @@ export type HostFacts = {
   distribution: Distribution;
   /** Undefined if the platform has no user ids. */
   uid: number | undefined;
-  /** Only those that this kernel has. */
-  sysctls: Partial<Record<Sysctl, string>>;
   /** The container that this process is in, such as "docker"; undefined outside of one. */
   container: string | undefined;
   /** The kernel's active security modules; undefined if they can't be read. */
@@ -37,15 +26,6 @@ function readText(path: string): string | undefined {
   } catch {
     return undefined; // missing or not readable
   }
-}
-
-function readSysctls(): Partial<Record<Sysctl, string>> {
-  const found: Partial<Record<Sysctl, string>> = {};
-  for (const name of kSysctls) {
-    const value = readText(`/proc/sys/${name.replaceAll(".", "/")}`);
-    if (value !== undefined) found[name] = value;
-  }
-  return found;
 }
 
 function detectContainer(): string | undefined {
@@ -74,7 +54,6 @@ export function readHostFacts(): HostFacts {
     arch: arch(),
     distribution: parseOsRelease(osRelease),
     uid: process.getuid?.(),
-    sysctls: readSysctls(),
     container: detectContainer(),
     securityModules: readText("/sys/kernel/security/lsm")?.split(","),
     // Before Linux 5.1 all modules share one label, which may not be AppArmor's.

@@ -18,7 +18,7 @@ import { LocalNativeRunner } from "../runners/local.js";
 import type { RuntimeConfig } from "./config.js";
 import { kDefaultRuntimeBinds } from "./config-schema.js";
 import type { HostFacts } from "./host-facts.js";
-import { bubblewrapFix, firejailFix, landlockFix } from "./host-fixes.js";
+import { firejailFix, landlockFix } from "./host-fixes.js";
 import type { RuntimeMount, RuntimeName, RuntimeRunner } from "./runtime.js";
 
 /** Grants of a policy beyond the workspace, which the canary must not take for an escape. */
@@ -52,8 +52,8 @@ export type RuntimeKind = {
     options: RunnerOptions & InTransaction,
     mounts: readonly Mount[],
   ): RuntimeRunner;
-  /** Returns the fix for a run that could not be set up. */
-  fix?(reason: string, facts: HostFacts, config: RuntimeConfig): string | undefined;
+  /** Returns the fix for a run that could not be set up, where its outcome has none. */
+  fix?(reason: string, facts: HostFacts): string | undefined;
 };
 
 /** Checks the mounts of a call, and the support of a runtime for them. Pure. */
@@ -179,7 +179,6 @@ export const bubblewrapKind: RuntimeKind = {
       network: networkOf(config),
       required: config.required,
     }),
-  fix: bubblewrapFix,
 };
 
 /** Landlock: rules of the kernel on the host's own paths; needs no program. */

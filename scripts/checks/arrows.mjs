@@ -109,7 +109,7 @@ export const imports = {
   "lib/shell-policy/": `types/ ${input} unbash`,
   "lib/runtime/": `types/ ${native} lib/audit-log/ lib/network lib/options lib/option-schemas lib/runners/ lib/shell-policy/ valibot strip-json-comments`,
   "lib/process-sandbox/": `types/ ${native} lib/runners/ lib/runtime/`,
-  "lib/project/": `types/ ${native} lib/audit-log/ lib/network lib/protected-paths lib/runners/ lib/runtime/parse-config lib/runtime/host-facts lib/runtime/host-fixes`,
+  "lib/project/": `types/ ${native} lib/audit-log/ lib/network lib/protected-paths lib/runners/`,
   "lib/skills/guest/": "",
   "lib/skills/": `types/ ${native} lib/protected-paths lib/runners/ lib/runtime/ lib/skills/ valibot`,
   "lib/mcp/":

@@ -15,7 +15,6 @@ const kReport: DoctorReport = {
     arch: "x64",
     distribution: { ids: ["ubuntu"], version: "24.04", name: "Ubuntu 24.04 LTS" },
     uid: 1000,
-    sysctls: {},
     container: undefined,
     securityModules: undefined,
     appArmorProfile: undefined,

@@ -100,6 +100,42 @@ ExecFailure Exec(char** argv, char** environment) {
   }
 }
 
+// A symbolic link that leads to nothing the command can see.
+struct DanglingLink {
+  FixedText<PATH_MAX> path;  // empty: none was found
+  char target[PATH_MAX] = {};
+
+  bool Take(const char* link) {
+    if (kernel::Exists(link)) return false;
+    const long size = kernel::ReadLink(link, target, sizeof target - 1);
+    if (size <= 0) return false;
+    target[size] = '\0';
+    path.Clear();
+    path.Add(link);
+    return true;
+  }
+};
+
+// Looks where Exec() does for a link in the place of a program that it did not find. On NixOS all
+// programs are links into a directory that a sandbox may lack.
+void FindDanglingLink(const char* name, char** environment, DanglingLink* found) {
+  if (*Find(name, '/') != '\0') {
+    found->Take(name);
+    return;
+  }
+  if (*name == '\0') return;
+  for (const char* directory = SearchPath(environment);;) {
+    const char* const end = Find(directory, ':');
+    FixedText<PATH_MAX> path;
+    path.Add(directory, static_cast<std::size_t>(end - directory));
+    if (path.size() != 0) path.Add("/");
+    path.Add(name);
+    if (!path.cut() && found->Take(path.c_str())) return;
+    if (*end == '\0') return;
+    directory = end + 1;
+  }
+}
+
 constexpr char kMultiplexer[] = "/dev/ptmx";
 
 // The kernel's struct winsize of ioctl_tty(2).
@@ -294,23 +330,38 @@ namespace {
 // without waiting.
 constexpr std::size_t kMaxNameBytes = PATH_MAX;
 
+// Room for a name and a link with its target.
+using MessageText = FixedText<3 * kMaxNameBytes + 128>;
+
+MessageText NotFoundText(const char* command, char** environment) {
+  MessageText text;
+  text.Add("command not found");
+  DanglingLink link;
+  FindDanglingLink(command, environment, &link);
+  if (link.path.size() == 0) return text;
+  text.Add(": ").Add(link.path.c_str()).Add(" is a link to ").Add(link.target);
+  text.Add(", which this sandbox does not show");
+  return text;
+}
+
 void WriteMessage(const char* command, const char* reason) {
   FixedText<kMaxNameBytes> name;
   name.Add(command);
-  FixedText<kMaxNameBytes + 128> line;
+  MessageText line;
   line.Add(name.c_str(), name.size()).Add(": ").Add(reason).Add("\n");
   kernel::Write(STDERR_FILENO, line.c_str(), line.size());
 }
 
 }  // namespace
 
-void ReportStartFailure(const HostChannel& control, const char* command,
+void ReportStartFailure(const HostChannel& control, const char* command, char** environment,
                         const StartFailure& failure) {
   Refusal refusal;
   switch (failure.step) {
     case StartFailure::Step::kNone:
     case StartFailure::Step::kExec: {
-      WriteMessage(command, failure.not_found ? "command not found" : ErrnoText(failure.error));
+      WriteMessage(command, failure.not_found ? NotFoundText(command, environment).c_str()
+                                              : ErrnoText(failure.error));
       Report report;
       report.kind = ReportKind::kFailed;
       report.error = failure.error;

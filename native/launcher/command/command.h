@@ -50,8 +50,9 @@ pid_t StartCommand(const MappedOrder& order, const Landlock& landlock, Renames* 
                    Refusals* refusals, Tracer* tracer, StartFailure* failure);
 
 // Reports to the host why the command did not start. If the command itself is at fault, also writes
-// a shell's message to its stderr ("<command>: command not found").
-void ReportStartFailure(const HostChannel& control, const char* command,
+// a shell's message to its stderr ("<command>: command not found"), which names a link that leads
+// to nothing. `environment`: the command's.
+void ReportStartFailure(const HostChannel& control, const char* command, char** environment,
                         const StartFailure& failure);
 
 }  // namespace native_runner

@@ -88,7 +88,7 @@ void RunCommand(const HostChannel& control, const MappedOrder& order, const Land
                                      &refusals, is_traced ? &tracer : nullptr, &failure);
   if (command < 0) {
     observations.Send(control);
-    return ReportStartFailure(control, order.argv[0], failure);
+    return ReportStartFailure(control, order.argv[0], order.environment, failure);
   }
 
   CloseInput(order.header);

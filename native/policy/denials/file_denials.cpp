@@ -188,7 +188,11 @@ constexpr std::array<std::string_view, 15> kOfDirectories = {
 constexpr std::string_view kPathVariable = "PATH=";
 constexpr std::string_view kMask = "/dev/null";  // of a file, see PlanMasks
 constexpr std::string_view kNoCapabilities =
-    "commands have none of root's capabilities, and no option gives them any";
+    "commands of root have none of root's capabilities, only what the file's mode allows: run the "
+    "host as the file's owner, or give it to root with `chown`";
+
+// Where Nix and Guix keep all programs, readable by all. A program there needs others of them.
+constexpr std::array<std::string_view, 2> kStores = {"/nix/store", "/gnu/store"};
 
 bool IsBubblewrap(const DenialScene& scene) {
   return scene.wall == DenialScene::Wall::kBubblewrap || scene.wall == DenialScene::Wall::kProject;
@@ -320,13 +324,13 @@ std::optional<Denial> FileDenials::DenialOfAccess(const Observation& observation
   if (!run_.scene || run_.scene->wall == DenialScene::Wall::kNone) return std::nullopt;
   const bool has_second = !observation.second_path.empty();
   if (has_second) {
-    if (auto denial = DenialOfPath(observation, observation.second_path)) return denial;
+    if (auto denial = DenialOfPath(observation, observation.second_path, false)) return denial;
   }
-  return DenialOfPath(observation, observation.path);
+  return DenialOfPath(observation, observation.path, false);
 }
 
 std::optional<Denial> FileDenials::DenialOfPath(const Observation& observation,
-                                                const std::string& path) const {
+                                                const std::string& path, bool is_wanted) const {
   if (!path.starts_with('/')) return std::nullopt;
   const bool is_write = observation.kind == Observation::Kind::kWrite;
   const bool makes = MakesFile(observation);
@@ -362,9 +366,9 @@ std::optional<Denial> FileDenials::DenialOfPath(const Observation& observation,
   if (!HostAllows(observation, place->host, makes)) return std::nullopt;
   const std::string name = NormalPath(path);
   const bool is_directory = look_(place->host).type == HostLookup::Type::kDirectory;
-  if (is_write ? probes_.IsSideEffect(name) : probes_.IsProbe(observation, name, is_directory)) {
-    return std::nullopt;
-  }
+  const bool is_by_the_way =
+      is_write ? probes_.IsSideEffect(name) : probes_.IsProbe(observation, name, is_directory);
+  if (is_by_the_way && !is_wanted) return std::nullopt;
   if (IsFoundElsewhere(observation, name)) return std::nullopt;
 
   Denial denial;
@@ -393,7 +397,7 @@ std::optional<Denial> FileDenials::DenialOfProgram(const std::string& program) c
   observation.error = ENOENT;
   if (program.find('/') != std::string::npos) {
     observation.path = program;
-    return DenialOfAccess(observation);
+    return DenialOfPath(observation, program, true);
   }
   for (const std::string& variable : run_.environment) {
     if (!variable.starts_with(kPathVariable)) continue;
@@ -407,10 +411,20 @@ std::optional<Denial> FileDenials::DenialOfProgram(const std::string& program) c
       observation.path = JoinPath(directory, program);
       const HostLookup host = look_(observation.path);
       if (host.type != HostLookup::Type::kFile || !host.executable) continue;
-      if (auto denial = DenialOfAccess(observation)) return denial;
+      if (auto denial = DenialOfPath(observation, observation.path, true)) return denial;
     }
   }
   return std::nullopt;
+}
+
+// Returns the store of programs that holds this host path, empty if none does or commands see it.
+std::string FileDenials::HiddenStoreOf(const std::string& path) const {
+  for (const std::string_view store : kStores) {
+    if (!PathCovers(store, path)) continue;
+    const auto place = PlaceOf(path);
+    if (place && !place->is_there) return std::string(store);
+  }
+  return "";
 }
 
 // Adds a grant for the file or, if it would have to be made, for its directory.
@@ -448,6 +462,10 @@ void FileDenials::AddGrant(const Observation& observation, const Place& place, b
           denial->not_advised = "nothing can be mounted above the workspace";
         }
         return;
+      }
+      if (const std::string store = HiddenStoreOf(at.real); !is_write && !store.empty()) {
+        host = store;
+        guest = store;
       }
       grant = {.kind = Grant::Kind::kMount,
                .option = "mounts",

@@ -73,7 +73,10 @@ class FileDenials {
   bool IsLetBe(const Place& place, bool is_write) const;
   bool HostAllows(const Observation& observation, const std::string& host, bool makes) const;
   bool IsFoundElsewhere(const Observation& observation, const std::string& path) const;
-  std::optional<Denial> DenialOfPath(const Observation& observation, const std::string& path) const;
+  // `is_wanted`: the path is known not to be a probe.
+  std::optional<Denial> DenialOfPath(const Observation& observation, const std::string& path,
+                                     bool is_wanted) const;
+  std::string HiddenStoreOf(const std::string& path) const;
   void AddGrant(const Observation& observation, const Place& place, bool makes,
                 Denial* denial) const;
   DeniedBy Wall() const;

@@ -17,6 +17,7 @@
 #include "policy/bubblewrap/bubblewrap_mounts.h"
 #include "policy/denials/grants.h"
 #include "policy/text/path.h"
+#include "supervise/host/setup_facts.h"
 #include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
 
@@ -178,7 +179,7 @@ Result<HostFacts> Host::Look(const BubblewrapPolicy& policy, const BwrapFeatures
   HostFacts facts;
   facts.bwrap_bind_fd = features.bind_fd;
   facts.bwrap_perms = features.perms;
-  facts.bwrap_disable_userns = features.disable_userns;
+  facts.bwrap_disable_userns = features.disable_userns && MayLimitUserNamespaces();
   for (const std::string& path : policy.ro_binds) {
     const PathFacts& bind = FactsOf(path);
     if (bind.kind != Kind::kMissing) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "policy/text/text.h"
+#include "supervise/host/setup_facts.h"
 #include "supervise/os/file.h"
 
 namespace native_runner {
@@ -143,8 +144,10 @@ Result<std::unique_ptr<Programs::Probe>> Programs::StartProbe(const std::string&
   order.Give(std::move(output->write), STDOUT_FILENO);
   auto child = Child::Spawn(std::move(order));
   if (!child) {
-    return Error{ErrorCode::kUnavailable, path + " can't be started: " + child.error().message,
-                 kInstall};
+    Error error{ErrorCode::kUnavailable, path + " can't be started: " + child.error().message, ""};
+    error.fix = BubblewrapFix(error.message, ReadSetupFacts(), path);
+    if (error.fix.empty()) error.fix = kInstall;
+    return error;
   }
   probe->child = std::make_unique<Child>(std::move(*child));
   probe->output = std::make_unique<Capture>(KeepRule{kHelpBytes, 0}, nullptr);

@@ -16,6 +16,7 @@
 
 #include "policy/text/path.h"
 #include "protocol/order.h"
+#include "supervise/host/setup_facts.h"
 #include "supervise/project/git_repository.h"
 
 namespace native_runner {
@@ -171,6 +172,20 @@ Error CannotProtect(const std::string& path, std::string_view why) {
           "take it off readOnly, or change it on the host"};
 }
 
+// For a placeholder that can't be made. On a file system that is full, no path can be protected
+// that is missing, whichever it is.
+Error CannotHold(const std::string& path, const std::string& why) {
+  Error error = CannotProtect(path, why);
+  for (const int full : {ENOSPC, EDQUOT}) {
+    if (!why.ends_with(std::strerror(full))) continue;
+    error.fix =
+        "free some inodes and space there on the host, or make the Bwrap with `readOnly: []`, "
+        "which "
+        "needs none: then commands can remove files, and change all";
+  }
+  return error;
+}
+
 const Workspace* FolderOf(const std::string& path, const std::vector<Workspace>& folders) {
   for (const Workspace& folder : folders) {
     if (PathCovers(folder.path, path)) return &folder;
@@ -220,7 +235,7 @@ std::optional<Error> ProtectedWalk::Replace(int directory, const std::string& na
     auto taken = Placeholder::Take(directory, name, form);
     if (!taken) {
       if (NobodyCanMake(directory)) return std::nullopt;
-      return CannotProtect(path, taken.error().message);
+      return CannotHold(path, taken.error().message);
     }
     if (!*taken) return CannotProtect(path, "it was made while the run was set up");
     placeholders_->push_back(std::move(**taken));
@@ -307,7 +322,7 @@ Result<ProjectScene> LookAtProject(const ProjectPolicy& policy, const BwrapFeatu
   ProjectFacts& facts = scene.facts;
   facts.host.bwrap_bind_fd = features.bind_fd;
   facts.host.bwrap_perms = features.perms;
-  facts.host.bwrap_disable_userns = features.disable_userns;
+  facts.host.bwrap_disable_userns = features.disable_userns && MayLimitUserNamespaces();
   facts.host.is_root = geteuid() == 0;
   const std::vector<std::string> places = AddSecrets(policy.secrets, &secrets);
   facts.host.secret_files = std::move(secrets.files);

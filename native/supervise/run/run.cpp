@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "policy/denials/denials.h"
+#include "supervise/host/setup_facts.h"
 #include "supervise/preparation/backend.h"
 #include "supervise/preparation/leases.h"
 #include "supervise/run/denials.h"
@@ -379,6 +380,9 @@ void Run::FinishWithout(const Error& error) {
 
 Outcome Run::FinalOutcome() {
   Outcome outcome = conclusion_.FinalOutcome(record_, sandbox_.get(), streams_.opening());
+  if (outcome.kind == OutcomeKind::kSetupFailed && outcome.fix.empty()) {
+    outcome.fix = SetupFix(outcome.reason, record_.runtime, record_.cmd);
+  }
   if (outcome.kind == OutcomeKind::kSetupFailed &&
       streams_.opening().find(outcome.reason) == std::string_view::npos) {
     streams_.Append("native-runner: " + outcome.reason + "\n");

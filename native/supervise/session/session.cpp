@@ -6,6 +6,7 @@
 
 #include "policy/run/outcome.h"
 #include "policy/text/path.h"
+#include "supervise/host/setup_facts.h"
 #include "supervise/preparation/backend.h"
 
 namespace native_runner {
@@ -282,8 +283,10 @@ void Session::OnGone() {
   if (reason_.empty()) reason_ = has_opened_ ? "its first process is gone" : SetupErrorText();
   if (!has_opened_) {
     self_.reset();
+    if (was_closed) return listener_.on_open(Error{ErrorCode::kClosed, reason_, ""});
+    const RunRecord& record = template_.record();
     return listener_.on_open(
-        Error{was_closed ? ErrorCode::kClosed : ErrorCode::kSetup, reason_, ""});
+        Error{ErrorCode::kSetup, reason_, SetupFix(reason_, record.runtime, record.cmd)});
   }
   slots_.OnSessionGone(AsOwner(), is_proved_ || sandbox_->own_init());
   if (slots_.entered() == 0) Finish();

@@ -107,6 +107,16 @@ TEST_P(StartTest, SaysThatACommandDoesNotExist) {
   }
 }
 
+TEST_P(StartTest, NamesALinkThatLeadsToNothing) {
+  const std::string link = directory_ + "/linked";
+  ASSERT_EQ(symlink("/no/such/store/tool", link.c_str()), 0);
+  const std::string why = ": command not found: " + link +
+                          " is a link to /no/such/store/tool, which this sandbox does not show\n";
+  ExpectFailed(Run({.argv = {link}}), ENOENT, true, link + why);
+  ExpectFailed(Run({.argv = {"linked"}, .environment = {"PATH=/nowhere:" + directory_}}), ENOENT,
+               true, "linked" + why);
+}
+
 TEST_P(StartTest, SaysWhyACommandCannotBeRun) {
   const std::string text = File("text", "echo hello\n", 0644);
   ExpectFailed(Run({.argv = {text}}), EACCES, false, text + ": Permission denied\n");

@@ -64,5 +64,72 @@ TEST(ReportDenials, LooksAtTheHostOnlyWhereItSaysSo) {
   EXPECT_TRUE(Looks(DeniedRunOf(true, OutcomeKind::kNotFound, {})));
 }
 
+// A run of bwrap's that shows /usr, and whose program was found nowhere.
+DeniedRun MissingProgram(const std::string& program, const std::string& search_path) {
+  DeniedRun run = DeniedRunOf(true, OutcomeKind::kNotFound, {});
+  run.argv = {program};
+  run.environment = {"PATH=" + search_path};
+  auto scene = std::make_shared<DenialScene>();
+  scene->wall = DenialScene::Wall::kBubblewrap;
+  Mount shown;
+  shown.source = shown.target = "/usr";
+  scene->mounts = {shown};
+  run.scene = std::move(scene);
+  return run;
+}
+
+HostLookup ProgramAt(const std::string& real, const std::string& link) {
+  HostLookup at;
+  at.type = HostLookup::Type::kFile;
+  at.link = link;
+  at.real = real;
+  at.readable = at.executable = true;
+  return at;
+}
+
+// The host of NixOS: /usr/bin/env and all programs of PATH are links into the store.
+HostLookup LookAtNix(const std::string& path) {
+  for (const char* directory : {"/usr", "/usr/bin", "/nix", "/nix/store", "/nix/store/abc/bin"}) {
+    if (path != directory) continue;
+    HostLookup at;
+    at.type = HostLookup::Type::kDirectory;
+    at.real = path;
+    return at;
+  }
+  const std::string real = "/nix/store/abc/bin/" + path.substr(path.rfind('/') + 1);
+  if (path == real) return ProgramAt(real, "");
+  const bool is_link = path.starts_with("/usr/bin/") || path.starts_with("/run/current-system/");
+  return is_link ? ProgramAt(real, real) : HostLookup();
+}
+
+TEST(ReportDenials, GrantsTheStoreThatAMissingProgramIsIn) {
+  for (const char* directory : {"/usr/bin", "/run/current-system/sw/bin"}) {
+    const DenialLog log = ReportDenials(MissingProgram("env", directory), LookAtNix);
+    ASSERT_EQ(log.denials.size(), 1U) << directory;
+    const Denial& denial = log.denials.front();
+    EXPECT_EQ(denial.path, std::string(directory) + "/env");
+    EXPECT_EQ(denial.grant.option, "mounts");
+    EXPECT_EQ(denial.grant.host_path, "/nix/store");
+    EXPECT_EQ(denial.grant.guest_path, "/nix/store");
+    EXPECT_FALSE(denial.grant.writable);
+  }
+}
+
+TEST(ReportDenials, GrantsTheProgramItselfWhereTheStoreShows) {
+  DeniedRun run = MissingProgram("env", "/run/current-system/sw/bin");
+  auto scene = std::make_shared<DenialScene>(*run.scene);
+  Mount store;
+  store.source = store.target = "/nix/store";
+  scene->mounts.push_back(store);
+  run.scene = std::move(scene);
+  const DenialLog log = ReportDenials(run, LookAtNix);
+  ASSERT_EQ(log.denials.size(), 1U);
+  EXPECT_EQ(log.denials.front().grant.host_path, "/run/current-system/sw/bin/env");
+}
+
+TEST(ReportDenials, TellNothingOfAProgramThatTheHostLacks) {
+  EXPECT_TRUE(ReportDenials(MissingProgram("env", "/opt/bin"), LookAtNix).denials.empty());
+}
+
 }  // namespace
 }  // namespace native_runner
