@@ -11,6 +11,12 @@ export const kHungMs = 60_000;
 /** How long a test looks on to show that nothing happens; what could happen would take some milliseconds. */
 export const kQuietMs = 500;
 
+/**
+ * A deadline for a command that has to have begun, and to have written or done something, when it strikes. For loaded machines: on
+ * an idle one a command begins within some milliseconds.
+ */
+export const kBegunMs = 3_000;
+
 const kPollMs = 10;
 
 type Truthy<T> = Exclude<T, false | 0 | "" | null | undefined>;

@@ -3,7 +3,7 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 
-import { eventually } from "../../support/waits.js";
+import { eventually, kBegunMs } from "../../support/waits.js";
 import { Screen, spawn, whole } from "../support/live-processes.js";
 import type { BubblewrapNativeRunner, SandboxedExecResult } from "../support/package.js";
 import { kMarker, marked, newMark } from "../support/processes.js";
@@ -108,7 +108,7 @@ describeSandboxed("in a clone", () => {
 
   test("a deadline ends all", async () => {
     const script = "(setsid sleep 1000 &) & echo before; sleep 1000";
-    const seen = await run(runner, script, { env: env(), limits: { timeoutMs: 500 } });
+    const seen = await run(runner, script, { env: env(), limits: { timeoutMs: kBegunMs } });
     expect(seen).toMatchObject({ kind: "timed-out", exitCode: 124, out: "before" });
     expect(seen.result.audits[0]).toMatchObject({ start: "cloned", kill: "proved" });
   });

@@ -4,7 +4,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 
-import { eventually } from "../../support/waits.js";
+import { eventually, kHungMs } from "../../support/waits.js";
 import { BubblewrapNativeRunner, type SandboxedExecResult } from "../support/package.js";
 import { childrenOf, isAlive, kMarker, marked, newMark } from "../support/processes.js";
 import { describeSandboxed } from "../support/requirements.js";
@@ -127,7 +127,7 @@ describeSandboxed("a template that is killed", () => {
     const runner = await cloning({ shadowDir: tempDirectory() });
     const { launcher } = await theTemplate();
     process.kill(launcher, "SIGSTOP");
-    const limits = { timeoutMs: 2000 };
+    const limits = { timeoutMs: kHungMs };
     const running = run(runner, "echo whole", { limits });
     await delay(200);
     process.kill(launcher, "SIGCONT");

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { kHungMs } from "../../support/waits.js";
+import { kBegunMs, kHungMs } from "../../support/waits.js";
 import { kNodeInside } from "../support/node-arguments.js";
 import {
   outerBwrap,
@@ -128,8 +128,8 @@ const rowsOf = ({ project, shared, home, beside }: Scene): Row[] => [
   { title: "says a signal", run: { command: "kill -SEGV $$" }, expected: /SIGSEGV/ },
   {
     title: "ends at its deadline, with what it wrote until then",
-    run: { options: { timeoutMs: 300 }, command: "echo begun; sleep 60" },
-    expected: "begun\nExit code: 124 (timed out after 0.3 s)",
+    run: { options: { timeoutMs: kBegunMs }, command: "echo begun; sleep 60" },
+    expected: `begun\nExit code: 124 (timed out after ${kBegunMs / 1000} s)`,
   },
   ...kTexts.map((text) => ({
     title: `passes on ${JSON.stringify(text)}`,

@@ -88,8 +88,8 @@ describeSandboxed("6: the deadline", () => {
 
   test("counts from the start of a run, not from the call", async () => {
     const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory(), maxConcurrent: 1 });
-    const limits = { timeoutMs: 2000 };
-    const runs = Array.from({ length: 5 }, () => run(runner, ["sleep", "0.5"], { limits }));
+    const limits = { timeoutMs: 4000 };
+    const runs = Array.from({ length: 5 }, () => run(runner, ["sleep", "1"], { limits }));
     for (const seen of await Promise.all(runs)) expect(seen.kind).toBe("exited");
   });
 

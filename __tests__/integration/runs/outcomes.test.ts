@@ -6,6 +6,8 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { kBegunMs } from "../../support/waits.js";
+
 import { describeSandboxed } from "../support/requirements.js";
 import { run } from "../support/results.js";
 import { kRunners } from "../support/runners.js";
@@ -61,7 +63,7 @@ for (const [label, makeRunner] of kRunners) {
 
     test("timed-out keeps what was written", async () => {
       const seen = await run(makeRunner(tempDirectory()), "echo out; echo err >&2; sleep 1000", {
-        limits: { timeoutMs: 500 },
+        limits: { timeoutMs: kBegunMs },
       });
       expect(seen).toMatchObject({ exitCode: 124, out: "out", err: "err" });
       expect(seen.result.outcome).toEqual({ kind: "timed-out" });
@@ -73,8 +75,11 @@ for (const [label, makeRunner] of kRunners) {
     });
 
     test("aborted", async () => {
-      const signal = AbortSignal.timeout(300);
-      const seen = await run(makeRunner(tempDirectory()), "echo out; sleep 1000", { signal });
+      const controller = new AbortController();
+      const seen = await run(makeRunner(tempDirectory()), "echo out; sleep 1000", {
+        signal: controller.signal,
+        onStdout: () => controller.abort(),
+      });
       expect(seen).toMatchObject({ exitCode: 130, out: "out" });
       expect(seen.result.outcome).toEqual({ kind: "aborted" });
       expect(seen.result.audits[0]).toMatchObject({ outcome: "aborted", timedOut: false });

@@ -3,6 +3,8 @@
 import { realpathSync } from "node:fs";
 import { expect, test } from "vitest";
 
+import { kBegunMs } from "../../support/waits.js";
+
 import { bindsWith } from "../promises/probed-host.js";
 import { BubblewrapNativeRunner, LocalNativeRunner } from "../support/package.js";
 import { describeSandboxed } from "../support/requirements.js";
@@ -119,7 +121,7 @@ describeSandboxed("9: the record", () => {
 
   test("usage is there after a deadline too", async () => {
     const runner = new BubblewrapNativeRunner({ shadowDir: tempDirectory() });
-    const limits = { timeoutMs: 700 };
+    const limits = { timeoutMs: kBegunMs };
     const { usage } = (await run(runner, "while :; do :; done", { limits })).result;
     expect(usage.userCpuMs + usage.systemCpuMs).toBeGreaterThan(50);
   });

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { eventually } from "../../support/waits.js";
+import { eventually, kBegunMs } from "../../support/waits.js";
 import { bytes, run } from "../support/results.js";
 import { describeSessions, shellOf } from "../support/sessions.js";
 import { tempDirectory } from "../support/temp.js";
@@ -78,7 +78,7 @@ export A=x"; D='a  b'; export E=`);
       const sh = shellOf(session, ...words);
       await sh("A=before");
       expect((await sh("A=killed; kill -9 $$")).kind).toBe("signaled");
-      const late = await sh("A=late; cd /; sleep 1000", { limits: { timeoutMs: 500 } });
+      const late = await sh("A=late; cd /; sleep 1000", { limits: { timeoutMs: kBegunMs } });
       expect(late.kind).toBe("timed-out");
       const controller = new AbortController();
       const aborted = sh("A=aborted; echo up; sleep 1000", {

@@ -4,6 +4,8 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
+import { kBegunMs } from "../../support/waits.js";
+
 import type { NativeExecInput } from "../support/package.js";
 import { bytes, run } from "../support/results.js";
 import { describeSessions, shellOf } from "../support/sessions.js";
@@ -86,7 +88,7 @@ describeSessions("the state of a shell session", (maker) => {
         reason: expect.stringMatching(/own end, or an EXIT trap/),
       });
     }
-    expect(await after("sleep 1000", { limits: { timeoutMs: 300 } })).toEqual({
+    expect(await after("sleep 1000", { limits: { timeoutMs: kBegunMs } })).toEqual({
       status: "lost",
       reason: "the command was ended before it came to its own end",
     });
@@ -108,7 +110,7 @@ describeSessions("the state of a shell session", (maker) => {
     const sh = shellOf(session, "sh", "-c");
     await sh("cd /etc; A=before");
     const writes = "printf '/usr\\n\\000A=written\\n\\n#end\\n' >> /proc/self/fd/83; trap '' EXIT";
-    const late = await sh(`${writes}; sleep 1000`, { limits: { timeoutMs: 500 } });
+    const late = await sh(`${writes}; sleep 1000`, { limits: { timeoutMs: kBegunMs } });
     expect(late).toMatchObject({ kind: "timed-out", result: { shellState: { status: "lost" } } });
     expect((await run(session, ["pwd"])).out).toBe("/etc");
     expect((await sh("echo $A")).out).toBe("before");

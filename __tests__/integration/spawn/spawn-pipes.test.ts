@@ -9,7 +9,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
-import { eventually, kQuietMs } from "../../support/waits.js";
+import { eventually, kBegunMs, kQuietMs } from "../../support/waits.js";
 import { kLiveRunners, Screen, spawn, whole } from "../support/live-processes.js";
 import {
   BubblewrapNativeRunner,
@@ -43,7 +43,7 @@ const kEnds: [string, NativeExecInput & NativeSpawnInput][] = [
   ["a command that is missing", { argv: ["no-such-command"] }],
   ["a command that can't be run", { argv: ["/etc"] }],
   ["a directory that is missing", { ...sh("pwd"), cwd: "missing" }],
-  ["a deadline", { ...sh("echo before; sleep 1000"), limits: { timeoutMs: 700 } }],
+  ["a deadline", { ...sh("echo before; sleep 1000"), limits: { timeoutMs: kBegunMs } }],
   ["a limit of a file's size", { ...sh("yes > file"), limits: { maxFileBytes: 5000 } }],
   ["what is left behind", sh("(setsid sleep 1000 &) & sleep 1000 & exit 4")],
 ];

@@ -2,7 +2,7 @@
 
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-
+import { kBegunMs } from "../../support/waits.js";
 import type { NativeExecInput } from "./package.js";
 import { bytes } from "./results.js";
 import { tempDirectory } from "./temp.js";
@@ -30,7 +30,7 @@ export const kKindsOfRuns: [string, NativeExecInput][] = [
   ["output over the limit", { ...sh("yes | head -c 100000"), limits: { maxStdoutBytes: 999 } }],
   ["head and tail", { ...sh("seq 9999"), limits: { maxStdoutBytes: 99, keep: "head+tail" } }],
   ["nothing kept", { ...sh("echo x"), limits: { maxStdoutBytes: 0, maxStderrBytes: 0 } }],
-  ["a deadline", { ...sh("echo before; sleep 1000"), limits: { timeoutMs: 700 } }],
+  ["a deadline", { ...sh("echo before; sleep 1000"), limits: { timeoutMs: kBegunMs } }],
   ["a limit of CPU time", { ...sh("while :; do :; done"), limits: { cpuSeconds: 1 } }],
   ["a limit of open files", { ...sh("ulimit -n"), limits: { maxOpenFiles: 17 } }],
   ["a limit of a file's size", { ...sh("yes > file"), limits: { maxFileBytes: 5000 } }],
