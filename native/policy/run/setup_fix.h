@@ -23,8 +23,8 @@ struct SetupFacts {
 std::string BubblewrapFix(std::string_view reason, const SetupFacts& facts,
                           std::string_view program);
 
-// Returns what the operator can do if `reason`, a message of the launcher or bwrap, is that root's commands
-// may not enter a directory of another user; empty otherwise. Pure.
+// Returns what the operator can do if `reason`, a message of the launcher or bwrap, is that root's
+// commands may not enter a directory of another user; empty otherwise. Pure.
 std::string EntryFix(std::string_view reason, bool is_root);
 
 }  // namespace native_runner
