@@ -79,6 +79,20 @@ void Admissions::Answered(const std::string& key, NetworkAnswer answer) {
     on_decided(AdmissionOf(answer));
 }
 
+std::size_t HeadShare::Left() {
+  uv_metrics_t metrics{};
+  uv_metrics_info(loop_, &metrics);
+  if (std::exchange(turn_, metrics.loop_count) != metrics.loop_count) {
+    left_ = options_->head_share_bytes;
+  }
+  return left_;
+}
+
+void HeadShare::Lift() {
+  static_cast<void>(Left());
+  left_ = SIZE_MAX;
+}
+
 void Connection::End() {
   connections_->End(number_);
 }
@@ -125,6 +139,16 @@ void Connections::Bury(std::unique_ptr<Connection> ended) {
   }
 }
 
+void Connections::CatchUp() {
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, _] : connections_)
+    numbers.push_back(number);
+  for (const std::uint64_t number : numbers) {
+    const auto found = connections_.find(number);
+    if (found != connections_.end()) found->second->CatchUp();
+  }
+}
+
 void Connections::Drain() {
   while (!connections_.empty()) {
     // No connection is on the call stack here, so they can be destroyed at once.
@@ -152,7 +176,6 @@ void Connections::Sweep() {
 
 namespace {
 
-constexpr std::size_t kPartBytes = std::size_t{16} << 10U;
 constexpr int kTurns = 16;
 
 }  // namespace
@@ -170,8 +193,7 @@ void LingeringClose::Step() {
     client_.ShutWrite();
   }
   for (int turn = 0; turn < kTurns; ++turn) {
-    client_.input.clear();
-    const SocketStream::ReadState state = client_.Read(kPartBytes);
+    const SocketStream::ReadState state = client_.Discard();
     if (state == SocketStream::ReadState::kNothing) break;
     if (state == SocketStream::ReadState::kError) return Over();
     if (state != SocketStream::ReadState::kEnd) continue;

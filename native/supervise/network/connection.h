@@ -2,6 +2,7 @@
 
 #include <uv.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -63,6 +64,28 @@ class Admissions {
   std::uint64_t next_ = 0;
 };
 
+// The bytes that the connections of one sandbox may read as heads in one turn of the loop: all runs
+// share the supervisor's thread, and a command that floods its proxy with heads gets no more of a
+// turn than that. Supervisor thread only.
+class HeadShare {
+ public:
+  // Both arguments outlive this.
+  HeadShare(uv_loop_t* loop, const NetworkOptions* options) : loop_(loop), options_(options) {}
+
+  // Returns what is left of this turn's share.
+  std::size_t Left();
+  void Take(std::size_t bytes) { left_ -= std::min(left_, bytes); }
+  // Leaves this turn without a bound: what the last command has sent is to be recorded now or
+  // never.
+  void Lift();
+
+ private:
+  uv_loop_t* loop_;
+  const NetworkOptions* options_;
+  std::uint64_t turn_ = UINT64_MAX;
+  std::size_t left_ = 0;
+};
+
 // Shared state of a sandbox's connections; outlives them.
 struct NetworkParts {
   uv_loop_t* loop;
@@ -72,6 +95,7 @@ struct NetworkParts {
   Resolver* resolver;
   Admissions* admissions;
   PipePool* pipes;
+  HeadShare* head_share;
 
   bool IsTls(std::uint16_t port) const { return Has(options->tls_ports, port); }
   bool IsHttp(std::uint16_t port) const { return Has(options->http_ports, port); }
@@ -101,6 +125,8 @@ class Connection {
   virtual void Start() = 0;
   // Ends the connection: its deadline has passed.
   virtual void TimedOut() = 0;
+  // Does at once what it had put off to a later turn of the loop.
+  virtual void CatchUp() {}
   // Passes on sent data as far as possible without waiting: the last command has ended.
   virtual void Drain() = 0;
 
@@ -141,6 +167,7 @@ class Connections {
   std::size_t size() const { return connections_.size(); }
 
   void Add(std::unique_ptr<Connection> connection);
+  void CatchUp();
   // Drains all connections and ends them.
   void Drain();
 

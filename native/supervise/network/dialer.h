@@ -34,6 +34,8 @@ struct NetworkOptions {
   // ahead of the host program's own look-ups, for as long as a slow server makes them.
   std::size_t most_resolving = 2;
 
+  // Bytes of heads that the connections of one sandbox may have read in one turn of the loop.
+  std::size_t head_share_bytes = std::size_t{64} << 10U;
   // Time from the first byte to a whole head, hello or question, so that slow clients do not hold
   // connections.
   std::uint64_t head_ms = 60'000;

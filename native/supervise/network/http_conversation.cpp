@@ -1,5 +1,7 @@
 #include "supervise/network/http_conversation.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "supervise/network/proxy.h"
@@ -55,7 +57,10 @@ void HttpConversation::ExpectHead() {
 // requests that a client sends at once, and these must not block the loop.
 void HttpConversation::ReadNextHead() {
   ExpectHead();
-  if (client_.input.empty()) return;
+  if (!client_.input.empty()) ReadHeadNextTurn();
+}
+
+void HttpConversation::ReadHeadNextTurn() {
   turn_.Start(parts().loop, 0, 0, [this] {
     turn_.Stop();
     ReadHead();
@@ -75,8 +80,13 @@ void HttpConversation::ReadHead() {
   if (phase_ != Phase::kHead) return;
   if (!client_.Flush()) return Abort("");
   while (head_.state() == HeadState::kNeedsMore) {
+    const std::size_t share = parts().head_share->Left();
+    if (share == 0) {
+      client_.Want(0);
+      return ReadHeadNextTurn();
+    }
     if (client_.input.empty()) {
-      const SocketStream::ReadState read = client_.Read(kInputBytes);
+      const SocketStream::ReadState read = client_.Read(std::min(kInputBytes, share));
       if (read == SocketStream::ReadState::kNothing) {
         return client_.Want(UV_READABLE | (client_.output.empty() ? 0 : UV_WRITABLE));
       }
@@ -85,7 +95,9 @@ void HttpConversation::ReadHead() {
       }
     }
     if (!std::exchange(has_begun_head_, true)) TimeOutIn(parts().options->head_ms);
-    client_.input.erase(0, head_.Feed(client_.input));
+    const std::size_t taken = head_.Feed(std::string_view(client_.input).substr(0, share));
+    parts().head_share->Take(taken);
+    client_.input.erase(0, taken);
   }
   if (head_.state() == HeadState::kTooLong) {
     return RefuseMalformed(kHeadTooLarge, "its head is too long");
@@ -276,6 +288,12 @@ void HttpConversation::TimedOut() {
     case Phase::kOver:
       return;
   }
+}
+
+void HttpConversation::CatchUp() {
+  if (phase_ != Phase::kHead || !turn_.active()) return;
+  turn_.Stop();
+  ReadHead();
 }
 
 void HttpConversation::Drain() {

@@ -35,6 +35,7 @@ class HttpConversation : public Connection {
 
   void Start() override;
   void TimedOut() override;
+  void CatchUp() override;
   void Drain() override;
 
  private:
@@ -43,6 +44,7 @@ class HttpConversation : public Connection {
   // Reading and starting the request.
   void ExpectHead();
   void ReadNextHead();
+  void ReadHeadNextTurn();
   void ReadHead();
   void Begin();
   void BeginFixed();

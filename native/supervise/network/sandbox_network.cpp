@@ -178,6 +178,7 @@ struct SandboxNetwork::Live {
   Admissions admissions;
   PipePool pipes;
   DnsResponder responder;
+  HeadShare head_share;
   NetworkParts parts;
   Connections connections;
   std::vector<std::unique_ptr<Acceptor>> acceptors;
@@ -189,13 +190,15 @@ SandboxNetwork::Live::Live(SandboxNetwork* network, uv_loop_t* loop, NetworkQues
     : resolver(loop, &network->options_),
       admissions(network->policy_.get(), questions, &network->recorder_),
       responder(network->policy_.get(), &network->names_, &network->recorder_, has_v6),
+      head_share(loop, &network->options_),
       parts{.loop = loop,
             .policy = network->policy_.get(),
             .options = &network->options_,
             .recorder = &network->recorder_,
             .resolver = &resolver,
             .admissions = &admissions,
-            .pipes = &pipes},
+            .pipes = &pipes,
+            .head_share = &head_share},
       connections(loop, &network->options_, [this] {
         for (const auto& acceptor : acceptors)
           acceptor->Resume();
@@ -295,6 +298,8 @@ ConnectionLog SandboxNetwork::Leave(std::uint64_t command) {
   if (live_ && recorder_.is_only(command)) {
     // Requests that the command made before its end belong in its record, even those not processed
     // yet.
+    live_->head_share.Lift();
+    live_->connections.CatchUp();
     for (int turn = 0; turn < kLastTurns && live_->dns && live_->dns->AnswerSome(); ++turn) {
     }
     bool is_more = true;

@@ -131,19 +131,40 @@ bool SocketStream::Open(uv_loop_t* loop) {
   return watch_->Open(loop, socket_.get());
 }
 
-SocketStream::ReadState SocketStream::Read(std::size_t most) {
-  std::array<char, std::size_t{16} << 10U> part{};
-  if (input.size() >= most) return ReadState::kNothing;
-  ssize_t size = 0;
+namespace {
+
+constexpr std::size_t kPartBytes = std::size_t{16} << 10U;
+
+SocketStream::ReadState ReadStateOf(ssize_t received) {
+  if (received > 0) return SocketStream::ReadState::kSome;
+  if (received == 0) return SocketStream::ReadState::kEnd;
+  const bool is_nothing = errno == EAGAIN || errno == EWOULDBLOCK;
+  return is_nothing ? SocketStream::ReadState::kNothing : SocketStream::ReadState::kError;
+}
+
+ssize_t Receive(int socket, char* bytes, std::size_t size, int flags) {
+  ssize_t received = 0;
   do {
-    size = recv(socket_.get(), part.data(), std::min(part.size(), most - input.size()), 0);
-  } while (size < 0 && errno == EINTR);
-  if (size < 0) {
-    return errno == EAGAIN || errno == EWOULDBLOCK ? ReadState::kNothing : ReadState::kError;
-  }
-  if (size == 0) return ReadState::kEnd;
-  input.append(part.data(), static_cast<std::size_t>(size));
-  return ReadState::kSome;
+    received = recv(socket, bytes, size, flags);
+  } while (received < 0 && errno == EINTR);
+  return received;
+}
+
+}  // namespace
+
+SocketStream::ReadState SocketStream::Read(std::size_t most) {
+  std::array<char, kPartBytes> part{};
+  if (input.size() >= most) return ReadState::kNothing;
+  const ssize_t size =
+      Receive(socket_.get(), part.data(), std::min(part.size(), most - input.size()), 0);
+  if (size > 0) input.append(part.data(), static_cast<std::size_t>(size));
+  return ReadStateOf(size);
+}
+
+SocketStream::ReadState SocketStream::Discard() {
+  input.clear();
+  std::array<char, kPartBytes> part{};  // for a kernel that knows nothing of MSG_TRUNC on TCP
+  return ReadStateOf(Receive(socket_.get(), part.data(), part.size(), MSG_TRUNC));
 }
 
 bool SocketStream::Flush() {

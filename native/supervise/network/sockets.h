@@ -100,6 +100,8 @@ class SocketStream {
 
   // Appends available data to `input`, up to a size of `most`.
   ReadState Read(std::size_t most);
+  // Drops the input, and some of what is available where it is: the kernel copies none of it.
+  ReadState Discard();
   // Sends as much of `output` as possible. Returns false if the connection is broken.
   bool Flush();
   // Returns the number of bytes of output that the kernel took.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/supervise/network/support/http.h"
 #include "tests/supervise/network/support/network_host.h"
 #include "tests/supervise/network/support/peers.h"
 
@@ -84,6 +85,66 @@ TEST(Limits, BytesThatDripDoNotKeepAHeadAlive) {
     if (i % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_TRUE(network.WaitUntil([&] { return network.events().size() == 2; }));
+}
+
+// A head that is read in one turn by itself takes as many turns as its sandbox has shares to spend
+// on it, also where other connections of the sandbox take some of them; in the end each is
+// answered.
+TEST(Limits, HeadsOfOneSandboxShareEachTurn) {
+  constexpr std::size_t kShare = 500;
+  constexpr std::size_t kHeadBytes = 20'000;
+  constexpr std::size_t kClients = 8;
+  for (const std::size_t share : {kShare, kShare * 1000}) {
+    TestServer server(AnswerRequests);
+    const std::string a = At("a.test", server.port());
+    auto setup = Allowing({a});
+    setup.options.head_share_bytes = share;
+    NetworkHost network(std::move(setup));
+    std::vector<Peer> clients;
+    const std::uint64_t before = network.turns();
+    for (std::size_t i = 0; i < kClients; ++i) {
+      clients.emplace_back("127.0.0.1", network.proxy_port());
+      const std::string path = "/" + std::to_string(i);
+      clients.back().Send(
+          Get("http://" + a + path, a, "X: " + std::string(kHeadBytes, 'x') + "\r\n"));
+    }
+    for (std::size_t i = 0; i < kClients; ++i) {
+      const std::string answer = ReadAnswer(&clients[i]);
+      EXPECT_NE(answer.find("GET /" + std::to_string(i) + " "), std::string::npos);
+    }
+    const std::uint64_t turns = network.turns() - before;
+    const std::uint64_t shares = kClients * kHeadBytes / kShare;
+    EXPECT_EQ(turns >= shares, share == kShare) << turns;
+  }
+}
+
+TEST(Limits, HeadsThatWaitForTheirShareAreRecordedWhenTheCommandEnds) {
+  constexpr std::size_t kClients = 8;
+  auto setup = Allowing({"a.test:80"});
+  setup.options.head_share_bytes = 100;
+  NetworkHost network(std::move(setup));
+  std::vector<Peer> clients;
+  network.On([&] {  // the loop sees them all at once
+    for (std::size_t i = 0; i < kClients; ++i) {
+      clients.emplace_back("127.0.0.1", network.proxy_port());
+      clients.back().Send(
+          Get("http://b.test/", "b.test", "X: " + std::string(20'000, 'x') + "\r\n"));
+    }
+  });
+  const ConnectionLog log = network.Leave();
+  ASSERT_EQ(log.connections.size(), 1U);
+  EXPECT_EQ(log.connections[0].host, "b.test");
+  EXPECT_EQ(log.connections[0].count, kClients);
+}
+
+TEST(Limits, AHeadThatIsTooLongIsAnsweredThoughItsClientSendsOn) {
+  NetworkHost network(Allowing({"a.test:80"}));
+  Peer client("127.0.0.1", network.proxy_port());
+  client.Send("GET http://a.test/ HTTP/1.1\r\nX: " + std::string(std::size_t{2} << 20U, 'x'));
+  client.ShutWrite();
+  const Received received = client.ReadAll();
+  EXPECT_TRUE(received.bytes.starts_with("HTTP/1.1 431 ")) << received.bytes;
+  EXPECT_FALSE(received.is_reset || received.is_late);
 }
 
 TEST(Limits, AnIdleRelayEndsAndIsSaid) {

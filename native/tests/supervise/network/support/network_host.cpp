@@ -149,6 +149,12 @@ std::size_t NetworkHost::size() {
   return size;
 }
 
+std::uint64_t NetworkHost::turns() {
+  uv_metrics_t metrics{};
+  On([&] { uv_metrics_info(&loop_, &metrics); });
+  return metrics.loop_count;
+}
+
 bool NetworkHost::WaitUntil(const std::function<bool()>& holds) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (std::chrono::steady_clock::now() < deadline) {

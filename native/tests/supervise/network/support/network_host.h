@@ -64,6 +64,8 @@ class NetworkHost {
   ConnectionLog Leave() { return Leave(command_); }
   void Close();
   std::size_t size();
+  // Turns of the loop so far.
+  std::uint64_t turns();
   // Waits until it holds on the loop's thread; false after a generous time.
   bool WaitUntil(const std::function<bool()>& holds);
 
