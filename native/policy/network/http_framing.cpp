@@ -55,9 +55,13 @@ std::size_t BodyReader::TakeLine(std::string_view rest) {
   const std::string_view came = rest.substr(taken, wanted.size());
   const auto [same, _] = std::mismatch(came.begin(), came.end(), wanted.begin());
   const auto count = static_cast<std::size_t>(same - came.begin());
-  if (count < came.size() || (count > 0 && next_ == Next::kSize && digits_ == 0)) {
+  if (count > 0 && next_ == Next::kSize && digits_ == 0) {
+    state_ = BodyState::kMalformed;  // a line without a size
+    return 0;
+  }
+  if (count < came.size()) {
     state_ = BodyState::kMalformed;
-    return taken;
+    return taken + count;
   }
   line_end_ += count;
   if (line_end_ == kLineEnd.size()) LineEnded();

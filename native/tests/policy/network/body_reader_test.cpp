@@ -98,5 +98,20 @@ TEST(BodyReader, TakesNothingBehindAFault) {
   EXPECT_EQ(reader.Feed("\r\n0\r\n\r\n"), 0U);
 }
 
+TEST(BodyReader, TakesAsMuchBeforeAFaultInPieces) {
+  struct Case {
+    std::string_view bytes;
+    std::size_t taken;
+  };
+  const Case cases[] = {{"6\r\xff", 2}, {"\r\n", 0}, {"1\r\na\rb", 5}, {"0\r\n\rx", 4}, {"5;a", 1}};
+  for (const auto& [bytes, wanted] : cases) {
+    for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
+      std::size_t taken = 0;
+      EXPECT_EQ(Fed(Chunked(), bytes, piece, &taken), BodyState::kMalformed) << bytes << piece;
+      EXPECT_EQ(taken, wanted) << bytes << piece;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace native_runner
