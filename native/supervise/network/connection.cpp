@@ -192,7 +192,9 @@ void LingeringClose::Step() {
     is_shut_ = true;
     client_.ShutWrite();
   }
-  for (int turn = 0; turn < kTurns; ++turn) {
+  // A socket that still has bytes calls back in the next turn of the loop.
+  for (int turn = 0; turn < kTurns && parts().head_share->Left() > 0; ++turn) {
+    parts().head_share->Take(HeadShare::kDrop);
     const SocketStream::ReadState state = client_.Discard();
     if (state == SocketStream::ReadState::kNothing) break;
     if (state == SocketStream::ReadState::kError) return Over();

@@ -82,8 +82,9 @@ void HttpConversation::ReadHead() {
   while (head_.state() == HeadState::kNeedsMore) {
     const std::size_t share = parts().head_share->Left();
     if (share == 0) {
-      client_.Want(0);
-      return ReadHeadNextTurn();
+      // What is still in the kernel calls back in the next turn of the loop by itself.
+      if (!client_.input.empty()) ReadHeadNextTurn();
+      return;
     }
     if (client_.input.empty()) {
       const SocketStream::ReadState read = client_.Read(std::min(kInputBytes, share));
@@ -291,7 +292,7 @@ void HttpConversation::TimedOut() {
 }
 
 void HttpConversation::CatchUp() {
-  if (phase_ != Phase::kHead || !turn_.active()) return;
+  if (phase_ != Phase::kHead) return;
   turn_.Stop();
   ReadHead();
 }

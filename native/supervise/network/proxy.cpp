@@ -1,5 +1,6 @@
 #include "supervise/network/proxy.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -112,7 +113,9 @@ void ProxyFront::Start() {
 }
 
 void ProxyFront::Step() {
-  const SocketStream::ReadState read = client_.Read(kMostBytes);
+  const std::size_t share = parts().head_share->Left();
+  if (share == 0) return;  // its socket calls back in the next turn of the loop
+  const SocketStream::ReadState read = client_.Read(std::min(kMostBytes, share));
   if (is_greeted_) {
     ReadSocks();
   } else if (!client_.input.empty()) {

@@ -36,6 +36,7 @@ class ProxyFront : public Connection {
 
   void Start() override;
   void TimedOut() override;
+  void CatchUp() override { Step(); }
   void Drain() override {}
 
  private:

@@ -42,18 +42,22 @@ bool IsOfOne(int error) {
 
 }  // namespace
 
-// Accepts on one listener, a batch per wake-up. When the host has few descriptors left, clients are
-// refused. When it has none, one client is accepted with a spare descriptor, so that it is refused
-// instead of waiting; then accepting pauses. Supervisor thread only.
+// Accepts on one listener, as many per wake-up as its sandbox's share allows. When the host has few
+// descriptors left, clients are refused. When it has none, one client is accepted with a spare
+// descriptor, so that it is refused instead of waiting; then accepting pauses. Supervisor thread
+// only.
 class Acceptor {
  public:
   // `may_serve`: false if the client can only be refused.
   using OnAccepted = std::function<void(Descriptor socket, bool may_serve)>;
   using HasRoom = std::function<bool()>;
 
-  Acceptor(Descriptor listener, std::uint16_t port, HasRoom has_room, OnAccepted on_accepted)
+  // `share` outlives this.
+  Acceptor(Descriptor listener, std::uint16_t port, HeadShare* share, HasRoom has_room,
+           OnAccepted on_accepted)
       : listener_(std::move(listener)),
         port_(port),
+        share_(share),
         has_room_(std::move(has_room)),
         on_accepted_(std::move(on_accepted)) {}
 
@@ -70,6 +74,7 @@ class Acceptor {
 
   Descriptor listener_;
   std::uint16_t port_;
+  HeadShare* share_;
   HasRoom has_room_;
   OnAccepted on_accepted_;
   uv_loop_t* loop_ = nullptr;
@@ -95,6 +100,8 @@ bool Acceptor::AcceptSome() {
       watch_.Want(0);
       return true;
     }
+    if (share_->Left() == 0) return true;  // the listener calls back in the next turn of the loop
+    share_->Take(HeadShare::kAccept);
     Descriptor socket = Accept(listener_.get());
     if (socket.valid()) {
       const bool may_serve = LeavesDescriptors(socket.get());
@@ -238,7 +245,7 @@ bool SandboxNetwork::Watch(const SandboxListener& listener, Descriptor socket) {
   }
   const std::uint16_t port = listener.port;
   live_->acceptors.push_back(std::make_unique<Acceptor>(
-      std::move(socket), port, [this] { return live_->connections.has_room(); },
+      std::move(socket), port, &live_->head_share, [this] { return live_->connections.has_room(); },
       [this, port](Descriptor accepted, bool may_serve) {
         Accepted(port, std::move(accepted), may_serve);
       }));

@@ -118,6 +118,27 @@ TEST(Limits, HeadsOfOneSandboxShareEachTurn) {
   }
 }
 
+// Each connection that is accepted takes its part of the share too.
+TEST(Limits, ConnectionsOfOneSandboxShareEachTurn) {
+  constexpr std::size_t kClients = 32;
+  for (const std::size_t share : {std::size_t{1}, std::size_t{16} << 20U}) {
+    auto setup = Allowing({"a.test:80"});
+    setup.options.head_share_bytes = share;
+    NetworkHost network(std::move(setup));
+    std::vector<Peer> clients;
+    const std::uint64_t before = network.turns();
+    network.On([&] {  // the loop sees them all at once
+      for (std::size_t i = 0; i < kClients; ++i)
+        clients.emplace_back("127.0.0.1", network.proxy_port());
+    });
+    std::size_t accepted = 0;
+    for (int turn = 0; turn < 1000 && accepted < kClients; ++turn)
+      accepted = network.size();
+    EXPECT_EQ(accepted, kClients);
+    EXPECT_EQ(network.turns() - before >= kClients, share == 1);
+  }
+}
+
 TEST(Limits, HeadsThatWaitForTheirShareAreRecordedWhenTheCommandEnds) {
   constexpr std::size_t kClients = 8;
   auto setup = Allowing({"a.test:80"});
