@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "supervise/os/handle.h"
 #include "supervise/preparation/leases.h"
 
 namespace native_runner {
@@ -67,7 +68,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
   }
   auto null_device = OpenPath("/dev/null", O_RDWR);
   if (!null_device) return null_device.error();
-  int failed = uv_loop_init(&made->loop_);
+  int failed = InitLoop(&made->loop_);
   if (failed != 0) return Error{ErrorCode::kSetup, uv_strerror(failed), ""};
   made->queue_.Open(&made->loop_, [self = made.get()](std::vector<Message> messages) {
     for (Message& message : messages)

@@ -20,6 +20,7 @@ bool Watch::Open(uv_loop_t* loop, int descriptor) {
     delete handle;  // never registered with the loop
     return false;
   }
+  descriptor_ = descriptor;
   handle->data = this;
   handle_ = handle;
   wanted_ = 0;
@@ -29,6 +30,7 @@ bool Watch::Open(uv_loop_t* loop, int descriptor) {
 void Watch::Want(int events) {
   if (handle_ == nullptr || events == wanted_) return;
   wanted_ = events;
+  without_epoll_.Stop();
   if (events == 0) {
     uv_poll_stop(handle_);
     return;
@@ -36,6 +38,9 @@ void Watch::Want(int events) {
   uv_poll_start(handle_, events, [](uv_poll_t* poll, int status, int) {
     if (auto* self = static_cast<Watch*>(poll->data)) self->Called(status);
   });
+  if (AddToEpoll(handle_->loop, descriptor_) == 0) return;
+  uv_poll_stop(handle_);
+  without_epoll_.Start(handle_->loop, descriptor_, events, [this] { Called(0); });
 }
 
 void Watch::Called(int status) {
@@ -45,6 +50,7 @@ void Watch::Called(int status) {
 }
 
 void Watch::Close() {
+  without_epoll_.Stop();
   if (handle_ == nullptr) return;
   uv_poll_t* handle = std::exchange(handle_, nullptr);
   handle->data = nullptr;

@@ -12,6 +12,7 @@
 
 #include "policy/network/ip_address.h"
 #include "supervise/os/descriptor.h"
+#include "supervise/os/handle.h"
 
 namespace native_runner {
 
@@ -39,6 +40,8 @@ class Watch {
   void Called(int status);
 
   uv_poll_t* handle_ = nullptr;
+  int descriptor_ = -1;
+  PolledDescriptor without_epoll_;
   int wanted_ = 0;
   Callback callback_;
 };

@@ -2,11 +2,19 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "supervise/os/descriptor.h"
@@ -132,6 +140,86 @@ TEST(Poll, OneMayDestroyAnotherThatIsReadyToo) {
   }
   EXPECT_TRUE(loop.RunToEnd());
   EXPECT_EQ(calls, 1);
+}
+
+// libuv would add it at the loop's next turn, and end the process if the kernel refused.
+TEST(Poll, IsInTheEpollInstanceAtOnce) {
+  TestLoop loop;
+  const PipeEnds pipe = PipeWithAByte();
+  epoll_event event{};
+  const auto add = [&] {
+    return epoll_ctl(uv_backend_fd(loop.get()), EPOLL_CTL_ADD, pipe.read.get(), &event);
+  };
+  Poll poll;
+  ASSERT_EQ(poll.Start(loop.get(), pipe.read.get(), UV_READABLE, [] {}), 0);
+  EXPECT_EQ(add(), -1);
+  EXPECT_EQ(errno, EEXIST);
+  poll.Stop();
+  EXPECT_EQ(add(), 0) << "it was not taken out: nothing can be said about the above";
+  EXPECT_EQ(epoll_ctl(uv_backend_fd(loop.get()), EPOLL_CTL_DEL, pipe.read.get(), &event), 0);
+}
+
+TEST(InitLoop, HasTheLoopsOwnDescriptorsInItsEpollInstance) {
+  uv_loop_t loop{};
+  ASSERT_EQ(InitLoop(&loop), 0);
+  epoll_event event{};
+  for (const int own : {loop.async_io_watcher.fd, loop.signal_pipefd[0]}) {
+    ASSERT_GE(own, 0);
+    EXPECT_EQ(epoll_ctl(uv_backend_fd(&loop), EPOLL_CTL_ADD, own, &event), -1);
+    EXPECT_EQ(errno, EEXIST);
+  }
+  EXPECT_EQ(uv_loop_close(&loop), 0);
+}
+
+// Makes the kernel refuse the calling thread each further descriptor for epoll, as when the user's
+// watches are used up: no ADD (1) succeeds.
+void RefuseEpollAdd() {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_ctl, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EPOLL_CTL_ADD, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSPC),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{std::size(filter), filter};
+  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST(Poll, WorksWhereTheKernelTakesNoMoreForEpoll) {
+  std::thread([] {
+    TestLoop loop;
+    const PipeEnds pipe = PipeWithAByte();
+    const PipeEnds silent = std::move(MakePipe().value());
+    RefuseEpollAdd();
+    epoll_event event{};
+    ASSERT_EQ(epoll_ctl(uv_backend_fd(loop.get()), EPOLL_CTL_ADD, pipe.read.get(), &event), -1);
+    Poll poll;
+    Poll never;
+    int calls = 0;
+    int wrong = 0;
+    ASSERT_EQ(poll.Start(loop.get(), pipe.read.get(), UV_READABLE,
+                         [&] {
+                           if (++calls == 3) poll.Stop();
+                         }),
+              0);
+    ASSERT_EQ(never.Start(loop.get(), silent.read.get(), UV_READABLE, [&] { ++wrong; }), 0);
+    EXPECT_TRUE(poll.active());
+    EXPECT_TRUE(loop.RunUntil([&] { return calls == 3; }));
+    loop.RunFor(50);
+    EXPECT_EQ(calls, 3);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_FALSE(poll.active());
+  }).join();
+}
+
+TEST(InitLoop, FailsWhereTheKernelTakesNoMoreForEpoll) {
+  std::thread([] {
+    uv_loop_t loop{};
+    RefuseEpollAdd();
+    EXPECT_EQ(InitLoop(&loop), UV_ENOSPC);
+  }).join();
 }
 
 TEST(Poll, RefusesWhatCannotBeWatched) {

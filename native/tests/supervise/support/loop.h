@@ -15,7 +15,7 @@ namespace native_runner {
 // destructor comes last and fails the test when a handle was left open.
 class TestLoop {
  public:
-  TestLoop() { EXPECT_EQ(uv_loop_init(&loop_), 0); }
+  TestLoop() { EXPECT_EQ(InitLoop(&loop_), 0); }
   ~TestLoop() {
     for (int turn = 0; turn < 8; ++turn)
       uv_run(&loop_, UV_RUN_NOWAIT);  // close callbacks
