@@ -29,6 +29,12 @@ inline constexpr char kStepUserNamespace = 'u';
 // appear in it too.
 inline constexpr char kStepMountNamespace = 'm';
 
+// Makes a mount namespace as kStepMountNamespace does, and in it a read-only mount of each device
+// node that bwrap shows, on itself. bwrap's binds of them inherit that: nothing inside can change
+// the nodes' modes, owners, times and attributes, which are the host's. It is not handed over. Does
+// nothing where the kernel permits no mount namespace without a user namespace.
+inline constexpr char kStepDevices = 'D';
+
 // FILE: a directory of the next overlay: one more lower directory (from the uppermost on), the
 // upper directory, and the work directory, which is on the same mount as the upper one. See
 // overlayfs.rst in Documentation/filesystems of Linux.

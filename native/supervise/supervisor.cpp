@@ -1,11 +1,10 @@
 #include "supervise/supervisor.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <csignal>
 
 #include "supervise/os/handle.h"
+#include "supervise/os/mounts.h"
 #include "supervise/preparation/leases.h"
 
 namespace native_runner {
@@ -66,7 +65,7 @@ Result<std::unique_ptr<Supervisor>> Supervisor::Start(const Options& options) {
     launcher.error().code = ErrorCode::kUnavailable;
     return launcher.error();
   }
-  auto null_device = OpenPath("/dev/null", O_RDWR);
+  auto null_device = OpenNullDevice();
   if (!null_device) return null_device.error();
   int failed = InitLoop(&made->loop_);
   if (failed != 0) return Error{ErrorCode::kSetup, uv_strerror(failed), ""};

@@ -1,6 +1,8 @@
 #include "launcher/command/run_command.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -111,7 +113,29 @@ void RunCommand(const HostChannel& control, const MappedOrder& order, const Land
   control.SendLast(report);
 }
 
+namespace {
+
+bool IsNullDevice(int descriptor) {
+  constexpr dev_t kNull = 0x103;  // 1:3, see null(4)
+  struct stat status {};
+  return kernel::Stat(descriptor, &status) == 0 && S_ISCHR(status.st_mode) &&
+         status.st_rdev == kNull;
+}
+
+// Opens the null device inside where the host's is stdin: the mount that it is opened through
+// decides whether the node's mode and times can be changed. A sandbox without one keeps the host's.
+void UseOwnNullDevice() {
+  if (!IsNullDevice(STDIN_FILENO)) return;
+  const int own = kernel::Open("/dev/null", O_RDWR);
+  if (own < 0) return;
+  if (IsNullDevice(own)) kernel::Duplicate(own, STDIN_FILENO);
+  kernel::Close(own);
+}
+
+}  // namespace
+
 bool PrepareStreams(const HostChannel& control, const OrderHeader& header, Refusal* refusal) {
+  UseOwnNullDevice();
   if ((header.flags & kOrderMergeStderr) != 0) {
     const long result = kernel::Duplicate(STDOUT_FILENO, STDERR_FILENO);
     return result >= 0 || refusal->Because("cannot merge stderr with stdout", result);

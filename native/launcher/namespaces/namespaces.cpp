@@ -349,6 +349,25 @@ int NumberOf(const char** text) {
   return TakeDecimal(text, &number) && number <= kMost ? static_cast<int>(number) : -1;
 }
 
+// The nodes of the host that bwrap's --dev binds.
+constexpr const char* kDeviceNodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                        "/dev/random", "/dev/urandom", "/dev/tty"};
+
+// Mounts the file on itself, read-only and otherwise with the flags of its mount. statfs(2) uses
+// the flag names of statvfs(3), whose values are those of mount(2). Returns 0, or -errno.
+long MountReadOnly(const char* file) {
+  constexpr unsigned long kKept = ST_NOSUID | ST_NODEV | ST_NOEXEC;
+  struct statfs status {};
+  const int opened = kernel::Open(file, O_PATH);
+  if (opened < 0) return opened;
+  long result = kernel::StatFs(opened, &status);
+  kernel::Close(opened);
+  if (result == 0) result = kernel::Mount(file, file, nullptr, MS_BIND);
+  if (result != 0) return result;
+  const unsigned long flags = static_cast<unsigned long>(status.f_flags) & kKept;
+  return kernel::Mount(nullptr, file, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | flags);
+}
+
 class Steps {
  public:
   Steps(const HostChannel& control, const MappedOrder& order) : control_(control), order_(order) {}
@@ -361,6 +380,8 @@ class Steps {
         return MakeUserNamespace(refusal);
       case kStepMountNamespace:
         return MakeMountNamespace(refusal);
+      case kStepDevices:
+        return MountDevicesReadOnly(refusal);
       case kStepLower:
         return overlay_.AddLower(text, refusal);
       case kStepUpper:
@@ -414,9 +435,24 @@ class Steps {
             refusal->Because("what was made can't be handed over", -EPIPE));
   }
 
+  static long LeaveMountNamespace() {
+    const long result = kernel::Unshare(CLONE_NEWNS);
+    return result == 0 ? kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE) : result;
+  }
+
+  static bool MountDevicesReadOnly(Refusal* refusal) {
+    const long made = LeaveMountNamespace();
+    if (made == -EPERM) return true;
+    if (made != 0) return refusal->Because(Layer::kMountNamespace, made);
+    for (const char* node : kDeviceNodes) {
+      const long result = MountReadOnly(node);
+      if (result != 0 && result != -ENOENT) return refusal->Because(node, result);
+    }
+    return true;
+  }
+
   bool MakeMountNamespace(Refusal* refusal) {
-    long result = kernel::Unshare(CLONE_NEWNS);
-    if (result == 0) result = kernel::Mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE);
+    const long result = LeaveMountNamespace();
     if (result != 0) return refusal->Because(Layer::kMountNamespace, result);
     return HandOverNamespace("/proc/self/ns/mnt", refusal);
   }

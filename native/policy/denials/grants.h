@@ -12,9 +12,10 @@ namespace native_runner {
 
 // Files that only root can read on common distributions. A command started by root is uid 0 too, so
 // it could otherwise read them through a bound /etc.
-inline constexpr std::array<std::string_view, 7> kSecretFiles = {
-    "/etc/shadow",  "/etc/shadow-",     "/etc/gshadow",          "/etc/gshadow-",
-    "/etc/sudoers", "/etc/krb5.keytab", "/etc/security/opasswd",
+inline constexpr std::array<std::string_view, 8> kSecretFiles = {
+    "/etc/shadow",    "/etc/shadow-",     "/etc/gshadow",          "/etc/gshadow-",
+    "/etc/sudoers",   "/etc/krb5.keytab", "/etc/security/opasswd",
+    "/etc/.pwd.lock",  // a lock on it holds up the host's passwd(1), useradd(8) and the like
 };
 inline constexpr std::array<std::string_view, 6> kSecretDirectories = {
     "/etc/sudoers.d", "/etc/ssl/private",         "/etc/NetworkManager/system-connections",

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +161,44 @@ std::optional<Error> MakeMountsPrivate(int pidfd) {
   const bool is_our_user = IsOurs(user.get(), "/proc/self/ns/user");
   Entry entry{is_our_user ? -1 : user.get(), mounts->get(), nullptr, 0};
   return CutOffInChild(&entry);
+}
+
+namespace {
+
+// Of linux/mount.h, which not all C libraries have in this form.
+constexpr unsigned kCloneTree = 1;           // OPEN_TREE_CLONE
+constexpr std::uint64_t kReadOnlyMount = 1;  // MOUNT_ATTR_RDONLY
+constexpr long kOpenTree = 428;              // SYS_open_tree
+constexpr long kSetMountAttributes = 442;    // SYS_mount_setattr
+struct MountAttributes {
+  std::uint64_t set = 0;
+  std::uint64_t clear = 0;
+  std::uint64_t propagation = 0;
+  std::uint64_t user_namespace = 0;
+};
+
+// Returns a read-only mount of the file that no namespace has; invalid if it can't be made.
+Descriptor ReadOnlyMountOf(const char* file) {
+  Descriptor mount(
+      static_cast<int>(syscall(kOpenTree, AT_FDCWD, file, kCloneTree | unsigned{O_CLOEXEC})));
+  const MountAttributes attributes{.set = kReadOnlyMount};
+  const bool is_read_only =
+      mount.valid() && syscall(kSetMountAttributes, mount.get(), "", AT_EMPTY_PATH, &attributes,
+                               sizeof attributes) == 0;
+  return is_read_only ? std::move(mount) : Descriptor();
+}
+
+}  // namespace
+
+Result<Descriptor> OpenNullDevice() {
+  constexpr const char* kNull = "/dev/null";
+  if (geteuid() == 0) {
+    const Descriptor mount = ReadOnlyMountOf(kNull);
+    const std::string path = "/proc/self/fd/" + std::to_string(mount.get());
+    auto opened = OpenPath(mount.valid() ? path.c_str() : kNull, O_RDWR);
+    if (opened) return opened;
+  }
+  return OpenPath(kNull, O_RDWR);
 }
 
 }  // namespace native_runner

@@ -42,4 +42,8 @@ class MountTable {
 // for some 0.2 ms.
 std::optional<Error> MakeMountsPrivate(int pidfd);
 
+// Opens /dev/null for reading and writing, as root through a read-only mount of its own where the
+// kernel can make one (Linux 5.12): a command that has it as stdin can't change the host's node.
+Result<Descriptor> OpenNullDevice();
+
 }  // namespace native_runner

@@ -54,6 +54,8 @@ class Entry {
     has_user_namespace_ = mounted.user_namespace.valid();
   }
 
+  void MountDevicesReadOnly() { steps_.emplace_back(1, kStepDevices); }
+
   // The launcher binds the listeners, since ports below 1024 need the owner of the namespace: bwrap
   // could not bind them later.
   void MakeNetwork(const NetworkRules& rules) {
@@ -88,7 +90,9 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
                                   const Program& program, int launcher, SpawnPlan* plan) {
   if (mounted) HoldMounted(mounted, plan);
   const bool joins = mounted && mounted->copy.empty();
-  if (!joins && !plan->network) return std::nullopt;
+  // Root inside is the owner of the host's device nodes. Root's bwrap always is a sealed image.
+  const bool is_root = geteuid() == 0 && program.image.valid();
+  if (!joins && !plan->network && !is_root) return std::nullopt;
   SpawnOptions& spawn = plan->spawn;
   const int image = FreeNumber(spawn);
   if (program.image.valid()) {
@@ -99,6 +103,7 @@ std::optional<Error> EnterMounted(const std::shared_ptr<const MountedWorkspace>&
   }
   Entry entry(image, plan);
   if (joins) entry.Join(*mounted);
+  if (is_root) entry.MountDevicesReadOnly();
   if (plan->network) entry.MakeNetwork(plan->network->rules);
   entry.Order(launcher);
   return std::nullopt;
