@@ -71,6 +71,28 @@ export const kRuntimeRows: readonly Row[] = [
     denial: { ...filter, operation: "mount" },
   },
   {
+    name: "a socket of the internet, by Landlock's filter",
+    kind: "landlock",
+    script: `/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_INET)'`,
+    denial: { kind: "connect", by: "seccomp", errno: "EACCES", operation: "socket" },
+    grant: "network",
+  },
+  {
+    name: "a socket of IPv6, after one that is not told, by Landlock's filter",
+    kind: "landlock",
+    script: `/usr/bin/python3 -c '
+import errno, socket
+try:
+    socket.socket(socket.AF_UNIX)
+    raise SystemExit("a socket with a path was made")
+except OSError as error:
+    assert error.errno == errno.EACCES
+socket.socket(socket.AF_INET6)'`,
+    denial: { kind: "connect", by: "seccomp", errno: "EACCES", operation: "socket" },
+    grant: "network",
+    isNotTried: true,
+  },
+  {
     name: "a write, by Firejail",
     kind: "firejail",
     script: "echo a > OUTSIDE/file",

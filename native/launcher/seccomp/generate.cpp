@@ -200,7 +200,7 @@ bool WriteFilter(std::uint32_t architecture, Tables tables, SeccompUse use, cons
 int Usage() {
   std::fputs(
       "usage: generate x86_64|aarch64 "
-      "base|no-sockets|own-process|told|own-process-told|told-calls OUTPUT\n",
+      "base|no-sockets|no-other-sockets|own-process|told|own-process-told|told-calls OUTPUT\n",
       stderr);
   return 2;
 }
@@ -212,7 +212,9 @@ int Generate(std::uint32_t architecture, std::string_view which, const char* pat
     return WriteFilter(architecture, tables, use, path) ? 0 : 1;
   };
   if (which == "base") return filter(base, SeccompUse::kRefused);
-  if (which == "no-sockets") return filter({kNoSocketRules}, SeccompUse::kRefused);
+  if (which == "no-sockets") return filter({kNoSocketRules, kNoPairRules}, SeccompUse::kRefused);
+  if (which == "no-other-sockets")
+    return filter({kNoOtherSocketRules, kNoPairRules}, SeccompUse::kRefused);
   if (which == "own-process") return filter(own_process, SeccompUse::kRefused);
   if (which == "told") return filter(base, SeccompUse::kReported);
   if (which == "own-process-told") return filter(own_process, SeccompUse::kReported);

@@ -197,10 +197,23 @@ constexpr SeccompRule NoPair(std::uint64_t type) {
 // (Landlock handles TCP only, and no UNIX socket's path). Of socketpair(2)'s types only SOCK_STREAM
 // (1) and SOCK_SEQPACKET (5) stay, whose ends can only reach each other: a datagram end, which
 // SOCK_RAW is too, can send to any socket that has a path.
-constexpr SeccompRule kNoSocketRules[] = {
-    {"socket", EACCES}, NoPair(0),  NoPair(SOCK_DGRAM), NoPair(SOCK_RAW), NoPair(SOCK_RDM),
-    NoPair(6),          NoPair(7),  NoPair(8),          NoPair(9),        NoPair(10),
-    NoPair(11),         NoPair(12), NoPair(13),         NoPair(14),       NoPair(15),
+constexpr SeccompRule kNoSocketRules[] = {{"socket", EACCES}};
+constexpr SeccompRule kNoPairRules[] = {
+    NoPair(0),  NoPair(SOCK_DGRAM), NoPair(SOCK_RAW), NoPair(SOCK_RDM), NoPair(6),
+    NoPair(7),  NoPair(8),          NoPair(9),        NoPair(10),       NoPair(11),
+    NoPair(12), NoPair(13),         NoPair(14),       NoPair(15),
+};
+
+constexpr SeccompRule NoSocket(scmp_compare compare, std::uint64_t family) {
+  return {"socket", EACCES, -1, 0, compare, family, 0};
+}
+
+// In place of kNoSocketRules where a listener refuses the internet's families, to tell of it
+// (kInternetRows in seccomp.cpp). The C library tries the others without need.
+constexpr SeccompRule kNoOtherSocketRules[] = {
+    NoSocket(SCMP_CMP_LT, AF_INET), NoSocket(SCMP_CMP_EQ, 3), NoSocket(SCMP_CMP_EQ, 4),
+    NoSocket(SCMP_CMP_EQ, 5),       NoSocket(SCMP_CMP_EQ, 6), NoSocket(SCMP_CMP_EQ, 7),
+    NoSocket(SCMP_CMP_EQ, 8),       NoSocket(SCMP_CMP_EQ, 9), NoSocket(SCMP_CMP_GT, AF_INET6),
 };
 
 constexpr SeccompRule Unless(const char* call, int index, std::uint64_t value) {

@@ -3,6 +3,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -43,17 +44,28 @@ constexpr sock_filter kRenameRows[] = {
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 };
 
-template <std::size_t kSize>
-constexpr auto WithRenames(const sock_filter (&program)[kSize]) {
-  constexpr std::size_t kHead = sizeof kRenameRows / sizeof *kRenameRows;
-  std::array<sock_filter, kHead + kSize> rows{};
-  std::copy(kRenameRows, kRenameRows + kHead, rows.begin());
-  std::copy(program, program + kSize, rows.begin() + kHead);
+// The same for a call that makes a socket of the internet.
+constexpr sock_filter kInternetRows[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kOwnArchitecture, 0, 6),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4),
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),  // the kernel takes an int
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+};
+
+template <std::size_t kHead, std::size_t kRest>
+constexpr auto Joined(const sock_filter (&head)[kHead],
+                      const std::array<sock_filter, kRest>& rest) {
+  std::array<sock_filter, kHead + kRest> rows{};
+  std::copy(rest.begin(), rest.end(), std::copy(head, head + kHead, rows.begin()));
   return rows;
 }
 
 constexpr sock_filter kAllow[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-constexpr auto kRenameProgram = WithRenames(kAllow);
+constexpr auto kRenameProgram = Joined(kRenameRows, std::to_array(kAllow));
 
 constexpr unsigned long kFlags =
     SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
@@ -118,6 +130,10 @@ constexpr sock_filter kNoSocketsProgram[] = {
 #include "launcher/seccomp/no_sockets_program.inc"
 };
 
+constexpr sock_filter kNoOtherSocketsProgram[] = {
+#include "launcher/seccomp/no_other_sockets_program.inc"
+};
+
 constexpr sock_filter kOwnProcessProgram[] = {
 #include "launcher/seccomp/own_process_program.inc"
 };
@@ -130,8 +146,14 @@ constexpr sock_filter kOwnProcessReportingProgram[] = {
 #include "launcher/seccomp/own_process_told_program.inc"
 };
 
-constexpr auto kReportingWithRenames = WithRenames(kReportingProgram);
-constexpr auto kOwnProcessReportingWithRenames = WithRenames(kOwnProcessReportingProgram);
+constexpr auto kReportingWithRenames = Joined(kRenameRows, std::to_array(kReportingProgram));
+constexpr auto kOwnProcessReportingWithRenames =
+    Joined(kRenameRows, std::to_array(kOwnProcessReportingProgram));
+constexpr auto kReportingInternet = Joined(kInternetRows, std::to_array(kReportingProgram));
+constexpr auto kOwnProcessReportingInternet =
+    Joined(kInternetRows, std::to_array(kOwnProcessReportingProgram));
+constexpr auto kReportingAll = Joined(kInternetRows, kReportingWithRenames);
+constexpr auto kOwnProcessReportingAll = Joined(kInternetRows, kOwnProcessReportingWithRenames);
 
 // True if the command sees processes other than its own: commands of a session see each other and
 // the launchers; a command confined by Landlock without a pid namespace sees the host's processes.
@@ -153,17 +175,24 @@ std::span<const sock_filter> SeccompProgram() {
   return kProgram;
 }
 
+namespace {
+
+// Indexed by whether renames are listened to, and sockets of the internet.
+using ReportingPrograms = std::span<const sock_filter>[2][2];
+constexpr ReportingPrograms kReporting = {{kReportingProgram, kReportingInternet},
+                                          {kReportingWithRenames, kReportingAll}};
+constexpr ReportingPrograms kOwnProcessReporting = {
+    {kOwnProcessReportingProgram, kOwnProcessReportingInternet},
+    {kOwnProcessReportingWithRenames, kOwnProcessReportingAll}};
+
+}  // namespace
+
 long InstallReporting(std::uint32_t flags, bool with_renames) {
-  const bool sees_others = SeesOthers(flags);
-  std::span<const sock_filter> program = kReportingProgram;
-  if (sees_others) program = kOwnProcessReportingProgram;
-  if (with_renames) {
-    program = sees_others ? std::span<const sock_filter>(kOwnProcessReportingWithRenames)
-                          : std::span<const sock_filter>(kReportingWithRenames);
-  }
-  const long listener = ListenTo(program, with_renames);
-  if (listener < 0 || (flags & kOrderNoSockets) == 0) return listener;
-  const long result = Install(kNoSocketsProgram);
+  const bool no_sockets = (flags & kOrderNoSockets) != 0;
+  const auto& programs = SeesOthers(flags) ? kOwnProcessReporting : kReporting;
+  const long listener = ListenTo(programs[with_renames ? 1 : 0][no_sockets ? 1 : 0], with_renames);
+  if (listener < 0 || !no_sockets) return listener;
+  const long result = Install(kNoOtherSocketsProgram);
   if (result == 0) return listener;
   kernel::Close(static_cast<int>(listener));
   return result;

@@ -2,6 +2,7 @@
 
 #include <linux/filter.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <span>
 
@@ -34,6 +35,9 @@ struct RefusedCall {
   int error = 0;
   int argument = 0;  // index of the argument that is reported
 };
+
+// Error of a call of socket(2) for the internet, which only the filter of kOrderNoSockets refuses.
+inline constexpr int kNoInternetError = EACCES;
 
 // Returns nullptr if no rule refuses calls of this number, or if the rule is quiet.
 const RefusedCall* FindRefusedCall(int number);

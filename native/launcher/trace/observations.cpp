@@ -1,6 +1,8 @@
 #include "launcher/trace/observations.h"
 
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -134,18 +136,31 @@ void Refusals::Look() {
   }
 }
 
+namespace {
+
+// True for a call that only the filter of kOrderNoSockets refuses.
+bool MakesInternetSocket(const seccomp_data& call) {
+  const int family = static_cast<int>(call.args[0]);
+  return call.nr == SYS_socket && (family == AF_INET || family == AF_INET6);
+}
+
+}  // namespace
+
 // The filter has already compared the arguments.
 bool Refusals::Answer(int listener, const seccomp_notif& call) {
   const RefusedCall* const refused = FindRefusedCall(call.data.nr);
   seccomp_notif_resp answer{};
   answer.id = call.id;
-  answer.error = refused == nullptr ? -EPERM : -refused->error;
+  const int error = MakesInternetSocket(call.data) ? kNoInternetError
+                    : refused == nullptr           ? EPERM
+                                                   : refused->error;
+  answer.error = -error;
   if (refused == nullptr && listener != listener_) return false;
   if (refused != nullptr) {
     char program[kMostProgramName];  // NOLINT(cppcoreguidelines-pro-type-member-init): filled below
     Observations::Seen seen;
     seen.by_filter = true;
-    seen.error = refused->error;
+    seen.error = error;
     seen.argument = call.data.args[refused->argument];
     seen.call = refused->name;
     seen.program = {program, ReadProgram(static_cast<pid_t>(call.pid), program, sizeof program)};
