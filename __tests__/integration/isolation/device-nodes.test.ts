@@ -16,13 +16,13 @@ import {
 } from "../support/requirements.js";
 import { tempDirectory } from "../support/temp.js";
 
-// The mode that the host's nodes have already: where it is not refused, nothing changes.
+// The mode and times that the nodes have already: where it is not refused, nothing changes.
 const kNodes = ["null", "zero", "full", "random", "urandom", "tty"].map((name) => `/dev/${name}`);
 const kScript = `
   [ -c /proc/self/fd/0 ] && input=/proc/self/fd/0 # a live process has a pipe
   for node in ${kNodes.join(" ")} $input; do
     chmod 0666 $node 2> /dev/null && echo "chmod $node"
-    touch -c -d @1000000000 $node 2> /dev/null && echo "touch $node"
+    touch -c -r $node $node 2> /dev/null && echo "touch $node"
   done
   exec 3<> /dev/null; chmod 0666 /proc/self/fd/3 2> /dev/null && echo "chmod 3"
   : > /tmp/own && chmod 0600 /tmp/own && touch -c -d @1 /tmp/own && echo own
