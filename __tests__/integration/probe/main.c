@@ -97,6 +97,7 @@ int main(int argc, char** argv) {
       {"listen", Listen},
       {"pass-descriptor", PassDescriptor},
       {"use-descriptor", UseDescriptor},
+      {"write-mapped", WriteMapped},
   };
   if (argc < 2) return 98;
   for (unsigned i = 0; i < sizeof kTries / sizeof *kTries; ++i) {

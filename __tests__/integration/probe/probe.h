@@ -9,7 +9,7 @@ void Die(const char* what);
 
 Try CallByName;
 Try OpenForReading, OpenForWriting, CreateFile, MakeLink, MakeNode, Remount, OpenByHandle;
-Try Truncate, ChangeMode, ChangeTimes, ShowNote, WatchNames;
+Try Truncate, ChangeMode, ChangeTimes, ShowNote, WatchNames, WriteMapped;
 Try Rename, Swap, SetAttribute;
 Try MakeSocket, AskTcp, AskUdp, AskAbstract, AskUnix, ShowInterfaces, Serve;
 Try ShowRights, ShowLandlockAbi, Signal;

@@ -198,7 +198,7 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
         [transaction = place_->transaction, filter = std::move(filter),
          has_versions]() -> Result<MakeValue> {
           if (!transaction) return NotOpen();
-          auto changes = transaction->Changes(filter);
+          auto changes = transaction->Changes(filter, has_versions);
           if (!changes) return changes.error();
           return MakeValue([packed = Pack(*changes, has_versions)](ValueBuilder& builder) {
             return PackedChangesValue(builder, packed);

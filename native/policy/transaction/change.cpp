@@ -26,7 +26,8 @@ std::string VersionOf(const Change& change) {
   if (change.type == Change::Type::kDirectory) {
     return "directory-" + Digits(change.mode) + "-" + Digits(change.uid) + "-" + Digits(change.gid);
   }
-  return Digits(change.inode) + "-" + Digits(change.changed_ns);
+  const std::string version = Digits(change.inode) + "-" + Digits(change.changed_ns);
+  return change.digest.empty() ? version : version + "-" + change.digest;
 }
 
 Result<PathFilter> PathFilter::Of(const std::vector<std::string>& paths, std::string_view field) {

@@ -31,11 +31,15 @@ struct Change {
   // deleted, except for the ctime of an overlay's whiteout.
   std::uint64_t inode = 0;
   std::uint64_t changed_ns = 0;
+  // SHA-256 of the contents of a file, or the target of a link, where inode and ctime may be those
+  // of another state too; else empty.
+  std::string digest;
   bool conflict = false;  // the host has changed it too
 };
 
 // Returns a text that differs for every other state of the path: contents, mode or owner of a file
-// or link; for a directory only mode and owner, since its times change with its entries.
+// or link; for a directory only mode and owner, since its times change with its entries. That of a
+// change with a digest begins with that of the same change without.
 std::string VersionOf(const Change& change);
 
 // A set of paths of a workspace, each with everything below it. A default-constructed filter has

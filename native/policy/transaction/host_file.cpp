@@ -111,17 +111,19 @@ namespace {
 constexpr std::string_view kLedgerVersion = "ledger 1";
 constexpr std::uint64_t kIsSuspect = 1;
 constexpr std::uint64_t kHasHost = 2;
+constexpr std::uint64_t kHasContents = 4;
 
 bool TakeBaseline(std::string_view* rest, Ledger* ledger) {
   std::string path;
   Baseline baseline;
   std::uint64_t flags = 0;
   if (!TakeField(rest, &path) || path.empty() || !TakeNumber(rest, &flags) ||
-      flags > (kIsSuspect | kHasHost) || !TakeNumber(rest, &baseline.since_ns)) {
+      flags > (kIsSuspect | kHasHost | kHasContents) || !TakeNumber(rest, &baseline.since_ns)) {
     return false;
   }
   baseline.is_suspect = (flags & kIsSuspect) != 0;
   if ((flags & kHasHost) != 0 && !TakeHostFile(rest, &baseline.host.emplace())) return false;
+  if ((flags & kHasContents) != 0 && !TakeNumber(rest, &baseline.contents.emplace())) return false;
   return ledger->baselines.emplace(std::move(path), baseline).second;
 }
 
@@ -151,9 +153,11 @@ std::string EncodeLedger(const Ledger& ledger) {
   PutNumber(&text, ledger.looked_ns);
   for (const auto& [path, baseline] : ledger.baselines) {
     PutField(&text, path);
-    PutNumber(&text, (baseline.is_suspect ? kIsSuspect : 0) | (baseline.host ? kHasHost : 0));
+    PutNumber(&text, (baseline.is_suspect ? kIsSuspect : 0) | (baseline.host ? kHasHost : 0) |
+                         (baseline.contents ? kHasContents : 0));
     PutNumber(&text, baseline.since_ns);
     if (baseline.host) PutHostFile(&text, *baseline.host);
+    if (baseline.contents) PutNumber(&text, *baseline.contents);
   }
   return text;
 }

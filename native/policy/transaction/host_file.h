@@ -82,6 +82,8 @@ struct Baseline {
   // counts as changed by the host, permanently.
   bool is_suspect = false;
   std::optional<HostFile> host;  // nullopt: no file
+  // Of the host's contents, where a change of them may leave the times as they are.
+  std::optional<std::uint64_t> contents = std::nullopt;
 };
 
 // The baselines of all paths that a transaction has changed ("." is the workspace). A path is
@@ -92,7 +94,8 @@ struct Ledger {
   std::map<std::string, Baseline, std::less<>> baselines;
 };
 
-// True if the host's file at a path differs from the baseline. `now`: the host's current file.
+// True if the host's file at a path differs from the baseline, but for contents that were noted.
+// `now`: the host's current file.
 // `is_hidden`: the transaction no longer shows the host's directory there, so a name added to it or
 // removed from it is a change too.
 bool HostHasChanged(const Baseline& baseline, const std::optional<HostFile>& now, bool is_hidden);

@@ -5,7 +5,8 @@
 namespace native_runner {
 namespace {
 
-constexpr std::string_view kJournalVersion = "journal 2";
+constexpr std::string_view kJournalVersion = "journal 3";
+constexpr std::string_view kVersionWithoutContents = "journal 2";
 constexpr std::string_view kVersionWithoutChecksum = "journal 1";
 constexpr std::string_view kJournalEnd = "end";
 
@@ -37,6 +38,12 @@ void PutPlace(std::string* text, const SitePath& place) {
 
 bool TakePlace(std::string_view* rest, SitePath* place) {
   return TakeKind(rest, Site::kUpperBackup, &place->site) && TakeField(rest, &place->path);
+}
+
+bool TakeContents(std::string_view* rest, std::optional<std::uint64_t>* contents) {
+  std::uint64_t has_contents = 0;
+  if (!TakeNumber(rest, &has_contents) || has_contents > 1) return false;
+  return has_contents == 0 || TakeNumber(rest, &contents->emplace());
 }
 
 bool TakeOperation(std::string_view* rest, Operation* operation) {
@@ -74,6 +81,8 @@ std::string EncodeJournal(const Journal& journal) {
     PutPlace(&text, operation.to);
     PutHostFile(&text, operation.from_file);
     PutHostFile(&text, operation.to_file);
+    PutNumber(&text, operation.contents ? 1 : 0);
+    if (operation.contents) PutNumber(&text, *operation.contents);
   }
   PutField(&text, kJournalEnd);
   PutNumber(&text, ChecksumOf(text));
@@ -86,11 +95,16 @@ Result<Journal> DecodeJournal(std::string_view text) {
   std::string word;
   std::uint64_t count = 0;
   bool is_whole = TakeField(&text, &word) &&
-                  (word == kJournalVersion || word == kVersionWithoutChecksum) &&
+                  (word == kJournalVersion || word == kVersionWithoutContents ||
+                   word == kVersionWithoutChecksum) &&
                   TakeKind(&text, Journal::Kind::kUndo, &journal.kind) && TakeNumber(&text, &count);
-  const bool has_checksum = is_whole && whole.starts_with(kJournalVersion);
-  for (std::uint64_t left = is_whole ? count : 0; left > 0 && is_whole; --left)
-    is_whole = TakeOperation(&text, &journal.operations.emplace_back());
+  const bool has_checksum = is_whole && word != kVersionWithoutChecksum;
+  const bool has_contents = is_whole && word == kJournalVersion;
+  for (std::uint64_t left = is_whole ? count : 0; left > 0 && is_whole; --left) {
+    Operation& operation = journal.operations.emplace_back();
+    is_whole = TakeOperation(&text, &operation) &&
+               (!has_contents || TakeContents(&text, &operation.contents));
+  }
   is_whole = is_whole && TakeField(&text, &word) && word == kJournalEnd;
   if (is_whole && has_checksum) {
     const std::uint64_t expected = ChecksumOf(whole.substr(0, whole.size() - text.size()));

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ struct Operation {
   SitePath to;         // not of kAttributes
   HostFile from_file;  // the file at `from` before
   HostFile to_file;    // of kExchange: the file at `to` before
+  // Of the host's file that it takes away, or that its inverse does once a commit is done, where
+  // times don't tell a change of its contents.
+  std::optional<std::uint64_t> contents = std::nullopt;
 };
 
 // Returns the operation that takes `operation` back.
@@ -50,8 +54,8 @@ struct Journal {
 };
 
 // Encode and decode the form on disk. The end is marked and a checksum follows it (not in version
-// 1), so a truncated or damaged journal is invalid. Decoding accepts only text that encoding makes,
-// else returns kSetup.
+// 1; contents are noted from version 3 on), so a truncated or damaged journal is invalid. Decoding
+// accepts only text that encoding makes, else returns kSetup.
 std::string EncodeJournal(const Journal& journal);
 Result<Journal> DecodeJournal(std::string_view text);
 

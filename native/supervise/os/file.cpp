@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "policy/text/path.h"
+#include "policy/transaction/file_times.h"
 
 namespace native_runner {
 
@@ -64,8 +65,9 @@ Result<Workspace> OpenWorkspace(const std::string& shadow_dir) {
 
 namespace {
 
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
 std::uint64_t Now(clockid_t clock) {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
   timespec now{};
   clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
@@ -91,8 +93,26 @@ std::uint64_t WaitForTick() {
   return now;
 }
 
+std::uint64_t WaitForTickOf(int descriptor) {
+  struct statx status {};
+  const bool is_known =
+      statx(descriptor, "", AT_EMPTY_PATH, STATX_CTIME | STATX_MTIME, &status) == 0;
+  const auto is_coarse = [](const struct statx_timestamp& time) { return IsCoarse(time.tv_nsec); };
+  if (!is_known || !is_coarse(status.stx_ctime)) return WaitForTick();
+  WaitUntilPast(FileClock() / kSecond * kSecond);
+  return WaitForTick();
+}
+
 void WaitUntilPast(std::uint64_t changed_ns) {
+  constexpr timespec kMoment = {0, 5'000'000};
   constexpr std::uint64_t kMostAhead = 100'000'000;
+  constexpr int kMost = 500;  // more than the coarsest tick
+  if (IsCoarse(changed_ns)) {
+    const bool is_ahead = changed_ns > FileClock() + kMostAhead;
+    for (int left = kMost; left > 0 && !is_ahead && MayBeSince(changed_ns, FileClock()); --left)
+      nanosleep(&kMoment, nullptr);
+    return;
+  }
   // Changes made now differ anyway from a ctime in the far future.
   if (changed_ns <= FileClock() + kMostAhead) WaitPast(changed_ns);
 }

@@ -58,6 +58,10 @@ std::uint64_t FileClock();
 // than those of all later changes.
 std::uint64_t WaitForTick();
 
+// The same for the file system that something is open on, by what shows of its ticks there
+// (file_times.h): up to two seconds where they are as long.
+std::uint64_t WaitForTickOf(int descriptor);
+
 // Waits until changes get another ctime than this one. Returns at once if it is in the past, or far
 // in the future because the clock was set.
 void WaitUntilPast(std::uint64_t changed_ns);

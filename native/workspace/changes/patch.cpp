@@ -150,6 +150,12 @@ class Digester {
 
 }  // namespace
 
+std::string FileDigest(const ScannedDirectory& directory, const std::string& name) {
+  std::vector<std::uint8_t> block(kDigestBlock);
+  const auto file = directory.OpenFile(name);
+  return file ? Sha256Of(file.value().get(), &block).value_or("") : "";
+}
+
 void MakeDigests(const ScannedTree& tree, const std::vector<Change>& changes,
                  std::vector<std::string>* digests) {
   Digester digester(tree);

@@ -26,6 +26,9 @@ Result<std::string> MakePatch(const ScannedTree& upper, const ScannedTree& lower
 void MakeDigests(const ScannedTree& tree, const std::vector<Change>& changes,
                  std::vector<std::string>* digests);
 
+// The SHA-256 of a regular file, whatever its size; empty if it is none, or can't be read.
+std::string FileDigest(const ScannedDirectory& directory, const std::string& name);
+
 inline constexpr std::size_t kMostDigests = 10'000;
 inline constexpr std::uint64_t kMostDigestBytes = std::uint64_t{256} << 20U;
 

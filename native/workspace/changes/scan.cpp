@@ -8,8 +8,10 @@
 #include <optional>
 #include <thread>
 
+#include "policy/transaction/file_times.h"
 #include "policy/transaction/journal.h"
 #include "supervise/os/file.h"
+#include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
 
 namespace native_runner {
@@ -213,7 +215,9 @@ class Scan {
     }
     if (!entry.now && !entry.before) return;
     const Baseline* baseline = Find(entry.path);
-    entry.conflict = place.conflict || HostChanged(place, entry, baseline);
+    entry.conflict = place.conflict || HostChanged(place, entry, baseline) ||
+                     (baseline != nullptr && lower != nullptr && entry.before &&
+                      !HasNoted(*lower, name, baseline->contents));
     const std::uint64_t since_ns = baseline == nullptr ? place.since_ns : baseline->since_ns;
     Compare(entry, upper, lower, {baseline, since_ns, place.is_hiding});
   }
@@ -228,7 +232,7 @@ class Scan {
   static bool HostChanged(const Place& place, const Entry& entry, const Baseline* baseline) {
     const bool is_shown = entry.now && entry.now->is_directory();
     if (baseline != nullptr) return HostHasChanged(*baseline, entry.before, !is_shown);
-    if (!entry.before || entry.before->changed_ns < place.since_ns) return false;
+    if (!entry.before || !MayBeSince(entry.before->changed_ns, place.since_ns)) return false;
     return !entry.before->is_directory() || !is_shown;
   }
 
@@ -273,7 +277,8 @@ class Scan {
     const bool is_known = is_read && known_.Has(entry.path, now, before);
     const bool is_same = !is_known && AreSame({entry.now, entry.before}, entry.name, upper, lower);
     // What is written in the same tick of the clock has the same ctime.
-    const bool is_settled = now.changed_ns < begun_ns_ && before.changed_ns < begun_ns_;
+    const bool is_settled =
+        !MayBeSince(now.changed_ns, begun_ns_) && !MayBeSince(before.changed_ns, begun_ns_);
     if (is_read && !is_same && is_settled) differences_.Add(entry.path, now, before);
     return is_same;
   }

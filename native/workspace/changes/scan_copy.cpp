@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/changes/scan.h"
 
@@ -28,6 +29,9 @@ class HostDirectories {
 
   // nullptr: it can't be looked at, see `error`.
   const State* StateOf(const std::string& path);
+
+  // True if the host's file at a path has other contents than were noted.
+  bool HasOther(const Baseline& baseline, const std::string& path);
 
   // Open; nullptr where there is none, or it can't be opened. Until the next call.
   const ScannedDirectory* Open(const std::string& path);
@@ -80,6 +84,13 @@ HostDirectories::State HostDirectories::Judge(const std::string& path, const Sta
     state.conflict |= state.now.has_value();
   }
   return state;
+}
+
+bool HostDirectories::HasOther(const Baseline& baseline, const std::string& path) {
+  if (!baseline.contents) return false;
+  const auto [parent, name] = SplitPath(path);
+  const ScannedDirectory* directory = Open(std::string(parent));
+  return directory != nullptr && !HasNoted(*directory, std::string(name), baseline.contents);
 }
 
 const ScannedDirectory* HostDirectories::Open(const std::string& path) {
@@ -224,15 +235,16 @@ class CopyScan {
     const bool was_directory = nodes.before && nodes.before->is_directory();
     if (was_directory && !is_directory) hidden_.push_back(path);
     if (host != nullptr && AreSame(nodes, name, directory, *host)) return;
-    Add(path, nodes, above->conflict || HasChanged(known, nodes.before, !is_directory));
+    Add(path, nodes, above->conflict || HasChanged(path, known, nodes.before, !is_directory));
     if (!(*now)->is_link() || failed()) return;
     auto target = Taken(directory.Target(name));
     if (target) changes_.back().target = std::move(*target);
   }
 
-  static bool HasChanged(const Known& known, const std::optional<Node>& now, bool is_hidden) {
+  bool HasChanged(const std::string& path, const Known& known, const std::optional<Node>& now,
+                  bool is_hidden) {
     if (known.baseline == nullptr) return now.has_value();
-    return HostHasChanged(*known.baseline, now, is_hidden);
+    return HostHasChanged(*known.baseline, now, is_hidden) || host_.HasOther(*known.baseline, path);
   }
 
   // What the copy had, and has not any more.
@@ -242,7 +254,8 @@ class CopyScan {
     if (above == nullptr || !above->is_there) return;
     const auto before = host_.Look(std::string(parent), std::string(name));
     if (!before || failed()) return;
-    const bool conflict = above->conflict || HostHasChanged(baseline, before, true);
+    const bool conflict =
+        above->conflict || HostHasChanged(baseline, before, true) || host_.HasOther(baseline, path);
     Add(path, {std::nullopt, before}, conflict);
     if (before->is_directory()) hidden_.push_back(path);
   }

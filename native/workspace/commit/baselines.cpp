@@ -10,6 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "policy/transaction/file_times.h"
+#include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/commit/commit_directory.h"
 #include "workspace/tree/beneath.h"
@@ -56,7 +58,7 @@ class Look {
     if (!host || !*host) return;
     if (seen_ != nullptr) seen_->insert(kTop);
     if (ledger_.baselines.find(kTop) == ledger_.baselines.end()) {
-      ledger_.baselines.emplace(kTop, Baseline{since_ns_, false, **host});
+      ledger_.baselines.emplace(kTop, Baseline{since_ns_, false, **host, {}});
     }
     waiting_.emplace_back();
   }
@@ -88,23 +90,24 @@ class Look {
       // After the name: what has just gone has changed it by now.
       const auto parent = Taken(lower.Look(""));
       if (!parent) return;
-      Note(path, now, *host, *parent);
+      Note(path, now, *host, *parent, lower);
     }
     if (now.is_directory()) waiting_.push_back(std::move(path));
   }
 
   void Note(const std::string& path, const Node& now, const std::optional<Node>& host,
-            const std::optional<Node>& parent) {
+            const std::optional<Node>& parent, const ScannedDirectory& lower) {
     Baseline baseline;
     baseline.since_ns = since_ns_;
-    const bool parent_changed = !parent || parent->changed_ns >= since_ns_;
+    const bool parent_changed = !parent || MayBeSince(parent->changed_ns, since_ns_);
     if (!host) {
       baseline.is_suspect = parent_changed && !now.is_whiteout();
     } else {
       baseline.host = *host;
       const bool is_merged = host->is_directory() && now.is_directory();
       const bool is_as_it_was = is_merged && !parent_changed && now.HasSameAttributes(*host);
-      baseline.is_suspect = host->changed_ns >= since_ns_ && !is_as_it_was;
+      baseline.is_suspect = MayBeSince(host->changed_ns, since_ns_) && !is_as_it_was;
+      baseline.contents = ContentsToNote(lower, std::string(SplitPath(path).name), *host);
     }
     baseline.is_suspect = baseline.is_suspect || unseen_.count(path) != 0;
     ledger_.baselines.emplace(path, baseline);
@@ -158,13 +161,17 @@ Result<bool> NoteHidden(const ScannedTree& upper, const ScannedTree& lower,
     const auto [parent, name] = SplitPath(change.path);
     const auto directory = lower.OpenIfThere(parent);
     if (!directory) return directory.error();
-    Baseline baseline{SinceAbove(*ledger, change.path), true, std::nullopt};
+    Baseline baseline{SinceAbove(*ledger, change.path), true, {}, {}};
     if (directory.value()) {
       const auto host = directory.value()->Look(std::string(name));
       if (!host) return host.error();
       baseline.host = host.value();
+      if (host.value()) {
+        baseline.contents = ContentsToNote(*directory.value(), std::string(name), *host.value());
+      }
     }
-    const bool is_as_it_was = baseline.host && baseline.host->changed_ns < baseline.since_ns;
+    const bool is_as_it_was =
+        baseline.host && !MayBeSince(baseline.host->changed_ns, baseline.since_ns);
     baseline.is_suspect = change.conflict || !is_as_it_was;
     ledger->baselines.emplace(change.path, baseline);
     has_noted = true;
@@ -194,12 +201,19 @@ const HostFile* PlannedAt(const Operation& operation, const SitePath& place) {
   return operation.kind == Operation::Kind::kExchange ? &operation.to_file : nullptr;
 }
 
-std::optional<Node> LookAt(const ScannedTree& lower, std::string_view path) {
+// What the host has, with its contents where they are to be noted.
+struct Looked {
+  Node node;
+  std::optional<std::uint64_t> contents;
+};
+
+std::optional<Looked> LookAt(const ScannedTree& lower, std::string_view path) {
   const auto [parent, name] = SplitPath(path);
   const auto directory = lower.OpenIfThere(parent);
   if (!directory || !directory.value()) return std::nullopt;
   const auto now = directory.value()->Look(std::string(name));
-  return now ? now.value() : std::nullopt;
+  if (!now || !now.value()) return std::nullopt;
+  return Looked{*now.value(), ContentsToNote(*directory.value(), std::string(name), *now.value())};
 }
 
 void Follow(const ScannedTree& lower, const SitePath& place, const HostFile* planned,
@@ -209,12 +223,15 @@ void Follow(const ScannedTree& lower, const SitePath& place, const HostFile* pla
   const bool is_known = found != ledger->baselines.end();
   if (is_known ? !found->second.host : planned == nullptr) return;
   const auto now = LookAt(lower, place.path);
-  if (!now || !IsSame(*now, is_known ? *found->second.host : *planned)) return;
-  if (is_known) {
-    found->second.host = *now;
-  } else {
-    ledger->baselines.emplace(path, Baseline{SinceAbove(*ledger, path), false, *now});
+  if (!now || !IsSame(now->node, is_known ? *found->second.host : *planned)) return;
+  if (!is_known) {
+    const std::uint64_t since = SinceAbove(*ledger, path);
+    ledger->baselines.emplace(path, Baseline{since, false, now->node, now->contents});
+    return;
   }
+  // Contents that were noted before stay: the host may have changed them since.
+  found->second.host = now->node;
+  if (!found->second.contents) found->second.contents = now->contents;
 }
 
 void FollowDirectory(const ScannedTree& lower, const std::string& path, Ledger* ledger) {
@@ -222,7 +239,7 @@ void FollowDirectory(const ScannedTree& lower, const std::string& path, Ledger* 
   if (known == ledger->baselines.end() || !known->second.host) return;
   HostFile& directory = *known->second.host;
   const auto now = LookAt(lower, path);
-  if (now && directory.is_directory() && IsSame(*now, directory)) directory = *now;
+  if (now && directory.is_directory() && IsSame(now->node, directory)) directory = now->node;
 }
 
 }  // namespace
@@ -292,6 +309,19 @@ void SuspectOthers(const std::vector<Operation>& touched, Ledger* ledger) {
   }
 }
 
+void NoteRestored(const ScannedTree& upper, const ScannedTree& lower,
+                  const std::vector<Operation>& touched, std::uint64_t since_ns,
+                  const std::set<std::string, std::less<>>& seen, Ledger* ledger) {
+  for (const auto& [path, left] : LeftBy(touched)) {
+    const bool is_known = ledger->baselines.find(path) != ledger->baselines.end();
+    if (!left || is_known || !IsHiddenFromAbove(upper, path, seen)) continue;
+    const auto now = LookAt(lower, path);
+    if (!now) continue;
+    ledger->baselines.emplace(
+        path, Baseline{since_ns, !IsLeft(left, now->node), now->node, now->contents});
+  }
+}
+
 void FollowLeft(const ScannedTree& lower, const std::vector<Operation>& touched,
                 const std::vector<Change>& left, Ledger* ledger) {
   std::set<std::string_view> parents;
@@ -302,9 +332,9 @@ void FollowLeft(const ScannedTree& lower, const std::vector<Operation>& touched,
     const bool is_known = ledger->baselines.find(change.path) != ledger->baselines.end();
     if (change.conflict || !is_touched || is_known) continue;
     const auto now = LookAt(lower, change.path);
-    if (!now || now->mode != change.previous_mode) continue;
+    if (!now || now->node.mode != change.previous_mode) continue;
     const std::uint64_t since = SinceAbove(*ledger, change.path);
-    ledger->baselines.emplace(change.path, Baseline{since, false, *now});
+    ledger->baselines.emplace(change.path, Baseline{since, false, now->node, now->contents});
   }
 }
 

@@ -71,6 +71,13 @@ bool IsLeft(const std::optional<HostFile>& left, const std::optional<HostFile>& 
 // that was looked at, its change is not what the baseline may take for the file that it was.
 void SuspectOthers(const std::vector<Operation>& touched, Ledger* ledger);
 
+// After an undo: the host's files that it has brought back, and that the transaction hides by a
+// name above them, have another ctime by our own doing: each gets a baseline of its own. `seen`: as
+// of NoteBaselines.
+void NoteRestored(const ScannedTree& upper, const ScannedTree& lower,
+                  const std::vector<Operation>& touched, std::uint64_t since_ns,
+                  const std::set<std::string, std::less<>>& seen, Ledger* ledger);
+
 // A directory of the host's that the transaction shows no more, and in which a commit has removed
 // names, has another ctime by our own doing: it gets a baseline of its own where it has none.
 // `left`: what was not committed, as it was told before.

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
+#include <cstddef>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "policy/transaction/file_times.h"
 #include "workspace/commit/baselines.h"
+#include "workspace/commit/contents.h"
 #include "workspace/commit/perform.h"
 #include "workspace/commit/plan.h"
+#include "workspace/commit/undo_plan.h"
 
 namespace native_runner {
 namespace {
@@ -28,8 +31,9 @@ Result<bool> IsKept(const Sites& sites, const Operation& operation) {
 
 // Returns the paths at which the host's file of the plan differs from the one before the
 // transaction (the ledger).
-std::vector<std::string> ChangedByHost(const std::vector<Operation>& operations,
+std::vector<std::string> ChangedByHost(const Sites& sites, const std::vector<Operation>& operations,
                                        const Ledger& ledger) {
+  SitesView view(sites);
   std::vector<std::string> changed;
   // A file that the plan itself makes, or gives another mode, is not compared.
   std::set<std::string_view> made;
@@ -48,8 +52,9 @@ std::vector<std::string> ChangedByHost(const std::vector<Operation>& operations,
     if (known != ledger.baselines.end()) {
       is_other = HostHasChanged(known->second, file, is_move);
     } else if (!is_attributes) {
-      is_other = file.changed_ns >= SinceAbove(ledger, place.path);
+      is_other = MayBeSince(file.changed_ns, SinceAbove(ledger, place.path));
     }
+    is_other = is_other || !HasContents(&view, place, operation.contents);
     if (is_other) changed.push_back(Shown(place));
   }
   return changed;
@@ -59,6 +64,7 @@ std::vector<std::string> ChangedByHost(const std::vector<Operation>& operations,
 // has, if commands can reach the backups. `done`: the journal of that commit.
 Result<std::vector<std::string>> ChangedSince(const Sites& sites, const Journal& done) {
   std::vector<std::string> changed;
+  SitesView view(sites);
   for (const Operation& operation : done.operations) {
     if (operation.kind == Operation::Kind::kAttributes) continue;
     const bool is_put = operation.to.site == Site::kHost;
@@ -72,6 +78,7 @@ Result<std::vector<std::string>> ChangedSince(const Sites& sites, const Journal&
       is_same =
           now.value() && (file.is_directory() ? now.value()->IsSameInode(file)
                                               : static_cast<const HostFile&>(*now.value()) == file);
+      is_same = is_same && HasContents(&view, place, operation.contents);
     } else if (now.value()) {
       // The commit may have put a file in the place of the one that it removed.
       const auto is_other = [&place](const Operation& other) { return other.to == place; };
@@ -159,6 +166,14 @@ CommitEnd Execute(const CommitDirectory& directory, const Sites& sites, const Jo
     }
     return end;
   }
+  // Whoever had one of the host's files open may have written to it until it was taken away.
+  auto written = WrittenMeanwhile(sites, plan);
+  if (!written.empty()) {
+    const std::string why = written.front() + " was changed by somebody else";
+    CommitEnd end = GiveUp(directory, sites, plan, {true, {ErrorCode::kSetup, why, ""}});
+    if (end.conflicts.empty()) end.conflicts = std::move(written);
+    return end;
+  }
   if (auto error = SyncSites(sites)) {
     return GiveUp(directory, sites, plan, {false, std::move(*error)});
   }
@@ -183,10 +198,12 @@ std::optional<Error> Follow(SitesView* view, const SitePath& place, HostFile* fi
   return std::nullopt;
 }
 
-Result<Journal> AsDone(const Sites& sites, const Journal& plan) {
+Result<Journal> AsDone(const Sites& sites, const Journal& plan, const Contents& put) {
   Journal done = plan;
   SitesView view(sites);
-  for (Operation& operation : done.operations) {
+  for (std::size_t at = 0; at < done.operations.size(); ++at) {
+    Operation& operation = done.operations[at];
+    operation.contents = put[at];
     const bool is_exchange = operation.kind == Operation::Kind::kExchange;
     if (operation.kind == Operation::Kind::kAttributes) continue;
     if (operation.to.site != Site::kHost && operation.from.site != Site::kHost) continue;
@@ -197,30 +214,24 @@ Result<Journal> AsDone(const Sites& sites, const Journal& plan) {
   return done;
 }
 
-Journal UndoOf(const Journal& done) {
-  Journal undo;
-  undo.kind = Journal::Kind::kUndo;
-  std::transform(done.operations.rbegin(), done.operations.rend(),
-                 std::back_inserter(undo.operations), InverseOf);
-  return undo;
-}
-
 CommitEnd Try(const CommitDirectory& directory, int host, int upper,
               const std::vector<Change>& changes, const PlanOptions& options) {
   auto sites = directory.OpenSites(host, upper);
   if (!sites) return Failed(std::move(sites.error()));
   auto operations = PlanCommit(*sites, changes, options);
   if (!operations) return Failed(std::move(operations.error()));
-  auto changed = ChangedByHost(*operations, *options.ledger);
+  AddContents(*options.ledger, &*operations);
+  auto changed = ChangedByHost(*sites, *operations, *options.ledger);
   if (!changed.empty()) {
     CommitEnd end = Failed({ErrorCode::kSetup, changed.front() + " was changed by the host", ""});
     end.conflicts = std::move(changed);
     return end;
   }
+  const Contents put = ToBePut(*sites, *operations);
   const Journal plan = {Journal::Kind::kCommit, std::move(*operations)};
   CommitEnd end = Execute(directory, *sites, plan);
   if (end.failed) return end;
-  auto done = AsDone(*sites, plan);
+  auto done = AsDone(*sites, plan, put);
   if (!done) return GiveUp(directory, *sites, plan, {true, std::move(done.error())});
   if (auto error = directory.Write(kDone, *done)) {
     // It may be on disk; it must not be before anything is taken back.
@@ -283,7 +294,9 @@ CommitEnd UndoCommit(int transaction, int host, int upper) {
     end.conflicts = std::move(*changed);
     return end;
   }
-  const Journal plan = UndoOf(**done);
+  auto undo = PlanUndo(*sites, **done);
+  if (!undo) return Failed(std::move(undo.error()));
+  const Journal plan = std::move(*undo);
   CommitEnd end = Execute(**directory, *sites, plan);
   if (end.failed) return end;
   if (auto error = (*directory)->Rename(kPlan, kUndone)) return Failed(std::move(*error));

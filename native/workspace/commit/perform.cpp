@@ -363,19 +363,27 @@ void FollowDone(const CommitDirectory& directory, const Sites& sites, const Jour
     *file = *now.value();
     followed.emplace(file->device, file->inode);
   };
-  // An undo has the operations in reverse order.
-  const std::size_t most = std::min(operations.size(), undo.operations.size());
-  for (std::size_t at = operations.size() - most; at < operations.size(); ++at) {
-    Operation& operation = operations[at];
-    if (operation.kind == Operation::Kind::kAttributes) continue;
+  // What the undo was to move, by the place that the commit has put it.
+  std::set<std::pair<Site, std::string>> moved;
+  for (const Operation& operation : undo.operations)
+    if (operation.kind != Operation::Kind::kAttributes) {
+      const bool is_move = operation.kind == Operation::Kind::kMove;
+      const SitePath& place = is_move ? operation.from : operation.to;
+      moved.emplace(place.site, place.path);
+    }
+  const auto was_moved = [&moved](const Operation& operation) {
+    return operation.kind != Operation::Kind::kAttributes &&
+           moved.contains({operation.to.site, operation.to.path});
+  };
+  for (Operation& operation : operations) {
+    if (!was_moved(operation)) continue;
     follow(operation.to, &operation.from_file);
     if (operation.kind == Operation::Kind::kExchange) follow(operation.from, &operation.to_file);
   }
   // Other names of the same files: their ctime has changed, too.
-  for (std::size_t at = 0; at < operations.size() - most; ++at) {
-    Operation& operation = operations[at];
+  for (Operation& operation : operations) {
     const bool is_followed =
-        operation.kind != Operation::Kind::kAttributes &&
+        operation.kind != Operation::Kind::kAttributes && !was_moved(operation) &&
         followed.contains({operation.from_file.device, operation.from_file.inode});
     if (is_followed) follow(operation.to, &operation.from_file);
   }

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "workspace/changes/patch.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/commit/baselines.h"
 #include "workspace/commit/staging.h"
@@ -213,7 +214,7 @@ class Planner {
     if (error_) return;
     const auto* given = Given(path);
     const bool moves = given == nullptr && options_.use == UpperUse::kMove && !IsShared(path);
-    if (error_) return;
+    if (error_ || (moves && !IsSeen(change, {Site::kUpper, path}))) return;
     if (moves) {
       PutMoved(path, is_there);
     } else {
@@ -228,6 +229,17 @@ class Planner {
     const auto directory = mine ? Taken(view_.ParentOf({Site::kUpper, path}))
                                 : std::optional<const ScannedDirectory*>();
     return !directory || IsReachable(**directory, std::string(SplitPath(path).name), *mine);
+  }
+
+  // Refuses a file that has other contents than those that were seen.
+  bool IsSeen(const Change& change, const SitePath& place) {
+    if (change.digest.empty() || change.type != Change::Type::kFile) return true;
+    const auto directory = Taken(view_.ParentOf(place));
+    if (!directory) return false;
+    const std::string name(SplitPath(place.path).name);
+    if (*directory != nullptr && FileDigest(**directory, name) == change.digest) return true;
+    error_ = Vanished(change.path);
+    return false;
   }
 
   const std::vector<std::uint8_t>* Given(const std::string& path) const {
@@ -268,7 +280,7 @@ class Planner {
     const auto staged =
         Taken(given == nullptr ? staging_.Copy(path, *like, backup.path)
                                : staging_.CopyWith(*given, path, *like, backup.path));
-    if (!staged) return;
+    if (!staged || (given == nullptr && !IsSeen(change, backup))) return;
     const auto mine = Expect(Site::kUpper, path);
     if (!mine) return;
     if (!is_there) {

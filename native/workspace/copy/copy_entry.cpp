@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "policy/transaction/file_times.h"
 #include "supervise/os/file.h"
+#include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"
@@ -174,7 +176,7 @@ class Entry {
       auto copy = Copy();
       if (!copy) return copy.error();
       ++rules_.progress->files;
-      return std::optional(CopiedEntry{**original, *copy});
+      return std::optional(CopiedEntry{**original, *copy, contents_});
     }
     return Failed("it was changed again and again while it was copied");
   }
@@ -198,7 +200,8 @@ class Entry {
   // As it is once whatever is done to it from now on can be told by its ctime.
   Result<std::optional<Node>> LookPast() const {
     auto original = from_.Look(name_);
-    if (!original || !*original || (*original)->changed_ns < FileClock()) return original;
+    if (!original || !*original || !MayBeSince((*original)->changed_ns, FileClock()))
+      return original;
     WaitUntilPast((*original)->changed_ns);
     return from_.Look(name_);
   }
@@ -209,7 +212,7 @@ class Entry {
     return NodeOf(copy.get());
   }
 
-  Result<Tried> Try(const Node& original) const {
+  Result<Tried> Try(const Node& original) {
     if (original.is_file()) return TryFile(original);
     if (original.is_link()) {
       const auto target = from_.Target(name_);
@@ -225,7 +228,7 @@ class Entry {
     return now && now.value() && IsSame(*now.value(), original) ? Tried::kDone : Tried::kChanged;
   }
 
-  Result<Tried> TryFile(const Node& original) const {
+  Result<Tried> TryFile(const Node& original) {
     auto source = OpenBeneath(from_.descriptor(), name_, O_RDONLY | O_NONBLOCK | O_NOCTTY, "open");
     if (!source) {
       const FileError& why = source.error();
@@ -238,10 +241,13 @@ class Entry {
     const Descriptor copy(openat(to_, to_name_.c_str(),
                                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnersFile));
     if (!copy.valid()) return Failed("open", errno);
+    contents_.reset();
+    const bool is_noted = rules_.notes_contents && MayChangeUnseen(source->get(), original);
     if (const int error = CopyContents(source->get(), copy.get(), original.size, rules_.progress);
         error != 0) {
       return Failed("copy", error);
     }
+    if (is_noted) contents_ = DigestOf(copy.get());
     if (!CopyAttributes(source->get(), copy.get())) return Failed("setxattr", errno);
     const bool is_exact = rules_.like != nullptr;
     if (const int error = GiveAttributes(copy.get(), Wanted(original), is_exact); error != 0) {
@@ -286,6 +292,7 @@ class Entry {
   const std::string& to_name_;
   const std::string& shown_;
   const CopyRules& rules_;
+  std::optional<std::uint64_t> contents_;
 };
 
 // Whether it has them by now; a user may give a file to a group of the user's own only.

@@ -35,6 +35,8 @@ int CopyContents(int from, int to, std::uint64_t size, CopyProgress* progress);
 struct CopiedEntry {
   Node original;
   Node copy;
+  std::optional<std::uint64_t> contents =
+      std::nullopt;  // of the copy, where CopyRules::notes_contents
 };
 
 // How copies are made.
@@ -43,6 +45,8 @@ struct CopyRules {
   // Whose mode, owner and group a copy must have, or it is none: kSetup. nullptr: those of the
   // original, as far as this user may give them.
   const HostFile* like = nullptr;
+  // Contents are noted where a change of the original may leave its times (noted_contents.h).
+  bool notes_contents = false;
 };
 
 // Makes a copy of what is neither directory nor device: contents with their holes, extended

@@ -12,7 +12,9 @@
 #include <string>
 #include <utility>
 
+#include "policy/transaction/file_times.h"
 #include "policy/transaction/journal.h"
+#include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/commit/baselines.h"
 #include "workspace/tree/beneath.h"
@@ -34,7 +36,7 @@ class Copier {
       : from_(from), to_(to), most_bytes_(most_bytes), progress_(progress) {}
 
   Result<CopiedTree> Run() {
-    tree_.ledger.looked_ns = since_ns_ = WaitForTick();
+    tree_.ledger.looked_ns = since_ns_ = WaitForTickOf(from_.root());
     AddDirectory("", Taken(LookPast("")));
     while (!error_ && !waiting_.empty()) {
       const std::string path = std::move(waiting_.back());
@@ -78,20 +80,21 @@ class Copier {
     if (!directory) return directory.error();
     if (!directory.value()) return std::optional<Node>();
     auto node = directory.value()->Look(std::string(name));
-    if (!node || !*node || (*node)->changed_ns < FileClock()) return node;
+    if (!node || !*node || !MayBeSince((*node)->changed_ns, FileClock())) return node;
     WaitUntilPast((*node)->changed_ns);
     return directory.value()->Look(std::string(name));
   }
 
   void AddDirectory(const std::string& path, const std::optional<std::optional<Node>>& looked) {
     if (!looked || !*looked || !(*looked)->is_directory()) return;
-    Note(path, **looked, HostFile());
+    Note(path, **looked, HostFile(), {});
     directories_.push_back({path, **looked});
     waiting_.push_back(path);
   }
 
-  void Note(const std::string& path, const Node& original, const HostFile& copy) {
-    tree_.ledger.baselines[Shown(path)] = Baseline{since_ns_, false, original};
+  void Note(const std::string& path, const Node& original, const HostFile& copy,
+            const std::optional<std::uint64_t>& contents) {
+    tree_.ledger.baselines[Shown(path)] = Baseline{since_ns_, false, original, contents};
     tree_.manifest.copies[Shown(path)] = copy;
     if (tree_.manifest.copies.size() <= kMostPaths || error_) return;
     error_ = Error{ErrorCode::kSetup, "the workspace has more than a million files", ""};
@@ -150,7 +153,7 @@ class Copier {
     }
     ++progress_->files;
     known->second.push_back(path);
-    Note(path, node, HostFile());
+    Note(path, node, HostFile(), baseline.contents);
     return true;
   }
 
@@ -165,12 +168,12 @@ class Copier {
       return;
     }
     const std::string name(SplitPath(path).name);
-    const auto copied = Taken(CopyEntry(from, name, to, name, path, {progress_}));
+    const auto copied = Taken(CopyEntry(from, name, to, name, path, {progress_, nullptr, true}));
     progress_->bytes = bytes_;
     progress_->Tell();
     if (!copied || !*copied) return;
     const CopiedEntry& entry = **copied;
-    Note(path, entry.original, entry.copy);
+    Note(path, entry.original, entry.copy, entry.contents);
     if (entry.original.links == 1) return;
     linked_[{entry.original.device, entry.original.inode}].push_back(path);
   }
@@ -281,7 +284,7 @@ Result<CopiedWorkspace> CopiedWorkspace::Make(const TransactionDirectory& direct
   const ScannedTree from(std::move(host), false, Mounts::kEnter);
   auto tree = CopyTree(from, copy.get(), most_bytes, progress);
   if (!tree) return tree.error();
-  WaitForTick();  // whatever a command changes has another ctime
+  WaitForTickOf(copy.get());  // whatever a command changes has another ctime
   if (auto error = directory.KeepManifest(tree->manifest)) return *error;
   if (auto error = directory.KeepLedger(tree->ledger)) return *error;
   if (auto error = directory.Complete()) return *error;
@@ -303,7 +306,7 @@ std::optional<Error> CopiedWorkspace::Follow(const CommitEnd& end, const Scanned
                                              const ScannedTree& host,
                                              const TransactionDirectory& directory,
                                              Ledger* ledger) {
-  const std::uint64_t since = WaitForTick();
+  const std::uint64_t since = WaitForTickOf(host.root());
   for (const auto& [path, left] : LeftBy(end.touched)) {
     const auto theirs = Look(host, path);
     if (!theirs) return theirs.error();
@@ -324,7 +327,8 @@ std::optional<Error> CopiedWorkspace::Follow(const CommitEnd& end, const Scanned
     const bool is_same =
         is_committed || (mine.value().directory && theirs.value().directory &&
                          AreSame(nodes, name, *mine.value().directory, *theirs.value().directory));
-    baseline = Baseline{since, !IsLeft(left, now), now};
+    baseline = Baseline{since, !IsLeft(left, now), now, {}};
+    if (now) baseline.contents = ContentsToNote(*theirs.value().directory, name, *now);
     if (mine.value().node) known = CopyNow(*mine.value().node, is_same);
     if (!mine.value().node) known = HostFile();
     if (now || baseline.is_suspect) continue;

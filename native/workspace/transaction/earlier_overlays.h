@@ -23,6 +23,9 @@ class EarlierOverlays {
   // To be called before an overlay is unmounted; `root` may be O_PATH.
   void Add(int root);
 
+  // Returns true unless all are known to be gone. Never waits.
+  bool MayHaveSome() const { return is_unknown_ || !queues_.empty(); }
+
   // Returns true if all are gone. Waits for that, half a second at most.
   bool AreGone();
 

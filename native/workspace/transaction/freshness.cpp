@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/transaction/file_times.h"
 #include "protocol/identity.h"
 #include "supervise/transaction/mounted_workspace.h"
 #include "workspace/tree/beneath.h"
@@ -161,7 +162,7 @@ std::set<std::string, std::less<>> FindPinned(const ScannedTree& host, int overl
     const auto itself = directory.value()->Look("");
     if (!names || !itself || !itself.value()) continue;
     // Another one may have come in its place, with files that have not changed.
-    const bool is_new = itself.value()->changed_ns >= since_ns;
+    const bool is_new = MayBeSince(itself.value()->changed_ns, since_ns);
     for (const std::string& name : names.value()) {
       const auto node = directory.value()->Look(name);
       if (!node || !node.value()) continue;
@@ -169,8 +170,8 @@ std::set<std::string, std::less<>> FindPinned(const ScannedTree& host, int overl
       std::string below = path.empty() ? name : path + "/" + name;
       if (file.is_directory()) {
         waiting.push_back(std::move(below));
-      } else if ((is_new || file.changed_ns >= since_ns) && !Shows(overlay, below, file) &&
-                 !Has(upper, below)) {
+      } else if ((is_new || MayBeSince(file.changed_ns, since_ns)) &&
+                 !Shows(overlay, below, file) && !Has(upper, below)) {
         pinned.insert(std::move(below));
       }
     }

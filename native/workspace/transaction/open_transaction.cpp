@@ -169,7 +169,7 @@ Result<std::shared_ptr<Transaction>> Transaction::OpenOverlay(const Options& opt
   }
   std::shared_ptr<Transaction> transaction(
       new Transaction(std::move(*directory), options.launcher, std::move(*kept)));
-  transaction->opened_ns_ = WaitForTick();
+  transaction->opened_ns_ = WaitForTickOf(workspace.directory.get());
   return transaction;
 }
 

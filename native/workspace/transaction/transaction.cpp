@@ -13,6 +13,7 @@
 #include "supervise/transaction/entry.h"
 #include "workspace/changes/patch.h"
 #include "workspace/changes/same_file.h"
+#include "workspace/changes/versions.h"
 #include "workspace/commit/baselines.h"
 #include "workspace/commit/commit_directory.h"
 #include "workspace/transaction/checkpoints.h"
@@ -119,11 +120,16 @@ Result<std::vector<Change>> Transaction::Scan(const Trees& trees, const PathFilt
   return changes;
 }
 
-Result<std::vector<Change>> Transaction::Changes(const PathFilter& paths) {
+Result<std::vector<Change>> Transaction::Changes(const PathFilter& paths, bool has_versions) {
   const std::lock_guard lock(mutex_);
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
-  return Scan(trees.value(), paths);
+  const std::uint64_t begun = FileClock();
+  auto changes = Scan(trees.value(), paths);
+  if (!changes || !has_versions) return changes;
+  const bool may_be_open = copy_ || workspace_.use_count() > 1 || earlier_.MayHaveSome();
+  AddDigests(trees.value().upper, begun, may_be_open, &*changes);
+  return changes;
 }
 
 Result<std::string> Transaction::Diff(const PathFilter& paths, std::uint64_t most) {
@@ -156,9 +162,13 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
     if (!has_gone) continue;
     if (auto error = ForgetOrigin(trees.upper, operation.from.path)) return error;
   }
-  const std::uint64_t since = WaitForTick();
-  if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_)) return error;
-  if (end.kind == Journal::Kind::kUndo) SuspectOthers(end.touched, &ledger_);
+  const std::uint64_t since = WaitForTickOf(trees.lower.root());
+  std::set<std::string, std::less<>> seen;
+  if (auto error = NoteBaselines(trees.upper, trees.lower, since, &ledger_, &seen)) return error;
+  if (end.kind == Journal::Kind::kUndo) {
+    SuspectOthers(end.touched, &ledger_);
+    NoteRestored(trees.upper, trees.lower, end.touched, since, seen, &ledger_);
+  }
   FollowDirectories(trees.lower, end.touched, &ledger_);
   // Nothing runs: later changes can be distinguished from those of the commit itself.
   ledger_.looked_ns = since;
@@ -167,8 +177,9 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
 
 Result<Transaction::CommitResult> Transaction::Choose(const Trees& trees,
                                                       const CommitRequest& request) {
-  const auto all = ScanAll(trees);
+  auto all = ScanAll(trees);
   if (!all) return all.error();
+  if (request.expected) AddSeenDigests(trees.upper, *request.expected, &*all);
   ChosenChanges chosen = ChooseChanges(all.value(), request);
   CommitResult result;
   for (const Change& change : chosen.chosen)

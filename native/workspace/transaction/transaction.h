@@ -87,8 +87,9 @@ class Transaction {
   // same first. kClosed after it was closed.
   std::optional<Error> Look();
 
-  // Returns the changes of all commands so far. kClosed after it was closed.
-  Result<std::vector<Change>> Changes(const PathFilter& paths);
+  // Returns the changes of all commands so far. `has_versions`: their VersionOf tells each state
+  // from all later ones. kClosed after it was closed.
+  Result<std::vector<Change>> Changes(const PathFilter& paths, bool has_versions = false);
   // Returns them as a patch (patch.h).
   Result<std::string> Diff(const PathFilter& paths, std::uint64_t most);
 

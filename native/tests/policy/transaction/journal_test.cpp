@@ -14,7 +14,7 @@ Journal SomeJournal() {
   journal.kind = Journal::Kind::kUndo;
   journal.operations = {
       {Operation::Kind::kMove, {Site::kUpper, "a\nb\xff"}, {Site::kBackup, "0"}, File(1), {}},
-      {Operation::Kind::kExchange, {Site::kBackup, "0"}, {Site::kHost, "a"}, File(1), File(2)},
+      {Operation::Kind::kExchange, {Site::kBackup, "0"}, {Site::kHost, "a"}, File(1), File(2), 77},
       {Operation::Kind::kAttributes, {Site::kHost, ""}, {}, File(3), File(4)},
   };
   return journal;
@@ -30,6 +30,8 @@ TEST(JournalTest, IsReadAsItWasWritten) {
   ASSERT_EQ(read.value().operations.size(), 3U);
   EXPECT_EQ(read.value().operations[1].to.path, "a");
   EXPECT_EQ(read.value().operations[1].to_file, File(2));
+  EXPECT_EQ(read.value().operations[1].contents, 77U);
+  EXPECT_EQ(read.value().operations[0].contents, std::nullopt);
 }
 
 TEST(JournalTest, APartOfOneIsNone) {
@@ -51,14 +53,50 @@ TEST(JournalTest, OneFlippedBitIsFoundAnywhere) {
   EXPECT_TRUE(DecodeJournal(text));
 }
 
+// What EncodeJournal of an earlier version wrote, up to its end. Leaves out contents.
+std::string EarlierJournal(std::string_view version, Journal* journal) {
+  std::string text;
+  PutField(&text, version);
+  PutNumber(&text, static_cast<std::uint64_t>(journal->kind));
+  PutNumber(&text, journal->operations.size());
+  for (Operation& operation : journal->operations) {
+    operation.contents.reset();
+    PutNumber(&text, static_cast<std::uint64_t>(operation.kind));
+    for (const SitePath* place : {&operation.from, &operation.to}) {
+      PutNumber(&text, static_cast<std::uint64_t>(place->site));
+      PutField(&text, place->path);
+    }
+    PutHostFile(&text, operation.from_file);
+    PutHostFile(&text, operation.to_file);
+  }
+  PutField(&text, "end");
+  return text;
+}
+
 // A journal of an earlier version of the package must still be completed or taken back.
-TEST(JournalTest, ReadsTheFormatWithoutAChecksum) {
-  std::string text = EncodeJournal(SomeJournal());
-  text.replace(text.find("journal 2"), 9, "journal 1");
-  text.erase(text.rfind('\0', text.size() - 2) + 1);
-  const auto read = DecodeJournal(text);
+TEST(JournalTest, ReadsTheFormatWithoutContentsAndChecksum) {
+  Journal journal = SomeJournal();
+  const auto read = DecodeJournal(EarlierJournal("journal 1", &journal));
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(EncodeJournal(read.value()), EncodeJournal(SomeJournal()));
+  EXPECT_EQ(EncodeJournal(read.value()), EncodeJournal(journal));
+}
+
+TEST(JournalTest, ReadsTheFormatWithoutContents) {
+  Journal journal = SomeJournal();
+  const std::string text = EarlierJournal("journal 2", &journal);
+  EXPECT_FALSE(DecodeJournal(text)) << "it has a checksum";
+  // FNV-1a.
+  std::uint64_t checksum = 0xcbf29ce484222325;
+  for (const char byte : text)
+    checksum = (checksum ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  std::string whole = text;
+  PutNumber(&whole, checksum);
+  const auto read = DecodeJournal(whole);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(EncodeJournal(read.value()), EncodeJournal(journal));
+  std::string damaged = text;
+  PutNumber(&damaged, checksum + 1);
+  EXPECT_FALSE(DecodeJournal(damaged));
 }
 
 TEST(JournalTest, AnInverseOfAnInverseIsTheSame) {

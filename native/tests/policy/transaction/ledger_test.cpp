@@ -33,6 +33,7 @@ Ledger SomeLedger() {
   ledger.baselines["."] = {1, false, Directory()};
   ledger.baselines["a\nb\xff"] = {2, true, File()};
   ledger.baselines["new"] = {3, false, std::nullopt};
+  ledger.baselines["mapped"] = {4, false, File(), 5};
   return ledger;
 }
 
@@ -41,12 +42,13 @@ TEST(LedgerTest, IsReadAsItWasWritten) {
   const auto read = DecodeLedger(EncodeLedger(ledger));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read.value().looked_ns, 77U);
-  ASSERT_EQ(read.value().baselines.size(), 3U);
+  ASSERT_EQ(read.value().baselines.size(), 4U);
   for (const auto& [path, baseline] : ledger.baselines) {
     const Baseline& other = read.value().baselines.at(path);
     EXPECT_EQ(other.since_ns, baseline.since_ns);
     EXPECT_EQ(other.is_suspect, baseline.is_suspect);
     EXPECT_EQ(other.host, baseline.host);
+    EXPECT_EQ(other.contents, baseline.contents);
   }
 }
 
@@ -56,7 +58,7 @@ TEST(LedgerTest, OneThatIsCutIsNone) {
   for (std::size_t size = 0; size <= text.size(); ++size)
     if (DecodeLedger(text.substr(0, size))) whole.push_back(size);
   // Between two entries nothing tells; it is put in place as a whole, and renamed.
-  EXPECT_EQ(whole.size(), 4U);
+  EXPECT_EQ(whole.size(), 5U);
   EXPECT_EQ(whole.back(), text.size());
   EXPECT_FALSE(DecodeLedger("ledger 2" + text.substr(8)));
   EXPECT_FALSE(DecodeLedger(text + "x"));
