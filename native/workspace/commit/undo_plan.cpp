@@ -1,6 +1,9 @@
 #include "workspace/commit/undo_plan.h"
 
+#include <sys/xattr.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -9,16 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include "supervise/os/descriptor.h"
 #include "workspace/changes/same_file.h"
 
 namespace native_runner {
 namespace {
+
+constexpr const char* kOpaqueMark = "user.overlay.opaque";
 
 class UndoPlanner {
  public:
   explicit UndoPlanner(const Sites& sites) : sites_(sites) {}
 
   Result<Journal> Plan(const Journal& done) {
+    for (const Operation& operation : done.operations)
+      takes_from_upper_ |= operation.from.site == Site::kUpper;
     for (const Operation& operation : done.operations)
       if (operation.kind == Operation::Kind::kMove && operation.from.site == Site::kHost) {
         restored_.insert(operation.from.path);
@@ -40,6 +48,11 @@ class UndoPlanner {
       if (!has_newer) return has_newer.error();
       if (has_newer.value() && inverse.from.site != Site::kHost) return std::nullopt;
       if (has_newer.value()) inverse.to = Backup(Site::kBackup);
+    }
+    const bool restores_directory =
+        is_move && inverse.to.site == Site::kHost && inverse.from_file.is_directory();
+    if (restores_directory && takes_from_upper_) {
+      if (auto error = Hide(inverse.to.path)) return error;
     }
     operations->push_back(inverse);
     const bool goes = is_move && inverse.from.site == Site::kHost;
@@ -72,10 +85,22 @@ class UndoPlanner {
       if (!now.value()->is_directory()) return true;
       const auto opened = sites_.upper.Open(path);
       if (!opened) return opened.error();
-      auto is_opaque = HasAttribute(opened.value().descriptor(), "user.overlay.opaque", "y");
+      auto is_opaque = HasAttribute(opened.value().descriptor(), kOpaqueMark, "y");
       if (!is_opaque || is_opaque.value()) return is_opaque;
     }
     return false;
+  }
+
+  // A directory that commands have made where the commit had removed the host's is to show nothing
+  // of that one. Until it is back, this changes nothing.
+  std::optional<Error> Hide(const std::string& path) const {
+    const auto there = sites_.upper.OpenIfThere(path);
+    if (!there) return there.error();
+    if (!there.value()) return std::nullopt;
+    const auto directory = sites_.upper.OpenToChange(path);
+    if (!directory) return directory.error();
+    if (fsetxattr(directory.value().descriptor(), kOpaqueMark, "y", 1, 0) == 0) return std::nullopt;
+    return SystemError("setxattr", errno);
   }
 
   // A whiteout of what was committed hides nothing any more: it would be a change if the host made
@@ -94,6 +119,7 @@ class UndoPlanner {
   SitePath Backup(Site site) { return {site, "undone-" + std::to_string(next_++)}; }
 
   const Sites& sites_;
+  bool takes_from_upper_ = false;   // it is an overlay's, not a copy
   std::set<std::string> restored_;  // paths at which the host gets something back
   std::optional<std::string> parent_;
   bool hides_ = false;  // `parent_` does, or one above

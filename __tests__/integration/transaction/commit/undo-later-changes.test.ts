@@ -40,6 +40,7 @@ const kCases: [string, string, string][] = [
     "echo mine > dir/x; rm dir/y",
     "rm -r dir; mkdir dir; echo z > dir/z",
   ],
+  ["a removed directory is made anew", "rm -r dir", "mkdir dir; echo z > dir/z; echo x > dir/x"],
   ["a removed directory becomes a file", "rm -r dir", "echo x > dir"],
   [
     "a directory that was a file is one again",
@@ -54,7 +55,7 @@ const kCases: [string, string, string][] = [
   ["a directory is shut", "echo mine > dir/x", "echo more >> dir/x; chmod 000 dir"],
   [
     "everything is done at once",
-    "echo mine > a.txt; rm gone.txt; echo new > new; rm dir/y; mkdir d; echo x > d/x",
+    "echo mine > a.txt; rm gone.txt; echo new > new; rm -r dir; mkdir d; echo x > d/x",
     "rm -r ./*; mkdir a.txt gone.txt new dir d; echo z > dir/z",
   ],
 ];
