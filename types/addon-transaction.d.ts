@@ -26,7 +26,10 @@ export interface TransactionHandle {
     maxBytes?: number;
     onProgress?: (progress: CopyProgress) => void;
   }): Promise<OpenedTransaction>;
-  /** Stops copying: `open` then rejects. No effect otherwise. */
+  /**
+   * Stops copying, and what only reports or prepares: `open`, `changes`, `diff`, `check`, `commit` and
+   * `checkpoint` then reject soon. The transaction can only be closed or discarded afterwards.
+   */
   stop(): void;
   /** True if `freshen` must be called before a command starts in the transaction. Costs a microsecond. */
   isStale(): boolean;

@@ -25,6 +25,7 @@ import { SessionRunner } from "../supervised-runner.js";
 import { commitRequest, expectDone, reportedChanges, some, textOf, unpacked } from "./changes.js";
 import { type Member, type Membership, registerMembership } from "./membership.js";
 import { TransactionRecords, TransactionRuns } from "./records.js";
+import { stoppedAtExit } from "./stopped-at-exit.js";
 
 const kMostName = 256;
 
@@ -117,7 +118,10 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   async changes(options: ChangesOptions = {}): Promise<Change[]> {
     try {
-      return await reportedChanges(this.#handle, options, this.#protectedNames);
+      const handle = this.#handle;
+      return await stoppedAtExit(handle, () =>
+        reportedChanges(handle, options, this.#protectedNames),
+      );
     } catch (error) {
       throw fromNative(error);
     }
@@ -125,7 +129,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
 
   async diff(options: DiffOptions = {}): Promise<string> {
     try {
-      return await this.#handle.diff(options);
+      return await stoppedAtExit(this.#handle, () => this.#handle.diff(options));
     } catch (error) {
       throw fromNative(error);
     }
@@ -144,7 +148,8 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
           // A refused commit ends no runs.
           if (!this.#areIdle()) expectDone(await this.#handle.check(request));
           await this.#endRuns();
-          return expectDone(await this.#handle.commit(request));
+          const commit = () => this.#handle.commit(request);
+          return expectDone(await stoppedAtExit(this.#handle, commit));
         }),
       );
       const committed = await unpacked(answer.committed);
@@ -173,7 +178,7 @@ export class WorkspaceTransaction extends SessionRunner implements Transaction {
       const made = await this.#native(() =>
         this.#turns.alone(async () => {
           this.#expectIdle();
-          return this.#handle.checkpoint(given);
+          return stoppedAtExit(this.#handle, () => this.#handle.checkpoint(given));
         }),
       );
       audit.checkpoint = made.id;

@@ -18,6 +18,7 @@ import { TransactionCounts } from "../../metrics/run-metrics.js";
 import { loadAddon } from "../../native.js";
 import { homeDirectory, kProtectedNames } from "../../protected-paths.js";
 import { checkSignal, onAbort } from "../abort.js";
+import { stoppedAtExit } from "./stopped-at-exit.js";
 import { type TransactionPolicy, WorkspaceTransaction } from "./transaction.js";
 
 type OpenOptions = Parameters<TransactionHandle["open"]>[0];
@@ -133,7 +134,7 @@ export class Transactions {
     this.#expectOpen();
     try {
       const handle = new (loadAddon().Transaction)();
-      const opened = await open(handle);
+      const opened = await stoppedAtExit(handle, () => open(handle));
       const its = { counts: this.#counts, directory };
       const transaction = new WorkspaceTransaction(handle, this.#policy, opened, its);
       if (this.#isClosed) await leave(transaction); // it opened while the runner was being closed

@@ -329,7 +329,10 @@ class TransactionObject : public Napi::ObjectWrap<TransactionObject> {
     return promise == nullptr ? info.Env().Undefined() : Napi::Value(info.Env(), promise);
   }
 
-  void Stop(const Napi::CallbackInfo& /*info*/) { progress_->is_stopped = true; }
+  void Stop(const Napi::CallbackInfo& /*info*/) {
+    progress_->is_stopped = true;
+    if (place_->transaction) place_->transaction->Stop();
+  }
 
   EnvironmentState* state_;
   std::shared_ptr<Place> place_ = std::make_shared<Place>();

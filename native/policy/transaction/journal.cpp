@@ -10,18 +10,6 @@ constexpr std::string_view kVersionWithoutContents = "journal 2";
 constexpr std::string_view kVersionWithoutChecksum = "journal 1";
 constexpr std::string_view kJournalEnd = "end";
 
-// FNV-1a with 64 bits: finds damage, not forgery. Only this user may write to a journal.
-std::uint64_t ChecksumOf(std::string_view text) {
-  constexpr std::uint64_t kOffset = 0xcbf29ce484222325;
-  constexpr std::uint64_t kPrime = 0x100000001b3;
-  std::uint64_t checksum = kOffset;
-  for (const char byte : text) {
-    checksum ^= static_cast<unsigned char>(byte);
-    checksum *= kPrime;
-  }
-  return checksum;
-}
-
 // Takes the number of an enumerator. `last` is the last valid one.
 template <typename Enumeration>
 bool TakeKind(std::string_view* rest, Enumeration last, Enumeration* kind) {
@@ -53,6 +41,17 @@ bool TakeOperation(std::string_view* rest, Operation* operation) {
 }
 
 }  // namespace
+
+std::uint64_t ChecksumOf(std::string_view text) {
+  constexpr std::uint64_t kOffset = 0xcbf29ce484222325;
+  constexpr std::uint64_t kPrime = 0x100000001b3;
+  std::uint64_t checksum = kOffset;
+  for (const char byte : text) {
+    checksum ^= static_cast<unsigned char>(byte);
+    checksum *= kPrime;
+  }
+  return checksum;
+}
 
 Operation InverseOf(const Operation& operation) {
   Operation inverse = operation;

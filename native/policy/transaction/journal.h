@@ -31,7 +31,7 @@ struct Operation {
   enum class Kind : std::uint8_t {
     kMove,        // moves the file at `from` to `to`, where nothing is
     kExchange,    // exchanges the files at `from` and `to`
-    kAttributes,  // gives the file at `from` the mode and owner of `to_file`
+    kAttributes,  // gives the file at `from` mode, owner and, where they differ, times of `to_file`
   };
   Kind kind = Kind::kMove;
   SitePath from;
@@ -52,6 +52,9 @@ struct Journal {
   Kind kind = Kind::kCommit;
   std::vector<Operation> operations;
 };
+
+// FNV-1a with 64 bits: finds damage, not forgery.
+std::uint64_t ChecksumOf(std::string_view text);
 
 // Encode and decode the form on disk. The end is marked and a checksum follows it (not in version
 // 1; contents are noted from version 3 on), so a truncated or damaged journal is invalid. Decoding

@@ -71,17 +71,10 @@ std::string PlaceIn(std::string_view line) {
 }
 
 std::optional<Error> CheckMounts(const std::string& workspace) {
-  const auto table = ReadMountTable();
-  if (!table) return No(table.error().message);
-  for (std::string_view rest = table.value(); !rest.empty();) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    const std::string place = PlaceIn(rest.substr(0, end));
-    if (PathCovers(workspace, place) && !SamePath(workspace, place)) {
-      return No("another file system is mounted at " + place);
-    }
-    rest.remove_prefix(end);
-  }
-  return std::nullopt;
+  const auto mounts = MountsBelow(workspace);
+  if (!mounts) return No(mounts.error().message);
+  if (mounts.value().empty()) return std::nullopt;
+  return No("another file system is mounted at " + mounts.value().front());
 }
 
 bool IsOurs(int directory, const char* name) {
@@ -112,6 +105,19 @@ std::optional<Error> CheckOwners(const Workspace& workspace) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> MountsBelow(const std::string& path) {
+  const auto table = ReadMountTable();
+  if (!table) return table.error();
+  std::vector<std::string> mounts;
+  for (std::string_view rest = table.value(); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
+    std::string place = PlaceIn(rest.substr(0, end));
+    if (PathCovers(path, place) && !SamePath(path, place)) mounts.push_back(std::move(place));
+    rest.remove_prefix(end);
+  }
+  return mounts;
+}
 
 std::optional<Error> CheckOverlay(const Workspace& workspace) {
   if (workspace.path == "/") return No("the workspace is the root directory");

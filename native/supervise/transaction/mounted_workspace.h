@@ -25,6 +25,10 @@ namespace native_runner {
 // write itself fails.
 std::optional<Error> CheckOverlay(const Workspace& workspace);
 
+// Returns the paths at which something is mounted below a directory. `path`: its real path. kSetup
+// if the mount table can't be read. Any thread.
+Result<std::vector<std::string>> MountsBelow(const std::string& path);
+
 // Checks if a bwrap, at an absolute path, can bind a descriptor, which an overlay needs:
 // kUnavailable if its --help does not list that. A bwrap that does not answer is reported
 // elsewhere. Blocks for some 2 ms, five seconds at most. Any thread.

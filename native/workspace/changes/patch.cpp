@@ -10,6 +10,7 @@
 
 #include "policy/git/git_patch.h"
 #include "policy/text/digest.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {
@@ -98,6 +99,7 @@ Result<std::string> MakePatch(const ScannedTree& upper, const ScannedTree& lower
                               const std::vector<Change>& changes, std::uint64_t most) {
   std::string text;
   for (const Change& change : changes) {
+    if (IsStopped()) return Error{ErrorCode::kClosed, "the transaction was closed", ""};
     if (CantFit(change, most - text.size())) return TooLong(most);
     auto patch = PatchOf(upper, lower, change);
     if (!patch) return patch.error();

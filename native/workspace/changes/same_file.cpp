@@ -1,5 +1,6 @@
 #include "workspace/changes/same_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -16,6 +17,9 @@
 #include <utility>
 
 #include "supervise/os/descriptor.h"
+#include "supervise/os/file.h"
+#include "workspace/tree/access_lists.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {
@@ -37,6 +41,14 @@ ssize_t ReadBlock(int file, off_t offset, std::vector<char>* block) {
     filled += static_cast<std::size_t>(got);
   }
   return static_cast<ssize_t>(filled);
+}
+
+// Returns the first offset from this one on at which a file may have other bytes than zeros: `size`
+// if it ends in a hole. A file system that knows of no holes has them nowhere.
+std::uint64_t NextData(int file, std::uint64_t offset, std::uint64_t size) {
+  const off_t data = lseek(file, static_cast<off_t>(offset), SEEK_DATA);
+  if (data < 0) return errno == ENXIO ? size : offset;
+  return std::min(static_cast<std::uint64_t>(data), size);
 }
 
 // Calls `call` with a buffer of the size that it asks for, and again if the value has grown.
@@ -68,7 +80,8 @@ std::optional<std::map<std::string, std::string>> Attributes(int file) {
   const char* const end = names->data() + names->size();
   for (const char* at = names->data(); at < end; at += std::strlen(at) + 1) {
     const std::string_view name = at;
-    if (!name.starts_with(kUsers) || name.starts_with(kOverlays)) continue;
+    const bool is_users = name.starts_with(kUsers) && !name.starts_with(kOverlays);
+    if (!is_users && !IsAccessList(name)) continue;
     auto value = Value(file, at);
     if (!value) return std::nullopt;
     attributes.emplace(name, std::move(*value));
@@ -82,6 +95,10 @@ bool HaveSameBytes(int one, int other, std::uint64_t size) {
   std::vector<char> first;
   std::vector<char> second;
   for (std::uint64_t offset = 0; offset < size; offset += first.size()) {
+    if (IsStopped()) return false;
+    // Nothing can be told apart where both have a hole.
+    offset = std::min(NextData(one, offset, size), NextData(other, offset, size));
+    if (offset >= size) break;
     // Most files are small, or differ soon.
     const std::size_t most = offset == 0 ? kFirstBlock : kBlock;
     first.resize(std::min<std::uint64_t>(most, size - offset));
@@ -100,20 +117,30 @@ bool HaveSameBytes(int one, int other, std::uint64_t size) {
 std::optional<std::uint64_t> DigestOf(int file) {
   constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15;
   constexpr std::size_t kWord = sizeof(std::uint64_t);
+  struct statx status {};
+  if (statx(file, "", AT_EMPTY_PATH, STATX_SIZE, &status) != 0) return std::nullopt;
+  const std::uint64_t end = status.stx_size;
   std::vector<char> block(kBlock);
   std::uint64_t digest = 0;
-  for (off_t offset = 0;; offset += static_cast<off_t>(kBlock)) {
-    const ssize_t got = ReadBlock(file, offset, &block);
+  for (std::uint64_t offset = 0; offset < end; offset += kBlock) {
+    if (IsStopped()) return std::nullopt;
+    offset = NextData(file, offset, end) / kBlock * kBlock;
+    if (offset >= end) break;
+    const ssize_t got = ReadBlock(file, static_cast<off_t>(offset), &block);
     if (got < 0) return std::nullopt;
     const auto size = static_cast<std::size_t>(got);
+    // Zeros count as a hole does, which another file may have there.
+    const auto read = block.begin() + got;
+    if (std::all_of(block.begin(), read, [](char byte) { return byte == 0; })) continue;
+    digest = (digest ^ offset) * kPrime;
     for (std::size_t at = 0; at < size; at += kWord) {
       std::uint64_t word = 0;
       std::memcpy(&word, block.data() + at, std::min(kWord, size - at));
       digest = (digest ^ word) * kPrime;
       digest ^= digest >> 29U;
     }
-    if (size < kBlock) return digest;
   }
+  return digest;
 }
 
 bool HaveSameAttributes(int one, int other) {
@@ -127,6 +154,13 @@ bool CopyAttributes(int from, int to) {
   if (!attributes) return false;
   for (const auto& [name, value] : *attributes)
     if (fsetxattr(to, name.c_str(), value.data(), value.size(), 0) != 0) return false;
+  // A new file inherits access control lists from its directory.
+  const auto inherited = Attributes(to);
+  if (!inherited) return false;
+  for (const auto& [name, value] : *inherited) {
+    const bool is_foreign = IsAccessList(name) && attributes->count(name) == 0;
+    if (is_foreign && fremovexattr(to, name.c_str()) != 0) return false;
+  }
   return true;
 }
 

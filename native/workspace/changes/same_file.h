@@ -13,18 +13,21 @@
 namespace native_runner {
 
 // True if two files of this size, open for reading, have the same bytes. False if one can't be
-// read. Reads both up to the first difference.
+// read, or this is stopped (stopping.h). Reads both up to the first difference, without the holes
+// that both have.
 bool HaveSameBytes(int one, int other, std::uint64_t size);
 
 // Returns a digest of a file that is open for reading. It is no cryptographic hash: different files
-// can be made that have the same. nullopt if the file can't be read.
+// can be made that have the same. nullopt if the file can't be read, or this is stopped. Zeros and
+// holes are the same.
 std::optional<std::uint64_t> DigestOf(int file);
 
-// True if both have the same extended attributes user.*, without those of overlayfs. False if they
-// can't be read.
+// True if both have the same extended attributes user.*, without those of overlayfs, and the same
+// access control lists. False if they can't be read.
 bool HaveSameAttributes(int one, int other);
 
-// Copies these attributes from one file or directory to another. False, with errno(3), on failure.
+// Copies these attributes from one file or directory to another, and removes access control lists
+// that only the other has. False, with errno(3), on failure.
 bool CopyAttributes(int from, int to);
 
 // True if a file has this attribute, with this value if one is given. kSetup if it can't be read,

@@ -13,6 +13,7 @@
 #include "supervise/os/file.h"
 #include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {
@@ -34,7 +35,10 @@ class SharedWork {
     Work(&workers->front(), [&] {
       if (waiting_.size() < kMany || !threads.empty()) return;
       for (std::size_t at = 1; at < workers->size(); ++at)
-        threads.emplace_back([this, worker = &(*workers)[at]] { Work(worker, [] {}); });
+        threads.emplace_back([this, worker = &(*workers)[at], stop = StopScope::current()] {
+          const StopScope scope(stop);
+          Work(worker, [] {});
+        });
     });
     for (std::thread& thread : threads)
       thread.join();
@@ -102,7 +106,13 @@ class Scan {
 
   // Each finds more directories, which somebody is to look into.
   void Root() { ScanRoot(); }
-  void Do(Place place) { ScanPlace(std::move(place)); }
+  void Do(Place place) {
+    if (IsStopped()) {
+      error_ = Error{ErrorCode::kClosed, "the transaction was closed", ""};
+    } else {
+      ScanPlace(std::move(place));
+    }
+  }
   std::vector<Place> TakeFound() { return std::exchange(found_, {}); }
   bool has_failed() const { return error_.has_value(); }
 

@@ -9,6 +9,7 @@
 #include "workspace/changes/noted_contents.h"
 #include "workspace/changes/same_file.h"
 #include "workspace/changes/scan.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {
@@ -206,6 +207,10 @@ class CopyScan {
   }
 
   void ScanDirectory(const std::string& path) {
+    if (IsStopped()) {
+      error_ = Error{ErrorCode::kClosed, "the transaction was closed", ""};
+      return;
+    }
     const auto directory = Taken(copy_.OpenIfThere(path));
     if (!directory || !*directory) return;  // it has just gone
     const auto names = Taken((*directory)->Names());

@@ -276,7 +276,7 @@ CommitEnd CommitChanges(int transaction, int host, int upper, const std::vector<
 
 CommitEnd UndoCommit(int transaction, int host, int upper) {
   const Error nothing = {ErrorCode::kSetup, "there is no commit to be taken back", ""};
-  auto directory = CommitDirectory::Open(transaction);
+  auto directory = CommitDirectory::Open(transaction, host);
   if (!directory) return Failed(std::move(directory.error()));
   if (!*directory) return Failed(nothing);
   auto done = (*directory)->Read(kDone);
@@ -363,7 +363,7 @@ Recovered ForeseeRecovery(int transaction) {
 
 Result<Recovery> RecoverCommit(int transaction, int host, int upper,
                                const std::function<void(const Recovery&)>& note) {
-  auto directory = CommitDirectory::Open(transaction);
+  auto directory = CommitDirectory::Open(transaction, host);
   if (!directory) return directory.error();
   if (!*directory) return Recovery{};
   const auto is_torn = (*directory)->Holds(kTorn);

@@ -13,6 +13,7 @@
 #include "supervise/os/file.h"
 #include "workspace/files/directory_entries.h"
 #include "workspace/tree/beneath.h"
+#include "workspace/tree/file_systems.h"
 #include "workspace/tree/staged_file.h"
 
 namespace native_runner {
@@ -69,8 +70,12 @@ Result<std::string> NewName() {
   return BackupName(digits);
 }
 
-std::optional<Error> WritePlace(int commit, const BackupPlace& place) {
-  return ReplaceFile(commit, kPlace, EncodeBackupPlace(place), true);
+// `directory`: the one that is there, or -1.
+std::optional<Error> WritePlace(int commit, const BackupPlace& place, int directory) {
+  FileSystemList file_systems;
+  AddFileSystem(kBackupRole, directory, &file_systems);
+  const std::string text = WithFileSystems(file_systems, EncodeBackupPlace(place));
+  return ReplaceFile(commit, kPlace, text, true);
 }
 
 bool IsRefusal(int number) {
@@ -85,7 +90,7 @@ Result<std::optional<Descriptor>> MakeBackupIn(int commit, int parent) {
   if (!above) return above.error();
   BackupPlace place;
   place.path = (above.value() == "/" ? "" : above.value()) + "/" + name.value();
-  if (auto error = WritePlace(commit, place)) return *error;
+  if (auto error = WritePlace(commit, place, -1)) return *error;
   if (mkdirat(parent, name.value().c_str(), S_IRWXU) != 0) {
     if (IsRefusal(errno)) return std::optional<Descriptor>();
     return SystemError("mkdirat", errno);
@@ -95,7 +100,7 @@ Result<std::optional<Descriptor>> MakeBackupIn(int commit, int parent) {
   const auto node = NodeOf(made.get());
   if (!node) return node.error();
   place.identity = {node.value().device, node.value().inode};
-  if (auto error = WritePlace(commit, place)) return *error;
+  if (auto error = WritePlace(commit, place, made.get())) return *error;
   if (fsync(parent) != 0) return SystemError("fsync", errno);
   return std::optional(std::move(made));
 }
@@ -111,7 +116,7 @@ Result<std::optional<Found>> Find(int commit) {
   const auto text = ReadWholeFile(commit, kPlace);
   if (!text) return text.error();
   if (!text.value()) return std::optional<Found>();
-  auto place = DecodeBackupPlace(*text.value());
+  auto place = DecodeRenumbered(*text.value(), {}, DecodeBackupPlace);
   if (!place) return place.error();
   Found found;
   found.place = std::move(*place);
@@ -123,6 +128,11 @@ Result<std::optional<Found>> Find(int commit) {
   if (!found.directory.valid()) return std::optional<Found>();
   const auto node = NodeOf(found.directory.get());
   if (!node) return node.error();
+  FileSystemList file_systems;
+  AddFileSystem(kBackupRole, found.directory.get(), &file_systems);
+  place = DecodeRenumbered(*text.value(), file_systems, DecodeBackupPlace);
+  if (!place) return place.error();
+  found.place.identity = place.value().identity;
   const FileIdentity now = {node.value().device, node.value().inode};
   // One that a death has kept from being named whole is empty: it is removed as such.
   const bool is_unnamed = found.place.identity == FileIdentity{};
@@ -171,7 +181,7 @@ Result<std::optional<Descriptor>> OpenBackupDirectory(int commit) {
   if (*found) return std::optional(std::move((*found)->directory));
   const auto text = ReadWholeFile(commit, kPlace);
   if (!text || !text.value()) return std::optional<Descriptor>();
-  const auto place = DecodeBackupPlace(*text.value());
+  const auto place = DecodeRenumbered(*text.value(), {}, DecodeBackupPlace);
   return Error{ErrorCode::kSetup,
                (place ? place.value().path : std::string("the commit's directory")) +
                    ", where a commit keeps the host's files, is not there any more",
@@ -227,12 +237,18 @@ Result<CommitDirectory> CommitDirectory::Make(int transaction, int host, bool is
     auto backup = MakeIn(made->get(), kBackup);
     if (!backup) return backup.error();
   }
-  return CommitDirectory(std::move(*made));
+  return CommitDirectory(std::move(*made), host);
 }
 
-Result<std::optional<CommitDirectory>> CommitDirectory::Open(int transaction) {
+CommitDirectory::CommitDirectory(Descriptor directory, int host)
+    : directory_(std::move(directory)) {
+  AddFileSystem(kWorkspaceRole, host, &file_systems_);
+  AddFileSystem(kStateRole, directory_.get(), &file_systems_);
+}
+
+Result<std::optional<CommitDirectory>> CommitDirectory::Open(int transaction, int host) {
   const int opened = openat(transaction, kName, kDirectory);
-  if (opened >= 0) return std::optional(CommitDirectory(Descriptor(opened)));
+  if (opened >= 0) return std::optional(CommitDirectory(Descriptor(opened), host));
   if (errno == ENOENT) return std::optional<CommitDirectory>();
   return SystemError("openat", errno);
 }
@@ -287,7 +303,7 @@ Result<std::optional<Journal>> CommitDirectory::Read(const char* name) const {
   const auto text = ReadWholeFile(directory_.get(), name);
   if (!text) return text.error();
   if (!text.value()) return std::optional<Journal>();
-  auto journal = DecodeJournal(*text.value());
+  auto journal = DecodeRenumbered(*text.value(), file_systems_, DecodeJournal);
   if (!journal) return journal.error();
   return std::optional(std::move(*journal));
 }
@@ -299,7 +315,8 @@ Result<bool> CommitDirectory::Holds(const char* name) const {
 }
 
 std::optional<Error> CommitDirectory::Write(const char* name, const Journal& journal) const {
-  return ReplaceFile(directory_.get(), name, EncodeJournal(journal), true);
+  const std::string text = WithFileSystems(file_systems_, EncodeJournal(journal));
+  return ReplaceFile(directory_.get(), name, text, true);
 }
 
 std::optional<Error> CommitDirectory::Rename(const char* name, const char* to) const {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "policy/result.h"
+#include "policy/transaction/file_systems.h"
 #include "policy/transaction/journal.h"
 #include "supervise/os/descriptor.h"
 #include "workspace/tree/scanned_tree.h"
@@ -91,7 +92,9 @@ class CommitDirectory {
   // `host` is, which is another file system or may be one (MakeBackupDirectory).
   static Result<CommitDirectory> Make(int transaction, int host, bool is_apart);
   // nullopt: there is none.
-  static Result<std::optional<CommitDirectory>> Open(int transaction);
+  // `host`: the workspace, whose journals are read with the device numbers of now; -1: only whether
+  // they are there, and whole, is asked.
+  static Result<std::optional<CommitDirectory>> Open(int transaction, int host = -1);
   static std::optional<Error> Remove(int transaction);
 
   // Of the host's directory and the upper one, and the place aside.
@@ -110,9 +113,10 @@ class CommitDirectory {
   static std::optional<Error> FlushBackup(const Sites& sites);
 
  private:
-  explicit CommitDirectory(Descriptor directory) : directory_(std::move(directory)) {}
+  CommitDirectory(Descriptor directory, int host);
 
   Descriptor directory_;
+  FileSystemList file_systems_;  // that the journals' files are on
 };
 
 }  // namespace native_runner

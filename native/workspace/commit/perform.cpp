@@ -280,6 +280,13 @@ std::optional<NotDone> Performer::SetAttributes(const Operation& operation) {
     }
     return why;
   }
+  if (wanted.modified_ns != file.modified_ns) {
+    const timespec time = TimeOf(wanted.modified_ns);
+    const std::array<timespec, 2> times = {time, time};
+    if (utimensat(AT_FDCWD, path.c_str(), times.data(), 0) != 0) {
+      return Broken(Failed(operation.from, "utimensat", errno));
+    }
+  }
   return std::nullopt;
 }
 

@@ -15,6 +15,7 @@
 #include "workspace/changes/same_file.h"
 #include "workspace/commit/baselines.h"
 #include "workspace/commit/staging.h"
+#include "workspace/tree/access_lists.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"
 #include "workspace/tree/scanned_tree.h"
@@ -296,10 +297,27 @@ class Planner {
     Touch(path);
     const auto mine = ExpectMine(path);
     if (!mine) return;
+    if (!CheckAccessLists(path)) return;
     HostFile& after = directories_[path].after;
     after.mode = mine->mode;
     after.uid = mine->uid;
     after.gid = mine->gid;
+  }
+
+  // Refuses another access control list for a directory of the host's: it would keep its own, or
+  // none, and its group would get what the mask of the other one permits.
+  bool CheckAccessLists(const std::string& path) {
+    const auto mine = Taken(sites_.upper.Open(path));
+    if (!mine) return false;
+    const auto host = OpenBeneath(sites_.host.root(), path, O_PATH | O_DIRECTORY, "open");
+    if (!host) return true;  // the next look reports it
+    if (HaveAlikeAccessLists(mine->descriptor(), host.value().get())) return true;
+    error_ = Error{ErrorCode::kSetup,
+                   Shown({Site::kHost, path}) +
+                       " has another access control list than on the host, which a commit does not "
+                       "give to a directory that is there",
+                   "set it on the host with setfacl(1), or commit other paths"};
+    return false;
   }
 
   void MakeDirectory(const std::string& path) {
@@ -317,6 +335,7 @@ class Planner {
     Directory directory;
     directory.before = directory.after = *made;
     directory.after.mode = mine->mode;
+    directory.after.modified_ns = mine->modified_ns;
     directory.is_made = true;
     directories_[path] = directory;
   }
@@ -368,7 +387,8 @@ class Planner {
                      std::vector<Operation>* operations) {
     if (directory.is_removed && !directory.is_made) return;
     const HostFile now = directory.is_opened ? Opened(directory.before) : directory.before;
-    if (now.HasSameAttributes(directory.after)) return;
+    // Each name that is moved into it sets its times.
+    if (now.HasSameAttributes(directory.after) && !directory.is_made) return;
     operations->push_back(Attributes(path, now, directory.after));
   }
 

@@ -38,6 +38,7 @@ struct PlanOptions {
 //   deleted           whiteout ─► backup, host ─► backup: from the lowest up
 //   added directory   made in the backup directory, as the upper one is ─► host: from the top down
 //   mode, owner       of directories; first if its owner may not change names in one, else last
+//   times             of added directories, last, from the lowest up
 //
 // A file is copied instead, in the backup directory, if a command could still reach it
 // (IsReachable) or if host and upper are on two file systems. The copy gets to the host, and the

@@ -20,6 +20,7 @@
 #include "workspace/changes/same_file.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 
@@ -64,7 +65,7 @@ class Contents {
   // What there is from `at` to `end`; less where the file has become shorter.
   int CopyRange(off_t at, off_t end) {
     while (at < end && !is_by_hand_) {
-      if (progress_->is_stopped) return ECANCELED;
+      if (progress_->is_stopped || IsStopped()) return ECANCELED;
       off_t read = at;
       off_t written = at;
       const auto most = static_cast<std::size_t>(std::min(end - at, kMostAtOnce));
@@ -89,7 +90,7 @@ class Contents {
   int ReadAndWrite(off_t at, off_t end) {
     block_.resize(kBlock);
     while (at < end) {
-      if (progress_->is_stopped) return ECANCELED;
+      if (progress_->is_stopped || IsStopped()) return ECANCELED;
       const auto most = std::min<std::size_t>(kBlock, static_cast<std::size_t>(end - at));
       const ssize_t got = pread(from_, block_.data(), most, at);
       if (got < 0 && errno == EINTR) continue;
@@ -133,23 +134,14 @@ int CopyContents(int from, int to, std::uint64_t size, CopyProgress* progress) {
 
 namespace {
 
-constexpr mode_t kSetIds = S_ISUID | S_ISGID;
 constexpr mode_t kOwnersFile = 0600;
 constexpr int kMostTries = 5;  // for a file that somebody keeps changing
 
 // What became of one try.
 enum class Tried { kDone, kChanged };
 
-// Times before 1970 are large numbers (Node).
-timespec Time(std::uint64_t nanoseconds) {
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  const auto time = static_cast<std::int64_t>(nanoseconds);
-  const std::int64_t rest = ((time % kSecond) + kSecond) % kSecond;
-  return {static_cast<time_t>((time - rest) / kSecond), static_cast<long>(rest)};
-}
-
 std::array<timespec, 2> TimesOf(const Node& node) {
-  return {Time(node.modified_ns), Time(node.modified_ns)};
+  return {TimeOf(node.modified_ns), TimeOf(node.modified_ns)};
 }
 
 bool IsSame(const Node& one, const HostFile& other) {
@@ -273,7 +265,7 @@ class Entry {
     const char* name = to_name_.c_str();
     const bool is_other = wanted.uid != geteuid() || wanted.gid != getegid();
     if (is_other && fchownat(to_, name, wanted.uid, wanted.gid, AT_SYMLINK_NOFOLLOW) != 0 &&
-        (errno != EPERM || rules_.like != nullptr)) {
+        ((errno != EPERM && errno != EINVAL) || rules_.like != nullptr)) {
       return Failed("its owner or group can't be given", errno);
     }
     if (!original.is_link() && fchmodat(to_, name, wanted.mode & kModeBits, 0) != 0) {
@@ -295,24 +287,33 @@ class Entry {
   std::optional<std::uint64_t> contents_;
 };
 
-// Whether it has them by now; a user may give a file to a group of the user's own only.
-bool GiveOwner(int file, const Node& like, bool is_exact) {
+// Which of them it has by now; a user may give a file to a group of the user's own only.
+struct Given {
+  bool owner = false;
+  bool group = false;
+};
+
+Given GiveOwner(int file, const Node& like, bool is_exact) {
   const auto now = NodeOf(file);
-  if (!now) return false;
-  if (now.value().uid == like.uid && now.value().gid == like.gid) return true;
-  if (fchown(file, like.uid, like.gid) == 0) return true;
-  if (is_exact) return false;
-  static_cast<void>(fchown(file, static_cast<uid_t>(-1), like.gid));
-  return false;
+  if (!now) return {};
+  if (now.value().uid == like.uid && now.value().gid == like.gid) return {true, true};
+  if (fchown(file, like.uid, like.gid) == 0) return {true, true};
+  if (is_exact) return {};
+  return {false, fchown(file, static_cast<uid_t>(-1), like.gid) == 0};
 }
 
 }  // namespace
 
 int GiveAttributes(int directory, const Node& like, bool is_exact) {
-  const bool is_theirs = GiveOwner(directory, like, is_exact);
-  if (is_exact && !is_theirs) return EPERM;
-  // Who runs it would be somebody else than was meant.
-  const mode_t mode = like.mode & (is_theirs ? kModeBits : kModeBits & ~kSetIds);
+  const Given given = GiveOwner(directory, like, is_exact);
+  if (is_exact && !given.owner) return EPERM;
+  mode_t mode = like.mode & kModeBits;
+  // Who runs it would be somebody else than was meant. What is made in a directory still gets its
+  // group.
+  if (!given.owner) mode &= ~static_cast<mode_t>(S_ISUID);
+  if (!given.group || (!given.owner && !like.is_directory())) {
+    mode &= ~static_cast<mode_t>(S_ISGID);
+  }
   if (fchmod(directory, mode) != 0) return errno;
   const auto times = TimesOf(like);
   return futimens(directory, times.data()) == 0 ? 0 : errno;

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "workspace/tree/access_lists.h"
+
 namespace native_runner {
 
 FileResult<bool> LockFile(int fd) {
@@ -194,8 +196,12 @@ std::optional<FileError> WriteAll(int fd, std::span<const std::uint8_t> data) {
 
 // What the file is besides its content. An owner that can't be kept is no fault: in a directory
 // that is ours, so is the file.
-std::optional<FileError> Furnish(int fd, const ExistingFile& existing, const WriteRule& rule) {
+std::optional<FileError> Furnish(int fd, const Place& place, const ExistingFile& existing,
+                                 const WriteRule& rule) {
   if (existing) {
+    const auto entry = OpenBeneath(place.directory.get(), place.name, O_PATH, "open");
+    if (!entry && !Is(entry.error(), ENOENT)) return entry.error();
+    if (entry && !CopyAccessList(entry.value().get(), fd)) return Refused("setxattr", errno);
     const auto made = StatOf(fd, "write");
     if (!made) return made.error();
     const bool is_same =
@@ -255,7 +261,8 @@ FileResult<FileStat> WriteFile(const Beneath& root, std::string_view relative,
   auto staged = StagedFile::Make(directory, existing || rule.mode ? kOwnOnly : kUsual);
   if (!staged) return staged.error();
   if (auto failed = WriteAll(staged->get(), data)) return std::move(*failed);
-  if (auto failed = Furnish(staged->get(), existing, rule)) return std::move(*failed);
+  if (auto failed = Furnish(staged->get(), place.value(), existing, rule))
+    return std::move(*failed);
   if (rule.flush && fsync(staged->get()) != 0) return Refused("fsync", errno);
   const auto published = Publish(*staged, place.value(), existing, rule);
   if (!published) return published.error();

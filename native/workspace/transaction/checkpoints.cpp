@@ -150,6 +150,7 @@ std::optional<Error> Drop(int transaction, const std::string& id) {
 struct Source {
   const Ledger& ledger;
   CopyManifest* copies;  // nullptr: an overlay
+  const FileSystemList& file_systems;
 
   const CheckpointNames& names() const { return copies == nullptr ? kOverlayNames : kCopyNames; }
 };
@@ -159,10 +160,10 @@ Result<std::string> CopyInto(const ScannedTree& tree, int to, const Source& sour
   if (source.copies != nullptr) {
     const auto manifest = CopyOnceMore(tree, ChangedBy::kCommands, to, source.copies);
     if (!manifest) return manifest.error();
-    return EncodeManifest(manifest.value());
+    return WithFileSystems(source.file_systems, EncodeManifest(manifest.value()));
   }
   if (auto error = TreeCopier().Copy(tree, to)) return *error;
-  return EncodeLedger(source.ledger);
+  return WithFileSystems(source.file_systems, EncodeLedger(source.ledger));
 }
 
 std::optional<Error> Fill(const ScannedTree& tree, int checkpoint, const Source& source) {
@@ -202,7 +203,8 @@ std::optional<Error> CopyAll(int transaction, int all, const std::string& name,
 }  // namespace
 
 Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name,
-                                        const Ledger& ledger, CopyManifest* copies) {
+                                        const Ledger& ledger, CopyManifest* copies,
+                                        const FileSystemList& file_systems) {
   if (auto error = TidyCheckpoints(transaction)) return *error;
   const auto earlier = ListCheckpoints(transaction);
   if (!earlier) return earlier.error();
@@ -215,10 +217,11 @@ Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name
   auto all = is_there.value() ? OpenOwn(transaction, kAll) : MakeOwn(transaction, kAll);
   if (!all) return all.error();
   const std::string staged = kMaking + *id;
-  const auto failed = CopyAll(transaction, all->get(), staged, {ledger, copies});
+  const auto failed = CopyAll(transaction, all->get(), staged, {ledger, copies, file_systems});
   if (copies != nullptr && HasShutFiles(*copies)) {
     // One that can't be kept tells of more changes later, never of less.
-    static_cast<void>(ReplaceFile(transaction, kCopyNames.list, EncodeManifest(*copies), false));
+    const std::string text = WithFileSystems(file_systems, EncodeManifest(*copies));
+    static_cast<void>(ReplaceFile(transaction, kCopyNames.list, text, false));
   }
   if (failed) return *failed;
   CheckpointRecord record;
@@ -304,20 +307,21 @@ std::optional<Error> RemoveLeftovers(int transaction, const CheckpointNames& nam
 
 // Gives the text of what goes with the tree.
 Result<std::string> CopyBack(const ScannedTree& kept, const std::string& list, int to,
-                             const CheckpointNames& names) {
+                             const CheckpointNames& names, const FileSystemList& file_systems) {
   if (!names.is_copy) {
     if (auto error = TreeCopier().Copy(kept, to)) return *error;
     return list;
   }
-  auto manifest = DecodeManifest(list);
+  auto manifest = DecodeRenumbered(list, file_systems, DecodeManifest);
   if (!manifest) return manifest.error();
   const auto next = CopyOnceMore(kept, ChangedBy::kNobody, to, &*manifest);
   if (!next) return next.error();
-  return EncodeManifest(next.value());
+  return WithFileSystems(file_systems, EncodeManifest(next.value()));
 }
 
 // All that takes time, and may fail, is done before the mark is there.
-std::optional<Error> Prepare(int transaction, const CheckpointNames& names, const std::string& id) {
+std::optional<Error> Prepare(int transaction, const CheckpointNames& names, const std::string& id,
+                             const FileSystemList& file_systems) {
   const auto checkpoint = OpenOwn(transaction, "checkpoints/" + id);
   if (!checkpoint) return checkpoint.error();
   const int from = checkpoint.value().get();
@@ -329,7 +333,8 @@ std::optional<Error> Prepare(int transaction, const CheckpointNames& names, cons
   const auto next = MakeOwn(transaction, Next(names.tree));
   if (!next) return next.error();
   const ScannedTree tree(std::move(kept), true);
-  const auto text = CopyBack(tree, list.value().value_or(""), next.value().get(), names);
+  const auto text =
+      CopyBack(tree, list.value().value_or(""), next.value().get(), names, file_systems);
   if (!text) return text.error();
   if (auto error = ReplaceFile(transaction, Next(names.list), text.value(), false)) return error;
   if (syncfs(transaction) != 0) return SystemError("syncfs", errno);
@@ -378,7 +383,7 @@ bool NeedsRollback(int transaction) {
 }
 
 std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
-                                const std::string& id) {
+                                const std::string& id, const FileSystemList& file_systems) {
   const auto earlier = RecoverRollback(transaction, names);
   if (!earlier) return earlier.error();
   const auto records = ListCheckpoints(transaction);
@@ -386,7 +391,7 @@ std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
   const auto is_it = [&id](const CheckpointRecord& record) { return record.id == id; };
   if (std::none_of(records.value().begin(), records.value().end(), is_it))
     return NoSuchCheckpoint(id);
-  if (auto error = Prepare(transaction, names, id)) {
+  if (auto error = Prepare(transaction, names, id, file_systems)) {
     // Without the mark, nothing has begun.
     const bool is_gone = unlinkat(transaction, kMark, 0) == 0 || errno == ENOENT;
     if (is_gone) static_cast<void>(RemoveLeftovers(transaction, names));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "policy/result.h"
+#include "policy/transaction/file_systems.h"
 #include "policy/transaction/host_file.h"
 #include "policy/transaction/transaction_record.h"
 
@@ -43,10 +44,13 @@ inline constexpr CheckpointNames kCopyNames = {"tree", "copies", true};
 // Keeps what the transaction has changed so far. Nothing should be written to it meanwhile: kSetup
 // where something was, again and again, so that the copy would be of no one moment.
 //
+// `file_systems`: those whose device numbers `ledger` and `copies` contain.
+//
 // `copies`: the transaction is a copy of the workspace, of which this tells what it was; it follows
 // the ctimes that reading sets, on disk too.
 Result<CheckpointRecord> MakeCheckpoint(int transaction, const std::string& name,
-                                        const Ledger& ledger, CopyManifest* copies = nullptr);
+                                        const Ledger& ledger, CopyManifest* copies = nullptr,
+                                        const FileSystemList& file_systems = {});
 
 // Those that there are, the first first. Those of before another commit, or undo, are none any
 // more, and neither are those whose record is not whole.
@@ -72,7 +76,7 @@ std::optional<Error> DropLater(int transaction, const std::string& id);
 // kInvalidValue where there is no checkpoint of this id any more; else, when it fails, nothing has
 // changed, unless NeedsRollback.
 std::optional<Error> RollBackTo(int transaction, const CheckpointNames& names,
-                                const std::string& id);
+                                const std::string& id, const FileSystemList& file_systems = {});
 
 // Whether one has begun and is not done: until then nothing may use the overlay, or the copy.
 bool NeedsRollback(int transaction);

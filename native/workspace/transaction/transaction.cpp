@@ -18,6 +18,7 @@
 #include "workspace/commit/commit_directory.h"
 #include "workspace/transaction/checkpoints.h"
 #include "workspace/transaction/git_paths.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 
@@ -113,10 +114,12 @@ Result<std::vector<Change>> Transaction::ScanAll(const Trees& trees) {
 }
 
 Result<std::vector<Change>> Transaction::Scan(const Trees& trees, const PathFilter& paths) {
+  const StopScope scope(&is_stopped_);
   auto changes = ScanAll(trees);
   if (!changes) return changes;
   std::erase_if(*changes, [&paths](const Change& change) { return !paths.Has(change.path); });
   PairRenames(trees.upper, trees.lower, &*changes);
+  if (is_stopped_) return WasClosed();
   return changes;
 }
 
@@ -138,6 +141,7 @@ Result<std::string> Transaction::Diff(const PathFilter& paths, std::uint64_t mos
   if (!trees) return trees.error();
   const auto changes = Scan(trees.value(), paths);
   if (!changes) return changes.error();
+  const StopScope scope(&is_stopped_);
   return MakePatch(trees.value().upper, trees.value().lower, changes.value(), most);
 }
 
@@ -177,7 +181,9 @@ std::optional<Error> Transaction::Refresh(const CommitEnd& end, const Trees& tre
 
 Result<Transaction::CommitResult> Transaction::Choose(const Trees& trees,
                                                       const CommitRequest& request) {
+  const StopScope scope(&is_stopped_);
   auto all = ScanAll(trees);
+  if (is_stopped_) return WasClosed();
   if (!all) return all.error();
   if (request.expected) AddSeenDigests(trees.upper, *request.expected, &*all);
   ChosenChanges chosen = ChooseChanges(all.value(), request);
@@ -302,7 +308,7 @@ Result<std::vector<std::string>> Transaction::Undo() {
 }
 
 void Transaction::Close() {
-  fresh_->Stop();
+  Stop();
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   fresh_->current()->Set(nullptr);
@@ -314,7 +320,7 @@ void Transaction::Close() {
 }
 
 std::optional<Error> Transaction::Discard() {
-  fresh_->Stop();
+  Stop();
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   fresh_->current()->Set(nullptr);
@@ -349,8 +355,9 @@ Result<CheckpointRecord> Transaction::Checkpoint(const std::string& name) {
   const auto trees = OpenTrees();
   if (!trees) return trees.error();
   if (auto error = LookAt(trees.value())) return *error;
+  const StopScope scope(&is_stopped_);
   CopyManifest* const copies = copy_ ? &copy_->manifest() : nullptr;
-  return MakeCheckpoint(directory_.descriptor(), name, ledger_, copies);
+  return MakeCheckpoint(directory_.descriptor(), name, ledger_, copies, directory_.file_systems());
 }
 
 Result<std::vector<CheckpointRecord>> Transaction::Checkpoints() {
@@ -367,7 +374,7 @@ std::optional<Error> Transaction::RollBack(const std::string& id) {
   if (NeedsRecovery(at)) return TornCommit();
   if (auto error = Unmount()) return error;
   workspace_.reset();  // also a copy, whose tree is replaced
-  auto error = RollBackTo(at, directory_.kept_names(), id);
+  auto error = RollBackTo(at, directory_.kept_names(), id, directory_.file_systems());
   if (!error) error = TakeMounted();
   static_cast<void>(Mount());  // where that fails, `Freshen` says why
   return error;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -131,7 +132,14 @@ class Transaction {
   // any more.
   std::optional<Error> RollBack(const std::string& id);
 
-  // Keeps the directory on disk. Does nothing if it is closed.
+  // Makes what only reports, and the look before a commit or a checkpoint, fail with kClosed soon.
+  // Any thread; waits for nothing. For good: the transaction can only be closed or discarded then.
+  void Stop() {
+    is_stopped_ = true;
+    fresh_->Stop();
+  }
+
+  // Stops it, and keeps the directory on disk. Does nothing if it is closed.
   void Close();
 
   // Closes it, and removes its directory. All runs must have been ended.
@@ -175,6 +183,7 @@ class Transaction {
     fresh_->current()->Set(workspace_);
   }
 
+  std::atomic<bool> is_stopped_ = false;
   std::mutex mutex_;
   TransactionDirectory directory_;
   const std::shared_ptr<Freshness> fresh_;

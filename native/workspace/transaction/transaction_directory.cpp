@@ -14,8 +14,10 @@
 
 #include "policy/text/path.h"
 #include "policy/text/text.h"
+#include "workspace/changes/same_file.h"
 #include "workspace/files/directory_entries.h"
 #include "workspace/tree/beneath.h"
+#include "workspace/tree/file_systems.h"
 #include "workspace/tree/scanned_tree.h"
 #include "workspace/tree/staged_file.h"
 
@@ -130,6 +132,13 @@ bool TakeLock(int lock) {
   return false;
 }
 
+Error CantLookLike(const char* what) {
+  return Error{ErrorCode::kUnavailable,
+               std::string("no overlay can be mounted here: the workspace's ") + what +
+                   " can't be given to the directory of its changes",
+               "see docs/transactions.md for what an overlay needs"};
+}
+
 // The overlay's root shows the attributes of the directory that changes go to: the workspace's own.
 std::optional<Error> LookLike(int directory, int workspace) {
   struct statx status {};
@@ -138,7 +147,13 @@ std::optional<Error> LookLike(int directory, int workspace) {
   }
   if ((status.stx_uid != geteuid() || status.stx_gid != getegid()) &&
       fchown(directory, status.stx_uid, status.stx_gid) != 0) {
-    return SystemError("fchown", errno);
+    // EINVAL: this user namespace has no number for one of them.
+    if (errno != EPERM && errno != EINVAL) return SystemError("fchown", errno);
+    return CantLookLike("owner or group");
+  }
+  const Descriptor readable(openat(workspace, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (readable.valid() && !CopyAttributes(readable.get(), directory) && errno != ENOTSUP) {
+    return CantLookLike("extended attributes");
   }
   if (fchmod(directory, status.stx_mode & 07777U) != 0) return SystemError("fchmod", errno);
   const std::array<timespec, 2> times = {
@@ -200,6 +215,7 @@ Result<TransactionDirectory> TransactionDirectory::Make(const std::string& state
   auto directory = MakeDirectory(made.state_.get(), made.record_.id.c_str());
   if (!directory) return directory.error();
   made.directory_ = std::move(*directory);
+  made.NoteFileSystems(workspace.directory.get());
   if (auto error = made.Fill(workspace)) {
     static_cast<void>(made.Remove());
     return *error;
@@ -233,9 +249,14 @@ Result<TransactionDirectory> TransactionDirectory::Open(const std::string& state
   }
   const auto text = ReadWholeFile(at, kRecord, kMostRecord);
   if (!text) return text.error();
-  auto record = DecodeRecord(text.value().value_or(""));
+  auto record = DecodeRenumbered(text.value().value_or(""), {}, DecodeRecord);
   if (!record) return record.error();
   if (record->id != id) return NoSuch(id);
+  const Descriptor workspace(open(record->workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  found.record_ = std::move(*record);
+  found.NoteFileSystems(workspace.get());
+  record = DecodeRenumbered(text.value().value_or(""), found.file_systems_, DecodeRecord);
+  if (!record) return record.error();
   found.record_ = std::move(*record);
   return found;
 }
@@ -260,13 +281,26 @@ std::optional<Error> TransactionDirectory::Fill(const Workspace& workspace) {
 // Whole, or not there; but not kept from a loss of power, which would cost as much as all the rest
 // of opening: nothing of the transaction has reached the workspace then.
 std::optional<Error> TransactionDirectory::WriteRecord() const {
-  return ReplaceFile(directory_.get(), kRecord, EncodeRecord(record_), false);
+  const std::string text = WithFileSystems(file_systems_, EncodeRecord(record_));
+  return ReplaceFile(directory_.get(), kRecord, text, false);
+}
+
+void TransactionDirectory::NoteFileSystems(int workspace) {
+  AddFileSystem(kWorkspaceRole, workspace, &file_systems_);
+  AddFileSystem(kStateRole, directory_.get(), &file_systems_);
+  if (!is_copy()) return;  // an overlay shows no other mounts
+  const auto mounts = MountsBelow(record_.workspace);
+  if (!mounts) return;
+  for (const std::string& mount : mounts.value()) {
+    const Descriptor directory(open(mount.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (directory.valid()) AddFileSystem(mount, directory.get(), &file_systems_);
+  }
 }
 
 Ledger TransactionDirectory::LoadLedger() const {
   const auto text = ReadWholeFile(directory_.get(), kLedger);
   if (text && text.value()) {
-    auto ledger = DecodeLedger(*text.value());
+    auto ledger = DecodeRenumbered(*text.value(), file_systems_, DecodeLedger);
     if (ledger) return std::move(*ledger);
   }
   Ledger ledger;
@@ -275,17 +309,19 @@ Ledger TransactionDirectory::LoadLedger() const {
 }
 
 std::optional<Error> TransactionDirectory::KeepLedger(const Ledger& ledger) const {
-  return ReplaceFile(directory_.get(), kLedger, EncodeLedger(ledger), false);
+  const std::string text = WithFileSystems(file_systems_, EncodeLedger(ledger));
+  return ReplaceFile(directory_.get(), kLedger, text, false);
 }
 
 Result<CopyManifest> TransactionDirectory::LoadManifest() const {
   const auto text = ReadWholeFile(directory_.get(), kCopyNames.list);
   if (!text) return text.error();
-  return DecodeManifest(text.value().value_or(""));
+  return DecodeRenumbered(text.value().value_or(""), file_systems_, DecodeManifest);
 }
 
 std::optional<Error> TransactionDirectory::KeepManifest(const CopyManifest& manifest) const {
-  return ReplaceFile(directory_.get(), kCopyNames.list, EncodeManifest(manifest), false);
+  const std::string text = WithFileSystems(file_systems_, EncodeManifest(manifest));
+  return ReplaceFile(directory_.get(), kCopyNames.list, text, false);
 }
 
 Result<Descriptor> TransactionDirectory::OpenUpper() const {
@@ -347,7 +383,7 @@ std::optional<ListedTransaction> Look(int state, const std::string& id) {
   if (!directory.valid()) return std::nullopt;
   const auto text = ReadWholeFile(directory.get(), kRecord, kMostRecord);
   if (!text || !text.value()) return std::nullopt;
-  auto record = DecodeRecord(*text.value());
+  auto record = DecodeRenumbered(*text.value(), {}, DecodeRecord);
   if (!record || record->id != id) return std::nullopt;
   const auto is_held = IsHeld(directory.get());
   if (!is_held) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "policy/result.h"
+#include "policy/transaction/file_systems.h"
 #include "policy/transaction/host_file.h"
 #include "policy/transaction/transaction_record.h"
 #include "supervise/os/descriptor.h"
@@ -61,6 +62,9 @@ class TransactionDirectory {
   // Open for reading.
   int descriptor() const { return directory_.get(); }
 
+  // Those whose device numbers the files below contain, as they are numbered now.
+  const FileSystemList& file_systems() const { return file_systems_; }
+
   // The ledger that was kept last. One that is missing or damaged is as one that knows nothing: all
   // that the host has changed since the transaction was made may be a conflict.
   Ledger LoadLedger() const;
@@ -85,12 +89,14 @@ class TransactionDirectory {
 
   std::optional<Error> Fill(const Workspace& workspace);
   std::optional<Error> WriteRecord() const;
+  void NoteFileSystems(int workspace);
 
   Descriptor state_;  // the state directory
   Descriptor directory_;
   Descriptor lock_;
   std::string path_;
   TransactionRecord record_;
+  FileSystemList file_systems_;
 };
 
 // A transaction as it lies on disk.

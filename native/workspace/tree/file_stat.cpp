@@ -75,6 +75,13 @@ std::uint64_t HandleOf(int fd) {
 
 }  // namespace
 
+timespec TimeOf(std::uint64_t nanoseconds) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const auto time = static_cast<std::int64_t>(nanoseconds);
+  const std::int64_t rest = ((time % kSecond) + kSecond) % kSecond;
+  return {static_cast<time_t>((time - rest) / kSecond), static_cast<long>(rest)};
+}
+
 FileType FileTypeOf(mode_t mode) {
   if (S_ISREG(mode)) return FileType::kFile;
   if (S_ISDIR(mode)) return FileType::kDirectory;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ struct FileVersion {
   std::string Text() const;
   static std::optional<FileVersion> Parse(std::string_view text);
 };
+
+// Returns a time in nanoseconds since 1970 (Nanoseconds) as the kernel takes it. Times before 1970
+// are large numbers.
+timespec TimeOf(std::uint64_t nanoseconds);
 
 // The bits of a mode that chmod(2) takes.
 inline constexpr mode_t kModeBits = 07777;
