@@ -115,13 +115,14 @@ constexpr std::size_t kDigestBlock = std::size_t{128} << 10U;
 
 std::optional<std::string> Sha256Of(int file, std::vector<std::uint8_t>* block) {
   Sha256 digest;
-  for (;;) {
+  while (!IsStopped()) {
     const ssize_t got = read(file, block->data(), block->size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return std::nullopt;
     if (got == 0) return digest.Finish();
     digest.Update({block->data(), static_cast<std::size_t>(got)});
   }
+  return std::nullopt;
 }
 
 // One path after the other; the last directory stays open, for those of one come on end.

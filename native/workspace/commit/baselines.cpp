@@ -16,6 +16,7 @@
 #include "workspace/commit/commit_directory.h"
 #include "workspace/tree/beneath.h"
 #include "workspace/tree/file_stat.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {
@@ -108,6 +109,11 @@ class Look {
       const bool is_as_it_was = is_merged && !parent_changed && now.HasSameAttributes(*host);
       baseline.is_suspect = MayBeSince(host->changed_ns, since_ns_) && !is_as_it_was;
       baseline.contents = ContentsToNote(lower, std::string(SplitPath(path).name), *host);
+    }
+    // One without the contents that it should have would hide the host's changes after a resume.
+    if (IsStopped()) {
+      error_ = Error{ErrorCode::kClosed, "the transaction was closed", ""};
+      return;
     }
     baseline.is_suspect = baseline.is_suspect || unseen_.count(path) != 0;
     ledger_.baselines.emplace(path, baseline);

@@ -239,7 +239,10 @@ class Entry {
         error != 0) {
       return Failed("copy", error);
     }
-    if (is_noted) contents_ = DigestOf(copy.get());
+    if (is_noted) {
+      contents_ = DigestOf(copy.get());
+      if (!contents_) return Failed("read", IsStopped() ? ECANCELED : EIO);
+    }
     if (!CopyAttributes(source->get(), copy.get())) return Failed("setxattr", errno);
     const bool is_exact = rules_.like != nullptr;
     if (const int error = GiveAttributes(copy.get(), Wanted(original), is_exact); error != 0) {

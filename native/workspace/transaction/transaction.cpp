@@ -131,7 +131,9 @@ Result<std::vector<Change>> Transaction::Changes(const PathFilter& paths, bool h
   auto changes = Scan(trees.value(), paths);
   if (!changes || !has_versions) return changes;
   const bool may_be_open = copy_ || workspace_.use_count() > 1 || earlier_.MayHaveSome();
+  const StopScope scope(&is_stopped_);
   AddDigests(trees.value().upper, begun, may_be_open, &*changes);
+  if (is_stopped_) return WasClosed();
   return changes;
 }
 
@@ -183,9 +185,9 @@ Result<Transaction::CommitResult> Transaction::Choose(const Trees& trees,
                                                       const CommitRequest& request) {
   const StopScope scope(&is_stopped_);
   auto all = ScanAll(trees);
-  if (is_stopped_) return WasClosed();
   if (!all) return all.error();
   if (request.expected) AddSeenDigests(trees.upper, *request.expected, &*all);
+  if (is_stopped_) return WasClosed();
   ChosenChanges chosen = ChooseChanges(all.value(), request);
   CommitResult result;
   for (const Change& change : chosen.chosen)

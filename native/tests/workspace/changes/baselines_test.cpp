@@ -1,18 +1,22 @@
 // Which edits of the host are conflicts, and when: a look notes baselines, a scan compares.
 #include "workspace/commit/baselines.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "supervise/os/descriptor.h"
 #include "supervise/os/file.h"
 #include "tests/workspace/support/overlay.h"
 #include "workspace/changes/scan.h"
+#include "workspace/tree/stopping.h"
 
 namespace native_runner {
 namespace {
@@ -65,6 +69,26 @@ class BaselinesTest : public testing::Test {
   Overlay overlay_;
   Ledger ledger_;
 };
+
+// Contents that can't be read any more must not count as none: after a resume times alone would
+// decide.
+TEST_F(BaselinesTest, AStoppedLookNotesNoFileWithoutItsContents) {
+  const Descriptor writer(open(Host("a").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(writer.valid());
+  overlay_.Change("a", "mine");
+  std::atomic<bool> is_stopped = true;
+  {
+    const StopScope scope(&is_stopped);
+    const auto error =
+        NoteBaselines(overlay_.UpperTree(), overlay_.HostTree(), FileClock(), &ledger_);
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->code, ErrorCode::kClosed);
+  }
+  EXPECT_EQ(ledger_.baselines.count("a"), 0U);
+  Look(FileClock());
+  ASSERT_EQ(ledger_.baselines.count("a"), 1U);
+  EXPECT_TRUE(ledger_.baselines.at("a").contents);
+}
 
 struct Edit {
   const char* what;
