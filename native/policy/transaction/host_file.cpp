@@ -61,10 +61,41 @@ bool TakeHostFile(std::string_view* rest, HostFile* file) {
          TakeNumber(rest, &file->born_ns);
 }
 
+std::uint64_t ChecksumOf(std::string_view text) {
+  constexpr std::uint64_t kOffset = 0xcbf29ce484222325;
+  constexpr std::uint64_t kPrime = 0x100000001b3;
+  std::uint64_t checksum = kOffset;
+  for (const char byte : text) {
+    checksum ^= static_cast<unsigned char>(byte);
+    checksum *= kPrime;
+  }
+  return checksum;
+}
+
 namespace {
 
-constexpr std::string_view kManifestVersion = "copies 1";
-constexpr std::string_view kManifestEnd = "end";
+constexpr std::string_view kEnd = "end";
+
+}  // namespace
+
+void PutEnd(std::string* text) {
+  PutField(text, kEnd);
+  PutNumber(text, ChecksumOf(*text));
+}
+
+bool TakeEnd(std::string_view whole, std::string_view* rest, bool has_checksum) {
+  std::string word;
+  if (!TakeField(rest, &word) || word != kEnd) return false;
+  if (!has_checksum) return rest->empty();
+  const std::uint64_t expected = ChecksumOf(whole.substr(0, whole.size() - rest->size()));
+  std::uint64_t checksum = 0;
+  return TakeNumber(rest, &checksum) && checksum == expected && rest->empty();
+}
+
+namespace {
+
+constexpr std::string_view kManifestVersion = "copies 2";
+constexpr std::string_view kManifestWithoutChecksum = "copies 1";
 
 }  // namespace
 
@@ -85,22 +116,26 @@ std::string EncodeManifest(const CopyManifest& manifest) {
     PutField(&text, path);
     PutHostFile(&text, copy);
   }
-  PutField(&text, kManifestEnd);
+  PutEnd(&text);
   return text;
 }
 
 Result<CopyManifest> DecodeManifest(std::string_view text) {
+  const std::string_view whole = text;
   CopyManifest manifest;
   std::string word;
   std::uint64_t count = 0;
-  bool is_whole = TakeField(&text, &word) && word == kManifestVersion && TakeNumber(&text, &count);
+  bool is_whole = TakeField(&text, &word) &&
+                  (word == kManifestVersion || word == kManifestWithoutChecksum) &&
+                  TakeNumber(&text, &count);
+  const bool has_checksum = word == kManifestVersion;
   for (std::uint64_t left = is_whole ? count : 0; left > 0 && is_whole; --left) {
     std::string path;
     HostFile copy;
     is_whole = TakeField(&text, &path) && !path.empty() && TakeHostFile(&text, &copy) &&
                manifest.copies.emplace(std::move(path), copy).second;
   }
-  if (is_whole && TakeField(&text, &word) && word == kManifestEnd && text.empty()) return manifest;
+  if (is_whole && TakeEnd(whole, &text, has_checksum)) return manifest;
   return Error{ErrorCode::kSetup, "the transaction's list of copies is not whole",
                "it was written by another version of this package, or damaged: look at its files "
                "by hand"};
@@ -108,7 +143,8 @@ Result<CopyManifest> DecodeManifest(std::string_view text) {
 
 namespace {
 
-constexpr std::string_view kLedgerVersion = "ledger 1";
+constexpr std::string_view kLedgerVersion = "ledger 2";
+constexpr std::string_view kLedgerWithoutEnd = "ledger 1";
 constexpr std::uint64_t kIsSuspect = 1;
 constexpr std::uint64_t kHasHost = 2;
 constexpr std::uint64_t kHasContents = 4;
@@ -151,6 +187,7 @@ std::string EncodeLedger(const Ledger& ledger) {
   std::string text;
   PutField(&text, kLedgerVersion);
   PutNumber(&text, ledger.looked_ns);
+  PutNumber(&text, ledger.baselines.size());
   for (const auto& [path, baseline] : ledger.baselines) {
     PutField(&text, path);
     PutNumber(&text, (baseline.is_suspect ? kIsSuspect : 0) | (baseline.host ? kHasHost : 0) |
@@ -159,17 +196,27 @@ std::string EncodeLedger(const Ledger& ledger) {
     if (baseline.host) PutHostFile(&text, *baseline.host);
     if (baseline.contents) PutNumber(&text, *baseline.contents);
   }
+  PutEnd(&text);
   return text;
 }
 
 Result<Ledger> DecodeLedger(std::string_view text) {
+  const std::string_view whole = text;
   Ledger ledger;
   std::string version;
-  bool is_whole = TakeField(&text, &version) && version == kLedgerVersion &&
+  bool is_whole = TakeField(&text, &version) &&
+                  (version == kLedgerVersion || version == kLedgerWithoutEnd) &&
                   TakeNumber(&text, &ledger.looked_ns);
-  while (is_whole && !text.empty())
+  if (version == kLedgerWithoutEnd) {
+    while (is_whole && !text.empty())
+      is_whole = TakeBaseline(&text, &ledger);
+    if (is_whole) return ledger;
+  }
+  std::uint64_t count = 0;
+  is_whole = is_whole && version == kLedgerVersion && TakeNumber(&text, &count);
+  for (std::uint64_t left = is_whole ? count : 0; left > 0 && is_whole; --left)
     is_whole = TakeBaseline(&text, &ledger);
-  if (is_whole) return ledger;
+  if (is_whole && TakeEnd(whole, &text, true)) return ledger;
   return Error{ErrorCode::kSetup, "the transaction's ledger is not whole", ""};
 }
 

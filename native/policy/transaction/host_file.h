@@ -55,6 +55,16 @@ bool TakeField(std::string_view* rest, std::string* value);
 bool TakeNumber(std::string_view* rest, std::uint64_t* number);
 bool TakeHostFile(std::string_view* rest, HostFile* file);
 
+// Returns a checksum (FNV-1a, 64 bits). It finds damage, not forgery: only this user may write to
+// these files.
+std::uint64_t ChecksumOf(std::string_view text);
+
+// Put and take what ends a file: a mark, and the checksum of all before it. Taking returns false if
+// something is damaged or follows. `whole`: the text from its beginning. `has_checksum`: earlier
+// versions of the formats have the mark alone.
+void PutEnd(std::string* text);
+bool TakeEnd(std::string_view whole, std::string_view* rest, bool has_checksum);
+
 // The state of a workspace's copy when it was made, by path ("." is the workspace). A file that is
 // still in this state has not been changed, since ctime can't be set. The ledger has the files that
 // it was copied from. Plain data.
@@ -68,8 +78,8 @@ struct CopyManifest {
 // give to a copy. nullptr: no such file existed.
 HostFile AsOnHost(HostFile now, const HostFile* copy, const HostFile* host);
 
-// Encode and decode the form on disk. Decoding accepts only text that encoding makes, else returns
-// kSetup.
+// Encode and decode the form on disk, which ends with a checksum (not in version 1). Decoding
+// accepts only text that encoding makes, else returns kSetup.
 std::string EncodeManifest(const CopyManifest& manifest);
 Result<CopyManifest> DecodeManifest(std::string_view text);
 
@@ -104,8 +114,8 @@ bool HostHasChanged(const Baseline& baseline, const std::optional<HostFile>& now
 // nearest directory above it that has a baseline, else the last look.
 std::uint64_t SinceAbove(const Ledger& ledger, std::string_view path);
 
-// Encode and decode the form on disk. Decoding accepts only text that encoding makes, else returns
-// kSetup.
+// Encode and decode the form on disk, which ends with a checksum (not in version 1, which has no
+// end either). Decoding accepts only text that encoding makes, else returns kSetup.
 std::string EncodeLedger(const Ledger& ledger);
 Result<Ledger> DecodeLedger(std::string_view text);
 

@@ -8,7 +8,6 @@ namespace {
 constexpr std::string_view kJournalVersion = "journal 3";
 constexpr std::string_view kVersionWithoutContents = "journal 2";
 constexpr std::string_view kVersionWithoutChecksum = "journal 1";
-constexpr std::string_view kJournalEnd = "end";
 
 // Takes the number of an enumerator. `last` is the last valid one.
 template <typename Enumeration>
@@ -42,17 +41,6 @@ bool TakeOperation(std::string_view* rest, Operation* operation) {
 
 }  // namespace
 
-std::uint64_t ChecksumOf(std::string_view text) {
-  constexpr std::uint64_t kOffset = 0xcbf29ce484222325;
-  constexpr std::uint64_t kPrime = 0x100000001b3;
-  std::uint64_t checksum = kOffset;
-  for (const char byte : text) {
-    checksum ^= static_cast<unsigned char>(byte);
-    checksum *= kPrime;
-  }
-  return checksum;
-}
-
 Operation InverseOf(const Operation& operation) {
   Operation inverse = operation;
   switch (operation.kind) {
@@ -83,8 +71,7 @@ std::string EncodeJournal(const Journal& journal) {
     PutNumber(&text, operation.contents ? 1 : 0);
     if (operation.contents) PutNumber(&text, *operation.contents);
   }
-  PutField(&text, kJournalEnd);
-  PutNumber(&text, ChecksumOf(text));
+  PutEnd(&text);
   return text;
 }
 
@@ -104,13 +91,7 @@ Result<Journal> DecodeJournal(std::string_view text) {
     is_whole = TakeOperation(&text, &operation) &&
                (!has_contents || TakeContents(&text, &operation.contents));
   }
-  is_whole = is_whole && TakeField(&text, &word) && word == kJournalEnd;
-  if (is_whole && has_checksum) {
-    const std::uint64_t expected = ChecksumOf(whole.substr(0, whole.size() - text.size()));
-    std::uint64_t checksum = 0;
-    is_whole = TakeNumber(&text, &checksum) && checksum == expected;
-  }
-  if (is_whole && text.empty()) return journal;
+  if (is_whole && TakeEnd(whole, &text, has_checksum)) return journal;
   return Error{ErrorCode::kSetup, "the transaction's journal is not whole",
                "it was written by another version of this package, or damaged: look at its files "
                "by hand"};

@@ -53,9 +53,6 @@ struct Journal {
   std::vector<Operation> operations;
 };
 
-// FNV-1a with 64 bits: finds damage, not forgery.
-std::uint64_t ChecksumOf(std::string_view text);
-
 // Encode and decode the form on disk. The end is marked and a checksum follows it (not in version
 // 1; contents are noted from version 3 on), so a truncated or damaged journal is invalid. Decoding
 // accepts only text that encoding makes, else returns kSetup.

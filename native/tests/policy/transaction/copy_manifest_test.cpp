@@ -26,6 +26,28 @@ TEST(CopyManifestTest, IsReadAsItWasWritten) {
   for (std::size_t size = 0; size < text.size(); ++size)
     EXPECT_FALSE(DecodeManifest(text.substr(0, size))) << size;
   EXPECT_FALSE(DecodeManifest(text + "x"));
+  for (std::size_t at = 0; at < text.size(); ++at)
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(static_cast<unsigned char>(damaged[at]) ^ (1U << bit));
+      EXPECT_FALSE(DecodeManifest(damaged)) << at << " " << bit;
+    }
+}
+
+// A copy of an earlier version of the package can be resumed.
+TEST(CopyManifestTest, ReadsTheFormatWithoutAChecksum) {
+  CopyManifest manifest;
+  manifest.copies["."] = File(0040755, 1, 2);
+  std::string text;
+  PutField(&text, "copies 1");
+  PutNumber(&text, 1);
+  PutField(&text, ".");
+  PutHostFile(&text, manifest.copies["."]);
+  PutField(&text, "end");
+  const auto read = DecodeManifest(text);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read.value().copies, manifest.copies);
+  EXPECT_FALSE(DecodeManifest(text + "x"));
 }
 
 TEST(CopyManifestTest, GivesAFileTheHostsOwnerUnlessSomebodyGaveItAnother) {

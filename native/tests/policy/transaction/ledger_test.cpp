@@ -54,13 +54,43 @@ TEST(LedgerTest, IsReadAsItWasWritten) {
 
 TEST(LedgerTest, OneThatIsCutIsNone) {
   const std::string text = EncodeLedger(SomeLedger());
-  std::vector<std::size_t> whole;
-  for (std::size_t size = 0; size <= text.size(); ++size)
-    if (DecodeLedger(text.substr(0, size))) whole.push_back(size);
-  // Between two entries nothing tells; it is put in place as a whole, and renamed.
-  EXPECT_EQ(whole.size(), 5U);
-  EXPECT_EQ(whole.back(), text.size());
-  EXPECT_FALSE(DecodeLedger("ledger 2" + text.substr(8)));
+  for (std::size_t size = 0; size < text.size(); ++size)
+    EXPECT_FALSE(DecodeLedger(text.substr(0, size))) << size;
+  EXPECT_FALSE(DecodeLedger("ledger 3" + text.substr(8)));
+  EXPECT_FALSE(DecodeLedger(text + "x"));
+  EXPECT_TRUE(DecodeLedger(text));
+}
+
+TEST(LedgerTest, OneFlippedBitIsFoundAnywhere) {
+  const std::string text = EncodeLedger(SomeLedger());
+  for (std::size_t at = 0; at < text.size(); ++at)
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(static_cast<unsigned char>(damaged[at]) ^ (1U << bit));
+      EXPECT_FALSE(DecodeLedger(damaged)) << at << " " << bit;
+    }
+  EXPECT_TRUE(DecodeLedger(text));
+}
+
+// A transaction of an earlier version of the package is resumed with all its baselines.
+TEST(LedgerTest, ReadsTheFormatWithoutAnEnd) {
+  std::string text;
+  PutField(&text, "ledger 1");
+  PutNumber(&text, 77);
+  PutField(&text, "a");
+  PutNumber(&text, 3);  // suspect, and the host has it
+  PutNumber(&text, 2);
+  PutHostFile(&text, File());
+  PutField(&text, "new");
+  PutNumber(&text, 0);
+  PutNumber(&text, 3);
+  const auto read = DecodeLedger(text);
+  ASSERT_TRUE(read) << read.error().message;
+  Ledger expected;
+  expected.looked_ns = 77;
+  expected.baselines["a"] = {2, true, File()};
+  expected.baselines["new"] = {3, false, std::nullopt};
+  EXPECT_EQ(EncodeLedger(read.value()), EncodeLedger(expected));
   EXPECT_FALSE(DecodeLedger(text + "x"));
 }
 
