@@ -1,3 +1,4 @@
+// As root too: an ordinary user's namespaces can't keep all lists.
 /** Access control lists of the workspace's files: kept, or refused, and never turned into a wider mode. */
 
 import { spawnSync } from "node:child_process";

@@ -1,3 +1,4 @@
+// As root too: only root can give a workspace to another group.
 /** Transactions of a host in a user namespace that has one user and one group, as rootless containers have. */
 
 import { spawnSync } from "node:child_process";

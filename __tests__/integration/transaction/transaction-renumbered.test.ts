@@ -1,3 +1,4 @@
+// As root too: only root may attach loop devices.
 /** Transactions whose devices have other numbers when they are resumed, as after a boot. */
 
 import { spawnSync } from "node:child_process";
