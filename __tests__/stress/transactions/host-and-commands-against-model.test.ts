@@ -1,91 +1,43 @@
 /**
  * The host and commands change the same few files at random, one after the other or at once: nothing of
  * the host's is ever lost or overwritten without a conflict, and what is committed is what the commands
- * have made. NATIVE_RUNNER_CASES says how many, NATIVE_RUNNER_SEED which.
+ * have made. Files have hard links and are mapped, transactions are closed and resumed, and root has all that on a disk
+ * with coarse times and changing device numbers too. NATIVE_RUNNER_CASES says how many, NATIVE_RUNNER_SEED which.
  */
 
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
 
 import {
+  type BubblewrapNativeRunner,
   type Change,
   type Transaction,
   TransactionError,
 } from "../../integration/support/package.js";
-import { describeSandboxed } from "../../integration/support/requirements.js";
+import { buildProbe } from "../../integration/support/probe.js";
+import { describeSandboxed, testUnless } from "../../integration/support/requirements.js";
 import { run } from "../../integration/support/results.js";
 import { tempDirectory } from "../../integration/support/temp.js";
 import { openTransaction } from "../../integration/support/transactions.js";
 import { manifestOf } from "../../integration/transaction/hostile/compare-trees.js";
+import {
+  kCommandActs,
+  kDirectories,
+  kFiles,
+  kHostActs,
+  replace,
+  workspaceOfFew,
+} from "./model/acts.js";
+import { CoarseDisk, runOnCoarseDisk, whyNoCoarseDisk } from "./model/coarse-disk.js";
+import { MappedFile } from "./model/mapped-file.js";
 import { randomOf, seedOf } from "./random.js";
 
 const kCases = Number(process.env.NATIVE_RUNNER_CASES ?? 15);
-const kFiles = ["a", "b", "new", "d/x", "d/y", "d/new", "d/e/z", "d/e/new", "m/one"];
-const kDirectories = ["d", "d/e", "m"];
-
 type Random = () => number;
 const oneOf = <T>(random: Random, list: readonly T[]): T =>
   list[Math.floor(random() * list.length)] as T;
-
-/** Does it, and gives the paths that it may have touched; none where it can't be done. */
-type HostAct = (at: string, path: string, tag: string) => void;
-
-const inWorkspace =
-  (act: (full: string, tag: string) => void): HostAct =>
-  (at, path, tag) =>
-    act(join(at, path), tag);
-
-const replace: HostAct = (at, path, tag) => {
-  writeFileSync(join(at, ".tmp"), tag);
-  renameSync(join(at, ".tmp"), join(at, path));
-};
-
-const kHostActs: Record<string, HostAct> = {
-  "writes in place": inWorkspace((full, tag) => writeFileSync(full, tag)),
-  replaces: replace,
-  removes: inWorkspace((full) => rmSync(full, { recursive: true })),
-  "changes the mode of": inWorkspace((full) => chmodSync(full, 0o751)),
-  "puts a link in the place of": inWorkspace((full, tag) => {
-    rmSync(full, { recursive: true, force: true });
-    symlinkSync(tag, full);
-  }),
-  "puts a directory in the place of": inWorkspace((full, tag) => {
-    rmSync(full, { recursive: true, force: true });
-    mkdirSync(full);
-    writeFileSync(join(full, "one"), tag);
-  }),
-};
-
-const kCommandActs: Record<string, (path: string, tag: string) => string> = {
-  "writes in place": (path, tag) => `echo ${tag} > ${path}`,
-  replaces: (path, tag) => `echo ${tag} > .t && mv -T .t ${path}; rm -f .t`,
-  removes: (path) => `rm -r ${path}`,
-  "changes the mode of": (path) => `chmod 700 ${path}`,
-  "puts a link in the place of": (path, tag) => `rm -rf ${path}; ln -s ${tag} ${path}`,
-  "puts a directory in the place of": (path, tag) =>
-    `rm -rf ${path}; mkdir ${path}; echo ${tag} > ${path}/one`,
-  "makes directories for": (path, tag) => `mkdir -p $(dirname ${path}); echo ${tag} > ${path}`,
-};
-
-function workspaceOfFew(): string {
-  const workspace = tempDirectory();
-  for (const path of kFiles.filter((each) => !each.includes("new"))) {
-    mkdirSync(dirname(join(workspace, path)), { recursive: true });
-    writeFileSync(join(workspace, path), `host ${path}\n`);
-  }
-  return workspace;
-}
 
 const covers = (one: string, path: string) => path === one || path.startsWith(`${one}/`);
 
@@ -106,6 +58,16 @@ async function seenInside(transaction: Transaction): Promise<Map<string, string>
   return byPath((await run(transaction, script)).out.split("\0").filter(Boolean).sort());
 }
 
+let probe = "";
+let disk: CoarseDisk | undefined;
+beforeAll(() => {
+  probe = buildProbe(tempDirectory("tools"));
+  disk = CoarseDisk.here();
+});
+afterAll(() => disk?.end());
+
+type End = "committed" | "conflict" | "nothing";
+
 class Case {
   readonly #log: string[] = [];
   /** When a path was first one of the changes, whether the host had it then, and when the host last touched it. */
@@ -113,35 +75,75 @@ class Case {
   readonly #touched = new Map<string, number>();
   readonly #random: Random;
   readonly #seed: number;
+  #workspace = "";
+  #mapped: MappedFile | undefined;
 
   constructor(seed: number) {
     this.#seed = seed;
     this.#random = randomOf(seed);
   }
 
-  async play(): Promise<"committed" | "conflict" | "nothing"> {
-    const workspace = workspaceOfFew();
-    const { transaction } = await openTransaction(workspace);
-    const steps = 2 + Math.floor(this.#random() * 6);
-    for (let step = 1; step <= steps; step += 1) {
-      if (this.#random() < 0.4) this.#hostActs(workspace, step);
-      else await this.#commandActs(workspace, transaction, step);
+  async play(): Promise<End> {
+    const workspace = workspaceOfFew(disk?.directory);
+    this.#workspace = workspace;
+    if (this.#random() < 0.5) await this.#map();
+    const state = tempDirectory("state", disk?.directory);
+    const mounts = [{ hostPath: dirname(probe), mode: "ro" as const }];
+    const backend = oneOf(this.#random, ["auto", "copy"] as const);
+    const { runner, ...opened } = await openTransaction(workspace, { mounts }, backend, state);
+    let { transaction } = opened;
+    try {
+      const steps = 2 + Math.floor(this.#random() * 6);
+      for (let step = 1; step <= steps; step += 1) {
+        const what = this.#random();
+        if (what < 0.15) transaction = await this.#resumed(runner, transaction, state, step);
+        else if (what < 0.5) await this.#hostActs(step);
+        else await this.#commandActs(transaction, step);
+      }
+      return await this.#settle(transaction);
+    } finally {
+      await this.#mapped?.end();
+      await transaction.discard();
+      await runner.close();
     }
-    const end = await this.#settle(workspace, transaction);
-    await transaction.discard();
-    return end;
+  }
+
+  async #map(): Promise<void> {
+    const path = oneOf(this.#random, ["a", "b", "d/x"]);
+    this.#mapped = new MappedFile(probe, join(this.#workspace, path));
+    await this.#mapped.begun();
+    this.#log.push(`the host has ${path} mapped`);
+  }
+
+  async #resumed(
+    runner: BubblewrapNativeRunner,
+    transaction: Transaction,
+    directory: string,
+    step: number,
+  ): Promise<Transaction> {
+    await transaction.close();
+    this.#log.push(`${step}: it is closed and resumed`);
+    if (disk !== undefined) {
+      await this.#mapped?.end();
+      this.#mapped = undefined;
+      await disk.renumber();
+    }
+    return runner.resumeTransaction(transaction.id, { directory });
   }
 
   #path(): string {
     return oneOf(this.#random, this.#random() < 0.75 ? kFiles : kDirectories);
   }
 
-  #hostActs(workspace: string, step: number): void {
+  async #hostActs(step: number): Promise<void> {
+    const workspace = this.#workspace;
     const [what, act] = oneOf(this.#random, Object.entries(kHostActs));
     const path = this.#path();
     const before = manifestOf(workspace);
+    const isMapped = this.#mapped !== undefined && this.#random() < 0.4;
     try {
-      act(workspace, path, `host-${step}`);
+      if (isMapped) await this.#mapped?.write();
+      else act(workspace, path, `host-${step}`);
     } catch {
       rmSync(join(workspace, ".tmp"), { force: true });
     }
@@ -151,17 +153,18 @@ class Case {
       (each) => was.get(each) !== is.get(each),
     );
     for (const each of changed) this.#touched.set(each, step);
-    this.#log.push(`${step}: the host ${what} ${path}: ${changed.join(" ")}`);
+    const done = isMapped ? "writes through its mapping" : `${what} ${path}`;
+    this.#log.push(`${step}: the host ${done}: ${changed.join(" ")}`);
   }
 
-  async #commandActs(workspace: string, transaction: Transaction, step: number): Promise<void> {
+  async #commandActs(transaction: Transaction, step: number): Promise<void> {
     const [what, script] = oneOf(this.#random, Object.entries(kCommandActs));
     const path = this.#path();
-    await run(transaction, script(path, `mine-${step}`));
+    await run(transaction, `PROBE=${probe}; ${script(path, `mine-${step}`)}`);
     const changes = await transaction.changes();
     const paths = new Set(changes.map((change) => change.path));
     for (const each of this.#since.keys()) if (!paths.has(each)) this.#since.delete(each);
-    const there = byPath(manifestOf(workspace));
+    const there = byPath(manifestOf(this.#workspace));
     for (const each of paths) {
       if (!this.#since.has(each)) this.#since.set(each, { step, wasThere: there.has(each) });
     }
@@ -172,8 +175,9 @@ class Case {
     return `seed ${this.#seed}\n${this.#log.join("\n")}`;
   }
 
-  async #settle(workspace: string, transaction: Transaction) {
-    const changes = await transaction.changes();
+  async #settle(transaction: Transaction): Promise<End> {
+    const workspace = this.#workspace;
+    const changes = await transaction.changes({ details: true });
     const there = byPath(manifestOf(workspace));
     for (const { path, conflict } of changes) {
       const since = this.#since.get(path);
@@ -185,7 +189,7 @@ class Case {
     const conflicts = changes.filter(({ conflict }) => conflict);
     const before = manifestOf(workspace);
     const inside = await seenInside(transaction);
-    let wanted: Change[] = changes;
+    let wanted: typeof changes = changes;
     if (conflicts.length > 0) {
       const refused = await transaction.commit().catch((error: unknown) => error);
       expect(refused, this.#reported()).toBeInstanceOf(TransactionError);
@@ -196,9 +200,12 @@ class Case {
     }
     if (wanted.length === 0) return "nothing";
     const paths = wanted.map(({ path }) => path);
-    const end = await transaction.commit({ paths }).catch((error: unknown) => error);
+    const expected = this.#random() < 0.5 ? { expected: wanted } : {};
+    const end = await transaction.commit({ paths, ...expected }).catch((error: unknown) => error);
     if (end instanceof Error) {
       expect(end, this.#reported()).toBeInstanceOf(TransactionError);
+      // What was seen is what is there: nothing has run since.
+      expect(end, this.#reported()).not.toMatchObject({ code: "ERR_TRANSACTION_UNEXPECTED" });
       expect(manifestOf(workspace), this.#reported()).toEqual(before);
       return "conflict";
     }
@@ -246,13 +253,29 @@ describeSandboxed("the host and commands", () => {
   const seed = seedOf();
 
   test(`one after the other, ${kCases} times (seed ${seed})`, async () => {
+    const where = disk === undefined ? "one after the other" : "on a disk with coarse times";
     const ends = { committed: 0, conflict: 0, nothing: 0 };
     for (let index = 0; index < kCases; index += 1) {
       ends[await new Case(seed + index).play()] += 1;
     }
-    process.stdout.write(`one after the other: ${JSON.stringify(ends)}\n`);
+    process.stdout.write(`${where}: seed ${seed}: ${JSON.stringify(ends)}\n`);
     expect(ends.committed, JSON.stringify(ends)).toBeGreaterThan(0);
   });
+
+  if (CoarseDisk.isHere) return;
+
+  testUnless(
+    whyNoCoarseDisk(),
+    `on a disk with coarse times and changing numbers, ${kCases} times (seed ${seed})`,
+    async () => {
+      const stdout = await runOnCoarseDisk(fileURLToPath(import.meta.url), {
+        NATIVE_RUNNER_SEED: String(seed),
+        NATIVE_RUNNER_CASES: String(kCases),
+      });
+      expect(stdout).toMatch(/on a disk with coarse times: /);
+      process.stdout.write(stdout);
+    },
+  );
 
   test(`at once, ${kCases} times (seed ${seed})`, async () => {
     const ends = { done: 0, refused: 0 };
@@ -304,7 +327,7 @@ describeSandboxed("the host and commands", () => {
         expect([...names, "made"], reported).toContain(name);
       await transaction.close();
     }
-    process.stdout.write(`at once: ${JSON.stringify(ends)}\n`);
+    process.stdout.write(`at once: seed ${seed}: ${JSON.stringify(ends)}\n`);
     expect(ends.done, JSON.stringify(ends)).toBeGreaterThan(0);
   });
 });
